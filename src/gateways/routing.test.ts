@@ -19,7 +19,7 @@ interface Expected {
 
 // Written once from the providers' facts, place by place, apart from the table that it checks.
 const EXPECTED: readonly Expected[] = JSON.parse(
-  readFileSync(new URL('fixtures/expected-routes.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../test/gateways/fixtures/expected-routes.json', import.meta.url), 'utf8'),
 )
 
 const CONNECTORS = [STRIPE, PAYSTACK, FLUTTERWAVE, PAWAPAY]

@@ -150,7 +150,7 @@ describe('the directory', () => {
 })
 
 const PLACES: { currency: string; country: string | null; gateways: string[] }[] = JSON.parse(
-  readFileSync(new URL('../../src/gateways/fixtures/expected-routes.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../gateways/fixtures/expected-routes.json', import.meta.url), 'utf8'),
 )
 
 describe('a payment', () => {

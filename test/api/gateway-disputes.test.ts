@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import * as paystack from '../../src/gateways/paystack/fake.ts'
-import * as stripe from '../../src/gateways/stripe/fake.ts'
+import * as paystack from '../gateways/paystack/fake.ts'
+import * as stripe from '../gateways/stripe/fake.ts'
 import { attemptOf, deliver, fileContext, readPayment, startPaying } from '../support/gateways.ts'
 import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
-import { FAKE_SECRET_KEY, startFakePaystack } from '../../src/gateways/paystack/fake.ts'
+import { FAKE_SECRET_KEY, startFakePaystack } from '../gateways/paystack/fake.ts'
 import { chargeBody, initiateBody } from '../support/builders.ts'
 import {
   attemptOf,

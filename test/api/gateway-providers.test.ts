@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
-import type { ChargeBehavior, FakeProvider } from '../../src/gateways/conformance.ts'
+import type { ChargeBehavior, FakeProvider } from '../gateways/conformance.ts'
 import { chargeBody } from '../support/builders.ts'
 import {
   attemptOf,

@@ -5,9 +5,9 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { Writable } from 'node:stream'
 import { after, describe, it } from 'node:test'
-import { FAKE_SECRET_KEY, signWebhook, startFakePaystack } from '../../src/gateways/paystack/fake.ts'
 import { sql } from '../../src/kit/db.ts'
 import { createLog } from '../../src/kit/log.ts'
+import { FAKE_SECRET_KEY, signWebhook, startFakePaystack } from '../gateways/paystack/fake.ts'
 import { UNKNOWN_UUID } from '../support/assertions.ts'
 import {
   attemptOf,

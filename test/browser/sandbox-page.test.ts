@@ -8,7 +8,7 @@ import type { Page } from 'playwright-core'
 import { money } from '../../src/core/money.ts'
 import type { Attempt } from '../../src/gateways/gateway.ts'
 import { SANDBOX_INSTRUMENTS } from '../../src/gateways/sandbox/index.ts'
-import { CARD, makeAttempt, startRig } from '../../src/gateways/sandbox/test-rig.ts'
+import { CARD, makeAttempt, startRig } from '../gateways/sandbox/rig.ts'
 import type { Cleanup } from '../support/database.ts'
 import { newVisitor, startBrowser, startShop, type Visitor, type VisitorOptions } from './browser.ts'
 

@@ -4,9 +4,9 @@
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import type { FakeProvider } from '../../src/gateways/conformance.ts'
-import type { Fault } from '../../src/gateways/fake-server.ts'
 import { sql } from '../../src/kit/db.ts'
+import type { FakeProvider } from '../gateways/conformance.ts'
+import type { Fault } from '../gateways/fake-server.ts'
 import { chargeBody } from '../support/builders.ts'
 import { attemptOf, fileContext, readPayment, startPaying } from '../support/gateways.ts'
 import { eventually } from '../support/process.ts'

@@ -3,8 +3,8 @@
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import type { FakeProvider } from '../../src/gateways/conformance.ts'
 import { sql } from '../../src/kit/db.ts'
+import type { FakeProvider } from '../gateways/conformance.ts'
 import type { ApiResponse } from '../support/api.ts'
 import { payWith } from '../support/builders.ts'
 import { tickingClock } from '../support/fake-clock.ts'

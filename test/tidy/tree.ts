@@ -33,11 +33,6 @@ function isText(path: string): boolean {
 const TEST_SUPPORT: readonly { path: RegExp; reason: string }[] = [
   { path: /\.test\.ts$/, reason: 'tests stand beside what they test' },
   { path: /\/test-[\w-]+\.ts$/, reason: 'what the tests of one folder stand on' },
-  { path: /\/fake(?:-[\w-]+)?\.ts$/, reason: 'what plays the other side in tests' },
-  {
-    path: /^src\/gateways\/conformance(?:\.ts$|\/)/,
-    reason: 'the test of every gateway stands beside the contract that it tests',
-  },
 ]
 
 /** Code of the product, without its tests and what only they use. */

@@ -1,0 +1,84 @@
+// For tests: what every gateway must do, whoever the provider is. A connector's test file calls testConformance with a
+// fake of its provider, and the real connector runs against it over a real socket. A verb that the connector does not
+// have is not tested: capabilities are told by absence.
+
+import assert from 'node:assert/strict'
+import { after, before, describe, it, mock } from 'node:test'
+import { inspect } from 'node:util'
+import type { Gateway } from '../../src/gateways/gateway.ts'
+import { systemClock } from '../../src/kit/clock.ts'
+import { createHttpClient } from '../../src/kit/http-client.ts'
+import { testAltered } from './conformance/altered.ts'
+import { testCancel } from './conformance/cancel.ts'
+import { testCharge } from './conformance/charge.ts'
+import { testCheckout } from './conformance/checkout.ts'
+import { testDispute } from './conformance/dispute.ts'
+import { testProbe } from './conformance/probe.ts'
+import { testRefund } from './conformance/refund.ts'
+import { PUBLIC_URL, type Subject } from './conformance/subject.ts'
+import { testWebhook } from './conformance/webhook.ts'
+
+export {
+  type ChargeBehavior,
+  type CheckoutEnding,
+  type FakeProvider,
+  PUBLIC_URL,
+  type RefundBehavior,
+  type Subject,
+  type Webhook,
+} from './conformance/subject.ts'
+
+const CONSOLE_METHODS = ['debug', 'error', 'info', 'log', 'trace', 'warn'] as const
+
+export function testConformance(subject: Subject): void {
+  const gateway = openUnconnected(subject)
+  describe(`the gateway ${subject.name}`, () => {
+    assertConsoleUnused()
+    testDeclaration(subject, gateway)
+    testCheckout(subject)
+    testAltered(subject, gateway)
+    testWebhook(subject)
+    if (gateway.chargeSaved) testCharge(subject)
+    if (gateway.refund) testRefund(subject)
+    if (gateway.cancel) testCancel(subject)
+    if (subject.disputes) testDispute(subject)
+    if (gateway.probe) testProbe(subject)
+  })
+}
+
+/** Only to see which verbs there are: nobody is asked. */
+function openUnconnected(subject: Subject): Gateway {
+  return subject.open({
+    credentials: subject.credentials,
+    baseUrl: 'http://127.0.0.1:1',
+    mode: subject.mode ?? 'test',
+    http: createHttpClient(),
+    clock: systemClock,
+    publicUrl: () => PUBLIC_URL,
+  })
+}
+
+/** A connector has no log, so the console is the only place where it could tell secrets to a log reader. */
+function assertConsoleUnused(): void {
+  const spies = CONSOLE_METHODS.map((method) => ({
+    method,
+    spy: undefined as ReturnType<typeof mock.method> | undefined,
+  }))
+  before(() => {
+    for (const one of spies) one.spy = mock.method(console, one.method)
+  })
+  after(() => {
+    const written = spies.flatMap(({ spy }) => spy?.mock.calls.map((call) => call.arguments) ?? [])
+    for (const { spy } of spies) spy?.mock.restore()
+    assert.deepEqual(written, [], 'a connector writes nothing to the console')
+  })
+}
+
+function testDeclaration(subject: Subject, gateway: Gateway): void {
+  it('declares a rail for what it collects, and how it recovers', () => {
+    const rail = gateway.rails.find(({ currency }) => currency === subject.amount.currency)
+    assert.ok(rail?.channels.includes(subject.choice?.channel ?? 'card'), inspect(rail))
+    assert.ok(gateway.recovery.keyRetentionHours >= 0)
+    assert.match(gateway.name, /^[a-z][a-z0-9_]*$/)
+  })
+}

@@ -1,0 +1,273 @@
+// Answers that are not quite what the provider promised: each value of a good answer is taken away or replaced in turn.
+// Money has moved by then, so that a connector may tell what can still be read, or that it does not know. And an answer
+// about another payment ends none of ours.
+
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { describe, it } from 'node:test'
+import { inspect } from 'node:util'
+import type { Attempt, Gateway, Outcome, StartedCheckout } from '../../../src/gateways/gateway.ts'
+import type { Alteration } from '../fake-server.ts'
+import { charge, prepareCharge } from './charge.ts'
+import { assertUsable } from './checkout.ts'
+import { assertNotFinal, assertUnknown, type Scenario, withFailureContext } from './faults.ts'
+import { prepareRefund, refund } from './refund.ts'
+import { CONCURRENCY, type Rig, startRig } from './rig.ts'
+import type { Subject } from './subject.ts'
+
+/** What stands instead of a value; undefined takes it away. */
+const REPLACEMENTS: readonly unknown[] = [
+  undefined,
+  null,
+  '',
+  'javascript:alert(1)',
+  'x'.repeat(5_000),
+  -1,
+  {},
+]
+
+export function testAltered(subject: Subject, gateway: Gateway): void {
+  describe('an answer that is not as promised', { concurrency: CONCURRENCY }, () => {
+    testAlteredCheckout(subject)
+    if (gateway.chargeSaved) testAlteredCharge(subject)
+    if (gateway.refund) testAlteredRefund(subject)
+  })
+}
+
+function testAlteredCheckout(subject: Subject): void {
+  it('never makes a paid checkout anything but paid or unknown', async (t) => {
+    const rig = await startRig(t, subject)
+    const { attempt, paid } = await rig.payNew()
+    const scenario: AlteredScenario<Attempt, Outcome> = {
+      rig,
+      make: async () => attempt,
+      act: () => rig.gateway.verify(attempt, paid.gatewayReference),
+      check: async (_attempt, outcome) => assertPaidOrUnknown(outcome),
+    }
+    await alterEachValue(async () => scenario)
+    assert.deepEqual(await rig.gateway.verify(attempt, paid.gatewayReference), paid)
+  })
+
+  it('is unknown when it has a status that nobody has heard of', async (t) => {
+    const rig = await startRig(t, subject)
+    const { attempt, paid } = await rig.payNew()
+    rig.provider.server.alter(renameStatuses)
+    assertUnknown(await rig.gateway.verify(attempt, paid.gatewayReference), ['unreadable'])
+  })
+
+  it('never makes a declined checkout a paid or a refused one', async (t) => {
+    const rig = await startRig(t, subject)
+    const [ending] = declinesOf(subject, 'checkout')
+    assert.ok(ending, 'every provider has declined checkouts')
+    const { attempt, reference } = await rig.startNew()
+    await rig.provider.finish(attempt.key, { kind: 'declines', how: ending })
+    const scenario: AlteredScenario<Attempt, Outcome> = {
+      rig,
+      make: async () => attempt,
+      act: () => rig.gateway.verify(attempt, reference),
+      check: async (_attempt, outcome) => assertNotPaidNorRefused(outcome),
+    }
+    await alterEachValue(async () => scenario)
+  })
+
+  it('says nothing about a checkout when it is about another one that was not paid', async (t) => {
+    const rig = await startRig(t, subject)
+    const declines = declinesOf(subject, 'checkout').map((how) => ({ kind: 'declines', how }) as const)
+    for (const ending of [{ kind: 'waits' } as const, ...declines]) {
+      const { attempt, reference } = await rig.startNew()
+      await rig.provider.finish(attempt.key, ending)
+      await withFailureContext(`with ${inspect(ending)}`, () =>
+        assertIgnoresOtherPayment(rig, attempt, () => rig.gateway.verify(attempt, reference)),
+      )
+    }
+  })
+
+  it('never sends a payer to what is no web address', async (t) => {
+    const rig = await startRig(t, subject)
+    const scenario: AlteredScenario<Attempt, StartedCheckout | Outcome> = {
+      rig,
+      make: async () => rig.makeAttempt(),
+      act: (attempt) => rig.start(attempt),
+      async check(_attempt, answer) {
+        if (answer.kind === 'started') assertUsable(answer.next)
+        else assertNotFinal(answer)
+      },
+    }
+    await alterEachValue(async () => scenario)
+  })
+}
+
+function testAlteredCharge(subject: Subject): void {
+  it('never makes an approved charge anything but charged or unknown', async (t) => {
+    const { rig, credential } = await prepareCharge(t, subject, 'approves')
+    const scenario: AlteredScenario<Attempt, Outcome> = {
+      rig,
+      make: async () => rig.makeAttempt('charge'),
+      act: (attempt) => charge(rig.gateway, attempt, credential),
+      check: async (_attempt, outcome) => assertPaidOrUnknown(outcome),
+    }
+    await alterEachValue(async () => scenario)
+  })
+
+  it('never makes a declined charge a paid or a refused one', async (t) => {
+    const [how] = declinesOf(subject, 'charge')
+    assert.ok(how, 'every provider has declined charges')
+    const { rig, credential } = await prepareCharge(t, subject, { declines: how })
+    const scenario: AlteredScenario<Attempt, Outcome> = {
+      rig,
+      make: async () => rig.makeAttempt('charge'),
+      act: (attempt) => charge(rig.gateway, attempt, credential),
+      check: async (_attempt, outcome) => assertNotPaidNorRefused(outcome),
+    }
+    await alterEachValue(async () => scenario)
+  })
+
+  it('says nothing about a charge when it is about another one that was not paid', async (t) => {
+    for (const how of declinesOf(subject, 'charge')) {
+      const { rig, attempt, credential } = await prepareCharge(t, subject, { declines: how })
+      await withFailureContext(`with ${how}`, () =>
+        assertIgnoresOtherPayment(rig, attempt, () => charge(rig.gateway, attempt, credential)),
+      )
+    }
+  })
+}
+
+function testAlteredRefund(subject: Subject): void {
+  it('never calls a refund failed that was given', (t) =>
+    // A new scenario for each value: a provider that lists its refunds would list more of them with every try.
+    alterEachValue(async () => {
+      const { rig, prepareOne } = await prepareRefund(t, subject)
+      return {
+        rig,
+        make: prepareOne,
+        act: ({ request }) => refund(rig.gateway, request),
+        async check({ given }, outcome) {
+          if (outcome.kind === 'failed') assert.deepEqual(await given(), [])
+        },
+      }
+    }))
+
+  it('leaves a refund unknown when it has a status that nobody has heard of', async (t) => {
+    const { rig, request } = await prepareRefund(t, subject)
+    rig.provider.server.alter(renameStatuses)
+    assertUnknown(await refund(rig.gateway, request), ['unreadable'])
+  })
+}
+
+function declinesOf(subject: Subject, operation: Attempt['operation']): string[] {
+  return subject.declines.filter(({ on }) => on === operation).map(({ how }) => how)
+}
+
+/** The answer is made to name another key wherever it names ours. */
+async function assertIgnoresOtherPayment(
+  rig: Rig,
+  attempt: Attempt,
+  ask: () => Promise<Outcome>,
+): Promise<void> {
+  const otherKey = randomUUID()
+  let isNamed = false
+  rig.provider.server.alter((value) => {
+    const text = JSON.stringify(value)
+    isNamed ||= text.includes(attempt.key)
+    return JSON.parse(text.replaceAll(attempt.key, otherKey))
+  })
+  const outcome = await ask()
+  rig.provider.server.clearFaults()
+  assert.ok(isNamed, 'the provider names our key in its record')
+  assertUnknown(outcome, ['unreadable'])
+}
+
+function assertNotPaidNorRefused(outcome: Outcome): void {
+  assert.notEqual(outcome.kind, 'succeeded', inspect(outcome))
+  if (outcome.kind === 'declined') assert.equal(outcome.refused, undefined, inspect(outcome))
+}
+
+function assertPaidOrUnknown(outcome: Outcome): void {
+  if (outcome.kind !== 'succeeded') assertUnknown(outcome, ['unreadable'])
+  else assertComplete(outcome)
+}
+
+function assertComplete(outcome: Extract<Outcome, { kind: 'succeeded' }>): void {
+  assert.ok(!Number.isNaN(outcome.paidAt.getTime()), inspect(outcome))
+  assert.equal(typeof outcome.key, 'string')
+  assert.notEqual(outcome.gatewayReference, '')
+  if (outcome.savedMethod) assert.notEqual(outcome.savedMethod.credential, '')
+}
+
+type AlteredScenario<Thing, Answer> = Scenario<Thing, Answer> & { rig: Rig }
+
+/** Tries the verb once for every value in its answers and every replacement; begin is called for every value. */
+async function alterEachValue<Thing, Answer>(
+  begin: () => Promise<AlteredScenario<Thing, Answer>>,
+): Promise<void> {
+  const jsonPaths = await findJsonPaths(await begin())
+  assert.ok(jsonPaths.length > 0, 'the provider answers in JSON')
+  for (const jsonPath of jsonPaths) {
+    const scenario = await begin()
+    for (const replacement of REPLACEMENTS) {
+      const shown = inspect(replacement, { maxStringLength: 40 })
+      await withFailureContext(`with ${jsonPath.join('.')} replaced by ${shown}`, () =>
+        alter(scenario, jsonPath, replacement),
+      )
+    }
+  }
+}
+
+async function alter<Thing, Answer>(
+  { rig, make, act, check }: AlteredScenario<Thing, Answer>,
+  jsonPath: JsonPath,
+  replacement: unknown,
+): Promise<void> {
+  const thing = await make()
+  rig.provider.server.alter((value) => replaceAt(value, jsonPath, replacement))
+  const answer = await act(thing)
+  rig.provider.server.clearFaults()
+  await check(thing, answer)
+}
+
+type JsonPath = readonly string[]
+
+/** Where the values of the answers stand. */
+async function findJsonPaths<Thing, Answer>({
+  rig,
+  make,
+  act,
+}: AlteredScenario<Thing, Answer>): Promise<JsonPath[]> {
+  const jsonPaths = new Map<string, JsonPath>()
+  const thing = await make()
+  rig.provider.server.alter((value) => {
+    for (const jsonPath of jsonPathsIn(value)) jsonPaths.set(jsonPath.join('.'), jsonPath)
+    return value
+  })
+  await act(thing)
+  return [...jsonPaths.values()]
+}
+
+function jsonPathsIn(value: unknown, jsonPath: JsonPath = []): JsonPath[] {
+  if (value === null || typeof value !== 'object') return [jsonPath]
+  const inner = Object.entries(value).flatMap(([name, one]) => jsonPathsIn(one, [...jsonPath, name]))
+  return jsonPath.length > 0 ? [jsonPath, ...inner] : inner
+}
+
+function replaceAt(value: unknown, [name, ...rest]: JsonPath, replacement: unknown): unknown {
+  if (name === undefined) return replacement
+  if (value === null || typeof value !== 'object') return value
+  if (Array.isArray(value))
+    return value.map((one, index) => (String(index) === name ? replaceAt(one, rest, replacement) : one))
+  // A jsonPath of one answer need not be in another.
+  if (!(name in value)) return value
+  const inner = new Map(Object.entries(value))
+  inner.set(name, replaceAt(inner.get(name), rest, replacement))
+  return Object.fromEntries(inner)
+}
+
+const renameStatuses: Alteration = (value) => {
+  if (Array.isArray(value)) return value.map(renameStatuses)
+  if (value === null || typeof value !== 'object') return value
+  const entries = Object.entries(value).map(([name, one]) =>
+    /status$/i.test(name) && typeof one === 'string'
+      ? [name, 'made_up_by_a_test']
+      : [name, renameStatuses(one)],
+  )
+  return Object.fromEntries(entries)
+}

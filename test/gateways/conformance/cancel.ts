@@ -1,0 +1,56 @@
+// A checkout that is called off before its payer has paid, or too late.
+
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { inspect } from 'node:util'
+import type { Gateway, Outcome, StatusQuery } from '../../../src/gateways/gateway.ts'
+import { AMBIGUOUS_FAULTS, assertUnknown, refuseConnections, submitWithFault } from './faults.ts'
+import { CONCURRENCY, startRig } from './rig.ts'
+import type { Subject } from './subject.ts'
+
+export function testCancel(subject: Subject): void {
+  describe('a cancelled checkout', { concurrency: CONCURRENCY }, () => {
+    it('is declined, and stays so when the payer comes', async (t) => {
+      const rig = await startRig(t, subject)
+      const { attempt, reference } = await rig.startNew()
+      assertDeclined(await cancel(rig.gateway, attempt, reference))
+      assertDeclined(await rig.gateway.verify(attempt, reference))
+      assertDeclined(await cancel(rig.gateway, attempt, reference))
+      assert.equal(await rig.provider.executions(attempt.key), 0)
+    })
+
+    it('that was paid before stays paid', async (t) => {
+      const rig = await startRig(t, subject)
+      const { attempt, paid } = await rig.payNew()
+      assert.deepEqual(await cancel(rig.gateway, attempt, paid.gatewayReference), paid)
+      assert.deepEqual(await rig.gateway.verify(attempt, paid.gatewayReference), paid)
+    })
+
+    it('was not cancelled when the connection is refused', async (t) => {
+      const rig = await startRig(t, subject)
+      const { attempt, reference } = await rig.startNew()
+      const gateway = await refuseConnections(rig)
+      assertUnknown(await cancel(gateway, attempt, reference), ['not_sent'])
+    })
+
+    for (const { kind, title, reasons } of AMBIGUOUS_FAULTS) {
+      it(`is unknown when ${title}, and can be cancelled again`, async (t) => {
+        const rig = await startRig(t, subject)
+        const { attempt, reference } = await rig.startNew()
+        const ask = (gateway: Gateway) => cancel(gateway, attempt, reference)
+        assertUnknown(await submitWithFault(rig, kind, ask), reasons)
+        assertDeclined(await cancel(rig.gateway, attempt, reference))
+      })
+    }
+  })
+}
+
+function cancel(gateway: Gateway, query: StatusQuery, reference: string | null): Promise<Outcome> {
+  assert.ok(gateway.cancel, 'the gateway cancels')
+  return gateway.cancel(query, reference)
+}
+
+function assertDeclined(outcome: Outcome): void {
+  assert.ok(outcome.kind === 'declined', inspect(outcome))
+  assert.notEqual(outcome.message, '')
+}

@@ -1,0 +1,186 @@
+// A saved method that is charged without the payer: the one verb that moves money by itself, so that every lost answer
+// must end as exactly one execution.
+
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { inspect } from 'node:util'
+import type { Attempt, Gateway, Outcome } from '../../../src/gateways/gateway.ts'
+import {
+  AMBIGUOUS_FAULTS,
+  assertNotFinal,
+  assertRejected,
+  assertUnknown,
+  failEachRequest,
+  refuseConnections,
+  submitWithFault,
+} from './faults.ts'
+import { CONCURRENCY, type Rig, startRig } from './rig.ts'
+import type { ChargeBehavior, Subject } from './subject.ts'
+
+export function testCharge(subject: Subject): void {
+  describe('a charge', { concurrency: CONCURRENCY }, () => {
+    testSaving(subject)
+    testAnswers(subject)
+    testLostAnswers(subject)
+  })
+}
+
+function testSaving(subject: Subject): void {
+  it('can be made with what a paid checkout saved', async (t) => {
+    const rig = await startRig(t, subject)
+    const { paid } = await rig.payNew()
+    assert.ok(paid.savedMethod, 'the method is saved')
+    const { credential, fingerprint, currencies } = paid.savedMethod
+    assert.notEqual(fingerprint, '')
+    assert.ok(currencies.includes(subject.amount.currency))
+    const attempt = rig.makeAttempt('charge')
+    assertCharged(await charge(rig.gateway, attempt, credential), attempt)
+    assert.equal(await rig.provider.executions(attempt.key), 1)
+  })
+
+  it('finds the same fingerprint on the same method of the same payer', async (t) => {
+    const rig = await startRig(t, subject)
+    const [first, second] = [await rig.payNew(), await rig.payNew()]
+    assert.equal(first.paid.savedMethod?.fingerprint, second.paid.savedMethod?.fingerprint)
+  })
+}
+
+function testAnswers(subject: Subject): void {
+  it('that is approved tells the amount, the currency and the key, and the same when it is asked about', async (t) => {
+    const { rig, attempt, credential } = await prepareCharge(t, subject, 'approves')
+    const outcome = await charge(rig.gateway, attempt, credential)
+    assertCharged(outcome, attempt)
+    assertCharged(await rig.gateway.verify(attempt, outcome.gatewayReference), attempt)
+  })
+
+  it('takes the money once, however often it is submitted', async (t) => {
+    const { rig, attempt, credential } = await prepareCharge(t, subject, 'approves')
+    await charge(rig.gateway, attempt, credential)
+    const again = await charge(rig.gateway, attempt, credential)
+    // A provider without replays may not tell a second time, but must not call the first one off.
+    if (again.kind !== 'succeeded') assertNotFinal(again)
+    assert.equal(await rig.provider.executions(attempt.key), 1)
+  })
+
+  it('takes the money once when it is submitted twice at the same time', async (t) => {
+    const { rig, attempt, credential } = await prepareCharge(t, subject, 'approves')
+    const submit = () => charge(rig.gateway, attempt, credential)
+    for (const outcome of await Promise.all([submit(), submit()]))
+      if (outcome.kind !== 'succeeded') assertNotFinal(outcome)
+    assertCharged(await resolve(rig, attempt, credential), attempt)
+    assert.equal(await rig.provider.executions(attempt.key), 1)
+  })
+
+  it('is pending while the provider is at work', async (t) => {
+    const prepared = await prepareIfSupported(t, subject, 'waits')
+    if (!prepared) return t.skip('its charges never wait')
+    const { rig, attempt, credential } = prepared
+    const outcome = await charge(rig.gateway, attempt, credential)
+    assert.ok(outcome.kind === 'pending', inspect(outcome))
+    assert.equal((await rig.gateway.verify(attempt, outcome.gatewayReference)).kind, 'pending')
+  })
+
+  it('that wants the customer is declined as authentication_required', async (t) => {
+    const { rig, attempt, credential } = await prepareCharge(t, subject, 'wants_customer')
+    const outcome = await charge(rig.gateway, attempt, credential)
+    assert.ok(outcome.kind === 'declined', inspect(outcome))
+    assert.equal(outcome.code, 'authentication_required')
+    assert.equal(outcome.refused, undefined)
+    assert.equal(await rig.provider.executions(attempt.key), 0)
+  })
+
+  for (const { how, code } of subject.declines.filter(({ on }) => on === 'charge')) {
+    it(`that ends with ${how} is declined as ${code}`, async (t) => {
+      const { rig, attempt, credential } = await prepareCharge(t, subject, { declines: how })
+      const outcome = await charge(rig.gateway, attempt, credential)
+      assert.ok(outcome.kind === 'declined', inspect(outcome))
+      assert.equal(outcome.code, code)
+      assert.notEqual(outcome.message, '')
+      assert.equal(outcome.refused, undefined)
+      assert.equal(await rig.provider.executions(attempt.key), 0)
+    })
+  }
+}
+
+function testLostAnswers(subject: Subject): void {
+  it('was not sent when the connection is refused', async (t) => {
+    const { rig, attempt, credential } = await prepareCharge(t, subject, 'approves')
+    const gateway = await refuseConnections(rig)
+    assertUnknown(await charge(gateway, attempt, credential), ['not_sent'])
+  })
+
+  it('is refused with credentials that the provider does not know', async (t) => {
+    const { rig, attempt, credential } = await prepareCharge(t, subject, 'approves')
+    assertRejected(await charge(rig.open({ credentials: subject.otherCredentials }), attempt, credential))
+    assert.equal(await rig.provider.executions(attempt.key), 0)
+  })
+
+  // A refusal would end it for good: unlike a checkout, nobody else can take it over.
+  it('is unknown when the provider has too much to do, and ends as one execution', async (t) => {
+    const { rig, attempt, credential } = await prepareCharge(t, subject, 'approves')
+    const ask = (gateway: Gateway) => charge(gateway, attempt, credential)
+    assertUnknown(await submitWithFault(rig, 'http_429', ask), ['no_answer'])
+    assertCharged(await resolve(rig, attempt, credential), attempt)
+    assert.equal(await rig.provider.executions(attempt.key), 1)
+  })
+
+  for (const { kind, title, reasons } of AMBIGUOUS_FAULTS) {
+    it(`is unknown when ${title}, and ends as one execution`, async (t) => {
+      const { rig, attempt, credential } = await prepareCharge(t, subject, 'approves')
+      const ask = (gateway: Gateway) => charge(gateway, attempt, credential)
+      assertUnknown(await submitWithFault(rig, kind, ask), reasons)
+      assertCharged(await resolve(rig, attempt, credential), attempt)
+      assert.equal(await rig.provider.executions(attempt.key), 1)
+    })
+  }
+
+  it('ends as one execution whichever of its requests goes wrong', async (t) => {
+    const { rig, credential } = await prepareCharge(t, subject, 'approves')
+    const executions = (attempt: Attempt) => rig.provider.executions(attempt.key)
+    await failEachRequest(rig, {
+      make: async () => rig.makeAttempt('charge'),
+      act: (attempt) => charge(rig.gateway, attempt, credential),
+      async check(attempt, outcome) {
+        if (outcome.kind !== 'succeeded') assertNotFinal(outcome)
+        assertCharged(await resolve(rig, attempt, credential), attempt)
+        assert.equal(await executions(attempt), 1)
+      },
+    })
+  })
+}
+
+/** A charge that will go this way, if any of this provider does. */
+async function prepareIfSupported(t: TestContext, subject: Subject, behavior: ChargeBehavior) {
+  const rig = await startRig(t, subject)
+  assert.ok(rig.provider.savedCredential, 'the fake provider has saved credentials')
+  const credential = await rig.provider.savedCredential(behavior)
+  return credential === null ? undefined : { rig, attempt: rig.makeAttempt('charge'), credential }
+}
+
+export async function prepareCharge(t: TestContext, subject: Subject, behavior: ChargeBehavior) {
+  const prepared = await prepareIfSupported(t, subject, behavior)
+  assert.ok(prepared, 'every provider has such charges')
+  return prepared
+}
+
+export function charge(gateway: Gateway, attempt: Attempt, credential: string): Promise<Outcome> {
+  assert.ok(gateway.chargeSaved, 'the gateway charges saved methods')
+  return gateway.chargeSaved(attempt, credential)
+}
+
+function assertCharged(
+  outcome: Outcome,
+  attempt: Attempt,
+): asserts outcome is Extract<Outcome, { kind: 'succeeded' }> {
+  assert.ok(outcome.kind === 'succeeded', inspect(outcome))
+  assert.deepEqual(outcome.paid, attempt.amount)
+  assert.equal(outcome.key, attempt.key)
+}
+
+/** What the service does after `unknown`: it asks, and only when that tells nothing submits the same once more. */
+async function resolve(rig: Rig, attempt: Attempt, credential: string): Promise<Outcome> {
+  const outcome = await rig.gateway.verify(attempt, null)
+  if (outcome.kind === 'succeeded') return outcome
+  assertNotFinal(outcome)
+  return charge(rig.gateway, attempt, credential)
+}

@@ -1,0 +1,95 @@
+// Money that is taken back after it was paid: told in answer to a query, and by a doorbell that says whose it is.
+
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { inspect } from 'node:util'
+import type { Attempt, DisputeReport, Outcome, ParsedWebhook } from '../../../src/gateways/gateway.ts'
+import { CONCURRENCY, type Rig, startRig } from './rig.ts'
+import type { Subject, Webhook } from './subject.ts'
+
+export function testDispute(subject: Subject): void {
+  describe('a dispute', { concurrency: CONCURRENCY }, () => {
+    it('is told of with its amount, and under the same name to its end', async (t) => {
+      for (const end of ['won', 'lost'] as const) {
+        const rig = await startRig(t, subject)
+        const { attempt, paid } = await rig.payNew()
+        assert.equal(await findLatestDispute(rig, attempt, paid), undefined, 'nothing is disputed at first')
+        await dispute(rig, attempt, 'open')
+        const opened = await findLatestDispute(rig, attempt, paid)
+        assert.deepEqual(
+          { ...opened, reference: '' },
+          { status: 'open', amount: subject.amount, reference: '' },
+        )
+        await dispute(rig, attempt, end)
+        assert.deepEqual(await findLatestDispute(rig, attempt, paid), { ...opened, status: end })
+      }
+    })
+
+    it('stands beside the next one, which has a name of its own', async (t) => {
+      const rig = await startRig(t, subject)
+      const { attempt, paid } = await rig.payNew()
+      for (const status of ['open', 'won', 'open'] as const) await dispute(rig, attempt, status)
+      const reports = await listDisputes(rig, attempt, paid)
+      assert.deepEqual(
+        reports.map(({ status }) => status),
+        ['open', 'won'],
+      )
+      assert.equal(new Set(reports.map(({ reference }) => reference)).size, 2)
+    })
+
+    it('rings about our key, so that we ask also about what has succeeded', async (t) => {
+      const rig = await startRig(t, subject)
+      const { attempt } = await rig.payNew()
+      const hooks = [await dispute(rig, attempt, 'open'), await dispute(rig, attempt, 'lost')]
+      const readings = hooks.map(({ headers, body }) => rig.gateway.parseWebhook(headers, body))
+      for (const reading of readings) assert.equal(await keyOf(rig, reading), attempt.key)
+      const ids = readings.map((reading) => ('eventId' in reading ? reading.eventId : ''))
+      assert.equal(new Set(ids).size, 2, 'each event has an id of its own')
+    })
+
+    it('that nobody can be asked about stays unknown', async (t) => {
+      const rig = await startRig(t, subject)
+      const { attempt, paid } = await rig.payNew()
+      await dispute(rig, attempt, 'open')
+      const withShortTimeout = rig.open({ timeoutMs: 200 })
+      await rig.provider.server.close()
+      const outcome = await withShortTimeout.verify({ ...attempt, isPaid: true }, paid.gatewayReference)
+      assert.equal(outcome.kind, 'unknown', inspect(outcome))
+    })
+  })
+}
+
+async function dispute(rig: Rig, { key }: Attempt, status: DisputeReport['status']): Promise<Webhook> {
+  assert.ok(rig.provider.dispute, 'the fake of a gateway that tells of disputes can play them')
+  return rig.provider.dispute(key, status)
+}
+
+/** The latest. */
+async function findLatestDispute(
+  rig: Rig,
+  attempt: Attempt,
+  paid: Extract<Outcome, { kind: 'succeeded' }>,
+): Promise<DisputeReport | undefined> {
+  return (await listDisputes(rig, attempt, paid))[0]
+}
+
+async function listDisputes(
+  { gateway }: Rig,
+  attempt: Attempt,
+  { gatewayReference }: Extract<Outcome, { kind: 'succeeded' }>,
+): Promise<readonly DisputeReport[]> {
+  const outcome = await gateway.verify({ ...attempt, isPaid: true }, gatewayReference)
+  assert.ok(outcome.kind === 'succeeded', inspect(outcome))
+  return outcome.disputes ?? []
+}
+
+async function keyOf({ gateway }: Rig, reading: ParsedWebhook): Promise<string | null> {
+  if (reading.kind === 'payment') {
+    assert.equal(reading.isDispute, true)
+    return reading.key
+  }
+  assert.ok(reading.kind === 'dispute', inspect(reading))
+  const found = await gateway.findKey?.(reading.gatewayPaymentId)
+  assert.ok(found?.kind === 'key', inspect(found))
+  return found.key
+}

@@ -1,0 +1,44 @@
+// The harmless call that tries credentials before they are kept.
+
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Gateway } from '../../../src/gateways/gateway.ts'
+import type { Fault } from '../fake-server.ts'
+import { queryWithFault, refuseConnections } from './faults.ts'
+import { CONCURRENCY, startRig } from './rig.ts'
+import type { Subject } from './subject.ts'
+
+// Trouble that says nothing about the credentials: an operator must not hear that they are wrong.
+const INCONCLUSIVE_FAULTS: readonly Fault[] = ['hang', 'cut_off', 'http_500', 'html_503', 'http_429']
+
+export function testProbe(subject: Subject): void {
+  describe('a probe', { concurrency: CONCURRENCY }, () => {
+    it('works with the right credentials', async (t) => {
+      const { gateway } = await startRig(t, subject)
+      assert.equal(await probe(gateway), 'works')
+    })
+
+    it('is refused with credentials that the provider does not know', async (t) => {
+      const rig = await startRig(t, subject)
+      assert.equal(await probe(rig.open({ credentials: subject.otherCredentials })), 'refused')
+    })
+
+    it('reaches nobody when the connection is refused', async (t) => {
+      const rig = await startRig(t, subject)
+      const gateway = await refuseConnections(rig)
+      assert.equal(await probe(gateway), 'unreachable')
+    })
+
+    for (const kind of INCONCLUSIVE_FAULTS) {
+      it(`blames no credential for ${kind}`, async (t) => {
+        const rig = await startRig(t, subject)
+        assert.equal(await queryWithFault(rig, kind, probe), 'unreachable')
+      })
+    }
+  })
+}
+
+function probe(gateway: Gateway): Promise<'works' | 'refused' | 'unreachable'> {
+  assert.ok(gateway.probe, 'the gateway can be probed')
+  return gateway.probe()
+}

@@ -1,0 +1,174 @@
+// Money back: all of it, a part, later, not at all, and once however often the answer gets lost.
+
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { describe, it, type TestContext } from 'node:test'
+import { inspect } from 'node:util'
+import { subtract } from '../../../src/core/money.ts'
+import type { Gateway, RefundOutcome, RefundRequest } from '../../../src/gateways/gateway.ts'
+import {
+  AMBIGUOUS_FAULTS,
+  assertUnknown,
+  failEachRequest,
+  queryWithFault,
+  refuseConnections,
+  submitWithFault,
+} from './faults.ts'
+import { CONCURRENCY, type Rig, startRig } from './rig.ts'
+import type { RefundBehavior, Subject } from './subject.ts'
+
+export function testRefund(subject: Subject): void {
+  describe('a refund', { concurrency: CONCURRENCY }, () => {
+    testEndings(subject)
+    testFaults(subject)
+  })
+}
+
+function testEndings(subject: Subject): void {
+  it('gives all of it back', async (t) => {
+    const { rig, request, given } = await prepareRefund(t, subject)
+    const all = { ...request, amount: subject.amount, isFull: true }
+    assert.equal((await finish(rig, all)).kind, 'succeeded')
+    assert.deepEqual(await given(), [subject.amount.minor])
+  })
+
+  it('gives back a part, and later the rest', async (t) => {
+    const { rig, request, given } = await prepareRefund(t, subject)
+    const rest = { ...request, key: randomUUID(), amount: subtract(subject.amount, request.amount) }
+    for (const one of [request, rest]) assert.equal((await finish(rig, one)).kind, 'succeeded')
+    assert.deepEqual(await given(), [request.amount.minor, rest.amount.minor])
+  })
+
+  it('is given once, however often it is submitted', async (t) => {
+    const { rig, request, given } = await prepareRefund(t, subject)
+    await refund(rig.gateway, request)
+    assertNotFailed(await refund(rig.gateway, request))
+    assert.equal((await given()).length, 1)
+  })
+
+  it('is pending while the provider is at work', async (t) => {
+    const { rig, request } = await prepareRefund(t, subject, 'waits')
+    const outcome = await refund(rig.gateway, request)
+    assert.ok(outcome.kind === 'pending', inspect(outcome))
+    assert.equal((await verify(rig, request, outcome.gatewayReference)).kind, 'pending')
+  })
+
+  it('that the provider cannot give has failed', async (t) => {
+    const { rig, request, given } = await prepareRefund(t, subject, 'fails')
+    const outcome = await finish(rig, request)
+    assert.ok(outcome.kind === 'failed', inspect(outcome))
+    assert.notEqual(outcome.message, '')
+    assert.deepEqual(await given(), [])
+  })
+
+  it('that the provider does not know is not found', async (t) => {
+    const { rig, request } = await prepareRefund(t, subject)
+    if (rig.gateway.verifyRefund) assertUnknown(await verify(rig, request, null), ['not_found'])
+  })
+}
+
+function testFaults(subject: Subject): void {
+  it('is given once whichever of its requests goes wrong', async (t) => {
+    const { rig, prepareOne } = await prepareRefund(t, subject)
+    await failEachRequest(rig, {
+      make: prepareOne,
+      act: ({ request }) => refund(rig.gateway, request),
+      async check({ request, given }, outcome) {
+        if (outcome.kind === 'failed') assert.deepEqual(await given(), [])
+        const resolved = await resolve(rig, request)
+        assert.ok(resolved.kind === 'succeeded' || resolved.kind === 'pending', inspect(resolved))
+        assert.deepEqual(await given(), [request.amount.minor])
+      },
+    })
+  })
+
+  it('was not sent when the connection is refused', async (t) => {
+    const { rig, request } = await prepareRefund(t, subject)
+    const gateway = await refuseConnections(rig)
+    assertUnknown(await refund(gateway, request), ['not_sent'])
+  })
+
+  it('gives nothing with credentials that the provider does not know', async (t) => {
+    const { rig, request, given } = await prepareRefund(t, subject)
+    const outcome = await refund(rig.open({ credentials: subject.otherCredentials }), request)
+    assert.ok(outcome.kind === 'failed' || outcome.kind === 'unknown', inspect(outcome))
+    assert.deepEqual(await given(), [])
+  })
+
+  for (const { kind, title, reasons } of AMBIGUOUS_FAULTS) {
+    it(`is unknown when ${title}, and is given once`, async (t) => {
+      const { rig, request, given } = await prepareRefund(t, subject)
+      const outcome = await submitWithFault(rig, kind, (gateway) => refund(gateway, request))
+      assertUnknown(outcome, reasons)
+      const resolved = await resolve(rig, request)
+      assert.ok(resolved.kind === 'succeeded' || resolved.kind === 'pending', inspect(resolved))
+      assert.deepEqual(await given(), [request.amount.minor])
+    })
+
+    it(`that is asked about is unknown when ${title}`, async (t) => {
+      const { rig, request } = await prepareRefund(t, subject)
+      if (!rig.gateway.verifyRefund) return
+      const made = await refund(rig.gateway, request)
+      assert.ok(made.kind === 'succeeded' || made.kind === 'pending', inspect(made))
+      const ask = async (gateway: Gateway) => gateway.verifyRefund?.(request, made.gatewayReference)
+      const outcome = await queryWithFault(rig, kind, ask)
+      assert.ok(outcome)
+      assertUnknown(outcome, reasons)
+    })
+  }
+}
+
+/**
+ * A paid checkout and the request to give a tenth of it back: a part, because providers notice by themselves when all of
+ * it is to go back twice.
+ */
+export async function prepareRefund(t: TestContext, subject: Subject, behavior: RefundBehavior = 'succeeds') {
+  const rig = await startRig(t, subject)
+  const amount = { ...subject.amount, minor: subject.amount.minor / 10n }
+  const prepareOne = async () => {
+    const { attempt, paid } = await rig.payNew()
+    const request: RefundRequest = {
+      key: randomUUID(),
+      attemptKey: attempt.key,
+      attemptReference: paid.gatewayReference,
+      amount,
+      isFull: false,
+    }
+    return { request, given: () => listRefunds(rig, attempt.key) }
+  }
+  assert.ok(rig.provider.setRefundBehavior, 'the fake provider ends refunds')
+  rig.provider.setRefundBehavior(behavior)
+  return { rig, prepareOne, ...(await prepareOne()) }
+}
+
+async function listRefunds(rig: Rig, attemptKey: string): Promise<bigint[]> {
+  assert.ok(rig.provider.refunds, 'the fake provider tells its refunds')
+  return [...(await rig.provider.refunds(attemptKey))]
+}
+
+export function refund(gateway: Gateway, request: RefundRequest): Promise<RefundOutcome> {
+  assert.ok(gateway.refund, 'the gateway refunds')
+  return gateway.refund(request)
+}
+
+async function verify(rig: Rig, request: RefundRequest, reference: string | null): Promise<RefundOutcome> {
+  assert.ok(rig.gateway.verifyRefund, 'a gateway whose refunds take time can be asked about them')
+  return rig.gateway.verifyRefund(request, reference)
+}
+
+/** The end of a refund: at once, or when it is asked about. */
+async function finish(rig: Rig, request: RefundRequest): Promise<RefundOutcome> {
+  const outcome = await refund(rig.gateway, request)
+  return outcome.kind === 'pending' ? verify(rig, request, outcome.gatewayReference) : outcome
+}
+
+/** What the service does after `unknown`: it asks, and only for what is not there submits the same once more. */
+async function resolve(rig: Rig, request: RefundRequest): Promise<RefundOutcome> {
+  const outcome = rig.gateway.verifyRefund && (await verify(rig, request, null))
+  if (outcome && outcome.kind !== 'unknown') return outcome
+  return refund(rig.gateway, request)
+}
+
+function assertNotFailed(outcome: RefundOutcome): void {
+  assert.notEqual(outcome.kind, 'failed', inspect(outcome))
+}

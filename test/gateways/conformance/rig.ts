@@ -1,0 +1,127 @@
+// One test's own world: a fresh fake provider, the connector opened on it with the real HTTP client, and a watch over
+// everything that the connector says.
+
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import type { TestContext } from 'node:test'
+import { inspect } from 'node:util'
+import type { Attempt, Gateway, Outcome, StartedCheckout } from '../../../src/gateways/gateway.ts'
+import { addMs, systemClock } from '../../../src/kit/clock.ts'
+import { createHttpClient } from '../../../src/kit/http-client.ts'
+import { type FakeProvider, PUBLIC_URL, type Subject } from './subject.ts'
+
+const CUSTOMER = { email: 'amina.otieno@example.com', firstname: 'Amina', lastname: 'Otieno' }
+const RETURN_URL = `${PUBLIC_URL}/pay/return`
+
+// Long enough that a busy machine does not make answers late, which would look like a broken connector.
+const DEFAULT_TIMEOUT_MS = 10_000
+
+// Words are kept with the attempt and shown to operators: a sentence or two, not a provider's whole page.
+const MAX_MESSAGE_LENGTH = 1_000
+
+/** Most of a test is waiting; more of them at once would wait for the processor instead, which looks like a hang. */
+export const CONCURRENCY = 6
+
+export interface Rig {
+  readonly provider: FakeProvider
+  readonly gateway: Gateway
+  /** The same gateway as another operator would have opened it, or one in a hurry. */
+  open(options: { credentials?: Subject['credentials']; timeoutMs?: number }): Gateway
+  makeAttempt(operation?: Attempt['operation']): Attempt
+  start(attempt: Attempt, gateway?: Gateway): Promise<StartedCheckout | Outcome>
+  /** A started checkout, with the provider's reference of it. */
+  startNew(): Promise<{ attempt: Attempt; reference: string }>
+  /** A checkout that was paid as asked, with its outcome. */
+  payNew(): Promise<{ attempt: Attempt; paid: Extract<Outcome, { kind: 'succeeded' }> }>
+}
+
+export async function startRig(t: TestContext, subject: Subject): Promise<Rig> {
+  const provider = await subject.start(t)
+  t.after(() => assertNoSecretInUrls(provider, Object.values(subject.credentials)))
+  const open: Rig['open'] = ({ credentials = subject.credentials, timeoutMs = DEFAULT_TIMEOUT_MS }) => {
+    const http = createHttpClient({ totalTimeoutMs: timeoutMs })
+    t.after(() => http.close())
+    const { url: baseUrl } = provider.server
+    const mode = subject.mode ?? 'test'
+    const publicUrl = () => PUBLIC_URL
+    const gateway = subject.open({ credentials, baseUrl, mode, http, clock: systemClock, publicUrl })
+    return withSecretChecks(gateway, [...Object.values(subject.credentials), ...Object.values(credentials)])
+  }
+  const gateway = open({})
+
+  const rig: Rig = {
+    provider,
+    gateway,
+    open,
+    makeAttempt: (operation = 'checkout') => makeAttempt(subject, operation),
+    start: (attempt, by = gateway) =>
+      by.startCheckout(attempt, subject.choice ?? { channel: 'card' }, RETURN_URL),
+    async startNew() {
+      const attempt = rig.makeAttempt()
+      const started = await rig.start(attempt)
+      assert.ok(started.kind === 'started', inspect(started))
+      return { attempt, reference: started.gatewayReference }
+    },
+    async payNew() {
+      const { attempt, reference } = await rig.startNew()
+      await provider.finish(attempt.key, { kind: 'pays' })
+      const paid = await gateway.verify(attempt, reference)
+      assert.ok(paid.kind === 'succeeded', inspect(paid))
+      return { attempt, paid }
+    },
+  }
+  return rig
+}
+
+function makeAttempt(subject: Subject, operation: Attempt['operation']): Attempt {
+  const startedAt = systemClock.now()
+  return {
+    key: randomUUID(),
+    operation,
+    paymentId: randomUUID(),
+    merchantId: randomUUID(),
+    merchantName: 'Duka La Vitabu',
+    reference: 'A-1042 & more',
+    amount: subject.amount,
+    country: subject.country ?? null,
+    description: 'Two books, one of them “new”',
+    customer: CUSTOMER,
+    startedAt,
+    expiresAt: operation === 'checkout' ? addMs(startedAt, 60 * 60_000) : null,
+  }
+}
+
+/** Addresses stand in the access logs of everybody on the way. */
+function assertNoSecretInUrls({ server }: FakeProvider, secrets: readonly string[]): void {
+  for (const { path, query } of server.requests) {
+    const address = decodeURIComponent(`${path}?${query}`)
+    for (const secret of secrets) assert.ok(!address.includes(secret), 'an address tells a credential')
+  }
+}
+
+type AnyVerb = (...given: unknown[]) => unknown
+
+/** The same gateway, whose every answer is searched for what nobody may read in it. */
+function withSecretChecks(gateway: Gateway, secrets: readonly string[]): Gateway {
+  const checked = (name: string, verb: AnyVerb): AnyVerb => {
+    // parseWebhook answers at once, all others later.
+    if (name === 'parseWebhook') return (...given) => assertNoSecretIn(name, verb(...given), secrets)
+    return async (...given) => assertNoSecretIn(name, await verb(...given), secrets)
+  }
+  const entries = Object.entries(gateway).map(([name, value]) => [
+    name,
+    typeof value === 'function' ? checked(name, value) : value,
+  ])
+  // A boundary: the same names with the same verbs behind them.
+  return Object.fromEntries(entries) as Gateway
+}
+
+function assertNoSecretIn(verb: string, answer: unknown, secrets: readonly string[]): unknown {
+  const everything = inspect(answer, { depth: 10, maxStringLength: null })
+  for (const secret of secrets) assert.ok(!everything.includes(secret), `${verb} tells a credential`)
+  const message =
+    answer !== null && typeof answer === 'object' && 'message' in answer ? String(answer.message) : ''
+  assert.ok(!message.includes(CUSTOMER.email), `${verb} tells the payer's e-mail in its message`)
+  assert.ok(message.length <= MAX_MESSAGE_LENGTH, `${verb} answers ${message.length} characters of message`)
+  return answer
+}

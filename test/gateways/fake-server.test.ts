@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { createHttpClient, type HttpResult } from '../../src/kit/http-client.ts'
+import { type FakeReply, type Fault, startFakeServer } from './fake-server.ts'
+
+const REPLY: FakeReply = { http: 201, body: { id: 'ch_1', amount: '100' }, headers: { 'x-request': '7' } }
+
+async function startCounter(t: TestContext, totalTimeoutMs = 800) {
+  const acts: string[] = []
+  const server = await startFakeServer(t, async ({ text }) => {
+    acts.push(text)
+    return REPLY
+  })
+  const http = createHttpClient({ totalTimeoutMs })
+  t.after(() => http.close())
+  const post = (path = '/v1/charges?a=1') =>
+    http.request({ method: 'POST', url: `${server.url}${path}`, headers: { 'X-Key': 'k' }, body: 'hello' })
+  return { acts, server, post }
+}
+
+const summarize = (answer: HttpResult) => (answer.kind === 'answered' ? answer.status : answer.kind)
+
+describe('the frame of fake providers', () => {
+  it('answers by its handler, and remembers what arrived', async (t) => {
+    const { server, post } = await startCounter(t)
+    const answer = await post()
+    assert(answer.kind === 'answered')
+    assert.equal(answer.status, 201)
+    assert.equal(answer.headers['x-request'], '7')
+    assert.deepEqual(JSON.parse(answer.body.toString()), REPLY.body)
+    const [request] = server.requests
+    assert.equal(request?.method, 'POST')
+    assert.equal(request?.path, '/v1/charges')
+    assert.equal(request?.query.get('a'), '1')
+    assert.equal(request?.headers['x-key'], 'k')
+    assert.equal(request?.text, 'hello')
+  })
+
+  const FAULTS: Record<Fault, { sum: number | string; acts: number }> = {
+    hang: { sum: 'unknown', acts: 0 },
+    hang_after_acting: { sum: 'unknown', acts: 1 },
+    cut_off: { sum: 'unknown', acts: 0 },
+    cut_off_after_acting: { sum: 'unknown', acts: 1 },
+    http_500: { sum: 500, acts: 0 },
+    http_500_after_acting: { sum: 500, acts: 1 },
+    html_503: { sum: 503, acts: 0 },
+    garbage: { sum: 201, acts: 1 },
+    truncated: { sum: 201, acts: 1 },
+    huge_body: { sum: 'unknown', acts: 1 },
+    slow: { sum: 201, acts: 1 },
+    http_409: { sum: 409, acts: 0 },
+    http_429: { sum: 429, acts: 0 },
+  }
+  for (const [kind, { sum, acts }] of Object.entries(FAULTS)) {
+    it(`makes ${kind} of an exchange and is well again when it is calmed`, async (t) => {
+      const counter = await startCounter(t)
+      // A boundary: the keys of the table above are exactly the troubles.
+      counter.server.injectFault(kind as Fault)
+      assert.equal(summarize(await counter.post()), sum)
+      assert.equal(counter.acts.length, acts)
+      counter.server.clearFaults()
+      assert.equal(summarize(await counter.post()), 201)
+    })
+  }
+
+  it('sends garbage and half an answer that no reader of JSON takes', async (t) => {
+    const { server, post } = await startCounter(t)
+    for (const kind of ['garbage', 'truncated'] as const) {
+      server.injectFault(kind, { times: 1 })
+      const answer = await post()
+      assert(answer.kind === 'answered')
+      assert.throws(() => JSON.parse(answer.body.toString()))
+    }
+  })
+
+  it('troubles only as often and only where it is told to', async (t) => {
+    const { server, post } = await startCounter(t)
+    server.injectFault('http_500', { times: 1, on: /^POST \/v1\/refunds$/ })
+    assert.equal(summarize(await post('/v1/charges')), 201)
+    assert.equal(summarize(await post('/v1/refunds')), 500)
+    assert.equal(summarize(await post('/v1/refunds')), 201)
+    server.injectFault('http_500', { times: 1, after: 2 })
+    const sums = [await post(), await post(), await post(), await post()].map(summarize)
+    assert.deepEqual(sums, [201, 201, 500, 201])
+  })
+
+  it('cannot fill the memory of the client with its huge answers', async (t) => {
+    const { server, post } = await startCounter(t, 10_000)
+    server.injectFault('huge_body')
+    const bufferedBytes = () => process.memoryUsage().arrayBuffers
+    const bytesBefore = bufferedBytes()
+    let peakBytes = bytesBefore
+    const watch = setInterval(() => {
+      peakBytes = Math.max(peakBytes, bufferedBytes())
+    }, 1)
+    const answers = await Promise.all(Array.from({ length: 30 }, () => post()))
+    clearInterval(watch)
+    assert.deepEqual(new Set(answers.map(summarize)), new Set(['unknown']))
+    // All of it would be 300 MB; the client's bound is one for each.
+    const grownMegabytes = Math.round((peakBytes - bytesBefore) / 1_000_000)
+    assert.ok(grownMegabytes < 100, `${grownMegabytes} MB`)
+  })
+
+  it('alters answers on their way', async (t) => {
+    const { server, post } = await startCounter(t)
+    server.alter((value) => ({ before: value }))
+    const answer = await post()
+    assert(answer.kind === 'answered')
+    assert.deepEqual(JSON.parse(answer.body.toString()), { before: REPLY.body })
+  })
+
+  it('refuses connections when it is closed', async (t) => {
+    const { server, post } = await startCounter(t)
+    await server.close()
+    assert.equal(summarize(await post()), 'not_sent')
+  })
+})

@@ -1,0 +1,19 @@
+import { money } from '../../../src/core/money.ts'
+import { FLUTTERWAVE } from '../../../src/gateways/flutterwave/index.ts'
+import { testConformance } from '../conformance.ts'
+import { FLUTTERWAVE_DECLINES, SECRET_KEY, startFakeFlutterwave, WEBHOOK_HASH } from './fake.ts'
+
+testConformance({
+  name: FLUTTERWAVE.name,
+  credentials: { secretKey: SECRET_KEY, webhookHash: WEBHOOK_HASH },
+  otherCredentials: {
+    secretKey: 'FLWSECK_TEST-0d9e8c7b6a5f4e3d2c1b0a9f8e7d6c5b-X',
+    webhookHash: 'a-hash-of-somebody-else',
+  },
+  amount: money(125_050n, 'NGN'),
+  country: 'NG',
+  declines: FLUTTERWAVE_DECLINES,
+  unsignedBody: 'Flutterwave sends a shared word, not a signature over the body',
+  start: startFakeFlutterwave,
+  open: FLUTTERWAVE.open,
+})

@@ -1,0 +1,98 @@
+// For tests: the connector on the fake Flutterwave, or on a server that says what it is told to.
+
+import type { TestContext } from 'node:test'
+import { money } from '../../../src/core/money.ts'
+import { FLUTTERWAVE } from '../../../src/gateways/flutterwave/index.ts'
+import type { Attempt, Gateway, Outcome } from '../../../src/gateways/gateway.ts'
+import { type Clock, systemClock } from '../../../src/kit/clock.ts'
+import { createHttpClient } from '../../../src/kit/http-client.ts'
+import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
+import { type Json, readFixture, SECRET_KEY, startFakeFlutterwave, WEBHOOK_HASH } from './fake.ts'
+
+type Test = Pick<TestContext, 'after'>
+export type Flutterwave = Required<Omit<Gateway, 'cancel'>>
+
+export const NOW = new Date('2026-11-15T09:30:00.000Z')
+export const RETURN_URL = 'https://pay.example.com/pay/abc/return'
+export const EMAIL = 'amina.otieno@example.com'
+/** The reference of the fixtures. */
+export const FIXTURE_KEY = '0b0e9f5e-3f0c-4b53-8c57-5f2f6f6f5a11'
+export const TOKEN = 'flw-t1nf-2b8d0c6e4f7a4c1d9e3b5a7f8c6d4e2a-m03k'
+export const CREDENTIAL = JSON.stringify({ token: TOKEN, email: EMAIL, country: 'NG' })
+
+export const CREDENTIALS = { secretKey: SECRET_KEY, webhookHash: WEBHOOK_HASH }
+
+export function clockAt(now: Date): Clock {
+  return { ...systemClock, now: () => now }
+}
+
+export function openFlutterwave(
+  t: Test,
+  baseUrl: string,
+  {
+    clock = clockAt(NOW),
+    credentials = CREDENTIALS,
+  }: { clock?: Clock; credentials?: Record<string, string> } = {},
+): Flutterwave {
+  const http = createHttpClient({ totalTimeoutMs: 2_000 })
+  t.after(() => http.close())
+  const publicUrl = () => 'https://pay.example.com'
+  const gateway = FLUTTERWAVE.open({ credentials, baseUrl, mode: 'test', http, clock, publicUrl })
+  // A boundary: what the conformance suite finds by absence, these tests rely on.
+  return gateway as Flutterwave
+}
+
+export async function startFlutterwave(t: Test) {
+  const provider = await startFakeFlutterwave(t)
+  return { provider, server: provider.server, gateway: openFlutterwave(t, provider.server.url) }
+}
+
+/** A server that says the same to everybody, or what a function makes of the request. */
+export async function startFixedServer(
+  t: Test,
+  reply: FakeReply | ((request: FakeRequest) => FakeReply),
+  clock: Clock = clockAt(NOW),
+) {
+  const server = await startFakeServer(t, async (request) =>
+    typeof reply === 'function' ? reply(request) : reply,
+  )
+  return { server, gateway: openFlutterwave(t, server.url, { clock }) }
+}
+
+/** What verify makes of an answer; a text goes over the wire as it is. */
+export async function verifyAnswer(
+  t: Test,
+  reply: FakeReply,
+  changes: Partial<Attempt> = {},
+): Promise<Outcome> {
+  const { gateway } = await startFixedServer(t, reply)
+  return gateway.verify(makeAttempt(changes), null)
+}
+
+/** A good answer with some of its data written differently. */
+export function altered(name: string, changes: Json = {}): FakeReply {
+  const { data, ...envelope } = readFixture(name)
+  return { http: 200, body: { ...envelope, data: { ...Object(data), ...changes } } }
+}
+
+export function errorReply(message: string, http = 400): FakeReply {
+  return { http, body: { status: 'error', message, data: null } }
+}
+
+export function makeAttempt(changes: Partial<Attempt> = {}): Attempt {
+  return {
+    key: FIXTURE_KEY,
+    operation: 'checkout',
+    paymentId: '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f',
+    merchantId: '0197a3c2-7d51-7cc3-98c4-dc0c0c073990',
+    merchantName: 'Duka La Vitabu',
+    reference: 'A-1042 & more',
+    amount: money(125_050n, 'NGN'),
+    country: 'NG',
+    description: 'Two books',
+    customer: { email: EMAIL, firstname: 'Amina', lastname: 'Otieno' },
+    startedAt: NOW,
+    expiresAt: new Date('2026-11-15T10:29:30.000Z'),
+    ...changes,
+  }
+}

@@ -1,0 +1,276 @@
+// For tests: a stand-in for pawaPay on a real socket. It judges requests as strictly as the real one, keeps pages,
+// deposits and refunds apart, and never lets one id act twice.
+
+import { randomUUID } from 'node:crypto'
+import type { TestContext } from 'node:test'
+import { type Currency, isCurrency } from '../../../src/core/currency.ts'
+import { type Money, money } from '../../../src/core/money.ts'
+import type { CheckoutEnding, FakeProvider, RefundBehavior } from '../conformance.ts'
+import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
+import { signCallback } from './fake-callbacks.ts'
+import { type PageRequest, type RefundSubmission, validatePage, validateRefund } from './fake-rules.ts'
+
+export const API_TOKEN = 'eyJraWQiOiIxIiwiYWxnIjoiRVMyNTYifQ.made-up-for-tests.c2lnbmF0dXJl'
+
+interface DepositRecord {
+  depositId: string
+  status: string
+  amount: string
+  currency: string
+  country: string
+  payer: unknown
+  created: string
+  providerTransactionId?: string
+  failureReason?: { failureCode: string; failureMessage: string }
+  metadata: Record<string, string>
+}
+
+interface RefundRecord {
+  refundId: string
+  depositId: string
+  status: string
+  amount: string
+  currency: string
+  created: string
+  failureReason?: { failureCode: string; failureMessage: string }
+}
+
+interface FakeState {
+  /** By the id of the deposit that they lead to: every page that was opened for it. */
+  pages: Map<string, PageRequest[]>
+  deposits: Map<string, DepositRecord>
+  refunds: Map<string, RefundRecord>
+  /** The ids of deposits for which a payer's money really moved, one entry a time. */
+  executed: string[]
+  refundBehavior: RefundBehavior
+  /** The code with which the next request is rejected, although it is well-formed. */
+  rejection: string | undefined
+}
+
+export interface FakePawapay extends FakeProvider {
+  /** The next well-formed request that would begin something is rejected with this code. */
+  rejectNext(failureCode: string): void
+  /** How many pages were opened for a deposit. */
+  pagesOf(key: string): number
+  /** What the provider says of a deposit from now on, whatever happened. */
+  setDeposit(key: string, changes: Partial<DepositRecord>): void
+  /** The same for a refund. */
+  setRefund(refundKey: string, changes: Partial<RefundRecord>): void
+}
+
+export async function startFakePawapay(t: TestContext): Promise<FakePawapay> {
+  const state: FakeState = {
+    pages: new Map(),
+    deposits: new Map(),
+    refunds: new Map(),
+    executed: [],
+    refundBehavior: 'succeeds',
+    rejection: undefined,
+  }
+  const server = await startFakeServer(t, async (request) => answer(state, request), {
+    errorBody: (http) => failureBody(http === 500 ? 'UNKNOWN_ERROR' : 'TOO_MANY_REQUESTS', `HTTP ${http}`),
+  })
+  return {
+    server,
+    finish: (key, ending) => pressPay(state, key, ending),
+    executions: (key) => state.executed.filter((executed) => executed === key).length,
+    webhook: signCallback,
+    setRefundBehavior: (behavior) => {
+      state.refundBehavior = behavior
+    },
+    refunds: (attemptKey) =>
+      refundsOf(state, attemptKey)
+        .filter(({ status }) => status === 'COMPLETED')
+        .map((refund) => readMoney(refund).minor),
+    rejectNext: (failureCode) => {
+      state.rejection = failureCode
+    },
+    pagesOf: (key) => state.pages.get(key)?.length ?? 0,
+    setDeposit: (key, changes) => Object.assign(requireRecord(state.deposits.get(key)), changes),
+    setRefund: (key, changes) => Object.assign(requireRecord(state.refunds.get(key)), changes),
+  }
+}
+
+function requireRecord<Value>(value: Value | undefined): Value {
+  if (value === undefined) throw new Error('the fake provider has no such record')
+  return value
+}
+
+function failureBody(failureCode: string, failureMessage: string) {
+  return { failureReason: { failureCode, failureMessage } }
+}
+
+function answer(state: FakeState, request: FakeRequest): FakeReply {
+  const { authorization } = request.headers
+  if (authorization === undefined)
+    return { http: 401, body: failureBody('NO_AUTHENTICATION', 'There is no API token in the request.') }
+  if (authorization !== `Bearer ${API_TOKEN}`) {
+    // Quoting the token back is what no log may ever see; a provider may do it.
+    const message = `The API token '${authorization.slice('Bearer '.length)}' in the request is invalid.`
+    return { http: 403, body: failureBody('AUTHENTICATION_ERROR', message) }
+  }
+  const [, id] = /^\/v2\/(?:deposits|refunds)\/([^/]+)$/.exec(request.path) ?? []
+  switch (`${request.method} ${request.path.replace(/\/[0-9a-f-]{36}$/, '')}`) {
+    case 'POST /v2/paymentpage':
+      return openPage(state, request)
+    case 'GET /v2/deposits':
+      return foundReply(state.deposits.get(id ?? ''))
+    case 'POST /v2/refunds':
+      return startRefund(state, request)
+    case 'GET /v2/refunds':
+      return foundReply(state.refunds.get(id ?? ''))
+    case 'GET /v2/active-conf':
+      return { http: 200, body: ACTIVE_CONFIGURATION }
+    default:
+      return { http: 404, body: { message: 'no such endpoint' } }
+  }
+}
+
+const ACTIVE_CONFIGURATION = {
+  companyName: 'Duka La Vitabu',
+  signatureConfiguration: { signedRequestsOnly: false, signedCallbacks: true },
+  countries: [{ country: 'ZMB', displayName: { en: 'Zambia' }, prefix: '260', providers: [] }],
+}
+
+function foundReply(record: DepositRecord | RefundRecord | undefined): FakeReply {
+  return { http: 200, body: record ? { status: 'FOUND', data: record } : { status: 'NOT_FOUND' } }
+}
+
+function rejectedReply(id: object, failureCode: string): FakeReply {
+  const reason = failureBody(failureCode, "It cannot be taken from the phone number '260763456789'.")
+  return { http: 200, body: { ...id, status: 'REJECTED', ...reason } }
+}
+
+function takeRejection(state: FakeState): string | undefined {
+  const { rejection } = state
+  state.rejection = undefined
+  return rejection
+}
+
+function openPage(state: FakeState, { text }: FakeRequest): FakeReply {
+  const page = validatePage(text)
+  if ('http' in page) return page
+  const { depositId } = page
+  const rejection = page.rejection ?? takeRejection(state)
+  if (rejection) return rejectedReply({ depositId }, rejection)
+  const deposit = state.deposits.get(depositId)
+  if (deposit)
+    return { http: 200, body: { depositId, status: 'DUPLICATE_IGNORED', created: deposit.created } }
+  state.pages.set(depositId, [...(state.pages.get(depositId) ?? []), page])
+  const redirectUrl = `https://sandbox.paywith.pawapay.io/?token=${randomUUID()}`
+  return { http: 200, body: { redirectUrl } }
+}
+
+/** The payer presses Pay on one of the pages. The deposit is made by whichever page is first; the others do nothing. */
+function pressPay(state: FakeState, key: string, ending: CheckoutEnding): void {
+  const page = state.pages.get(key)?.[0]
+  if (!page) throw new Error(`no page of the fake provider leads to ${key}`)
+  if (state.deposits.has(key)) return
+  state.deposits.set(key, { ...newDeposit(page), ...endOf(page, ending) })
+  if (ending.kind === 'pays') state.executed.push(key)
+}
+
+function newDeposit(page: PageRequest): DepositRecord {
+  return {
+    depositId: page.depositId,
+    status: 'PROCESSING',
+    amount: page.amountDetails.amount,
+    currency: page.amountDetails.currency,
+    country: page.country,
+    payer: {
+      type: 'MMO',
+      accountDetails: { phoneNumber: '260763456789', provider: 'MTN_MOMO_ZMB' },
+    },
+    created: new Date().toISOString().replace(/\.\d+Z$/, 'Z'),
+    metadata: Object.assign({}, ...page.metadata),
+  }
+}
+
+function endOf(page: PageRequest, ending: CheckoutEnding): Partial<DepositRecord> {
+  switch (ending.kind) {
+    case 'waits':
+      return {}
+    case 'declines':
+      return {
+        status: 'FAILED',
+        ...failureBody(ending.how, "The payer '260763456789' could not be charged."),
+      }
+    case 'pays': {
+      const asked = readMoney(page.amountDetails)
+      return {
+        status: 'COMPLETED',
+        amount: writeAmount(money(ending.minor ?? asked.minor, asked.currency)),
+        currency: ending.currency ?? asked.currency,
+        depositId: ending.key ?? page.depositId,
+        providerTransactionId: '1024601234',
+      }
+    }
+  }
+}
+
+function startRefund(state: FakeState, { text }: FakeRequest): FakeReply {
+  const refund = validateRefund(text)
+  if ('http' in refund) return refund
+  const { refundId } = refund
+  const known = state.refunds.get(refundId)
+  if (known) return { http: 200, body: { refundId, status: 'DUPLICATE_IGNORED', created: known.created } }
+  const rejection = takeRejection(state) ?? rejectionOf(state, refund)
+  if (rejection) return rejectedReply({ refundId }, rejection)
+  const record = newRefund(state, refund)
+  state.refunds.set(refundId, record)
+  return { http: 200, body: { refundId, status: 'ACCEPTED', created: record.created } }
+}
+
+function newRefund(
+  state: FakeState,
+  { refundId, depositId, amount, currency }: RefundSubmission,
+): RefundRecord {
+  const created = new Date().toISOString()
+  const record = { refundId, depositId, amount, currency, created }
+  switch (state.refundBehavior) {
+    case 'succeeds':
+      return { ...record, status: 'COMPLETED', amount: writeAmount(readMoney(record)) }
+    case 'waits':
+      return { ...record, status: 'ENQUEUED' }
+    case 'fails':
+      return {
+        ...record,
+        status: 'FAILED',
+        ...failureBody('UNSPECIFIED_FAILURE', 'The operator gave no reason.'),
+      }
+  }
+}
+
+function rejectionOf(
+  state: FakeState,
+  { depositId, amount, currency }: RefundSubmission,
+): string | undefined {
+  const deposit = state.deposits.get(depositId)
+  if (deposit?.status !== 'COMPLETED') return 'DEPOSIT_NOT_FOUND'
+  const before = refundsOf(state, depositId).filter(({ status }) => status !== 'FAILED')
+  if (before.some(({ status }) => status !== 'COMPLETED')) return 'REFUND_IN_PROGRESS'
+  const given = before.reduce((sum, refund) => sum + readMoney(refund).minor, 0n)
+  const isTooMuch = given + readMoney({ amount, currency }).minor > readMoney(deposit).minor
+  return isTooMuch ? 'AMOUNT_OUT_OF_BOUNDS' : undefined
+}
+
+function refundsOf(state: FakeState, depositId: string): RefundRecord[] {
+  return [...state.refunds.values()].filter((refund) => refund.depositId === depositId)
+}
+
+const DECIMALS: Partial<Record<Currency, number>> = { RWF: 0, UGX: 0, XAF: 0, XOF: 0 }
+
+/** Written apart from the connector's own way, so that a mistake there does not hide here. */
+function readMoney({ amount, currency }: { amount: string; currency: string }): Money {
+  if (!isCurrency(currency)) throw new Error(`the fake provider does not know ${currency}`)
+  const [whole = '', fraction = ''] = amount.split('.')
+  const tenThousandths = BigInt(whole) * 10_000n + BigInt(fraction.padEnd(4, '0'))
+  return money(tenThousandths / 10n ** BigInt(4 - (DECIMALS[currency] ?? 2)), currency)
+}
+
+/** pawaPay writes more zeros than it takes. */
+function writeAmount({ minor, currency }: Money): string {
+  const scale = 10n ** BigInt(DECIMALS[currency] ?? 2)
+  const fraction = scale === 1n ? '' : String(minor % scale).padStart(2, '0')
+  return `${minor / scale}.${fraction.padEnd(4, '0')}`
+}

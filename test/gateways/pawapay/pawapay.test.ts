@@ -1,0 +1,398 @@
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { inspect } from 'node:util'
+import { type Currency, decimalsOf } from '../../../src/core/currency.ts'
+import { money } from '../../../src/core/money.ts'
+import type { Outcome, StartedCheckout } from '../../../src/gateways/gateway.ts'
+import { PAWAPAY } from '../../../src/gateways/pawapay/index.ts'
+import { fromAmount } from '../../../src/gateways/pawapay/wire.ts'
+import { API_TOKEN } from './fake.ts'
+import {
+  ATTEMPT,
+  MOBILE_MONEY,
+  openOn,
+  RECORDED_KEY,
+  RETURN_URL,
+  type Rig,
+  replay,
+  replayReply,
+  startPawapay,
+} from './rig.ts'
+
+const HEADERS = { accept: 'application/json', authorization: `Bearer ${API_TOKEN}` }
+
+/** The last request as it arrived, without what the client adds to every request. */
+function lastRequest({ provider }: Rig) {
+  const request = provider.server.requests.at(-1)
+  assert.ok(request)
+  const { host, connection, 'content-length': length, ...headers } = request.headers
+  return { line: `${request.method} ${request.path}?${request.query}`, headers, text: request.text }
+}
+
+describe('a request to pawaPay', () => {
+  it('opens a page with exactly the fields that pawaPay knows', async (t) => {
+    const rig = await startPawapay(t)
+    await rig.start({ ...ATTEMPT, startedAt: rig.clock.now() })
+    assert.deepEqual(lastRequest(rig), {
+      line: 'POST /v2/paymentpage?',
+      headers: { ...HEADERS, 'content-type': 'application/json' },
+      text:
+        `{"depositId":"${RECORDED_KEY}","returnUrl":"https://pay.example.com/pay/return",` +
+        '"customerMessage":"Duka La Vitabu","amountDetails":{"amount":"1250.5","currency":"ZMW"},' +
+        '"language":"EN","country":"ZMB","reason":"Two books",' +
+        '"metadata":[{"paymentId":"0197a3c2-7d51-7cc3-98c4-dc0c0c07398f"},{"reference":"A-1042"}]}',
+    })
+  })
+
+  it('asks about a deposit by our key and sends no body', async (t) => {
+    const rig = await startPawapay(t)
+    await rig.gateway.verify(ATTEMPT, null)
+    const line = `GET /v2/deposits/${RECORDED_KEY}?`
+    assert.deepEqual(lastRequest(rig), { line, headers: HEADERS, text: '' })
+  })
+
+  it('tries credentials by reading the configuration of the account', async (t) => {
+    const rig = await startPawapay(t)
+    assert.equal(await rig.gateway.probe?.(), 'works')
+    const line = 'GET /v2/active-conf?operationType=DEPOSIT'
+    assert.deepEqual(lastRequest(rig), { line, headers: HEADERS, text: '' })
+  })
+
+  const bodyOf = async (t: TestContext, changes: Partial<typeof ATTEMPT>) => {
+    const rig = await startPawapay(t)
+    const started = await rig.start(rig.makeAttempt(changes))
+    assert.equal(started.kind, 'started', inspect(started))
+    return JSON.parse(lastRequest(rig).text)
+  }
+
+  it('names the merchant on the phone in the letters that operators take', async (t) => {
+    const names: [string, string | undefined][] = [
+      ['Épicerie <Chez> Zoë & Fils, Abidjan', 'Epicerie Chez Zoe Fils'],
+      ['A very long name of a shop', 'A very long name of a'],
+      ['Ab', undefined],
+      ['ጤና ይስጥልኝ', undefined],
+    ]
+    for (const [merchantName, message] of names)
+      assert.equal((await bodyOf(t, { merchantName })).customerMessage, message)
+  })
+
+  it('gives a reason of at most 50 characters, and the reference when there is no description', async (t) => {
+    const long = await bodyOf(t, { description: `${'x'.repeat(49)}😀 and more` })
+    assert.equal(long.reason, 'x'.repeat(49))
+    assert.equal((await bodyOf(t, { description: ' \n ' })).reason, 'A-1042')
+    assert.equal((await bodyOf(t, { description: 'one\ttwo\nthree' })).reason, 'one two three')
+    const { metadata } = await bodyOf(t, { reference: 'r'.repeat(200) })
+    assert.equal(metadata[1].reference.length, 50)
+  })
+
+  it('speaks French where business is done in French', async (t) => {
+    const { language, country } = await bodyOf(t, { amount: money(5_000n, 'XOF'), country: 'SN' })
+    assert.deepEqual([language, country], ['FR', 'SEN'])
+  })
+
+  it('takes the country of the currency when the payment names none', async (t) => {
+    assert.equal((await bodyOf(t, { country: null })).country, 'ZMB')
+  })
+})
+
+describe('the rails of pawaPay', () => {
+  // The rows of the default routes in which pawaPay stands, and whether only whole amounts are sure to be payable.
+  const WHOLE_ONLY: readonly Currency[] = ['CDF', 'KES', 'MZN', 'NGN', 'TZS']
+  const ROUTED =
+    'CDF-CD ETB-ET GHS-GH KES-KE LSL-LS MWK-MW MZN-MZ NGN-NG RWF-RW SLE-SL TZS-TZ UGX-UG USD-CD XAF-CM XAF-GA ' +
+    'XAF-CG XOF-CI XOF-SN XOF-BJ XOF-BF ZMW-ZM'
+
+  it('are the rows of the default routes, mobile money only', () => {
+    const rows = PAWAPAY.rails.flatMap(({ currency, countries = [] }) =>
+      countries.map((country) => `${currency}-${country}`),
+    )
+    assert.equal(rows.join(' '), ROUTED)
+    assert.ok(PAWAPAY.rails.every(({ channels }) => channels.join() === 'mobile_money'))
+  })
+
+  it('take whole amounts only where one operator of the currency takes no decimals', () => {
+    for (const { currency, stepMinor } of PAWAPAY.rails)
+      assert.equal(stepMinor, WHOLE_ONLY.includes(currency) ? 100n : undefined, currency)
+  })
+
+  it('refuse what they do not take before anything is sent', async (t) => {
+    const rig = await startPawapay(t)
+    const attempts = [
+      rig.makeAttempt({ amount: money(125_050n, 'KES'), country: 'KE' }),
+      rig.makeAttempt({ amount: money(1_000n, 'USD'), country: 'US' }),
+      rig.makeAttempt({ amount: money(1_000n, 'USD'), country: null }),
+      rig.makeAttempt({ amount: money(1_000n, 'XOF'), country: 'ML' }),
+      rig.makeAttempt({ amount: money(1_000n, 'XOF'), country: null }),
+      rig.makeAttempt({ amount: money(1_000n, 'EUR'), country: 'constructor' }),
+    ]
+    for (const attempt of attempts) assertRejected(await rig.start(attempt))
+    assert.equal(rig.provider.server.requests.length, 0)
+  })
+
+  const LARGEST = 99_999_999_999_999n
+  const amountsOf = (currency: Currency): [minor: bigint, text: string][] => {
+    const isWhole = decimalsOf(currency) === 0
+    const factor = isWhole ? 1n : 100n
+    const common: [bigint, string][] = [
+      [factor, '1'],
+      [1_234n * factor, '1234'],
+      [1_000n * factor, '1000'],
+    ]
+    if (isWhole || WHOLE_ONLY.includes(currency))
+      return [...common, [(LARGEST / 100n) * factor, '999999999999']]
+    return [[1n, '0.01'], [10n, '0.1'], [110n, '1.1'], ...common, [LARGEST, '999999999999.99']]
+  }
+
+  for (const { currency, countries = [] } of PAWAPAY.rails) {
+    it(`carry amounts of ${currency} there and back to the last unit`, async (t) => {
+      const rig = await startPawapay(t)
+      for (const country of countries)
+        for (const [minor, text] of amountsOf(currency)) {
+          const attempt = rig.makeAttempt({ amount: money(minor, currency), country })
+          assert.equal((await rig.start(attempt)).kind, 'started')
+          const encoded = `"amountDetails":{"amount":"${text}","currency":"${currency}"}`
+          assert.ok(lastRequest(rig).text.includes(encoded), lastRequest(rig).text)
+          await rig.provider.finish(attempt.key, { kind: 'pays' })
+          const outcome = await rig.gateway.verify(attempt, attempt.key)
+          assert.ok(outcome.kind === 'succeeded', inspect(outcome))
+          assert.deepEqual(outcome.paid, money(minor, currency))
+        }
+    })
+  }
+})
+
+describe('an amount of pawaPay', () => {
+  it('may have any number of zeros behind the last decimal', () => {
+    assert.deepEqual(fromAmount('1000.0000', 'RWF'), money(1_000n, 'RWF'))
+    assert.deepEqual(fromAmount('15.5', 'ZMW'), money(1_550n, 'ZMW'))
+    assert.deepEqual(fromAmount('15.50', 'ZMW'), money(1_550n, 'ZMW'))
+    assert.deepEqual(fromAmount('0.30', 'ZMW'), money(30n, 'ZMW'))
+  })
+
+  it('is never rounded and never guessed', () => {
+    for (const text of [
+      '',
+      '1e3',
+      '-1',
+      '+1',
+      '01',
+      '.5',
+      '1.',
+      ' 1',
+      '1 ',
+      '1,000',
+      '0x10',
+      'NaN',
+      '١',
+      '1.0.0',
+    ])
+      assert.equal(fromAmount(text, 'ZMW'), undefined, text)
+    assert.equal(fromAmount('0.001', 'ZMW'), undefined)
+    assert.equal(fromAmount('100.50', 'UGX'), undefined)
+  })
+
+  it('that our books cannot hold is unknown, although it was paid', async (t) => {
+    const rig = await startPawapay(t)
+    const attempt = rig.makeAttempt({ amount: money(100n, 'UGX'), country: 'UG' })
+    await rig.start(attempt)
+    await rig.provider.finish(attempt.key, { kind: 'pays' })
+    for (const changes of [{ amount: '100.5' }, { amount: '100', currency: 'ZWG' }]) {
+      rig.provider.setDeposit(attempt.key, changes)
+      assertUnknown(await rig.gateway.verify(attempt, attempt.key), 'unreadable')
+    }
+  })
+})
+
+describe('the start of a page', () => {
+  const start = async (t: TestContext, fixture: string, http?: number) => {
+    const { gateway } = await replay(t, fixture, http)
+    return gateway.startCheckout(ATTEMPT, MOBILE_MONEY, RETURN_URL)
+  }
+
+  it('leads to the address in either spelling', async (t) => {
+    for (const fixture of ['page-opened', 'page-opened-other-spelling'])
+      assert.deepEqual(await start(t, fixture), {
+        kind: 'started',
+        gatewayReference: RECORDED_KEY,
+        next: { kind: 'redirect', url: 'https://sandbox.paywith.pawapay.io/?token=AgV4made-up' },
+      })
+  })
+
+  it('that is rejected with HTTP 200 has begun nothing', async (t) => {
+    assertRejected(await start(t, 'page-rejected-operator-down'))
+    assertRejected(await start(t, 'page-rejected-phone'))
+    assertRejected(await start(t, 'page-rejected-amount'), 'limit_exceeded')
+  })
+
+  it('that is turned away names the code and the parameter, and neither phone nor token', async (t) => {
+    assertRejected(
+      await start(t, 'page-missing-parameter', 400),
+      'provider_unavailable',
+      /MISSING_PARAMETER \(country\)/,
+    )
+    assertRejected(await start(t, 'page-rejected-phone'), 'provider_unavailable', /INVALID_PHONE_NUMBER$/)
+    const rig = await startPawapay(t)
+    const credentials = { apiToken: 'another-made-up-token' }
+    const otherAccount = openOn(t, rig.provider.server.url, { credentials })
+    const outcome = await otherAccount.startCheckout(rig.makeAttempt(), MOBILE_MONEY, RETURN_URL)
+    assertRejected(outcome, 'provider_unavailable', /AUTHENTICATION_ERROR: the API token \(apiToken\)/)
+    assert.ok(!inspect(outcome).includes(credentials.apiToken))
+  })
+
+  it('is refused for a wrong token with HTTP 401 as with 403', async (t) => {
+    for (const http of [401, 403])
+      assertRejected(await start(t, 'wrong-token', http), 'provider_unavailable', /apiToken/)
+  })
+
+  it('is never called refused for their own word for not knowing', async (t) => {
+    assertUnknown(await start(t, 'unknown-error', 500), 'no_answer')
+    const body = { status: 'REJECTED', failureReason: { failureCode: 'UNKNOWN_ERROR' } }
+    const { gateway } = await replayReply(t, { http: 200, body })
+    assertUnknown(await gateway.startCheckout(ATTEMPT, MOBILE_MONEY, RETURN_URL), 'no_answer')
+  })
+
+  it('is unreadable when it is neither a page nor a refusal', async (t) => {
+    for (const body of [{}, { status: 'ACCEPTED' }, { redirectUrl: 'javascript:alert(1)' }, []]) {
+      const { gateway } = await replayReply(t, { http: 200, body })
+      assertUnknown(await gateway.startCheckout(ATTEMPT, MOBILE_MONEY, RETURN_URL), 'unreadable')
+    }
+  })
+
+  it('is rejected by the stand-in for every code that pawaPay rejects with', async (t) => {
+    const rig = await startPawapay(t)
+    for (const code of ['INVALID_AMOUNT', 'INVALID_CURRENCY', 'INVALID_PROVIDER', 'DEPOSITS_NOT_ALLOWED']) {
+      rig.provider.rejectNext(code)
+      const attempt = rig.makeAttempt()
+      assertRejected(await rig.start(attempt), 'provider_unavailable', new RegExp(code))
+      // What was rejected has not used the id up.
+      assert.equal((await rig.start(attempt)).kind, 'started')
+    }
+  })
+})
+
+describe('a deposit', () => {
+  it('that is completed is read to the letter', async (t) => {
+    const { gateway } = await replay(t, 'deposit-completed')
+    assert.deepEqual(await gateway.verify(ATTEMPT, RECORDED_KEY), {
+      kind: 'succeeded',
+      gatewayReference: RECORDED_KEY,
+      paid: money(125_050n, 'ZMW'),
+      key: RECORDED_KEY,
+      savedMethod: null,
+      paidAt: new Date('2026-11-15T09:30:12Z'),
+    })
+  })
+
+  it('that waits for the payer at the operator is pending', async (t) => {
+    const { gateway } = await replay(t, 'deposit-processing')
+    assert.deepEqual(await gateway.verify(ATTEMPT, null), { kind: 'pending', gatewayReference: RECORDED_KEY })
+  })
+
+  it('that failed tells the code and not whose phone it was', async (t) => {
+    const { gateway } = await replay(t, 'deposit-failed')
+    assert.deepEqual(await gateway.verify(ATTEMPT, RECORDED_KEY), {
+      kind: 'declined',
+      code: 'insufficient_funds',
+      message: 'pawaPay answered INSUFFICIENT_BALANCE',
+      gatewayReference: RECORDED_KEY,
+    })
+  })
+
+  it('is pending in every status on the way, also the one of older versions', async (t) => {
+    const rig = await startPawapay(t)
+    const attempt = await pay(rig)
+    for (const status of ['ACCEPTED', 'PROCESSING', 'SUBMITTED', 'IN_RECONCILIATION']) {
+      rig.provider.setDeposit(attempt.key, { status })
+      assert.equal((await rig.gateway.verify(attempt, attempt.key)).kind, 'pending')
+    }
+  })
+
+  it('is unknown in a status that we do not know, and after their own word for not knowing', async (t) => {
+    const rig = await startPawapay(t)
+    const attempt = await pay(rig)
+    for (const status of ['completed', 'PENDING', 'REVERSED', '']) {
+      rig.provider.setDeposit(attempt.key, { status })
+      assertUnknown(await rig.gateway.verify(attempt, attempt.key), 'unreadable')
+    }
+    const failureReason = { failureCode: 'UNKNOWN_ERROR', failureMessage: 'Nobody knows.' }
+    rig.provider.setDeposit(attempt.key, { status: 'FAILED', failureReason })
+    assertUnknown(await rig.gateway.verify(attempt, attempt.key), 'unreadable')
+  })
+
+  it('that failed without a reason, or with one of no form, is declined all the same', async (t) => {
+    const rig = await startPawapay(t)
+    const attempt = await pay(rig)
+    const reasons = [undefined, { failureCode: 'call 260763456789', failureMessage: '' }]
+    for (const failureReason of reasons) {
+      rig.provider.setDeposit(attempt.key, { status: 'FAILED', failureReason })
+      const outcome = await rig.gateway.verify(attempt, attempt.key)
+      assert.ok(outcome.kind === 'declined', inspect(outcome))
+      assert.equal(outcome.code, 'unknown')
+      assert.doesNotMatch(outcome.message, /\d/)
+    }
+  })
+
+  it('is unknown, and not called not found, where a wrong base address answers 404', async (t) => {
+    const { gateway } = await replayReply(t, { http: 404, body: { message: 'no such page' } })
+    assertUnknown(await gateway.verify(ATTEMPT, null), 'no_answer')
+  })
+})
+
+describe('the credentials of pawaPay', () => {
+  const validate = (name: string, text: string) =>
+    PAWAPAY.credentials.find((field) => field.name === name)?.validate(text, 'test')
+
+  it('are the token and the key of the environment variables', () => {
+    assert.deepEqual(
+      PAWAPAY.credentials.map(({ name, isRequired }) => [name, isRequired]),
+      [
+        ['apiToken', true],
+        ['publicKey', false],
+      ],
+    )
+  })
+
+  it('are told apart from what operators give by mistake', () => {
+    assert.equal(validate('apiToken', API_TOKEN), undefined)
+    assert.match(validate('apiToken', `Bearer ${API_TOKEN}`) ?? '', /without the word Bearer/)
+    assert.match(validate('apiToken', 'two words') ?? '', /no spaces/)
+    assert.match(validate('apiToken', 'line\nend') ?? '', /no spaces/)
+  })
+
+  it('do not open a gateway without a token', (t) => {
+    assert.throws(() => openOn(t, 'http://127.0.0.1:1', { credentials: {} }), /apiToken/)
+  })
+
+  it('work with a configuration in either form', async (t) => {
+    for (const fixture of ['active-configuration', 'active-configuration-as-list']) {
+      const { gateway } = await replay(t, fixture)
+      assert.equal(await gateway.probe?.(), 'works')
+    }
+    const { gateway } = await replay(t, 'not-found')
+    assert.equal(await gateway.probe?.(), 'unreachable')
+  })
+})
+
+async function pay(rig: Rig) {
+  const attempt = rig.makeAttempt()
+  await rig.start(attempt)
+  await rig.provider.finish(attempt.key, { kind: 'pays' })
+  return attempt
+}
+
+function assertRejected(
+  outcome: StartedCheckout | Outcome,
+  code = 'provider_unavailable',
+  message = /./,
+): void {
+  assert.ok(outcome.kind === 'declined', inspect(outcome))
+  assert.equal(outcome.code, code)
+  assert.equal(outcome.refused, true)
+  assert.match(outcome.message, message)
+  assert.doesNotMatch(outcome.message, /\d{6}/)
+}
+
+function assertUnknown(outcome: StartedCheckout | Outcome, reason: string): void {
+  assert.ok(outcome.kind === 'unknown', inspect(outcome))
+  assert.equal(outcome.reason, reason, inspect(outcome))
+}

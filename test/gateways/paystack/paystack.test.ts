@@ -1,0 +1,311 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { money } from '../../../src/core/money.ts'
+import { PAYSTACK } from '../../../src/gateways/paystack/index.ts'
+import { addMs, systemClock } from '../../../src/kit/clock.ts'
+import type { FakeRequest } from '../fake-server.ts'
+import { FAKE_SECRET_KEY } from './fake.ts'
+import { errorReply, readFixture } from './fake-replies.ts'
+import {
+  altered,
+  CREDENTIAL,
+  EMAIL,
+  FIXTURE_KEY,
+  makeAttempt,
+  RETURN_URL,
+  startFixedServer,
+  startPaystack,
+  verifyAnswer,
+} from './rig.ts'
+
+const CARD = { channel: 'card' } as const
+
+/** The request as it went over the wire, without what the HTTP client adds by itself. */
+function wire({ method, path, query, headers, text }: FakeRequest) {
+  const { host: _host, connection: _connection, 'content-length': _length, ...own } = headers
+  return { method, path: query.size > 0 ? `${path}?${query}` : path, headers: own, text }
+}
+
+const AUTHORIZATION = { authorization: `Bearer ${FAKE_SECRET_KEY}` }
+const JSON_HEADERS = { ...AUTHORIZATION, 'content-type': 'application/json' }
+const CUSTOM_FIELDS = {
+  custom_fields: [
+    { display_name: 'Reference', variable_name: 'reference', value: 'A-1042 & more' },
+    { display_name: 'Payment', variable_name: 'payment', value: '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f' },
+  ],
+}
+
+describe('what is sent to Paystack', () => {
+  it('starts a checkout that leads back to us whether it is paid or cancelled', async (t) => {
+    const { server, gateway } = await startFixedServer(t, { http: 200, body: readFixture('initialize') })
+    const started = await gateway.startCheckout(makeAttempt({ key: FIXTURE_KEY }), CARD, RETURN_URL)
+    assert.deepEqual(started, {
+      kind: 'started',
+      gatewayReference: FIXTURE_KEY,
+      next: { kind: 'redirect', url: 'https://checkout.paystack.com/nkdks46nymizns7' },
+    })
+    assert.deepEqual(server.requests.map(wire), [
+      {
+        method: 'POST',
+        path: '/transaction/initialize',
+        headers: JSON_HEADERS,
+        text: JSON.stringify({
+          email: EMAIL,
+          amount: 125_050,
+          currency: 'NGN',
+          reference: FIXTURE_KEY,
+          callback_url: RETURN_URL,
+          channels: ['card'],
+          metadata: { cancel_action: RETURN_URL, ...CUSTOM_FIELDS },
+        }),
+      },
+    ])
+  })
+
+  it('sends no payer to the page of another payment', async (t) => {
+    const { gateway } = await startFixedServer(t, { http: 200, body: readFixture('initialize') })
+    const outcome = await gateway.startCheckout(makeAttempt(), CARD, RETURN_URL)
+    assert.ok(outcome.kind === 'unknown')
+    assert.equal(outcome.reason, 'unreadable')
+  })
+
+  it('charges a saved card with the e-mail of its first payment and metadata as text', async (t) => {
+    const { server, gateway } = await startFixedServer(t, { http: 200, body: readFixture('charge-success') })
+    const customer = { email: 'new.address@example.com', firstname: 'Amina', lastname: 'Otieno' }
+    const attempt = makeAttempt({ key: FIXTURE_KEY, operation: 'charge', customer })
+    assert.deepEqual(await gateway.chargeSaved(attempt, CREDENTIAL), {
+      kind: 'succeeded',
+      gatewayReference: '4099490251',
+      paid: money(125_050n, 'NGN'),
+      key: FIXTURE_KEY,
+      savedMethod: null,
+      paidAt: new Date('2026-11-15T09:45:03.000Z'),
+    })
+    assert.deepEqual(server.requests.map(wire), [
+      {
+        method: 'POST',
+        path: '/transaction/charge_authorization',
+        headers: JSON_HEADERS,
+        text: JSON.stringify({
+          email: EMAIL,
+          amount: 125_050,
+          currency: 'NGN',
+          reference: FIXTURE_KEY,
+          authorization_code: 'AUTH_8dfhjjdt',
+          metadata: JSON.stringify(CUSTOM_FIELDS),
+        }),
+      },
+    ])
+  })
+
+  it('asks about a payment by its reference, and for the balance to try the key', async (t) => {
+    const { server, gateway } = await startFixedServer(t, { http: 200, body: readFixture('verify-success') })
+    await gateway.verify(makeAttempt({ key: FIXTURE_KEY }), '4099260516')
+    await gateway.probe()
+    assert.deepEqual(server.requests.map(wire), [
+      { method: 'GET', path: `/transaction/verify/${FIXTURE_KEY}`, headers: AUTHORIZATION, text: '' },
+      { method: 'GET', path: '/balance', headers: AUTHORIZATION, text: '' },
+    ])
+  })
+
+  const channels = [
+    ['NGN', 'NG', 'bank_transfer', ['bank_transfer', 'bank', 'ussd']],
+    ['GHS', 'GH', 'mobile_money', ['mobile_money']],
+    ['KES', 'KE', 'mobile_money', ['mobile_money']],
+    ['KES', 'KE', 'bank_transfer', ['bank_transfer']],
+    ['ZAR', 'ZA', 'bank_transfer', ['eft', 'qr']],
+    ['USD', 'NG', 'card', ['card']],
+    ['XOF', 'CI', 'mobile_money', ['mobile_money']],
+  ] as const
+  for (const [currency, country, channel, expected] of channels) {
+    it(`offers for ${currency} by ${channel} what Paystack calls ${expected.join(', ')}`, async (t) => {
+      const { server, gateway } = await startPaystack(t)
+      const attempt = makeAttempt({ amount: money(100_000n, currency), country })
+      assert.equal((await gateway.startCheckout(attempt, { channel }, RETURN_URL)).kind, 'started')
+      assert.deepEqual(JSON.parse(server.requests[0]?.text ?? '').channels, expected)
+    })
+  }
+})
+
+describe('a payment at Paystack', () => {
+  it('that is paid saves its card and the e-mail that may charge it', async (t) => {
+    assert.deepEqual(await verifyAnswer(t, readFixture('verify-success')), {
+      kind: 'succeeded',
+      gatewayReference: '4099260516',
+      paid: money(125_050n, 'NGN'),
+      key: FIXTURE_KEY,
+      savedMethod: {
+        type: 'card',
+        credential: CREDENTIAL,
+        fingerprint: 'SIG_2Gvc6pNuzJmj4TCchXfp',
+        card: { brand: 'visa', last4: '4081', expiryMonth: 12, expiryYear: 2030, country: 'NG' },
+        mobileMoney: null,
+        currencies: ['NGN'],
+      },
+      paidAt: new Date('2026-11-15T09:30:56.000Z'),
+    })
+  })
+
+  it('saves nothing that cannot be charged again', async (t) => {
+    const { authorization } = Object(readFixture('verify-success').data)
+    const useless = [
+      { reusable: false },
+      { reusable: 1 },
+      { reusable: 'true' },
+      { channel: 'bank' },
+      { channel: 'mobile_money' },
+      { signature: null },
+      { exp_month: '13' },
+      { last4: 'X081' },
+    ]
+    for (const change of useless) {
+      const body = altered('verify-success', { authorization: { ...authorization, ...change } })
+      const outcome = await verifyAnswer(t, body)
+      assert.ok(outcome.kind === 'succeeded', JSON.stringify(change))
+      assert.equal(outcome.savedMethod, null, JSON.stringify(change))
+    }
+    const withoutCustomer = await verifyAnswer(t, altered('verify-success', { customer: null }))
+    assert.ok(withoutCustomer.kind === 'succeeded' && withoutCustomer.savedMethod === null)
+  })
+
+  it('reads a card whose facts are written in another way', async (t) => {
+    const { authorization } = Object(readFixture('verify-success').data)
+    const change = {
+      brand: ' ',
+      card_type: 'mastercard DEBIT',
+      exp_month: '7',
+      exp_year: '31',
+      country_code: 'Nigeria',
+    }
+    const outcome = await verifyAnswer(
+      t,
+      altered('verify-success', { authorization: { ...authorization, ...change } }),
+    )
+    assert.ok(outcome.kind === 'succeeded')
+    assert.deepEqual(outcome.savedMethod?.card, {
+      brand: 'mastercard',
+      last4: '4081',
+      expiryMonth: 7,
+      expiryYear: 2031,
+      country: null,
+    })
+  })
+
+  it('keeps an id that is larger than a JavaScript number, and minds no metadata of any kind', async (t) => {
+    for (const metadata of ['""', '0', 'null', '{"cancel_action":"x"}', '[]']) {
+      const text = JSON.stringify(altered('verify-success', { id: 'ID', metadata: 'METADATA' }))
+      const body = text.replace('"ID"', '90071992547409931').replace('"METADATA"', metadata)
+      const outcome = await verifyAnswer(t, body)
+      assert.ok(outcome.kind === 'succeeded', metadata)
+      assert.equal(outcome.gatewayReference, '90071992547409931')
+    }
+  })
+
+  it('was paid when it was begun, or now, where Paystack does not say when', async (t) => {
+    const begun = await verifyAnswer(t, altered('verify-success', { paid_at: null }))
+    assert.ok(begun.kind === 'succeeded')
+    assert.equal(begun.paidAt.toISOString(), '2026-11-15T09:26:44.000Z')
+    const now = await verifyAnswer(t, altered('verify-success', { paid_at: null, transaction_date: 'then' }))
+    assert.ok(now.kind === 'succeeded')
+    assert.ok(Math.abs(now.paidAt.getTime() - systemClock.now().getTime()) < 60_000)
+  })
+
+  for (const status of ['pending', 'processing', 'queued', 'ongoing', 'abandoned']) {
+    it(`whose status is ${status} is pending`, async (t) => {
+      const outcome = await verifyAnswer(t, altered('verify-abandoned', { status }))
+      assert.deepEqual(outcome, { kind: 'pending', gatewayReference: '4099260516' })
+    })
+  }
+
+  it('that its payer has left stays pending however late it is, for they may still come', async (t) => {
+    const times = {
+      startedAt: addMs(systemClock.now(), -8 * 24 * 3_600_000),
+      expiresAt: addMs(systemClock.now(), -1),
+    }
+    assert.equal((await verifyAnswer(t, readFixture('verify-abandoned'), 200, times)).kind, 'pending')
+  })
+
+  it('that was given back is not there to be credited', async (t) => {
+    const outcome = await verifyAnswer(t, altered('verify-success', { status: 'reversed' }))
+    assert.ok(outcome.kind === 'declined')
+    assert.equal(outcome.code, 'unknown')
+  })
+
+  it('with a status that nobody knows is unknown, never pending', async (t) => {
+    for (const status of ['SUCCESS', 'successful', 'send_otp', '']) {
+      const outcome = await verifyAnswer(t, altered('verify-success', { status }))
+      assert.ok(outcome.kind === 'unknown', status)
+      assert.equal(outcome.reason, 'unreadable')
+    }
+  })
+
+  it('is not declined by the record of another one', async (t) => {
+    for (const fixture of ['verify-failed', 'verify-abandoned']) {
+      const outcome = await verifyAnswer(t, altered(fixture, { reference: 'another' }))
+      assert.ok(outcome.kind === 'unknown', fixture)
+    }
+  })
+
+  it('is not found by 404 and by 400, and by nothing else', async (t) => {
+    const answers = [
+      [404, errorReply(404, 'Entity not found').body, 'not_found'],
+      [404, readFixture('not-found'), 'not_found'],
+      [400, readFixture('not-found'), 'not_found'],
+      [400, readFixture('invalid-key'), 'unreadable'],
+      [400, errorReply(400, 'Please wait a few minutes and try again.').body, 'unreadable'],
+      [404, '<h1>404 Not Found</h1>', 'unreadable'],
+      [401, readFixture('invalid-key'), 'unreadable'],
+      [403, '<h1>Forbidden</h1>', 'unreadable'],
+      [302, '', 'no_answer'],
+      [200, { status: false, message: 'Transaction reference not found' }, 'unreadable'],
+    ] as const
+    for (const [http, body, reason] of answers) {
+      const outcome = await verifyAnswer(t, body, http)
+      assert.ok(outcome.kind === 'unknown', JSON.stringify(body))
+      assert.equal(outcome.reason, reason, `${http} ${JSON.stringify(body)}`)
+    }
+  })
+})
+
+describe('PAYSTACK', () => {
+  const validate = (text: string, mode: 'test' | 'live') => PAYSTACK.credentials[0]?.validate(text, mode)
+
+  it('takes test keys in test mode and live keys in live mode, and complains without telling the key', () => {
+    assert.equal(validate(FAKE_SECRET_KEY, 'test'), undefined)
+    assert.equal(validate('sk_live_abc123', 'live'), undefined)
+    const issues = [
+      [FAKE_SECRET_KEY, 'live', /begins with sk_test_, but this service runs in live mode/],
+      ['sk_live_abc123', 'test', /begins with sk_live_, but this service runs in test mode/],
+      ['pk_test_abc123', 'test', /is a public key; the secret key begins with sk_test_/],
+      ['secretword', 'test', /must begin with sk_test_/],
+      ['', 'live', /must begin with sk_live_/],
+      ['sk_test_abc123 ', 'test', /only letters and digits/],
+    ] as const
+    for (const [text, mode, expected] of issues) {
+      const issue = validate(text, mode) ?? ''
+      assert.match(issue, expected)
+      assert.ok(!/abc123|secretword|0a1b2c/.test(issue), issue)
+    }
+  })
+
+  it('collects in the countries of its accounts, each from its smallest amount on', () => {
+    const rails = PAYSTACK.rails.map(({ currency, countries, channels, minimumMinor }) => [
+      currency,
+      countries?.join(' ') ?? 'its own',
+      [...channels].join(' '),
+      minimumMinor,
+    ])
+    assert.deepEqual(rails, [
+      ['NGN', 'its own', 'card bank_transfer', 5_000n],
+      ['GHS', 'its own', 'card mobile_money', 10n],
+      ['KES', 'its own', 'card mobile_money bank_transfer', 300n],
+      ['ZAR', 'ZA', 'card bank_transfer', 100n],
+      ['USD', 'NG KE', 'card', 200n],
+      ['XOF', 'CI', 'card mobile_money', 1n],
+    ])
+  })
+
+  it('is at one address in both modes', () => {
+    assert.deepEqual(PAYSTACK.baseUrl, { test: 'https://api.paystack.co', live: 'https://api.paystack.co' })
+  })
+})

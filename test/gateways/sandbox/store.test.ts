@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { appendFile, readFile, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createSandboxGateway } from '../../../src/gateways/sandbox/index.ts'
+import { openJournalStore } from '../../../src/gateways/sandbox/journal-store.ts'
+import { createPostgresStore } from '../../../src/gateways/sandbox/postgres-store.ts'
+import {
+  applyCancellation,
+  draftCharge,
+  draftCheckout,
+  type SandboxRecord,
+} from '../../../src/gateways/sandbox/record.ts'
+import type { SandboxStore } from '../../../src/gateways/sandbox/store.ts'
+import { toChargeBody, toCheckoutBody } from '../../../src/gateways/sandbox/wire.ts'
+import { systemClock } from '../../../src/kit/clock.ts'
+import { createHttpClient } from '../../../src/kit/http-client.ts'
+import { systemRandom } from '../../../src/kit/random.ts'
+import { testDatabase } from '../../support/database.ts'
+import { callApi, makeAttempt, makeTempDir, RETURN_URL, SECRET, startRig, WEBHOOK_SECRET } from './rig.ts'
+
+const random = systemRandom(systemClock)
+const draftContext = () => ({ uuid: random.uuid(), pageToken: random.uuid(), now: systemClock.now() })
+const TOKEN = `tok_${'0'.repeat(32)}.card_success`
+
+function makeCheckout(attempt = makeAttempt()): SandboxRecord {
+  const body = toCheckoutBody(attempt, { channel: 'mobile_money' }, RETURN_URL)
+  return draftCheckout(attempt.key, body, draftContext())
+}
+
+const makeCharge = (attempt = makeAttempt()) =>
+  draftCharge(attempt.key, toChargeBody(attempt, TOKEN), draftContext())
+
+const nextOf = (record: SandboxRecord) => ({
+  ...applyCancellation(record, systemClock.now()),
+  version: record.version + 1,
+})
+
+async function tempDirOf(t: TestContext): Promise<string> {
+  const cleanups: (() => Promise<void>)[] = []
+  const folder = await makeTempDir(cleanups)
+  t.after(async () => {
+    for (const cleanup of cleanups) await cleanup()
+  })
+  return folder
+}
+
+/** Two stores over one memory, as two processes have them; a journal has one process only. */
+const STORES: Record<string, (t: TestContext) => Promise<[SandboxStore, SandboxStore]>> = {
+  journal: async (t) => {
+    const store = await openJournalStore(path.join(await tempDirOf(t), 'journal.jsonl'))
+    t.after(() => store.close())
+    return [store, store]
+  },
+  postgres: async (t) => {
+    const db = await testDatabase(t)
+    return [createPostgresStore(db), createPostgresStore(db)]
+  },
+}
+
+for (const [name, open] of Object.entries(STORES)) {
+  describe(`the ${name} store`, () => {
+    it('F-47 creates one record of 50 parallel drafts with one key', async (t) => {
+      const stores = await open(t)
+      const attempt = makeAttempt()
+      const drafts = Array.from({ length: 50 }, () => makeCharge(attempt))
+      const results = await Promise.all(
+        drafts.map((draft, index) => stores[index % 2 === 0 ? 0 : 1].insert(draft)),
+      )
+      assert.equal(results.filter((result) => result.created).length, 1)
+      assert.equal(new Set(results.map((result) => result.record.uuid)).size, 1)
+      assert.equal((await stores[0].findByOrder(attempt.paymentId)).length, 1)
+    })
+
+    it('finds by key, page and order exactly what was kept', async (t) => {
+      const [store] = await open(t)
+      const attempt = makeAttempt()
+      const checkout = makeCheckout(attempt)
+      const charge = makeCharge({ ...attempt, key: 'another' })
+      await Promise.all([store.insert(checkout), store.insert(charge)])
+      assert.deepEqual(await store.findByKey(checkout.key), checkout)
+      assert.deepEqual(await store.findByPage(checkout.checkout?.pageToken ?? ''), checkout)
+      const found = await store.findByOrder(attempt.paymentId)
+      assert.deepEqual(found.map((record) => record.key).sort(), [attempt.key, 'another'].sort())
+      assert.equal(await store.findByKey('missing'), undefined)
+      assert.equal(await store.findByPage('missing'), undefined)
+      assert.deepEqual(await store.findByOrder('missing'), [])
+    })
+
+    it('lets one of many replace a version', async (t) => {
+      const stores = await open(t)
+      const checkout = makeCheckout()
+      await stores[0].insert(checkout)
+      const wins = await Promise.all(
+        Array.from({ length: 10 }, (_, index) => stores[index % 2 === 0 ? 0 : 1].replace(nextOf(checkout))),
+      )
+      assert.equal(wins.filter(Boolean).length, 1)
+      assert.deepEqual((await stores[1].findByKey(checkout.key))?.status, 'declined')
+    })
+
+    it('finds what is due until it has ended', async (t) => {
+      const [store] = await open(t)
+      const checkout = makeCheckout()
+      await store.insert(checkout)
+      const at = new Date(checkout.plan?.at ?? 0)
+      assert.deepEqual(await store.findDue(new Date(at.getTime() - 1), 10), [])
+      assert.deepEqual(await store.findDue(at, 10), [checkout])
+      await store.replace(nextOf(checkout))
+      assert.deepEqual(await store.findDue(at, 10), [])
+    })
+  })
+}
+
+describe('the journal', () => {
+  it('is read again after a restart, the last version of each record', async (t) => {
+    const file = path.join(await tempDirOf(t), 'journal.jsonl')
+    const checkout = makeCheckout()
+    const charge = makeCharge()
+    const before = await openJournalStore(file)
+    await Promise.all([before.insert(checkout), before.insert(charge)])
+    await before.replace(nextOf(checkout))
+    await before.close()
+    const store = await openJournalStore(file)
+    t.after(() => store.close())
+    assert.deepEqual(await store.findByKey(charge.key), charge)
+    assert.equal((await store.findByKey(checkout.key))?.version, 2)
+    assert.deepEqual(await store.insert(makeCharge({ ...makeAttempt(), key: charge.key })), {
+      record: charge,
+      created: false,
+    })
+  })
+
+  it('is read when an older version wrote it, with the name of a network instead of its code', async (t) => {
+    const dataDir = await tempDirOf(t)
+    const record = makeCheckout()
+    const older = { ...record.checkout, phone: '+254700000000', network: 'Sandbox Mobile' }
+    await writeFile(
+      path.join(dataDir, 'sandbox.jsonl'),
+      `${JSON.stringify({ ...record, checkout: older })}\n`,
+    )
+    const cleanups: (() => Promise<void>)[] = []
+    const rig = await startRig(cleanups, { dataDir })
+    t.after(() => rig.close())
+    const answer = await callApi(rig, 'GET', `/payments/${record.key}`)
+    assert(answer.kind === 'answered')
+    const { next } = JSON.parse(answer.body.toString())
+    assert.deepEqual([next.kind, next.phone, next.network], ['prompt', '+254700000000', 'Sandbox Mobile'])
+  })
+
+  it('cuts off a torn last line, and goes on behind it', async (t) => {
+    const file = path.join(await tempDirOf(t), 'journal.jsonl')
+    const kept = makeCharge()
+    const torn = makeCharge()
+    await writeFile(file, `${JSON.stringify(kept)}\n`)
+    await appendFile(file, JSON.stringify(torn).slice(0, -7))
+    const store = await openJournalStore(file)
+    assert.deepEqual(await store.findByKey(kept.key), kept)
+    assert.equal(await store.findByKey(torn.key), undefined)
+    assert.equal((await store.insert(torn)).created, true)
+    await store.close()
+    const lines = (await readFile(file, 'utf8')).split('\n')
+    assert.deepEqual(
+      lines.slice(0, -1).map((line) => JSON.parse(line)),
+      [kept, torn],
+    )
+  })
+
+  it('refuses a file that is broken in the middle', async (t) => {
+    const file = path.join(await tempDirOf(t), 'journal.jsonl')
+    await writeFile(file, `{"key":\n${JSON.stringify(makeCharge())}\n`)
+    await assert.rejects(openJournalStore(file))
+  })
+})
+
+const CHILD = `
+  const { serveSandbox } = await import('${new URL('../../../src/gateways/sandbox/serve.ts', import.meta.url)}')
+  const { systemClock } = await import('${new URL('../../../src/kit/clock.ts', import.meta.url)}')
+  const { systemRandom } = await import('${new URL('../../../src/kit/random.ts', import.meta.url)}')
+  const { createLog } = await import('${new URL('../../../src/kit/log.ts', import.meta.url)}')
+  const options = JSON.parse(process.argv[1])
+  const { url } = await serveSandbox({
+    ...options, host: '127.0.0.1', port: 0, clock: systemClock, random: systemRandom(systemClock), log: createLog('error'),
+  })
+  process.stdout.write(url)`
+
+describe('F-10 the provider killed under load', () => {
+  it('knows every charge that it answered, and each once', async (t) => {
+    const dataDir = await tempDirOf(t)
+    const options = { dataDir, secret: SECRET, webhookSecret: WEBHOOK_SECRET }
+    const child = spawn(process.execPath, ['--input-type=module', '-e', CHILD, JSON.stringify(options)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    t.after(() => child.kill('SIGKILL'))
+    const [url] = await once(child.stdout, 'data')
+    const http = createHttpClient()
+    const gateway = createSandboxGateway({ ...options, http, baseUrl: String(url), clock: systemClock })
+    const attempts: { key: string; paymentId: string; answered: boolean }[] = []
+    const load = async () => {
+      while (child.exitCode === null && child.signalCode === null) {
+        const attempt = makeAttempt()
+        const entry = { key: attempt.key, paymentId: attempt.paymentId, answered: false }
+        attempts.push(entry)
+        entry.answered = (await gateway.chargeSaved(attempt, TOKEN)).kind === 'succeeded'
+      }
+    }
+    const clients = Array.from({ length: 16 }, load)
+    // Enough answers that some are under way at any moment, however slow this machine is.
+    while (attempts.filter((entry) => entry.answered).length < 100) await delay(20)
+    child.kill('SIGKILL')
+    await Promise.all(clients)
+    await http.close()
+
+    const cleanups: (() => Promise<void>)[] = []
+    t.after(async () => {
+      for (const cleanup of cleanups) await cleanup()
+    })
+    const rig = await startRig(cleanups, { dataDir })
+    for (const entry of attempts) {
+      const count = (await rig.gateway.executions(entry.paymentId)).length
+      if (entry.answered) assert.equal(count, 1)
+      else assert(count <= 1)
+    }
+  })
+})

@@ -1,0 +1,375 @@
+// Provider answers that were written down, replayed to the connector, and what it makes of them.
+
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { money } from '../../../src/core/money.ts'
+import type { Outcome, StartedCheckout } from '../../../src/gateways/gateway.ts'
+import { STRIPE } from '../../../src/gateways/stripe/index.ts'
+import type { FakeReply } from '../fake-server.ts'
+import { readFixture } from './fake-state.ts'
+import {
+  CARD,
+  FIXTURE_KEY,
+  invalid,
+  makeAttempt,
+  makeCharge,
+  QUOTED,
+  RETURN_URL,
+  startFixedReply,
+  startStripe,
+} from './rig.ts'
+
+const summarize = (outcome: Outcome | StartedCheckout): string =>
+  outcome.kind === 'succeeded'
+    ? `paid ${outcome.paid.minor} ${outcome.paid.currency}`
+    : outcome.kind === 'declined'
+      ? `${outcome.code}${outcome.refused ? ', refused' : ''}`
+      : outcome.kind === 'unknown'
+        ? outcome.reason
+        : outcome.kind
+
+const SAVED = JSON.stringify({ customer: 'cus_1', payment_method: 'pm_1' })
+const REFERENCE = 'cs_test_a1session000000000000000001'
+const paidSession = readFixture('checkout-session-paid')
+const declined402 = readFixture('error-card-declined')
+const intent = readFixture('payment-intent')
+
+describe('a session of Stripe', () => {
+  it('that was paid tells everything', async (t) => {
+    const gateway = await startFixedReply(t, { http: 200, body: paidSession })
+    assert.deepEqual(await gateway.verify(makeAttempt({ key: FIXTURE_KEY }), REFERENCE), {
+      kind: 'succeeded',
+      gatewayReference: REFERENCE,
+      paid: money(125_050n, 'KES'),
+      key: FIXTURE_KEY,
+      savedMethod: {
+        type: 'card',
+        credential: '{"customer":"cus_OaQ1customer0001","payment_method":"pm_1Nn2card00000000000000001"}',
+        fingerprint: 'Xt5EWLLDS7FJjR1c',
+        card: { brand: 'visa', last4: '4242', expiryMonth: 8, expiryYear: 2030, country: 'US' },
+        mobileMoney: null,
+        currencies: STRIPE.rails.map(({ currency }) => currency),
+      },
+      paidAt: new Date(1_694_600_121_000),
+    })
+  })
+
+  const failed = { ...intent, status: 'requires_payment_method' }
+  const refusal = { code: 'card_declined', decline_code: 'insufficient_funds' }
+  const states: [changes: object, expected: string][] = [
+    [{ status: 'open', payment_status: 'unpaid', payment_intent: null }, 'pending'],
+    // A card was declined on the page, and the payer may try another one there.
+    [
+      {
+        status: 'open',
+        payment_status: 'unpaid',
+        payment_intent: { ...failed, last_payment_error: refusal },
+      },
+      'pending',
+    ],
+    [{ status: 'open', payment_status: 'paid' }, 'unreadable'],
+    [{ status: 'complete', payment_status: 'paid' }, 'paid 125050 KES'],
+    [{ status: 'complete', payment_status: 'no_payment_required', amount_total: 0 }, 'paid 0 KES'],
+    [{ status: 'complete', payment_status: 'unpaid', payment_intent: null }, 'pending'],
+    [
+      { status: 'complete', payment_status: 'unpaid', payment_intent: { ...intent, status: 'processing' } },
+      'pending',
+    ],
+    [
+      {
+        status: 'complete',
+        payment_status: 'unpaid',
+        payment_intent: { ...failed, last_payment_error: refusal },
+      },
+      'insufficient_funds',
+    ],
+    [
+      { status: 'complete', payment_status: 'unpaid', payment_intent: { ...intent, status: 'canceled' } },
+      'customer_cancelled',
+    ],
+    [
+      { status: 'complete', payment_status: 'unpaid', payment_intent: { ...intent, status: 'resting' } },
+      'unreadable',
+    ],
+    [{ status: 'complete', payment_status: 'half' }, 'unreadable'],
+    [{ status: 'expired', payment_status: 'unpaid' }, 'customer_timeout'],
+    [{ status: 'sleeping', payment_status: 'unpaid' }, 'unreadable'],
+    [{ status: null }, 'unreadable'],
+    [{ client_reference_id: null }, 'unreadable'],
+    [{ amount_total: null }, 'unreadable'],
+    [{ amount_total: 1_250.5 }, 'unreadable'],
+    [{ amount_total: 9_007_199_254_740_992 }, 'unreadable'],
+    [{ currency: 'jpy' }, 'unreadable'],
+    [{ currency: 'ugx', amount_total: 500_000 }, 'paid 5000 UGX'],
+    // Cents that the currency does not have are not rounded away.
+    [{ currency: 'ugx', amount_total: 500_001 }, 'unreadable'],
+    [{ currency: 'xof', amount_total: 5_000 }, 'paid 5000 XOF'],
+    // The payer saw another currency; the session stays in ours.
+    [{ presentment_details: { presentment_amount: 900, presentment_currency: 'eur' } }, 'paid 125050 KES'],
+  ]
+  for (const [changes, expected] of states) {
+    it(`with ${JSON.stringify(changes).slice(0, 120)} is ${expected}`, async (t) => {
+      const gateway = await startFixedReply(t, { http: 200, body: { ...paidSession, ...changes } })
+      assert.equal(summarize(await gateway.verify(makeAttempt({ key: FIXTURE_KEY }), REFERENCE)), expected)
+    })
+  }
+
+  const { card } = readFixture('payment-method')
+  const withMethod = (method: unknown) => ({
+    ...paidSession,
+    payment_intent: { ...intent, payment_method: method },
+  })
+  const methods: [title: string, body: object, fingerprint: string | null][] = [
+    [
+      'a card without a fingerprint under its own id',
+      withMethod({ id: 'pm_2', type: 'card', card: { ...card, fingerprint: null } }),
+      'pm_2',
+    ],
+    ['no method that is not a card', withMethod({ id: 'pm_2', type: 'sepa_debit', sepa_debit: {} }), null],
+    [
+      'no card of a shape that we do not know',
+      withMethod({ id: 'pm_2', type: 'card', card: { ...card, exp_month: 13 } }),
+      null,
+    ],
+    ['no card that was not told', withMethod('pm_2'), null],
+    [
+      'no card without a customer',
+      { ...paidSession, customer: null, payment_intent: { ...paidSession.payment_intent, customer: null } },
+      null,
+    ],
+    ['no card of a payment that was not told', { ...paidSession, payment_intent: 'pi_1' }, null],
+  ]
+  for (const [title, body, fingerprint] of methods) {
+    it(`that was paid saves ${title}`, async (t) => {
+      const gateway = await startFixedReply(t, { http: 200, body })
+      const outcome = await gateway.verify(makeAttempt({ key: FIXTURE_KEY }), REFERENCE)
+      assert.ok(outcome.kind === 'succeeded')
+      assert.equal(outcome.savedMethod?.fingerprint ?? null, fingerprint)
+    })
+  }
+
+  it('is closed by a cancellation, which is not the same as having run out of time', async (t) => {
+    const { gateway, provider, clock } = await startStripe(t)
+    const [cancelled, late] = [
+      makeAttempt({ startedAt: clock.now() }),
+      makeAttempt({ startedAt: clock.now() }),
+    ]
+    const references: string[] = []
+    for (const attempt of [cancelled, late]) {
+      const started = await gateway.startCheckout(attempt, CARD, RETURN_URL)
+      assert.ok(started.kind === 'started')
+      references.push(started.gatewayReference)
+    }
+    const [first = '', second = ''] = references
+    assert.equal(
+      summarize((await gateway.cancel?.(cancelled, first)) ?? { kind: 'pending', gatewayReference: null }),
+      'customer_cancelled',
+    )
+    clock.move(3_600_000)
+    assert.equal(
+      summarize((await gateway.cancel?.(late, second)) ?? { kind: 'pending', gatewayReference: null }),
+      'customer_timeout',
+    )
+    assert.equal(provider.executions(late.key), 0)
+  })
+})
+
+describe('a cancellation at Stripe', () => {
+  it('is unknown when Stripe has too much to do, whichever way it says so', async (t) => {
+    for (const http of [400, 429]) {
+      const gateway = await startFixedReply(t, { http, body: readFixture('error-rate-limit') })
+      assert.equal((await gateway.cancel?.(makeAttempt(), REFERENCE))?.kind, 'unknown')
+    }
+  })
+})
+
+describe('a payment of Stripe', () => {
+  const states: [changes: object, expected: string][] = [
+    [{ status: 'succeeded' }, 'paid 125050 KES'],
+    [{ status: 'succeeded', amount_received: 125_049 }, 'paid 125049 KES'],
+    [{ status: 'succeeded', metadata: {} }, 'unreadable'],
+    [{ status: 'succeeded', amount_received: null }, 'unreadable'],
+    [{ status: 'processing' }, 'pending'],
+    [{ status: 'requires_capture' }, 'pending'],
+    [{ status: 'requires_action' }, 'authentication_required'],
+    [{ status: 'requires_confirmation' }, 'authentication_required'],
+    [{ status: 'requires_payment_method', last_payment_error: { code: 'expired_card' } }, 'card_expired'],
+    [
+      {
+        status: 'requires_payment_method',
+        last_payment_error: { code: 'payment_intent_authentication_failure' },
+      },
+      'authentication_failed',
+    ],
+    [{ status: 'requires_payment_method', last_payment_error: null }, 'unreadable'],
+    [{ status: 'canceled' }, 'customer_cancelled'],
+    [{ status: 'dreaming' }, 'unreadable'],
+  ]
+  for (const [changes, expected] of states) {
+    it(`with ${JSON.stringify(changes)} is ${expected}, in answer to a charge and to a query`, async (t) => {
+      const gateway = await startFixedReply(t, { http: 200, body: { ...intent, ...changes } })
+      assert.equal(summarize(await gateway.verify(makeCharge({ key: FIXTURE_KEY }), intent.id)), expected)
+      const charged = await gateway.chargeSaved?.(makeCharge({ key: FIXTURE_KEY }), SAVED)
+      assert.ok(charged)
+      assert.equal(summarize(charged), expected)
+    })
+  }
+
+  it('is not even asked for with a credential that is not of Stripe', async (t) => {
+    const { gateway, provider } = await startStripe(t)
+    for (const credential of ['', 'AUTH_x', '{}', '{"customer":"cus_1"}', 'null']) {
+      const outcome = await gateway.chargeSaved?.(makeCharge({ key: FIXTURE_KEY }), credential)
+      assert.ok(outcome?.kind === 'declined')
+      assert.equal(outcome.code, 'invalid_card')
+    }
+    assert.deepEqual(provider.server.requests, [])
+  })
+})
+
+describe('an answer of Stripe about another payment', () => {
+  const otherIntent = { ...intent, metadata: { cowry_key: '7d3f0c8f-6f0e-4f0b-9a55-0d9b1f1c2a77' } }
+
+  it('ends none of ours, whether it comes alone or in an error', async (t) => {
+    for (const [http, body] of [
+      [200, { ...otherIntent, status: 'canceled' }],
+      [402, { error: { ...declined402.error, payment_intent: { ...otherIntent, status: 'canceled' } } }],
+    ] as const) {
+      const gateway = await startFixedReply(t, { http, body })
+      const charge = await gateway.chargeSaved?.(makeCharge({ key: FIXTURE_KEY }), SAVED)
+      assert.ok(charge?.kind === 'unknown' && charge.reason === 'unreadable')
+    }
+  })
+
+  it('that was paid carries the key of the other one', async (t) => {
+    const gateway = await startFixedReply(t, { http: 200, body: otherIntent })
+    const outcome = await gateway.verify(makeCharge({ key: FIXTURE_KEY }), 'pi_1')
+    assert.ok(outcome.kind === 'succeeded')
+    assert.equal(outcome.key, otherIntent.metadata.cowry_key)
+  })
+})
+
+/** What an error means in answer to a charge, and to a query about one. */
+const ERRORS: [title: string, reply: FakeReply, charged: string, asked: string][] = [
+  ['402 of a card', { http: 402, body: declined402 }, 'insufficient_funds', 'unreadable'],
+  [
+    '402 that wants the customer',
+    { http: 402, body: readFixture('error-authentication-required') },
+    'authentication_required',
+    'unreadable',
+  ],
+  [
+    '402 of a card without the payment',
+    { http: 402, body: { error: { ...declined402.error, payment_intent: null } } },
+    'insufficient_funds',
+    'unreadable',
+  ],
+  [
+    '402 with a payment that succeeded',
+    { http: 402, body: { error: { ...declined402.error, payment_intent: intent } } },
+    'paid 125050 KES',
+    'unreadable',
+  ],
+  [
+    '402 with a payment that nobody can read',
+    { http: 402, body: { error: { ...declined402.error, payment_intent: 7 } } },
+    'unreadable',
+    'unreadable',
+  ],
+  ['402 of no card', { http: 402, body: invalid() }, 'unreadable', 'unreadable'],
+  [
+    '400 about a field',
+    { http: 400, body: readFixture('error-invalid-email') },
+    'provider_unavailable, refused',
+    'unreadable',
+  ],
+  [
+    '400 after the payment began',
+    { http: 400, body: invalid({ payment_intent: { ...intent, status: 'processing' } }) },
+    'pending',
+    'unreadable',
+  ],
+  [
+    '400 about a card that is gone',
+    { http: 400, body: readFixture('error-method-missing') },
+    'invalid_card, refused',
+    'unreadable',
+  ],
+  ['400 of the rate limit', { http: 400, body: readFixture('error-rate-limit') }, 'no_answer', 'no_answer'],
+  ['400 of a lock', { http: 400, body: invalid({ code: 'lock_timeout' }) }, 'no_answer', 'no_answer'],
+  [
+    '400 about a key that was used otherwise',
+    { http: 400, body: readFixture('error-idempotency') },
+    'unreadable',
+    'unreadable',
+  ],
+  ['400 of somebody else', { http: 400, body: '<h1>Bad Request</h1>' }, 'unreadable', 'unreadable'],
+  [
+    '401',
+    { http: 401, body: readFixture('error-invalid-key') },
+    'provider_unavailable, refused',
+    'no_answer',
+  ],
+  ['403 without a body', { http: 403, body: '' }, 'provider_unavailable, refused', 'no_answer'],
+  [
+    '404 of an object',
+    { http: 404, body: readFixture('error-session-missing') },
+    'provider_unavailable, refused',
+    'not_found',
+  ],
+  ['404 of somebody else', { http: 404, body: '<h1>Not Found</h1>' }, 'unreadable', 'unreadable'],
+  ['409', { http: 409, body: invalid() }, 'no_answer', 'no_answer'],
+  ['429', { http: 429, body: readFixture('error-rate-limit') }, 'no_answer', 'no_answer'],
+  ['429 of somebody else', { http: 429, body: '<h1>Slow down</h1>' }, 'no_answer', 'no_answer'],
+  ['418 of a kind that nobody has heard of', { http: 418, body: invalid() }, 'unreadable', 'unreadable'],
+  ['302', { http: 302, body: '', headers: { location: 'https://example.com' } }, 'unreadable', 'unreadable'],
+  ['500', { http: 500, body: { error: { type: 'api_error' } } }, 'no_answer', 'no_answer'],
+  ['200 with an error in it', { http: 200, body: declined402 }, 'unreadable', 'unreadable'],
+]
+
+describe('an error of Stripe', () => {
+  for (const [title, reply, charged, asked] of ERRORS) {
+    it(`${title} makes a charge ${charged} and an answer ${asked}, in messages that quote nothing`, async (t) => {
+      const gateway = await startFixedReply(t, reply)
+      const charge = await gateway.chargeSaved?.(makeCharge({ key: FIXTURE_KEY }), SAVED)
+      const answer = await gateway.verify(makeCharge({ key: FIXTURE_KEY }), 'pi_1')
+      assert.ok(charge)
+      assert.deepEqual([summarize(charge), summarize(answer)], [charged, asked])
+      for (const outcome of [charge, answer])
+        if ('message' in outcome) {
+          assert.notEqual(outcome.message, '')
+          assert.doesNotMatch(outcome.message, QUOTED)
+        }
+    })
+  }
+
+  it('of a busy hour lets another gateway open the page, whichever way Stripe says it', async (t) => {
+    for (const [http, body] of [
+      [429, readFixture('error-rate-limit')],
+      [429, '<h1>Slow down</h1>'],
+      [400, readFixture('error-rate-limit')],
+      [400, invalid({ code: 'lock_timeout' })],
+    ] as const) {
+      const gateway = await startFixedReply(t, { http, body })
+      const outcome = await gateway.startCheckout(makeAttempt(), CARD, RETURN_URL)
+      assert.equal(summarize(outcome), 'provider_unavailable, refused')
+    }
+  })
+
+  it('tells the operator which credential it is about, and which request to look up', async (t) => {
+    const body = readFixture('error-invalid-key')
+    const gateway = await startFixedReply(t, { http: 401, body, headers: { 'request-id': 'req_Abc123' } })
+    const outcome = await gateway.startCheckout(makeAttempt(), CARD, RETURN_URL)
+    assert.ok(outcome.kind === 'declined')
+    assert.equal(
+      outcome.message,
+      'Stripe did not accept the secret key (secretKey, GATEWAY_STRIPE_SECRET_KEY): HTTP 401, invalid_request_error, req_Abc123',
+    )
+  })
+
+  it('names the field that Stripe did not take', async (t) => {
+    const gateway = await startFixedReply(t, { http: 400, body: readFixture('error-invalid-email') })
+    const outcome = await gateway.startCheckout(makeAttempt(), CARD, RETURN_URL)
+    assert.ok(outcome.kind === 'declined')
+    assert.equal(outcome.message, 'Stripe: HTTP 400, invalid_request_error, email_invalid, customer_email')
+  })
+})
