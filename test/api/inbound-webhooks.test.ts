@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
-import { serveSandbox } from '../../src/gateways/sandbox/serve.ts'
+import { serveSandbox } from '../../src/gateways/sandbox/provider/serve.ts'
 import { sign } from '../../src/gateways/sandbox/webhooks.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import { sql } from '../../src/kit/db.ts'

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { serveSandbox } from '../../src/gateways/sandbox/serve.ts'
+import { serveSandbox } from '../../src/gateways/sandbox/provider/serve.ts'
 import { addMs, systemClock } from '../../src/kit/clock.ts'
 import { createLog } from '../../src/kit/log.ts'
 import { systemRandom } from '../../src/kit/random.ts'

@@ -2,7 +2,7 @@
 // what becomes of an attempt is found out by asking alone.
 
 import { createServer } from 'node:http'
-import { serveSandbox } from '../../src/gateways/sandbox/serve.ts'
+import { serveSandbox } from '../../src/gateways/sandbox/provider/serve.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 import { createLog } from '../../src/kit/log.ts'
 import { systemRandom } from '../../src/kit/random.ts'

@@ -43,7 +43,7 @@ async function start(shell: Shell, { host, port, dataDir }: SandboxOptions) {
       'settings',
       'Set COWRY_SANDBOX_SECRET to the secret that the service has too (openssl rand -base64 33). Staging only.',
     )
-  const { serveSandbox } = await import('../../gateways/sandbox/serve.ts')
+  const { serveSandbox } = await import('../../gateways/sandbox/provider/serve.ts')
   return serveSandbox({
     host,
     port,

@@ -7,7 +7,7 @@ import type { HttpClient } from '../../kit/http-client.ts'
 import { errorFields, type Log } from '../../kit/log.ts'
 import type { Random } from '../../kit/random.ts'
 import type { ParsedWebhook } from '../gateway.ts'
-import type { SandboxRecord } from './record.ts'
+import type { SandboxRecord } from './provider/record.ts'
 import { reader, WebhookBody } from './wire.ts'
 
 const SIGNATURE_HEADER = 'cowry-sandbox-signature'

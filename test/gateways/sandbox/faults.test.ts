@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Fault } from '../../../src/gateways/sandbox/faults.ts'
+import type { Fault } from '../../../src/gateways/sandbox/provider/faults.ts'
 import { callApi, makeAttempt, type Rig, saveCard, startRig } from './rig.ts'
 
 const cleanups: (() => Promise<void>)[] = []

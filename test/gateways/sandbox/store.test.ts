@@ -6,15 +6,15 @@ import path from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createSandboxGateway } from '../../../src/gateways/sandbox/index.ts'
-import { openJournalStore } from '../../../src/gateways/sandbox/journal-store.ts'
-import { createPostgresStore } from '../../../src/gateways/sandbox/postgres-store.ts'
+import { openJournalStore } from '../../../src/gateways/sandbox/provider/journal-store.ts'
+import { createPostgresStore } from '../../../src/gateways/sandbox/provider/postgres-store.ts'
 import {
   applyCancellation,
   draftCharge,
   draftCheckout,
   type SandboxRecord,
-} from '../../../src/gateways/sandbox/record.ts'
-import type { SandboxStore } from '../../../src/gateways/sandbox/store.ts'
+} from '../../../src/gateways/sandbox/provider/record.ts'
+import type { SandboxStore } from '../../../src/gateways/sandbox/provider/store.ts'
 import { toChargeBody, toCheckoutBody } from '../../../src/gateways/sandbox/wire.ts'
 import { systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient } from '../../../src/kit/http-client.ts'
@@ -176,7 +176,7 @@ describe('the journal', () => {
 })
 
 const CHILD = `
-  const { serveSandbox } = await import('${new URL('../../../src/gateways/sandbox/serve.ts', import.meta.url)}')
+  const { serveSandbox } = await import('${new URL('../../../src/gateways/sandbox/provider/serve.ts', import.meta.url)}')
   const { systemClock } = await import('${new URL('../../../src/kit/clock.ts', import.meta.url)}')
   const { systemRandom } = await import('${new URL('../../../src/kit/random.ts', import.meta.url)}')
   const { createLog } = await import('${new URL('../../../src/kit/log.ts', import.meta.url)}')

@@ -1,8 +1,8 @@
 // The provider's hosted pages, as HTML. They take no card number: the payer chooses among test instruments.
 
-import { formatAmount, money } from '../../core/money.ts'
-import { type Html, html, trustedHtml } from '../../kit/html.ts'
-import { DEFAULT_INSTRUMENTS, factsOf, INSTRUMENT_NAMES, type InstrumentName } from './instruments.ts'
+import { formatAmount, money } from '../../../core/money.ts'
+import { type Html, html, trustedHtml } from '../../../kit/html.ts'
+import { DEFAULT_INSTRUMENTS, factsOf, INSTRUMENT_NAMES, type InstrumentName } from '../instruments.ts'
 import { STYLE, STYLE_HASH } from './page-style.ts'
 import type { SandboxRecord } from './record.ts'
 import type { Reply } from './router.ts'

@@ -2,10 +2,10 @@
 // truth about executions must survive whatever happens to the service.
 
 import path from 'node:path'
-import type { Clock } from '../../kit/clock.ts'
-import { createHttpClient } from '../../kit/http-client.ts'
-import type { Log } from '../../kit/log.ts'
-import type { Random } from '../../kit/random.ts'
+import type { Clock } from '../../../kit/clock.ts'
+import { createHttpClient } from '../../../kit/http-client.ts'
+import type { Log } from '../../../kit/log.ts'
+import type { Random } from '../../../kit/random.ts'
 import { openJournalStore } from './journal-store.ts'
 import { type ListenAddress, type Listener, openListener } from './listener.ts'
 import { createSandboxProvider } from './server.ts'

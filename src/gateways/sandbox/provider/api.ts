@@ -2,9 +2,12 @@
 
 import { createHash } from 'node:crypto'
 import { Type } from 'typebox'
-import { constantTimeEquals } from '../../kit/crypto.ts'
-import { Enum, Nullable } from '../../kit/schema.ts'
-import type { ProviderChannel } from '../gateway.ts'
+import { constantTimeEquals } from '../../../kit/crypto.ts'
+import { Enum, Nullable } from '../../../kit/schema.ts'
+import type { ProviderChannel } from '../../gateway.ts'
+import { factsOf, INSTRUMENT_NAMES, isInstrumentName, type SavedCardCharge } from '../instruments.ts'
+import { ChargeBody, CheckoutBody, NewDisputeBody, reader } from '../wire.ts'
+import { RefundBody } from '../wire-refund.ts'
 import {
   applyFault,
   brokenReply,
@@ -13,7 +16,6 @@ import {
   type FaultInjector,
   notFoundReply,
 } from './faults.ts'
-import { factsOf, INSTRUMENT_NAMES, isInstrumentName, type SavedCardCharge } from './instruments.ts'
 import {
   type CreateResult,
   cancelByKey,
@@ -29,8 +31,6 @@ import { isFinal, type SandboxRecord, savedCardChargeOf } from './record.ts'
 import { createRefund, refundBehaviorOf } from './refund.ts'
 import { errorReply, type ProviderRoute, type Reply, type RouteRequest } from './router.ts'
 import { serializeRecord } from './serialize.ts'
-import { ChargeBody, CheckoutBody, NewDisputeBody, reader } from './wire.ts'
-import { RefundBody } from './wire-refund.ts'
 
 export interface ApiNeeds extends ProviderNeeds {
   readonly secret: string

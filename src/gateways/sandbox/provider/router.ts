@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import type { Clock } from '../../kit/clock.ts'
+import type { Clock } from '../../../kit/clock.ts'
 
 export type Reply = (
   | { kind: 'json'; http: number; body: unknown }

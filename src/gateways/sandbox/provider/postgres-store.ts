@@ -1,8 +1,8 @@
 // The provider's memory in PostgreSQL: several processes that each mount the provider share it, and the primary key
 // makes one of many equal requests the first.
 
-import { createBatcher } from '../../kit/batch.ts'
-import type { Db } from '../../kit/db.ts'
+import { createBatcher } from '../../../kit/batch.ts'
+import type { Db } from '../../../kit/db.ts'
 import * as queries from './queries.ts'
 import { dueAt, type SandboxRecord } from './record.ts'
 import type { SandboxStore } from './store.ts'

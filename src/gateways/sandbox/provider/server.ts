@@ -1,17 +1,17 @@
 // The sandbox provider as a plain request handler: mounted under a path of the service in staging, or served alone.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Clock } from '../../kit/clock.ts'
-import type { HttpClient } from '../../kit/http-client.ts'
-import { errorFields, type Log } from '../../kit/log.ts'
-import type { Random } from '../../kit/random.ts'
+import type { Clock } from '../../../kit/clock.ts'
+import type { HttpClient } from '../../../kit/http-client.ts'
+import { errorFields, type Log } from '../../../kit/log.ts'
+import type { Random } from '../../../kit/random.ts'
+import { createWebhookSender } from '../webhooks.ts'
 import { apiRoutes } from './api.ts'
 import { createFaultInjector } from './faults.ts'
 import { pageRoutes } from './page-routes.ts'
 import { applyDuePlans, type ProviderNeeds } from './provider.ts'
 import { dispatch, send } from './router.ts'
 import type { SandboxStore } from './store.ts'
-import { createWebhookSender } from './webhooks.ts'
 
 /** Read when they are needed, not when the provider is made: a port may be known only after listening. */
 export interface SandboxProviderOptions {

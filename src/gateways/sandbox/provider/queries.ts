@@ -1,7 +1,7 @@
 // Every statement over the provider's own schema. The record itself is one JSON value: the columns beside it are only
 // what must be unique or found.
 
-import { sql } from '../../kit/db.ts'
+import { sql } from '../../../kit/db.ts'
 import type { SandboxRecord } from './record.ts'
 
 interface RecordRow {

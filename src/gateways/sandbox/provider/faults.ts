@@ -2,9 +2,9 @@
 // memory of one process and are gone when it restarts.
 
 import { type Static, Type } from 'typebox'
-import { Enum } from '../../kit/schema.ts'
+import { Enum } from '../../../kit/schema.ts'
+import type { RecordBody } from '../wire.ts'
 import { errorReply, type Reply } from './router.ts'
-import type { RecordBody } from './wire.ts'
 
 export const FaultBody = Type.Object({
   kind: Enum([

@@ -1,10 +1,10 @@
 // A record as the provider's API shows it.
 
-import { FAILURES } from '../../core/failures.ts'
-import { findNetwork } from '../../core/networks.ts'
-import { factsOf } from './instruments.ts'
+import { FAILURES } from '../../../core/failures.ts'
+import { findNetwork } from '../../../core/networks.ts'
+import { factsOf } from '../instruments.ts'
+import type { RecordBody } from '../wire.ts'
 import { type CheckoutFacts, fingerprintOf, isFinal, type SandboxRecord, tokenOf } from './record.ts'
-import type { RecordBody } from './wire.ts'
 
 /** `pagesUrl` is where the payers' pages are: the page's token follows it. */
 export function serializeRecord(record: SandboxRecord, pagesUrl: string): RecordBody {

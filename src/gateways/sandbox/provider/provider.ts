@@ -1,11 +1,13 @@
 // The verbs of the provider: what it does with its memory, whoever asks. Each is one insert or one compare-and-set,
 // so any number of processes may do it at once.
 
-import { base62 } from '../../core/ids.ts'
-import { formatAmount, money } from '../../core/money.ts'
-import type { Clock } from '../../kit/clock.ts'
-import type { Random } from '../../kit/random.ts'
-import type { InstrumentName } from './instruments.ts'
+import { base62 } from '../../../core/ids.ts'
+import { formatAmount, money } from '../../../core/money.ts'
+import type { Clock } from '../../../kit/clock.ts'
+import type { Random } from '../../../kit/random.ts'
+import type { InstrumentName } from '../instruments.ts'
+import type { WebhookSender } from '../webhooks.ts'
+import type { ChargeBody, CheckoutBody, ExecutionBody } from '../wire.ts'
 import {
   applyApproval,
   applyCancellation,
@@ -21,8 +23,6 @@ import {
   type SandboxRecord,
 } from './record.ts'
 import type { SandboxStore } from './store.ts'
-import type { WebhookSender } from './webhooks.ts'
-import type { ChargeBody, CheckoutBody, ExecutionBody } from './wire.ts'
 
 export interface ProviderNeeds {
   store: SandboxStore

@@ -2,11 +2,11 @@
 // has taken on, by their keys, and one compare-and-set adds to it: together they never exceed what was paid, and whoever
 // dies between the two records finishes when the same key comes again.
 
-import { addMs } from '../../kit/clock.ts'
-import { factsOf, type RefundBehavior } from './instruments.ts'
+import { addMs } from '../../../kit/clock.ts'
+import { factsOf, type RefundBehavior } from '../instruments.ts'
+import type { RefundBody } from '../wire-refund.ts'
 import { type CreateResult, type ProviderNeeds, readByKey, storeOnce } from './provider.ts'
 import type { SandboxRecord } from './record.ts'
-import type { RefundBody } from './wire-refund.ts'
 
 // As long as mobile money takes: long enough to be seen as pending, short enough to wait for.
 const PENDING_MS = 2_000

@@ -3,10 +3,10 @@
 // is next looked at, so that a restart loses nothing.
 
 import { createHash } from 'node:crypto'
-import type { Currency } from '../../core/currency.ts'
-import type { FailureCode } from '../../core/failures.ts'
-import { addMs } from '../../kit/clock.ts'
-import type { ProviderChannel } from '../gateway.ts'
+import type { Currency } from '../../../core/currency.ts'
+import type { FailureCode } from '../../../core/failures.ts'
+import { addMs } from '../../../kit/clock.ts'
+import type { ProviderChannel } from '../../gateway.ts'
 import {
   DEFAULT_INSTRUMENTS,
   factsOf,
@@ -14,8 +14,8 @@ import {
   type InstrumentName,
   isInstrumentName,
   type SavedCardCharge,
-} from './instruments.ts'
-import type { ChargeBody, CheckoutBody } from './wire.ts'
+} from '../instruments.ts'
+import type { ChargeBody, CheckoutBody } from '../wire.ts'
 
 type Status = 'open' | 'authenticating' | 'pending' | 'succeeded' | 'declined'
 
