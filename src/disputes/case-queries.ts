@@ -3,20 +3,7 @@
 import { COUNT_CAP } from '../core/page.ts'
 import { type Db, sql, type Tx } from '../kit/db.ts'
 import type { ListWindow } from '../kit/pagination.ts'
-import type { CaseKind } from './case-kinds.ts'
-
-export interface CaseRow {
-  merchantId: string
-  id: string
-  kind: CaseKind
-  paymentId: string
-  attemptId: string
-  refundId: string | null
-  /** How it ended. */
-  note: string | null
-  openedAt: Date
-  closedAt: Date | null
-}
+import type { CaseRow } from './case.ts'
 
 const CASE_COLUMNS = `
   merchant_id as "merchantId", id, kind, payment_id as "paymentId", attempt_id as "attemptId", refund_id as "refundId",

@@ -8,15 +8,8 @@ import { recordEntry } from '../ledger/debit.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
 import { listAttempts } from '../payments/find.ts'
-import type { CaseKind } from './case-kinds.ts'
-import {
-  type CaseRow,
-  closeCaseRow,
-  findCase,
-  insertCase,
-  listCaseRows,
-  listCasesOfAttempt,
-} from './case-queries.ts'
+import type { CaseKind, CaseRow } from './case.ts'
+import { closeCaseRow, findCase, insertCase, listCaseRows, listCasesOfAttempt } from './case-queries.ts'
 import { lockAttempt, unscheduleDuplicateRefund } from './duplicate-queries.ts'
 
 export type CasesApp = Pick<PaymentsApp, 'db' | 'clock' | 'random' | 'cursors' | 'gateways'>

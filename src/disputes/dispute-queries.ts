@@ -1,24 +1,7 @@
 // Every statement over disputes.
 
-import type { Currency } from '../core/currency.ts'
 import { sql, type Tx } from '../kit/db.ts'
-
-export interface DisputeRow {
-  merchantId: string
-  id: string
-  paymentId: string
-  attemptId: string
-  /** The gateway's own name of it, by which it is known again. */
-  gatewayReference: string
-  status: 'open' | 'won' | 'lost'
-  /** What the gateway says that it is about. */
-  claimedMinor: bigint
-  /** What of that it holds, or has taken in the end: never more than refunds leave. */
-  amountMinor: bigint
-  currency: Currency
-  openedAt: Date
-  closedAt: Date | null
-}
+import type { DisputeRow } from './dispute.ts'
 
 const selectDisputes = sql<DisputeRow>`
 select

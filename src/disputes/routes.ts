@@ -3,8 +3,8 @@
 import { Type } from 'typebox'
 import { listed, type OperatorRoute, ok, operatorRoute } from '../kit/route.ts'
 import { Enum, Nullable, PAGE_QUERY, Timestamp, Uuid, UuidParams } from '../kit/schema.ts'
-import { CASE_KIND_NAMES, CASE_KINDS } from './case-kinds.ts'
-import type { CaseRow } from './case-queries.ts'
+import type { CaseRow } from './case.ts'
+import { CASE_KIND_NAMES, CASE_KINDS } from './case.ts'
 import { type CasesApp, closeCase, listCases } from './cases.ts'
 
 const CaseRecord = Type.Object({

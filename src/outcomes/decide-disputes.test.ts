@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { money } from '../core/money.ts'
-import type { DisputeRow } from '../disputes/dispute-queries.ts'
+import type { DisputeRow } from '../disputes/dispute.ts'
 import type { DisputeReport, Outcome } from '../gateways/gateway.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
 import type { PaymentRow } from '../payments/payment.ts'

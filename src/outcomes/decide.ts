@@ -3,8 +3,7 @@
 
 import type { FailureCode } from '../core/failures.ts'
 import { equals, type Money, money } from '../core/money.ts'
-import type { DisputeDecision } from '../disputes/dispute.ts'
-import type { DisputeRow } from '../disputes/dispute-queries.ts'
+import type { DisputeDecision, DisputeRow } from '../disputes/dispute.ts'
 import type { DisputeReport, Outcome } from '../gateways/gateway.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
 import type { PaymentRow } from '../payments/payment.ts'

@@ -1,6 +1,6 @@
 // When the resolver asks a gateway again.
 
-import { DISPUTE_POLL_DELAY_MS } from '../disputes/dispute.ts'
+import { DISPUTE_POLL_DELAY_MS } from '../disputes/apply-dispute.ts'
 import type { Outcome, RecoveryProperties } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { jittered } from '../kit/random.ts'

@@ -1,9 +1,10 @@
 // Asking for a transfer: a checkout is opened as for any payment, and its one attempt is begun for the payer at once, so
 // that the answer already says where to send the money.
 
-import { requireCheckoutPayment, startAttempt } from '../checkout/checkout.ts'
 import { initiatePayment } from '../checkout/initiate.ts'
 import { toInitiateInput } from '../checkout/input.ts'
+import { startAttempt } from '../checkout/start-attempt.ts'
+import { requireCheckoutPayment } from '../checkout/view.ts'
 import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { DirectChannel } from '../gateways/gateway.ts'

@@ -1,7 +1,7 @@
 // What the payer and the merchant say about a transfer. Saying the same again changes nothing, and of two who say it at
 // once the second finds that it was said.
 
-import type { CheckoutView } from '../checkout/checkout.ts'
+import type { CheckoutView } from '../checkout/view.ts'
 import { CURRENCIES } from '../core/currency.ts'
 import { ApiError, errorFromIssues, type Issue } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'

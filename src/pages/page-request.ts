@@ -1,7 +1,8 @@
 // What every page of a checkout begins with: the payment behind the address, what may be offered for it, the way back.
 
-import { type CheckoutView, findOffer, requireCheckout } from '../checkout/checkout.ts'
+import { findOffer } from '../checkout/offer.ts'
 import { isAllowedReturn } from '../checkout/return-url.ts'
+import { type CheckoutView, requireCheckout } from '../checkout/view.ts'
 import type { PageRoute } from '../kit/route.ts'
 import { P2P } from '../p2p/app.ts'
 import type { TransferRow } from '../p2p/transfer.ts'

@@ -1,6 +1,6 @@
 // The addresses of our pages. Every step of the payer is a form: POST, 303, GET.
 
-import { canCancelAttempt, refreshCheckout } from '../checkout/checkout.ts'
+import { canCancelAttempt, refreshCheckout } from '../checkout/payer-actions.ts'
 import { ApiError } from '../core/errors.ts'
 import { isUuid } from '../core/ids.ts'
 import { labelOf } from '../customers/schema.ts'

@@ -7,7 +7,7 @@
 import { ApiError } from '../core/errors.ts'
 import { formatAmount, type Money, money } from '../core/money.ts'
 import type { MethodRow } from '../customers/method.ts'
-import { debitRemainingClaims } from '../disputes/dispute.ts'
+import { debitRemainingClaims } from '../disputes/apply-dispute.ts'
 import type { Tx } from '../kit/db.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow } from '../payments/attempt.ts'

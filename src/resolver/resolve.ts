@@ -4,7 +4,7 @@
 // the record may be under way already, so it is asked about, but it is not begun any more.
 
 import { submitCharge } from '../charges/charge.ts'
-import { markAwaitingCustomer, submitCheckout } from '../checkout/checkout.ts'
+import { markAwaitingCustomer, submitCheckout } from '../checkout/submit.ts'
 import type { MethodRow } from '../customers/method.ts'
 import { statusOf } from '../customers/schema.ts'
 import { isBlocked } from '../customers/service.ts'

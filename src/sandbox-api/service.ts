@@ -1,7 +1,9 @@
 // What automated tests in staging need: somebody who plays the customer, and the truth about what the sandbox provider
 // executed.
 
-import { type CheckoutView, requireCheckoutPayment, startAttempt, stopAttempt } from '../checkout/checkout.ts'
+import { stopAttempt } from '../checkout/payer-actions.ts'
+import { startAttempt } from '../checkout/start-attempt.ts'
+import { type CheckoutView, requireCheckoutPayment } from '../checkout/view.ts'
 import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { CheckoutChoice } from '../gateways/gateway.ts'

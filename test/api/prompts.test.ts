@@ -5,15 +5,10 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, afterEach, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import {
-  type CheckoutView,
-  canCancelAttempt,
-  cancelAttempt,
-  extendCheckout,
-  requireCheckoutPayment,
-  startAttempt,
-} from '../../src/checkout/checkout.ts'
 import { checkoutJobs } from '../../src/checkout/jobs.ts'
+import { canCancelAttempt, cancelAttempt, extendCheckout } from '../../src/checkout/payer-actions.ts'
+import { startAttempt } from '../../src/checkout/start-attempt.ts'
+import { type CheckoutView, requireCheckoutPayment } from '../../src/checkout/view.ts'
 import { ApiError } from '../../src/core/errors.ts'
 import type { CheckoutChoice, StartedCheckout } from '../../src/gateways/gateway.ts'
 import { addMs } from '../../src/kit/clock.ts'

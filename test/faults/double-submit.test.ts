@@ -3,7 +3,8 @@
 
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
-import { requireCheckoutPayment, startAttempt } from '../../src/checkout/checkout.ts'
+import { startAttempt } from '../../src/checkout/start-attempt.ts'
+import { requireCheckoutPayment } from '../../src/checkout/view.ts'
 import type { Db } from '../../src/kit/db.ts'
 import type { PaymentsApp } from '../../src/payments/app.ts'
 import { pathOf } from '../support/payment-records.ts'

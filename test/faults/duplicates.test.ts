@@ -4,7 +4,8 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
-import { cancelAttempt, startAttempt } from '../../src/checkout/checkout.ts'
+import { cancelAttempt } from '../../src/checkout/payer-actions.ts'
+import { startAttempt } from '../../src/checkout/start-attempt.ts'
 import { LOG_LINES, type LogKey } from '../../src/core/log-lines.ts'
 import { money } from '../../src/core/money.ts'
 import { closeCase, listCases } from '../../src/disputes/cases.ts'

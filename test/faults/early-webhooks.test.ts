@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
-import { requireCheckoutPayment, startAttempt } from '../../src/checkout/checkout.ts'
+import { startAttempt } from '../../src/checkout/start-attempt.ts'
+import { requireCheckoutPayment } from '../../src/checkout/view.ts'
 import {
   gatewayWebhookRoutes,
   purgeGatewayWebhooks,

@@ -3,13 +3,10 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
-import {
-  cancelAttempt,
-  refreshCheckout,
-  requireCheckoutPayment,
-  startAttempt,
-} from '../../src/checkout/checkout.ts'
 import { initiatePayment } from '../../src/checkout/initiate.ts'
+import { cancelAttempt, refreshCheckout } from '../../src/checkout/payer-actions.ts'
+import { startAttempt } from '../../src/checkout/start-attempt.ts'
+import { requireCheckoutPayment } from '../../src/checkout/view.ts'
 import { ApiError } from '../../src/core/errors.ts'
 import { money } from '../../src/core/money.ts'
 import { sql } from '../../src/kit/db.ts'

@@ -3,12 +3,9 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it, type TestContext } from 'node:test'
-import {
-  cancelAttempt,
-  cancelCheckout,
-  requireCheckoutPayment,
-  startAttempt,
-} from '../../src/checkout/checkout.ts'
+import { cancelAttempt, cancelCheckout } from '../../src/checkout/payer-actions.ts'
+import { startAttempt } from '../../src/checkout/start-attempt.ts'
+import { requireCheckoutPayment } from '../../src/checkout/view.ts'
 import { requireMerchant } from '../../src/merchants/service.ts'
 import { pageRoutes } from '../../src/pages/routes.ts'
 import type { PaymentRow } from '../../src/payments/payment.ts'

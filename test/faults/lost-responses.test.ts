@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
-import { startAttempt } from '../../src/checkout/checkout.ts'
+import { startAttempt } from '../../src/checkout/start-attempt.ts'
 import type { Outcome } from '../../src/gateways/gateway.ts'
 import { verifyPayment } from '../../src/outcomes/verify.ts'
 import { pathOf } from '../support/payment-records.ts'

@@ -3,7 +3,9 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
-import { cancelAttempt, requireCheckoutPayment, startAttempt } from '../../src/checkout/checkout.ts'
+import { cancelAttempt } from '../../src/checkout/payer-actions.ts'
+import { startAttempt } from '../../src/checkout/start-attempt.ts'
+import { requireCheckoutPayment } from '../../src/checkout/view.ts'
 import { money } from '../../src/core/money.ts'
 import { serializeMethod } from '../../src/customers/methods.ts'
 import { saveGatewayWebhook } from '../../src/gateway-webhooks/queries.ts'

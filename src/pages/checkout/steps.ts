@@ -1,14 +1,14 @@
 // What a payer can do: each step is a form that is posted, a 303, and a page again.
 
 import {
-  type CheckoutView,
   cancelAttempt,
   cancelCheckout,
   extendCheckout,
   markPayerSent,
   refreshCheckout,
-  startAttempt,
-} from '../../checkout/checkout.ts'
+} from '../../checkout/payer-actions.ts'
+import { startAttempt } from '../../checkout/start-attempt.ts'
+import type { CheckoutView } from '../../checkout/view.ts'
 import { ApiError } from '../../core/errors.ts'
 import type { PageResponse, PageRoute } from '../../kit/route.ts'
 import { markSent } from '../../p2p/transfers.ts'

@@ -3,15 +3,10 @@
 
 import { chargeSavedMethod } from '../../../src/charges/charge.ts'
 import type { ChargeInput } from '../../../src/charges/input.ts'
-import {
-  type CheckoutView,
-  cancelAttempt,
-  cancelCheckout,
-  refreshCheckout,
-  requireCheckout,
-  startAttempt,
-} from '../../../src/checkout/checkout.ts'
 import { initiatePayment } from '../../../src/checkout/initiate.ts'
+import { cancelAttempt, cancelCheckout, refreshCheckout } from '../../../src/checkout/payer-actions.ts'
+import { startAttempt } from '../../../src/checkout/start-attempt.ts'
+import { type CheckoutView, requireCheckout } from '../../../src/checkout/view.ts'
 import type { Merchant } from '../../../src/core/merchant.ts'
 import { money } from '../../../src/core/money.ts'
 import { verifyPayment } from '../../../src/outcomes/verify.ts'

@@ -13,3 +13,16 @@ export type CaseKind = keyof typeof CASE_KINDS
 
 // The keys of a constant object are exactly its type's keys, which Object.keys cannot say by itself.
 export const CASE_KIND_NAMES = Object.keys(CASE_KINDS) as CaseKind[]
+
+export interface CaseRow {
+  merchantId: string
+  id: string
+  kind: CaseKind
+  paymentId: string
+  attemptId: string
+  refundId: string | null
+  /** How it ended. */
+  note: string | null
+  openedAt: Date
+  closedAt: Date | null
+}

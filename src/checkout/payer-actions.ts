@@ -1,0 +1,113 @@
+// What a payer can do with a checkout besides starting an attempt: cancel, switch to another method, extend, refresh.
+
+import { isDirect } from '../gateways/gateway.ts'
+import { addMs } from '../kit/clock.ts'
+import { applyOutcome } from '../outcomes/apply.ts'
+import { hasUsedAllAttempts } from '../outcomes/decide.ts'
+import { isOpenAttempt } from '../outcomes/schedule.ts'
+import { checkStatus } from '../outcomes/status-check.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import type { AttemptRow } from '../payments/attempt.ts'
+import { gatewayOf, toStatusQuery } from '../payments/gateway-request.ts'
+import { movePayment, plainMove } from '../payments/move.ts'
+import type { PaymentRow } from '../payments/payment.ts'
+import { isOpen, type MoveSource } from '../payments/states.ts'
+import { isRecentPrompt } from './phone-prompts.ts'
+import { extendExpiry, markSentOrReturned } from './queries.ts'
+import { type CheckoutView, reloadView, withAttempts } from './view.ts'
+
+/** Whether the payer may leave the current attempt for another way to pay. */
+export function canCancelAttempt({ payment, attempt }: CheckoutView, now: Date): boolean {
+  const isInProgress = payment.status === 'processing' && attempt !== undefined && isOpenAttempt(attempt)
+  return isInProgress && !isRecentPrompt(attempt, now) && !isDirectTransferSent(attempt)
+}
+
+/** The payer says that the merchant has the money: only the merchant can tell that it has not. */
+function isDirectTransferSent({ choice, sentAt }: AttemptRow): boolean {
+  return sentAt !== null && choice !== null && isDirect(choice.channel)
+}
+
+/**
+ * Gives the current attempt up, so that another way can be tried. What was paid meanwhile counts. Nothing happens while
+ * the payer may be typing the PIN.
+ */
+export async function cancelAttempt(app: PaymentsApp, view: CheckoutView): Promise<CheckoutView> {
+  if (!canCancelAttempt(view, app.clock.now())) return view
+  const stopped = await stopAttempt(app, view)
+  const { payment, attempt } = stopped.view
+  const isStillAwaiting =
+    stopped.answered && payment.status === 'processing' && attempt?.status === 'awaiting_customer'
+  if (!isStillAwaiting || hasUsedAllAttempts(payment)) return stopped.view
+  // The gateway cannot close its page. The payer goes on without it; if it is paid all the same, the first success counts
+  // and a second one is kept apart.
+  return applyPayerMove(app, view, payment, 'pending')
+}
+
+// However often it is extended: the merchant's shelf is not held for longer than the longest checkout.
+const MAX_CHECKOUT_MS = 24 * 3_600_000
+
+/** One tap gives the payer the whole time again. An open checkout only gets longer, and one that is over stays over. */
+export async function extendCheckout(app: PaymentsApp, view: CheckoutView): Promise<CheckoutView> {
+  const { payment } = view
+  const now = app.clock.now()
+  const latest = addMs(payment.createdAt, MAX_CHECKOUT_MS)
+  const extended = addMs(now, app.settings.checkoutMs)
+  await extendExpiry(app.db, payment.merchantId, payment.id, now, extended < latest ? extended : latest)
+  return reloadView(app, payment)
+}
+
+/** The payer leaves. While nobody knows whether they have paid, nothing happens and they see that we do not know. */
+export async function cancelCheckout(app: PaymentsApp, view: CheckoutView): Promise<CheckoutView> {
+  const stopped = await stopAttempt(app, view)
+  const { payment, attempt } = stopped.view
+  const mayBePaid =
+    payment.status === 'processing' && (!stopped.answered || attempt?.status !== 'awaiting_customer')
+  if (!isOpen(payment.status) || mayBePaid) return stopped.view
+  return applyPayerMove(app, view, payment, 'abandoned')
+}
+
+/** The payer's own move. It is none when somebody has said since the payer's view that money is on its way. */
+async function applyPayerMove(
+  app: PaymentsApp,
+  previous: CheckoutView,
+  payment: PaymentRow,
+  to: 'pending' | 'abandoned',
+): Promise<CheckoutView> {
+  const { expiresAt: endsAt } = previous.payment
+  const facts = { proof: 'customer', source: 'checkout', endsAt } as const
+  await movePayment(app, payment, plainMove(payment, to), facts)
+  return reloadView(app, payment)
+}
+
+/**
+ * Stops the attempt that is with a gateway, however fresh; `answered` when the gateway said what became of it.
+ */
+export async function stopAttempt(
+  app: PaymentsApp,
+  view: CheckoutView,
+): Promise<{ view: CheckoutView; answered: boolean }> {
+  const { payment, attempt } = view
+  if (payment.status !== 'processing' || !attempt || !isOpenAttempt(attempt)) return { view, answered: false }
+  const gateway = await gatewayOf(app, attempt)
+  const stop = gateway.cancel ?? gateway.verify
+  const outcome = await stop(toStatusQuery(payment, attempt), attempt.gatewayReference)
+  await applyOutcome(app, { payment, attempt }, outcome, { source: 'checkout' })
+  return { view: await reloadView(app, payment), answered: outcome.kind !== 'unknown' }
+}
+
+/** The payer says that the money was sent. It changes what the page says, and nothing else. */
+export async function markPayerSent(app: PaymentsApp, { attempt }: CheckoutView): Promise<void> {
+  if (attempt && isOpenAttempt(attempt)) await markSentOrReturned(app.db, attempt, 'sent', app.clock.now())
+}
+
+/** The payer came back from the gateway's page, or asks whether it is done. */
+export async function refreshCheckout(
+  app: PaymentsApp,
+  view: CheckoutView,
+  source: MoveSource,
+): Promise<CheckoutView> {
+  const { attempt } = view
+  if (source === 'return' && attempt && isOpenAttempt(attempt))
+    await markSentOrReturned(app.db, attempt, 'returned', app.clock.now())
+  return withAttempts(app, await checkStatus(app, view.payment, source))
+}

@@ -1,0 +1,167 @@
+// Starts an attempt of an open checkout, with failover to the next gateway. A checkout may have many attempts and at most
+// one success.
+
+import { ApiError } from '../core/errors.ts'
+import { isBlocked } from '../customers/service.ts'
+import type { CheckoutChoice } from '../gateways/gateway.ts'
+import type { Candidate } from '../gateways/registry.ts'
+import { addMs } from '../kit/clock.ts'
+import { applyOutcome } from '../outcomes/apply.ts'
+import { hasUsedAllAttempts, isNotSubmitted } from '../outcomes/decide.ts'
+import { firstLeaseEnd, schedulePoll } from '../outcomes/schedule.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import type { PaymentWithAttempt } from '../payments/attempt.ts'
+import { newAttempt } from '../payments/attempt.ts'
+import { findPayment } from '../payments/find.ts'
+import { newGatewayKey } from '../payments/gateway-request.ts'
+import { movePayment, plainMove } from '../payments/move.ts'
+import type { PaymentRow } from '../payments/payment.ts'
+import { requireCapacity } from './capacity.ts'
+import { requireOffered } from './offer.ts'
+import { assertPromptCooldown, consumePromptQuota } from './phone-prompts.ts'
+import { extendExpiry } from './queries.ts'
+import { submitCheckout } from './submit.ts'
+import { type CheckoutView, reloadView, withAttempts } from './view.ts'
+
+const inFlightStarts = new WeakMap<PaymentsApp['db'], Map<string, Promise<CheckoutView>>>()
+
+/**
+ * Starts an attempt, or answers the one that is under way: the same payer is never prompted twice. Who presses again while
+ * the first press is on its way shares it, and takes no second slot of the phone.
+ */
+export async function startAttempt(
+  app: PaymentsApp,
+  view: CheckoutView,
+  choice: CheckoutChoice,
+): Promise<CheckoutView> {
+  const inFlight = inFlightStarts.get(app.db) ?? new Map<string, Promise<CheckoutView>>()
+  inFlightStarts.set(app.db, inFlight)
+  const { id } = view.payment
+  const running = inFlight.get(id)
+  if (running) return running
+  const start = startOnce(app, view, choice).finally(() => inFlight.delete(id))
+  inFlight.set(id, start)
+  return start
+}
+
+async function startOnce(
+  app: PaymentsApp,
+  view: CheckoutView,
+  choice: CheckoutChoice,
+): Promise<CheckoutView> {
+  if (view.payment.status === 'processing') return view
+  requireStartable(app, view)
+  await assertNotBlocked(app, view.payment)
+  const payment = await extendForPayerAction(app, view.payment, choice)
+  // Looked at again, it may have moved on: somebody pressed in another window.
+  if (payment.status !== 'pending') return withAttempts(app, payment)
+  const candidates = await requireOffered(app, payment, choice)
+  assertPromptCooldown(view.attempts, choice, app.clock.now())
+  await requireCapacity(app, payment)
+  await consumePromptQuota(app, choice)
+  await app.failpoints.hit('checkout.before_start')
+  // One press of the payer: whoever provably begins nothing is followed by the next, and nobody else ever is.
+  let retryable: PaymentRow | undefined = payment
+  for (const [index, candidate] of candidates.entries()) {
+    const action = { failovers: index, isLast: index === candidates.length - 1 }
+    // The decline has given the place back.
+    if (index > 0) await requireCapacity(app, retryable)
+    retryable = await submitToCandidate(app, retryable, candidate, choice, action)
+    if (!retryable) break
+  }
+  return reloadView(app, payment)
+}
+
+// More than operators give for the PIN, so that our limit never ends a request that still waits on the phone.
+const PAYER_ACTION_MS = 360_000
+
+/** Whoever is to act elsewhere and begins in the last minutes gets the time to finish. */
+async function extendForPayerAction(
+  app: PaymentsApp,
+  payment: PaymentRow,
+  { channel }: CheckoutChoice,
+): Promise<PaymentRow> {
+  const now = app.clock.now()
+  const minExpiresAt = addMs(now, PAYER_ACTION_MS)
+  if (channel === 'card' || payment.expiresAt === null || payment.expiresAt >= minExpiresAt) return payment
+  await extendExpiry(app.db, payment.merchantId, payment.id, now, minExpiresAt)
+  return (await findPayment(app.db, payment.merchantId, payment.id)) ?? payment
+}
+
+interface PayerAction {
+  /** How many gateways have provably begun nothing since the payer pressed. */
+  failovers: number
+  /** Nobody is left to try after this one. */
+  isLast: boolean
+}
+
+/** Record, call, settle. Answers the payment as it then is when another gateway may take over, and only then. */
+async function submitToCandidate(
+  app: PaymentsApp,
+  payment: PaymentRow,
+  { gateway, accountId }: Candidate,
+  choice: CheckoutChoice,
+  action: PayerAction,
+): Promise<PaymentRow | undefined> {
+  const now = app.clock.now()
+  const attempt = newAttempt(payment, {
+    id: app.random.uuid(),
+    number: payment.attemptsUsed + 1,
+    operation: 'checkout',
+    gateway: gateway.name,
+    accountId,
+    gatewayKey: newGatewayKey(app.random),
+    channel: choice.channel,
+    choice,
+    startedAt: now,
+    dueAt: firstLeaseEnd(app, now),
+  })
+  const next: PaymentRow = {
+    ...plainMove(payment, 'processing'),
+    statusReason: 'outcome_unknown',
+    gateway: gateway.name,
+    attemptsUsed: attempt.number,
+    failovers: payment.failovers + (action.failovers > 0 ? 1 : 0),
+  }
+  const moved = await movePayment(app, payment, next, {
+    proof: null,
+    source: 'checkout',
+    newAttempt: attempt,
+  })
+  if (!moved) return undefined
+
+  await app.failpoints.hit('checkout.after_start')
+  const current: PaymentWithAttempt = { payment: next, attempt }
+  const outcome = await submitCheckout(app, gateway, current)
+  await app.failpoints.hit('checkout.after_call')
+  const canFailOver = !action.isLast && isNotSubmitted(outcome)
+  const applied = await applyOutcome(app, current, outcome, {
+    source: 'checkout',
+    firstCall: true,
+    canFailOver,
+  })
+  if (outcome.kind !== 'pending') await schedulePoll(app, applied, outcome)
+  // Whoever took the attempt over meanwhile has settled it, or will: then nothing is known to be free.
+  const isFree = applied.attempt.status === 'declined' && applied.payment.status === 'pending'
+  if (!canFailOver || !isFree) return undefined
+  const { merchantId, id: paymentId } = payment
+  app.log.write('checkout.gateway_failover', { merchantId, paymentId, gateway: gateway.name })
+  return applied.payment
+}
+
+function requireStartable(app: PaymentsApp, { payment, attempts }: CheckoutView): void {
+  const isExpired = payment.expiresAt !== null && payment.expiresAt <= app.clock.now()
+  if (payment.status !== 'pending' || isExpired) {
+    throw new ApiError('invalid_state', {
+      message: isExpired ? 'This checkout has expired.' : `This payment is ${payment.status}.`,
+    })
+  }
+  if (hasUsedAllAttempts(payment)) throw new ApiError('invalid_state')
+  // Money is here already, of another amount: a person decides before more of it is asked for.
+  if (attempts.some(({ status }) => status === 'amount_mismatch')) throw new ApiError('invalid_state')
+}
+
+/** The move itself asks once more, for who is blocked at this very moment. */
+async function assertNotBlocked(app: PaymentsApp, { merchantId, customerId }: PaymentRow): Promise<void> {
+  if (await isBlocked(app, merchantId, customerId)) throw new ApiError('customer_blocked')
+}

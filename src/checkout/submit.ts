@@ -1,0 +1,53 @@
+// Sends a checkout attempt to its gateway.
+
+import { sanitizeTexts } from '../core/sanitize-text.ts'
+import type { Gateway, NextStep, Outcome, RecoveryProperties } from '../gateways/gateway.ts'
+import { nextPollAt } from '../outcomes/schedule.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import type { PaymentWithAttempt } from '../payments/attempt.ts'
+import { toGatewayAttempt } from '../payments/gateway-request.ts'
+import { checkoutUrl, openAccessCode } from '../payments/views.ts'
+import { updateAwaitingCustomer } from './queries.ts'
+
+/** The one place where a checkout attempt is sent to its gateway, the first time and again under the same key. */
+export async function submitCheckout(
+  app: PaymentsApp,
+  gateway: Gateway,
+  { payment, attempt }: PaymentWithAttempt,
+): Promise<Outcome> {
+  const accessCode = openAccessCode(app, payment)
+  if (attempt.choice === null || accessCode === null)
+    throw new Error(`attempt ${attempt.id} is not of a checkout`)
+  const { name } = await app.merchantProfile(payment.merchantId)
+  const started = await gateway.startCheckout(
+    toGatewayAttempt(payment, attempt, name),
+    attempt.choice,
+    `${checkoutUrl(app, accessCode)}/return`,
+  )
+  if (started.kind === 'pending') {
+    // The gateway has the attempt and shows its page only once: nothing is left but to ask how it ends.
+    await markAwaitingCustomer(app, { payment, attempt }, started, null, gateway.recovery)
+  }
+  if (started.kind !== 'started') return started
+  await app.failpoints.hit('checkout.after_response')
+  // What a provider writes is kept, so it must be text that can be kept.
+  const { gatewayReference, next } = sanitizeTexts(started)
+  const outcome: Pending = { kind: 'pending', gatewayReference }
+  await markAwaitingCustomer(app, { payment, attempt }, outcome, next, gateway.recovery)
+  return outcome
+}
+
+type Pending = Extract<Outcome, { kind: 'pending' }>
+
+/** The gateway has taken the attempt on, and the payer is to act; without a step we do not know where. */
+export async function markAwaitingCustomer(
+  app: PaymentsApp,
+  { payment, attempt }: PaymentWithAttempt,
+  pending: Pending,
+  next: NextStep | null,
+  recovery: RecoveryProperties,
+): Promise<void> {
+  const awaiting: PaymentWithAttempt = { payment, attempt: { ...attempt, status: 'awaiting_customer' } }
+  const dueAt = nextPollAt(app, awaiting, pending, recovery)
+  await updateAwaitingCustomer(app.db, attempt, pending.gatewayReference, next, dueAt)
+}

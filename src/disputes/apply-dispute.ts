@@ -1,0 +1,211 @@
+// Money that a gateway takes back after it was collected. A dispute that is open holds its amount in an account of its own;
+// won brings it back, lost sends it to the gateway. The move, the books and the dispute stand or fall together.
+
+import { money } from '../core/money.ts'
+import type { DisputeReport } from '../gateways/gateway.ts'
+import { addMs } from '../kit/clock.ts'
+import { sqlStateOf, type Tx } from '../kit/db.ts'
+import { debitMerchant, recordEntry } from '../ledger/debit.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import type { PaymentWithAttempt } from '../payments/attempt.ts'
+import { lockPayment } from '../payments/find.ts'
+import { movePayment, plainMove } from '../payments/move.ts'
+import type { PaymentRow } from '../payments/payment.ts'
+import type { MoveSource } from '../payments/states.ts'
+import { methodOf } from '../payments/views.ts'
+import type { DisputeDecision, DisputeRow } from './dispute.ts'
+import {
+  insertDispute,
+  listDisputes,
+  readRemainingMinor,
+  scheduleDisputePoll,
+  updateDispute,
+} from './dispute-queries.ts'
+
+// Disputes take weeks, and gateways ring when they end: this is for a webhook that got lost.
+export const DISPUTE_POLL_DELAY_MS = 24 * 3_600_000
+
+const UNIQUE_VIOLATION = '23505'
+
+/** The payment after the decision, or undefined when somebody else has moved it or noted the same dispute. */
+export async function applyDispute(
+  app: PaymentsApp,
+  current: PaymentWithAttempt,
+  { to, report, open }: DisputeDecision,
+  source: MoveSource,
+): Promise<PaymentWithAttempt | undefined> {
+  const { payment } = current
+  const method = current.method ?? (await methodOf(app, payment))
+  const next = to === null ? payment : plainMove(payment, to)
+  const move = (tx: Tx) => movePayment(app, payment, next, { proof: 'gateway', source, method }, tx)
+  const write = async (tx: Tx) => {
+    if (to !== null && !(await move(tx))) return false
+    await recordDispute(app, tx, current, report, { to, open })
+    return true
+  }
+  try {
+    const isDone = await app.db.transaction(write)
+    return isDone ? { ...current, payment: next, method } : undefined
+  } catch (error) {
+    if (sqlStateOf(error) === UNIQUE_VIOLATION) return undefined
+    throw error
+  }
+}
+
+async function recordDispute(
+  app: PaymentsApp,
+  tx: Tx,
+  current: PaymentWithAttempt,
+  report: DisputeReport,
+  { to, open }: Pick<DisputeDecision, 'to' | 'open'>,
+): Promise<void> {
+  const { payment, attempt } = current
+  const now = app.clock.now()
+  // A move has locked the row; where there is none, a refund may be writing to it.
+  if (to === null) await lockPayment(tx, payment.merchantId, payment.id)
+  const remainingMinor = await readRemainingMinor(tx, payment.merchantId, payment.id)
+  const debitMinor = min(report.amount.minor, remainingMinor)
+  if (to === 'disputed') {
+    await debitForDispute(app, tx, payment, { kind: 'dispute', to: 'disputed', amountMinor: debitMinor })
+    await insertDispute(tx, newDispute(app, current, report, { status: 'open', amountMinor: debitMinor }))
+    await scheduleDisputePoll(tx, payment.merchantId, attempt.id, now, addMs(now, DISPUTE_POLL_DELAY_MS))
+  } else if (open) {
+    const amountMinor = to === 'reversed' ? debitMinor : 0n
+    await releaseDispute(app, tx, current, open, amountMinor)
+    const claimedMinor = report.amount.minor
+    await updateDispute(tx, { ...open, status: report.status, claimedMinor, amountMinor, closedAt: now })
+  } else {
+    const amountMinor = report.status === 'lost' ? debitMinor : 0n
+    await debitForDispute(app, tx, payment, {
+      kind: 'reversal',
+      to: `gateway:${attempt.gateway}`,
+      amountMinor,
+    })
+    await insertDispute(tx, newDispute(app, current, report, { status: report.status, amountMinor }))
+  }
+}
+
+interface DisputeDebit {
+  kind: 'dispute' | 'reversal'
+  to: string
+  amountMinor: bigint
+}
+
+async function debitForDispute(
+  app: PaymentsApp,
+  tx: Tx,
+  payment: PaymentRow,
+  debit: DisputeDebit,
+): Promise<void> {
+  const { merchantId, id: paymentId, currency } = payment
+  // All of it went back before: there is nothing left to hold.
+  if (debit.amountMinor === 0n) return
+  const { kind, to } = debit
+  const amount = money(debit.amountMinor, currency)
+  await debitMerchant(app, tx, {
+    merchantId,
+    kind,
+    paymentId,
+    refundId: null,
+    amount,
+    to,
+    at: app.clock.now(),
+  })
+}
+
+/**
+ * Ends what a dispute holds: so much is lost to the gateway, the rest is the merchant's again. A refund that went through
+ * meanwhile makes it less than is held, one that failed more.
+ *
+ * What is given back is available at once, also where it was taken from pending: disputes are decided weeks after any
+ * settlement, and a payment is settled once, so that nothing could be put back behind a settlement that is over.
+ */
+async function releaseDispute(
+  app: PaymentsApp,
+  tx: Tx,
+  { payment, attempt }: PaymentWithAttempt,
+  { amountMinor: heldMinor }: DisputeRow,
+  lostMinor: bigint,
+): Promise<void> {
+  const { merchantId, id: paymentId, currency } = payment
+  const gatewayAccount = `gateway:${attempt.gateway}`
+  const kind = lostMinor > 0n ? 'reversal' : 'dispute_won'
+  const fromHeldMinor = min(heldMinor, lostMinor)
+  if (heldMinor > 0n) {
+    const facts = { merchantId, kind, paymentId, attemptId: null, refundId: null, currency } as const
+    await recordEntry(app, tx, {
+      ...facts,
+      at: app.clock.now(),
+      lines: [
+        ['disputed', -heldMinor],
+        [gatewayAccount, fromHeldMinor],
+        ['available', heldMinor - fromHeldMinor],
+      ],
+    })
+  }
+  await debitForDispute(app, tx, payment, {
+    kind: 'reversal',
+    to: gatewayAccount,
+    amountMinor: lostMinor - fromHeldMinor,
+  })
+}
+
+/**
+ * A refund has failed, in the transaction that says so: what it had set aside is not safe from a dispute that was lost
+ * meanwhile and claims more than was left at the time.
+ */
+export async function debitRemainingClaims(app: PaymentsApp, tx: Tx, payment: PaymentRow): Promise<void> {
+  const disputes = await listDisputes(tx, payment.merchantId, payment.id)
+  for (const lost of disputes.filter(({ status }) => status === 'lost')) {
+    const remainingMinor = await readRemainingMinor(tx, payment.merchantId, payment.id)
+    const amountMinor = min(lost.claimedMinor - lost.amountMinor, remainingMinor)
+    await debitForDispute(app, tx, payment, {
+      kind: 'reversal',
+      to: `gateway:${payment.gateway}`,
+      amountMinor,
+    })
+    await updateDispute(tx, { ...lost, amountMinor: lost.amountMinor + amountMinor })
+  }
+}
+
+/** What the gateway tells of and our books have no place for is not lost without a word. */
+export function logUnrecordedDisputes(
+  app: PaymentsApp,
+  { payment, attempt }: PaymentWithAttempt,
+  reports: readonly DisputeReport[],
+  recorded: readonly DisputeRow[],
+): void {
+  // While one is open the others wait for their turn.
+  if (payment.status === 'disputed') return
+  const references = new Set(recorded.map(({ gatewayReference }) => gatewayReference))
+  for (const { reference, status } of reports) {
+    if (references.has(reference)) continue
+    const { merchantId, id: attemptId, gateway } = attempt
+    const facts = { merchantId, paymentId: payment.id, attemptId, gateway, outcome: status }
+    app.log.write('dispute.unrecorded', facts)
+  }
+}
+
+function newDispute(
+  app: PaymentsApp,
+  { payment, attempt }: PaymentWithAttempt,
+  report: DisputeReport,
+  { status, amountMinor }: Pick<DisputeRow, 'status' | 'amountMinor'>,
+): DisputeRow {
+  const now = app.clock.now()
+  return {
+    merchantId: payment.merchantId,
+    id: app.random.uuid(),
+    paymentId: payment.id,
+    attemptId: attempt.id,
+    gatewayReference: report.reference,
+    status,
+    claimedMinor: report.amount.minor,
+    amountMinor,
+    currency: payment.currency,
+    openedAt: now,
+    closedAt: status === 'open' ? null : now,
+  }
+}
+
+const min = (a: bigint, b: bigint) => (a < b ? a : b)
