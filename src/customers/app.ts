@@ -14,6 +14,6 @@ export interface CustomersApp {
   cursors: Signer
   /** Told in every event. */
   mode: Mode
-  /** The lists that are known to have more rows than are counted; see countGrowing. */
+  /** The lists that are known to have more rows than are counted; see countUpToCap. */
   cappedLists?: Set<string>
 }

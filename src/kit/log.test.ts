@@ -42,11 +42,11 @@ describe('a line of the log', () => {
 
 describe('an output that nobody reads (F-89)', () => {
   /** A child whose first output is a log of ours, and whose second tells how far it is. */
-  function startWriter(mostWaitingBytes: number) {
+  function startWriter(maxBufferedBytes: number) {
     const script = `
       import { openLogOutput } from ${JSON.stringify(new URL('./log.ts', import.meta.url).href)}
-      const output = openLogOutput(1, ${mostWaitingBytes})
-      output.onLost((count) => output.write('lost ' + count + '\\n'))
+      const output = openLogOutput(1, ${maxBufferedBytes})
+      output.onDropped((count) => output.write('lost ' + count + '\\n'))
       for (let round = 0; round < 100; round += 1) {
         for (let line = 0; line < 100; line += 1) output.write('x'.repeat(99) + '\\n')
         await new Promise((resolve) => setImmediate(resolve))
