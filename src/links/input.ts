@@ -10,8 +10,7 @@ import { metadataIssues } from '../kit/metadata.ts'
 import type { BodyFacts } from '../kit/route.ts'
 import { CurrencyInput, Enum, Metadata, Nullable, VISIBLE } from '../kit/schema.ts'
 import { amountIssues, countryIssues } from '../payments/input.ts'
-import type { LinkRow, LinkTerms, LinkUsage, NewLink } from './queries.ts'
-import { LINK_USAGES } from './schema.ts'
+import { LINK_USAGES, type LinkRow, type LinkTerms, type LinkUsage, type NewLink } from './link.ts'
 
 const Title = Type.String({ minLength: 1, maxLength: 100, pattern: VISIBLE, 'x-nfc': true })
 const Description = Type.String({ maxLength: 255, 'x-multiline': true })

@@ -5,14 +5,8 @@ import { formatAmount, money } from '../core/money.ts'
 import { type EventInput, recordEvents } from '../events/service.ts'
 import type { Tx } from '../kit/db.ts'
 import type { LinksApp } from './app.ts'
-import {
-  claimDueLink,
-  countPayment,
-  findCountedLink,
-  findLink,
-  type LinkRow,
-  recordEmittedEvents,
-} from './queries.ts'
+import type { LinkRow } from './link.ts'
+import { claimDueLink, countPayment, findCountedLink, findLink, recordEmittedEvents } from './queries.ts'
 import { toStoredLink } from './schema.ts'
 import { claimPaidSlot, type PaidSlot } from './slot-queries.ts'
 

@@ -3,8 +3,8 @@ import { after, describe, it } from 'node:test'
 import { testDatabase } from '../../test/support/database.ts'
 import { readsOf } from '../../test/support/row-reads.ts'
 import { sql } from '../kit/db.ts'
+import type { LinkStatus } from './link.ts'
 import { countLinks, type LinkFilter, listLinkRows } from './list-queries.ts'
-import type { LinkStatus } from './queries.ts'
 
 const db = await testDatabase({ after })
 const MERCHANT = '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f'

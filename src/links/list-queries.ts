@@ -1,19 +1,11 @@
-// The list of a merchant's links. The status of a link is written down when it comes to rest, and an index finds it there;
-// only the few links that are stale at this moment, paid and not yet counted or past their time and not yet told, are
-// looked at one by one.
+// The list of a merchant's links, with pagination. The status that was last recorded is a column with an index. It is stale
+// for a few links: those with an uncounted payment, and those whose expiry is due. Only their status is computed per row.
 
 import { COUNT_CAP } from '../core/page.ts'
 import { sql, type Tx } from '../kit/db.ts'
 import type { ListWindow } from '../kit/pagination.ts'
-import {
-  LINK_COLUMNS,
-  LINK_STATUS,
-  LINKS,
-  type LinkRow,
-  type LinkStatus,
-  type LinkUsage,
-  SEARCHED_LINKS,
-} from './queries.ts'
+import type { LinkRow, LinkStatus, LinkUsage } from './link.ts'
+import { LINK_COLUMNS, LINK_STATUS, LINKS, SEARCHED_LINKS } from './queries.ts'
 
 export interface LinkFilter {
   status: LinkStatus | null
@@ -44,7 +36,7 @@ const STALE = `
     where d.merchant_id = $1 and d.due_at <= $2
   )`
 
-// The time is the second value of every statement here, and this one has no use for it.
+// The time is the second value of every statement here; this one does not need it.
 const countAllLinks = sql<{ total: number }>`
 select count(*)::integer as total
 from (
@@ -76,7 +68,7 @@ from (
   limit ${String(COUNT_CAP + 1)}
 ) counted`
 
-/** At most one more than the cap, which is how the caller knows that there are more. */
+/** At most one more than the cap: the caller then knows that there are more. */
 export async function countLinks(db: Tx, merchantId: string, now: Date, filter: LinkFilter): Promise<number> {
   const { status } = filter
   const values = [merchantId, now, ...filterValues(filter)]
@@ -87,84 +79,60 @@ export async function countLinks(db: Tx, merchantId: string, now: Date, filter: 
   return row?.total ?? 0
 }
 
-const AFTER = `($8::timestamptz is null or (l.created_at, l.id) > ($8, $9::uuid))`
-const BEFORE = `($8::timestamptz is null or (l.created_at, l.id) < ($8, $9::uuid))`
+const ORDERS = {
+  desc: { operator: '<', direction: ' desc' },
+  asc: { operator: '>', direction: '' },
+}
+type Order = keyof typeof ORDERS
 
-const selectNewestLinks = sql<LinkRow>`
+const positionOf = (order: Order) =>
+  `($8::timestamptz is null or (l.created_at, l.id) ${ORDERS[order].operator} ($8, $9::uuid))`
+
+const orderBy = (order: Order, alias = '') =>
+  ['created_at', 'id'].map((name) => `${alias}${name}${ORDERS[order].direction}`).join(', ')
+
+const pageText = (order: Order) => `
 select ${LINK_COLUMNS}
 from ${SEARCHED_LINKS}
 where ${FILTER}
-  and ${BEFORE}
-order by l.created_at desc, l.id desc
+  and ${positionOf(order)}
+order by ${orderBy(order, 'l.')}
 limit $10
 offset $11`
 
-const selectOldestLinks = sql<LinkRow>`
-select ${LINK_COLUMNS}
-from ${SEARCHED_LINKS}
-where ${FILTER}
-  and ${AFTER}
-order by l.created_at, l.id
-limit $10
-offset $11`
-
-const selectNewestLinksOfStatus = sql<LinkRow>`
+const pageOfStatusText = (order: Order) => `
 with ${STALE},
 page as (
   (
     select l.id, l.created_at
     from searched_links l
     where ${FILTER}
-      and ${BEFORE}
+      and ${positionOf(order)}
       and l.recorded_status = $12
       and l.id not in (select id from stale)
-    order by l.created_at desc, l.id desc
+    order by ${orderBy(order, 'l.')}
     limit $10::bigint + $11::bigint
   )
   union all
   select l.id, l.created_at
   from ${SEARCHED_LINKS}
   where ${FILTER}
-    and ${BEFORE}
+    and ${positionOf(order)}
     and l.id in (select id from stale)
     and ${LINK_STATUS} = $12
-  order by created_at desc, id desc
+  order by ${orderBy(order)}
   limit $10
   offset $11
 )
 select ${LINK_COLUMNS}
 from ${LINKS}
 where l.merchant_id = $1 and l.id in (select id from page)
-order by l.created_at desc, l.id desc`
+order by ${orderBy(order, 'l.')}`
 
-const selectOldestLinksOfStatus = sql<LinkRow>`
-with ${STALE},
-page as (
-  (
-    select l.id, l.created_at
-    from searched_links l
-    where ${FILTER}
-      and ${AFTER}
-      and l.recorded_status = $12
-      and l.id not in (select id from stale)
-    order by l.created_at, l.id
-    limit $10::bigint + $11::bigint
-  )
-  union all
-  select l.id, l.created_at
-  from ${SEARCHED_LINKS}
-  where ${FILTER}
-    and ${AFTER}
-    and l.id in (select id from stale)
-    and ${LINK_STATUS} = $12
-  order by created_at, id
-  limit $10
-  offset $11
-)
-select ${LINK_COLUMNS}
-from ${LINKS}
-where l.merchant_id = $1 and l.id in (select id from page)
-order by l.created_at, l.id`
+const selectNewestLinks = sql<LinkRow>`${pageText('desc')}`
+const selectOldestLinks = sql<LinkRow>`${pageText('asc')}`
+const selectNewestLinksOfStatus = sql<LinkRow>`${pageOfStatusText('desc')}`
+const selectOldestLinksOfStatus = sql<LinkRow>`${pageOfStatusText('asc')}`
 
 export async function listLinkRows(
   db: Tx,

@@ -8,7 +8,8 @@ import type { Money } from '../core/money.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { isOpen, isUnpaid } from '../payments/states.ts'
 import type { LinksApp } from './app.ts'
-import { findLinkBySlug, type LinkRow } from './queries.ts'
+import type { LinkRow } from './link.ts'
+import { findLinkBySlug } from './queries.ts'
 import { requireRoute } from './require-route.ts'
 
 export interface LinkView {

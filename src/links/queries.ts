@@ -1,40 +1,8 @@
-// Every statement over payment links, except those about their slots. The second value of each that answers a link is the
-// time by which its status is told: the status is written down here and nowhere else.
+// The statements over payment links, except those over their slots. The second value of each statement that returns a link
+// is the current time: the status of a link is computed here and nowhere else.
 
-import type { Currency } from '../core/currency.ts'
 import { type Db, sql, type Tx } from '../kit/db.ts'
-
-export type LinkStatus = 'active' | 'inactive' | 'expired' | 'completed'
-export type LinkUsage = 'single' | 'multi'
-
-export interface LinkRow {
-  merchantId: string
-  id: string
-  slug: string
-  title: string
-  description: string | null
-  /** Null when the payer chooses. */
-  amountMinor: bigint | null
-  minAmountMinor: bigint | null
-  maxAmountMinor: bigint | null
-  currency: Currency
-  country: string | null
-  usage: LinkUsage
-  maxPayments: number | null
-  /** Every payment that has succeeded, also those whose event is still to be written. */
-  paymentsCount: bigint
-  collectedMinor: bigint
-  /** Those that have succeeded and those that are at a gateway. */
-  slotsReserved: bigint
-  status: LinkStatus
-  redirectUrl: string | null
-  metadata: Record<string, unknown>
-  expiresAt: Date | null
-  expiredAt: Date | null
-  completedAt: Date | null
-  version: number
-  createdAt: Date
-}
+import { LINK, LINK_IDENTITY, LINK_TERMS, type LinkRow, type LinkTerms, type NewLink } from './link.ts'
 
 export const LINK_STATUS = `
   case
@@ -45,12 +13,8 @@ export const LINK_STATUS = `
   end`
 
 export const LINK_COLUMNS = `
-  l.merchant_id as "merchantId", l.id, l.slug, l.title, l.description, l.amount_minor as "amountMinor",
-  l.min_amount_minor as "minAmountMinor", l.max_amount_minor as "maxAmountMinor", l.currency, l.country, l.usage,
-  l.max_payments as "maxPayments", l.payments_count + n.paid as "paymentsCount",
-  l.collected_minor + n.paid_minor as "collectedMinor", l.payments_count + n.slots as "slotsReserved",
-  ${LINK_STATUS} as status, l.redirect_url as "redirectUrl", l.metadata, l.expires_at as "expiresAt",
-  l.expired_at as "expiredAt", l.completed_at as "completedAt", l.version, l.created_at as "createdAt"`
+  ${LINK.select('l')}, l.payments_count + n.paid as "paymentsCount", l.collected_minor + n.paid_minor as "collectedMinor",
+  l.payments_count + n.slots as "slotsReserved", ${LINK_STATUS} as status`
 
 const withSlots = (table: string) => `
   ${table} l
@@ -63,10 +27,10 @@ const withSlots = (table: string) => `
     where h.merchant_id = l.merchant_id and h.link_id = l.id
   ) n`
 
-/** A link with what is paid or being paid and was not counted yet. */
+/** Links with their slots: payments that are at a gateway, or successful and not counted yet. */
 export const LINKS = withSlots('payment_links')
 
-/** The same for lists that search. */
+/** The same over the view that has the search columns. */
 export const SEARCHED_LINKS = withSlots('searched_links')
 
 const selectLink = sql<LinkRow>`
@@ -90,7 +54,7 @@ from payment_links l
 cross join (select 0::bigint as slots, 0::bigint as paid, 0::bigint as paid_minor) n
 where l.merchant_id = $1 and l.id = $3`
 
-/** The same without the payments that were not counted yet, as the events so far have told it. */
+/** The link without the payments that are not counted yet: the state after the last emitted event. */
 export async function findCountedLink(
   tx: Tx,
   merchantId: string,
@@ -101,7 +65,7 @@ export async function findCountedLink(
   return row
 }
 
-// The slug stands for merchant and link together, so no merchant is asked for here.
+// The slug is unique over all merchants, so this statement names no merchant.
 const selectLinkBySlug = sql<LinkRow>`
 select ${LINK_COLUMNS}
 from ${LINKS}
@@ -112,59 +76,17 @@ export async function findLinkBySlug(db: Db, slug: string, now: Date): Promise<L
   return row
 }
 
-/** What a merchant decides about a link. */
-export interface LinkTerms {
-  title: string
-  description: string | null
-  minAmountMinor: bigint | null
-  maxAmountMinor: bigint | null
-  maxPayments: number | null
-  redirectUrl: string | null
-  metadata: Record<string, unknown>
-  expiresAt: Date | null
-}
-
-export interface NewLink extends LinkTerms {
-  merchantId: string
-  id: string
-  slug: string
-  amountMinor: bigint | null
-  currency: Currency
-  country: string | null
-  usage: LinkUsage
-  createdAt: Date
-}
+const NEW_LINK = [...LINK_IDENTITY, ...LINK_TERMS] as const
 
 const insertLinkStatement = sql<unknown>`
-insert into payment_links (
-  merchant_id, id, slug, title, description, amount_minor, min_amount_minor, max_amount_minor, currency, country, usage,
-  max_payments, redirect_url, metadata, expires_at, due_at, search_text, created_at
-)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14::jsonb, $15, $15, $16, $17)`
+insert into payment_links (search_text, due_at, ${LINK.list(NEW_LINK)})
+values ($1, $2, ${LINK.placeholders(NEW_LINK, 3)})`
 
 export async function insertLink(tx: Tx, link: NewLink): Promise<void> {
-  await tx.query(insertLinkStatement, [
-    link.merchantId,
-    link.id,
-    link.slug,
-    link.title,
-    link.description,
-    link.amountMinor,
-    link.minAmountMinor,
-    link.maxAmountMinor,
-    link.currency,
-    link.country,
-    link.usage,
-    link.maxPayments,
-    link.redirectUrl,
-    JSON.stringify(link.metadata),
-    link.expiresAt,
-    searchTextOf(link),
-    link.createdAt,
-  ])
+  await tx.query(insertLinkStatement, [searchTextOf(link), link.expiresAt, ...LINK.values(link, NEW_LINK)])
 }
 
-/** The line break keeps a search from matching across the two. */
+/** The line break prevents a match that spans title and slug. */
 function searchTextOf({ title, slug }: { title: string; slug: string }): string {
   return `${title}\n${slug}`.normalize('NFC').toLowerCase()
 }
@@ -175,47 +97,29 @@ from payment_links
 where merchant_id = $1 and id = $2
 for no key update`
 
-/** Until the transaction ends nobody else counts, changes or takes a slot at this link. */
+/** Until the transaction ends, no other transaction counts, changes or reserves a slot at this link. */
 export async function lockLink(tx: Tx, merchantId: string, id: string): Promise<void> {
   await tx.query(lockLinkStatement, [merchantId, id])
 }
 
-// Whether it is complete or expired is told by an event each time it becomes so, so the marks go when it is not any more.
+// A change can end the completed or expired state. Clearing the mark lets the next end emit its event again.
 const updateLinkStatement = sql<unknown>`
 update payment_links
 set
-  title = $3,
-  description = $4,
-  min_amount_minor = $5,
-  max_amount_minor = $6,
-  max_payments = $7,
-  redirect_url = $8,
-  metadata = $9::jsonb,
-  expires_at = $10,
-  expired_at = $11,
-  due_at = case when $11::timestamptz is null then $10::timestamptz end,
-  search_text = $12
+  search_text = $3,
+  expired_at = $4,
+  due_at = case when $4::timestamptz is null then $5::timestamptz end,
+  (${LINK.list(LINK_TERMS)}) = row (${LINK.placeholders(LINK_TERMS, 6)})
 where merchant_id = $1 and id = $2`
 
 export async function updateLink(
   tx: Tx,
-  link: Pick<LinkRow, 'merchantId' | 'id' | 'slug'>,
+  { merchantId, id, slug }: Pick<LinkRow, 'merchantId' | 'id' | 'slug'>,
   terms: LinkTerms & Pick<LinkRow, 'expiredAt'>,
 ): Promise<void> {
-  await tx.query(updateLinkStatement, [
-    link.merchantId,
-    link.id,
-    terms.title,
-    terms.description,
-    terms.minAmountMinor,
-    terms.maxAmountMinor,
-    terms.maxPayments,
-    terms.redirectUrl,
-    JSON.stringify(terms.metadata),
-    terms.expiresAt,
-    terms.expiredAt,
-    searchTextOf({ title: terms.title, slug: link.slug }),
-  ])
+  const searchText = searchTextOf({ title: terms.title, slug })
+  const values = [searchText, terms.expiredAt, terms.expiresAt, ...LINK.values(terms, LINK_TERMS)]
+  await tx.query(updateLinkStatement, [merchantId, id, ...values])
 }
 
 const deactivateLinkStatement = sql<unknown>`
@@ -241,7 +145,7 @@ update payment_links
 set version = version + $3, completed_at = $4, expired_at = $5
 where merchant_id = $1 and id = $2`
 
-/** Remembers what was told: how many events more there are, and which ends of the link they were about. */
+/** Saves how many events were emitted, and which ends of the link they reported. */
 export async function recordEmittedEvents(
   tx: Tx,
   { merchantId, id }: Pick<LinkRow, 'merchantId' | 'id'>,
@@ -251,7 +155,7 @@ export async function recordEmittedEvents(
   await tx.query(recordEmittedEventsStatement, [merchantId, id, events, completedAt, expiredAt])
 }
 
-// In a CTE of its own, as every locking select with a limit: otherwise more links may be claimed than are told of.
+// A locking select with a limit stands in a CTE: joined directly, the planner may run it per row and claim several links.
 const claimDueLinkStatement = sql<{ merchantId: string; id: string }>`
 with due as (
   select merchant_id, id
@@ -267,7 +171,7 @@ from due d
 where l.merchant_id = d.merchant_id and l.id = d.id
 returning l.merchant_id as "merchantId", l.id`
 
-/** A link whose time has passed; it stays claimed until the transaction ends. */
+/** Claims one link whose expiry is due; the row stays locked until the transaction ends. */
 export async function claimDueLink(
   tx: Tx,
   now: Date,

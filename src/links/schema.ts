@@ -15,11 +15,8 @@ import {
   Uuid,
 } from '../kit/schema.ts'
 import type { LinksApp } from './app.ts'
+import { LINK_STATUSES, LINK_USAGES, type LinkRow } from './link.ts'
 import { qrOf } from './qr.ts'
-import type { LinkRow } from './queries.ts'
-
-export const LINK_STATUSES = ['active', 'inactive', 'expired', 'completed'] as const
-export const LINK_USAGES = ['single', 'multi'] as const
 
 export const LinkRecord = Type.Object({
   uuid: Uuid,

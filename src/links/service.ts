@@ -10,20 +10,10 @@ import { createIdempotently, type IdempotentResult, isReplay } from '../kit/idem
 import { type ListQuery, pageOf, substringPattern, windowOf } from '../kit/pagination.ts'
 import type { LinksApp } from './app.ts'
 import { type ChangeLink, type CreateLink, toChangedTerms, toNewLink } from './input.ts'
+import type { LinkRow, LinkStatus, LinkTerms, LinkUsage, NewLink } from './link.ts'
 import { emitLinkEvents } from './link-events.ts'
 import { countLinks, type LinkFilter, listLinkRows } from './list-queries.ts'
-import {
-  findLink,
-  insertLink,
-  type LinkRow,
-  type LinkStatus,
-  type LinkTerms,
-  type LinkUsage,
-  lockLink,
-  markDeactivated,
-  type NewLink,
-  updateLink,
-} from './queries.ts'
+import { findLink, insertLink, lockLink, markDeactivated, updateLink } from './queries.ts'
 import { requireRoute } from './require-route.ts'
 
 const CREATE_LINK = 'POST /api/v1/payment-links'

@@ -4,8 +4,9 @@
 import { containsCardNumber } from '../../core/card-number.ts'
 import { type Money, money } from '../../core/money.ts'
 import { isEmail, isPersonName } from '../../kit/schema.ts'
+import type { LinkRow } from '../../links/link.ts'
 import type { Payer } from '../../links/pay.ts'
-import type { LinkRow } from '../../links/queries.ts'
+
 import { readTypedAmount } from './amount.ts'
 
 export const FIELDS = ['amount', 'firstname', 'lastname', 'email'] as const

@@ -3,8 +3,9 @@
 import { decimalsOf } from '../../core/currency.ts'
 import { type Money, money } from '../../core/money.ts'
 import { type Html, html } from '../../kit/html.ts'
+import type { LinkRow } from '../../links/link.ts'
 import type { LinkView } from '../../links/pay.ts'
-import type { LinkRow } from '../../links/queries.ts'
+
 import type { MerchantProfile } from '../../merchants/profiles.ts'
 import { factList, statusIcon } from '../checkout/components.ts'
 import type { MessageId } from '../locales/en.ts'
