@@ -1,4 +1,4 @@
-// The addresses from which an API key may be used: single ones or CIDR blocks, of both families.
+// The IP allow list of an API key: single addresses or CIDR blocks, IPv4 and IPv6.
 
 import { BlockList, isIP } from 'node:net'
 
@@ -12,13 +12,13 @@ export function isAddressBlock(text: string): boolean {
   return readBlock(text) !== undefined
 }
 
-/** A list that is checked on every request of a key, so it is built once. Undefined stands for "any address". */
+/** Built once per cached key, because every request checks it. Undefined: any address is allowed. */
 export function buildAddressList(blocks: readonly string[]): BlockList | undefined {
   if (blocks.length === 0) return undefined
   const list = new BlockList()
   for (const text of blocks) {
     const block = readBlock(text)
-    // What cannot be read allows nobody: the list stays and is only narrower.
+    // An unreadable entry is dropped. The list still exists, so it becomes narrower, never wider.
     if (block) list.addSubnet(block.address, block.prefix, block.family)
   }
   return list
@@ -31,7 +31,7 @@ export function allowsAddress(list: BlockList | undefined, ip: string): boolean 
   return version !== 0 && list.check(address, version === 4 ? 'ipv4' : 'ipv6')
 }
 
-/** Whether every address of the block is one that these blocks allow; no blocks at all allow any. */
+/** Whether `blocks` allow every address of the block; an empty list allows any address. */
 export function isWithinBlocks(text: string, blocks: readonly string[]): boolean {
   if (blocks.length === 0) return true
   const inner = readBlock(text)
@@ -48,7 +48,7 @@ function isWithinBlock(inner: Block, outer: Block | undefined): boolean {
 function readBlock(text: string): Block | undefined {
   const [address = '', prefix, ...rest] = text.split('/')
   const version = isIP(address)
-  // A zone, as in fe80::1%eth0, means something only on one machine.
+  // A zone index, as in fe80::1%eth0, is valid on one machine only.
   if (version === 0 || address.includes('%') || rest.length > 0) return undefined
   const maxBits = version === 4 ? 32 : 128
   const bits = prefix === undefined ? maxBits : Number(prefix)

@@ -1,6 +1,5 @@
-// Who is asking: from the text of a key to a merchant. Each process remembers keys for a few seconds and reads those in use
-// anew beside the requests, many at once. The memory is short on purpose: it is what bounds how long a revoked key or a
-// suspended merchant goes on.
+// Authentication: resolves the text of an API key to its merchant. Each process caches keys for a few seconds and refreshes
+// those in use in batches, outside the requests. The TTL bounds how long a revoked key or a suspended merchant still works.
 
 import type { BlockList } from 'node:net'
 import { ApiError } from '../core/errors.ts'
@@ -22,7 +21,7 @@ export interface Authenticated {
   merchant: Merchant
   keyId: string
   scopes: readonly GrantedScope[]
-  /** The key's own limit; null: that of the service. */
+  /** The key's own rate limit; null: that of the service. */
   rateLimit: RateLimit | null
 }
 
@@ -39,18 +38,18 @@ interface CachedKey {
   row: KeyOwnerRow
   addresses: BlockList | undefined
   answer: Authenticated
-  /** Set when this reading of the row has led to a write of the time of use. */
+  /** True when this process has already saved the last-used time for this cache entry. */
   isTouched: boolean
 }
 
-/** Unknown ids are remembered too, so that they cost what known ones cost. */
+/** Unknown ids are cached as well, so that they cost the same as known ones. */
 export type KeyCache = Cache<CachedKey | undefined>
 
-// Revocation must be in force within 5 s in every process. An entry ages from the start of its lookup, so 3 s leave
-// time for the request that is under way.
+// A revocation must take effect within 5 s in every process. An entry ages from the start of its lookup, so a TTL of 3 s
+// leaves time for a request in progress.
 const KEY_TTL_MS = 3_000
 
-// Ten thousand are a few megabytes.
+// Ten thousand entries take a few megabytes.
 const MAX_ENTRIES = 10_000
 
 const KEY_BATCH_SIZE = 200
@@ -59,11 +58,11 @@ export function createKeyCache(
   { db, clock }: Pick<Needs, 'db' | 'clock'>,
   { maxEntries = MAX_ENTRIES, refreshUntil }: { maxEntries?: number; refreshUntil?: AbortSignal } = {},
 ): KeyCache {
-  // Those that miss at the same moment ask together.
+  // Concurrent cache misses share one statement.
   const find = createBatcher({
     run: (keyIds: readonly string[]) => findKeyOwners(db, keyIds),
     maxSize: KEY_BATCH_SIZE,
-    // A flood of keys that nobody has keeps two connections busy, and no more.
+    // A flood of unknown keys occupies at most two connections.
     concurrency: 2,
     shouldSplit: () => false,
     linger: defaultLinger(clock),
@@ -86,11 +85,11 @@ export async function authenticate(
   if (claimed && claimed !== app.mode)
     throw new ApiError('mode_mismatch', { message: modeMismatchMessage(claimed) })
   const presented = parseApiKey(request.apiKey)
-  // Anybody can compute the check of a key, so telling a typo apart tells nothing about what keys there are.
+  // The checksum of a key is public, so reporting a typo reveals nothing about existing keys.
   if (!presented) throw new ApiError('invalid_api_key', { message: MALFORMED_MESSAGE })
 
   const cached = await app.keyCache.get(presented.id)
-  // The same work for an id that does not exist, so that the time does not tell which ids do.
+  // An unknown id costs the same work, so the response time does not reveal which ids exist.
   const matches = constantTimeEquals(
     hashSecret(app.keyPepper, presented.secret),
     cached?.row.secretHash ?? DUMMY_HASH,
@@ -102,7 +101,7 @@ export async function authenticate(
   return cached.answer
 }
 
-/** Whether a refused key was a try at a secret, rather than a typo that anybody can see offline. */
+/** Whether a rejected key was a guess at a secret, and not a typo that the checksum reveals offline. */
 export function isSecretGuess(error: ApiError): boolean {
   return error.code === 'invalid_api_key' && error.message !== MALFORMED_MESSAGE
 }
@@ -117,7 +116,7 @@ function modeMismatchMessage(claimed: Mode): string {
     : 'This is a test key and this is the production environment; use a cowry_live_ key here.'
 }
 
-/** Decided anew on every request: an expiry must not wait for a cache. */
+/** Checked on every request: an expiry must not wait for the cache. */
 function assertKeyActive({ row, addresses }: CachedKey, now: Date, ip: string): void {
   if (row.revokedAt) throw new ApiError('api_key_revoked')
   if (row.expiresAt && row.expiresAt <= now) throw new ApiError('api_key_expired')
@@ -135,7 +134,7 @@ function toCachedKey(row: KeyOwnerRow | undefined): CachedKey | undefined {
       baseCurrency: row.baseCurrency,
     },
     keyId: row.keyId,
-    // A boundary: only scopes that the schema knows are ever stored.
+    // A boundary: the schema rejects unknown scopes before they are stored.
     scopes: row.scopes as GrantedScope[],
     rateLimit: rateLimitOf(row),
   }
@@ -145,8 +144,8 @@ function toCachedKey(row: KeyOwnerRow | undefined): CachedKey | undefined {
 const TOUCH_INTERVAL_MS = 60_000
 
 /**
- * Writes the time of use at most once a minute and off the request's path. The stored time itself says when the last
- * write was, over all processes, so a write that failed is simply due again with the next reading of the row.
+ * Saves the last-used time at most once a minute, without delaying the request. The stored time limits the writes of all
+ * processes together, so a failed write is due again when the row is next read.
  */
 function recordUse(app: Needs, cached: CachedKey): void {
   const now = app.clock.now()

@@ -12,8 +12,8 @@ export interface DemoMerchant {
 }
 
 /**
- * The merchant with which staging can be tried at once. Its key is kept readable, in the database and in the data
- * folder, and is made anew when it no longer works. Processes that start together take turns.
+ * Staging starts with a demo merchant. Its API key is stored in clear, in the database and in the data folder, and replaced
+ * when it no longer works. A lock serializes processes that start together.
  */
 export async function ensureDemoMerchant(
   app: Omit<ApiKeysApp, 'db'> & { db: Db },

@@ -1,4 +1,4 @@
-// What the document shows beside the shapes.
+// Examples for the OpenAPI document.
 
 export const KEY_EXAMPLE = {
   keyId: '4fTz0QmB7xLa',
@@ -17,7 +17,7 @@ export const KEY_EXAMPLE = {
   isCurrent: false,
 }
 
-/** The secret is not one: secret scanners must not stumble over the document. */
+/** The secret is elided, so that secret scanners do not report the document. */
 export const CREATED_KEY_EXAMPLE = { ...KEY_EXAMPLE, apiKey: 'cowry_test_4fTz0QmB7xLa_…' }
 
 export const REVOKED_KEY_EXAMPLE = {

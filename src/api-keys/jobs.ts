@@ -3,7 +3,7 @@ import type { Db } from '../kit/db.ts'
 import type { Job } from '../kit/jobs.ts'
 import { purgeIdleBuckets } from './rate-limit-queries.ts'
 
-// The largest bucket with the slowest pace is full again after twelve days; most are after seconds.
+// The largest bucket at the lowest rate is full after twelve days; most are full after seconds.
 const IDLE_BUCKET_MS = 14 * 24 * 3_600_000
 
 export function apiKeyJobs(app: { db: Db; clock: Clock }): Job[] {

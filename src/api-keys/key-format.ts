@@ -1,5 +1,5 @@
-// The form of an API key: cowry_<mode>_<id>_<secret><check>. The prefix lets secret scanners find a leaked key, the
-// check refuses a typo without asking the database, and underscores make a double click select the whole of it.
+// The format of an API key: cowry_<mode>_<id>_<secret><checksum>. Secret scanners find a leaked key by its prefix, the
+// checksum rejects a typo without a database read, and with underscores a double click selects the whole key.
 
 import { createHash } from 'node:crypto'
 import { base62 } from '../core/ids.ts'
@@ -9,14 +9,14 @@ import type { Random } from '../kit/random.ts'
 
 export interface ApiKey {
   mode: Mode
-  /** Public: the name by which the key is looked up, listed and logged. */
+  /** Public: used to look up, list and log the key. */
   id: string
   secret: string
 }
 
 const ID_LENGTH = 12
 const ID_BYTES = 9
-// 43 base62 characters are the fewest that hold 256 bits.
+// 256 bits need at least 43 base62 characters.
 const SECRET_BYTES = 32
 const SECRET_LENGTH = 43
 const CHECK_LENGTH = 6
@@ -33,15 +33,15 @@ export function generateApiKey(
 }
 
 /**
- * The id of a key that is made under an Idempotency-Key: from the claim one can find the key again, and the id is as
- * random as the claim. It is no secret.
+ * The id of a key that is created under an Idempotency-Key. It follows from the claim, so a replay finds the key again. The id
+ * is as random as the claim, and it is not secret.
  */
 export function keyIdOfClaim(claim: string): string {
   return keyIdOf(createHash('sha256').update(claim).digest().subarray(0, ID_BYTES))
 }
 
 function keyIdOf(bytes: Uint8Array): string {
-  // Twelve base62 characters hold 71 bits: nine bytes less one bit.
+  // Twelve base62 characters hold 71 bits: nine bytes minus one bit.
   return base62(
     Uint8Array.from(bytes, (byte, index) => (index === 0 ? byte & 0x7f : byte)),
     ID_LENGTH,
@@ -53,27 +53,27 @@ export function formatApiKey({ mode, id, secret }: ApiKey): string {
   return body + checkOf(body)
 }
 
-/** The parts of a well-formed key, or undefined when a character was lost, added or mistyped. */
+/** The parts of a well-formed key; undefined if the checksum does not match. */
 export function parseApiKey(text: string): ApiKey | undefined {
   const [, body, mode, id, secret, check] = API_KEY.exec(text) ?? []
   if (!body || !id || !secret || checkOf(body) !== check) return undefined
   return { mode: mode === 'live' ? 'live' : 'test', id, secret }
 }
 
-/** The environment that a text claims to be a key of, whatever else is wrong with it. */
+/** The mode that the prefix claims, even if the rest of the key is malformed. */
 export function claimedMode(text: string): Mode | undefined {
   const mode = PREFIX.exec(text)?.[1]
   return mode === 'test' || mode === 'live' ? mode : undefined
 }
 
-/** What may be shown of a key after its creation. */
+/** The part of a key that may be shown after its creation. */
 export function maskApiKey(mode: Mode, id: string): string {
   return `cowry_${mode}_${id}_…`
 }
 
 /**
- * What is stored of a secret. A fast keyed hash is right for 256 random bits: there is nothing to guess, and a slow one
- * would let anybody burn our processors.
+ * The stored form of a secret. A fast keyed hash is enough for 256 random bits, which cannot be guessed. A slow hash would let
+ * unauthenticated callers exhaust the CPU.
  */
 export function hashSecret(pepper: Uint8Array, secret: string): Buffer {
   return hmacSha256(pepper, secret)

@@ -1,3 +1,5 @@
+// The operators' routes over API keys, under /admin/v1.
+
 import type { Clock } from '../kit/clock.ts'
 import { created, listed, type OperatorRoute, ok, operatorRoute } from '../kit/route.ts'
 import { UuidParams } from '../kit/schema.ts'

@@ -44,8 +44,7 @@ export interface KeyOwnerRow extends KeyRow {
   baseCurrency: string
 }
 
-// In selects of their own, because from the array itself the planner would see how many there are, and plan anew for every
-// batch.
+// The array is read in subselects. If the planner saw its length, it would make a new plan for every batch size.
 const findKeysStatement = sql<KeyOwnerRow>`
 select ${API_KEY.select('k')}, k.secret_hash as "secretHash", m.name as "merchantName", m.status as "merchantStatus",
   m.base_currency as "baseCurrency"
@@ -57,7 +56,7 @@ from (
 join api_keys k on k.key_id = i.key_id
 join merchants m on m.id = k.merchant_id`
 
-/** The one read of a request. It names no merchant because the key is what tells who is asking. */
+/** The only read of authentication. It names no merchant, because the key identifies the merchant. */
 export async function findKeyOwners(db: Tx, keyIds: readonly string[]): Promise<(KeyOwnerRow | undefined)[]> {
   const rows = await db.query(findKeysStatement, [keyIds])
   const owners = new Map(rows.map((row) => [row.keyId, row]))
@@ -90,8 +89,8 @@ export async function countKeys(db: Tx, merchantId: string): Promise<number> {
 
 const COPIED = ['merchantId', 'mode', 'name', 'scopes', 'allowedIps', 'ratePerSecond', 'rateBurst'] as const
 
-// One statement, so that a key is never without its successor. A second rotation waits for the row and then finds that
-// it has one already. A key with an end gets a successor with the same length of life, within the bound of who asks.
+// One statement ends the old key and inserts its successor. A concurrent rotation waits for the row lock and then finds the
+// successor. If the old key expires, the successor has the same lifetime, at most until $7.
 const replaceKeyStatement = sql<KeyRow>`
 with current as (
   select *
@@ -161,7 +160,7 @@ where merchant_id = $1
   and key_id = $2
   and (last_used_at is null or last_used_at < $4)`
 
-/** Writes the time of use, unless another process has done so after the given moment. */
+/** Saves the last-used time, unless another process saved one after `unlessAfter`. */
 export async function touchKey(
   db: Tx,
   merchantId: string,

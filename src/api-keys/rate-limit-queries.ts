@@ -1,5 +1,5 @@
-// The buckets of the rate limits, over all processes. The table is unlogged: a crash empties it, and every key may go on
-// with a full bucket.
+// The token buckets of the rate limits, shared by all processes. The table is unlogged: after a crash it is empty, and every
+// key starts with a full bucket.
 
 import type { RateLimit } from '../core/rate-limit.ts'
 import { type Db, sql } from '../kit/db.ts'
@@ -9,8 +9,8 @@ interface TokenSpend extends RateLimit {
   spent: number
 }
 
-// In the order of the owners, so that two processes with the same keys wait for each other instead of both. The time is
-// the caller's; whoever's clock is behind adds nothing.
+// Rows are locked in the order of their owners, so two processes with the same keys cannot deadlock. The time comes from the
+// caller; a process whose clock is behind adds no tokens.
 const spendStatement = sql<{ owner: string; tokens: number }>`
 insert into rate_limit_buckets as b (owner, per_second, burst, tokens, updated_at)
 select s.owner, s."perSecond", s.burst, s.burst - s.spent, $2::timestamptz
@@ -24,7 +24,7 @@ set
     excluded.burst,
     b.tokens + greatest(0, extract(epoch from excluded.updated_at - b.updated_at)) * excluded.per_second
   ) - (excluded.burst - excluded.tokens),
-  -- A clock that was ahead and was set back must not keep a bucket from filling until it is there again.
+  -- A time from a clock that was far ahead is replaced; otherwise the bucket would not refill until that time.
   updated_at = case
     when b.updated_at > excluded.updated_at + interval '5 seconds' then excluded.updated_at
     else greatest(b.updated_at, excluded.updated_at)
@@ -49,7 +49,7 @@ where owner in (
 )
 returning owner`
 
-/** A bucket that nobody has used for so long is full again, and a new one is full too. */
+/** Purges buckets that are full again after a long idle time; a new bucket starts full as well. */
 export async function purgeIdleBuckets(db: Db, before: Date): Promise<number> {
   return (await db.query(purgeStatement, [before])).length
 }

@@ -1,5 +1,5 @@
-// What a key may hand on. A key that manages keys never gives what it does not have itself: otherwise one with few rights,
-// once leaked, could make one with all of them.
+// Privilege escalation check: a key that creates or rotates keys never grants more than it has itself. Otherwise a leaked key
+// with few scopes could create one with all of them.
 
 import type { Issue } from '../core/errors.ts'
 import { isWithinBlocks } from './addresses.ts'
@@ -7,7 +7,7 @@ import type { KeyRow } from './api-key.ts'
 
 export type Rights = Pick<KeyRow, 'scopes' | 'allowedIps' | 'expiresAt' | 'ratePerSecond' | 'rateBurst'>
 
-/** Every way in which the requested rights go beyond a key's own. */
+/** One issue for each requested right that exceeds the caller's key. */
 export function excessIssues(caller: Rights, requested: Rights): Issue[] {
   return [
     ...excessScopes(caller, requested),
@@ -17,7 +17,7 @@ export function excessIssues(caller: Rights, requested: Rights): Issue[] {
   ]
 }
 
-/** `*` includes scopes that are added later, so only `*` holds it. */
+/** `*` includes scopes of later versions, so only a key with `*` may grant it. */
 function excessScopes(caller: Rights, requested: Rights): Issue[] {
   if (caller.scopes.includes('*')) return []
   return requested.scopes.flatMap((scope, index) =>
@@ -43,14 +43,14 @@ function excessExpiry(caller: Rights, requested: Rights): Issue[] {
   return [exceeded('expiresAt', `the key that asks ends itself at ${end.toISOString()}.`)]
 }
 
-/** The pace of a key is the operator's to set; a key without one has that of the service. */
+/** Operators set the rate limit of a key; a key without one has the limit of the service. */
 function excessRateLimit(caller: Rights, requested: Rights): Issue[] {
   const isWithinLimit = (limit: number | null, value: number | null) =>
     limit === null || (value !== null && value <= limit)
   return isWithinLimit(caller.ratePerSecond, requested.ratePerSecond) &&
     isWithinLimit(caller.rateBurst, requested.rateBurst)
     ? []
-    : [exceeded('rateLimit', 'the key that asks is held to a slower pace.')]
+    : [exceeded('rateLimit', 'the key that asks has a lower rate limit.')]
 }
 
 const exceeded = (field: string, message: string): Issue => ({ field, code: 'scope_exceeded', message })

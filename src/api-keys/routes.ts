@@ -1,4 +1,4 @@
-// What a merchant does with its own keys, under /api/v1/api-keys.
+// Self-service: a merchant manages its own API keys under /api/v1/api-keys.
 
 import { REPLAYED_HEADER } from '../kit/idempotency.ts'
 import { created, listed, ok, type Route, type RouteResponse, route } from '../kit/route.ts'
@@ -70,7 +70,7 @@ const createRoutes = (app: SelfServiceKeysApp): Route[] => [
     method: 'POST',
     path: PATH,
     summary: 'Create an API key',
-    description: `The answer is the only place where the key is shown. A key gives only what it has itself: its scopes, its addresses, its time and its pace; what you do not name is taken over from it. There may be ${MAX_LIVE_KEYS} live keys. Sent again with the same \`Idempotency-Key\` it answers the record with \`apiKey\` null: if the key was lost on its way, revoke it and create another.`,
+    description: `The answer is the only place where the key is shown. A key gives only what it has itself: its scopes, its addresses, its time and its rate limit; what you do not name is taken over from it. There may be ${MAX_LIVE_KEYS} live keys. Sent again with the same \`Idempotency-Key\` it answers the record with \`apiKey\` null: if the key was lost on its way, revoke it and create another.`,
     body: CreateSelfServiceKeyBody,
     response: { http: 201, data: CreatedSelfServiceKeyRecord },
     errors: ['scope_exceeded', 'too_many_api_keys', 'invalid_state', 'card_data_not_allowed'],

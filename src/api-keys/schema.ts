@@ -1,3 +1,5 @@
+// The request and response schemas of the routes over API keys.
+
 import { type Static, Type } from 'typebox'
 import { type GrantedScope, SCOPES } from '../core/merchant.ts'
 import { Enum, Nullable, PAGE_QUERY, Timestamp, Uuid } from '../kit/schema.ts'
@@ -5,7 +7,7 @@ import { DisplayName } from '../merchants/schema.ts'
 
 const GRANTED_SCOPES: readonly GrantedScope[] = [...SCOPES, '*']
 
-/** What a shop's server needs. Managing keys is left out: a leaked key should not be able to make others. */
+/** What a shop's server needs, without keys:write: a leaked key must not create others. */
 export const DEFAULT_SCOPES: readonly GrantedScope[] = SCOPES.filter((scope) => scope !== 'keys:write')
 
 const RateLimit = Type.Object({
@@ -17,7 +19,7 @@ export const KeyRecord = Type.Object({
   keyId: Type.String(),
   merchantUuid: Uuid,
   name: Type.String(),
-  /** The beginning of the key, by which its owner recognises it. */
+  /** The beginning of the key, for its owner to recognise it. */
   prefix: Type.String(),
   mode: Enum(['test', 'live']),
   scopes: Type.Array(Enum(GRANTED_SCOPES)),
@@ -31,7 +33,7 @@ export const KeyRecord = Type.Object({
   revokedAt: Nullable(Timestamp),
 })
 
-/** Only the answer to creating or rotating a key holds the key itself. */
+/** Only the response that creates or rotates a key contains the key itself. */
 export const CreatedKeyRecord = Type.Object({ ...KeyRecord.properties, apiKey: Type.String() })
 
 export const CreateKeyBody = Type.Object({
@@ -44,20 +46,20 @@ export const CreateKeyBody = Type.Object({
 
 export type CreateKey = Static<typeof CreateKeyBody>
 
-/** What a merchant sees of its own keys. */
+/** An API key as its own merchant sees it. */
 export const SelfServiceKeyRecord = Type.Object({
   ...Type.Omit(KeyRecord, ['merchantUuid']).properties,
-  /** Whether it is the key that asks. */
+  /** Whether this is the key of the request. */
   isCurrent: Type.Boolean(),
 })
 
-/** The key itself is null when an Idempotency-Key is sent again: it was shown once, and is not kept. */
+/** `apiKey` is null in a replay: the key was shown once and is not stored. */
 export const CreatedSelfServiceKeyRecord = Type.Object({
   ...SelfServiceKeyRecord.properties,
   apiKey: Nullable(Type.String()),
 })
 
-// A name and the scopes are wanted here: a key of which nobody says what it is for can do nothing.
+// Name and scopes are required here, so that every self-service key has a stated purpose and explicit rights.
 export const CreateSelfServiceKeyBody = Type.Object({
   name: DisplayName,
   scopes: Type.Array(Enum(GRANTED_SCOPES), { minItems: 1, maxItems: GRANTED_SCOPES.length }),
@@ -68,14 +70,14 @@ export const CreateSelfServiceKeyBody = Type.Object({
 export type CreateSelfServiceKey = Static<typeof CreateSelfServiceKeyBody>
 
 export const RevokeSelfServiceKeyBody = Type.Object({
-  /** Without it a key does not end itself. */
+  /** Required for a key to revoke itself. */
   confirmSelf: Type.Optional(Type.Boolean({ default: false })),
 })
 
 export const SelfServiceKeysQuery = Type.Object(PAGE_QUERY)
 
 export const RotateKeyBody = Type.Object({
-  /** How long the old key keeps working: up to a week. */
+  /** How long the old key stays valid: at most a week. */
   overlapHours: Type.Optional(Type.Number({ minimum: 0, maximum: 168, default: 24 })),
 })
 

@@ -1,23 +1,23 @@
-// The statements behind a merchant's own management of its keys.
+// The statements of self-service key management.
 
 import { COUNT_CAP } from '../core/page.ts'
 import { sql, type Tx } from '../kit/db.ts'
 import type { ListWindow } from '../kit/pagination.ts'
 import { KEY_COLUMNS, type KeyRow } from './api-key.ts'
 
-// Not "for update": a row that refers to the merchant, such as a new payment, must not wait for this.
+// Not "for update": an insert that references the merchant, such as a new payment, must not wait for this lock.
 const lockKeysStatement = sql<unknown>`
 select
 from merchants
 where id = $1
 for no key update`
 
-/** Until the end of the transaction nobody else makes a key for this merchant, so that counting them means something. */
+/** Until the transaction ends, no other transaction creates a key for this merchant, so the count of live keys holds. */
 export async function lockKeysOfMerchant(tx: Tx, merchantId: string): Promise<void> {
   await tx.query(lockKeysStatement, [merchantId])
 }
 
-// Shared, so that a revocation waits until what the key has begun is done, and whoever lists the keys after it sees it.
+// The share lock makes a revocation wait for this transaction. A list that is read after the revocation shows the new key.
 const lockKeyForShareStatement = sql<KeyRow>`
 select ${KEY_COLUMNS}
 from api_keys
@@ -25,7 +25,7 @@ where merchant_id = $1
   and key_id = $2
 for share`
 
-/** The key as it is now, which no cache can say, and which it stays until the end of the transaction. */
+/** The current row, not the cached one; it does not change until the transaction ends. */
 export async function lockKeyForShare(
   tx: Tx,
   merchantId: string,
@@ -78,7 +78,7 @@ order by created_at, key_id
 limit $6
 offset $7`
 
-/** One row more than the page has, which is how the caller knows that there is a next one. */
+/** One row more than the page has: the caller then knows that there is a next page. */
 export function listKeyPage(db: Tx, merchantId: string, window: ListWindow): Promise<KeyRow[]> {
   const statement = window.order === 'desc' ? selectNewestKeys : selectOldestKeys
   const after = [window.after?.at ?? null, window.after?.id ?? null]

@@ -1,5 +1,5 @@
-// A merchant and its own API keys. The key that asks is read again from the database, not from the cache of the key check:
-// a key that was revoked a second ago makes no other.
+// Self-service key management: a merchant manages its own API keys. The caller's key is read from the database, not from the
+// authentication cache, so a key that was revoked a second ago cannot create another.
 
 import { containsCardNumber } from '../core/card-number.ts'
 import { API_ERRORS, ApiError } from '../core/errors.ts'
@@ -29,26 +29,26 @@ export interface SelfServiceKeysApp extends Omit<ApiKeysApp, 'db'> {
   cursors: Signer
 }
 
-/** Who asks: a merchant, by one of its keys. */
+/** The caller: a merchant, authenticated by one of its keys. */
 export interface Caller {
   merchant: Merchant
   keyId: string
   idempotencyKey: string | undefined
 }
 
-/** A key, with itself in clear if it was made just now. */
+/** A key; `apiKey` is the key in clear if this request created it. */
 export interface IssuedKey {
   key: KeyRow
   apiKey: string | null
 }
 
 /**
- * One for every server, job and colleague of a large shop. Each key has a pace of its own, so their number also bounds what
- * a merchant can send.
+ * Enough for every server, job and developer of a large shop. Each key has its own rate limit, so this number also bounds the
+ * request rate of a merchant.
  */
 export const MAX_LIVE_KEYS = 20
 
-/** While keys are in their overlap there may be twice as many, so that all can be rotated at once. */
+/** Twice as many during rotation overlaps, so that all keys can be rotated at once. */
 const MAX_LIVE_KEYS_IN_ROTATION = 2 * MAX_LIVE_KEYS
 
 export async function listSelfServiceKeys(
@@ -96,7 +96,7 @@ export function createSelfServiceKey(
   })
 }
 
-/** A card number must not be kept anywhere, not even by mistake. */
+/** A card number must not be stored anywhere, not even by mistake. */
 function assertNoCardNumber(name: string): void {
   if (!containsCardNumber(name)) return
   const { message } = API_ERRORS.card_data_not_allowed
@@ -104,7 +104,7 @@ function assertNoCardNumber(name: string): void {
   throw new ApiError('card_data_not_allowed', { details })
 }
 
-/** What is not named is taken over from the key that asks. Its pace cannot be named: operators set it. */
+/** Absent rights are copied from the caller's key. The rate limit is always copied: only operators set it. */
 function requestedRights(callerKey: KeyRow, { scopes, allowedIps, expiresAt }: CreateSelfServiceKey): Rights {
   return {
     scopes,
@@ -125,7 +125,7 @@ export function rotateSelfServiceKey(
   const claim = { operation, input: { keyId, overlapHours } }
   return issueOnce(app, caller, claim, async (tx, successorId) => {
     const callerKey = await lockCallerKey(app, tx, caller)
-    // The successor has its rights, and its secret goes to whoever asks here.
+    // The successor has the rights of the old key, and this caller receives its secret.
     assertWithinRights(callerKey, await requireSelfServiceKey({ db: tx }, caller.merchant, keyId))
     await assertKeyLimit(app, tx, caller.merchant, MAX_LIVE_KEYS_IN_ROTATION)
     const successor = { keyId: successorId, endsBy: callerKey.expiresAt }
@@ -133,7 +133,7 @@ export function rotateSelfServiceKey(
   })
 }
 
-/** Any key of the merchant, also one that may do more: ending a leaked key must never wait for a better one. */
+/** Any key of the merchant, also one with more rights: the revocation of a leaked key must not need a stronger key. */
 export async function revokeSelfServiceKey(
   app: SelfServiceKeysApp,
   { merchant, keyId: callerKeyId, idempotencyKey: key }: Caller,
@@ -155,7 +155,7 @@ export async function revokeSelfServiceKey(
   })
 }
 
-/** The id of the key follows from the claim, so that a repeat finds it; its secret is gone by then. */
+/** The key id follows from the idempotency claim, so a replay finds the key. Its secret is not stored, so it is absent. */
 async function issueOnce(
   app: SelfServiceKeysApp,
   { merchant, idempotencyKey }: Caller,

@@ -1,3 +1,5 @@
+// API keys as operators manage them: create, list, rotate, revoke. Self-service is in self-service.ts.
+
 import { ApiError, errorFromIssues, type Issue } from '../core/errors.ts'
 import type { Mode } from '../core/merchant.ts'
 import { addMs, type Clock } from '../kit/clock.ts'
@@ -26,7 +28,7 @@ export interface CreatedKey {
   apiKey: string
 }
 
-/** Under a given id where a claim has to find the key again. */
+/** `keyId` is given when an idempotency claim must find the key again. */
 export async function createKey(
   app: ApiKeysApp,
   merchantId: string,
@@ -37,7 +39,7 @@ export async function createKey(
   const issues = keyIssues(input, now)
   if (issues.length > 0) throw errorFromIssues(issues)
   const merchant = await requireMerchant(app, merchantId)
-  // A database copied from the other environment: its merchants stay there.
+  // A database that was copied from the other environment: its merchants must not get keys here.
   if (merchant.mode !== app.mode) throw new ApiError('mode_mismatch')
   const fresh = generateApiKey(app.mode, app.random, keyId)
   const newKey = {
@@ -60,7 +62,7 @@ function keyIssues(input: CreateKey, now: Date): Issue[] {
   const issues: Issue[] = []
   const addIssue = (field: string, code: string, message: string) => issues.push({ field, code, message })
   const { expiresAt, allowedIps = [], rateLimit } = input
-  // Written so that a date that cannot be read is refused as well.
+  // The negation also rejects an unparsable date, which is NaN.
   if (expiresAt && !(Date.parse(expiresAt) > now.getTime()))
     addIssue('expiresAt', 'out_of_range', 'must be a time to come.')
   for (const [index, block] of allowedIps.entries())
@@ -82,7 +84,7 @@ export async function listKeys(
   return { items, meta: pageMeta(page, limit, await countKeys(app.db, merchantId)) }
 }
 
-/** Whose key it is, for an operator who names only the key. */
+/** The merchant of a key, for operators' routes that name only the key. */
 export async function requireKeyOwner(app: Pick<ApiKeysApp, 'db'>, keyId: string): Promise<string> {
   const key = await findKeyOwner(app.db, keyId)
   if (!key) throw new ApiError('api_key_not_found')
@@ -95,11 +97,11 @@ const DEFAULT_OVERLAP_HOURS = 24
 
 interface Successor {
   keyId?: string
-  /** It ends no later than this; null is no bound. */
+  /** The latest expiry of the successor; null: no bound. */
   endsBy?: Date | null
 }
 
-/** A new key with the rights of the old one, which lives on for the overlap so that servers can be changed over. */
+/** Creates a key with the rights of the old one. The old key stays valid for the overlap, so servers can be reconfigured. */
 export async function rotateKey(
   app: ApiKeysApp,
   merchantId: string,
@@ -131,7 +133,7 @@ async function rotationError(app: ApiKeysApp, merchantId: string, keyId: string)
   return new ApiError('invalid_state', { message: `The key cannot be rotated: ${why}. Create a new one.` })
 }
 
-/** For good. A repeat changes nothing and is no error. */
+/** Permanent and idempotent: a second call changes nothing. */
 export async function revokeKey(
   app: Pick<ApiKeysApp, 'db' | 'clock'>,
   merchantId: string,

@@ -1,4 +1,4 @@
-// An API key as operators and its merchant see it: everything but the secret.
+// Serializes an API key for operators and for its merchant, without the secret.
 
 import type { Static } from 'typebox'
 import type { Clock } from '../kit/clock.ts'
@@ -15,7 +15,7 @@ export function serializeKey(key: KeyRow, clock: Clock): Static<typeof KeyRecord
     name: key.name,
     prefix: maskApiKey(key.mode, key.keyId),
     mode: key.mode,
-    // A boundary: only scopes that the schema knows are ever stored.
+    // A boundary: the schema rejects unknown scopes before they are stored.
     scopes: key.scopes as Static<typeof KeyRecord>['scopes'],
     allowedIps: key.allowedIps,
     rateLimit: rateLimitOf(key),
@@ -28,7 +28,7 @@ export function serializeKey(key: KeyRow, clock: Clock): Static<typeof KeyRecord
   }
 }
 
-/** To its own merchant, who asks by one of its keys. */
+/** For the key's own merchant; `callerKeyId` is the key of the request. */
 export function serializeSelfServiceKey(
   key: KeyRow,
   clock: Clock,

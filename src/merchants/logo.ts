@@ -1,16 +1,16 @@
-// A merchant's logo, kept as a data: URI. What it is, its first bytes tell, whatever the URI claims. It is only ever
-// shown inside <img>, where nothing in it can run; the rules for SVG are there for whoever opens its address alone.
+// A merchant's logo, stored as a data: URI. Its type is determined by its first bytes, not by the URI. Pages show it only in
+// <img>, where scripts do not run; the SVG rules protect a browser that opens the logo's address directly.
 
 import { createHash } from 'node:crypto'
 
 export interface Logo {
-  /** Names these very bytes in an address, so that they can be cached for good. */
+  /** A content hash for the logo's address, so that browsers may cache it permanently. */
   readonly digest: string
   readonly type: string
   readonly bytes: Buffer
 }
 
-/** What the page can afford on a slow network, beside its own few kilobytes. */
+/** Small enough for slow networks, where the page itself has a few kilobytes. */
 const LOGO_MAX_BYTES = 3072
 
 const DATA_URI = /^data:(image\/[a-z+]{1,20});base64,([A-Za-z0-9+/]+={0,2})$/
@@ -20,11 +20,11 @@ export const LOGO_MESSAGE = `must be a data: URI in base64 of a PNG, WebP, JPEG 
 
 const NOT_AN_IMAGE_MESSAGE = 'does not hold a PNG, WebP, JPEG or SVG, by its first bytes.'
 
-/** The logo, or the rest of a sentence that says what to change about it. */
+/** The logo, or the end of a sentence that says what to change. */
 export function readLogo(dataUri: string): Logo | string {
   const [, claimed, base64 = ''] = DATA_URI.exec(dataUri) ?? []
   const bytes = Buffer.from(base64, 'base64')
-  // The decoder forgives; only the one right way to write these bytes is taken.
+  // The decoder tolerates errors, so compare with the canonical encoding.
   if (claimed === undefined || bytes.toString('base64') !== base64) return LOGO_MESSAGE
   if (bytes.length > LOGO_MAX_BYTES)
     return `has ${bytes.length} bytes and may have at most ${LOGO_MAX_BYTES}; make the picture smaller.`
@@ -35,7 +35,7 @@ export function readLogo(dataUri: string): Logo | string {
   return issue ?? { digest: digestOf(bytes), type, bytes }
 }
 
-/** The data: URI of a picture, or the rest of a sentence that says what is wrong with it. */
+/** The data: URI of a picture, or the end of a sentence that says what is wrong with it. */
 export function toLogoUri(bytes: Buffer): { dataUri: string } | string {
   const type = imageTypeOf(bytes)
   if (type === undefined) return NOT_AN_IMAGE_MESSAGE
@@ -56,11 +56,11 @@ function imageTypeOf(bytes: Buffer): string | undefined {
   if (begins('89504e470d0a1a0a')) return 'image/png'
   if (begins('ffd8ff')) return 'image/jpeg'
   if (begins('52494646') && begins('57454250', 8)) return 'image/webp'
-  // Only spaces may come before it, and before an XML declaration not even they.
+  // White space may precede <svg>, but not an XML declaration.
   return /^\ufeff?(?:<\?xml\s|\s*<svg[\s>])/.test(bytes.toString('utf8')) ? SVG : undefined
 }
 
-/** What an SVG may not have, and what to do about it. A logo of a few paths and colours has none of these. */
+/** Forbidden SVG features, each with its message. A logo of a few paths and colours uses none of them. */
 const SVG_RULES: readonly [RegExp, string][] = [
   [/<!(?:doctype|entity)/i, 'has a document type; remove the <!DOCTYPE …> line.'],
   [/<\?xml-stylesheet/i, 'has a stylesheet of its own; write the colours into the shapes.'],
@@ -82,7 +82,7 @@ const SVG_RULES: readonly [RegExp, string][] = [
   ],
 ]
 
-// Each may repeat what the one before repeats: a few dozen of them hold up a browser for ever.
+// Nested <use> elements multiply: a few dozen can hang a browser.
 const MAX_REPEATS = 8
 
 function svgIssue(text: string): string | undefined {

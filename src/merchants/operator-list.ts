@@ -1,3 +1,5 @@
+// Pagination of the operators' lists: by page number only, without cursors.
+
 import { type Static, Type } from 'typebox'
 import { COUNT_CAP, DEFAULT_LIMIT, MAX_LIMIT, type PageMeta } from '../core/page.ts'
 export const ListQuery = Type.Object({

@@ -1,4 +1,4 @@
-// What payers see of a merchant, remembered for a while: it stands on every page and in every gateway call.
+// The public profile of a merchant, cached because every page and gateway call needs it.
 
 import { ApiError } from '../core/errors.ts'
 import { createCache } from '../kit/cache.ts'
@@ -10,10 +10,10 @@ import { readSettings } from './settings.ts'
 
 export interface MerchantProfile {
   readonly id: string
-  /** The name payers know the merchant by. */
+  /** The name that payers see. */
   readonly name: string
   readonly locale: string | null
-  /** Where payers may be sent back to. Empty: anywhere. */
+  /** The origins that payers may be redirected to. Empty: any origin. */
   readonly redirectOrigins: readonly string[]
   readonly logo: Logo | null
   readonly support: {
@@ -25,7 +25,7 @@ export interface MerchantProfile {
 }
 
 const PROFILE_TTL_MS = 30_000
-// With its logo a profile takes up to some 8 KB.
+// A profile takes up to about 8 KB, with its logo.
 const MAX_PROFILES = 2_000
 
 export function createMerchantProfiles(app: {

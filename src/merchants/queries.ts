@@ -1,5 +1,4 @@
-// Every statement over merchants and API keys. Operators see all merchants, so the lists of merchants name none; every
-// statement over the data of one merchant does.
+// Every statement over merchants. Operators see all merchants, so the list of merchants is not filtered by one.
 
 import { COUNT_CAP } from '../core/page.ts'
 import { sql, type Tx } from '../kit/db.ts'
@@ -42,7 +41,7 @@ export async function findMerchant(db: Tx, merchantId: string): Promise<Merchant
   return (await db.query(findMerchantStatement, [merchantId]))[0]
 }
 
-// From the array itself the planner would see how many there are, and plan anew for every batch.
+// The array is read in subselects. If the planner saw its length, it would make a new plan for every batch size.
 const findSettingsStatement = sql<Pick<MerchantRow, 'id' | 'settings'>>`
 select m.id, m.settings
 from (
@@ -52,7 +51,7 @@ from (
 ) as i
 join merchants m on m.id = i.id`
 
-/** The settings of each merchant; undefined for one that is not there. */
+/** The settings of each merchant; undefined for an unknown one. */
 export async function findSettings(
   db: Tx,
   merchantIds: readonly string[],
@@ -62,7 +61,7 @@ export async function findSettings(
   return merchantIds.map((id) => byMerchant.get(id))
 }
 
-// The ids are UUIDv7, so their order is the order of creation.
+// Ids are UUIDv7, so they sort by creation time.
 const listMerchantsStatement = sql<MerchantRow>`
 select ${MERCHANT_COLUMNS}
 from merchants
@@ -82,7 +81,7 @@ export async function countMerchants(db: Tx): Promise<number> {
   return requireRow(await db.query(countMerchantsStatement)).total
 }
 
-// The settings are merged here, so that of two changes at once neither undoes the other.
+// The statement merges the settings, so that concurrent changes do not overwrite each other.
 const updateMerchantStatement = sql<MerchantRow>`
 update merchants
 set
@@ -100,7 +99,7 @@ set
 where id = $1
 returning ${MERCHANT_COLUMNS}`
 
-/** Changes what is named and leaves the rest. */
+/** Changes the given fields only. */
 export async function updateMerchantRow(
   db: Tx,
   merchantId: string,

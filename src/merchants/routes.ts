@@ -1,4 +1,4 @@
-// What operators do with merchants and keys, under /admin/v1. What a merchant does itself stands in api-key-routes.ts.
+// The operators' routes over merchants, under /admin/v1. Those over API keys are in api-keys/operator-routes.ts.
 
 import { type Static, Type } from 'typebox'
 import { created, listed, type OperatorRoute, ok, operatorRoute } from '../kit/route.ts'
@@ -19,7 +19,7 @@ import {
 
 type Invariant = Static<typeof InvariantRecord>
 
-/** The invariants are checked by another slice, which hands its function in. */
+/** `checkInvariants` is passed in, because it needs a database handle that is not scoped to a tenant. */
 export function operatorRoutes(
   app: MerchantsApp,
   { checkInvariants }: { checkInvariants: () => Promise<Invariant[]> },

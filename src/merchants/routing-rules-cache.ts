@@ -5,7 +5,7 @@ import { createTenantCache } from '../kit/tenant-cache.ts'
 import { findSettings } from './queries.ts'
 import { readRules } from './routing.ts'
 
-/** The rules of a merchant, at most some seconds old; none for a merchant that is not there. */
+/** Caches the routing rules of each merchant for a few seconds. An unknown merchant has none. */
 export function createRoutingRules(
   { db, clock }: { db: Db; clock: Clock },
   refreshUntil?: AbortSignal,

@@ -1,11 +1,10 @@
-// What operators decide about the order of gateways for a merchant: what is wrong with a change, and what a stored
-// document says.
+// The routing rules of a merchant, which operators set: validates a change, and reads the stored document.
 
 import { Value } from 'typebox/value'
 import type { Issue } from '../core/errors.ts'
 import { type MerchantSettings, type RoutingInput, RoutingList } from './schema.ts'
 
-/** Every list is there, so that whoever reads a rule back sees all of it. */
+/** Fills in the absent fields, so that the API always returns complete rules. */
 export function completeRules(rules: RoutingInput): MerchantSettings['routing'] {
   return rules.map(({ currency = null, prefer = [], exclude = [], split = [] }) => ({
     currency,
@@ -19,7 +18,7 @@ export function readRules(stored: unknown): MerchantSettings['routing'] {
   return Value.Check(RoutingList, stored) ? completeRules(stored) : []
 }
 
-/** What is wrong with rules beyond their shape. Without names of gateways, any name may be used. */
+/** Validates what the schema cannot. Without `gatewayNames`, any gateway name is accepted. */
 export function routingIssues(rules: RoutingInput, gatewayNames?: readonly string[]): Issue[] {
   const issues: Issue[] = []
   const currencies = rules.map(({ currency }) => currency ?? null)

@@ -1,4 +1,4 @@
-// What enters and leaves the operators' routes over merchants and keys.
+// The request and response schemas of the operators' routes over merchants.
 
 import { type Static, type TSchema, Type } from 'typebox'
 import { CURRENCY_CODES } from '../core/currency.ts'
@@ -17,17 +17,15 @@ import { LOGO_MESSAGE } from './logo.ts'
 
 export const DisplayName = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S', 'x-nfc': true })
 
-/** The languages of the payer's pages. */
-
-/** Null clears the field. The words stand on the union, where a complaint looks for them. */
+/** Null clears the field. The message is on the union, where the validator reads it. */
 const Clearable = <Schema extends TSchema>(schema: Schema, message: string) =>
   Type.Union([schema, Type.Null()], { 'x-message': message })
 
-// Longer than any that is acceptable, so that the rule, which knows the decoded length, can say what is wrong.
+// Longer than any valid logo, so that readLogo reports the decoded length instead of the schema.
 const LOGO_MAX_TEXT = 40_000
 const MAX_ORIGINS = 20
 
-/** What payers see of a merchant. Each can be cleared with null. */
+/** The merchant's branding on pages. Null clears a field. */
 export const BRANDING = {
   displayName: Clearable(DisplayName, 'must be 1 to 100 characters, not only spaces; null shows the name.'),
   logo: Clearable(Type.String({ maxLength: LOGO_MAX_TEXT }), LOGO_MESSAGE),
@@ -64,7 +62,7 @@ const Shares = Type.Array(
   { maxItems: 20 },
 )
 
-/** One rule for all currencies, and one for each that has its own. */
+/** At most one rule per currency, and one without a currency for all others. */
 export const RoutingList = Type.Array(
   Type.Object({
     currency: Type.Optional(Nullable(CurrencyFilter)),
@@ -129,7 +127,7 @@ export const CreateMerchantBody = Type.Object({
 })
 export type CreateMerchant = Static<typeof CreateMerchantBody>
 
-// The currency without its default: what a change does not name must stay.
+// The currency has no default here: an absent field must not change.
 export const UpdateMerchantBody = Type.Partial(
   Type.Object({ ...CreateMerchantBody.properties, baseCurrency: CurrencyFilter }),
 )

@@ -1,5 +1,4 @@
-// Merchants and their API keys: the verbs of operators and of the first start, and the slice's face for the key check
-// and the secrets of the installation, which live in files of their own.
+// Merchants as operators manage them: create, list, read, change, suspend, activate.
 
 import { DEFAULT_CURRENCY } from '../core/currency.ts'
 import { ApiError, errorFromIssues } from '../core/errors.ts'
@@ -26,7 +25,7 @@ export interface MerchantsApp {
   random: Random
   /** Of the environment: every new merchant gets it. */
   mode: Mode
-  /** What rules of routing may name; absent: anything. */
+  /** The gateways that routing rules may name; absent: any name. */
   gatewayNames?: readonly string[]
 }
 
@@ -69,7 +68,7 @@ export async function requireMerchant(
 
 type MerchantUpdateApp = Pick<MerchantsApp, 'db' | 'clock'>
 
-/** Payers see the change within half a minute, when the remembered profiles have aged. */
+/** Pages show the change within 30 s, the TTL of the profile cache. */
 export async function updateMerchant(
   app: MerchantUpdateApp & Pick<MerchantsApp, 'mode' | 'gatewayNames'>,
   merchantId: string,
@@ -89,7 +88,7 @@ function assertValidSettings(
   if (issues.length > 0) throw errorFromIssues(issues)
 }
 
-/** Its keys stop working in every process as soon as their caches have aged, within seconds. */
+/** The merchant's keys stop working in every process within seconds, the TTL of the key cache. */
 export function suspendMerchant(app: MerchantUpdateApp, merchantId: string) {
   return changeMerchant(app, merchantId, { status: 'suspended' })
 }

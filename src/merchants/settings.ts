@@ -1,4 +1,4 @@
-// A merchant's settings: what a stored document says, what is wrong with a change, and what the change writes.
+// A merchant's settings: reads the stored document, validates a change, and turns it into a patch.
 
 import type { Static, TSchema } from 'typebox'
 import { Value } from 'typebox/value'
@@ -10,8 +10,8 @@ import { completeRules, readRules, routingIssues } from './routing.ts'
 import { BRANDING, Locale, type MerchantSettings, type SettingsChanges } from './schema.ts'
 
 /**
- * Settings were once free-form, so a document may hold anything: a field that is not acceptable reads as not set, and
- * what has no meaning here is left out.
+ * A stored document may contain anything, because settings were free-form once. An invalid field reads as not set, and an
+ * unknown field is dropped.
  */
 export function readSettings(stored: Readonly<Record<string, unknown>>, mode: Mode): MerchantSettings {
   const branding = isRecord(stored.branding) ? stored.branding : {}
@@ -21,7 +21,7 @@ export function readSettings(stored: Readonly<Record<string, unknown>>, mode: Mo
   const supportUrl = field('supportUrl')
   return {
     locale: validOrNull(Locale, stored.locale),
-    // Not checked again: an entry that is no origin equals none. Left out, it could make the list empty, which allows all.
+    // Invalid entries stay: they match no origin. Dropping them could empty the list, and an empty list allows every origin.
     redirectOrigins: Array.isArray(redirectOrigins) ? redirectOrigins.map(String) : [],
     routing: readRules(stored.routing),
     branding: {
@@ -43,7 +43,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** What is wrong with a change beyond its shape. */
+/** Validates what the schema cannot. */
 export function settingsIssues(
   changes: SettingsChanges | null | undefined,
   mode: Mode,
@@ -73,13 +73,13 @@ const URL_REQUIREMENT: Record<Mode, string> = {
   test: 'an https address, or an http address of localhost',
 }
 
-/** What a change writes: fields beside the branding, and fields of it. Null stands for a field that is cleared. */
+/** The fields that a change writes. Null clears a field. */
 export interface SettingsPatch {
   fields: Record<string, unknown>
   branding: Record<string, unknown>
 }
 
-/** A merge: what is not named stays, null clears, and null for a group clears all that is in it. */
+/** Absent fields stay, null clears a field, and null for a group clears the whole group. */
 export function patchOf(changes: SettingsChanges | null): SettingsPatch {
   const { branding, ...fields } = changes ?? { ...CLEARED, branding: null }
   const { redirectOrigins, routing } = fields

@@ -1,4 +1,4 @@
-// The operators' token: from the settings, or generated once into the data folder, where the command line finds it.
+// The operators' token: from the settings, or generated once in the data folder, where the command line reads it.
 
 import { join } from 'node:path'
 import { base62 } from '../core/ids.ts'
@@ -23,12 +23,12 @@ export async function ensureAdminToken(
   return token
 }
 
-/** The token of the service that runs on this data folder, if there is one. */
+/** Undefined when no service has run on this data folder. */
 export function readAdminToken(dataDir: string): Promise<string | undefined> {
   return readPrivateFile(adminTokenPath(dataDir))
 }
 
-/** Both are hashed first, so that the time tells neither where they differ nor how long the right one is. */
+/** Both values are hashed first, so the comparison time reveals neither the first difference nor the length. */
 export function isAdminToken(expected: string, presented: string | undefined): boolean {
   return constantTimeEquals(hmacSha256(expected, presented ?? ''), hmacSha256(expected, expected))
 }

@@ -1,3 +1,5 @@
+// The statements over service_secrets.
+
 import { sql, type Tx } from '../kit/db.ts'
 
 interface SecretRow {
@@ -16,7 +18,7 @@ select name, value
 from service_secrets
 where name = any($1::text[])`
 
-/** Keeps what is there and adds what is missing; then every process reads the same values, whoever was first. */
+/** Inserts the missing secrets and returns the stored ones, so concurrent processes agree on the first value. */
 export async function ensureSecrets(db: Tx, fresh: Record<string, string>): Promise<Map<string, string>> {
   const names = Object.keys(fresh)
   await db.query(insertSecretsStatement, [names, Object.values(fresh)])
@@ -29,7 +31,7 @@ select name, value
 from service_secrets
 where starts_with(name, $1)`
 
-/** Those whose names begin so. */
+/** The values of all secrets whose names start with the prefix. */
 export async function listSecrets(db: Tx, prefix: string): Promise<string[]> {
   return (await db.query(selectSecretsLikeStatement, [prefix])).map(({ value }) => value)
 }

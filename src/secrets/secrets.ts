@@ -1,5 +1,5 @@
-// The secrets of an installation. Production takes them from its settings; staging generates what is not set, once per
-// database, so that several processes with data folders of their own agree.
+// The secrets of an instance. Production reads them from the settings. Staging generates the missing ones once per database,
+// so that several processes with separate data folders share them.
 
 import { deriveSecret, keyIdOf, type Vault, VaultError, type VaultKey } from '../kit/crypto.ts'
 import type { Tx } from '../kit/db.ts'
@@ -11,9 +11,9 @@ export interface InstanceSecrets {
   keyPepper: Uint8Array
   /** Signs list cursors, the same in every process. */
   cursorKey: Uint8Array
-  /** What phone numbers are hashed with where they are only counted. */
+  /** Hashes phone numbers that are only counted, not stored. */
   promptKey: Uint8Array
-  /** What our connector and the sandbox gateway share; empty in production, which has no sandbox. */
+  /** Shared by the sandbox connector and its provider; empty in production, which has no sandbox. */
   sandboxSecret: string
   sandboxWebhookSecret: string
 }
@@ -46,7 +46,7 @@ export async function loadSecrets(db: Tx, config: Settings, random: Random): Pro
   }
 }
 
-/** Derived, so that a sandbox gateway in another process needs to be told one secret and not two. */
+/** Derived, so that a sandbox provider in another process needs one secret and not two. */
 export function sandboxWebhookSecretOf(sandboxSecret: string): string {
   return deriveSecret(sandboxSecret, 'sandbox webhooks').toString('base64url')
 }
@@ -77,8 +77,8 @@ const CHECK = 'keyring_check'
 const CHECK_CONTEXT = { table: 'service_secrets', column: 'value', rowId: CHECK, merchantId: 'none' }
 
 /**
- * Refuses to start when this database was written with a key that is not on the keyring: saved methods would fail one by
- * one, long after the mistake. Every key that ever stood first leaves a text that only it opens.
+ * Fails the start if this database was written with a key that is not on the keyring. Otherwise saved methods would fail one
+ * by one, long after the mistake. Every key that was ever first on the keyring stores a text that only it decrypts.
  */
 export async function requireKeyring(db: Tx, vault: Vault): Promise<void> {
   for (const sealed of await listSecrets(db, CHECK)) assertDecryptable(vault, sealed)
