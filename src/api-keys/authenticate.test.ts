@@ -26,7 +26,7 @@ beforeEach(() => {
   now = new Date('2026-03-01T12:00:00.000Z')
 })
 
-/** A process of the service: its own cache, the shared database, and a count of what it asks. */
+/** A process of the service: its own cache, the shared database, and a count of its statements. */
 function startProcess(db: Db, options: { failTouch?: boolean } = {}) {
   const queries: string[] = []
   const counted: Db = {
@@ -61,11 +61,11 @@ async function shopWithKey(t: TestContext, input: Parameters<typeof createKey>[2
 
 const failsWith = (code: ApiErrorCode) => (error: unknown) => error instanceof ApiError && error.code === code
 
-/** Lets the writes that nobody waits for reach the database. */
+/** Waits until background writes have reached the database. */
 const untilWritten = () => systemClock.sleep(150)
 
-describe('the key check', () => {
-  it('knows the merchant, the scopes and the limit of a key', async (t) => {
+describe('authentication', () => {
+  it('resolves an API key to its merchant, scopes and rate limit', async (t) => {
     const limits = { perSecond: 5, burst: 7 }
     const shop = await shopWithKey(t, { scopes: ['checkout:write'], rateLimit: limits })
     const { app } = startProcess(shop.db)
@@ -77,7 +77,7 @@ describe('the key check', () => {
     })
   })
 
-  it('refuses a request without a key, and a mistyped key, without asking the database', async (t) => {
+  it('rejects a missing and a mistyped API key without a database read', async (t) => {
     const shop = await shopWithKey(t)
     const { app, reads } = startProcess(shop.db)
     for (const apiKey of [undefined, ''])
@@ -95,7 +95,7 @@ describe('the key check', () => {
     assert.equal(reads(), 0)
   })
 
-  it('refuses a key of the other environment by its prefix alone', async (t) => {
+  it('rejects an API key of the other environment by its prefix', async (t) => {
     const shop = await shopWithKey(t)
     const { app, reads } = startProcess(shop.db)
     for (const apiKey of [formatApiKey(generateApiKey('live', random)), 'cowry_live_whatever'])
@@ -108,7 +108,7 @@ describe('the key check', () => {
     )
   })
 
-  it('F-78: answers an unknown id and a wrong secret alike, at the same cost', async (t) => {
+  it('F-78: answers an unknown key id and a wrong secret alike, at the same cost', async (t) => {
     const shop = await shopWithKey(t)
     const { app, reads } = startProcess(shop.db)
     const stranger = generateApiKey('test', random)
@@ -127,7 +127,7 @@ describe('the key check', () => {
     assert.equal(new Set(messages).size, 1)
   })
 
-  it('does not tell anybody without the secret that a key was revoked', async (t) => {
+  it('reports a revoked API key only to a caller that has its secret', async (t) => {
     const shop = await shopWithKey(t)
     await revokeKey(shop.admin, shop.merchant.id, shop.keyId)
     const { app } = startProcess(shop.db)
@@ -136,7 +136,7 @@ describe('the key check', () => {
     await assert.rejects(authenticate(app, { apiKey: shop.apiKey, ip: IP }), failsWith('api_key_revoked'))
   })
 
-  it('ends a key at its expiry, to the millisecond, also when the cache is warm', async (t) => {
+  it('rejects an API key from the millisecond of its expiry, also when it is cached', async (t) => {
     const shop = await shopWithKey(t, { expiresAt: '2026-03-01T12:00:01.000Z' })
     const { app } = startProcess(shop.db)
     passMs(999)
@@ -145,7 +145,7 @@ describe('the key check', () => {
     await assert.rejects(authenticate(app, { apiKey: shop.apiKey, ip: IP }), failsWith('api_key_expired'))
   })
 
-  it('takes a key only from its addresses', async (t) => {
+  it('accepts an API key only from its allowed addresses', async (t) => {
     const shop = await shopWithKey(t, { allowedIps: ['203.0.113.0/24', '2001:db8::/32'] })
     const { app } = startProcess(shop.db)
     for (const ip of [IP, `::ffff:${IP}`, '2001:db8::7']) await authenticate(app, { apiKey: shop.apiKey, ip })
@@ -154,8 +154,8 @@ describe('the key check', () => {
   })
 })
 
-describe('the cache of the key check', () => {
-  it('asks once for many requests at the same moment, and once more when the entry is 3 s old', async (t) => {
+describe('the API key cache', () => {
+  it('reads a key once for concurrent requests, and again after its TTL of 3 s', async (t) => {
     const shop = await shopWithKey(t)
     const { app, reads } = startProcess(shop.db)
     const ask = () => authenticate(app, { apiKey: shop.apiKey, ip: IP })
@@ -168,7 +168,7 @@ describe('the cache of the key check', () => {
     assert.equal(reads(), 2)
   })
 
-  it('puts a revocation, a suspension and a rotation in force within 5 s in every process', async (t) => {
+  it('applies a revocation, a suspension and a rotation within 5 s in every process', async (t) => {
     const ends: [ApiErrorCode, (shop: Awaited<ReturnType<typeof shopWithKey>>) => Promise<unknown>][] = [
       ['api_key_revoked', (shop) => revokeKey(shop.admin, shop.merchant.id, shop.keyId)],
       ['merchant_suspended', (shop) => suspendMerchant(shop.admin, shop.merchant.id)],
@@ -185,7 +185,7 @@ describe('the cache of the key check', () => {
     }
   })
 
-  it('does not keep an entry longer when the clock is set back', async (t) => {
+  it('does not keep a cached key longer when the clock is set back', async (t) => {
     const shop = await shopWithKey(t)
     const { app, reads } = startProcess(shop.db)
     await authenticate(app, { apiKey: shop.apiKey, ip: IP })
@@ -194,7 +194,7 @@ describe('the cache of the key check', () => {
     assert.equal(reads(), 2)
   })
 
-  it('does not share a failure of the database with the next request', async (t) => {
+  it('does not cache a database error of a key lookup', async (t) => {
     const shop = await shopWithKey(t)
     let isGone = true
     const flaky: Db = {
@@ -207,7 +207,7 @@ describe('the cache of the key check', () => {
     await authenticate(app, { apiKey: shop.apiKey, ip: IP })
   })
 
-  it('stays bounded whatever is asked', async (t) => {
+  it('keeps a bounded number of keys, also under unknown ids', async (t) => {
     const shop = await shopWithKey(t)
     const { app } = startProcess(shop.db)
     const small = { ...app, keyCache: createKeyCache(app, { maxEntries: 3 }) }
@@ -221,11 +221,11 @@ describe('the cache of the key check', () => {
   })
 })
 
-describe('the time of use', () => {
+describe('the last-used time of an API key', () => {
   const usedAt = async (shop: Awaited<ReturnType<typeof shopWithKey>>) =>
     (await listKeys(shop.admin, shop.merchant.id, {})).items[0]?.lastUsedAt?.toISOString()
 
-  it('is written at most once a minute, over all processes', async (t) => {
+  it('is saved at most once a minute over all processes', async (t) => {
     const shop = await shopWithKey(t)
     const processes = [startProcess(shop.db), startProcess(shop.db)]
     const useEverywhere = async () => {
@@ -242,12 +242,12 @@ describe('the time of use', () => {
     passMs(1_000)
     await useEverywhere()
     assert.equal(await usedAt(shop), '2026-03-01T12:01:01.000Z')
-    // The second process may have offered its own write before it saw the first one's, never more than that.
+    // The second process may send one write before it reads the first one's, and no more than that.
     const writes = processes.flatMap(({ queries }) => queries).filter((kind) => kind === 'write').length
     assert.ok(writes <= 4, `${writes} writes`)
   })
 
-  it('never fails a request', async (t) => {
+  it('does not fail the request when saving the last-used time fails', async (t) => {
     const shop = await shopWithKey(t)
     const { app, queries } = startProcess(shop.db, { failTouch: true })
     await authenticate(app, { apiKey: shop.apiKey, ip: IP })
@@ -256,7 +256,7 @@ describe('the time of use', () => {
     assert.equal(await usedAt(shop), undefined)
   })
 
-  it('is not written for a request that is refused', async (t) => {
+  it('is not saved for a rejected request', async (t) => {
     const shop = await shopWithKey(t, { allowedIps: ['10.0.0.0/8'] })
     const { app, queries } = startProcess(shop.db)
     await assert.rejects(authenticate(app, { apiKey: shop.apiKey, ip: IP }), failsWith('ip_not_allowed'))

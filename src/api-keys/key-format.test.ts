@@ -17,7 +17,7 @@ const random = systemRandom(systemClock)
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 describe('an API key', () => {
-  it('has the form of the contract and reads back', () => {
+  it('is parsed from the format that the contract defines', () => {
     for (const mode of ['test', 'live'] as const) {
       const key = generateApiKey(mode, random)
       const text = formatApiKey(key)
@@ -26,7 +26,7 @@ describe('an API key', () => {
     }
   })
 
-  it('is refused offline when one character is mistyped, anywhere', () => {
+  it('fails its checksum when any one character is mistyped', () => {
     const text = formatApiKey(generateApiKey('test', random))
     fc.assert(
       fc.property(fc.nat(text.length - 1), fc.constantFrom(...BASE62, '_', ' '), (at, character) => {
@@ -36,7 +36,7 @@ describe('an API key', () => {
     )
   })
 
-  it('is refused offline when two neighbours are swapped or the text is cut', () => {
+  it('fails its checksum when two neighbouring characters are swapped or the key is truncated', () => {
     const text = formatApiKey(generateApiKey('live', random))
     for (let at = 0; at < text.length - 1; at++) {
       const swapped = `${text.slice(0, at)}${text[at + 1]}${text[at]}${text.slice(at + 2)}`
@@ -47,13 +47,13 @@ describe('an API key', () => {
       assert.equal(parseApiKey(other), undefined)
   })
 
-  it('tells its environment by the prefix alone', () => {
+  it('names its environment in the prefix', () => {
     assert.equal(claimedMode('cowry_live_x'), 'live')
     assert.equal(claimedMode('cowry_test_'), 'test')
     assert.equal(claimedMode('sk_live_x'), undefined)
   })
 
-  it('does not show its secret once it is masked or hashed', () => {
+  it('does not reveal its secret when masked or hashed', () => {
     const key = generateApiKey('test', random)
     assert.equal(maskApiKey(key.mode, key.id), `cowry_test_${key.id}_…`)
     const pepper = random.bytes(32)
@@ -61,18 +61,18 @@ describe('an API key', () => {
     assert.notDeepEqual(hashSecret(random.bytes(32), key.secret), hashSecret(pepper, key.secret))
   })
 
-  it('never repeats an id in ten thousand keys', () => {
+  it('has a unique id among ten thousand keys', () => {
     const ids = new Set(Array.from({ length: 10_000 }, () => generateApiKey('test', random).id))
     assert.equal(ids.size, 10_000)
   })
 })
 
-describe('the addresses of a key', () => {
-  it('are any when none is named', () => {
+describe('the IP allow list of an API key', () => {
+  it('allows any address when it is empty', () => {
     assert.equal(allowsAddress(buildAddressList([]), '203.0.113.9'), true)
   })
 
-  it('are those in one of the blocks, in both families', () => {
+  it('allows the addresses in its blocks, IPv4 and IPv6', () => {
     const list = buildAddressList(['203.0.113.0/24', '198.51.100.7', '2001:db8::/32'])
     for (const ip of ['203.0.113.9', '198.51.100.7', '::ffff:203.0.113.9', '2001:db8::1'])
       assert.equal(allowsAddress(list, ip), true, ip)
@@ -80,11 +80,11 @@ describe('the addresses of a key', () => {
       assert.equal(allowsAddress(list, ip), false, ip)
   })
 
-  it('allow nobody when the list cannot be read', () => {
+  it('allows no address when its entries are unreadable', () => {
     assert.equal(allowsAddress(buildAddressList(['nonsense']), '203.0.113.9'), false)
   })
 
-  it('are refused when they are not addresses', () => {
+  it('rejects entries that are not addresses or blocks', () => {
     for (const text of ['10.0.0.0/8', '::1', '2001:db8::/128', '0.0.0.0/0'])
       assert.ok(isAddressBlock(text), text)
     for (const text of [
@@ -100,7 +100,7 @@ describe('the addresses of a key', () => {
       assert.ok(!isAddressBlock(text), text)
   })
 
-  it('of a block lie within others only if each of them is allowed there', () => {
+  it('contains another block only if it allows every address of it', () => {
     const octet = fc.integer({ min: 0, max: 3 })
     const address = fc.tuple(octet, octet, octet, octet).map((octets) => octets.join('.'))
     const block = fc.tuple(address, fc.integer({ min: 0, max: 32 })).map(([at, bits]) => `${at}/${bits}`)

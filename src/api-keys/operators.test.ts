@@ -51,14 +51,14 @@ async function errorAt(
 }
 
 describe('merchants', () => {
-  it('are made in the mode of the environment, with dollars unless another currency is named', async (t) => {
+  it('get the mode of the environment, and US dollars unless another currency is given', async (t) => {
     const { app, merchant } = await createAdminApp(t)
     assert.equal(merchant.mode, 'test')
     assert.equal(merchant.baseCurrency, 'USD')
     assert.deepEqual(await requireMerchant(app, merchant.id), merchant)
   })
 
-  it('change what is named and keep the rest', async (t) => {
+  it('keep the fields that a change does not name', async (t) => {
     const { app, merchant } = await createAdminApp(t)
     const later = { ...app, clock: at(5_000) }
     const supportEmail = 'help@shop.example'
@@ -71,7 +71,7 @@ describe('merchants', () => {
     assert.equal((await activateMerchant(app, merchant.id)).status, 'active')
   })
 
-  it('are listed newest first, by pages', async (t) => {
+  it('are listed newest first, with pagination', async (t) => {
     const { app, merchant } = await createAdminApp(t)
     for (const name of ['Second', 'Third']) {
       await systemClock.sleep(2)
@@ -88,7 +88,7 @@ describe('merchants', () => {
     assert.equal(rest.meta.hasNext, false)
   })
 
-  it('answer merchant_not_found when there is none', async (t) => {
+  it('are reported as merchant_not_found when they do not exist', async (t) => {
     const { app } = await createAdminApp(t)
     const unknownId = random.uuid()
     const calls = [
@@ -101,14 +101,14 @@ describe('merchants', () => {
     for (const call of calls) await assert.rejects(call, failsWith('merchant_not_found'))
   })
 
-  it('of the other environment get no key here', async (t) => {
+  it('of the other environment cannot get an API key', async (t) => {
     const { app, merchant } = await createAdminApp(t)
     await assert.rejects(createKey({ ...app, mode: 'live' }, merchant.id, {}), failsWith('mode_mismatch'))
   })
 })
 
 describe('API keys', () => {
-  it('F-79: are stored as a keyed hash only', async (t) => {
+  it('F-79: are stored only as a keyed hash', async (t) => {
     const { app, merchant } = await createAdminApp(t)
     const { apiKey } = await createKey(app, merchant.id, { name: 'till' })
     const rows = await app.db.query(sql<{ text: string }>`select k::text as text from api_keys k`)
@@ -119,14 +119,14 @@ describe('API keys', () => {
     assert.ok(!JSON.stringify(await listKeys(app, merchant.id, {})).includes(secret))
   })
 
-  it('may do what a shop needs by default, but not make other keys', async (t) => {
+  it('cannot create other keys by default', async (t) => {
     const { app, merchant } = await createAdminApp(t)
     const { key } = await createKey(app, merchant.id, {})
     assert.ok(key.scopes.includes('charges:write'))
     assert.ok(!key.scopes.includes('keys:write') && !key.scopes.includes('*'))
   })
 
-  it('are refused with all complaints at once', async (t) => {
+  it('are rejected with all validation issues at once', async (t) => {
     const { app, merchant } = await createAdminApp(t)
     const input = {
       expiresAt: NOW.toISOString(),
@@ -143,7 +143,7 @@ describe('API keys', () => {
     })
   })
 
-  it('live on for the overlap after a rotation, and their successors have the same rights', async (t) => {
+  it('stay valid for the overlap after a rotation, and their successors have the same rights', async (t) => {
     const { app, merchant } = await createAdminApp(t)
     const input = { name: 'till', scopes: ['wallet:read' as const], allowedIps: ['127.0.0.1'] }
     const old = await createKey(app, merchant.id, input)
@@ -156,7 +156,7 @@ describe('API keys', () => {
     assert.equal(await errorAt(app, fresh.apiKey, day), undefined)
   })
 
-  it('never live longer by a rotation, and a successor lives as long as its predecessor did', async (t) => {
+  it('do not expire later by a rotation, and a successor has the lifetime of its predecessor', async (t) => {
     const { app, merchant } = await createAdminApp(t)
     const old = await createKey(app, merchant.id, { expiresAt: at(60_000).now().toISOString() })
     const fresh = await rotateKey({ ...app, clock: at(10_000) }, merchant.id, old.key.keyId, 168)
@@ -167,7 +167,7 @@ describe('API keys', () => {
     assert.equal(replaced?.replacedBy, fresh.key.keyId)
   })
 
-  it('get one successor when they are rotated twice at the same moment', async (t) => {
+  it('get one successor when two rotations run concurrently', async (t) => {
     const { app, merchant } = await createAdminApp(t)
     const { key } = await createKey(app, merchant.id, {})
     const tries = Array.from({ length: 6 }, () => rotateKey(app, merchant.id, key.keyId))
@@ -179,7 +179,7 @@ describe('API keys', () => {
     assert.equal((await listKeys(app, merchant.id, {})).meta.total, 2)
   })
 
-  it('are revoked once, for good', async (t) => {
+  it('are revoked permanently, and a second revocation changes nothing', async (t) => {
     const { app, merchant } = await createAdminApp(t)
     const { key, apiKey } = await createKey(app, merchant.id, {})
     const revoked = await revokeKey(app, merchant.id, key.keyId)
@@ -189,7 +189,7 @@ describe('API keys', () => {
     await assert.rejects(rotateKey(app, merchant.id, key.keyId), failsWith('invalid_state'))
   })
 
-  it('F-74: cannot be rotated or revoked in the name of another merchant', async (t) => {
+  it('F-74: cannot be rotated or revoked by another merchant', async (t) => {
     const { app, merchant } = await createAdminApp(t)
     const other = await createMerchant(app, { name: 'Other Shop' })
     const { key, apiKey } = await createKey(app, merchant.id, {})
@@ -200,7 +200,7 @@ describe('API keys', () => {
   })
 })
 
-describe('the routes of operators', () => {
+describe('the operators’ routes over merchants and keys', () => {
   async function desk(t: TestContext) {
     const { app, merchant } = await createAdminApp(t)
     const checkInvariants = async () => [{ name: 'I1', violations: 0 }]
@@ -214,7 +214,7 @@ describe('the routes of operators', () => {
       assert.equal(answer.http, route.response.http, name)
       const records = route.response.list && Array.isArray(answer.data) ? answer.data : [answer.data]
       for (const record of records) {
-        // What goes over the wire is what the schema describes.
+        // The serialized response must match the schema.
         const wire: unknown = JSON.parse(JSON.stringify(record))
         assert.deepEqual(Value.Errors(route.response.data, wire), [], name)
       }
@@ -223,7 +223,7 @@ describe('the routes of operators', () => {
     return { call, routes, params: { uuid: merchant.id } }
   }
 
-  it('answer what their schemas say', async (t) => {
+  it('respond as their schemas describe', async (t) => {
     const { call, routes, params } = await desk(t)
     assert.equal((await call('POST /merchants', { body: { name: 'New Shop' } })).http, 201)
     assert.equal((await call('GET /merchants', { query: { page: 1, limit: 10 } })).meta?.total, 2)

@@ -8,7 +8,7 @@ const db = await testDatabase({ after })
 
 const HOUR_MS = 3_600_000
 
-it('a bucket that a clock far ahead has touched fills again at once (F-53)', async () => {
+it('a rate limit bucket that a process with a fast clock updated refills at once (F-53)', async () => {
   const now = new Date()
   const spend = async (at: Date, spent: number) => {
     const [bucket] = await spendTokens(db, at, [{ owner: 'key', spent, perSecond: 10, burst: 20 }])

@@ -19,7 +19,7 @@ const issueOf = (dataUri: string): string => {
 }
 
 describe('a logo', () => {
-  it('is a PNG, WebP, JPEG or SVG, named by the digest of its bytes', () => {
+  it('is a PNG, WebP, JPEG or SVG with a digest of its bytes', () => {
     for (const type of ['image/png', 'image/webp', 'image/jpeg'] as const)
       assert.equal(accepted(imageOf(type)).type, type)
     const { type, bytes, digest } = accepted(dataUriOf(SVG))
@@ -28,7 +28,7 @@ describe('a logo', () => {
     assert.equal(digest, createHash('sha256').update(SVG).digest('hex').slice(0, 16))
   })
 
-  it('has at most 3072 bytes', () => {
+  it('is rejected above 3072 bytes', () => {
     const png = Buffer.from(imageOf('image/png').split(',')[1] ?? '', 'base64')
     const padded = (length: number) =>
       dataUriOf(Buffer.concat([png, Buffer.alloc(length - png.length)]), 'image/png')
@@ -36,7 +36,7 @@ describe('a logo', () => {
     assert.match(issueOf(padded(3073)), /3073 bytes.*at most 3072/)
   })
 
-  it('is known by its bytes, not by what it claims', () => {
+  it('has the type of its bytes, not the type that its URI claims', () => {
     const jpeg = imageOf('image/jpeg')
     assert.match(
       issueOf(jpeg.replace('image/jpeg', 'image/png')),
@@ -46,7 +46,7 @@ describe('a logo', () => {
     assert.match(issueOf(dataUriOf('<html></html>')), /does not hold a PNG/)
   })
 
-  it('is written as base64 in a data: URI, in the one right way', () => {
+  it('must be a data: URI in canonical base64', () => {
     const base64 = Buffer.from(SVG).toString('base64')
     for (const wrong of [
       '',
@@ -63,7 +63,7 @@ describe('a logo', () => {
       assert.match(issueOf(wrong), /must be a data: URI in base64/, wrong)
   })
 
-  it('may be an SVG as drawing programs write it', () => {
+  it('may be an SVG as drawing programs export it', () => {
     for (const text of [
       `<?xml version="1.0" encoding="UTF-8"?>\n<!-- Generator: a > program --><svg ${NAMESPACE}/>`,
       `\ufeff<?xml version='1.0'?><svg xmlns='http://www.w3.org/2000/svg'></svg>`,
@@ -74,7 +74,7 @@ describe('a logo', () => {
       assert.equal(accepted(dataUriOf(text)).type, 'image/svg+xml')
   })
 
-  it('is no SVG that could run something or fetch something, if it were opened alone', () => {
+  it('is rejected as an SVG that could run a script or fetch a resource', () => {
     const wrong: [string, RegExp][] = [
       ['<script>alert(1)</script>', /script; remove/],
       ['<SCRIPT/>', /script; remove/],
@@ -101,7 +101,7 @@ describe('a logo', () => {
     for (const [inside, words] of wrong) assert.match(issueOf(svgWith(inside)), words, inside)
   })
 
-  it('is no SVG that hides behind a document type, another encoding or another document', () => {
+  it('is rejected as an SVG with a document type, another encoding or another root element', () => {
     const doctype = `<?xml version="1.0"?><!DOCTYPE svg [<!ENTITY x "y">]><svg ${NAMESPACE}>&x;</svg>`
     assert.match(issueOf(dataUriOf(doctype)), /DOCTYPE/)
     assert.match(issueOf(dataUriOf(`<?xml version="1.0"?><html><svg ${NAMESPACE}/></html>`)), /no SVG/)

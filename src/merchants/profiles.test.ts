@@ -46,13 +46,13 @@ const PLAIN: Omit<MerchantProfile, 'id' | 'name'> = {
 }
 
 describe('the profile of a merchant', () => {
-  it('has the name alone when nothing is set', async (t) => {
+  it('contains only the name when the merchant has no settings', async (t) => {
     const { app, profileOf } = await createAdminApp(t)
     const { id } = await createMerchant(app, { name: 'Corner Shop' })
     assert.deepEqual(await profileOf(id), { ...PLAIN, id, name: 'Corner Shop' })
   })
 
-  it('has everything that the settings say', async (t) => {
+  it('contains the settings of the merchant', async (t) => {
     const { app, profileOf } = await createAdminApp(t)
     const { id } = await createMerchant(app, {
       name: 'Corner Shop Ltd',
@@ -83,7 +83,7 @@ describe('the profile of a merchant', () => {
     assert.match(logo?.digest ?? '', /^[0-9a-f]{16}$/)
   })
 
-  it('is asked for once in half a minute, however many ask together', async (t) => {
+  it('is cached for 30 s and read once for concurrent callers', async (t) => {
     const { app, clock, queries, profileOf } = await createAdminApp(t)
     const { id } = await createMerchant(app, { name: 'Before' })
     await Promise.all(Array.from({ length: 20 }, () => profileOf(id)))
@@ -99,7 +99,7 @@ describe('the profile of a merchant', () => {
     assert.equal(queries.length, 3)
   })
 
-  it('is refused for a merchant that is not there, and asked for again the next time', async (t) => {
+  it('is not cached when the merchant does not exist', async (t) => {
     const { queries, profileOf } = await createAdminApp(t)
     const unknownId = random.uuid()
     for (const times of [1, 2]) {
@@ -111,7 +111,7 @@ describe('the profile of a merchant', () => {
     }
   })
 
-  it('takes nothing from free-form settings of before that it could not show', async (t) => {
+  it('ignores invalid fields of free-form settings', async (t) => {
     const { app, profileOf } = await createAdminApp(t)
     const old = {
       theme: 'dark',
@@ -129,7 +129,7 @@ describe('the profile of a merchant', () => {
     }
     const { id } = await createMerchant(app, { name: 'Old Shop' })
     await app.db.query(writeSettings, [id, JSON.stringify(old)])
-    // The list stays a list, so that it allows nobody rather than everybody.
+    // The list is not empty, because an empty list would allow every origin.
     assert.deepEqual(await profileOf(id), {
       ...PLAIN,
       id,
@@ -143,7 +143,7 @@ describe('the profile of a merchant', () => {
     assert.deepEqual(row?.settings, { ...old, branding }, 'what has no meaning here is left where it is')
   })
 
-  it('bears settings of any shape', async (t) => {
+  it('can be read from settings of any shape', async (t) => {
     const { app } = await createAdminApp(t)
     const { id, settings } = await createMerchant(app, { name: 'Old Shop' })
     for (const branding of [null, 'text', 7, [], ['a'], true]) {
@@ -155,8 +155,8 @@ describe('the profile of a merchant', () => {
   })
 })
 
-describe('a change of settings', () => {
-  it('does not undo another that is made at the same time', async (t) => {
+describe('a change of merchant settings', () => {
+  it('does not overwrite a concurrent change of other settings', async (t) => {
     const { app } = await createAdminApp(t)
     const { id } = await createMerchant(app, { name: 'Corner Shop' })
     const logo = imageOf('image/png')

@@ -6,8 +6,8 @@ const NAMES = ['paystack', 'stripe', 'sandbox']
 const fieldsOf = (...rules: Parameters<typeof routingIssues>[0]) =>
   routingIssues(rules, NAMES).map(({ field }) => field)
 
-describe('rules of routing', () => {
-  it('are acceptable with one for all currencies and one for each that has its own', () => {
+describe('routing rules', () => {
+  it('may be one for all currencies and one for each currency', () => {
     const split = [
       { gateway: 'stripe', percent: 30 },
       { gateway: 'paystack', percent: 70 },
@@ -16,7 +16,7 @@ describe('rules of routing', () => {
     assert.deepEqual(fieldsOf({}), [])
   })
 
-  it('name each wrong field', () => {
+  it('are rejected with an issue for each wrong field', () => {
     assert.deepEqual(fieldsOf({ currency: 'KES' }, { currency: 'KES' }, {}, { currency: null }), [
       'settings.routing.1.currency',
       'settings.routing.3.currency',
@@ -34,7 +34,7 @@ describe('rules of routing', () => {
     )
   })
 
-  it('are kept whole, and what is stored in another shape reads as none', () => {
+  it('are stored complete, and a malformed document reads as no rules', () => {
     const whole = { currency: null, prefer: ['stripe'], exclude: [], split: [] }
     assert.deepEqual(completeRules([{ prefer: ['stripe', 'stripe'] }]), [whole])
     assert.deepEqual(readRules([whole]), [whole])

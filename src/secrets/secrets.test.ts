@@ -37,8 +37,8 @@ async function dataFolder(t: TestContext): Promise<string> {
 
 const modeOf = async (path: string) => ((await stat(path)).mode & 0o777).toString(8)
 
-describe('the secrets of an installation', () => {
-  it('are the same for all processes that start on an empty database at once', async (t) => {
+describe('the secrets of an instance', () => {
+  it('are the same for all processes that start together on an empty database', async (t) => {
     const db = await testDatabase(t)
     const all = await Promise.all(Array.from({ length: 8 }, () => loadSecrets(db, STAGING, random)))
     for (const secrets of all) assert.deepEqual(secrets, all[0])
@@ -49,7 +49,7 @@ describe('the secrets of an installation', () => {
     assert.notEqual(first?.sandboxSecret, first?.sandboxWebhookSecret)
   })
 
-  it('come from the settings where they are set, and only the rest is generated', async (t) => {
+  it('come from the settings, and only the missing ones are generated', async (t) => {
     const db = await testDatabase(t)
     const secrets = await loadSecrets(db, { ...STAGING, encryptionKeys: [KEY], sandboxSecret: 's' }, random)
     assert.deepEqual(secrets.encryptionKeys, [KEY])
@@ -58,11 +58,11 @@ describe('the secrets of an installation', () => {
     assert.deepEqual(names, [{ name: 'key_pepper' }])
   })
 
-  it('are never read from the database in production', async () => {
+  it('are not read from the database in production', async () => {
     const noDb: Db = {
-      query: () => assert.fail('asked the database'),
-      transaction: () => assert.fail('asked the database'),
-      script: () => assert.fail('asked the database'),
+      query: () => assert.fail('sent a statement'),
+      transaction: () => assert.fail('sent a statement'),
+      script: () => assert.fail('sent a statement'),
       close: async () => undefined,
     }
     const secrets = await loadSecrets(noDb, PRODUCTION, random)
@@ -73,7 +73,7 @@ describe('the secrets of an installation', () => {
 })
 
 describe('the keyring', () => {
-  it('F-92: is refused when it lacks the key that wrote this database, or has another under its name', async (t) => {
+  it('F-92: is rejected when it lacks the key that wrote this database, or has another key with its name', async (t) => {
     const db = await testDatabase(t)
     await requireKeyring(db, createVault([KEY], random))
     await requireKeyring(db, createVault([KEY], random))
@@ -83,7 +83,7 @@ describe('the keyring', () => {
     }
   })
 
-  it('F-92: can be rotated: the old key stands behind the new one, and neither may go', async (t) => {
+  it('F-92: can be rotated: the old key follows the new one, and both must stay', async (t) => {
     const db = await testDatabase(t)
     const fresh = { id: 'k2', key: random.bytes(32) }
     await requireKeyring(db, createVault([KEY], random))
@@ -93,7 +93,7 @@ describe('the keyring', () => {
     await requireKeyring(db, createVault([KEY, fresh], random))
   })
 
-  it('F-92: that was refused has left no trace', async (t) => {
+  it('F-92: writes nothing when it is rejected', async (t) => {
     const db = await testDatabase(t)
     await requireKeyring(db, createVault([KEY], random))
     const wrong = createVault([{ id: 'k3', key: random.bytes(32) }], random)
@@ -103,7 +103,7 @@ describe('the keyring', () => {
 })
 
 describe('the operator token', () => {
-  it('is one token for all processes that start on an empty folder at once, readable by the owner only', async (t) => {
+  it('is the same for all processes that start together on an empty folder, and only the owner can read its file', async (t) => {
     const dataDir = join(await dataFolder(t), 'new')
     const config = { adminToken: null, dataDir }
     const tokens = await Promise.all(Array.from({ length: 10 }, () => ensureAdminToken(config, random)))
@@ -114,14 +114,14 @@ describe('the operator token', () => {
     assert.deepEqual(await readdir(dataDir), ['admin-token'])
   })
 
-  it('comes from the settings when it is set, and then no file is written', async (t) => {
+  it('comes from the settings, and then no file is written', async (t) => {
     const dataDir = await dataFolder(t)
     assert.equal(await ensureAdminToken({ adminToken: 'set', dataDir }, random), 'set')
     assert.deepEqual(await readdir(dataDir), [])
     assert.equal(await readAdminToken(dataDir), undefined)
   })
 
-  it('is refused when the file was emptied, and a file that others could read is closed', async (t) => {
+  it('is rejected when its file is empty, and a file that others can read becomes private', async (t) => {
     const dataDir = await dataFolder(t)
     const config = { adminToken: null, dataDir }
     const path = join(dataDir, 'admin-token')
@@ -130,7 +130,7 @@ describe('the operator token', () => {
     assert.equal(await modeOf(path), '600')
   })
 
-  it('is compared whole', () => {
+  it('is compared as a whole', () => {
     assert.equal(isAdminToken('token', 'token'), true)
     for (const presented of [undefined, '', 'toke', 'token ', 'Token'])
       assert.equal(isAdminToken('token', presented), false)
@@ -144,7 +144,7 @@ describe('the demo merchant', () => {
     return { app, dataDir: await dataFolder(t) }
   }
 
-  it('is one merchant with one key, however many processes start at once and however often', async (t) => {
+  it('is one merchant with one key after concurrent and repeated starts', async (t) => {
     const { app, dataDir } = await staging(t)
     const folders = await Promise.all(Array.from({ length: 5 }, () => dataFolder(t)))
     const demos = await Promise.all([dataDir, ...folders].map((folder) => ensureDemoMerchant(app, folder)))
@@ -162,7 +162,7 @@ describe('the demo merchant', () => {
     )
   })
 
-  it('leaves its key in the data folder, readable by the owner only', async (t) => {
+  it('has its key in the data folder, and only the owner can read the file', async (t) => {
     const { app, dataDir } = await staging(t)
     const { apiKey } = await ensureDemoMerchant(app, dataDir)
     const path = join(dataDir, 'demo-key')
@@ -170,7 +170,7 @@ describe('the demo merchant', () => {
     assert.equal(await modeOf(path), '600')
   })
 
-  it('gets a new key when the old one was revoked or the pepper has changed', async (t) => {
+  it('gets a new key when the old one is revoked or the pepper changes', async (t) => {
     const { app, dataDir } = await staging(t)
     const first = await ensureDemoMerchant(app, dataDir)
     const [key] = (await listKeys(app, first.merchant.id, {})).items
