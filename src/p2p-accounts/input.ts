@@ -1,5 +1,5 @@
-// What is wrong with a receiving account that a shape cannot say, and the account as it is kept. Payers send real money
-// where it says, so a number that cannot be right is refused while the merchant looks.
+// Validates a receiving account beyond its schema, and converts it to the stored form. Payers send money to this account, so
+// an impossible number is rejected while the merchant enters it.
 
 import { containsCardNumber } from '../core/card-number.ts'
 import { type Currency, defaultCountry, isCurrency } from '../core/currency.ts'
@@ -20,7 +20,7 @@ const REQUIRED_FIELDS: Readonly<Record<AccountChannel, readonly string[]>> = {
 
 export function accountIssues(body: Record<string, unknown>): Issue[] {
   const { channel, currency } = body
-  // Without one there is no default, and its absence is the schema's business.
+  // Without a currency there is no default country; the schema reports the missing currency.
   const country = isCurrency(currency) ? countryIssues(body) : []
   if (channel !== 'bank_transfer' && channel !== 'mobile_money') return country
   const missing = REQUIRED_FIELDS[channel]
@@ -31,7 +31,7 @@ export function accountIssues(body: Record<string, unknown>): Issue[] {
   return [...missing, ...walletIssues(body, walletCountry(body.country, currency))]
 }
 
-/** A network and its numbers belong to one country. */
+/** A mobile-money network and its numbers belong to one country. */
 function walletCountry(country: unknown, currency: Currency): string | null {
   return typeof country === 'string' ? country.toUpperCase() : defaultCountry(currency)
 }
@@ -72,7 +72,7 @@ export function toAccountFields(body: AccountInput): AccountFields {
   }
 }
 
-/** The account with the changes; what belongs to the other channel is ignored. */
+/** The account with the changes; fields of the other channel are ignored. */
 export function changeAccount(account: AccountRow, change: AccountChange): AccountRow {
   assertNoCardNumbers(change)
   const { channel, country } = account
@@ -105,7 +105,7 @@ function toDestination(channel: AccountChannel, country: string | null, given: G
   }
 }
 
-/** A number with letters in it, such as an IBAN, is nobody's card. */
+/** An account number with letters, such as an IBAN, cannot be a card number. */
 function assertNoCardNumbers({ accountName, accountNumber, bankName }: Partial<Given>): void {
   const isPlain = !/[A-Za-z]/.test(accountNumber ?? '')
   const texts: [string, string | null | undefined][] = [

@@ -90,7 +90,7 @@ order by country is null, created_at, id
 limit 1
 for key share`
 
-/** The account that takes money of this kind. */
+/** The active account for this channel, currency and country. */
 export async function findMatchingAccount(
   tx: Tx,
   merchantId: string,
@@ -109,7 +109,7 @@ export interface RailRow {
   country: string | null
 }
 
-// From the array itself the planner would see how many there are, and plan anew for every batch.
+// The array is read in subselects. If the planner saw its length, it would make a new plan for every batch size.
 const selectRails = sql<RailRow>`
 select a.merchant_id as "merchantId", a.channel, a.currency, a.country
 from (
@@ -121,7 +121,7 @@ join p2p_accounts a on a.merchant_id = i.id and a.is_active
 group by a.merchant_id, a.channel, a.currency, a.country
 order by min(a.created_at), a.channel, a.currency, a.country`
 
-/** What each merchant can be sent, by the age of its accounts. */
+/** The rails of each merchant's active accounts, those of the oldest account first. */
 export async function listRails(db: Db, merchantIds: readonly string[]): Promise<RailRow[][]> {
   const rows = await db.query(selectRails, [[...new Set(merchantIds)]])
   const byMerchant = Map.groupBy(rows, ({ merchantId }) => merchantId)

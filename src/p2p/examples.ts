@@ -1,4 +1,4 @@
-// What the document shows beside the shapes.
+// Examples for the OpenAPI document.
 
 import { FAILURES, type FailureCode } from '../core/failures.ts'
 import { WALLET } from '../p2p-accounts/examples.ts'

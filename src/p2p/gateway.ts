@@ -1,5 +1,5 @@
-// The gateway whose provider is the merchant itself. It has books of its own like any other, the transfers, and answers
-// from them; so the payment machine, the resolver and the pages know P2P payments as they know all others.
+// The gateway whose provider is the merchant itself. Its records are the transfers, and it answers status checks from them.
+// So payments, the resolver and the pages treat P2P payments like all others.
 
 import { money } from '../core/money.ts'
 import type { Gateway, NextStep, Outcome, Rail } from '../gateways/gateway.ts'
@@ -12,7 +12,7 @@ import { networkName } from './schema.ts'
 import type { TransferRow } from './transfer.ts'
 import { findTransferByAttempt } from './transfer-queries.ts'
 
-/** `whole` is past the wall: what is remembered is read for many merchants at once. */
+/** The cache reads the rails of many merchants at once, so it needs the database handle without row-level security. */
 export function createDirectGateways(
   app: OpenTransferApp,
   unscopedDb: Db,
@@ -35,7 +35,7 @@ function gatewayOf(app: OpenTransferApp, merchantId: string, rails: readonly Rai
   return {
     name: P2P,
     rails,
-    // Its books are ours and forget nothing, so what it does not know was never begun.
+    // The records are ours and are never purged, so an unknown attempt was never submitted.
     recovery: {
       keyRetentionHours: 24 * 365,
       cachesErrors: false,
@@ -52,14 +52,14 @@ function gatewayOf(app: OpenTransferApp, merchantId: string, rails: readonly Rai
       const transfer = await findTransferByAttempt(app.db, merchantId, key, gatewayReference)
       return transfer ? outcomeOf(transfer, key) : NOT_FOUND
     },
-    // Nothing is called off here: the payer may still send. Once somebody says that money was sent, the merchant alone
-    // knows whether it came.
+    // Nothing is cancelled here: the payer may still send money. Once the transfer is marked as sent, only the merchant
+    // knows whether it arrived.
     async cancel({ key }, gatewayReference) {
       const transfer = await findTransferByAttempt(app.db, merchantId, key, gatewayReference)
       if (!transfer) return NOT_FOUND
       return isMarkedAsSent(transfer, key) ? MARKED_AS_SENT : outcomeOf(transfer, key)
     },
-    parseWebhook: () => ({ kind: 'ignored', reason: 'nobody rings for the merchant itself' }),
+    parseWebhook: () => ({ kind: 'ignored', reason: 'P2P has no webhooks' }),
   }
 }
 
@@ -76,7 +76,7 @@ const NOT_FOUND: Outcome = { kind: 'unknown', reason: 'not_found', message: 'The
 const MARKED_AS_SENT: Outcome = {
   kind: 'unknown',
   reason: 'no_answer',
-  message: 'The money is said to be sent, and the merchant has not told what arrived.',
+  message: 'The transfer is marked as sent, and the merchant has not confirmed what arrived.',
 }
 
 function isMarkedAsSent({ status, attemptKey }: TransferRow, key: string): boolean {
@@ -101,7 +101,7 @@ function nextStepOf(transfer: TransferRow): NextStep {
       }
 }
 
-/** What the merchant's word is to the payment. What it has beyond the amount is between it and the payer. */
+/** Maps the transfer to the outcome of the payment. An excess is between the merchant and the payer. */
 function outcomeOf(transfer: TransferRow, key: string): Outcome {
   const { narration: gatewayReference, status } = transfer
   if (transfer.attemptKey !== key) {
@@ -122,7 +122,7 @@ function outcomeOf(transfer: TransferRow, key: string): Outcome {
       const message = 'The merchant called the transfer off.'
       return { kind: 'declined', code: 'customer_cancelled', message, gatewayReference, final: true }
     }
-    // Time proves nothing about money: it may still come.
+    // An expired transfer stays pending: the money may still arrive.
     case 'awaiting_payment':
     case 'marked_paid':
     case 'underpaid':

@@ -10,7 +10,7 @@ import type { RequestedPayment } from './request-transfer.ts'
 import { toTransfer, withoutTransfer } from './schema.ts'
 import { countTransfers, listTransferRows } from './transfer-queries.ts'
 
-/** The record of the payment, and what its transfer adds. */
+/** The record of the payment with the fields of its transfer. */
 export async function serializeP2pPayment(app: PaymentsApp, { payment, transfer }: RequestedPayment) {
   const record = await serializePayment(app, payment)
   return { ...record, ...(transfer ? toTransfer(transfer, record) : withoutTransfer(record)) }

@@ -1,5 +1,5 @@
-// One way to move a transfer: locked, planned, written with its event in one transaction, and the payment told. The
-// payment itself is settled by the one settle; if this process dies before it comes to that, the resolver does it.
+// State transitions of a transfer: one transaction locks it, plans the steps, and writes them with their events and their
+// effect on the payment. The caller then applies the outcome to the payment; if the process dies first, the resolver does.
 
 import type { Mode } from '../core/merchant.ts'
 import type { MethodRow } from '../customers/method.ts'
@@ -23,18 +23,18 @@ export interface MoveRequest {
   id: string
   source: MoveSource
   method: MethodRow | null
-  /** What to change of the transfer, as it is found. */
+  /** Returns the steps for the locked transfer. */
   plan(transfer: TransferRow): Step[]
-  /** Kept with the last step. */
+  /** Saved with the last step. */
   rejectionReason?: string | null
-  /** Of the request that says so, where there is one. */
+  /** The idempotency claim of the request, if there is one. */
   claim?: KeyClaim
 }
 
 interface MoveResult {
-  /** After the move, or as it was when there was nothing to move; undefined when there is none. */
+  /** After the steps, or unchanged if there were none; undefined if the payment has no transfer. */
   transfer: TransferRow | undefined
-  /** The same request has said so before. */
+  /** Whether the same request was processed before. */
   replayed: boolean
 }
 
@@ -48,7 +48,7 @@ export function moveTransfer(app: PaymentsApp, request: MoveRequest): Promise<Mo
   })
 }
 
-/** Each with its move and its event; the payment hears of where they lead. */
+/** Writes each step with its event, then the effect of the last status on the payment. */
 async function applySteps(
   app: PaymentsApp,
   tx: Tx,
@@ -74,11 +74,11 @@ async function applySteps(
 }
 
 const DAY_MS = 24 * 3_600_000
-// A merchant looks at its account within a week; then the checkout is over, and what is found later is late money.
+// A merchant checks its account within a week. Then the checkout ends, and a later transfer is a late payment.
 const CONFIRMATION_WINDOW_MS = 7 * DAY_MS
-// Anybody can press "I have sent it" at a link, and holds a place there that others wait for.
+// Any payer can mark a transfer as sent at a link, and so reserve a slot that other payers wait for.
 const LINK_CONFIRMATION_WINDOW_MS = DAY_MS
-// We settle it ourselves at once; the resolver only comes if this process dies meanwhile.
+// This process applies the outcome at once; the resolver takes over only if the process dies.
 const WAKE_DELAY_MS = 2_000
 
 const PAYMENT_EFFECTS: Readonly<Record<TransferStatus, 'hold' | 'wake' | 'nothing'>> = {
@@ -92,7 +92,7 @@ const PAYMENT_EFFECTS: Readonly<Record<TransferStatus, 'hold' | 'wake' | 'nothin
   cancelled: 'wake',
 }
 
-/** In the transaction of the move: whoever sees the one sees the other. */
+/** Runs in the transaction of the move, so both commit together. */
 export async function notifyPayment(
   tx: Tx,
   transfer: TransferRow,
@@ -116,7 +116,7 @@ interface EventsApp {
   mode: Mode
 }
 
-/** The payment in these events is as it was before it heard of them. */
+/** The events contain the payment as it was before this move. */
 export async function emitMoveEvents(
   app: EventsApp,
   tx: Tx,

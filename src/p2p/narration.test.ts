@@ -7,7 +7,7 @@ import { newNarration, readNarration } from './narration.ts'
 const random = systemRandom(systemClock)
 
 describe('a narration', () => {
-  it('has eight characters that nobody takes for others, all of them as often', () => {
+  it('has eight unambiguous characters, all equally likely', () => {
     const counts = new Map<string, number>()
     for (let n = 0; n < 3_000; n += 1) {
       const narration = newNarration(random)
@@ -19,11 +19,11 @@ describe('a narration', () => {
     for (const [letter, count] of counts) assert.ok(Math.abs(count - wanted) < wanted / 4, letter)
   })
 
-  it('is known again as a bank writes it', () => {
+  it('is recognised in the form that a bank prints', () => {
     assert.equal(readNarration(' k7f3-cqx4\n'), 'K7F3CQX4')
   })
 
-  it('goes on drawing when chance gives too little', () => {
+  it('draws more random bytes when too many were rejected', () => {
     const drawn = [new Uint8Array(16).fill(255), new Uint8Array(16).fill(0)]
     assert.equal(newNarration({ ...random, bytes: () => drawn.shift() ?? new Uint8Array() }), 'CCCCCCCC')
   })

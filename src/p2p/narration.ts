@@ -1,12 +1,12 @@
-// The short code that a payer writes beside the money. It is typed by hand and read aloud over bad lines, so it has no
-// characters that look alike, and no vowels that could make it a word.
+// The short code that identifies a transfer; the payer enters it as the reference. People type it and read it aloud, so it has
+// no look-alike characters, and no vowels that could form words.
 
 import type { Random } from '../kit/random.ts'
 
 const ALPHABET = 'CDFGHJKMNPQRTVWX34679'
 const LENGTH = 8
 
-/** Bytes above the last whole round are thrown away: each character is as likely as any other. */
+/** Rejection sampling: larger bytes are dropped, so that every character is equally likely. */
 const LIMIT = 256 - (256 % ALPHABET.length)
 
 export function newNarration(random: Random): string {
@@ -18,7 +18,7 @@ export function newNarration(random: Random): string {
   return text.slice(0, LENGTH)
 }
 
-/** As it was meant, whatever case and spaces a bank made of it. */
+/** Normalizes the case, spaces and hyphens that a bank may have changed. */
 export function readNarration(text: string): string {
   return text.replace(/[\s-]/g, '').toUpperCase()
 }

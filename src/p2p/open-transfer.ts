@@ -1,5 +1,5 @@
-// How a transfer comes to be: an account is picked, a narration is drawn, and both are on disk before the payer is told.
-// A payment has one transfer at most: whoever chooses this way again goes on with the same narration.
+// Opens a transfer: selects a receiving account, generates a narration, and commits both before the payer sees them.
+// A payment has at most one transfer: a payer who chooses P2P again continues with the same narration.
 
 import type { Mode } from '../core/merchant.ts'
 import type { Attempt } from '../gateways/gateway.ts'
@@ -21,10 +21,10 @@ export interface OpenTransferApp {
   mode: Mode
 }
 
-// Of tens of thousands of millions: two in a row that are taken do not happen to anybody.
+// There are 38 thousand million narrations, so even one conflict is rare.
 const MAX_NARRATION_ATTEMPTS = 5
 
-/** Undefined when the merchant has no account for it, or has called this transfer off. */
+/** Undefined if the merchant has no matching account, or has cancelled this transfer. */
 export function openTransfer(
   app: OpenTransferApp,
   merchantId: string,
@@ -51,7 +51,7 @@ export function openTransfer(
 
 function draftTransfer(app: OpenTransferApp, account: AccountRow, attempt: Attempt): TransferRow {
   const now = app.clock.now()
-  // A checkout always has an end.
+  // A checkout always has an expiry; the fallback satisfies the type.
   const expiresAt = attempt.expiresAt ?? now
   return {
     ...destinationOf(account),
@@ -77,7 +77,7 @@ function destinationOf(account: AccountRow) {
   return { channel, accountId, accountName, accountNumber, bankName, network, phoneNumber }
 }
 
-/** The same call again, or the payer who chose this way again. */
+/** A retry of the same attempt returns the transfer; a new attempt of the payer takes it over. */
 async function resumeTransfer(
   app: OpenTransferApp,
   tx: Tx,
@@ -95,7 +95,7 @@ async function resumeTransfer(
       break
     case 'marked_paid':
     case 'underpaid':
-      // Money is said to be on its way to where the payer was told first.
+      // The payer may already have sent money to the first destination, so it stays.
       break
     default:
       return undefined
@@ -103,9 +103,9 @@ async function resumeTransfer(
   if (existing.status === 'expired')
     Object.assign(resumed, { status: 'awaiting_payment', version: existing.version + 1 })
   await updateTransfer(tx, resumed)
-  // The attempt that had it is over, and is told so.
+  // Makes the previous attempt due, so that its next status check ends it.
   await wakeAttempt(tx, existing.merchantId, existing.attemptKey, now)
-  // Money that is said to be sent holds the new attempt as it held the old one.
+  // A transfer that is marked as sent keeps the checkout open for the new attempt as well.
   await notifyPayment(tx, resumed, now, 'payer')
   if (resumed.version !== existing.version) await recordMove(app, tx, existing, resumed)
   return resumed

@@ -1,5 +1,5 @@
-// What somebody's word means for a transfer: a pure function of what is known. Answers the moves to make, in order; none
-// when the same was said before, and a refusal when the state does not allow it.
+// Plans the state transitions of an action on a transfer, as pure functions. Each returns the steps in order: none if the
+// action was applied before. It throws an API error if the state does not allow the action.
 
 import { ApiError } from '../core/errors.ts'
 import { canMove, type TransferStatus } from './states.ts'
@@ -12,14 +12,14 @@ export interface Step {
 
 type TransferState = Pick<TransferRow, 'status' | 'expectedMinor' | 'receivedMinor'>
 
-/** The payer or the merchant says that the money was sent. */
+/** The payer or the merchant marks the transfer as sent. */
 export function planMark(transfer: TransferState): Step[] {
   if (transfer.status === 'marked_paid') return []
   if (transfer.status !== 'awaiting_payment') throw invalidStateError(transfer, 'marked as paid')
   return [{ to: 'marked_paid', receivedMinor: null }]
 }
 
-/** The merchant says how much has arrived in all. Whoever sees the money also knows that it was sent. */
+/** The merchant confirms the total received. Received money was sent, so marked_paid is passed if necessary. */
 export function planConfirm(transfer: TransferState, receivedMinor: bigint): Step[] {
   const { status } = transfer
   if (hasArrived(status) && receivedMinor === transfer.receivedMinor) return []
@@ -43,21 +43,21 @@ function statusForReceived(receivedMinor: bigint, expectedMinor: bigint): Transf
   return receivedMinor < expectedMinor ? 'underpaid' : 'overpaid'
 }
 
-/** The merchant says that the money, or the rest of it, did not arrive. */
+/** The merchant reports that the money, or the rest of it, did not arrive. */
 export function planReject(transfer: TransferState): Step[] {
   if (transfer.status === 'rejected') return []
   if (!canMove(transfer.status, 'rejected')) throw invalidStateError(transfer, 'rejected')
   return [{ to: 'rejected', receivedMinor: transfer.receivedMinor }]
 }
 
-/** The merchant calls the transfer off, while nobody says that money was sent. */
+/** The merchant cancels the transfer, which is possible until it is marked as sent. */
 export function planCancel(transfer: TransferState): Step[] {
   if (transfer.status === 'cancelled') return []
   if (!canMove(transfer.status, 'cancelled')) throw invalidStateError(transfer, 'cancelled')
   return [{ to: 'cancelled', receivedMinor: null }]
 }
 
-/** The time is up: only what still waits ends for it. */
+/** Only a transfer that still awaits the payment has a due time, so only it expires. */
 export function planExpiry(transfer: TransferState & Pick<TransferRow, 'dueAt'>, now: Date): Step[] {
   const isDue = transfer.dueAt !== null && transfer.dueAt <= now
   return isDue ? [{ to: 'expired', receivedMinor: null }] : []

@@ -1,5 +1,5 @@
-// Asking for a transfer: a checkout is opened as for any payment, and its one attempt is begun for the payer at once, so
-// that the answer already says where to send the money.
+// Requests a transfer: opens a checkout as for any payment and starts its attempt for the payer at once, so that the response
+// already says where to send the money.
 
 import { initiatePayment } from '../checkout/initiate.ts'
 import { toInitiateInput } from '../checkout/input.ts'
@@ -21,14 +21,14 @@ import { withPayment } from './transfers.ts'
 const REQUEST = 'POST /api/v1/p2p/payments'
 const MINUTE_MS = 60_000
 
-/** Without a transfer where none was begun before the payment ended, or none yet. */
+/** `transfer` is null if the payment ended before one was opened, or none is open yet. */
 export interface RequestedPayment {
   payment: PaymentRow
   transfer: TransferRow | null
 }
 
 interface RequestInput extends InitiateInput {
-  /** Null: whichever the merchant has. */
+  /** Null: any channel that the merchant has. */
   channel: DirectChannel | null
 }
 
@@ -61,8 +61,8 @@ export async function requestTransfer(
 }
 
 /**
- * Also for a request that was recorded by a process which died before it got here. What has changed since then, such as
- * an account that is gone, is no reason to refuse it now: a retry is never an error.
+ * Also runs for a replay whose first process died before this step. A replay ignores API errors: what changed since then, such
+ * as a deleted account, must not fail a request that was accepted.
  */
 async function startTransferAttempt(
   app: P2pApp,
@@ -75,7 +75,7 @@ async function startTransferAttempt(
     const view = await requireCheckoutPayment(app, merchant, payment.reference)
     const channel = await requireChannel(app, merchant.id, input)
     const { attempt } = await startAttempt(app, view, { channel })
-    // The account was deleted between the look and the start.
+    // The account was deleted between the channel check and the start of the attempt.
     if (attempt?.status === 'declined') throw new ApiError('p2p_account_required')
   } catch (error) {
     if (!replayed || !(error instanceof ApiError)) throw error
@@ -84,11 +84,11 @@ async function startTransferAttempt(
 
 type ChannelQuery = Pick<RequestInput, 'amount' | 'country' | 'reference' | 'channel'>
 
-/** The channel that the merchant can be sent this by, looked up once more before anybody is refused. */
+/** The channel of a matching account. On a cache miss the accounts are read again before the request fails. */
 async function requireChannel(app: P2pApp, merchantId: string, query: ChannelQuery): Promise<DirectChannel> {
   const cached = await findChannel(app, merchantId, query)
   if (cached) return cached
-  // Another process may have made the account a moment ago.
+  // Another process may have created the account a moment ago.
   app.direct.invalidate(merchantId)
   const channel = await findChannel(app, merchantId, query)
   if (!channel) throw new ApiError('p2p_account_required')
@@ -113,8 +113,8 @@ const POLL_TIMEOUT_MS = 2_000
 const POLL_INTERVAL_MS = 50
 
 /**
- * Whoever begins it at this moment, here or in another process, is given time. Who has died over it is followed by the
- * resolver, and where the payment is over there is nothing to wait for: then the record is all there is.
+ * Polls for the transfer that another request or process may be opening. If that process died, the resolver continues. If the
+ * payment has ended, there is nothing to wait for. In both cases the record is returned without a transfer.
  */
 async function pollForTransfer(
   app: P2pApp,

@@ -192,7 +192,7 @@ async function answer(
   return ok(message, await serializeP2pPayment(app, result), result.replayed ? REPLAYED_HEADER : undefined)
 }
 
-/** The currency is the payment's, so how many decimals there may be is known only then. */
+/** The number of decimals is checked later, because the payment determines the currency. */
 function receivedAmountIssues(_body: Record<string, unknown>, { lossyNumbers }: BodyFacts): Issue[] {
   if (!lossyNumbers.has('receivedAmount')) return []
   const message = 'receivedAmount has more digits than a JSON number can carry exactly.'

@@ -1,4 +1,4 @@
-// What a receiving account and a P2P payment look like on the way in and out.
+// The request and response schemas of P2P payments.
 
 import { type Static, Type } from 'typebox'
 import { InitiateBody } from '../checkout/input.ts'
@@ -15,7 +15,7 @@ const MIN_OPEN_MINUTES = 10
 const MAX_OPEN_MINUTES = 7 * 24 * 60
 export const DEFAULT_OPEN_MINUTES = 24 * 60
 
-// Nothing is saved that could be charged again, so there is no intent to state.
+// P2P saves no payment method, so there is no isRecurring.
 const { isRecurring: _, ...INITIATE_FIELDS } = InitiateBody.properties
 
 export const P2pPaymentBody = Type.Object({
@@ -68,7 +68,7 @@ export const P2pPaymentRecord = Type.Object({
   rejectionReason: Nullable(Type.String()),
 })
 
-/** What the request itself answers: a retry is answered with the record, whatever became of it. */
+/** The response to the request. A replay returns the current record, so transfer fields may be null. */
 export const RequestedP2pPayment = Type.Object({
   ...P2pPaymentRecord.properties,
   transferStatus: Nullable(P2pPaymentRecord.properties.transferStatus),
@@ -88,7 +88,7 @@ export const P2pPaymentsQuery = Type.Object({
   ),
 })
 
-/** What a transfer adds to the record of its payment. */
+/** The fields that a transfer adds to the record of its payment. */
 export function toTransfer(row: TransferRow, payment: { paidAt: string | null; paymentGateway: string }) {
   const { currency, expectedMinor, receivedMinor } = row
   const format = (minor: bigint) => formatAmount(money(minor, currency))
@@ -112,7 +112,7 @@ export function toTransfer(row: TransferRow, payment: { paidAt: string | null; p
   }
 }
 
-/** The same for a payment that has no transfer, or none yet. */
+/** The same fields for a payment without a transfer. */
 export function withoutTransfer({ sourceAmount, paidAt }: { sourceAmount: string; paidAt: string | null }) {
   const nothing = '0.00'
   return {

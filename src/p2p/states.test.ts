@@ -15,8 +15,8 @@ select pg_get_constraintdef(oid) as text
 from pg_constraint
 where conrelid = 'p2p_moves'::regclass and contype = 'c'`
 
-describe('the table of a transfer’s moves', () => {
-  it('is the one that the database holds', async () => {
+describe('the state machine of a transfer', () => {
+  it('is the same as the database constraint on transfer moves', async () => {
     const text = (await db.query(selectChecks)).map((check) => check.text).join('\n')
     const stored = [
       ...text.matchAll(/\(\(?from_status = '(\w+)'::text\) AND \(to_status = '(\w+)'::text\)\)?/g),
@@ -25,7 +25,7 @@ describe('the table of a transfer’s moves', () => {
     assert.deepEqual(stored.toSorted(), declared.toSorted(), text)
   })
 
-  it('has an event for every state', () => {
+  it('has an event type for every transfer state', () => {
     for (const status of TRANSFER_STATUSES) assert.ok(isEventType(eventOf(status)), status)
   })
 })
@@ -49,7 +49,7 @@ interface TransferState {
 
 function planAction(
   current: TransferState,
-  action: typeof anyAction extends fc.Arbitrary<infer Word> ? Word : never,
+  action: typeof anyAction extends fc.Arbitrary<infer Action> ? Action : never,
 ): Step[] {
   switch (action.name) {
     case 'mark':
@@ -81,8 +81,8 @@ function applySteps(initial: TransferState, steps: readonly Step[]): TransferSta
   return current
 }
 
-describe('whatever is said of a transfer', () => {
-  it('makes only moves of the table, and the same said again makes none', () => {
+describe('actions on a transfer', () => {
+  it('make only transitions of the state machine, and none when repeated', () => {
     fc.assert(
       fc.property(fc.array(anyAction, { maxLength: 12 }), (actions) => {
         let current = start()
@@ -101,7 +101,7 @@ describe('whatever is said of a transfer', () => {
     )
   })
 
-  it('weighs what arrived against what was asked for', () => {
+  it('confirm a transfer as confirmed, underpaid or overpaid by the amount received', () => {
     const confirmed = (receivedMinor: bigint) => applySteps(start(), planConfirm(start(), receivedMinor))
     assert.equal(confirmed(EXPECTED).status, 'confirmed')
     assert.equal(confirmed(EXPECTED - 1n).status, 'underpaid')

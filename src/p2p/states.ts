@@ -1,5 +1,5 @@
-// The states of a transfer, as a table one can read aloud. The same pairs stand in the database as a check on every move;
-// a test holds the two against each other.
+// The state machine of a transfer as a table. A database constraint checks the same pairs on every move; a test compares the
+// two.
 
 import type { EventType } from '../core/event-types.ts'
 
@@ -29,7 +29,7 @@ export const TRANSFER_MEANINGS: Readonly<Record<TransferStatus, string>> = {
   cancelled: 'The merchant called the transfer off before anything was sent: the payment has failed.',
 }
 
-// The keys of a constant object are exactly its type's keys, which Object.keys cannot say by itself.
+// A boundary: Object.keys returns string[], although the keys of this constant are exactly its type's keys.
 export const TRANSFER_STATUSES = Object.keys(TRANSFER_MOVES) as TransferStatus[]
 
 export function canMove(from: TransferStatus, to: TransferStatus): boolean {

@@ -1,5 +1,5 @@
-// What the payer and the merchant say about a transfer. Saying the same again changes nothing, and of two who say it at
-// once the second finds that it was said.
+// The actions of payer and merchant on a transfer. Each is idempotent, and concurrent actions are serialized by the lock of
+// the transfer.
 
 import type { CheckoutView } from '../checkout/view.ts'
 import { CURRENCIES } from '../core/currency.ts'
@@ -24,7 +24,7 @@ export interface P2pPayment {
   transfer: TransferRow
 }
 
-/** Another merchant's, an unknown one and a payment without a transfer are all the same. */
+/** Fails alike for another merchant's payment, an unknown one, and one without a transfer. */
 export async function requireP2pPayment(
   app: PaymentsApp,
   merchant: Merchant,
@@ -37,11 +37,11 @@ export async function requireP2pPayment(
 
 export async function withPayment(app: PaymentsApp, transfer: TransferRow): Promise<P2pPayment> {
   const [payment] = await findPayments(app.db, transfer.merchantId, [transfer.id])
-  if (!payment) throw new Error(`the payment of transfer ${transfer.id} has vanished`)
+  if (!payment) throw new Error(`the payment of transfer ${transfer.id} does not exist`)
   return { payment, transfer }
 }
 
-/** What a merchant says of a payment, under which Idempotency-Key. */
+/** An action of the merchant on a payment, with its Idempotency-Key. */
 export interface TransferAction {
   id: string
   key: string | undefined
@@ -60,7 +60,7 @@ function claimOf(
 
 type ActionResult = P2pPayment & { replayed: boolean }
 
-/** The merchant says that the money was sent. */
+/** The merchant marks the transfer as sent. */
 export async function markPaid(
   app: PaymentsApp,
   merchant: Merchant,
@@ -73,8 +73,8 @@ export async function markPaid(
 }
 
 /**
- * The payer says so, about the attempt that is under way; false when that is none of ours. It changes what the page says,
- * and when the checkout ends; the merchant alone knows the rest.
+ * The payer marks the transfer of the current attempt as sent; false if the attempt has none. This changes the page and the
+ * expiry of the checkout only: the merchant confirms the money.
  */
 export async function markSent(app: PaymentsApp, { payment, attempt }: CheckoutView): Promise<boolean> {
   const transfer = await findTransferRow(app.db, payment.merchantId, payment.id)
@@ -90,7 +90,7 @@ export async function markSent(app: PaymentsApp, { payment, attempt }: CheckoutV
   return true
 }
 
-/** The merchant says how much has arrived in all. */
+/** The merchant confirms the total received. */
 export async function confirmTransfer(
   app: PaymentsApp,
   merchant: Merchant,
@@ -116,7 +116,7 @@ function parseReceivedAmount(receivedAmount: number, { currency }: TransferRow):
   throw errorFromIssues([issue])
 }
 
-/** The merchant says that it did not arrive. */
+/** The merchant reports that the money did not arrive. */
 export async function rejectTransfer(
   app: PaymentsApp,
   merchant: Merchant,
@@ -129,7 +129,7 @@ export async function rejectTransfer(
   return verifyAfterMove(app, await move(app, current, change))
 }
 
-/** The merchant calls it off. */
+/** The merchant cancels the transfer. */
 export async function cancelTransfer(
   app: PaymentsApp,
   merchant: Merchant,
@@ -158,7 +158,7 @@ async function move(
   return { transfer: moved.transfer ?? transfer, replayed: moved.replayed }
 }
 
-/** Asks the books that were just written, as anybody else would: there is one way in which a payment settles. */
+/** Runs an ordinary status check against the transfer just written, so outcomes are applied in one place only. */
 async function verifyAfterMove(app: PaymentsApp, { transfer, replayed }: MoveResult): Promise<ActionResult> {
   await app.failpoints.hit('p2p.after_move')
   const current = await withPayment(app, transfer)
@@ -175,7 +175,7 @@ async function attemptOf(app: PaymentsApp, { merchantId, id, attemptKey }: Trans
 
 const EXPIRY_BATCH = 100
 
-/** Ends what nobody said was sent; answers how many that were. */
+/** Expires due transfers that were not marked as sent, and returns how many. */
 export async function expireTransfers(app: PaymentsApp): Promise<number> {
   const now = app.clock.now()
   const due = await listDueTransfers(app.db, now, EXPIRY_BATCH)
@@ -188,14 +188,14 @@ export async function expireTransfers(app: PaymentsApp): Promise<number> {
       const moved = await move(app, await withPayment(app, transfer), { source: 'time', plan })
       expired += moved.transfer.status === 'expired' ? 1 : 0
     } catch (error) {
-      // One that breaks us must not stop the others; it is tried again with the next.
+      // An error must not stop the other transfers; the next run retries this one.
       app.log.write('transfer.expiry_failed', { paymentId: id, ...errorFields(error) })
     }
   }
   return expired
 }
 
-/** What is known of the transfer that a payment was to be paid by, if it was. */
+/** The transfer of a payment, or null. */
 export async function findTransfer(
   app: Pick<PaymentsApp, 'db'>,
   { merchantId, id }: PaymentRow,
