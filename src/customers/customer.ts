@@ -1,31 +1,36 @@
-export interface CustomerRow {
-  id: string
-  email: string
-  firstname: string
-  lastname: string
-  country: string | null
-  phone: string | null
-  metadata: Record<string, unknown>
-  status: 'active' | 'blocked'
-  /** Why the customer is blocked, in the merchant's words. */
-  statusReason: string | null
-  successfulPayments: bigint
-  lastPaymentAt: Date | null
-  createdAt: Date
-  updatedAt: Date
+// The columns of a customer. The row type, the select list and the write list follow from these tables.
+
+import { column, columnTable, type RowOf } from '../kit/columns.ts'
+
+/** The columns that a merchant writes. */
+const PROFILE = {
+  email: column<string>('text'),
+  firstname: column<string>('text'),
+  lastname: column<string>('text'),
+  country: column<string | null>('text'),
+  phone: column<string | null>('text'),
+  metadata: column<Record<string, unknown>>('jsonb'),
 }
-export const CUSTOMER_COLUMNS = `
-  id, email, firstname, lastname, country, phone, metadata, status,
-  status_reason as "statusReason",
-  successful_payments as "successfulPayments", last_payment_at as "lastPaymentAt", created_at as "createdAt",
-  updated_at as "updatedAt"`
-export interface CustomerFields {
-  email: string
-  emailKey: string
-  firstname: string
-  lastname: string
-  country: string | null
-  phone: string | null
-  metadata: Record<string, unknown>
-  searchText: string
-}
+
+export const CUSTOMER = columnTable({
+  id: column<string>('uuid'),
+  ...PROFILE,
+  status: column<'active' | 'blocked'>('text'),
+  /** Why the customer is blocked, as the merchant wrote it. */
+  statusReason: column<string | null>('text'),
+  successfulPayments: column<bigint>('bigint'),
+  lastPaymentAt: column<Date | null>('timestamptz'),
+  createdAt: column<Date>('timestamptz'),
+  updatedAt: column<Date>('timestamptz'),
+})
+
+export type CustomerRow = RowOf<typeof CUSTOMER>
+
+/** The profile with two derived columns: the lower-cased e-mail, which is unique, and the text that a search reads. */
+export const CUSTOMER_FIELDS = columnTable({
+  ...PROFILE,
+  emailKey: column<string>('text'),
+  searchText: column<string>('text'),
+})
+
+export type CustomerFields = RowOf<typeof CUSTOMER_FIELDS>

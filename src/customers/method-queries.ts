@@ -1,13 +1,16 @@
-// Every statement over saved payment methods, except what the settle of a payment notes of their use.
+// Every statement over saved payment methods, except the one that records their use with the outcome of a payment.
 
 import { type Db, sql, type Tx } from '../kit/db.ts'
 import {
-  METHOD_COLUMNS,
+  METHOD,
   type MethodByTokenRow,
-  type MethodInput,
   type MethodRow,
+  NEW_METHOD,
+  type NewMethod,
   type TokenLookup,
 } from './method.ts'
+
+const METHOD_COLUMNS = METHOD.select('m')
 
 const selectMethods = sql<MethodRow>`
 select ${METHOD_COLUMNS}
@@ -42,8 +45,7 @@ export async function findMethod(db: Db, merchantId: string, id: string): Promis
   return row
 }
 
-// In selects of their own, because from the arrays themselves the planner would see how many there are, and plan anew for
-// every batch.
+// The arrays are in sub-selects: otherwise PostgreSQL plans by their lengths, and plans again for every batch.
 const selectMethodsByToken = sql<MethodByTokenRow & { n: number }>`
 with input as (
   select *
@@ -55,22 +57,15 @@ from input i
 join payment_methods m on m.merchant_id = i.merchant_id and m.token_hash = i.token_hash
 join customers c on c.merchant_id = m.merchant_id and c.id = m.customer_id`
 
-/** For each question its method; undefined where the merchant has no such token. */
-export async function findMethodsByToken(
+/** Returns the methods that were found, each with the number of its lookup, counted from 1. */
+export async function listMethodRowsByToken(
   db: Db,
   lookups: readonly TokenLookup[],
-): Promise<(MethodByTokenRow | undefined)[]> {
-  const rows = await db.query(selectMethodsByToken, [
+): Promise<(MethodByTokenRow & { n: number })[]> {
+  return db.query(selectMethodsByToken, [
     lookups.map(({ merchant_id }) => merchant_id),
     lookups.map(({ token_hash }) => token_hash),
   ])
-  const found = new Map(rows.map(({ n, ...row }) => [n, row]))
-  return lookups.map(({ merchant_id }, index) => {
-    const method = found.get(index + 1)
-    // This one is asked for several merchants at once, so the database's own wall does not stand behind it.
-    if (method && method.merchantId !== merchant_id) throw new Error('a method of another merchant was found')
-    return method
-  })
 }
 
 interface SavedRow extends MethodRow {
@@ -78,20 +73,21 @@ interface SavedRow extends MethodRow {
 }
 
 const HAS_NO_DEFAULT = `
-  not exists (select 1 from payment_methods d where d.merchant_id = $1 and d.customer_id = $3 and d.is_default)`
+  not exists (
+    select 1
+    from payment_methods d
+    where d.merchant_id = i.merchant_id and d.customer_id = i.customer_id and d.is_default
+  )`
 
 const IS_REACTIVATED = `(m.status = 'expired' and coalesce(excluded.expires_at > excluded.created_at, true))`
 
-// The same card at another account of the gateway is another method: a provider's token is good for one account only.
-// A method that was saved before keeps its id and token. Its credential is sealed for its own row, so the newer one is
-// written by a statement of its own. One that had expired is alive again when the card was renewed.
+// A provider's token is valid for one account only, so the same card at another account of the gateway is another method.
+// A method that was saved before keeps its id and token. Its credential is sealed for its own row, so a statement of its
+// own writes the newer one. A renewed card reactivates an expired method.
 const insertMethod = sql<SavedRow>`
-insert into payment_methods as m (
-  merchant_id, id, customer_id, type, gateway, fingerprint, token_hash, token_sealed, credential_sealed, currencies,
-  card, mobile_money, is_default, is_recurring_intent, expires_at, last_used_at, created_at,
-  account_id, save_id
-)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, ${HAS_NO_DEFAULT}, $13, $14, $15, $15, $16, $17)
+insert into payment_methods as m (${NEW_METHOD.list()}, is_default, last_used_at)
+select ${NEW_METHOD.list(undefined, 'i')}, ${HAS_NO_DEFAULT}, i.created_at
+from jsonb_to_record($1::jsonb) as i (${NEW_METHOD.recordset()})
 on conflict (merchant_id, customer_id, gateway, account_id, fingerprint) where status <> 'revoked' do update
 set
   card = excluded.card,
@@ -104,29 +100,11 @@ set
   save_id = case when ${IS_REACTIVATED} then excluded.save_id else m.save_id end
 returning ${METHOD_COLUMNS}, m.save_id as "saveId"`
 
-/** `isNews` when this saving made the method, or made it chargeable again. */
-export async function upsertMethod(tx: Tx, input: MethodInput): Promise<{ row: MethodRow; isNew: boolean }> {
-  const [row] = await tx.query(insertMethod, [
-    input.merchantId,
-    input.id,
-    input.customerId,
-    input.type,
-    input.gateway,
-    input.fingerprint,
-    input.tokenHash,
-    input.tokenSealed,
-    input.credentialSealed,
-    input.currencies,
-    input.card === null ? null : JSON.stringify(input.card),
-    input.mobileMoney === null ? null : JSON.stringify(input.mobileMoney),
-    input.isRecurringIntent,
-    input.expiresAt,
-    input.at,
-    input.accountId,
-    input.saveId,
-  ])
-  if (!row) throw new Error('an upsert returns its row')
-  return { row, isNew: row.saveId === input.saveId }
+/** `isNew` is true if this save created the method or made it chargeable again. */
+export async function upsertMethod(tx: Tx, method: NewMethod): Promise<{ row: MethodRow; isNew: boolean }> {
+  const [row] = await tx.query(insertMethod, [JSON.stringify(NEW_METHOD.toRecord(method))])
+  if (!row) throw new Error('the upsert of a payment method returned no row')
+  return { row, isNew: row.saveId === method.saveId }
 }
 
 const updateCredential = sql<MethodRow>`
@@ -135,7 +113,7 @@ set credential_sealed = $3
 where m.merchant_id = $1 and m.id = $2
 returning ${METHOD_COLUMNS}`
 
-/** The provider's newest token for a method that was saved before; it may live longer than the one we have. */
+/** Stores the provider's newest token for a method that was saved before; it may be valid for longer. */
 export async function replaceCredential(
   tx: Tx,
   merchantId: string,
@@ -177,7 +155,7 @@ export async function revokeMethodRow(
   return row
 }
 
-// One after the other, because the index that allows one default looks at every row that is written.
+// Two statements, because the unique index that allows one default checks every row at once.
 const clearDefaultStatement = sql<unknown>`
 update payment_methods
 set is_default = false
@@ -222,7 +200,7 @@ where m.merchant_id = $1
     where d.merchant_id = $1 and d.customer_id = $2 and d.is_default
   )`
 
-/** The method that was used last becomes the default of a customer who has none. */
+/** Makes the most recently used method the default of a customer without a default. */
 export async function chooseDefault(
   tx: Tx,
   merchantId: string,
@@ -247,7 +225,7 @@ from due d
 where m.merchant_id = d.merchant_id and m.id = d.id
 returning ${METHOD_COLUMNS}`
 
-/** Writes down that the time of these methods is over. */
+/** Marks methods as expired whose time is over. */
 export async function expireMethodRows(tx: Tx, now: Date, limit: number): Promise<MethodRow[]> {
   return tx.query(expireMethodsStatement, [now, limit])
 }

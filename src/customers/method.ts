@@ -1,64 +1,62 @@
-import type { Currency } from '../core/currency.ts'
+// The columns of a saved payment method. The row type, the select list and the insert list follow from these tables.
 
-export interface MethodRow {
-  merchantId: string
-  id: string
-  customerId: string
-  type: 'card' | 'mobile_money' | 'bank_account'
-  status: 'active' | 'expired' | 'revoked'
-  /** Grows by one with every event of the method. */
-  version: number
-  gateway: string
-  /** The merchant's own account at the gateway; null is the installation's. */
-  accountId: string | null
-  tokenSealed: string
-  credentialSealed: string
-  currencies: Currency[]
-  card: {
-    brand: string
-    last4: string
-    expiryMonth: number
-    expiryYear: number
-    country: string | null
-  } | null
-  mobileMoney: { network: string; phone: string } | null
-  isDefault: boolean
-  isRecurringIntent: boolean
-  expiresAt: Date | null
-  lastUsedAt: Date | null
-  createdAt: Date
+import type { Currency } from '../core/currency.ts'
+import { column, columnTable, type RowOf } from '../kit/columns.ts'
+
+interface Card {
+  brand: string
+  last4: string
+  expiryMonth: number
+  expiryYear: number
+  country: string | null
 }
-export const METHOD_COLUMNS = `
-  m.merchant_id as "merchantId", m.id, m.customer_id as "customerId", m.type, m.status, m.version, m.gateway,
-  m.account_id as "accountId",
-  m.token_sealed as "tokenSealed", m.credential_sealed as "credentialSealed", m.currencies, m.card,
-  m.mobile_money as "mobileMoney", m.is_default as "isDefault", m.is_recurring_intent as "isRecurringIntent",
-  m.expires_at as "expiresAt", m.last_used_at as "lastUsedAt", m.created_at as "createdAt"`
+
+/** The columns that the first save writes and every later read returns. */
+const SAVED = {
+  merchantId: column<string>('uuid'),
+  id: column<string>('uuid'),
+  customerId: column<string>('uuid'),
+  type: column<'card' | 'mobile_money' | 'bank_account'>('text'),
+  gateway: column<string>('text'),
+  /** The merchant's own account at the gateway; null is the account of the instance. */
+  accountId: column<string | null>('uuid'),
+  tokenSealed: column<string>('text'),
+  credentialSealed: column<string>('text'),
+  currencies: column<Currency[]>('text[]'),
+  card: column<Card | null>('jsonb'),
+  mobileMoney: column<{ network: string; phone: string } | null>('jsonb'),
+  isRecurringIntent: column<boolean>('boolean'),
+  expiresAt: column<Date | null>('timestamptz'),
+  createdAt: column<Date>('timestamptz'),
+}
+
+export const METHOD = columnTable({
+  ...SAVED,
+  status: column<'active' | 'expired' | 'revoked'>('text'),
+  /** Increases by one with every event of the method. */
+  version: column<number>('integer'),
+  isDefault: column<boolean>('boolean'),
+  lastUsedAt: column<Date | null>('timestamptz'),
+})
+
+export type MethodRow = RowOf<typeof METHOD>
+
+export const NEW_METHOD = columnTable({
+  ...SAVED,
+  /** The id of this save, so that the caller can see whether this save created or reactivated the method. */
+  saveId: column<string>('uuid'),
+  fingerprint: column<string>('text'),
+  tokenHash: column<Buffer>('bytea'),
+})
+
+export type NewMethod = RowOf<typeof NEW_METHOD>
+
 export interface MethodByTokenRow extends MethodRow {
   emailKey: string
 }
-/** A recurring token of a merchant, as it is looked for. */
+
+/** The lookup of a recurring token of a merchant. */
 export interface TokenLookup {
   merchant_id: string
   token_hash: Buffer
-}
-export interface MethodInput {
-  merchantId: string
-  id: string
-  /** Names this saving, so that the answer tells whether it made or revived the method. */
-  saveId: string
-  customerId: string
-  type: MethodRow['type']
-  gateway: string
-  accountId: string | null
-  fingerprint: string
-  tokenHash: Buffer
-  tokenSealed: string
-  credentialSealed: string
-  currencies: string[]
-  card: MethodRow['card']
-  mobileMoney: MethodRow['mobileMoney']
-  isRecurringIntent: boolean
-  expiresAt: Date | null
-  at: Date
 }

@@ -8,13 +8,14 @@ import { base62 } from '../core/ids.ts'
 import type { Merchant } from '../core/merchant.ts'
 import { recordEvents } from '../events/service.ts'
 import type { SavedMethod } from '../gateways/gateway.ts'
-import { sqlStateOf, type Tx } from '../kit/db.ts'
+import { type Db, sqlStateOf, type Tx } from '../kit/db.ts'
 import { type IdempotentResult, isReplay } from '../kit/idempotency.ts'
 import type { CustomersApp } from './app.ts'
 import type { MethodByTokenRow, MethodRow, TokenLookup } from './method.ts'
 import {
   chooseDefault,
   expireMethodRows,
+  listMethodRowsByToken,
   lockMethod,
   replaceCredential,
   revokeMethodRow,
@@ -32,7 +33,22 @@ export function serializeMethod(app: CustomersApp, row: MethodRow): SavedMethodV
   )
 }
 
-/** Whoever asks at the same moment may share one statement. */
+/** Returns the method of each lookup; undefined where the merchant has no such token. */
+export async function findMethodsByToken(
+  db: Db,
+  lookups: readonly TokenLookup[],
+): Promise<(MethodByTokenRow | undefined)[]> {
+  const rows = await listMethodRowsByToken(db, lookups)
+  const found = new Map(rows.map(({ n, ...row }) => [n, row]))
+  return lookups.map(({ merchant_id }, index) => {
+    const method = found.get(index + 1)
+    // One statement serves several merchants, so row-level security does not check this read.
+    if (method && method.merchantId !== merchant_id) throw new Error('found a method of another merchant')
+    return method
+  })
+}
+
+/** Concurrent lookups may share one statement. */
 export interface MethodFinder {
   findMethod(lookup: TokenLookup): Promise<MethodByTokenRow | undefined>
 }
@@ -97,7 +113,7 @@ async function saveInTransaction(
     mobileMoney: method.mobileMoney,
     isRecurringIntent: owner.isRecurring,
     expiresAt: method.card ? endOfMonth(method.card.expiryYear, method.card.expiryMonth) : null,
-    at: app.clock.now(),
+    createdAt: app.clock.now(),
   })
   if (isNew) await emitMethodEvents(app, tx, 'payment_method.saved', [saved])
   if (saved.id === row.id || openCredential(app, saved) === method.credential) return saved

@@ -1,7 +1,11 @@
 // Every statement over customers, except their lists and the upsert inside the record of a payment.
 
 import { sql, type Tx } from '../kit/db.ts'
-import { CUSTOMER_COLUMNS, type CustomerFields, type CustomerRow } from './customer.ts'
+import { CUSTOMER, CUSTOMER_FIELDS, type CustomerFields, type CustomerRow } from './customer.ts'
+
+const CUSTOMER_COLUMNS = CUSTOMER.select()
+const FIELDS = CUSTOMER_FIELDS.list()
+const FIELDS_RECORD = `jsonb_to_record($3::jsonb) as f (${CUSTOMER_FIELDS.recordset()})`
 
 const selectCustomer = sql<CustomerRow>`
 select ${CUSTOMER_COLUMNS}
@@ -14,10 +18,9 @@ export async function findCustomer(db: Tx, merchantId: string, id: string): Prom
 }
 
 const insertCustomerStatement = sql<CustomerRow>`
-insert into customers (
-  merchant_id, id, email, email_key, firstname, lastname, country, phone, metadata, search_text, created_at, updated_at
-)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)
+insert into customers (merchant_id, id, ${FIELDS}, created_at, updated_at)
+select $1::uuid, $2::uuid, ${FIELDS}, $4::timestamptz, $4
+from ${FIELDS_RECORD}
 on conflict (merchant_id, email_key) do nothing
 returning ${CUSTOMER_COLUMNS}`
 
@@ -29,7 +32,7 @@ export async function insertCustomer(
   fields: CustomerFields,
   at: Date,
 ): Promise<CustomerRow | undefined> {
-  const [row] = await tx.query(insertCustomerStatement, [merchantId, id, ...fieldValues(fields), at])
+  const [row] = await tx.query(insertCustomerStatement, [merchantId, id, recordOf(fields), at])
   return row
 }
 
@@ -61,16 +64,7 @@ export async function lockCustomer(tx: Tx, merchantId: string, id: string): Prom
 
 const updateCustomerStatement = sql<CustomerRow>`
 update customers
-set
-  email = $3,
-  email_key = $4,
-  firstname = $5,
-  lastname = $6,
-  country = $7,
-  phone = $8,
-  metadata = $9,
-  search_text = $10,
-  updated_at = $11
+set (${FIELDS}) = (select ${FIELDS} from ${FIELDS_RECORD}), updated_at = $4
 where merchant_id = $1 and id = $2
 returning ${CUSTOMER_COLUMNS}`
 
@@ -81,20 +75,11 @@ export async function updateCustomerRow(
   fields: CustomerFields,
   at: Date,
 ): Promise<CustomerRow | undefined> {
-  const [row] = await tx.query(updateCustomerStatement, [merchantId, id, ...fieldValues(fields), at])
+  const [row] = await tx.query(updateCustomerStatement, [merchantId, id, recordOf(fields), at])
   return row
 }
 
-const fieldValues = (fields: CustomerFields) => [
-  fields.email,
-  fields.emailKey,
-  fields.firstname,
-  fields.lastname,
-  fields.country,
-  fields.phone,
-  JSON.stringify(fields.metadata),
-  fields.searchText,
-]
+const recordOf = (fields: CustomerFields) => JSON.stringify(CUSTOMER_FIELDS.toRecord(fields))
 
 // A repeat changes nothing, so that the time of the change stays true; a new reason replaces the old one.
 const setStatusStatement = sql<CustomerRow>`

@@ -1,15 +1,18 @@
-// Every statement over webhook endpoints, except what the delivery worker writes with its results. A deleted endpoint is
-// never found here again; only the deliveries that were made to it still name it.
+// Every statement over webhook endpoints, except the health that the delivery worker records with its results. These
+// statements skip deleted endpoints; only their deliveries still refer to them.
 
 import { type Db, sql, type Tx } from '../kit/db.ts'
 import {
   type DisableInput,
-  ENDPOINT_COLUMNS,
+  ENDPOINT,
   type EndpointChanges,
   type EndpointRow,
+  NEW_ENDPOINT,
   type NewEndpoint,
   type NewSecret,
 } from './endpoint.ts'
+
+const ENDPOINT_COLUMNS = ENDPOINT.select()
 
 const selectEndpoints = sql<EndpointRow>`
 select ${ENDPOINT_COLUMNS}
@@ -34,27 +37,26 @@ export async function findEndpoint(db: Tx, merchantId: string, id: string): Prom
 const lockEndpointsStatement = sql<unknown>`
 select pg_advisory_xact_lock(hashtextextended('webhook_endpoints', 0) # hashtextextended($1::text, 0))`
 
-/** Whoever makes endpoints of one merchant goes one after the other, so that they can be counted. */
+/** Serializes the creation of a merchant's endpoints, so that the limit can be checked by counting. */
 export async function lockEndpoints(tx: Tx, merchantId: string): Promise<void> {
   await tx.query(lockEndpointsStatement, [merchantId])
 }
 
 const insertEndpointStatement = sql<EndpointRow>`
 insert into webhook_endpoints (
-  merchant_id, id, url, description, events, status, secret_sealed, secret_request_id, checked_from, created_at, updated_at
+  ${ENDPOINT.list(NEW_ENDPOINT)}, status, secret_request_id, checked_from, updated_at
 )
-values ($1, $2, $3, $4, $5, 'enabled', $6, $2, $7, $7, $7)
+select ${ENDPOINT.list(NEW_ENDPOINT)}, 'enabled', id, created_at, created_at
+from jsonb_to_record($1::jsonb) as e (${ENDPOINT.recordset(NEW_ENDPOINT)})
 returning ${ENDPOINT_COLUMNS}`
 
 export async function insertEndpoint(tx: Tx, endpoint: NewEndpoint): Promise<EndpointRow> {
-  const { merchantId, id, url, description, events, secretSealed, createdAt } = endpoint
-  const values = [merchantId, id, url, description, events, secretSealed, createdAt]
-  const [row] = await tx.query(insertEndpointStatement, values)
-  if (!row) throw new Error('an insert returns its row')
+  const [row] = await tx.query(insertEndpointStatement, [JSON.stringify(ENDPOINT.toRecord(endpoint))])
+  if (!row) throw new Error('the insert of a webhook endpoint returned no row')
   return row
 }
 
-// A new address has no failures behind it, and neither has one that is called again.
+// A new URL starts without failures, and so does an endpoint that is enabled again.
 const RESETS_FAILURES =
   'url is distinct from coalesce($4, url) or status is distinct from coalesce($8, status)'
 
@@ -106,7 +108,7 @@ where merchant_id = $1
   and ($6::timestamptz <= $5 or previous_secret_until is null or previous_secret_until <= $5)
 returning ${ENDPOINT_COLUMNS}`
 
-/** Undefined when there is no such endpoint, or when a secret before this one still signs and may not be cut off. */
+/** Returns undefined if there is no such endpoint, or if a previous secret still signs and must stay valid. */
 export async function replaceSecret(
   tx: Tx,
   merchantId: string,
@@ -131,7 +133,7 @@ from expired
 where e.merchant_id = expired.merchant_id and e.id = expired.id and e.previous_secret_until <= $1
 returning 1`
 
-/** Destroys secrets that do not sign any more, a thousand at a time; answers how many. */
+/** Deletes previous secrets whose overlap is over, up to a thousand per call; returns how many. */
 export async function clearPreviousSecrets(db: Db, now: Date): Promise<number> {
   return (await db.query(clearPreviousSecretsStatement, [now])).length
 }
@@ -150,7 +152,7 @@ set
 where merchant_id = $1 and id = $2 and status <> 'deleted'
 returning ${ENDPOINT_COLUMNS}`
 
-/** The endpoint as it is from now on. */
+/** Marks the endpoint as deleted, destroys its secrets and returns it. */
 export async function deleteEndpointRow(
   db: Db,
   merchantId: string,
@@ -171,7 +173,7 @@ where merchant_id = $1
   and ($6::timestamptz is null or failing_since <= $6)
 returning ${ENDPOINT_COLUMNS}`
 
-/** Undefined when the endpoint is not what it was when the call was made. */
+/** Returns undefined if the endpoint has changed since the call was made. */
 export async function disableEndpoint(tx: Tx, disabling: DisableInput): Promise<EndpointRow | undefined> {
   const { merchantId, endpointId, url, reason, at, failingBefore } = disabling
   const [row] = await tx.query(disableEndpointStatement, [
@@ -186,7 +188,7 @@ set version = version + 1
 where merchant_id = $1 and id = $2 and status <> 'deleted'
 returning ${ENDPOINT_COLUMNS}`
 
-/** The endpoint, with the version of its next event. It stays as it is until the transaction ends. */
+/** Returns the endpoint with the version of its next event, and locks the row until the transaction ends. */
 export async function incrementVersion(
   tx: Tx,
   merchantId: string,

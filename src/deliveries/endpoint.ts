@@ -1,57 +1,65 @@
+// The columns of a webhook endpoint. The row type, the select list and the insert list follow from this table.
+
+import { column, columnTable, type RowOf } from '../kit/columns.ts'
 import type { DisabledReason } from './states.ts'
 
-export interface EndpointRow {
-  merchantId: string
-  id: string
-  url: string
-  description: string | null
-  events: string[]
-  status: 'enabled' | 'disabled' | 'deleted'
-  disabledReason: DisabledReason | null
-  disabledAt: Date | null
-  secretSealed: string
-  /** The request that made the secret. */
-  secretRequestId: string
-  previousSecretUntil: Date | null
-  failingSince: Date | null
-  version: number
-  createdAt: Date
-  updatedAt: Date
-}
-export const ENDPOINT_COLUMNS = `
-  merchant_id as "merchantId", id, url, description, events, status, disabled_reason as "disabledReason",
-  disabled_at as "disabledAt", secret_sealed as "secretSealed", secret_request_id as "secretRequestId",
-  previous_secret_until as "previousSecretUntil", failing_since as "failingSince", version, created_at as "createdAt", updated_at as "updatedAt"`
-export interface NewEndpoint {
-  merchantId: string
-  id: string
-  url: string
-  description: string | null
-  events: readonly string[]
-  secretSealed: string
-  createdAt: Date
-}
+export const ENDPOINT = columnTable({
+  merchantId: column<string>('uuid'),
+  id: column<string>('uuid'),
+  url: column<string>('text'),
+  description: column<string | null>('text'),
+  events: column<string[]>('text[]'),
+  status: column<'enabled' | 'disabled' | 'deleted'>('text'),
+  disabledReason: column<DisabledReason | null>('text'),
+  disabledAt: column<Date | null>('timestamptz'),
+  secretSealed: column<string>('text'),
+  /** The request that made the secret. Only a retry of that request shows the secret again. */
+  secretRequestId: column<string>('uuid'),
+  previousSecretUntil: column<Date | null>('timestamptz'),
+  failingSince: column<Date | null>('timestamptz'),
+  version: column<number>('integer'),
+  createdAt: column<Date>('timestamptz'),
+  updatedAt: column<Date>('timestamptz'),
+})
+
+export type EndpointRow = RowOf<typeof ENDPOINT>
+
+/** The columns that a new endpoint brings; the insert statement derives the others. */
+export const NEW_ENDPOINT = [
+  'merchantId',
+  'id',
+  'url',
+  'description',
+  'events',
+  'secretSealed',
+  'createdAt',
+] as const
+
+export type NewEndpoint = Pick<EndpointRow, (typeof NEW_ENDPOINT)[number]>
+
 export interface EndpointChanges {
   url: string | undefined
-  /** Undefined leaves it, null takes it away. */
+  /** Undefined keeps the description, null removes it. */
   description: string | null | undefined
   events: readonly string[] | undefined
   status: 'enabled' | 'disabled' | undefined
 }
+
 export interface NewSecret {
   sealed: string
   requestId: string
   at: Date
-  /** The secret so far goes on signing until then; when that is at once, so does no other. */
+  /** The current secret also signs until then. If that is not in the future, no previous secret signs any more. */
   previousSecretUntil: Date
 }
+
 export interface DisableInput {
   merchantId: string
   endpointId: string
-  /** The address that was called: another one since then has done nothing wrong. */
+  /** The URL that was called: if the merchant has changed it since, the endpoint stays enabled. */
   url: string
   reason: DisabledReason
   at: Date
-  /** It must have failed all the time since then, as it stands now; null asks for no such thing. */
+  /** The endpoint must have been failing since before this time; null skips this check. */
   failingBefore: Date | null
 }

@@ -1,16 +1,13 @@
-// Every statement over the outbox, except the events that the record and the settle of a payment write themselves.
+// Writes the outbox. The statements that record a payment and apply its outcome write their events themselves.
 
 import { sql, type Tx } from '../kit/db.ts'
-import type { NewEventRow } from './event.ts'
+import { NEW_EVENT, type NewEvent } from './event.ts'
 
 const insertEventsStatement = sql<unknown>`
-insert into events (merchant_id, id, type, resource_type, resource_id, version, body, created_at)
-select merchant_id, id, type, resource_type, resource_id, version, body, created_at
-from jsonb_to_recordset($1::jsonb) as e (
-  merchant_id uuid, id uuid, type text, resource_type text, resource_id uuid, version integer, body jsonb,
-  created_at timestamptz
-)`
+insert into events (${NEW_EVENT.list()})
+select ${NEW_EVENT.list()}
+from jsonb_to_recordset($1::jsonb) as e (${NEW_EVENT.recordset()})`
 
-export async function insertEvents(tx: Tx, events: readonly NewEventRow[]): Promise<void> {
-  await tx.query(insertEventsStatement, [JSON.stringify(events)])
+export async function insertEvents(tx: Tx, events: readonly NewEvent[]): Promise<void> {
+  await tx.query(insertEventsStatement, [JSON.stringify(events.map(NEW_EVENT.toRecord))])
 }

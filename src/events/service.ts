@@ -1,5 +1,5 @@
-// The outbox. An event is written in the transaction that makes the move it tells of; payments write theirs inside their
-// own statements, everybody else by recordEvents. Merchants read it back as it was written.
+// The transactional outbox. An event is written in the transaction of the change that it reports. Payments write their events
+// inside their own statements; every other slice calls recordEvents. Merchants read events back exactly as written.
 
 import { ApiError } from '../core/errors.ts'
 import type { EventType } from '../core/event-types.ts'
@@ -12,7 +12,7 @@ import { type ListQuery, pageOf, windowOf } from '../kit/pagination.ts'
 import type { Random } from '../kit/random.ts'
 import type { EventRow } from './event.ts'
 import { insertEvents } from './queries.ts'
-import { countEvents, findEvent, listEventRows } from './read-queries.ts'
+import { findEvent, listEventRows } from './read-queries.ts'
 
 export const RESOURCE_TYPES = [
   'payment',
@@ -33,11 +33,11 @@ export interface EventFacts {
   type: EventType
   mode: Mode
   createdAt: Date
-  /** `version` grows by one with every event of a resource, so that a consumer can drop what is stale. */
+  /** `version` increases by one with every event of a resource, so that a consumer can drop stale events. */
   resource: { type: ResourceType; uuid: string; version: number }
   /**
-   * The record as the API shows it, without what is a secret at rest (access code, recurring token): a stored event must
-   * not open what the tables keep sealed.
+   * The record as the API returns it, without secrets (access code, recurring token): the tables keep these sealed, so a
+   * stored event must not hold them in plain text.
    */
   data: unknown
 }
@@ -56,14 +56,14 @@ export function toEventBody(event: EventFacts) {
   }
 }
 
-/** What happened to a resource of a merchant. */
+/** A change of a merchant's resource, as the caller reports it. */
 export interface EventInput extends Pick<EventFacts, 'type' | 'resource' | 'data'> {
   merchantId: string
-  /** Absent: a new one. */
+  /** Absent: a new id. */
   id?: string
 }
 
-/** Writes events with the moves they tell of: `tx` is the transaction of the moves. */
+/** Writes events in `tx`, the transaction of the changes that they report. */
 export async function recordEvents(
   app: { clock: Clock; random: Random },
   tx: Tx,
@@ -72,20 +72,11 @@ export async function recordEvents(
 ): Promise<EventRow[]> {
   if (events.length === 0) return []
   const createdAt = app.clock.now()
-  const rows = events.map(({ merchantId, type, resource, data, id = app.random.uuid() }) => {
-    const body = toEventBody({ id, type, mode, createdAt, resource, data })
-    const { type: resource_type, uuid: resource_id, version } = resource
-    return {
-      merchant_id: merchantId,
-      id,
-      type,
-      resource_type,
-      resource_id,
-      version,
-      body,
-      created_at: createdAt,
-    }
-  })
+  const rows = events.map(({ merchantId, type, resource, data, id = app.random.uuid() }) => ({
+    ...{ merchantId, id, type, createdAt },
+    ...{ resourceType: resource.type, resourceId: resource.uuid, version: resource.version },
+    body: toEventBody({ id, type, mode, createdAt, resource, data }),
+  }))
   await insertEvents(tx, rows)
   return rows.map(({ id, body }) => ({ id, createdAt, body }))
 }
@@ -96,7 +87,7 @@ export async function requireEvent(app: { db: Tx }, merchant: Merchant, id: stri
   return event
 }
 
-/** The events of a merchant, of one type or of one resource where that is asked for. */
+/** Lists the events of a merchant, optionally of one type or one resource. */
 export async function listEvents(
   app: { db: Db; cursors: Signer },
   merchant: Merchant,
@@ -105,10 +96,6 @@ export async function listEvents(
   const filter = { type: query.type, resource: query.resource }
   const scope = `events:${merchant.id}:${filter.type ?? ''}:${filter.resource ?? ''}`
   const window = windowOf(app.cursors, scope, query)
-  const oneMore = { ...window, limit: window.limit + 1 }
-  const [rows, counted] = await Promise.all([
-    listEventRows(app.db, merchant.id, filter, oneMore, RESOURCE_TYPES),
-    countEvents(app.db, merchant.id, filter, window, RESOURCE_TYPES),
-  ])
+  const { rows, counted } = await listEventRows(app.db, merchant.id, filter, window, RESOURCE_TYPES)
   return pageOf(app.cursors, scope, window, rows, counted)
 }

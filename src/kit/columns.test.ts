@@ -7,6 +7,7 @@ const TABLE = columnTable({
   amountMinor: column<bigint>('bigint'),
   key: column<string | null>('text', 'gateway_key'),
   createdAt: column<Date>('timestamptz'),
+  tokenHash: column<Buffer>('bytea'),
 })
 type Row = RowOf<typeof TABLE>
 
@@ -14,13 +15,13 @@ describe('a column table', () => {
   it('selects every column under its name in TypeScript', () => {
     assert.equal(
       TABLE.select('p'),
-      'p.id, p.amount_minor as "amountMinor", p.gateway_key as "key", p.created_at as "createdAt"',
+      'p.id, p.amount_minor as "amountMinor", p.gateway_key as "key", p.created_at as "createdAt", p.token_hash as "tokenHash"',
     )
     assert.equal(TABLE.select('', ['id', 'amountMinor']), 'id, amount_minor as "amountMinor"')
   })
 
   it('lists the SQL names for an insert', () => {
-    assert.equal(TABLE.list(), 'id, amount_minor, gateway_key, created_at')
+    assert.equal(TABLE.list(), 'id, amount_minor, gateway_key, created_at, token_hash')
     assert.equal(TABLE.list(['id', 'key'], 'i'), 'i.id, i.gateway_key')
   })
 
@@ -29,14 +30,18 @@ describe('a column table', () => {
   })
 
   it('numbers the placeholders and orders the values alike', () => {
-    const row: Row = { id: 'a', amountMinor: 5n, key: null, createdAt: new Date(0) }
+    const row: Row = { id: 'a', amountMinor: 5n, key: null, createdAt: new Date(0), tokenHash: Buffer.of(1) }
     assert.equal(TABLE.placeholders(['id', 'key'], 3), '$3, $4')
     assert.deepEqual(TABLE.values(row, ['key', 'amountMinor']), [null, 5n])
-    assert.deepEqual(TABLE.values(row), ['a', 5n, null, new Date(0)])
+    assert.deepEqual(TABLE.values(row), ['a', 5n, null, new Date(0), Buffer.of(1)])
   })
 
   it('writes a bigint as text, because a JSON number would round it', () => {
     const row: Partial<Row> = { id: 'a', amountMinor: 9_007_199_254_740_993n, key: null }
     assert.deepEqual(TABLE.toRecord(row), { id: 'a', amount_minor: '9007199254740993', gateway_key: null })
+  })
+
+  it('writes bytes as the text form of bytea, because JSON has no bytes', () => {
+    assert.deepEqual(TABLE.toRecord({ tokenHash: Buffer.from([0, 171]) }), { token_hash: '\\x00ab' })
   })
 })

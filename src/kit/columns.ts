@@ -76,12 +76,15 @@ export function columnTable<const Table extends Columns>(columns: Table): Column
       ),
     toRecord: (row) =>
       Object.fromEntries(
-        Object.entries(row).map(([name, value]) => [
-          sqlName(name as Name),
-          typeof value === 'bigint' ? String(value) : value,
-        ]),
+        Object.entries(row).map(([name, value]) => [sqlName(name as Name), toJsonValue(value)]),
       ),
   }
+}
+
+function toJsonValue(value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value)
+  // PostgreSQL's text form of bytea.
+  return Buffer.isBuffer(value) ? `\\x${value.toString('hex')}` : value
 }
 
 function snakeCase(name: string): string {

@@ -10,9 +10,12 @@ import { COUNT_CAP } from '../core/page.ts'
 import { type Statement, sql, type Tx } from './db.ts'
 import { keysetPosition, type ListWindow } from './pagination.ts'
 
-export interface ListStatements<Row> {
+export interface PageStatements<Row> {
   newest: Statement<Row>
   oldest: Statement<Row>
+}
+
+export interface ListStatements<Row> extends PageStatements<Row> {
   count: Statement<{ total: number }>
 }
 
@@ -42,11 +45,12 @@ export interface ListSource {
 const CAP = String(COUNT_CAP + 1)
 
 export function listStatements<Row>(source: ListSource): ListStatements<Row> {
-  return {
-    newest: pageStatement<Row>(source, 'desc'),
-    oldest: pageStatement<Row>(source, 'asc'),
-    count: countStatement(source),
-  }
+  return { ...pageStatements<Row>(source), count: countStatement(source) }
+}
+
+/** For a list that counts its rows in another way. */
+export function pageStatements<Row>(source: ListSource): PageStatements<Row> {
+  return { newest: pageStatement<Row>(source, 'desc'), oldest: pageStatement<Row>(source, 'asc') }
 }
 
 function conditions({ alias, filter, findsByFilter }: ListSource, position?: string): string {
@@ -101,7 +105,7 @@ from (
 }
 
 /** The values of a list's statements before its filter. */
-const periodValues = (merchantId: string, { createdFrom, createdTo }: ListWindow) => [
+export const periodValues = (merchantId: string, { createdFrom, createdTo }: ListWindow) => [
   merchantId,
   createdFrom ?? '-infinity',
   createdTo ?? 'infinity',
@@ -110,7 +114,7 @@ const periodValues = (merchantId: string, { createdFrom, createdTo }: ListWindow
 /** One row more than the page has, where there is one: that is how the caller knows of a next page. */
 export function readPage<Row>(
   db: Tx,
-  { newest, oldest }: ListStatements<Row>,
+  { newest, oldest }: PageStatements<Row>,
   merchantId: string,
   window: ListWindow,
   values: readonly unknown[] = [],

@@ -3,8 +3,7 @@
 
 import type { Mode } from '../core/merchant.ts'
 import type { CustomersApp } from '../customers/app.ts'
-import { findMethodsByToken } from '../customers/method-queries.ts'
-import type { MethodFinder } from '../customers/methods.ts'
+import { findMethodsByToken, type MethodFinder } from '../customers/methods.ts'
 import type { Gateways } from '../gateways/registry.ts'
 import { createBatcher, defaultLinger } from '../kit/batch.ts'
 import type { Clock } from '../kit/clock.ts'

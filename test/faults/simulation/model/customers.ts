@@ -2,13 +2,13 @@
 
 import {
   findMethod,
-  findMethodsByToken,
+  listMethodRowsByToken,
   replaceCredential,
   upsertMethod,
 } from '../../../../src/customers/method-queries.ts'
 import { findCustomer } from '../../../../src/customers/queries.ts'
 import { findOwned } from './payments.ts'
-import { modelStatement, pickColumns, timeOf } from './statement.ts'
+import { modelStatement, pickColumns, readRows, timeOf } from './statement.ts'
 import type { Row, TableAccess } from './store.ts'
 
 const pickCustomer = pickColumns(
@@ -22,17 +22,9 @@ const pickMethod = pickColumns(
   ...['is_recurring_intent', 'expires_at', 'last_used_at', 'created_at'],
 )
 
-const SAVED = [
-  ...['merchant_id', 'id', 'customer_id', 'type', 'gateway', 'fingerprint', 'token_hash', 'token_sealed'],
-  ...['credential_sealed', 'currencies', 'card', 'mobile_money', 'is_recurring_intent', 'expires_at'],
-  ...['created_at', 'account_id', 'save_id'],
-]
-
-const json = (text: unknown) => (text === null ? null : JSON.parse(text as string))
-
-function save(access: TableAccess, values: readonly unknown[]): Row[] {
-  const given: Row = Object.fromEntries(SAVED.map((column, index) => [column, values[index]]))
-  const wanted: Row = { ...given, card: json(given.card), mobile_money: json(given.mobile_money) }
+function save(access: TableAccess, [json]: readonly unknown[]): Row[] {
+  const [row = {}] = readRows(`[${json}]`, { expires_at: 'date', created_at: 'date' })
+  const wanted: Row = { ...row, token_hash: Buffer.from(String(row.token_hash).slice(2), 'hex') }
   const ofCustomer = access
     .all('payment_methods')
     .filter((row) => row.merchant_id === wanted.merchant_id && row.customer_id === wanted.customer_id)
@@ -43,10 +35,10 @@ function save(access: TableAccess, values: readonly unknown[]): Row[] {
     row.account_id === wanted.account_id &&
     row.fingerprint === wanted.fingerprint
   const known = ofCustomer.find(isSameCard)
-  const row = known
+  const saved = known
     ? renew(access, known, { ...wanted, is_default })
     : access.insert('payment_methods', { ...wanted, is_default, last_used_at: wanted.created_at })
-  return [{ ...pickMethod(row), saveId: row.save_id }]
+  return [{ ...pickMethod(saved), saveId: saved.save_id }]
 }
 
 function renew(access: TableAccess, known: Row, wanted: Row): Row {
@@ -83,8 +75,8 @@ export const CUSTOMER_STATEMENTS = [
     },
   ),
   modelStatement(
-    'findMethodsByToken',
-    (db) => findMethodsByToken(db, []),
+    'listMethodRowsByToken',
+    (db) => listMethodRowsByToken(db, []),
     (access, [merchantIds, hashes]) =>
       (merchantIds as string[]).flatMap((merchantId, index) => {
         const hash = (hashes as Buffer[])[index] as Buffer
@@ -95,7 +87,7 @@ export const CUSTOMER_STATEMENTS = [
         return row && customer ? [{ n: index + 1, ...pickMethod(row), emailKey: customer.email_key }] : []
       }),
   ),
-  modelStatement('upsertMethod', (db) => upsertMethod(db, { card: null, mobileMoney: null } as never), save),
+  modelStatement('upsertMethod', (db) => upsertMethod(db, {} as never), save),
   modelStatement(
     'replaceCredential',
     (db) => replaceCredential(db, '', '', ''),
