@@ -58,7 +58,7 @@ async function dataFolder(t: TestContext): Promise<string> {
   return folder
 }
 
-/** Something that answers HTTP, whatever it is. */
+/** A server that speaks HTTP but is not Cowry. */
 async function answering(t: TestContext, status: number, body: string) {
   const seen: IncomingHttpHeaders[] = []
   const server = createServer((request, response) => {
@@ -74,14 +74,14 @@ async function answering(t: TestContext, status: number, body: string) {
 
 describe('the command line', () => {
   for (const command of COMMANDS)
-    it(`explains "${command.join(' ')}" and takes --json`, async () => {
+    it(`has help and --json for "${command.join(' ')}"`, async () => {
       const { code, out } = await run([...command, '--help'])
       assert.equal(code, 0)
       assert.match(out, /--json/)
       assert.match(out, new RegExp(`Usage: cowry ${command.join(' ')}`))
     })
 
-  it('ends with 1 and says what is wrong with a command', async () => {
+  it('exits with 1 and explains a wrong command', async () => {
     for (const argv of [
       ['keys', 'create'],
       ['merchants', 'suspend'],
@@ -95,7 +95,7 @@ describe('the command line', () => {
     }
   })
 
-  it('answers a script with one JSON document, also for an error', async () => {
+  it('prints one JSON document with --json, for errors too', async () => {
     const { code, out, err } = await run(['keys', 'create', '--json'])
     assert.equal(code, 1)
     assert.equal(err, '')
@@ -103,7 +103,7 @@ describe('the command line', () => {
     assert.deepEqual({ status, error }, { status: 'error', error: { code: 'usage' } })
   })
 
-  it('F-91: tells all complaints about the settings of "serve" at once', async () => {
+  it('F-91: reports all invalid settings of "serve" at once', async () => {
     const { code, err } = await run(['serve'], { COWRY_ENV: 'production', PORT: 'x' })
     assert.equal(code, 1)
     for (const name of [
@@ -117,8 +117,8 @@ describe('the command line', () => {
   })
 })
 
-describe('finding the service', () => {
-  it('says what to do when no service was ever started', async (t) => {
+describe('finding the service from the command line', () => {
+  it('explains what to do if no service was ever started', async (t) => {
     const env = { COWRY_DATA_DIR: await dataFolder(t) }
     const { code, err } = await run(['merchants', 'list'], env)
     assert.equal(code, 1)
@@ -127,18 +127,18 @@ describe('finding the service', () => {
     assert.equal(JSON.parse(out).error.code, 'no_admin_token')
   })
 
-  it('says what to do when the service is gone', async (t) => {
+  it('explains what to do if the service has stopped', async (t) => {
     const env = { COWRY_DATA_DIR: await dataFolder(t), COWRY_ADMIN_TOKEN: 'token' }
     await writeServerFile(env.COWRY_DATA_DIR, { url: 'http://127.0.0.1:1', pid: 1 })
     const here = await run(['doctor'], env)
     assert.equal(here.code, 1)
-    assert.match(here.err, /No service answers at http:\/\/127.0.0.1:1 .*npm start/)
+    assert.match(here.err, /No service responds at http:\/\/127.0.0.1:1 .*npm start/)
     const there = await run(['doctor', '--json'], { ...env, COWRY_URL: 'http://127.0.0.1:2' })
     assert.match(JSON.parse(there.out).message, /Check COWRY_URL/)
     assert.equal(JSON.parse(there.out).error.code, 'service_unreachable')
   })
 
-  it('takes address and token from the data folder', async (t) => {
+  it('reads address and token from the data folder', async (t) => {
     const service = await answering(t, 200, '{"status":"success","message":"Merchants.","data":[]}')
     const dataDir = await dataFolder(t)
     await writeServerFile(dataDir, { url: service.url, pid: process.pid })
@@ -156,17 +156,17 @@ describe('finding the service', () => {
     assert.match(err, /Set COWRY_ADMIN_TOKEN to the operator token of https:\/\/pay.example.com/)
   })
 
-  it('says so when something else answers', async (t) => {
-    const stranger = await answering(t, 200, '<h1>It works!</h1>')
-    const env = { COWRY_URL: stranger.url, COWRY_ADMIN_TOKEN: 'token' }
+  it('reports a server that is not Cowry', async (t) => {
+    const otherServer = await answering(t, 200, '<h1>It works!</h1>')
+    const env = { COWRY_URL: otherServer.url, COWRY_ADMIN_TOKEN: 'token' }
     const { code, err } = await run(['merchants', 'list'], env)
     assert.equal(code, 1)
-    assert.match(err, /does not speak Cowry's API/)
+    assert.match(err, /is not a Cowry service/)
   })
 })
 
-describe('the file of the running service', () => {
-  it('is written whole, read back, and taken away by its own process only', async (t) => {
+describe('the server file of the running service', () => {
+  it('is written atomically, read back, and removed by its own process only', async (t) => {
     const dataDir = join(await dataFolder(t), 'new')
     assert.equal(await readServerFile(dataDir), undefined)
     await writeServerFile(dataDir, { url: 'http://127.0.0.1:8080', pid: 7 })
@@ -177,7 +177,7 @@ describe('the file of the running service', () => {
     assert.deepEqual(await readdir(dataDir), [])
   })
 
-  it('is ignored when it cannot be read', async (t) => {
+  it('is ignored if it cannot be read', async (t) => {
     const dataDir = await dataFolder(t)
     for (const text of ['', '{', '{}', '{"url":"x","pid":1}', '{"url":"http://x"}']) {
       await writeFile(join(dataDir, 'server.json'), text)
@@ -189,12 +189,12 @@ describe('the file of the running service', () => {
 describe('bin/cowry.js', () => {
   const bin = fileURLToPath(new URL('../../bin/cowry.js', import.meta.url))
 
-  it('ends quietly when nobody reads on', async () => {
+  it('exits without an error if its output is closed', async () => {
     const child = spawn(process.execPath, [bin, '--help'], { stdio: ['ignore', 'pipe', 'pipe'] })
-    const words = child.stderr.setEncoding('utf8').toArray()
+    const errorOutput = child.stderr.setEncoding('utf8').toArray()
     child.stdout.destroy()
     assert.deepEqual(await once(child, 'exit'), [0, null])
-    assert.deepEqual(await words, [])
+    assert.deepEqual(await errorOutput, [])
   })
 
   it('runs the program', async () => {

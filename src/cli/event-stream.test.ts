@@ -18,7 +18,7 @@ function event(
   }
 }
 
-/** The list of events as the API has it, over an array; two of them a page. */
+/** The event list of the API over an array, with two events per page. */
 function fakeApi(events: StreamedEvent[]) {
   const requests: URLSearchParams[] = []
   const requestEvents: RequestEvents = async (_method, path) => {
@@ -38,8 +38,8 @@ function fakeApi(events: StreamedEvent[]) {
 
 const ids = (events: StreamedEvent[]) => events.map(({ id }) => id)
 
-describe('the stream of events', () => {
-  it('leaves out what was there before, and tells everything that comes, once', async () => {
+describe('the event stream of cowry listen', () => {
+  it('skips existing events, and returns every new event once', async () => {
     const events = ['a', 'b', 'c', 'd', 'e'].map((id, index) => event(id, index))
     const { stream } = fakeApi(events)
     await stream.begin()
@@ -69,7 +69,7 @@ describe('the stream of events', () => {
     assert.deepEqual(ids(await stream.next()), ['w', 'y', 'x', 'z'])
   })
 
-  it('tells the first events of a merchant that had none', async () => {
+  it('returns the first events of a merchant that had none', async () => {
     const events: StreamedEvent[] = []
     const { stream, requests } = fakeApi(events)
     await stream.begin()
@@ -80,7 +80,7 @@ describe('the stream of events', () => {
     assert.equal(requests.at(-1)?.get('createdFrom'), '2026-03-14T08:59:40.000Z', 'later looks are short')
   })
 
-  it('loses nothing to a look that failed half way', async () => {
+  it('loses no event when a poll fails half way', async () => {
     const events = [event('a', 0)]
     const { requestEvents } = fakeApi(events)
     let isBroken = false

@@ -1,9 +1,9 @@
-// The events of a merchant as they come, by asking for them again and again. Events of many processes do not become visible
-// exactly in the order of their times, so each look goes back a little and drops what was seen.
+// Polls the API for new events of a merchant. Events of several processes do not become visible exactly in the order
+// of their times, so each poll overlaps the previous one and drops known events.
 
 import type { MerchantClient } from './merchant-client.ts'
 
-/** An event as it is delivered, and as the API shows it. */
+/** An event as delivered, and as the API returns it. */
 export interface StreamedEvent {
   id: string
   type: string
@@ -12,15 +12,15 @@ export interface StreamedEvent {
 }
 
 export interface EventStream {
-  /** From here on: what there is already is not told. */
+  /** Starts the stream here: existing events are skipped. */
   begin(): Promise<void>
-  /** What came since the last look, oldest first. */
+  /** The events since the last poll, oldest first. */
   next(): Promise<StreamedEvent[]>
 }
 
 export type RequestEvents = Pick<MerchantClient, 'call'>['call']
 
-// The transactions of the service end after 15 s at the latest, and its machines agree on the time.
+// A transaction of the service takes at most 15 s, and its machines have synchronized clocks.
 const OVERLAP_MS = 20_000
 
 export function createEventStream(requestEvents: () => RequestEvents): EventStream {
@@ -49,12 +49,12 @@ export function createEventStream(requestEvents: () => RequestEvents): EventStre
   }
 }
 
-/** What no look goes back to any more. */
+/** Drops the ids of events that no later poll can return. */
 function evictBefore(seen: Map<string, number>, beforeMs: number): void {
   for (const [id, at] of seen) if (at < beforeMs) seen.delete(id)
 }
 
-/** Moves of one resource in the same millisecond are told apart by their versions. */
+/** Versions order the changes of one resource within the same millisecond. */
 function compareEvents(one: StreamedEvent, other: StreamedEvent): number {
   return (
     compare(one.createdAt, other.createdAt) ||

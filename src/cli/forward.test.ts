@@ -27,7 +27,7 @@ async function listenOn(t: TestContext, server: Server, port = 0): Promise<numbe
   return address.port
 }
 
-/** A clock in which waiting takes no time, and which can do something meanwhile. */
+/** A clock whose sleeps take no time and can run a callback. */
 function hurriedClock(meanwhile: () => Promise<void>): Clock {
   return { now: systemClock.now, sleep: meanwhile }
 }
@@ -46,8 +46,8 @@ function forwarderTo(t: TestContext, url: string, secret: string, clock: Clock =
   return { changes, forward: createForwarder({ http, clock, url, secret, onChange }) }
 }
 
-describe('forwarding an event', () => {
-  it('sends what the reference library verifies, and nothing that it does not', async (t) => {
+describe('forwarding an event to a local address', () => {
+  it('sends a signature that the reference library verifies', async (t) => {
     const { secret } = await secretIn(t)
     const verified: unknown[] = []
     const server = createServer(async (request, response) => {
@@ -56,8 +56,8 @@ describe('forwarding an event', () => {
         Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
       )
       verified.push(new Webhook(secret).verify(body, headers))
-      const stranger = new Webhook(`whsec_${Buffer.alloc(32).toString('base64')}`)
-      assert.throws(() => stranger.verify(body, headers))
+      const otherSecret = new Webhook(`whsec_${Buffer.alloc(32).toString('base64')}`)
+      assert.throws(() => otherSecret.verify(body, headers))
       assert.throws(() => new Webhook(secret).verify(body.replace('v', 'w'), headers))
       response.writeHead(204).end()
     })
@@ -69,7 +69,7 @@ describe('forwarding an event', () => {
     assert.deepEqual(changes, [])
   })
 
-  it('tries again while nobody answers, and says so once', async (t) => {
+  it('retries while the address does not respond, and reports that once', async (t) => {
     const { secret } = await secretIn(t)
     const probe = createServer()
     const port = await listenOn(t, probe)
@@ -90,7 +90,7 @@ describe('forwarding an event', () => {
     assert.equal(waits, 3)
   })
 
-  it('gives up after a few tries, and takes an answer with an error for an answer', async (t) => {
+  it('stops after a few attempts, and does not retry an error response', async (t) => {
     const { secret } = await secretIn(t)
     let asked = 0
     const port = await listenOn(
@@ -115,8 +115,8 @@ describe('forwarding an event', () => {
   })
 })
 
-describe('the secret of cowry listen', () => {
-  it('stays the same for a data folder and is readable by its owner only', async (t) => {
+describe('the signing secret of cowry listen', () => {
+  it('stays the same for a data folder, and only its owner can read it', async (t) => {
     const { folder, secret } = await secretIn(t)
     assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/)
     assert.equal(await ensureListenSecret(folder, random), secret)

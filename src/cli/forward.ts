@@ -1,4 +1,4 @@
-// Events on their way to an address of the developer's own machine, signed as a real delivery is.
+// Forwards events to an address on the developer's machine, signed like a real delivery.
 
 import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
@@ -11,7 +11,7 @@ import type { StreamedEvent } from './event-stream.ts'
 import { CommandError } from './terminal.ts'
 
 export interface Forwarded {
-  /** Null: nobody answered. */
+  /** Null: no response. */
   http: number | null
   error: string | null
   durationMs: number
@@ -22,11 +22,11 @@ export interface Forwarding {
   clock: Clock
   url: string
   secret: string
-  /** Told once, when nobody answers any more, and once when somebody does again. */
+  /** Called once when the address stops responding, and once when it responds again. */
   onChange(isAnswering: boolean, error: string | null): void
 }
 
-/** The same from one run to the next, so that a developer sets it once. */
+/** Keeps the secret between runs, so that a developer sets it once. */
 export async function ensureListenSecret(dataDir: string, random: Random): Promise<string> {
   const path = join(dataDir, 'listen-secret')
   const secret = await ensurePrivateFile(path, newSecret(random), random)
@@ -37,13 +37,13 @@ export async function ensureListenSecret(dataDir: string, random: Random): Promi
   )
 }
 
-// As long as a real delivery may take.
+// The timeout of a real delivery.
 const TIMEOUT_MS = 15_000
 
-/** A consumer that restarts is back by then, and what comes behind does not wait much longer. */
+/** A restarting consumer is back by then, and later events wait not much longer. */
 const BACKOFF_MS = [500, 1_000, 2_000, 4_000]
 
-/** Sends one event after the other: what nobody answers is tried a few times before the next one is sent. */
+/** Sends events in order. An event without a response is retried a few times before the next one is sent. */
 export function createForwarder({ http, clock, url, secret, onChange }: Forwarding) {
   const webhook = new Webhook(secret)
   let isAnswering = true

@@ -1,4 +1,4 @@
-// What `cowry listen` prints: a table that grows for people, one JSON document a line for scripts.
+// The output of `cowry listen`: a growing table for people, or one JSON document per line for scripts.
 
 import type { Clock } from '../kit/clock.ts'
 import type { StreamedEvent } from './event-stream.ts'
@@ -6,7 +6,7 @@ import type { Forwarded } from './forward.ts'
 import { colorize, type Terminal } from './terminal.ts'
 
 export interface ListenStart {
-  /** Of the service. */
+  /** The address of the service. */
   url: string
   merchantKey: string
   forwardTo: string | null
@@ -15,16 +15,16 @@ export interface ListenStart {
 
 export interface Totals {
   events: number
-  /** Answered with 2xx. */
+  /** Responses with 2xx. */
   accepted: number
-  /** Answered with something else, or not at all. */
+  /** Other responses, and no response. */
   refused: number
 }
 
 export interface ListenReport {
   begin(facts: ListenStart): void
   event(event: StreamedEvent, forwarded: Forwarded | null): void
-  /** Something about the connections, which a person wants to know once. */
+  /** A change of a connection, reported once. */
   notice(message: string): void
   end(totals: Totals): void
 }
@@ -39,11 +39,14 @@ export function textReport(terminal: Terminal, clock: Clock, printJson: boolean)
     begin({ url, merchantKey, forwardTo, secret }) {
       line(`Listening to the events of ${merchantKey} at ${url}`)
       line(
-        forwardTo === null ? 'They are printed only; --forward-to sends them on.' : `They go to ${forwardTo}`,
+        forwardTo === null
+          ? 'Events are only printed; --forward-to sends them on.'
+          : `Events are sent to ${forwardTo}`,
       )
       if (secret !== null) line(`Signing secret: ${colorize(terminal, 'bold', secret)}`)
-      if (secret !== null) line('It stays the same for this data folder, so it is set once in your consumer.')
-      line('Ctrl-C ends it.')
+      if (secret !== null)
+        line('The secret stays the same for this data folder, so set it once in your consumer.')
+      line('Press Ctrl-C to stop.')
       line()
       line(colorize(terminal, 'bold', headings(forwardTo !== null)))
     },
@@ -83,7 +86,7 @@ function answerCells(terminal: Terminal, forwarded: Forwarded): string[] {
   return [colorize(terminal, isAccepted(forwarded) ? 'green' : 'red', text), String(forwarded.durationMs)]
 }
 
-/** By the clock on the wall of who watches. */
+/** In the local time zone of the user. */
 function timeOf(iso: string): string {
   return new Date(iso).toTimeString().slice(0, COLUMNS.time)
 }

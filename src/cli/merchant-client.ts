@@ -1,5 +1,5 @@
-// The command line as a client of the merchants' API. On the machine of the service it finds the key of the demo merchant
-// by itself, in the data folder.
+// A client of the merchants' API. On the machine of the service it reads the key of the demo merchant from the data
+// folder.
 
 import type { ClientConfig } from '../config.ts'
 import type { HttpClient } from '../kit/http-client.ts'
@@ -9,9 +9,9 @@ import { commandErrorOf, connectService, isLocal, type Method, type ServiceClien
 import { CommandError, type Envelope } from './terminal.ts'
 
 export interface MerchantClient extends Pick<ServiceClient, 'url' | 'postForm'> {
-  /** What may be shown of the key. */
+  /** The part of the key that may be shown. */
   readonly prefix: string
-  /** The answer of a success. A refusal is a CommandError with the service's own reason. */
+  /** Returns the envelope of a success; throws a CommandError with the service's reason otherwise. */
   call(method: Method, path: string, body?: object): Promise<Envelope>
 }
 
@@ -27,7 +27,7 @@ export async function connectMerchant(
   const service = await connectService(config, http)
   const { url, postForm } = service
   const apiKey = merchantKey ?? config.apiKey ?? (await findDemoKey(config, url))
-  // A header cannot carry every text, and none of those that it cannot is a key.
+  // A header cannot carry other characters, and no key contains them.
   if (!/^[\x21-\x7e]+$/.test(apiKey)) throw invalidKey(url)
   return {
     url,
@@ -44,7 +44,7 @@ export async function connectMerchant(
 
 function invalidKey(url: string, envelope?: Envelope): CommandError {
   const reason = envelope?.message ?? 'This is not an API key.'
-  const advice = `It must be a key of the service at ${url}: --merchant-key, COWRY_API_KEY, or the demo key in the data folder.`
+  const advice = `Use a key of the service at ${url}: --merchant-key, COWRY_API_KEY, or the demo key in the data folder.`
   return new CommandError('wrong_merchant_key', `${reason} ${advice}`, envelope)
 }
 
@@ -54,7 +54,7 @@ async function findDemoKey(config: ClientConfig, url: string): Promise<string> {
   throw new CommandError(
     'no_merchant_key',
     isLocal(url)
-      ? `There is no demo key that can be read in ${config.dataDir}. Start a staging service there with "npm start", set COWRY_DATA_DIR to its data folder, or name a key with --merchant-key or COWRY_API_KEY.`
-      : `Name a key of ${url} with --merchant-key or COWRY_API_KEY.`,
+      ? `There is no readable demo key in ${config.dataDir}. Start a staging service there with "npm start", set COWRY_DATA_DIR to its data folder, or set a key with --merchant-key or COWRY_API_KEY.`
+      : `Set a key of ${url} with --merchant-key or COWRY_API_KEY.`,
   )
 }

@@ -1,5 +1,4 @@
-// The command line as a client of the operators' API. On the machine of the service it finds the token by itself, in the
-// data folder.
+// A client of the operators' API. On the machine of the service it reads the token from the data folder.
 
 import type { ClientConfig } from '../config.ts'
 import type { HttpClient } from '../kit/http-client.ts'
@@ -10,9 +9,9 @@ import { CommandError, type Envelope } from './terminal.ts'
 
 export interface OperatorClient {
   readonly url: string
-  /** The answer of a success. A refusal is a CommandError with the service's own words. */
+  /** Returns the envelope of a success; throws a CommandError with the service's reason otherwise. */
   call(method: Method, path: string, body?: object, timeoutMs?: number): Promise<Envelope>
-  /** Whether the service says it is ready; needs no token. */
+  /** Whether the service is ready; needs no token. */
   isReady(): Promise<{ ready: boolean; reasons: string[] }>
 }
 

@@ -1,4 +1,4 @@
-// The options that several commands share, and how their texts are read.
+// The options that several commands share, and their parsers.
 
 import { type Command, InvalidArgumentError } from 'commander'
 
@@ -12,21 +12,21 @@ export interface PaginationOptions extends JsonOption {
 }
 
 export function withJson(command: Command): Command {
-  return command.option('--json', 'print one JSON document, also for an error')
+  return command.option('--json', 'print one JSON document, for errors too')
 }
 
-/** For the commands that speak for a merchant. */
+/** For commands that act for a merchant. */
 export function withKey(command: Command): Command {
   return command.option(
     '--merchant-key <key>',
-    'the API key of the merchant (COWRY_API_KEY; by default that of the demo merchant)',
+    'the API key of the merchant (default: COWRY_API_KEY, or the key of the demo merchant)',
   )
 }
 
 export function withPagination(command: Command): Command {
   return command
     .option('--page <number>', 'which page', parseInteger)
-    .option('--limit <number>', 'how many per page, up to 100', parseInteger)
+    .option('--limit <number>', 'entries per page, up to 100', parseInteger)
 }
 
 export function paginationQuery({ page, limit }: PaginationOptions): string {
@@ -41,10 +41,10 @@ export function parseInteger(text: string): number {
   return Number(text)
 }
 
-/** Words separated by commas. */
+/** Splits a comma-separated list. */
 export function commaSeparated(text: string): string[] {
   return text
     .split(',')
-    .map((word) => word.trim())
-    .filter((word) => word !== '')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '')
 }

@@ -1,4 +1,4 @@
-// The command line: every command of the program, its options and how its end is told.
+// The command line: registers every command, and reports its result and exit code.
 
 import { Command, CommanderError } from 'commander'
 import packageFacts from '../../package.json' with { type: 'json' }
@@ -23,7 +23,7 @@ import { connectOperator } from './operator-client.ts'
 import type { Env, Shell } from './shell.ts'
 import { CommandError, type Envelope, handleEpipe, systemTerminal, type Terminal } from './terminal.ts'
 
-/** Runs one command and gives the exit code of the process. */
+/** Runs one command and returns the exit code of the process. */
 export async function runCommandLine(
   argv: string[],
   terminal: Terminal = systemTerminal,
@@ -47,7 +47,7 @@ function buildProgram(terminal: Terminal, json: boolean, shell: Shell): Command 
     .version(packageFacts.version)
     .addHelpText('after', HELP_FOOTER)
     .exitOverride()
-    // With --json there is one document on the output and nothing beside it, so commander's own words wait for reportError.
+    // With --json the output is exactly one document, so commander's error texts are held back for reportError.
     .configureOutput({ writeOut: terminal.out, writeErr: json ? () => undefined : terminal.err })
     .showHelpAfterError('Add --help for the options.')
   addServeCommand(program, shell)
@@ -66,9 +66,9 @@ function buildProgram(terminal: Terminal, json: boolean, shell: Shell): Command 
 }
 
 const HELP_FOOTER = `
-The commands speak to a running service. On its machine they find it by the data folder (COWRY_DATA_DIR); from
-elsewhere set COWRY_URL, and COWRY_ADMIN_TOKEN for those of operators. Listen, trigger and events speak for a
-merchant: the demo merchant of the data folder, or that of COWRY_API_KEY.`
+The commands call a running service. On its machine they find its address in the data folder (COWRY_DATA_DIR). On
+another machine set COWRY_URL, and COWRY_ADMIN_TOKEN for operator commands. Listen, trigger and events act for a
+merchant: the demo merchant of the data folder, or the owner of COWRY_API_KEY.`
 
 function makeShell(terminal: Terminal, env: Env | undefined, interruption: AbortSignal | undefined): Shell {
   const withService = async <Result>(work: (config: ClientConfig, http: HttpClient) => Promise<Result>) => {
@@ -100,10 +100,10 @@ function makeShell(terminal: Terminal, env: Env | undefined, interruption: Abort
   }
 }
 
-/** A page of a hundred events with everything that merchants may put into them. */
+/** A page of a hundred events at their largest size. */
 const MAX_ANSWER_BYTES = 8_388_608
 
-// One Ctrl-C comes twice under npm, which passes on what the terminal has sent us already.
+// Under npm one Ctrl-C arrives twice: npm forwards the signal that the terminal already sent.
 const FORCE_EXIT_AFTER_MS = 1_000
 
 function processInterruption(): AbortSignal {
@@ -112,7 +112,7 @@ function processInterruption(): AbortSignal {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
       const now = systemClock.now().getTime()
-      // Who asks again does not want to wait for what is under way.
+      // A second signal means that the user does not want to wait.
       if (controller.signal.aborted && now - interruptedAt > FORCE_EXIT_AFTER_MS) process.exit(130)
       if (!controller.signal.aborted) interruptedAt = now
       controller.abort()
@@ -122,7 +122,7 @@ function processInterruption(): AbortSignal {
 }
 
 function reportError(error: unknown, terminal: Terminal, json: boolean): number {
-  // Help that was asked for ends this way too, with 0. Commander has printed its words already, except for scripts.
+  // Commander also throws after printing help, with exit code 0. Without --json it has printed its message already.
   if (error instanceof CommanderError && (error.exitCode === 0 || !json)) return error.exitCode
   if (json) terminal.out(`${JSON.stringify(envelopeOf(error), null, 2)}\n`)
   else terminal.err(`${errorText(error)}\n`)
@@ -137,7 +137,7 @@ function envelopeOf(error: unknown): Envelope {
   return new CommandError('internal_error', message).envelope
 }
 
-/** What a user can act on in its own words; what is our fault with the place where it happened. */
+/** Errors that the user can correct print their message; internal errors print their stack. */
 function errorText(error: unknown): string {
   if (error instanceof CommandError || error instanceof ConfigError) return error.message
   return error instanceof Error ? (error.stack ?? error.message) : String(error)

@@ -1,4 +1,4 @@
-// Plays a scenario: asks the steps one after the other, and waits until the event is there.
+// Runs a scenario: performs its steps in order, and waits for the event.
 
 import type { EventType } from '../core/event-types.ts'
 import type { Clock } from '../kit/clock.ts'
@@ -24,7 +24,7 @@ interface Needs {
 
 type Variables = Record<string, string>
 
-/** Plays the steps and answers the event that they made happen. */
+/** Runs the steps and returns the event that they caused. */
 export async function runScenario(app: Needs, type: EventType, scenario: Scenario): Promise<StreamedEvent> {
   const variables = createVariables(app.random)
   for (const step of scenario.steps) {
@@ -39,7 +39,7 @@ export async function runScenario(app: Needs, type: EventType, scenario: Scenari
   return awaitEvent(app, type, variables[scenario.resource] ?? '')
 }
 
-/** New names every time, so that nothing was seen before. */
+/** New references for each run, so that none exists yet. */
 function createVariables(random: Random): Variables {
   const mark = random.uuid().slice(-12)
   return {
@@ -59,11 +59,11 @@ async function sendStep(
   const body = step.body && fillBody(step.body, variables)
   if (!step.isForm) return (await merchant.call(step.method, path, body)).data
   const { status } = await merchant.postForm(path, Object.fromEntries(Object.entries(body ?? {})))
-  // A page that has taken a form leads on; one that has not shows what is wrong with it.
+  // A page that accepts a form redirects; otherwise it shows the form again with its issues.
   if (status !== 303)
     throw new CommandError(
       'step_failed',
-      `"${step.description}" did not work: the page answered HTTP ${status}.`,
+      `"${step.description}" failed: the page responded with HTTP ${status}.`,
     )
   return null
 }
@@ -73,13 +73,13 @@ function fill(text: string, variables: Variables): string {
 }
 
 function fillBody(body: object, variables: Variables): Record<string, string> {
-  // A boundary: filling in texts leaves the shape of the body as the scenario has it.
+  // A boundary: replacing placeholders keeps the shape of the body.
   return JSON.parse(JSON.stringify(body), (_, value: unknown) =>
     typeof value === 'string' ? fill(value, variables) : value,
   ) as Record<string, string>
 }
 
-/** A text somewhere in a record, such as customer.uuid. */
+/** A string at a path of a record, such as customer.uuid. */
 function requireText(record: unknown, at: string, { description }: Step): string {
   const found = at
     .split('.')
@@ -91,10 +91,10 @@ function requireText(record: unknown, at: string, { description }: Step): string
       record,
     )
   if (typeof found === 'string') return found
-  throw new CommandError('step_failed', `"${description}" did not work: the answer has no ${at}.`)
+  throw new CommandError('step_failed', `"${description}" failed: the response has no ${at}.`)
 }
 
-// Some events are written by background work, which looks every second or so.
+// Background work emits some events, and it runs every second or so.
 const EVENT_TIMEOUT_MS = 15_000
 const POLL_INTERVAL_MS = 250
 
@@ -109,6 +109,6 @@ async function awaitEvent(app: Needs, type: EventType, resource: string): Promis
   } while (app.clock.now().getTime() < until)
   throw new CommandError(
     'no_event',
-    `Everything was played, but ${type} has not come in ${EVENT_TIMEOUT_MS / 1_000} s. Does a process do the background work (cowry serve --role worker)?`,
+    `All steps ran, but ${type} did not arrive within ${EVENT_TIMEOUT_MS / 1_000} s. Is a process running the background work (cowry serve --role worker)?`,
   )
 }

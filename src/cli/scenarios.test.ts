@@ -6,13 +6,13 @@ import { scenarioOf, TRIGGERABLE } from './scenarios.ts'
 
 const INSTRUMENTS: readonly string[] = SANDBOX_INSTRUMENTS.map(({ name }) => name)
 
-/** What a scenario has before its first step. */
+/** The variables of a scenario before its first step. */
 const GIVEN = ['reference', 'chargeReference', 'email', 'formToken']
 
 const namesIn = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
 
 describe('the scenarios of cowry trigger', () => {
-  it('know every event: how it is made to happen, or why it cannot be', () => {
+  it('cover every event type, or say why it cannot be triggered', () => {
     for (const type of EVENT_TYPE_NAMES) {
       const scenario = scenarioOf(type)
       if ('reason' in scenario) assert.match(scenario.reason, /^it .{20}/, type)
@@ -22,12 +22,12 @@ describe('the scenarios of cowry trigger', () => {
   })
 
   for (const type of TRIGGERABLE)
-    it(`need for ${type} only what the steps before have kept`, () => {
+    it(`use for ${type} only variables that earlier steps have saved`, () => {
       const scenario = scenarioOf(type)
       assert.ok(!('reason' in scenario))
       const known = new Set(GIVEN)
       for (const { path, body, capture } of scenario.steps) {
-        // The braces of JSON itself are not around a word alone.
+        // The braces of JSON itself do not enclose a single word.
         for (const name of namesIn(path + JSON.stringify(body ?? {}))) assert.ok(known.has(name), name)
         for (const name of Object.keys(capture ?? {})) known.add(name)
         if (body && 'instrument' in body) assert.ok(INSTRUMENTS.includes(String(body.instrument)))

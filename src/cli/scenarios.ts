@@ -1,27 +1,27 @@
-// How each event is made to happen in staging, as data: what to ask of the API, step by step. Texts in braces are filled in
-// from what the steps before have kept.
+// How to cause each event in staging, as data: the API calls of each step. Placeholders in braces are replaced by
+// values that earlier steps saved.
 
 import { EVENT_TYPE_NAMES, type EventType } from '../core/event-types.ts'
 
 export interface Step {
-  /** What a person reads while it happens. */
+  /** Shown to the user while the step runs. */
   description: string
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   path: string
   body?: object
-  /** A form of a payer's page instead of an operation: no key, and no record in the answer. */
+  /** Posts a form of a payer's page instead of an API call: no key, and no record in the response. */
   isForm?: boolean
-  /** What later steps need of the answer: a name, and where it stands in the record. */
+  /** Values of the response that later steps need: the variable, and its path in the record. */
   capture?: Readonly<Record<string, string>>
 }
 
 export interface Scenario {
   steps: readonly Step[]
-  /** The name of the kept uuid to which the event happens. */
+  /** The variable with the uuid of the resource that the event is about. */
   resource: string
 }
 
-/** Why an event cannot be made to happen by asking. */
+/** Why an event cannot be triggered. */
 export interface Unsupported {
   reason: string
 }
@@ -67,7 +67,7 @@ const CHARGE: Step = {
 }
 
 const refundOf = (reference: string): Step => ({
-  description: 'All of it is given back',
+  description: 'The whole amount is refunded',
   method: 'POST',
   path: '/api/v1/refunds',
   body: { reference },
@@ -97,7 +97,7 @@ const refund = (instrument: string): Scenario => ({
   resource: 'refund',
 })
 
-/** A checkout takes five attempts; the last decline ends it. */
+/** A checkout allows five attempts; the last decline ends it. */
 const FIVE_DECLINES = ['first', 'second', 'third', 'fourth', 'fifth'].map((which) =>
   payWith('card_declined', `The ${which} card is declined`),
 )
@@ -112,14 +112,14 @@ const LINK: Step = {
 
 const PAY_LINK: readonly Step[] = [
   {
-    description: 'Somebody opens the link and begins to pay',
+    description: 'A payer opens the link and begins to pay',
     method: 'POST',
     path: '/l/{slug}',
     body: { ...CUSTOMER, token: '{formToken}' },
     isForm: true,
   },
   {
-    description: 'The payment at the link is looked up',
+    description: 'The payment at the link is retrieved',
     method: 'GET',
     path: '/api/v1/payment-links/{link}/payments',
     capture: { reference: '0.reference' },
@@ -164,9 +164,9 @@ const onP2p = (description: string, verb: string, body?: object): Step => ({
   body,
 })
 
-const SENT = onP2p('The customer says that it was sent', 'mark-paid')
+const SENT = onP2p('The customer reports the transfer', 'mark-paid')
 const received = (receivedAmount: number) =>
-  onP2p(`The merchant says that ${receivedAmount}.00 SSP arrived`, 'confirm', { receivedAmount })
+  onP2p(`The merchant confirms that ${receivedAmount}.00 SSP arrived`, 'confirm', { receivedAmount })
 
 const SCENARIOS: Readonly<Partial<Record<EventType, Scenario>>> = {
   'payment.pending': payment(),
@@ -180,7 +180,9 @@ const SCENARIOS: Readonly<Partial<Record<EventType, Scenario>>> = {
     body: {},
     isForm: true,
   }),
-  'payment.expired': payment(payWith('mobile_late_success', 'The time passes, then the customer pays late')),
+  'payment.expired': payment(
+    payWith('mobile_late_success', 'The checkout expires, then the customer pays late'),
+  ),
   'payment.refunded': payment(payWith('card_success'), refundOf('{reference}')),
   'payment.disputed': payment(payWith('card_success'), disputeOf('{reference}')),
   'payment.reversed': payment(payWith('card_success'), reverse('{reference}')),
@@ -213,18 +215,18 @@ const SCENARIOS: Readonly<Partial<Record<EventType, Scenario>>> = {
   'p2p.confirmed': p2p(SENT, received(5000)),
   'p2p.underpaid': p2p(SENT, received(4000)),
   'p2p.overpaid': p2p(SENT, received(6000)),
-  'p2p.rejected': p2p(SENT, onP2p('The merchant says that nothing arrived', 'reject', {})),
-  'p2p.cancelled': p2p(onP2p('The merchant calls it off', 'cancel')),
+  'p2p.rejected': p2p(SENT, onP2p('The merchant reports that nothing arrived', 'reject', {})),
+  'p2p.cancelled': p2p(onP2p('The merchant cancels it', 'cancel')),
 }
 
 const UNSUPPORTED: Readonly<Partial<Record<EventType, string>>> = {
-  'payment_method.expired': 'it comes when the month of a saved card has passed.',
-  'payment_link.expired': 'it comes when the expiresAt of a link has passed; create one that ends soon.',
-  'p2p.expired': 'it comes when the time for a transfer has passed, ten minutes at the least.',
-  'wallet.settled': 'it comes when collected money settles, after COWRY_SETTLEMENT_HOURS.',
+  'payment_method.expired': 'it is sent when a saved card expires.',
+  'payment_link.expired': 'it is sent when the expiresAt of a link passes; create a link that ends soon.',
+  'p2p.expired': 'it is sent when the time for a transfer ends, after at least ten minutes.',
+  'wallet.settled': 'it is sent when collected money settles, after COWRY_SETTLEMENT_HOURS.',
   'webhook_endpoint.disabled':
-    'it comes when an endpoint of yours answers 410, or nothing but errors for days.',
-  'webhook.test': 'it goes to one endpoint: POST /api/v1/webhooks/endpoints/{uuid}/test.',
+    'it is sent when one of your endpoints responds with 410, or only with errors for days.',
+  'webhook.test': 'it is sent to one endpoint: POST /api/v1/webhooks/endpoints/{uuid}/test.',
 }
 
 export const TRIGGERABLE: readonly EventType[] = EVENT_TYPE_NAMES.filter(
@@ -232,5 +234,5 @@ export const TRIGGERABLE: readonly EventType[] = EVENT_TYPE_NAMES.filter(
 )
 
 export function scenarioOf(type: EventType): Scenario | Unsupported {
-  return SCENARIOS[type] ?? { reason: UNSUPPORTED[type] ?? 'nobody has written down how.' }
+  return SCENARIOS[type] ?? { reason: UNSUPPORTED[type] ?? 'there is no scenario for it.' }
 }

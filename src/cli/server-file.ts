@@ -1,10 +1,10 @@
-// How a command on the same machine finds the running service: the service leaves its address in the data folder.
+// The server file: the service writes its address into the data folder, where commands on the same machine find it.
 
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 export interface ServerFile {
-  /** Where the service listens, as seen from this machine. */
+  /** The address of the service, as seen from this machine. */
   url: string
   pid: number
 }
@@ -12,7 +12,7 @@ export interface ServerFile {
 export async function writeServerFile(dataDir: string, server: ServerFile): Promise<void> {
   await mkdir(dataDir, { recursive: true })
   const path = pathOf(dataDir)
-  // A reader sees the old file or the new one, never half of one.
+  // Rename is atomic: a reader sees the old file or the new one.
   const draft = `${path}.${server.pid}`
   await writeFile(draft, `${JSON.stringify(server)}\n`)
   await rename(draft, path)
@@ -23,12 +23,12 @@ export async function readServerFile(dataDir: string): Promise<ServerFile | unde
     const value: unknown = JSON.parse(await readFile(pathOf(dataDir), 'utf8'))
     return isServerFile(value) ? value : undefined
   } catch {
-    // Absent or unreadable: there is no service to find here, and the caller says what to do.
+    // Absent or unreadable: the caller reports that no service was found.
     return undefined
   }
 }
 
-/** At the end of a service: takes its own file away, and leaves that of a successor which started meanwhile. */
+/** Removes the file when the service stops, unless a newer process has replaced it. */
 export async function removeServerFile(dataDir: string, pid: number): Promise<void> {
   if ((await readServerFile(dataDir))?.pid === pid) await rm(pathOf(dataDir), { force: true })
 }

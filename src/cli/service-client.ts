@@ -1,4 +1,4 @@
-// How commands speak to a running service. On its machine they find the address by themselves, in the data folder.
+// The HTTP client of the commands. On the machine of the service it reads the address from the data folder.
 
 import type { ClientConfig } from '../config.ts'
 import type { HttpClient } from '../kit/http-client.ts'
@@ -12,17 +12,17 @@ export interface ServiceRequest {
   path: string
   headers?: Record<string, string>
   body?: object
-  /** Where the service works longer than usual. */
+  /** For operations that take longer than the default. */
   timeoutMs?: number
 }
 
 export interface ServiceClient {
   readonly url: string
-  /** Any JSON. What is on the network, or is not there, is a CommandError that says what to do. */
+  /** Returns any JSON. A network error is a CommandError that says what to do. */
   call(request: ServiceRequest): Promise<{ status: number; body: unknown }>
-  /** The envelope of a success or of a refusal. */
+  /** Returns the envelope of a success or of an error. */
   callForEnvelope(request: ServiceRequest): Promise<{ status: number; envelope: Envelope }>
-  /** A form, sent as a browser would; answers where it leads, if anywhere. */
+  /** Posts a form as a browser does; returns the redirect target, if any. */
   postForm(path: string, fields: Record<string, string>): Promise<{ status: number; location: string | null }>
 }
 
@@ -71,17 +71,17 @@ async function findUrl(config: ClientConfig): Promise<string> {
   return config.url ?? (await readServerFile(config.dataDir))?.url ?? config.localUrl
 }
 
-/** What lies in the data folder is for the service on this machine, so it is never sent anywhere else. */
+/** The data folder belongs to the service on this machine, so its secrets are never sent elsewhere. */
 export function isLocal(url: string): boolean {
   return ['127.0.0.1', '[::1]', 'localhost'].includes(new URL(url).hostname)
 }
 
-/** The service's own words, and below them what is wrong with each field. */
+/** The message of the service, followed by the issue of each field. */
 export function commandErrorOf(envelope: Envelope): CommandError {
   return new CommandError('refused', explain(envelope), envelope)
 }
 
-/** What ends by itself: nobody answers, or the answer itself says that it may be asked again. */
+/** Errors worth a retry: no response, or an API error that is marked retryable. */
 export function isTransient(error: unknown): boolean {
   if (!(error instanceof CommandError)) return false
   const details = error.envelope.error
@@ -96,20 +96,20 @@ function unreachable(url: string, config: ClientConfig, error: string): CommandE
   const advice = config.url
     ? 'Check COWRY_URL and that the service is running.'
     : `Start it with "npm start", set COWRY_DATA_DIR to its data folder (now ${config.dataDir}), or set COWRY_URL to its address.`
-  return new CommandError('service_unreachable', `No service answers at ${url} (${error}). ${advice}`)
+  return new CommandError('service_unreachable', `No service responds at ${url} (${error}). ${advice}`)
 }
 
 function unanswered(url: string, error: string): CommandError {
   return new CommandError(
     'outcome_unknown',
-    `The service at ${url} did not answer (${error}). It may have done what was asked: list before you repeat.`,
+    `The service at ${url} did not respond (${error}). The change may have been made: list before you repeat.`,
   )
 }
 
 function unexpectedAnswer(url: string, status: number): CommandError {
   return new CommandError(
     'unexpected_answer',
-    `What answers at ${url} (HTTP ${status}) does not speak Cowry's API. Check COWRY_URL.`,
+    `The server at ${url} (HTTP ${status}) is not a Cowry service. Check COWRY_URL.`,
   )
 }
 

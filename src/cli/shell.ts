@@ -8,31 +8,31 @@ import type { Envelope, Terminal } from './terminal.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
 
-/** What every command works with. */
+/** The environment of a command. */
 export interface Shell {
-  /** What the process ends with when the command itself did not fail. */
+  /** The exit code of the process if the command itself did not fail. */
   exitCode: number
-  /** Undefined: the environment of the process. */
+  /** Undefined means the environment of the process. */
   env: Env | undefined
   terminal: Terminal
   clock: Clock
   random: Random
-  /** Prints an envelope for scripts, or what people read. */
+  /** Prints the envelope with --json, and the text otherwise. */
   show(envelope: Envelope, options: { json?: boolean }, renderText: () => string): void
-  /** Does some work with the service, and lets the connections go afterwards. */
+  /** Runs the callback with a client, and closes the connections afterwards. */
   withOperator<Result>(work: (operator: OperatorClient) => Promise<Result>): Promise<Result>
   withMerchant<Result>(
     options: KeyOption,
     work: (merchant: MerchantClient, context: ClientContext) => Promise<Result>,
   ): Promise<Result>
-  /** Aborts when the person at the terminal wants to end a command that runs by itself until then. */
+  /** Aborts when the user interrupts a command that runs until then. */
   untilInterrupted(): AbortSignal
 }
 
-/** What a command has beside the service. */
+/** What a callback gets beside the client. */
 export interface ClientContext {
   http: HttpClient
   config: ClientConfig
-  /** The same merchant, at the address that the service has now. */
+  /** Connects as the same merchant again, at the current address of the service. */
   reconnect(): Promise<MerchantClient>
 }

@@ -1,26 +1,26 @@
-// What commands print: tables and records for people, one JSON document for scripts.
+// Output of commands: tables and records for people, one JSON document for scripts.
 
 import { styleText } from 'node:util'
 
-/** Where a command writes; a test hands in its own. */
+/** Where a command writes; tests pass their own. */
 export interface Terminal {
   out(text: string): void
   err(text: string): void
-  /** Whether a person watches who sees colours; absent is no. */
+  /** Whether the terminal shows colours; absent means no. */
   hasColours?: boolean
 }
 
 export const systemTerminal: Terminal = {
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
-  // Honours NO_COLOR and terminals that have none.
+  // hasColors honours NO_COLOR and the terminal type.
   hasColours: process.stdout.isTTY === true && process.stdout.hasColors(),
 }
 
-// These go on working when nobody reads what they say any more.
+// These commands keep running when their output is closed.
 const SERVICES = ['serve', 'sandbox']
 
-/** Whoever reads us may leave before the end, as `head` does. A command has nobody left to tell then, and ends quietly. */
+/** Handles EPIPE: the reader of our output may exit early, as `head` does. A command then exits without an error. */
 export function handleEpipe(argv: readonly string[]): void {
   const isService = SERVICES.includes(argv[0] ?? '')
   for (const stream of [process.stdout, process.stderr]) {
@@ -33,12 +33,12 @@ export function handleEpipe(argv: readonly string[]): void {
 
 type Colour = 'red' | 'green' | 'yellow' | 'cyan' | 'gray' | 'bold'
 
-/** The text in a colour for a person, and as it is for everybody else. */
+/** Colours the text if the terminal shows colours. */
 export function colorize(terminal: Pick<Terminal, 'hasColours'>, colour: Colour, text: string): string {
   return terminal.hasColours === true ? styleText(colour, text, { validateStream: false }) : text
 }
 
-/** The envelope of the API, which is also what --json prints. */
+/** The envelope of the API; --json prints it. */
 export interface Envelope {
   status: 'success' | 'error'
   message: string
@@ -46,7 +46,7 @@ export interface Envelope {
   [field: string]: unknown
 }
 
-/** A command failed in a way that its user can do something about. */
+/** A command failed for a reason that the user can correct. */
 export class CommandError extends Error {
   readonly envelope: Envelope
 
@@ -59,7 +59,7 @@ export class CommandError extends Error {
 
 type Cell = string | number | null | undefined
 
-/** Columns as wide as their widest cell. */
+/** Each column is as wide as its widest cell. */
 export function renderTable(heads: string[], rows: Cell[][]): string {
   const texts = [heads, ...rows].map((row) => row.map((cell) => String(cell ?? '–')))
   const widths = heads.map((_, column) => Math.max(...texts.map((row) => row[column]?.length ?? 0)))

@@ -82,6 +82,6 @@ describe('the operators’ cases', () => {
     }
     const env = { COWRY_URL: service.url, COWRY_ADMIN_TOKEN: ADMIN_TOKEN }
     assert.equal(await runCommandLine(['doctor'], { out: take, err: take }, env), 0, out)
-    assert.match(out, /^cases +ok +\d+ need a person: GET \/admin\/v1\/cases$/m)
+    assert.match(out, /^cases +ok +\d+ need manual review: GET \/admin\/v1\/cases$/m)
   })
 })

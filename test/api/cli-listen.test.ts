@@ -155,7 +155,7 @@ describe('cowry listen and cowry trigger', () => {
     const listening = start(['listen', '--json'], settings)
     await eventually(listening.output, (text) => text.includes('listening'), 10_000)
     await first.stop()
-    await eventually(listening.output, (text) => text.includes('does not answer'), 10_000)
+    await eventually(listening.output, (text) => text.includes('does not respond'), 10_000)
     const second = await testService(t, database)
     await writeServerFile(folder, { url: second.url, pid: 2 })
     const { out } = await run('trigger', 'payment.pending', '--json')
@@ -179,7 +179,7 @@ describe('cowry listen and cowry trigger', () => {
       [
         ['listen'],
         { ...env, COWRY_URL: 'https://pay.example.com' },
-        /Name a key of https:\/\/pay.example.com/,
+        /Set a key of https:\/\/pay.example.com/,
       ],
       [['trigger', 'wallet.settled'], env, /settles.*\n?.*payment\.successful/s],
       [['trigger', 'payment.sucessful'], env, /payment\.successful/],

@@ -425,7 +425,7 @@ describe('cowry reconcile', () => {
   })
 
   it('says what is wrong with the command or the file', async () => {
-    assert.match((await run('--gateway', 'sandbox')).out, /Name the gateway and the file/)
+    assert.match((await run('--gateway', 'sandbox')).out, /Specify the gateway and the file/)
     assert.match((await run('--gateway', 'sandbox', '--file', join(folder, 'none'))).out, /cannot be read/)
     const file = join(folder, 'broken.csv')
     await writeFile(file, 'key,amount,currency\nk,1\n')

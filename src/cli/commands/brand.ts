@@ -1,4 +1,4 @@
-// cowry merchants brand …: what payers see of a merchant, and where they may be sent back to.
+// cowry merchants brand …: a merchant's branding on the payment pages, and its allowed redirect origins.
 
 import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
@@ -26,7 +26,7 @@ interface BrandOptions extends JsonOption {
   clear?: string[]
 }
 
-/** What can be cleared, by the names of the options that set it. */
+/** The fields that can be cleared, by the names of their options. */
 const BRANDING_FIELDS: Readonly<Record<string, string>> = {
   'display-name': 'displayName',
   logo: 'logo',
@@ -44,24 +44,24 @@ const CLEARABLE = Object.keys({ ...BRANDING_FIELDS, ...OTHER_FIELDS })
 export function addBrandCommand(merchants: Command, shell: Shell): void {
   withJson(merchants.command('brand'))
     .description(
-      'Change what payers see of a merchant, and where they may be sent back to. Without options: show it. A change is in force within 30 seconds.',
+      'Change the branding of a merchant and its allowed redirect origins. Without options: show them. A change takes effect within 30 seconds.',
     )
     .argument('<uuid>', 'the merchant')
-    .option('--display-name <name>', 'the name payers read (by default the name of the merchant)')
+    .option('--display-name <name>', 'the name that payers see (default: the name of the merchant)')
     .option('--logo <file>', 'a PNG, WebP, JPEG or SVG of at most 3072 bytes')
-    .option('--accent <colour>', 'the colour of buttons and links, such as #0b6b57; it is made readable')
-    .option('--support-email <address>', 'where payers get help')
-    .option('--support-phone <number>', 'the same, such as +254700123456')
-    .option('--support-url <url>', 'the same, an https address')
+    .option('--accent <colour>', 'the colour of buttons and links, such as #0b6b57; adjusted for contrast')
+    .option('--support-email <address>', 'the support e-mail address for payers')
+    .option('--support-phone <number>', 'the support phone number for payers, such as +254700123456')
+    .option('--support-url <url>', 'the support page for payers, an https URL')
     .option('--locale <language>', 'the language of the pages: en, fr, pt, sw, ar, am or bn')
     .option(
       '--redirect-origins <list>',
-      'the origins a redirectUrl may have, such as https://shop.example, separated by commas; while there are none, any https address is taken',
+      'the origins that a redirectUrl may have, such as https://shop.example, separated by commas; if there are none, every https URL is allowed',
       commaSeparated,
     )
     .option(
       '--clear <list>',
-      `what to take away, separated by commas: ${CLEARABLE.join(', ')}`,
+      `the fields to clear, separated by commas: ${CLEARABLE.join(', ')}`,
       commaSeparated,
     )
     .action((uuid: string, options: BrandOptions) => brand(shell, uuid, options))
@@ -77,7 +77,7 @@ async function brand(shell: Shell, uuid: string, options: BrandOptions): Promise
   shell.show(answer, options, () => renderBrand(answer.data as Merchant))
 }
 
-/** Undefined when there is nothing to change. */
+/** Undefined if there is nothing to change. */
 async function changesOf(options: BrandOptions): Promise<object | undefined> {
   const { displayName, logo, accent, supportEmail, supportPhone, supportUrl, locale, redirectOrigins } =
     options
@@ -105,7 +105,7 @@ function cleared(clear: readonly string[], fields: Readonly<Record<string, strin
   return Object.fromEntries(clear.flatMap((name) => (fields[name] ? [[fields[name], null]] : [])))
 }
 
-/** Without the options that were not given: undefined must not undo what is cleared. */
+/** Omits options that are not set, because undefined must not overwrite cleared fields. */
 function given(fields: Record<string, unknown>) {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }

@@ -1,4 +1,4 @@
-// cowry docs: writes everything that is generated from the tables in the code.
+// cowry docs: writes all files that are generated from tables in the code.
 
 import type { Command } from 'commander'
 import { type JsonOption, withJson } from '../options.ts'

@@ -1,4 +1,4 @@
-// cowry doctor: is the service ready, and is everything true that must always be true of the money?
+// cowry doctor: checks that the service is ready, that no work is overdue, and that the invariants hold.
 
 import type { Command } from 'commander'
 import type { OperatorClient } from '../operator-client.ts'
@@ -15,7 +15,7 @@ interface Check {
 export function addDoctorCommand(program: Command, shell: Shell): void {
   withJson(program.command('doctor'))
     .description(
-      'Check that the service is ready and that its books are right. Ends with 1 if anything is not.',
+      'Check that the service is ready and that its invariants hold. Exits with 1 if a check fails.',
     )
     .action(async (options: JsonOption) => {
       const { url, checks } = await shell.withOperator(async (operator) => ({
@@ -71,7 +71,7 @@ interface State {
   openCases: number
 }
 
-// Work is looked for every few seconds. What has been due for so long is done by nobody, or by too few.
+// Workers poll every few seconds. Work that is due for longer than this means that no worker runs, or too few.
 const OVERDUE_SECONDS = 300
 
 function jobCheck({ name, due, oldestDueAt }: Due, now: Date): Check {
@@ -80,7 +80,7 @@ function jobCheck({ name, due, oldestDueAt }: Due, now: Date): Check {
   return { name: `work ${name}`, ok: seconds < OVERDUE_SECONDS, detail }
 }
 
-/** Endpoints are the merchants' own: that some of them fail is worth knowing, and no fault of the service. */
+/** Endpoints belong to merchants: a failing one is reported, but it is not a fault of the service. */
 function eventsCheck(
   { undelivered, oldestUndeliveredAt, failingEndpoints }: State['events'],
   now: Date,
@@ -95,9 +95,13 @@ function secondsSince(at: string | null, now: Date): number {
   return at === null ? 0 : Math.max(0, Math.round((now.getTime() - Date.parse(at)) / 1_000))
 }
 
-/** What waits for a person is nothing wrong with the service, but nothing to forget either. */
+/** A case for manual review is reported, but it is not a fault of the service. */
 function casesCheck(total: number): Check {
-  return { name: 'cases', ok: true, detail: total === 0 ? '' : `${total} need a person: GET /admin/v1/cases` }
+  return {
+    name: 'cases',
+    ok: true,
+    detail: total === 0 ? '' : `${total} need manual review: GET /admin/v1/cases`,
+  }
 }
 
 function failed(message: string, envelope: Envelope): CommandError {

@@ -1,4 +1,4 @@
-// cowry events …: what happened to a merchant's payments, and sending it once more.
+// cowry events …: lists, shows and resends the events of a merchant.
 
 import { type Command, InvalidArgumentError } from 'commander'
 import { isEventType } from '../../core/event-types.ts'
@@ -23,7 +23,7 @@ interface ReplayOptions extends JsonOption, KeyOption {
 }
 
 export function addEventCommands(program: Command, shell: Shell): void {
-  const events = program.command('events').description('List, show and send again the events of a merchant.')
+  const events = program.command('events').description('List, show and resend the events of a merchant.')
   addList(events, shell)
   addShow(events, shell)
   addReplay(events, shell)
@@ -36,7 +36,7 @@ function addList(events: Command, shell: Shell): void {
     .option('--resource <uuid>', 'only events of this payment, refund or other record')
     .option('--from <time>', 'from this time on, such as 2026-01-31T08:00:00Z')
     .option('--to <time>', 'up to this time')
-    .option('--cursor <cursor>', 'the next page: what the one before it ended with')
+    .option('--cursor <cursor>', 'the cursor of the next page, which the previous page printed')
     .action(async (options: ListOptions) => {
       const { type, resource, from, to, cursor, page, limit } = options
       const query = queryOf({ type, resource, createdFrom: from, createdTo: to, cursor, page, limit })
@@ -54,7 +54,7 @@ function addList(events: Command, shell: Shell): void {
 
 function addShow(events: Command, shell: Shell): void {
   withKey(withJson(events.command('show')))
-    .description('Show an event as it is sent, and how its deliveries went.')
+    .description('Show an event as it is sent, and its deliveries.')
     .argument('<uuid>', 'the event')
     .action(async (uuid: string, options: JsonOption & KeyOption) => {
       const path = `/api/v1/events/${encodeURIComponent(uuid)}`
@@ -75,7 +75,7 @@ function addShow(events: Command, shell: Shell): void {
 function addReplay(events: Command, shell: Shell): void {
   withKey(withJson(events.command('replay')))
     .description(
-      'Send an event to its endpoints again, or all events of a time: consumers know them by their id.',
+      'Resend an event to its endpoints, or all events of a period. Consumers deduplicate them by id.',
     )
     .argument('[uuid]', 'the event')
     .option('--from <time>', 'instead of one event, all from this time on')
@@ -84,7 +84,7 @@ function addReplay(events: Command, shell: Shell): void {
     .action(async (uuid: string | undefined, options: ReplayOptions) => {
       const { from, to } = options
       if ((uuid === undefined) !== (from !== undefined && to !== undefined))
-        throw new CommandError('usage', 'Name one event, or a time with --from and --to.')
+        throw new CommandError('usage', 'Specify one event, or a period with --from and --to.')
       const answer = await shell.withMerchant(options, (merchant) => replay(shell, merchant, uuid, options))
       shell.show(answer, options, () => `${describeReplay(answer.data as Replay)}\n`)
     })
@@ -99,7 +99,7 @@ interface Replay {
 
 const REPLAY_POLL_MS = 500
 
-/** Asks for it, and waits until all of it is on its way. */
+/** Requests the replay, and waits until all its deliveries are scheduled. */
 async function replay(
   shell: Shell,
   merchant: MerchantClient,
@@ -154,7 +154,7 @@ interface Delivery {
 }
 
 function renderDeliveries(deliveries: Delivery[]): string {
-  if (deliveries.length === 0) return 'No endpoint wanted it.\n'
+  if (deliveries.length === 0) return 'No endpoint subscribes to it.\n'
   const rows = deliveries.map(({ url, status, attempts, nextAttemptAt, message }) => [
     ...[url, status, attempts.length, nextAttemptAt, message],
   ])

@@ -1,4 +1,4 @@
-// cowry gateways …
+// cowry gateways …: lists gateways, and sets the gateway accounts of merchants.
 
 import { readFile } from 'node:fs/promises'
 import { text as readAll } from 'node:stream/consumers'
@@ -40,7 +40,7 @@ interface SetOptions extends MerchantOption {
 export function addGatewayCommands(program: Command, shell: Shell): void {
   const gateways = program
     .command('gateways')
-    .description('See which gateways are configured, and give merchants accounts of their own.')
+    .description('List the configured gateways, and set the gateway accounts of merchants.')
   addList(gateways, shell)
   addShow(gateways, shell)
   addSet(gateways, shell)
@@ -49,7 +49,7 @@ export function addGatewayCommands(program: Command, shell: Shell): void {
 
 function addList(gateways: Command, shell: Shell): void {
   withJson(gateways.command('list'))
-    .description('List the gateways of the installation, or whose account serves a merchant.')
+    .description('List the gateways of the instance, or the accounts that serve a merchant.')
     .option('--merchant <uuid>', 'the merchant')
     .action(async (options: JsonOption & { merchant?: string }) => {
       const { merchant } = options
@@ -66,10 +66,8 @@ function addList(gateways: Command, shell: Shell): void {
 
 function addShow(gateways: Command, shell: Shell): void {
   withJson(gateways.command('show'))
-    .description(
-      "Show a merchant's own account at a gateway: which credentials are set, never what they are.",
-    )
-    .argument('<gateway>', 'its name, such as stripe')
+    .description("Show a merchant's own account at a gateway: which credentials are set, never their values.")
+    .argument('<gateway>', 'the name of the gateway, such as stripe')
     .requiredOption('--merchant <uuid>', 'the merchant')
     .action(async (gateway: string, options: MerchantOption) => {
       const path = accountPath(options.merchant, gateway)
@@ -80,15 +78,15 @@ function addShow(gateways: Command, shell: Shell): void {
 function addSet(gateways: Command, shell: Shell): void {
   withJson(gateways.command('set'))
     .description(
-      'Give a merchant its own account at a gateway, or that account other credentials. They are tried first. When it becomes another account at the provider, remove the old one before, so that its payments are still asked about.',
+      "Set a merchant's own account at a gateway, or its credentials. They are checked first. To change to another account at the provider, remove the old account first, so that its payments can still be checked.",
     )
-    .argument('<gateway>', 'its name, such as stripe')
+    .argument('<gateway>', 'the name of the gateway, such as stripe')
     .requiredOption('--merchant <uuid>', 'the merchant')
     .requiredOption(
       '--file <file>',
-      'the credentials as JSON, such as {"secretKey": "…"}; - reads them from the standard input, so that they stand in no file and no shell history',
+      'the credentials as JSON, such as {"secretKey": "…"}; - reads them from standard input, so that they are in no file and no shell history',
     )
-    .option('--no-probe', 'save them without trying them')
+    .option('--no-probe', 'save the credentials without checking them')
     .action(async (gateway: string, options: SetOptions) => {
       const credentials = await readCredentials(options.file)
       const path = `${accountPath(options.merchant, gateway)}${options.probe ? '' : '?probe=false'}`
@@ -100,9 +98,9 @@ function addSet(gateways: Command, shell: Shell): void {
 function addRemove(gateways: Command, shell: Shell): void {
   withJson(gateways.command('remove'))
     .description(
-      "End a merchant's own account at a gateway for new payments, within 5 seconds everywhere. The installation's account serves the merchant again, if there is one; what was begun is still asked about.",
+      "Remove a merchant's own account at a gateway; new payments stop using it within 5 seconds. The account of the instance serves the merchant again, if there is one. Payments in progress can still be checked.",
     )
-    .argument('<gateway>', 'its name, such as stripe')
+    .argument('<gateway>', 'the name of the gateway, such as stripe')
     .requiredOption('--merchant <uuid>', 'the merchant')
     .action(async (gateway: string, options: MerchantOption) => {
       const path = accountPath(options.merchant, gateway)
@@ -115,7 +113,7 @@ const merchantPath = (merchant: string) => `/admin/v1/merchants/${encodeURICompo
 const accountPath = (merchant: string, gateway: string) =>
   `${merchantPath(merchant)}/gateways/${encodeURIComponent(gateway)}`
 
-/** What is wrong with the file is said without repeating anything of it. */
+/** The error message must not repeat any content of the file. */
 async function readCredentials(file: string): Promise<Record<string, string>> {
   const text = await (file === '-' ? readAll(process.stdin) : readFile(file, 'utf8')).catch(
     (error: unknown) => {
@@ -127,7 +125,7 @@ async function readCredentials(file: string): Promise<Record<string, string>> {
   if (credentials) return credentials
   throw new CommandError(
     'unreadable_credentials',
-    'The credentials must be one JSON object of texts, such as {"secretKey": "…"}.',
+    'The credentials must be one JSON object of strings, such as {"secretKey": "…"}.',
   )
 }
 

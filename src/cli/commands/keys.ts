@@ -1,4 +1,4 @@
-// cowry keys …
+// cowry keys …: creates, lists, rotates and revokes API keys.
 
 import { type Command, InvalidArgumentError } from 'commander'
 import { SCOPES } from '../../core/merchant.ts'
@@ -45,20 +45,20 @@ export function addKeyCommands(program: Command, shell: Shell): void {
 function addCreate(keys: Command, shell: Shell): void {
   withJson(keys.command('create'))
     .description('Create an API key. It is shown once.')
-    .requiredOption('--merchant <uuid>', 'the merchant it belongs to')
-    .option('--name <name>', 'what it is for')
+    .requiredOption('--merchant <uuid>', 'the merchant that owns the key')
+    .option('--name <name>', 'the name of the key')
     .option(
       '--scopes <list>',
-      `what it may do, separated by commas: ${SCOPES.join(', ')}, or * for all (by default all but keys:write)`,
+      `the scopes, separated by commas: ${SCOPES.join(', ')}, or * for all (default: all but keys:write)`,
       commaSeparated,
     )
-    .option('--expires-at <time>', 'when it ends, such as 2027-01-01T00:00:00Z')
+    .option('--expires-at <time>', 'the expiry time, such as 2027-01-01T00:00:00Z')
     .option(
       '--allow-ips <list>',
-      'from where it may be used: addresses or blocks, separated by commas',
+      'the allowed IP addresses or CIDR blocks, separated by commas',
       commaSeparated,
     )
-    .option('--rate-limit <limit>', 'requests per second, as N or N:BURST', rateLimit)
+    .option('--rate-limit <limit>', 'the rate limit in requests per second, as N or N:BURST', rateLimit)
     .action(async (options: CreateOptions) => {
       const { merchant, name, scopes, expiresAt, allowIps, rateLimit: limit } = options
       const body = { name, scopes, expiresAt, allowedIps: allowIps, rateLimit: limit }
@@ -81,11 +81,11 @@ function addList(keys: Command, shell: Shell): void {
 
 function addRotate(keys: Command, shell: Shell): void {
   withJson(keys.command('rotate'))
-    .description('Replace an API key; the old one works until the overlap is over.')
-    .argument('<key>', 'its id, or the beginning that "keys list" shows', keyIdOf)
+    .description('Replace an API key; the old one works until the overlap ends.')
+    .argument('<key>', 'the id of the key, or the prefix that "keys list" shows', keyIdOf)
     .option(
       '--overlap-hours <hours>',
-      'how long the old key lives on, 0 to 168 (24 by default)',
+      'hours during which the old key still works, 0 to 168 (default: 24)',
       parseInteger,
     )
     .action(async (keyId: string, options: JsonOption & { overlapHours?: number }) => {
@@ -101,8 +101,8 @@ function addRotate(keys: Command, shell: Shell): void {
 
 function addRevoke(keys: Command, shell: Shell): void {
   withJson(keys.command('revoke'))
-    .description('End an API key for good, within 5 seconds everywhere.')
-    .argument('<key>', 'its id, or the beginning that "keys list" shows', keyIdOf)
+    .description('Revoke an API key; this takes effect within 5 seconds.')
+    .argument('<key>', 'the id of the key, or the prefix that "keys list" shows', keyIdOf)
     .action(async (keyId: string, options: JsonOption) => {
       const path = `/admin/v1/keys/${keyId}/revoke`
       showKey(shell, options, await shell.withOperator((operator) => operator.call('POST', path)))
@@ -110,7 +110,7 @@ function addRevoke(keys: Command, shell: Shell): void {
 }
 
 function showKey(shell: Shell, options: JsonOption, answer: Envelope): void {
-  // A boundary: the operators' API answers a record here.
+  // A boundary: the operators' API returns a record here.
   const record = answer.data as Record<string, unknown>
   shell.show(answer, options, () => `${answer.message}\n\n${renderRecord(record)}`)
 }

@@ -1,4 +1,4 @@
-// cowry listen: the events of a test merchant on a developer's own machine, as they happen.
+// cowry listen: shows the events of a test merchant as they happen, and forwards them to a local address.
 
 import { type Command, InvalidArgumentError } from 'commander'
 import { EVENT_TYPE_NAMES } from '../../core/event-types.ts'
@@ -22,16 +22,20 @@ const POLL_MS = 1_000
 export function addListenCommand(program: Command, shell: Shell): void {
   withKey(program.command('listen'))
     .description(
-      'Show the events of a test merchant as they happen, and send them to an address of yours. An event that nobody answers there is tried a few times; what is answered with an error is not tried again.',
+      'Show the events of a test merchant as they happen, and forward them to a local address. An event without a response is retried a few times; an error response is not retried.',
     )
-    .option('--forward-to <url>', 'where to send them, such as http://localhost:3000/hook', parseUrl)
+    .option(
+      '--forward-to <url>',
+      'the address to send events to, such as http://localhost:3000/hook',
+      parseUrl,
+    )
     .option(
       '--events <list>',
-      'only these, separated by commas: payment.successful,refund.* and so on',
+      'only these types, separated by commas: payment.successful,refund.* and so on',
       parseEventPatterns,
     )
     .option('--print-json', 'print each event in full')
-    .option('--json', 'print one JSON document a line')
+    .option('--json', 'print one JSON document per line')
     .action((options: ListenOptions) => listen(shell, options))
 }
 
@@ -69,7 +73,7 @@ async function processEvent(
   report.event(event, forwarded)
 }
 
-/** A service that is away for a while, as it is when it restarts, is waited for. */
+/** Waits and retries while the service is unreachable, for example during a restart. */
 async function openStream(
   merchant: MerchantClient,
   context: ClientContext,
@@ -82,12 +86,12 @@ async function openStream(
   return async () => {
     try {
       const events = await stream.next()
-      if (isDisconnected) report.notice('The service answers again.')
+      if (isDisconnected) report.notice('The service responds again.')
       isDisconnected = false
       return events
     } catch (error) {
       if (!isTransient(error)) throw error
-      if (!isDisconnected) report.notice('The service does not answer; waiting for it.')
+      if (!isDisconnected) report.notice('The service does not respond; waiting for it.')
       isDisconnected = true
       client = await context.reconnect().catch(() => client)
       return []
@@ -108,14 +112,12 @@ async function openForward(
   if (forwardTo === undefined || secret === null) return undefined
   const onChange = (isAnswering: boolean, error: string | null) =>
     report.notice(
-      isAnswering
-        ? `${forwardTo} answers again.`
-        : `Nobody answers at ${forwardTo} (${error}); trying again.`,
+      isAnswering ? `${forwardTo} answers again.` : `${forwardTo} does not respond (${error}); retrying.`,
     )
   return createForwarder({ http, clock, url: forwardTo, secret, onChange })
 }
 
-/** Events of real payments do not belong on a developer's machine. */
+/** Events of real payments must not be sent to a developer's machine. */
 export function requireTestKey({ prefix }: Pick<MerchantClient, 'prefix'>): void {
   if (prefix.startsWith('cowry_live_'))
     throw new CommandError('live_key', 'This is a live key; use a cowry_test_ key of a staging service here.')
@@ -135,13 +137,15 @@ function parseEventPatterns(text: string): string[] {
   const patterns = commaSeparated(text)
   const unknown = patterns.find((pattern) => !EVENT_TYPE_NAMES.some((type) => matches(type, pattern)))
   if (unknown !== undefined)
-    throw new InvalidArgumentError(`"${unknown}" is no event. There are: ${EVENT_TYPE_NAMES.join(', ')}.`)
+    throw new InvalidArgumentError(
+      `"${unknown}" is not an event type. The types are: ${EVENT_TYPE_NAMES.join(', ')}.`,
+    )
   return patterns
 }
 
 function parseUrl(text: string): string {
   const url = URL.parse(/^\d+$/.test(text) ? `http://localhost:${text}` : text)
   if (!url || !['http:', 'https:'].includes(url.protocol))
-    throw new InvalidArgumentError('It must be an address such as http://localhost:3000/hook.')
+    throw new InvalidArgumentError('It must be a URL such as http://localhost:3000/hook.')
   return url.href
 }

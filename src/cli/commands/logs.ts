@@ -1,4 +1,4 @@
-// cowry logs tail: the log of a running service, line by line, from wherever the operator is.
+// cowry logs tail: follows the log of a running service over the operators' API.
 
 import { type Command, Option } from 'commander'
 import type { LineLevel } from '../../core/log-lines.ts'
@@ -32,27 +32,25 @@ interface LogPage {
   lines: Line[]
 }
 
-/** How far each process was read. */
+/** The read position in each process. */
 type ReadPositions = Map<string, number>
 
 const POLL_MS = 1_000
 const MAX_LINES_PER_POLL = 500
 
 export function addLogCommands(program: Command, shell: Shell): void {
-  const logs = program.command('logs').description('Watch the log of a running service.')
+  const logs = program.command('logs').description('Follow the log of a running service.')
   logs
     .command('tail')
     .description(
-      'Show the last lines of the log and those that come: what the processes that share the port remember, 2,000 lines each since they started. The whole log is what they write on their error output.',
+      'Show the latest log lines and follow new ones. Each process that shares the port keeps its last 2,000 lines since it started. The complete log is on the standard error of the processes.',
     )
-    .addOption(
-      new Option('--level <level>', 'this level and what is graver').choices(LINE_LEVELS).default('debug'),
-    )
+    .addOption(new Option('--level <level>', 'the minimum level').choices(LINE_LEVELS).default('debug'))
     .option('--merchant <uuid>', 'only lines about this merchant')
-    .option('--request-id <id>', 'only lines about this request: the X-Request-Id of its answer')
-    .option('--lines <number>', 'how many to begin with, up to 500', parseInteger, 20)
-    .option('--no-follow', 'end after those')
-    .option('--json', 'print one JSON document a line')
+    .option('--request-id <id>', 'only lines about this request: the X-Request-Id of its response')
+    .option('--lines <number>', 'the number of lines to begin with, up to 500', parseInteger, 20)
+    .option('--no-follow', 'exit after these lines')
+    .option('--json', 'print one JSON document per line')
     .action((options: TailOptions) => tail(shell, options))
 }
 
@@ -68,7 +66,7 @@ async function tail(shell: Shell, options: TailOptions): Promise<void> {
   }
 }
 
-/** Prints what came since. While the service is away nothing does. */
+/** Prints the lines since the last poll. Skips the poll while the service is unreachable. */
 async function pollLines(shell: Shell, options: TailOptions, positions: ReadPositions): Promise<void> {
   const fresh = await read(shell, options, positions).catch(ignoreTransient)
   if (!fresh) return
@@ -78,21 +76,21 @@ async function pollLines(shell: Shell, options: TailOptions, positions: ReadPosi
   for (const { process, oldest, next } of fresh.processes) {
     const after = positions.get(process) ?? oldest - 1
     if (oldest > after + 1)
-      printNotice(terminal, options, `${oldest - after - 1} lines went by too fast to be kept.`)
-    // The latest are at the end: a long watch over many restarts asks for those that may still be there.
+      printNotice(terminal, options, `${oldest - after - 1} lines were dropped before they could be read.`)
+    // The latest processes are last: after many restarts only those may still run.
     positions.delete(process)
     positions.set(process, next)
   }
   printLines(terminal, options, fresh.lines)
 }
 
-const NEW_PROCESS = 'A process that was not heard before answers: it was started, or is one of several.'
+const NEW_PROCESS = 'A new process responds: it was started, or it is one of several.'
 
 function ignoreTransient(error: unknown): undefined {
   if (!isTransient(error)) throw error
 }
 
-/** More than there can be workers; as many as the operation takes. */
+/** More than the maximum number of workers; the operation accepts as many. */
 const MAX_PROCESSES = 70
 
 async function read(shell: Shell, options: TailOptions, positions?: ReadPositions): Promise<LogPage> {
@@ -105,7 +103,7 @@ async function read(shell: Shell, options: TailOptions, positions?: ReadPosition
   if (merchant !== undefined) query.set('merchant', merchant)
   if (requestId !== undefined) query.set('requestId', requestId)
   const request = (operator: OperatorClient) => operator.call('GET', `/admin/v1/logs?${query}`)
-  // A boundary: the operators' API describes the answer in src/http/log-routes.ts.
+  // A boundary: src/http/log-routes.ts describes the response.
   return (await shell.withOperator(request)).data as LogPage
 }
 
@@ -120,7 +118,7 @@ function printNotice(terminal: Terminal, { json }: TailOptions, message: string)
 
 const LEVEL_COLOURS = { debug: 'gray', info: 'green', warn: 'yellow', error: 'red' } as const
 
-/** The usual line of a request reads as one; everything else is its message and its fields. */
+/** A request line is shortened; every other line shows its message and its fields. */
 function renderLine(terminal: Terminal, { at, level, message, fields }: Line): string {
   const { method, route, http, durationMs, stack, ...rest } = fields
   const isRequest = message === 'request'

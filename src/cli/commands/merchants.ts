@@ -1,4 +1,4 @@
-// cowry merchants …
+// cowry merchants …: creates, lists, suspends and activates merchants.
 
 import type { Command } from 'commander'
 import {
@@ -27,8 +27,8 @@ export function addMerchantCommands(program: Command, shell: Shell): void {
 
   withJson(merchants.command('create'))
     .description('Create a merchant. Give it a key with "cowry keys create".')
-    .requiredOption('--name <name>', 'how the merchant is called on the checkout page')
-    .option('--base-currency <code>', 'the currency of its balance (USD by default)')
+    .requiredOption('--name <name>', 'the name of the merchant on the checkout page')
+    .option('--base-currency <code>', 'the currency of its balance (default: USD)')
     .action(async (options: JsonOption & { name: string; baseCurrency?: string }) => {
       const { name, baseCurrency } = options
       await change(shell, options, '/admin/v1/merchants', { name, baseCurrency })
@@ -56,13 +56,13 @@ export function addMerchantCommands(program: Command, shell: Shell): void {
 }
 
 const VERBS = {
-  suspend: 'Stop all keys of a merchant, within 5 seconds everywhere.',
-  activate: 'Let a suspended merchant work again.',
+  suspend: 'Suspend a merchant: its keys stop working within 5 seconds.',
+  activate: 'Activate a suspended merchant.',
 }
 
 async function change(shell: Shell, options: JsonOption, path: string, body?: object): Promise<void> {
   const answer = await shell.withOperator((operator) => operator.call('POST', path, body))
-  // A boundary: the operators' API answers a record here. Its settings are what "merchants brand" shows.
+  // A boundary: the operators' API returns a record here. "merchants brand" shows its settings.
   const { settings: _, ...record } = answer.data as Record<string, unknown>
   shell.show(answer, options, () => renderRecord(record))
 }

@@ -1,4 +1,4 @@
-// cowry reconcile …
+// cowry reconcile …: compares settlement files of gateways with the ledger, and manages the breaks.
 
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
@@ -45,28 +45,28 @@ interface Break {
 export function addReconcileCommands(program: Command, shell: Shell): void {
   const reconcile = withJson(program.command('reconcile'))
     .description(
-      "Hold a provider's settlement file against our books: what matches becomes available, what does not is listed until it is closed. The same file again changes nothing.",
+      "Reconcile a gateway's settlement file with our ledger: matching payments become available, and breaks are listed until they are closed. Repeating a file changes nothing.",
     )
-    .option('--gateway <name>', 'whose file it is, such as paystack')
-    .option('--file <file>', 'the file, as CSV')
-    .option('--format <format>', 'neutral, paystack or stripe (neutral by default)')
-    .option('--merchant <uuid>', "the file is of this merchant's own account, not of the installation's")
-    .option('--from <time>', 'the file has every payment that was paid from here on …')
-    .option('--to <time>', '… and before: what our books have beside it is listed too')
-    .option('--dry-run', 'look, and change nothing')
+    .option('--gateway <name>', 'the gateway of the file, such as paystack')
+    .option('--file <file>', 'the settlement file, as CSV')
+    .option('--format <format>', 'the format: neutral, paystack or stripe (default: neutral)')
+    .option('--merchant <uuid>', "the file is of this merchant's own account, not of the instance's account")
+    .option('--from <time>', 'the file contains every payment that was paid from this time on …')
+    .option('--to <time>', '… and before this time: payments that only our ledger has are listed too')
+    .option('--dry-run', 'compare only, and change nothing')
     .action((options: FileOptions) => sendFile(shell, options))
   addBreaks(reconcile, shell)
   addClose(reconcile, shell)
   addAssign(reconcile, shell)
 }
 
-// A file of the largest size takes some seconds, on a slow disk some more.
+// A file of the largest size takes some seconds, and more on a slow disk.
 const FILE_TIMEOUT_MS = 120_000
 
 async function sendFile(shell: Shell, options: FileOptions): Promise<void> {
   const { gateway, file, format, merchant, from, to } = options
   if (gateway === undefined || file === undefined) {
-    throw new CommandError('usage', 'Name the gateway and the file: --gateway <name> --file <file>.')
+    throw new CommandError('usage', 'Specify the gateway and the file: --gateway <name> --file <file>.')
   }
   const bytes = await readBytes(file)
   if (bytes.length === 0) throw new CommandError('usage', `${file} is empty: there is nothing to compare.`)
@@ -107,15 +107,16 @@ async function readBytes(file: string): Promise<Buffer> {
   })
 }
 
-// Commander gives a name that the command above has too to that one, so a subcommand reads the options of both.
+// Commander assigns an option that the parent command also has to the parent, so a subcommand reads the options of
+// both.
 const allOptions = <Options extends OptionValues>(command: Command) => command.optsWithGlobals<Options>()
 
 function addBreaks(reconcile: Command, shell: Shell): void {
   withJson(withPagination(reconcile.command('breaks')))
     .description('List breaks, the oldest first.')
-    .option('--state <state>', 'open, closed or all (open by default)')
-    .option('--gateway <name>', 'of one gateway')
-    .option('--reconciliation <uuid>', 'of one file')
+    .option('--state <state>', 'open, closed or all (default: open)')
+    .option('--gateway <name>', 'only breaks of this gateway')
+    .option('--reconciliation <uuid>', 'only breaks of this reconciliation')
     .action(async (_options: BreakOptions, command: Command) => {
       const options = allOptions<BreakOptions>(command)
       const query = new URLSearchParams()
@@ -131,9 +132,9 @@ function addBreaks(reconcile: Command, shell: Shell): void {
 
 function addClose(reconcile: Command, shell: Shell): void {
   withJson(reconcile.command('close'))
-    .description('Close a break. It stays closed while the file and our books say the same.')
+    .description('Close a break. It stays closed while the file and our ledger do not change.')
     .argument('<uuid>', 'the break')
-    .requiredOption('--note <text>', 'what came of it')
+    .requiredOption('--note <text>', 'the resolution')
     .action(async (uuid: string, _options: unknown, command: Command) => {
       const options = allOptions<JsonOption & { note: string }>(command)
       await change(shell, options, uuid, 'close', { note: options.note })
@@ -142,10 +143,10 @@ function addClose(reconcile: Command, shell: Shell): void {
 
 function addAssign(reconcile: Command, shell: Shell): void {
   withJson(reconcile.command('assign'))
-    .description('Say who looks after a break.')
+    .description('Assign a break.')
     .argument('<uuid>', 'the break')
-    .requiredOption('--owner <name>', 'who looks after it')
-    .option('--note <text>', 'what is known by now')
+    .requiredOption('--owner <name>', 'the assignee')
+    .option('--note <text>', 'a note on the break')
     .action(async (uuid: string, _options: unknown, command: Command) => {
       const options = allOptions<JsonOption & { owner: string; note?: string }>(command)
       await change(shell, options, uuid, 'assign', { owner: options.owner, note: options.note })
@@ -185,5 +186,5 @@ function renderBreaks(breaks: Break[]): string {
 function sideText(side: Side | null): string {
   if (side === null) return 'nothing'
   const fee = side.fee === null ? '' : ` (fee ${side.fee})`
-  return [side.amount, side.currency, side.status].filter((word) => word !== null).join(' ') + fee
+  return [side.amount, side.currency, side.status].filter((part) => part !== null).join(' ') + fee
 }

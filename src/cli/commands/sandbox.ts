@@ -1,4 +1,4 @@
-// cowry sandbox: the test provider in a process of its own, so that it outlives whatever happens to the service.
+// cowry sandbox: runs the sandbox gateway in its own process, so that it survives a crash of the service.
 
 import { once } from 'node:events'
 import type { Command } from 'commander'
@@ -20,11 +20,11 @@ interface SandboxOptions extends JsonOption {
 export function addSandboxCommand(program: Command, shell: Shell): void {
   withJson(program.command('sandbox'))
     .description(
-      'Run the sandbox gateway alone. Give the service COWRY_SANDBOX_URL and the same COWRY_SANDBOX_SECRET.',
+      'Run the sandbox gateway alone. Set COWRY_SANDBOX_URL and the same COWRY_SANDBOX_SECRET for the service.',
     )
     .option('--host <address>', 'the address to listen on', '127.0.0.1')
-    .option('--port <number>', 'the port to listen on; 0 takes a free one', parseInteger, 8090)
-    .option('--data-dir <folder>', 'where it keeps what it executed (COWRY_DATA_DIR by default)')
+    .option('--port <number>', 'the port to listen on; 0 chooses a free one', parseInteger, 8090)
+    .option('--data-dir <folder>', 'the folder for its state (default: COWRY_DATA_DIR)')
     .action(async (options: SandboxOptions) => {
       const sandbox = await start(shell, options)
       const message = `The sandbox gateway listens on ${sandbox.url}`
@@ -41,7 +41,7 @@ async function start(shell: Shell, { host, port, dataDir }: SandboxOptions) {
   if (config.environment === 'production' || !secret)
     throw new CommandError(
       'settings',
-      'Set COWRY_SANDBOX_SECRET to the secret that the service has too (openssl rand -base64 33). Staging only.',
+      'Set COWRY_SANDBOX_SECRET to the same secret as for the service (openssl rand -base64 33). Staging only.',
     )
   const { serveSandbox } = await import('../../gateways/sandbox/provider/serve.ts')
   return serveSandbox({

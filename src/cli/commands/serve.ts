@@ -1,4 +1,4 @@
-// cowry serve
+// cowry serve: runs the service.
 
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Role } from '../../app.ts'
@@ -13,20 +13,21 @@ export function addServeCommand(program: Command, shell: Shell): void {
   withJson(program.command('serve'))
     .description('Run the service. Settings come from the environment; .env.example lists them.')
     .addOption(
-      new Option('--role <role>', 'answer requests (api), do the background work (worker), or both')
+      new Option('--role <role>', 'serve requests (api), run the background work (worker), or both (all)')
         .choices(ROLES)
         .default('all'),
     )
-    .option('--workers <count>', 'how many processes share the port', parseWorkers, 1)
+    .option('--workers <count>', 'the number of processes that share the port', parseWorkers, 1)
     .action(async ({ role, workers, json }: JsonOption & { role: Role; workers: number }) => {
-      // Only here, so that the other commands start without loading the whole service.
+      // Imported here, so that the other commands start without loading the whole service.
       const [{ serve }, { GATEWAYS }] = await Promise.all([import('../../serve.ts'), import('../../app.ts')])
       const config = readConfig(shell.env, GATEWAYS)
       shell.exitCode = await serve(config, { role, workers, json: json ?? false }).catch(explainStartFailure)
     })
 }
 
-// Each is a process with connections of its own: beyond this a machine has too few processors, or PostgreSQL too little room.
+// Each worker is a process with its own database connections; more would exceed the processors or PostgreSQL's
+// connections.
 const MAX_WORKERS = 64
 
 function parseWorkers(text: string): number {
@@ -35,7 +36,7 @@ function parseWorkers(text: string): number {
   throw new InvalidArgumentError(`It must be a whole number from 1 to ${MAX_WORKERS}.`)
 }
 
-/** A start fails for reasons of the machine or the settings, which their own words explain; a bug keeps its stack. */
+/** A start that fails because of the machine or the settings prints its message; a bug prints its stack. */
 function explainStartFailure(error: unknown): never {
   const isBug = error instanceof TypeError || error instanceof ReferenceError || !(error instanceof Error)
   if (isBug || error instanceof ConfigError || error instanceof CommandError) throw error

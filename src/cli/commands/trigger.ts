@@ -1,4 +1,4 @@
-// cowry trigger: makes an event happen, by playing a sandbox payment to that end through the merchants' API.
+// cowry trigger: causes an event by running a sandbox payment through the merchants' API.
 
 import { type Command, InvalidArgumentError } from 'commander'
 import { EVENT_TYPE_NAMES, type EventType, isEventType } from '../../core/event-types.ts'
@@ -12,8 +12,10 @@ import { requireTestKey } from './listen.ts'
 
 export function addTriggerCommand(program: Command, shell: Shell): void {
   withKey(withJson(program.command('trigger')))
-    .description('Make an event happen in staging, step by step. Without a type: list what can be triggered.')
-    .argument('[type]', 'the event, such as payment.successful', eventType)
+    .description(
+      'Trigger an event in staging, step by step. Without a type: list the types that can be triggered.',
+    )
+    .argument('[type]', 'the event type, such as payment.successful', eventType)
     .action((type: EventType | undefined, options: JsonOption & KeyOption) =>
       type === undefined ? list(shell, options) : trigger(shell, type, options),
     )
@@ -63,7 +65,7 @@ async function list(shell: Shell, options: JsonOption): Promise<void> {
       ['EVENT', 'HOW'],
       rows.map(({ type, steps, reason }) => [
         type,
-        reason === null ? `in ${steps} ${steps === 1 ? 'step' : 'steps'}` : `not by asking: ${reason}`,
+        reason === null ? `in ${steps} ${steps === 1 ? 'step' : 'steps'}` : `not supported: ${reason}`,
       ]),
     ),
   )
@@ -71,5 +73,7 @@ async function list(shell: Shell, options: JsonOption): Promise<void> {
 
 function eventType(text: string): EventType {
   if (isEventType(text)) return text
-  throw new InvalidArgumentError(`It is no event. These can be triggered: ${TRIGGERABLE.join(', ')}.`)
+  throw new InvalidArgumentError(
+    `It is not an event type. These can be triggered: ${TRIGGERABLE.join(', ')}.`,
+  )
 }
