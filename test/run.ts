@@ -1,72 +1,124 @@
-// The README's test command: checks types, style and dead code, then runs every test against one PostgreSQL server, and
-// those that depend on the server once more on the oldest version we support. Arguments are test files; without them all
-// run.
+// The test commands of package.json. `npm test` checks types, style and dead code and runs every test once, in its quick
+// form. `npm run test:rest` repeats what depends on the environment and runs the larger forms. Arguments are test files.
 
 import { spawn } from 'node:child_process'
-import { globSync } from 'node:fs'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { globSync, mkdirSync } from 'node:fs'
+import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findPostgresBinaries } from '../src/kit/embedded-postgres/binaries.ts'
 import { startEmbeddedPostgres } from '../src/kit/embedded-postgres.ts'
 import { parseArguments, parsePositiveInteger } from './support/command-line.ts'
-import { startPgbouncer } from './support/pgbouncer.ts'
+import { dealOut, writeGroup } from './support/groups.ts'
+import { findPgbouncer, startPgbouncer } from './support/pgbouncer.ts'
 import { dropDatabase, prepareTemplate } from './support/template.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 // The npm package of the browser is for this platform alone; elsewhere a Chromium can be named.
 const HAS_BROWSER =
   Boolean(process.env.COWRY_TEST_BROWSER) || (process.platform === 'linux' && process.arch === 'x64')
-const ALL_TESTS = ['src/**/*.test.ts', HAS_BROWSER ? 'test/**/*.test.ts' : 'test/{*,!(browser)/**/*}.test.ts']
-// On the oldest version only what speaks to the database in ways of its own: every statement is prepared, and the money,
-// the lists, the retries and the gateways run through. The rest is the same program above the same statements.
-const OLDEST_TESTS = [
+const EVERY_TEST = [
+  'src/**/*.test.ts',
+  'bench/**/*.test.ts',
+  HAS_BROWSER ? 'test/**/*.test.ts' : 'test/{*,!(browser)/**/*}.test.ts',
+]
+// Files that depend on the server, on what is between it and us, or on the number of processes.
+const DATABASE_TESTS = [
   'test/schema.test.ts',
-  'src/kit/tenant-isolation.test.ts',
+  'src/kit/**/tenant-isolation.test.ts',
   'test/api/{amounts,charges,customers,events,gateway,idempotency,initiate,links,p2p,payments,prompts,reconciliation,refunds,verify,wallet,webhooks}*.test.ts',
 ]
-// Long files first, so that the run does not end with all but one processor waiting for the last of them.
-const SLOW_FIRST = [
-  /^test\/faults\/(?:simulation|chaos|fuzz|failpoints|random-walk)/,
-  /^test\/browser\//,
-  /^test\/faults\//,
-  /^test\/start\//,
-  /^src\/kit\/embedded-postgres/,
+// These have a larger form, or take all languages, schemes and screens there.
+const LARGER_FORMS = [
+  'test/faults/{chaos,fuzz,random-walk,deliveries,delivery-times,lost-gateway-responses,failover}.test.ts',
+  'test/faults/simulation/*.test.ts',
+  ...(HAS_BROWSER ? ['test/browser/{screens,weight}.test.ts'] : []),
 ]
-// A file waits as often as it works: for a page, a timer, a process that ends.
-const FILES_AT_ONCE = availableParallelism() + 2
+// These start and kill processes or measure their own; each has a process of its own. The longest start first.
+const ALONE = [
+  /^test\/faults\/(?:chaos|simulation\/simulation|fuzz|failpoints|random-walk|failover|deliveries)/,
+  /^test\/browser\//,
+  /^test\/start\//,
+  /^src\/kit\/.*embedded-postgres/,
+  /^test\/faults\//,
+  /^test\/(?:plans|tidy)/,
+]
+// A file waits as often as it works: for a page, a timer, a process that exits.
+const AT_ONCE = availableParallelism() + 2
+// Several for each place, so that no place idles while one long group ends.
+const GROUPS_PER_PLACE = 3
 
-const STEP_TIMEOUT_MS = 30 * 60_000
+const MAX_STEP_MS = 40 * 60_000
+const TEST_TIMEOUT_MS = 240_000
+// Enough for the databases of all files that run at once.
+const MEMORY_DISK_BYTES = 3 * 1024 ** 3
 
-const HELP = `npm test [-- FILE …] [-- --pgbouncer] [-- --workers=N]
+const HELP = `npm test [-- FILE …]
+npm run test:rest
+npm run test:all
 
-Checks types, style and dead code and runs every test, or only the files that are named.
+npm test checks types, style and dead code and runs every test once. test:rest runs what depends on the environment again
+(oldest PostgreSQL, pgbouncer, two workers) and the larger forms of tests that prove by number. test:all does both.
 
+  --rest       the rest only
+  --all        npm test, then the rest
   --pgbouncer  through a pgbouncer in transaction mode, which must be installed
   --workers=N  with N processes behind every service that a test starts, where it is not about one process
   --help       this text
 `
 const {
-  values: { pgbouncer: usesPgbouncer, workers },
+  values: { pgbouncer: isPooled, workers, rest: isRest, all: isAll },
   positionals: files,
-} = parseArguments(HELP, { pgbouncer: { type: 'boolean' }, workers: { type: 'string' } })
+} = parseArguments(HELP, {
+  pgbouncer: { type: 'boolean' },
+  workers: { type: 'string' },
+  rest: { type: 'boolean' },
+  all: { type: 'boolean' },
+})
 if (workers !== undefined) parsePositiveInteger('workers', workers)
-const isFullRun = files.length === 0
 
-if (isFullRun) {
-  await step('types, style and dead code', () => run('npm', ['run', '--silent', 'check']))
+interface Run {
+  patterns: readonly string[]
+  major?: 15 | 18
+  isPooled?: boolean
+  workers?: string
+  form?: 'rest'
 }
-if (isFullRun && !HAS_BROWSER)
-  console.log('» browser tests: left out; set COWRY_TEST_BROWSER to a Chromium to run them')
-await step('tests', () => withServer(process.env.DATABASE_URL, 18, isFullRun ? ALL_TESTS : files))
-if (isFullRun && !process.env.DATABASE_URL) {
+
+const startedAt = performance.now()
+if (files.length > 0) await step('tests', () => runOnServer({ patterns: files, isPooled, workers }))
+else {
+  if (!isRest) await runMain()
+  if (isRest || isAll) await runRest()
+}
+console.log(
+  `✔ ${isRest ? 'npm run test:rest' : isAll ? 'npm run test:all' : 'npm test'}: ${secondsSince(startedAt)}`,
+)
+
+async function runMain(): Promise<void> {
+  await step('types, style and dead code', () => run('npm', ['run', '--silent', 'check']))
+  if (!HAS_BROWSER) console.log('» browser tests: left out; set COWRY_TEST_BROWSER to a Chromium to run them')
+  await step('tests', () => runOnServer({ patterns: EVERY_TEST, isPooled, workers }))
+}
+
+async function runRest(): Promise<void> {
+  await step('larger forms', () => runOnServer({ patterns: LARGER_FORMS, form: 'rest' }))
+  if (process.env.DATABASE_URL) return
   if (findPostgresBinaries(15))
-    await step('tests on PostgreSQL 15', () => withServer(undefined, 15, OLDEST_TESTS))
-  else console.log('» tests on PostgreSQL 15: left out, there is no package of it for this platform')
+    await step('PostgreSQL 15', () => runOnServer({ patterns: DATABASE_TESTS, major: 15 }))
+  else console.log('» PostgreSQL 15: left out, there is no package of it for this platform')
+  if (findPgbouncer())
+    await step('pgbouncer', () => runOnServer({ patterns: DATABASE_TESTS, isPooled: true }))
+  else console.log('» pgbouncer: left out, it is not installed')
+  await step('two workers', () => runOnServer({ patterns: DATABASE_TESTS, workers: '2' }))
+}
+
+function secondsSince(since: number): string {
+  return `${((performance.now() - since) / 1000).toFixed(1)} s`
 }
 
 async function step(name: string, work: () => Promise<void>): Promise<void> {
-  const startedAt = performance.now()
+  const since = performance.now()
   console.log(`» ${name}`)
   try {
     await work()
@@ -74,38 +126,50 @@ async function step(name: string, work: () => Promise<void>): Promise<void> {
     console.error(`✖ ${name}: ${error instanceof Error ? error.message : error}`)
     process.exit(1)
   }
-  console.log(`✔ ${name} (${((performance.now() - startedAt) / 1000).toFixed(1)} s)`)
+  console.log(`✔ ${name} (${secondsSince(since)})`)
 }
 
-/** Runs the tests on the given server, or on a private one that is gone afterwards. */
-async function withServer(url: string | undefined, major: 15 | 18, patterns: string[]): Promise<void> {
-  if (url) return runTests(url, patterns)
-  const folder = await mkdtemp(join(tmpdir(), 'cowry-test-'))
-  // As root the server runs as somebody else, and PostgreSQL 15 walks down to its folder by the whole path.
+/** Runs the tests on the server of DATABASE_URL, or on a private one that is removed afterwards. */
+async function runOnServer(tests: Run): Promise<void> {
+  const url = process.env.DATABASE_URL
+  const folder = await mkdtemp(join(await fastFolder(), 'cowry-test-'))
+  // As root the server runs as another user, and PostgreSQL 15 walks down to its folder by the whole path.
   await chmod(folder, 0o711)
-  const binariesDir = findPostgresBinaries(major)
+  if (url) return runTests(url, tests, folder).finally(() => rm(folder, { recursive: true, force: true }))
+  const binariesDir = findPostgresBinaries(tests.major ?? 18)
   const postgres = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres'), binariesDir })
   try {
-    await runTests(postgres.url, patterns)
+    await runTests(postgres.url, tests, folder)
   } finally {
     await postgres.stop()
     await rm(folder, { recursive: true, force: true })
   }
 }
 
-async function runTests(url: string, patterns: string[]): Promise<void> {
+/** A file system in memory, where there is one with room: the tests then wait for no disk. */
+async function fastFolder(): Promise<string> {
+  const memory = '/dev/shm'
+  const free = await statfs(memory).then(
+    ({ bavail, bsize }) => bavail * bsize,
+    () => 0,
+  )
+  return free > MEMORY_DISK_BYTES ? memory : tmpdir()
+}
+
+async function runTests(url: string, tests: Run, folder: string): Promise<void> {
+  const found = [...new Set(tests.patterns.flatMap((pattern) => globSync(pattern, { cwd: ROOT })))].toSorted()
+  if (found.length === 0) throw new Error(`no test file matches ${tests.patterns.join(' ')}`)
   const { adminUrl, template } = await prepareTemplate(url)
-  const pooler = usesPgbouncer ? await startPgbouncer(url) : undefined
-  const found = slowFirst(patterns.flatMap((pattern) => globSync(pattern, { cwd: ROOT })))
-  if (found.length === 0) throw new Error(`no test file matches ${patterns.join(' ')}`)
-  const options = [`--test-concurrency=${FILES_AT_ONCE}`, '--test-timeout=240000', ...reporters()]
+  const pooler = tests.isPooled ? await startPgbouncer(url) : undefined
+  const options = [`--test-concurrency=${AT_ONCE}`, `--test-timeout=${TEST_TIMEOUT_MS}`, ...reporters()]
   try {
-    await run(process.execPath, ['--test', ...options, ...found], {
+    await run(process.execPath, ['--test', ...options, ...writeEntries(folder, found)], {
       COWRY_TEST_DATABASE_URL: adminUrl,
       COWRY_TEST_TEMPLATE: template,
       ...(pooler && { COWRY_TEST_POOLER_URL: pooler.url }),
-      ...(workers && { COWRY_TEST_WORKERS: workers }),
-      // Every file is a process that loads the same modules: compiled once, they take half the time.
+      ...(tests.workers && { COWRY_TEST_WORKERS: tests.workers }),
+      ...(tests.form && { COWRY_TEST_FORM: tests.form }),
+      // Every process loads the same modules: compiled once, they load in half the time.
       NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(tmpdir(), 'cowry-test-compile-cache'),
     })
   } finally {
@@ -114,15 +178,23 @@ async function runTests(url: string, patterns: string[]): Promise<void> {
   }
 }
 
-function slowFirst(found: string[]): string[] {
-  const rank = (file: string) => {
-    const index = SLOW_FIRST.findIndex((pattern) => pattern.test(file))
-    return index === -1 ? SLOW_FIRST.length : index
-  }
-  return found.sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
+/** One entry for each process, the longest first. */
+function writeEntries(folder: string, found: readonly string[]): string[] {
+  const entries = join(folder, 'entries')
+  mkdirSync(entries)
+  const rank = (file: string) => ALONE.findIndex((pattern) => pattern.test(file))
+  const alone = found.filter((file) => rank(file) !== -1).toSorted((a, b) => rank(a) - rank(b))
+  const together = found.filter((file) => rank(file) === -1)
+  const groups = [
+    ...alone.map((file) => [file]),
+    ...dealOut(ROOT, together, Math.min(together.length, AT_ONCE * GROUPS_PER_PLACE)),
+  ]
+  return groups.map((group, index) =>
+    writeGroup(entries, `group-${String(index + 1).padStart(3, '0')}`, ROOT, group),
+  )
 }
 
-/** What a person reads, and below it the files that took longest. */
+/** The report that a person reads, and below it the files that took longest. */
 function reporters(): string[] {
   return ['spec', join(import.meta.dirname, 'support', 'slowest-files.ts')].flatMap((reporter) => [
     `--test-reporter=${reporter}`,
@@ -132,8 +204,8 @@ function reporters(): string[] {
 
 function run(command: string, args: string[], env: Record<string, string> = {}): Promise<void> {
   return new Promise((resolve, reject) => {
-    // A file that leaves something open would otherwise keep the run waiting for ever.
-    const timeout = STEP_TIMEOUT_MS
+    // A file that leaves a handle open would otherwise keep the run waiting without end.
+    const timeout = MAX_STEP_MS
     const child = spawn(command, args, {
       cwd: ROOT,
       stdio: 'inherit',

@@ -7,10 +7,18 @@ import type { AddressInfo } from 'node:net'
 import { after, describe, it } from 'node:test'
 import { LANGUAGE_CODES, type Language } from '../../src/core/languages.ts'
 import { networksOf } from '../../src/core/networks.ts'
+import { sized } from '../support/scale.ts'
 import { BRAND } from './brand.ts'
 import { startBrowser } from './browser.ts'
 import { createPagePool, NARROW, type PooledPage } from './page-pool.ts'
 import { DESCRIPTION, type PreparedScreen, prepareScreens } from './screen-harness.ts'
+
+// One language in each direction; the others in the larger form.
+const LANGUAGES = sized<readonly Language[]>({
+  quick: ['en', 'ar'],
+  rest: LANGUAGE_CODES,
+  long: LANGUAGE_CODES,
+})
 
 const DESK = { width: 1280, height: 800 }
 // One more than the usual two cores: while one page waits for the service, another computes.
@@ -69,7 +77,7 @@ function leftInEnglish(language: Language, english: readonly string[], words: re
 
 describe('everybody can use the screen', { concurrency: POOL_SIZE }, () => {
   for (const screen of screens) {
-    const languages = screen.isEnglishOnly ? (['en'] as const) : LANGUAGE_CODES
+    const languages = screen.isEnglishOnly ? (['en'] as const) : LANGUAGES
     it(`"${screen.name}", in ${languages.join(', ')}`, async () => {
       const problems: string[] = []
       let english: string[] = []

@@ -4,10 +4,11 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { after, it } from 'node:test'
+import { sized } from '../support/scale.ts'
 import { chaos } from './chaos/chaos.ts'
 import { tableOf } from './chaos/table.ts'
 
-const KILLS = 20
+const KILLS = sized({ quick: 5, rest: 20, long: 200 })
 
 it('loses nothing acknowledged and executes nothing twice while processes, networks and PostgreSQL die (F-07, F-10, F-14, F-15)', async (t) => {
   const seed = Number(process.env.COWRY_CHAOS_SEED ?? randomInt(1, 2 ** 32))

@@ -8,13 +8,13 @@ import { sql } from '../../src/kit/db.ts'
 import { findOrderViolations, type Receipt, startConsumer } from '../support/consumer.ts'
 import { type ServiceProcess, startDeployment } from '../support/deployment.ts'
 import { eventually } from '../support/process.ts'
-import { scaled } from '../support/scale.ts'
+import { sized } from '../support/scale.ts'
 import { newResources, type SeedEvent, seedEvents } from '../support/seed-events.ts'
 
 // Ten thousand events and twenty kills in the long form.
-const RESOURCES = scaled(2_500, 1 / 5)
+const RESOURCES = sized({ quick: 150, rest: 500, long: 2_500 })
 const VERSIONS = 4
-const KILLS = scaled(20, 2 / 5)
+const KILLS = sized({ quick: 3, rest: 8, long: 20 })
 const WAVE = (RESOURCES * VERSIONS) / KILLS
 // One try in ten fails; the next one comes five seconds later and is taken.
 const FAILING = 0.1

@@ -8,7 +8,7 @@ import type { Api } from '../support/api.ts'
 import { type Consumer, findOrderViolations, startConsumer } from '../support/consumer.ts'
 import { frozenClock } from '../support/fake-clock.ts'
 import { eventually } from '../support/process.ts'
-import { scaled } from '../support/scale.ts'
+import { sized } from '../support/scale.ts'
 import { newResources, seedEvents } from '../support/seed-events.ts'
 import { testService } from '../support/service.ts'
 
@@ -120,7 +120,7 @@ function slowestOf(times: number[]): number {
 
 describe('a consumer that is down for 72 hours (F-55)', () => {
   // Ten thousand events would be tried so often before it is back that this would take minutes.
-  const RESOURCES = scaled(500, 1 / 5)
+  const RESOURCES = sized({ quick: 40, rest: 100, long: 500 })
   const VERSIONS = [1, 2, 3, 4]
 
   it('gets everything when it is back, in order, and nothing is given up before', async () => {

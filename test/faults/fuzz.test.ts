@@ -4,14 +4,15 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { fuzz } from '../fuzz/fuzz.ts'
 import { startTarget } from '../fuzz/target.ts'
+import { sized } from '../support/scale.ts'
 
 // The same in every run, so that a run that fails can be repeated; the long form takes another each time.
 const SEED = 7
-const REQUESTS = 20_000
+const REQUESTS = sized({ quick: 2_000, rest: 20_000, long: 100_000 })
 
 const target = await startTarget({ after })
 
-describe('20,000 requests of every kind (F-59, F-64, F-69, F-76, F-81)', () => {
+describe(`${REQUESTS} requests of every kind (F-59, F-64, F-69, F-76, F-81)`, () => {
   it('get answers that are documented, and reach every operation', { timeout: 600_000 }, async () => {
     const { requests, kinds, defects, slow, unreached } = await fuzz(target.document, target, {
       requests: REQUESTS,

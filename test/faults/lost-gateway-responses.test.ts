@@ -20,7 +20,7 @@ import {
   saveCard,
   VAULT_ENV,
 } from '../support/providers.ts'
-import { scaled } from '../support/scale.ts'
+import { sized } from '../support/scale.ts'
 import { testService } from '../support/service.ts'
 
 const DEADLINE_MS = 120_000
@@ -28,9 +28,6 @@ const DEADLINE_MS = 120_000
 // Fewer than the five lost answers after which the breaker of an account opens, and nothing more would be sent.
 const PER_MERCHANT = 4
 const MERCHANTS_AT_ONCE = 4
-
-// A thousand in the long form.
-const SHORT_PART = 1 / 5
 
 /** How the answers of each provider get lost: all of them after the provider has acted. */
 const LOSSES = (
@@ -42,7 +39,10 @@ const LOSSES = (
     ['truncated', 40],
     ['huge_body', 10],
   ] satisfies [Fault, number][]
-).map(([fault, count]): [Fault, number] => [fault, scaled(count, SHORT_PART)])
+).map(([fault, count]): [Fault, number] => [
+  fault,
+  sized({ quick: Math.max(1, count / 20), rest: count / 5, long: count }),
+])
 
 const OF_EACH = LOSSES.reduce((sum, [, count]) => sum + count, 0)
 

@@ -5,11 +5,11 @@ import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { after, describe, it } from 'node:test'
 import { SANDBOX_INSTRUMENTS } from '../../src/gateways/sandbox/index.ts'
-import { isLong, scaled } from '../support/scale.ts'
+import { FORM, sized } from '../support/scale.ts'
 import { INSTRUMENT_NAMES } from './random-walk/instruments.ts'
 import { MAX_SEED, walk } from './random-walk/walk.ts'
 
-const OPERATIONS = scaled(4_000, 0.4)
+const OPERATIONS = sized({ quick: 400, rest: 1_600, long: 4_000 })
 // Every run goes the same way, so that a red one is about what was changed; the long form and the command go new ways.
 const SEED = 2_005
 
@@ -19,7 +19,7 @@ describe('a random walk', () => {
   })
 
   it('leads nowhere that the model does not know, and the books are right at its end', async (t) => {
-    const seed = Number(process.env.COWRY_WALK_SEED ?? (isLong ? randomInt(1, MAX_SEED) : SEED))
+    const seed = Number(process.env.COWRY_WALK_SEED ?? (FORM === 'long' ? randomInt(1, MAX_SEED) : SEED))
     t.diagnostic(`COWRY_WALK_SEED=${seed}`)
     const report = await walk({ after }, { seed, operations: OPERATIONS })
     assert.ok(report.operations >= OPERATIONS)

@@ -1,8 +1,14 @@
-// Proofs by number come in two forms: a short one that runs with every test, and the long one of `npm run test:long`.
+// Tests that prove something by number come in three forms: the quick one of `npm test`, the one of `npm run test:rest`, and
+// the long one of `npm run test:long`.
 
-export const isLong = process.env.COWRY_TEST_LONG === '1'
+type Form = 'quick' | 'rest' | 'long'
 
-/** A count of the long form, or its part in the short one. */
-export function scaled(count: number, shortPart: number): number {
-  return isLong ? count : Math.round(count * shortPart)
+export const FORM: Form =
+  process.env.COWRY_TEST_FORM === 'rest' || process.env.COWRY_TEST_FORM === 'long'
+    ? process.env.COWRY_TEST_FORM
+    : 'quick'
+
+/** The value for the form that runs. */
+export function sized<Value>(values: Record<Form, Value>): Value {
+  return values[FORM]
 }

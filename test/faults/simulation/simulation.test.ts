@@ -4,11 +4,12 @@
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { FORM, sized } from '../../support/scale.ts'
 import { MUTANTS } from './mutants.ts'
 import { runSchedule } from './schedule.ts'
 import { REGRESSION_SEEDS } from './seeds.ts'
 
-const SCHEDULES = 10_000
+const SCHEDULES = sized({ quick: 500, rest: 10_000, long: 10_000 })
 const PARTS = 5
 
 async function assertNoViolations(seed: number): Promise<void> {
@@ -53,7 +54,10 @@ describe('a planted mistake is noticed', () => {
     assert.equal(new Set(MUTANTS.map(({ name }) => name)).size, MUTANTS.length)
   })
 
-  for (const { name, mutation, detectedBySeed } of MUTANTS) {
+  // A mutant without a known seed is searched for in the larger form only.
+  const played = MUTANTS.filter(({ detectedBySeed }) => FORM !== 'quick' || detectedBySeed !== undefined)
+
+  for (const { name, mutation, detectedBySeed } of played) {
     it(`when it is: ${name}`, async (t) => {
       const notice = async (seed: number) => (await runSchedule(seed, { mutation })).violations[0]
       let violation = detectedBySeed === undefined ? undefined : await notice(detectedBySeed)

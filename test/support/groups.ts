@@ -1,0 +1,43 @@
+// Test files share processes: loading the service takes longer than most files take to run, and code that has run before
+// runs faster. Each file is one test of its process, so its hooks run when it ends.
+
+import { statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+
+// Longer than the longest file takes on a busy machine.
+const FILE_TIMEOUT_MS = 900_000
+
+/** Runs the files one after the other in this process. */
+export function runGroup(root: string, files: readonly string[]): void {
+  for (const file of files) {
+    test(file, { timeout: FILE_TIMEOUT_MS }, async () => {
+      await import(pathToFileURL(join(root, file)).href)
+    })
+  }
+}
+
+/** Deals the files out by size, so that the groups take about the same time. */
+export function dealOut(root: string, files: readonly string[], count: number): string[][] {
+  const groups = Array.from({ length: count }, () => ({ bytes: 0, files: [] as string[] }))
+  const sizes = files.map((file) => ({ file, bytes: statSync(join(root, file)).size }))
+  for (const { file, bytes } of sizes.toSorted((a, b) => b.bytes - a.bytes)) {
+    const [lightest] = groups.toSorted((a, b) => a.bytes - b.bytes)
+    if (!lightest) throw new Error('there is no group')
+    lightest.files.push(file)
+    lightest.bytes += bytes
+  }
+  return groups.map((group) => group.files).filter((group) => group.length > 0)
+}
+
+/** Writes the entry file of a group; the test runner starts one process for it. */
+export function writeGroup(folder: string, name: string, root: string, files: readonly string[]): string {
+  const entry = join(folder, `${name}.test.ts`)
+  const self = JSON.stringify(pathToFileURL(join(import.meta.dirname, 'groups.ts')).href)
+  writeFileSync(
+    entry,
+    `import { runGroup } from ${self}\nrunGroup(${JSON.stringify(root)}, ${JSON.stringify(files)})\n`,
+  )
+  return entry
+}
