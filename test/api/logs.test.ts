@@ -220,6 +220,7 @@ describe('the log', () => {
       'level',
       'time',
       'msg',
+      'key',
       'requestId',
       'method',
       'route',
