@@ -12,7 +12,7 @@ export const GatewayRecord = Type.Object({
   currencies: Type.Array(CurrencyCode),
   countries: Type.Array(Type.String()),
   channels: Channels,
-  /** Whether what was paid with here can be saved and charged again. */
+  /** Whether a payment method can be saved and charged again. */
   recurring: Type.Boolean(),
   refunds: Type.Boolean(),
   health: Health,
@@ -20,9 +20,9 @@ export const GatewayRecord = Type.Object({
 
 export const RouteRecord = Type.Object({
   currency: CurrencyCode,
-  /** Null: any other country of the currency, or none. */
+  /** Null: any other country of the currency, or no country. */
   country: Nullable(Type.String()),
-  /** In the order in which they are tried. */
+  /** In the order of the attempts. */
   gateways: Type.Array(
     Type.Object({
       name: Type.String(),

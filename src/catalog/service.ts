@@ -1,5 +1,5 @@
-// What a merchant sees of gateways: who serves it, and who would be tried for a payment, in which order and why. And what
-// it can ask for at all: currencies and countries.
+// The catalog of a merchant: its gateways, the route of a payment with the reason for each gateway, and the currencies and
+// countries.
 
 import { CURRENCIES, CURRENCY_CODES, type Currency, usesCurrency } from '../core/currency.ts'
 import { ApiError } from '../core/errors.ts'
@@ -42,9 +42,9 @@ export async function listRoutes(app: CatalogApp, merchant: Merchant, filter: Ro
 
 interface RouteLookup {
   currency: Currency
-  /** As it is shown; null is any other country. */
+  /** The country in the response; null: any other country. */
   country: string | null
-  /** As it is asked for: one of those others. */
+  /** The country of the lookup: for null, one of those other countries. */
   sampleCountry: string | null
 }
 
@@ -56,7 +56,7 @@ function routeLookups(app: CatalogApp, { currency, country: text }: RoutesFilter
   return currencies.map((code) => ({ currency: code, country, sampleCountry: country }))
 }
 
-/** The rows of the table, each with a country for which it speaks. */
+/** One lookup for each configured route, with a country that the route applies to. */
 function configuredLookups(
   { gateways: { routes } }: CatalogApp,
   currency: Currency | undefined,
@@ -69,7 +69,7 @@ function configuredLookups(
   })
 }
 
-/** Names as English writes them; they are for people, and may change with the language data of the runtime. */
+/** English display names. They may change with the language data of the runtime. */
 const NAMES = {
   currency: new Intl.DisplayNames('en', { type: 'currency' }),
   region: new Intl.DisplayNames('en', { type: 'region' }),
@@ -92,7 +92,7 @@ export async function listCurrencies(app: CatalogApp, merchant: Merchant) {
   })
 }
 
-/** A rail without a minimum takes every amount from one minor unit on. */
+/** A rail without a minimum accepts every amount from one minor unit. */
 function minimumOf(rails: readonly Rail[], currency: Currency): bigint | null {
   const [first, ...others] = rails
     .filter((rail) => rail.currency === currency)

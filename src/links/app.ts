@@ -1,8 +1,7 @@
 import type { ManagedMerchant } from '../merchants/service.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 
-/** What the verbs of this slice ask for. */
 export interface LinksApp extends PaymentsApp {
-  /** Who is paid, and whether they may be paid at this moment. */
+  /** The merchant of a link, with its current status: a suspended merchant cannot be paid. */
   requireMerchant(merchantId: string): Promise<ManagedMerchant>
 }

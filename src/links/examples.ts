@@ -1,4 +1,4 @@
-// What the document shows beside the shapes.
+// Examples for the OpenAPI document.
 
 import { qrOf } from './qr.ts'
 

@@ -1,4 +1,4 @@
-// What a merchant sends to make or change a link: the shapes, and the rules that a shape cannot say.
+// The requests that create or change a link: their schemas, and the validation that a schema cannot express.
 
 import { type Static, Type } from 'typebox'
 import { redirectIssues } from '../checkout/input.ts'
@@ -20,7 +20,7 @@ const RedirectUrl = Type.String({
 })
 const ExpiresAt = Type.String({ format: 'date-time', description: 'In the future.' })
 
-// More people than any link will see, and far from where counting them would be slow.
+// More payments than any link gets, and few enough to count quickly.
 const MaxPayments = Type.Integer({ minimum: 1, maximum: 1_000_000 })
 
 export const CreateLinkBody = Type.Object({
@@ -72,7 +72,7 @@ export function createLinkIssues(allowHttp: boolean) {
   ]
 }
 
-/** Those that need no look at the link; its currency, amount and usage have theirs in toChangedTerms. */
+/** Validates what does not depend on the link; toChangedTerms checks against its currency, amount and usage. */
 export function changeLinkIssues(allowHttp: boolean) {
   return (body: Record<string, unknown>, facts: BodyFacts): Issue[] => [
     ...metadataIssues(body.metadata, facts),
@@ -137,7 +137,7 @@ export function toNewLink(body: CreateLink): Omit<NewLink, 'merchantId' | 'id' |
   }
 }
 
-/** The terms of a link as the change leaves them: what is absent stays, and null clears. */
+/** The terms of a link after the change: absent fields stay, and null clears a field. */
 export function toChangedTerms(link: LinkRow, change: ChangeLink): LinkTerms {
   assertNoCardNumbers(change)
   throwIssues(changedTermsIssues(link, change))
@@ -184,8 +184,7 @@ function changedTermsIssues({ currency, usage }: LinkRow, change: ChangeLink): I
 
 function minorOf(amount: number, currency: Currency): bigint {
   const parsed = parseAmount(amount, currency)
-  if (typeof parsed === 'string')
-    throw new Error('an amount passed the complaints and is still not acceptable')
+  if (typeof parsed === 'string') throw new Error('an amount passed validation and cannot be parsed')
   return parsed.minor
 }
 

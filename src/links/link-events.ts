@@ -1,5 +1,5 @@
-// What links tell: each payment, that all of them have come, that the time has passed. Every event is written in the
-// transaction that counts what it is about, so it comes once, in order, and says what was so at that moment.
+// The events of links: paid, completed, expired. Each event is written in the transaction that counts the payment or the
+// expiry, so it is emitted once, in order, with the state of that moment.
 
 import { formatAmount, money } from '../core/money.ts'
 import { type EventInput, recordEvents } from '../events/service.ts'
@@ -10,7 +10,7 @@ import { claimDueLink, countPayment, findCountedLink, findLink, recordEmittedEve
 import { toStoredLink } from './schema.ts'
 import { claimPaidSlot, type PaidSlot } from './slot-queries.ts'
 
-/** Counts one payment that has succeeded. Answers how many there were: one or none. */
+/** Counts one successful payment at its link. Returns 1, or 0 if there was none. */
 export function countOnePayment(app: LinksApp): Promise<number> {
   return app.db.transaction(async (tx) => {
     const slot = await claimPaidSlot(tx)
@@ -21,12 +21,12 @@ export function countOnePayment(app: LinksApp): Promise<number> {
   })
 }
 
-/** Tells of one link whose time has passed. Answers how many there were: one or none. */
+/** Emits the event of one expired link. Returns 1, or 0 if no expiry was due. */
 export function expireOneLink(app: LinksApp): Promise<number> {
   return app.db.transaction(async (tx) => {
     const due = await claimDueLink(tx, app.clock.now())
     if (!due) return 0
-    // Money that is here and not counted yet may have completed it in time.
+    // A payment that is not counted yet may have completed the link before its expiry.
     const link = await findLink(tx, due.merchantId, app.clock.now(), due.id)
     if (link?.status === 'expired') await emitLinkEvents(app, tx, due.merchantId, due.id)
     return 1
@@ -34,8 +34,8 @@ export function expireOneLink(app: LinksApp): Promise<number> {
 }
 
 /**
- * Writes what is new about a link that this transaction has locked: the payment that was counted, and each end that it has
- * come to and nobody was told of. An end that is over, because the merchant moved it, is forgotten.
+ * Emits the new events of a link that this transaction has locked: the counted payment, and the completed or expired state if
+ * it was not reported yet. If a change by the merchant ended such a state, its mark is cleared.
  */
 export async function emitLinkEvents(
   app: LinksApp,
@@ -46,7 +46,7 @@ export async function emitLinkEvents(
 ): Promise<void> {
   const now = app.clock.now()
   const link = await findCountedLink(tx, merchantId, now, linkId)
-  if (!link) throw new Error(`link ${linkId} has vanished`)
+  if (!link) throw new Error(`link ${linkId} does not exist`)
   const isComplete = link.status === 'completed'
   const isExpired = link.status === 'expired'
   const types: EventInput['type'][] = []

@@ -10,8 +10,8 @@ const db = await testDatabase({ after })
 const MERCHANT = '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f'
 const MANY = 3_000
 
-// The oldest are at rest in a state of their own each; the two newest are moving: one was paid and is not counted yet, the
-// time of the other has just passed.
+// The three oldest links have a recorded status each. The two newest are stale: one has an uncounted payment, and the other
+// has just expired.
 await db.script(`
   set session_replication_role = replica;
   insert into payment_links (
@@ -35,7 +35,7 @@ await db.script(`
   analyze payment_links;
   analyze payment_link_slots`)
 
-// A table of this size is read as a whole sooner than by an index; a larger one is not, and that is meant here.
+// The planner prefers a sequential scan of a table this small; the test is about large ones.
 const disableSeqScan = sql`set local enable_seqscan = off`
 
 const NO_FILTER: LinkFilter = {
@@ -47,7 +47,7 @@ const NO_FILTER: LinkFilter = {
   createdTo: null,
 }
 
-/** The titles of a page, the total, and how many links were read for both. */
+/** The titles of a page, the total, and how many rows were read for both. */
 function readPage(status: LinkStatus, order: 'asc' | 'desc', offset = 0) {
   return db.transaction(async (tx) => {
     await tx.query(disableSeqScan)
@@ -64,10 +64,10 @@ function readPage(status: LinkStatus, order: 'asc' | 'desc', offset = 0) {
   })
 }
 
-describe('links of one status', () => {
-  // From the sixth time on a prepared statement may have a plan that does not know its parameters.
+describe('payment links of one status', () => {
+  // From the sixth execution on, PostgreSQL may use a generic plan for a prepared statement.
   for (let times = 1; times <= 7; times += 1)
-    it(`are found without reading the others, and told as they are at this moment: time ${times}`, async () => {
+    it(`are listed by their current status without reading the other links: execution ${times}`, async () => {
       const expected: [LinkStatus, string[]][] = [
         ['completed', ['paid', 'full']],
         ['inactive', ['off']],

@@ -1,4 +1,4 @@
-// What somebody does who has a link's address: look whether it can be paid, and begin an ordinary payment.
+// The payer's side of a link: check whether it can be paid, and start an ordinary payment.
 
 import { createHash } from 'node:crypto'
 import { initiatePayment } from '../checkout/initiate.ts'
@@ -14,11 +14,11 @@ import { requireRoute } from './require-route.ts'
 
 export interface LinkView {
   link: LinkRow
-  /** `busy`: everybody who may pay is paying at this moment; `closed`: nobody can collect it at this moment. */
+  /** `busy`: payments in progress have reserved all slots; `closed`: the merchant is suspended or no gateway can collect. */
   state: LinkRow['status'] | 'busy' | 'closed'
 }
 
-/** The link behind an address, and whether it can be paid now. An unknown slug tells nothing. */
+/** Returns the link of a slug, and whether it can be paid now. */
 export async function openLink(app: LinksApp, slug: string): Promise<LinkView> {
   const link = await findLinkBySlug(app.db, slug, app.clock.now())
   if (!link) throw new ApiError('payment_link_not_found')
@@ -47,11 +47,11 @@ export interface Payer {
   lastname: string
   email: string
   amount: Money
-  /** Of the form that was sent: the same form sent twice is one payment. */
+  /** Identifies the form: submitting it twice makes one payment. */
   formToken: string
 }
 
-/** The payment that this form has begun; undefined when it was begun before and has ended unpaid since. */
+/** The payment of this form; undefined if an earlier submission started it and it has ended unpaid. */
 export async function startLinkPayment(
   app: LinksApp,
   link: LinkRow,
@@ -75,13 +75,13 @@ export async function startLinkPayment(
   return hasEnded ? undefined : payment
 }
 
-// 72 bits: no two forms of one link come to the same reference.
+// 72 bits, so that references of one link do not collide.
 const REFERENCE_BYTES = 9
 const REFERENCE_CHARACTERS = 13
 
 /**
- * Made of the form and of what was written into it, so that a second press is the same payment, and whoever goes back and
- * corrects the e-mail begins another one.
+ * The reference is a hash of the form token and the payer's input. A second submission is the same payment; a corrected e-mail
+ * address starts another one.
  */
 function referenceOf({ slug }: LinkRow, { formToken, firstname, lastname, email, amount }: Payer): string {
   const digest = createHash('sha256')

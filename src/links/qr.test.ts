@@ -15,8 +15,8 @@ function drawn(svg: string): { size: number; dark: Set<string> } {
   return { size: Number(size), dark }
 }
 
-describe('the picture of an address', () => {
-  it('has every module where the code has it, and four light ones around', () => {
+describe('the QR code of a link', () => {
+  it('has the modules of the encoded address and a quiet zone of four', () => {
     const { size, dark } = drawn(qrOf(ADDRESS))
     const { data } = encode(ADDRESS, { ecc: 'Q', border: 0 })
     assert.equal(size, data.length + 8)
@@ -24,7 +24,7 @@ describe('the picture of an address', () => {
     assert.deepEqual([...dark].toSorted(), wanted.toSorted())
   })
 
-  it('is black on white whatever it stands on, and short', () => {
+  it('is a small SVG in black on white', () => {
     const svg = qrOf(ADDRESS)
     assert.match(svg, /<path fill="#fff" d="M0 0h(\d+)v\1H0z"\/>/)
     assert.doesNotMatch(svg, /stroke|style|script|href/)

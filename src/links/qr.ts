@@ -1,13 +1,13 @@
-// The address of a link as a picture that a phone reads from a screen, a wall or a receipt.
+// The address of a link as a QR code, for screens, posters and receipts.
 
 import { encode } from 'uqr'
 
-// The standard's own margin: with less of it, cameras miss the code on a dark background.
+// The quiet zone of the QR standard: with less, cameras miss the code on a dark background.
 const QUIET_ZONE = 4
 
-/** Black on white whatever surrounds it. Modules of a row that touch are drawn as one, which keeps the text short. */
+/** Always black on white. Adjacent modules of a row are one rectangle, which keeps the SVG small. */
 export function qrOf(address: string): string {
-  // A quarter of it may be dirty, torn or covered by a thumb.
+  // Level Q restores up to a quarter of the code if it is dirty, torn or covered.
   const { data, size } = encode(address, { ecc: 'Q', border: QUIET_ZONE })
   const path = data
     .map((row, y) =>

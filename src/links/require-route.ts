@@ -9,7 +9,7 @@ interface Wanted {
   minAmountMinor: bigint | null
 }
 
-/** Somebody must be able to collect it: at least the smallest amount that a payer may choose, or any at all. */
+/** Requires a gateway that can collect the amount, or the smallest amount that the payer may choose. */
 export async function requireRoute(
   app: Pick<LinksApp, 'gateways'>,
   merchantId: string,

@@ -1,4 +1,4 @@
-// What a payment link looks like on the way out.
+// The response schema of a payment link.
 
 import { Type } from 'typebox'
 import type { Currency } from '../core/currency.ts'
@@ -71,7 +71,7 @@ export function toLink(app: UrlApp, link: LinkRow) {
   return { uuid, slug, url, qr: qrOf(url), ...rest }
 }
 
-/** As events tell it: a picture that anybody can draw from the address would be most of the event. */
+/** For events, without the QR code: it can be made from the address and would be most of the event. */
 export function toStoredLink(app: UrlApp, link: LinkRow) {
   const { currency } = link
   return {

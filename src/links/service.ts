@@ -1,5 +1,5 @@
-// Payment links: made, changed and switched off by the merchant, opened and paid by whoever has the address. Each payment
-// is an ordinary one; what a link adds is who may still pay, and the count of who has.
+// Payment links as the merchant manages them: create, read, list, change, deactivate. Payers open a link by its address and
+// make ordinary payments; the link limits and counts them.
 
 import { requireAllowedReturn } from '../checkout/return-url.ts'
 import { ApiError, errorFromIssues, type Issue } from '../core/errors.ts'
@@ -18,7 +18,7 @@ import { requireRoute } from './require-route.ts'
 
 const CREATE_LINK = 'POST /api/v1/payment-links'
 
-// 88 random bits: nobody finds a link by trying, and it still fits a line of a receipt.
+// 88 random bits cannot be guessed, and the address still fits on a line of a receipt.
 const SLUG_BYTES = 11
 const SLUG_CHARACTERS = 15
 
@@ -33,7 +33,7 @@ export async function createLink(
   const claim = { merchantId: merchant.id, key: idempotencyKey, operation: CREATE_LINK, input: body }
   return createIdempotently(app, claim, {
     make: async (tx, id) => {
-      // Only now: what is configured may have changed since this very request was accepted, and a retry is never an error.
+      // Thrown only for a new link: a replay must succeed, even if routes or settings have changed since the first request.
       if (validationError) throw validationError
       const slug = base62(app.random.bytes(SLUG_BYTES), SLUG_CHARACTERS)
       const createdAt = app.clock.now()
@@ -116,7 +116,7 @@ export async function changeLink(
     const link = requireLinkRow(await findLink(tx, merchant.id, app.clock.now(), id))
     const terms = toChangedTerms(link, change)
     requireCapacityFor(link, terms)
-    // A new time has not been told yet.
+    // A new expiry must be reported again.
     const expiredAt = change.expiresAt === undefined ? link.expiredAt : null
     await updateLink(tx, link, { ...terms, expiredAt })
     await emitLinkEvents(app, tx, merchant.id, id)
@@ -124,7 +124,7 @@ export async function changeLink(
   })
 }
 
-/** Who is at a gateway at this moment was let through, and may pay. */
+/** Payments at a gateway have reserved their slots and may still succeed. */
 function requireCapacityFor({ paymentsCount, slotsReserved }: LinkRow, { maxPayments }: LinkTerms): void {
   if (maxPayments === null || maxPayments >= slotsReserved) return
   const message = `maxPayments cannot be below what is paid or being paid: ${paymentsCount} paid, ${slotsReserved - paymentsCount} at this moment.`
@@ -136,7 +136,7 @@ function requireCapacityFor({ paymentsCount, slotsReserved }: LinkRow, { maxPaym
 
 const DEACTIVATE_LINK = 'POST /api/v1/payment-links/{uuid}/deactivate'
 
-/** Nobody new can pay from now on. Whoever is at a gateway at this moment may finish. Doing it again changes nothing. */
+/** Idempotent. No new payment gets a slot; a payment at a gateway may finish. */
 export async function deactivateLink(
   app: LinksApp,
   merchant: Merchant,

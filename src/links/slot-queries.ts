@@ -1,17 +1,17 @@
-// Every statement over the slots of links, except those of the trigger that lets a slot follow its payment.
+// The statements over the slots of links. A trigger on payments also updates and deletes slots.
 
 import { type Db, sql, type Tx } from '../kit/db.ts'
 
-/** What decides whether one payment more may be let through. */
+/** The input of the capacity check. */
 export interface SlotUsage {
   maxPayments: number | null
-  /** The merchant has switched the link off, or its time has passed. */
+  /** The link was deactivated, or it has expired. */
   isClosed: boolean
-  /** Payments that have succeeded. */
+  /** Successful payments. */
   paid: bigint
-  /** Those, and the ones that are at a gateway. */
+  /** Successful payments and payments at a gateway. */
   reserved: bigint
-  /** Whether the payment in question has its slot already. */
+  /** Whether this payment already has a slot. */
   hasSlot: boolean
 }
 
@@ -27,7 +27,7 @@ left join payment_link_slots h on h.merchant_id = l.merchant_id and h.link_id = 
 where l.merchant_id = $1 and l.id = $2
 group by l.merchant_id, l.id`
 
-/** Exact when the link was locked by an earlier statement of the same transaction. */
+/** Exact if an earlier statement of the same transaction locked the link. */
 export async function findSlotUsage(
   db: Tx,
   merchantId: string,
@@ -39,8 +39,8 @@ export async function findSlotUsage(
   return usage
 }
 
-// Only an open payment gets one: whoever ends it waits for us, and then gives the slot back. A slot that was reserved before
-// is renewed: whoever takes it again is about to use it, and it must not be dropped as idle meanwhile.
+// Only a pending payment gets a slot. The row lock makes a transaction that ends the payment wait; it then releases the slot.
+// A slot that exists is renewed, so that it is not released as idle before its use.
 const insertSlotStatement = sql<unknown>`
 insert into payment_link_slots as h (merchant_id, payment_id, link_id, reserved_at, reference)
 select merchant_id, id, link_id, $3, reference
@@ -64,8 +64,7 @@ export interface PaidSlot {
   paidAt: Date
 }
 
-// The locking select stands in a CTE of its own: joined as it is, the planner may run it once per row, and then it takes more
-// slots than the one that is counted.
+// A locking select with a limit stands in a CTE: joined directly, the planner may run it per row and claim several slots.
 const claimPaidSlotStatement = sql<PaidSlot>`
 with oldest as (
   select merchant_id, payment_id
@@ -82,14 +81,14 @@ returning
   h.merchant_id as "merchantId", h.link_id as "linkId", h.payment_id as "paymentId", h.reference,
   h.paid_minor as "paidMinor", h.paid_at as "paidAt"`
 
-/** A paid slot that nobody else is counting, for the link to count it in the same transaction. */
+/** Claims one paid slot that no other process is counting; the caller counts it in the same transaction. */
 export async function claimPaidSlot(tx: Tx): Promise<PaidSlot | undefined> {
   const [slot] = await tx.query(claimPaidSlotStatement)
   return slot
 }
 
-// A payment that is at a gateway keeps its slot however long that takes, and so does one that was declined on a page which
-// can still be paid. Asked once more at the end: a slot may be reserved again while we look.
+// A payment at a gateway keeps its slot, and so does a declined one that can still be retried. The delete repeats the
+// conditions, because a slot may be renewed concurrently.
 const deleteIdleSlotsStatement = sql<{ paymentId: string }>`
 with idle as (
   select h.merchant_id, h.payment_id
@@ -117,7 +116,7 @@ where h.merchant_id = idle.merchant_id
   and h.reserved_at < $1
 returning h.payment_id as "paymentId"`
 
-/** Gives slots back that were reserved before this time and never used. */
+/** Releases slots that were reserved before this time and never used. */
 export async function deleteIdleSlots(db: Db, reservedBefore: Date): Promise<number> {
   return (await db.query(deleteIdleSlotsStatement, [reservedBefore])).length
 }

@@ -14,8 +14,8 @@ const slotUsage = (changes: Partial<SlotUsage>): SlotUsage => ({
   ...changes,
 })
 
-describe('whether a payment is let through', () => {
-  it('depends on who has paid, who is paying and what the merchant wants', () => {
+describe('the capacity check of a link', () => {
+  it('follows from the paid and reserved slots, the limit of the link and its state', () => {
     const cases: [Partial<SlotUsage>, string][] = [
       [{}, 'available'],
       [{ reserved: 1n, paid: 1n }, 'available'],
@@ -28,8 +28,8 @@ describe('whether a payment is let through', () => {
       [{ isClosed: true }, 'ended'],
       [{ isClosed: true, hasSlot: true, reserved: 1n }, 'available'],
     ]
-    for (const [changes, admission] of cases)
-      assert.equal(capacityOf(slotUsage(changes)), admission, JSON.stringify(Object.keys(changes)))
+    for (const [changes, capacity] of cases)
+      assert.equal(capacityOf(slotUsage(changes)), capacity, JSON.stringify(Object.keys(changes)))
     assert.equal(capacityOf(undefined), 'ended')
   })
 })
@@ -43,13 +43,13 @@ const countSlots = sql<{ slots: number }>`
 select count(*)::integer as slots
 from payment_link_slots`
 
-describe('paid slots', () => {
-  it('are taken one by one, whatever the planner believes about the table', async () => {
+describe('paid slots of links', () => {
+  it('are claimed one by one with every plan of the claim', async () => {
     const db = await testDatabase({ after })
     const slots = async () => (await db.query(countSlots))[0]?.slots ?? 0
     for (const analyzedRows of [0, 1, 2, 4])
       for (const actualRows of [2, 3, 10]) {
-        // Nobody refers to anybody here: it is only about how many rows are taken.
+        // The rows violate their foreign keys; only the number of claimed rows matters.
         const fill = (count: number) =>
           db.transaction(async (tx) => {
             await tx.script('set local session_replication_role = replica')
@@ -61,7 +61,11 @@ describe('paid slots', () => {
         await fill(actualRows)
         const before = await slots()
         assert.ok(await claimPaidSlot(db))
-        assert.equal(await slots(), before - 1, `${analyzedRows} were known of, and there were ${before}`)
+        assert.equal(
+          await slots(),
+          before - 1,
+          `${analyzedRows} rows at the last analyze, ${before} rows now`,
+        )
       }
   })
 })

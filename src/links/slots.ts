@@ -1,6 +1,5 @@
-// A slot at a link is held before an attempt goes to a gateway, so that a link which may collect ten payments charges no
-// eleventh payer. Who comes when all slots are held waits, because the others may still fail; who comes when all are paid
-// is told that it is over.
+// The capacity of a link. A payment reserves a slot before its attempt is submitted, so that a link for ten payments charges
+// no eleventh payer. If all slots are reserved, the link is busy, because a payment may still fail; if all are paid, it ended.
 
 import { addMs, type Clock } from '../kit/clock.ts'
 import type { Db } from '../kit/db.ts'
@@ -14,7 +13,7 @@ interface Needs {
   clock: Clock
 }
 
-/** Takes a slot for the payment, or says why there is none. Taking it again is having it. */
+/** Reserves a slot for the payment under the lock of the link, or returns why there is none. Idempotent. */
 export function reserveSlot(app: Needs, payment: PaymentRow): Promise<Capacity> {
   const { merchantId, linkId, id } = payment
   return app.db.transaction(async (tx) => {
@@ -27,14 +26,14 @@ export function reserveSlot(app: Needs, payment: PaymentRow): Promise<Capacity> 
   })
 }
 
-/** Whether there would be a slot at this moment, for a page that says so before anybody presses. */
+/** Checks the capacity without a reservation, so that a page can show it before the payer submits. */
 export async function checkSlot(app: Needs, payment: PaymentRow): Promise<Capacity> {
   const { merchantId, linkId, id } = payment
   if (linkId === null) return 'available'
   return capacityOf(await findSlotUsage(app.db, merchantId, linkId, id, app.clock.now()))
 }
 
-/** Who has a slot keeps it, also when the link has been switched off or its time has passed meanwhile: they may have paid. */
+/** A payment with a slot keeps it after the link is deactivated or expires, because the payer may have paid. */
 export function capacityOf(usage: SlotUsage | undefined): Capacity {
   if (!usage) return 'ended'
   const { hasSlot, isClosed, maxPayments, paid, reserved } = usage
@@ -44,7 +43,7 @@ export function capacityOf(usage: SlotUsage | undefined): Capacity {
   return paid >= maxPayments ? 'ended' : 'busy'
 }
 
-// Between the slot and the attempt there is one statement. Who needs longer for it has died.
+// One statement separates the reservation from the attempt. After this time the process must have died.
 const IDLE_SLOT_MS = 120_000
 
 export function releaseIdleSlots(app: Needs): Promise<number> {

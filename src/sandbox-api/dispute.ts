@@ -1,4 +1,4 @@
-// Somebody who plays the payer's bank: opens and decides disputes, and takes money back without asking.
+// Simulates the payer's bank in the sandbox: opens and decides disputes, and reverses payments.
 
 import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
@@ -9,7 +9,7 @@ import type { PaymentRow } from '../payments/payment.ts'
 import { findPaidAttempt } from '../refunds/payment-effects.ts'
 import type { SandboxApiApp } from './service.ts'
 
-/** Lets the provider have it so, and asks it at once; its webhook, which says no more than that, comes as well. */
+/** Sets the dispute at the sandbox provider and checks the status at once; the provider's webhook arrives as well. */
 export async function simulateDispute(
   app: SandboxApiApp,
   merchant: Merchant,
@@ -21,7 +21,7 @@ export async function simulateDispute(
   if (attempt?.gateway !== app.sandbox.name) throw disputeStateError(payment)
   const report = await app.sandbox.dispute(attempt.gatewayKey, outcome)
   if (report.kind === 'unknown') throw new ApiError('temporarily_unavailable')
-  // What the bank cannot do the provider leaves as it is.
+  // The provider ignores a dispute that is not possible in its state.
   if (report.kind !== 'succeeded' || report.disputes?.[0]?.status !== outcome)
     throw disputeStateError(payment)
   return (await verifyAttempt(app, { payment, attempt }, 'webhook')).payment

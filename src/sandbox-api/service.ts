@@ -1,5 +1,4 @@
-// What automated tests in staging need: somebody who plays the customer, and the truth about what the sandbox provider
-// executed.
+// Support for automated tests in staging: simulates the customer, and lists what the sandbox provider executed.
 
 import { stopAttempt } from '../checkout/payer-actions.ts'
 import { startAttempt } from '../checkout/start-attempt.ts'
@@ -19,7 +18,7 @@ export interface SandboxApiApp extends PaymentsApp {
   sandbox: SandboxGateway
 }
 
-/** Plays the customer from opening the page to the end; time that the instrument needs passes at once. */
+/** Simulates the customer from opening the page to the end, without the delays of the instrument. */
 export async function completePayment(
   app: SandboxApiApp,
   merchant: Merchant,
@@ -35,13 +34,13 @@ export async function completePayment(
   return (await verifyAttempt(app, { payment: expired, attempt }, 'checkout')).payment
 }
 
-/** Another call plays the same way to pay at this moment: both play the one attempt. */
+/** A concurrent call simulates the same channel: both use one attempt. */
 function isInProgress({ payment, attempt }: CheckoutView, choice: CheckoutChoice): boolean {
   return payment.status === 'processing' && attempt?.channel === choice.channel && attempt.endedAt === null
 }
 
 async function readyToPay(app: SandboxApiApp, current: CheckoutView): Promise<CheckoutView> {
-  // Played at once, so nobody is typing a PIN, however fresh the prompt.
+  // A simulated customer never types a PIN, so a fresh prompt can be stopped at once.
   const { view } = await stopAttempt(app, current)
   if (view.payment.status !== 'pending') {
     throw new ApiError('invalid_state', {

@@ -4,7 +4,7 @@ import { requirePayment } from '../payments/find.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import type { SandboxApiApp } from './service.ts'
 
-/** Who plays, about which payment, and under which Idempotency-Key. */
+/** A simulated action: its merchant, its payment and its Idempotency-Key. */
 export interface Simulation {
   merchant: Merchant
   reference: string
@@ -12,8 +12,8 @@ export interface Simulation {
 }
 
 /**
- * Plays once under one Idempotency-Key. What is played takes calls to the provider, so the key is claimed before them and
- * given back if it comes to nothing.
+ * Runs a simulation once per Idempotency-Key. It calls the provider, so the key is claimed before the calls, and released if
+ * they fail.
  */
 export async function simulateOnce(
   app: SandboxApiApp,
