@@ -7,7 +7,7 @@ import { DisplayName } from '../merchants/schema.ts'
 
 const GRANTED_SCOPES: readonly GrantedScope[] = [...SCOPES, '*']
 
-/** What a shop's server needs, without keys:write: a leaked key must not create others. */
+/** All scopes except keys:write: a leaked key must not create others. */
 export const DEFAULT_SCOPES: readonly GrantedScope[] = SCOPES.filter((scope) => scope !== 'keys:write')
 
 const RateLimit = Type.Object({

@@ -69,7 +69,7 @@ export function catalogRoutes(app: CatalogApp): Route[] {
       scope: 'checkout:read',
       summary: 'Show which gateways a payment would go through',
       description:
-        'For a currency and a country, or for all: who is tried, in this order, and who is left out and why. The next one is tried only when the one before provably began nothing. With a split, percent is the share of payments that go to a gateway first.',
+        'For a currency and a country, or for all: which gateways are tried, in this order, and which are left out and why. The next one is tried only when the one before provably began nothing. With a split, percent is the share of payments that go to a gateway first.',
       query: RoutesQuery,
       response: { http: 200, data: RouteRecord, list: true },
       errors: ['invalid_currency', 'invalid_country'],

@@ -1,4 +1,4 @@
-// A payment link: its stored columns, and what is computed from them and from the slots whenever it is read.
+// A payment link: its stored columns, and the fields that every read computes from them and from the slots.
 
 import type { Currency } from '../core/currency.ts'
 import { column, columnTable, type RowOf } from '../kit/columns.ts'
@@ -41,7 +41,7 @@ export interface LinkRow extends RowOf<typeof LINK> {
   status: LinkStatus
 }
 
-/** What the merchant may change. */
+/** The fields that the merchant may change. */
 export const LINK_TERMS = [
   'title',
   'description',
@@ -55,7 +55,7 @@ export const LINK_TERMS = [
 
 export type LinkTerms = Pick<LinkRow, (typeof LINK_TERMS)[number]>
 
-/** What is fixed when the link is created. */
+/** The fields that are fixed when the link is created. */
 export const LINK_IDENTITY = [
   'merchantId',
   'id',

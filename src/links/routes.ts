@@ -23,7 +23,7 @@ export function linkRoutes(app: LinksApp): Route[] {
       scope: 'links:write',
       summary: 'Create a payment link',
       description:
-        'An address at which people pay without a shop: they give name and e-mail, choose the amount where it is left open, and go on to checkout. It takes one payment, as many as maxPayments says, or any number; whoever would be one too many is not charged.',
+        'An address at which people pay without a shop: they give name and e-mail, choose the amount where it is left open, and go on to checkout. It takes one payment, as many as maxPayments says, or any number; a payer beyond that limit is not charged.',
       body: CreateLinkBody,
       issues: createLinkIssues(allowHttp),
       response: { http: 201, data: LinkRecord },
@@ -112,7 +112,7 @@ function singleLinkRoutes(app: LinksApp, allowHttp: boolean): Route[] {
       scope: 'links:write',
       summary: 'Switch a payment link off',
       description:
-        'Nobody new can pay from now on; whoever is approving a payment at this moment may finish. Doing it again changes nothing.',
+        'No new payment can start; a payer who is approving a payment at this moment may finish. Doing it again changes nothing.',
       params: UuidParams,
       response: { http: 200, data: LinkRecord },
       errors: ['invalid_uuid', 'payment_link_not_found'],

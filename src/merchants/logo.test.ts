@@ -98,7 +98,7 @@ describe('a logo', () => {
       ['<g xml:base="https://evil.example/"><use href="#a"/></g>', /xml:base/],
       ['<?xml-stylesheet href="#a"?>', /stylesheet/],
     ]
-    for (const [inside, words] of wrong) assert.match(issueOf(svgWith(inside)), words, inside)
+    for (const [inside, message] of wrong) assert.match(issueOf(svgWith(inside)), message, inside)
   })
 
   it('is rejected as an SVG with a document type, another encoding or another root element', () => {

@@ -120,7 +120,7 @@ describe('the profile of a merchant', () => {
       branding: {
         displayName: '  ',
         logo: 'https://cdn.example/logo.png',
-        supportEmail: 'nobody',
+        supportEmail: 'no address',
         supportPhone: 254700123456,
         supportUrl: 'javascript:alert(1)',
         accentColor: 'red;}',

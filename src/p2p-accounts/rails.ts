@@ -1,5 +1,5 @@
-// What the receiving accounts of a merchant can collect: the rails that the P2P gateway declares, and the account that a new
-// transfer goes to.
+// The rails of a merchant's receiving accounts, which the P2P gateway declares, and the choice of the account for a new
+// transfer.
 
 import type { Currency } from '../core/currency.ts'
 import type { CheckoutChoice, DirectChannel, Rail } from '../gateways/gateway.ts'

@@ -84,7 +84,7 @@ function singleAccountRoutes(app: P2pAccountsApp): Route[] {
       method: 'PATCH',
       summary: 'Change a receiving account, or switch it off and on',
       description:
-        'What is not named stays. Payers who were told the account before keep what they were told. Channel, currency and country cannot be changed: add another account.',
+        'What is not named stays. Payments that already show the account keep what they show. Channel, currency and country cannot be changed: add another account.',
       body: AccountChanges,
       errors: ['invalid_uuid', 'p2p_account_not_found', 'card_data_not_allowed'],
       examples: { body: ACCOUNT_CHANGES_EXAMPLE, data: { ...ACCOUNT_EXAMPLE, isActive: false } },
@@ -97,7 +97,7 @@ function singleAccountRoutes(app: P2pAccountsApp): Route[] {
       ...common,
       method: 'DELETE',
       summary: 'Delete a receiving account',
-      description: 'Nobody is sent there any more. Payments that were told this account keep it.',
+      description: 'No new payment uses it. Payments that already show this account keep it.',
       errors: ['invalid_uuid', 'p2p_account_not_found'],
       examples: { data: ACCOUNT_EXAMPLE },
       handle: async ({ merchant, params }) =>

@@ -1,3 +1,5 @@
+// The routes of P2P payments, under /api/v1/p2p/payments.
+
 import { initiateIssues } from '../checkout/input.ts'
 import { containsCardNumber } from '../core/card-number.ts'
 import { ApiError, type Issue } from '../core/errors.ts'
@@ -132,7 +134,7 @@ function confirmRoutes(app: P2pApp): Route[] {
       path: `${PATH}/{uuid}/confirm`,
       summary: 'Confirm what arrived',
       description:
-        'receivedAmount is all that has arrived so far. The whole amount or more makes the payment successful for what was asked; the excess is yours to give back. Less leaves it open as underpaid (or expired, if its time was up): confirm the new total when the rest has come, or reject. Until then the payer can neither cancel nor pay another way. It also works before anybody said that the money was sent, and after the time was up. The same amount again answers the record.',
+        'receivedAmount is all that has arrived so far. The whole amount or more makes the payment successful for what was asked; the excess is yours to give back. Less leaves it open as underpaid (or expired, if its time was up): confirm the new total when the rest has come, or reject. Until then the payer can neither cancel nor pay another way. It also works before the transfer was marked as paid, and after the time was up. The same amount again answers the record.',
       body: ConfirmBody,
       issues: receivedAmountIssues,
       errors: [
@@ -173,7 +175,7 @@ function endRoutes(app: P2pApp): Route[] {
       ...ACTION,
       path: `${PATH}/{uuid}/cancel`,
       summary: 'Call a transfer off',
-      description: 'While nobody has said that the money was sent. The payment fails.',
+      description: 'Possible until the transfer is marked as paid. The payment fails.',
       errors: ['invalid_uuid', 'p2p_payment_not_found', 'invalid_state'],
       examples: { data: P2P_CANCELLED_EXAMPLE },
       handle: async ({ merchant, params, idempotencyKey }) => {

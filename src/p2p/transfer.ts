@@ -32,9 +32,9 @@ export type TransferRow = RowOf<typeof TRANSFER>
 
 /** The difference between the expected and the received amount; at least one of the two is zero. */
 export interface Difference {
-  /** What the payer still has to send. */
+  /** The amount that the payer still has to send. */
   missingMinor: bigint
-  /** What the merchant owes to the payer. */
+  /** The amount that the merchant owes to the payer. */
   excessMinor: bigint
 }
 

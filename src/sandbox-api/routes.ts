@@ -92,7 +92,7 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
       tag: 'Misc',
       scope: 'checkout:write',
       summary: 'Take the money of a payment back (staging only)',
-      description: 'What a provider does when it takes money back without asking anybody.',
+      description: 'What a provider does when it takes money back without a dispute.',
       params: REFERENCE,
       response: { http: 200, data: PaymentRecord },
       errors: ['payment_not_found', 'invalid_state'],
