@@ -105,7 +105,7 @@ function nextStepOf(transfer: TransferRow): NextStep {
 function outcomeOf(transfer: TransferRow, key: string): Outcome {
   const { narration: gatewayReference, status } = transfer
   if (transfer.attemptKey !== key) {
-    const message = 'The payer chose this way again, and the transfer went on there.'
+    const message = 'The payer chose P2P again, and the new attempt has the transfer.'
     return { kind: 'declined', code: 'customer_cancelled', message, gatewayReference }
   }
   switch (status) {
@@ -119,7 +119,7 @@ function outcomeOf(transfer: TransferRow, key: string): Outcome {
       return { kind: 'declined', code: 'unknown', message, gatewayReference, final: true }
     }
     case 'cancelled': {
-      const message = 'The merchant called the transfer off.'
+      const message = 'The merchant cancelled the transfer.'
       return { kind: 'declined', code: 'customer_cancelled', message, gatewayReference, final: true }
     }
     // An expired transfer stays pending: the money may still arrive.

@@ -17,16 +17,16 @@ export const TRANSFER_MOVES = {
 export type TransferStatus = keyof typeof TRANSFER_MOVES
 
 export const TRANSFER_MEANINGS: Readonly<Record<TransferStatus, string>> = {
-  awaiting_payment: 'The payer knows where to send the money.',
-  marked_paid: 'The payer, or the merchant, says that it was sent; the merchant looks for it.',
+  awaiting_payment: 'The payer has the instructions and has not sent the money yet.',
+  marked_paid: 'The payer or the merchant has marked the transfer as sent; the merchant has to confirm it.',
   underpaid:
-    'Less arrived than was asked for; a payment that waits for it stays open for the rest, and one that has expired stays expired until the whole amount is confirmed.',
-  confirmed: 'The merchant has the whole amount: the payment is successful.',
+    'Less arrived than expected. The payment stays open for the rest; an expired payment stays expired until the whole amount is confirmed.',
+  confirmed: 'The merchant has received the whole amount: the payment is successful.',
   overpaid:
-    'The merchant has more than was asked for: the payment is successful, and the rest is owed to the payer.',
+    'The merchant has received more than expected: the payment is successful, and the merchant owes the excess to the payer.',
   rejected: 'The merchant did not find the money: the payment has failed.',
-  expired: 'The time passed. Late money is money: it can still be confirmed.',
-  cancelled: 'The merchant called the transfer off before anything was sent: the payment has failed.',
+  expired: 'The time passed. A late payment can still be confirmed.',
+  cancelled: 'The merchant cancelled the transfer before it was marked as sent: the payment has failed.',
 }
 
 // A boundary: Object.keys returns string[], although the keys of this constant are exactly its type's keys.
