@@ -11,7 +11,6 @@ import { applyOutcome } from '../outcomes/apply.ts'
 import { firstLeaseEnd, schedulePoll } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
-import { newAttempt } from '../payments/attempt.ts'
 import { newGatewayKey, toGatewayAttempt } from '../payments/gateway-request.ts'
 import { fingerprintOf } from '../payments/input.ts'
 import type { PaymentRow } from '../payments/payment.ts'
@@ -54,50 +53,42 @@ async function chargeOnce(
 ): Promise<Recorded & { method: MethodRow }> {
   // If the process dies during the call, the attempt is on disk and the resolver asks the gateway what happened.
   await app.failpoints.hit('charge.before_record')
-  const first = {
-    id: app.random.uuid(),
-    gatewayKey: newGatewayKey(app.random),
-    accountId: method.accountId,
-    dueAt: firstLeaseEnd(app, app.clock.now()),
-  }
   const recorded = await recordPayment(
     app,
     merchant.id,
     claim,
     {
+      ...input,
       kind: 'charge',
       status: 'processing',
-      // True from this moment on until the gateway has said what happened, whoever may die meanwhile.
+      // Stays true until the gateway has reported an outcome, even if this process dies.
       statusReason: 'outcome_unknown',
-      amount: input.amount,
       gateway: method.gateway,
       country: railsCountry(input),
-      description: input.description,
-      metadata: input.metadata,
-      redirectUrl: null,
       isRecurring: true,
-      customer: input.customer,
       paymentMethodId: method.id,
       openForMs: null,
-      attempt: first,
+      attempt: {
+        id: app.random.uuid(),
+        number: 1,
+        operation: 'charge',
+        gateway: method.gateway,
+        accountId: method.accountId,
+        gatewayKey: newGatewayKey(app.random),
+        channel: 'saved',
+        choice: null,
+        dueAt: firstLeaseEnd(app, app.clock.now()),
+      },
     },
     (payment) => serializeRedacted(app, payment, [], method),
   )
-  if (recorded.replayed) return { ...recorded, method }
+  const { payment, attempt } = recorded
+  if (!attempt) return { payment, replayed: true, method }
 
   await app.failpoints.hit('charge.after_record')
-  const attempt = newAttempt(recorded.payment, {
-    ...first,
-    number: 1,
-    operation: 'charge',
-    gateway: method.gateway,
-    channel: 'saved',
-    choice: null,
-    startedAt: recorded.payment.createdAt,
-  })
-  const outcome = await submitCharge(app, gateway, recorded.payment, attempt, method)
+  const outcome = await submitCharge(app, gateway, payment, attempt, method)
   await app.failpoints.hit('charge.after_call')
-  const applied = await applyOutcome(app, { payment: recorded.payment, attempt, method }, outcome, {
+  const applied = await applyOutcome(app, { payment, attempt, method }, outcome, {
     source: 'api',
     firstCall: true,
   })

@@ -6,10 +6,10 @@ import type { BodyFacts } from '../kit/route.ts'
 import { CurrencyInput, Metadata } from '../kit/schema.ts'
 import {
   amountIssues,
-  type CommonInput,
   customerIssues,
   Description,
   PaymentCustomer,
+  type PaymentInput,
   Reference,
   toCommonInput,
 } from '../payments/input.ts'
@@ -23,7 +23,7 @@ export const RecurringChargeBody = Type.Object({
   recurringToken: Type.String({ minLength: 1, maxLength: 200 }),
   description: Description,
 })
-export interface ChargeInput extends CommonInput {
+export interface ChargeInput extends PaymentInput {
   recurringToken: string
 }
 

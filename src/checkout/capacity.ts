@@ -25,5 +25,5 @@ const RETRY_AFTER_SECONDS = 60
 /** There is nothing left to wait for, so nobody is asked to pay here any more. */
 async function expireForEndedLink(app: PaymentsApp, payment: PaymentRow): Promise<void> {
   const ended = { ...plainMove(payment, 'expired'), statusReason: LINK_ENDED }
-  await movePayment(app, payment, ended, { proof: 'time', source: 'checkout' })
+  await movePayment(app, payment, ended, { kind: 'plain', proof: 'time', source: 'checkout' })
 }

@@ -73,9 +73,9 @@ async function applyPayerMove(
   payment: PaymentRow,
   to: 'pending' | 'abandoned',
 ): Promise<CheckoutView> {
-  const { expiresAt: endsAt } = previous.payment
-  const facts = { proof: 'customer', source: 'checkout', endsAt } as const
-  await movePayment(app, payment, plainMove(payment, to), facts)
+  const { expiresAt: expectedExpiresAt } = previous.payment
+  const move = { kind: 'plain', proof: 'customer', source: 'checkout', expectedExpiresAt } as const
+  await movePayment(app, payment, plainMove(payment, to), move)
   return reloadView(app, payment)
 }
 

@@ -124,9 +124,10 @@ async function submitToCandidate(
     failovers: payment.failovers + (action.failovers > 0 ? 1 : 0),
   }
   const moved = await movePayment(app, payment, next, {
+    kind: 'attempt_started',
     proof: null,
     source: 'checkout',
-    newAttempt: attempt,
+    attempt,
   })
   if (!moved) return undefined
 

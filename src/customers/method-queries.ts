@@ -63,8 +63,8 @@ export async function listMethodRowsByToken(
   lookups: readonly TokenLookup[],
 ): Promise<(MethodByTokenRow & { n: number })[]> {
   return db.query(selectMethodsByToken, [
-    lookups.map(({ merchant_id }) => merchant_id),
-    lookups.map(({ token_hash }) => token_hash),
+    lookups.map(({ merchantId }) => merchantId),
+    lookups.map(({ tokenHash }) => tokenHash),
   ])
 }
 

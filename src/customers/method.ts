@@ -57,6 +57,6 @@ export interface MethodByTokenRow extends MethodRow {
 
 /** The lookup of a recurring token of a merchant. */
 export interface TokenLookup {
-  merchant_id: string
-  token_hash: Buffer
+  merchantId: string
+  tokenHash: Buffer
 }

@@ -40,10 +40,10 @@ export async function findMethodsByToken(
 ): Promise<(MethodByTokenRow | undefined)[]> {
   const rows = await listMethodRowsByToken(db, lookups)
   const found = new Map(rows.map(({ n, ...row }) => [n, row]))
-  return lookups.map(({ merchant_id }, index) => {
+  return lookups.map(({ merchantId }, index) => {
     const method = found.get(index + 1)
     // One statement serves several merchants, so row-level security does not check this read.
-    if (method && method.merchantId !== merchant_id) throw new Error('found a method of another merchant')
+    if (method && method.merchantId !== merchantId) throw new Error('found a method of another merchant')
     return method
   })
 }
@@ -59,7 +59,7 @@ export async function requireMethodByToken(
   merchant: Merchant,
   recurringToken: string,
 ): Promise<MethodByTokenRow> {
-  const method = await findMethod({ merchant_id: merchant.id, token_hash: hashToken(recurringToken) })
+  const method = await findMethod({ merchantId: merchant.id, tokenHash: hashToken(recurringToken) })
   if (!method) throw new ApiError('recurring_token_not_found')
   return method
 }

@@ -9,7 +9,7 @@ import { debitMerchant, recordEntry } from '../ledger/debit.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { PaymentWithAttempt } from '../payments/attempt.ts'
 import { lockPayment } from '../payments/find.ts'
-import { movePayment, plainMove } from '../payments/move.ts'
+import { movePaymentWithin, plainMove } from '../payments/move.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import type { MoveSource } from '../payments/states.ts'
 import { methodOf } from '../payments/views.ts'
@@ -37,7 +37,8 @@ export async function applyDispute(
   const { payment } = current
   const method = current.method ?? (await methodOf(app, payment))
   const next = to === null ? payment : plainMove(payment, to)
-  const move = (tx: Tx) => movePayment(app, payment, next, { proof: 'gateway', source, method }, tx)
+  const move = (tx: Tx) =>
+    movePaymentWithin(tx, app, payment, next, { kind: 'plain', proof: 'gateway', source, method })
   const write = async (tx: Tx) => {
     if (to !== null && !(await move(tx))) return false
     await recordDispute(app, tx, current, report, { to, open })

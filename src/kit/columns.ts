@@ -36,6 +36,8 @@ export type RowOf<Table extends { columns: Columns }> = {
 
 export interface ColumnTable<Table extends Columns> {
   readonly columns: Table
+  /** The names of all columns but these. */
+  except(...names: (keyof Table & string)[]): (keyof Table & string)[]
   /** `p.merchant_id as "merchantId", …`, of all columns or of those that are named. */
   select(alias?: string, names?: readonly (keyof Table & string)[]): string
   /** `merchant_id, id, …`, for an insert and for the select that feeds it. */
@@ -60,6 +62,7 @@ export function columnTable<const Table extends Columns>(columns: Table): Column
   const qualified = (name: Name, alias: string) => (alias ? `${alias}.${sqlName(name)}` : sqlName(name))
   return {
     columns,
+    except: (...names) => all.filter((name) => !names.includes(name)),
     select: (alias = '', names = all) =>
       names
         .map((name) => {

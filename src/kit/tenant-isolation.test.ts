@@ -196,11 +196,11 @@ describe('who asks', () => {
   })
 
   it('hands rows of nobody else to a writer that goes past the wall', async () => {
-    const write = assertSameTenant((item: { merchant_id: string }) => Promise.resolve(item.merchant_id))
-    assert.equal(await write({ merchant_id: TWO }), TWO)
-    assert.equal(await runAsMerchant(ONE, () => write({ merchant_id: ONE })), ONE)
+    const write = assertSameTenant((item: { merchantId: string }) => Promise.resolve(item.merchantId))
+    assert.equal(await write({ merchantId: TWO }), TWO)
+    assert.equal(await runAsMerchant(ONE, () => write({ merchantId: ONE })), ONE)
     await assert.rejects(
-      runAsMerchant(ONE, () => write({ merchant_id: TWO })),
+      runAsMerchant(ONE, () => write({ merchantId: TWO })),
       /would write for another/,
     )
   })

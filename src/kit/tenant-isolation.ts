@@ -46,12 +46,12 @@ export function tenantScoped(db: ConnectedDb): Db {
  * For a writer that shares its statements among merchants, and so goes past the wall: whoever asks as a merchant hands it
  * rows of this merchant only.
  */
-export function assertSameTenant<Item extends { merchant_id: string }, Result>(
+export function assertSameTenant<Item extends { merchantId: string }, Result>(
   write: (item: Item) => Promise<Result>,
 ): (item: Item) => Promise<Result> {
   return async (item) => {
     const merchantId = tenantContext.getStore()
-    if (merchantId !== undefined && merchantId !== item.merchant_id)
+    if (merchantId !== undefined && merchantId !== item.merchantId)
       throw new Error('a request of one merchant would write for another')
     return write(item)
   }

@@ -14,7 +14,7 @@ import { capturePostings, directPostings, duplicatePostings, feeOf, type Posting
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow, PaymentWithAttempt } from '../payments/attempt.ts'
 import { findPayment, listAttempts } from '../payments/find.ts'
-import { movePayment } from '../payments/move.ts'
+import { type Move, movePayment } from '../payments/move.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { isOpen, type MoveSource } from '../payments/states.ts'
 import { closeAttempt } from '../payments/update-attempt.ts'
@@ -177,16 +177,16 @@ async function applyMove(
     endedAt: now,
     dueAt: decision.proof === 'declined' ? await findDeclinedPollAt(app, current) : null,
   }
-  const moved = await movePayment(app, payment, next, {
+  const ended = {
     proof: decision.proof,
     source: context.source,
     method,
     attempt: nextAttempt,
     expectedFence: decision.fenced ? attempt.fence : null,
-    attemptDueAt: attempt.dueAt,
-    postings: credit?.postings,
-    settlementMinor: credit?.settlementMinor,
-  })
+    readDueAt: attempt.dueAt,
+  }
+  const move: Move = credit ? { kind: 'captured', ...ended, ...credit } : { kind: 'attempt_ended', ...ended }
+  const moved = await movePayment(app, payment, next, move)
   return moved ? { payment: next, attempt: nextAttempt, method } : undefined
 }
 

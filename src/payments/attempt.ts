@@ -1,10 +1,53 @@
+// The columns of an attempt, which is one try to collect a payment at one gateway.
+
 import type { FailureCode } from '../core/failures.ts'
 import type { MethodRow } from '../customers/method.ts'
 import type { CheckoutChoice, NextStep } from '../gateways/gateway.ts'
+import { column, columnTable, type RowOf } from '../kit/columns.ts'
 import type { PaymentRow } from './payment.ts'
 import type { AttemptStatus } from './states.ts'
 
-type InitialField =
+export const ATTEMPT = columnTable({
+  merchantId: column<string>('uuid'),
+  id: column<string>('uuid'),
+  paymentId: column<string>('uuid'),
+  number: column<number>('integer'),
+  operation: column<'checkout' | 'charge'>('text'),
+  gateway: column<string>('text'),
+  /** The merchant's own account at the gateway; null is the account of this instance. */
+  accountId: column<string | null>('uuid'),
+  channel: column<string>('text'),
+  status: column<AttemptStatus>('text'),
+  gatewayKey: column<string>('text'),
+  gatewayReference: column<string | null>('text'),
+  choice: column<CheckoutChoice | null>('jsonb'),
+  nextStep: column<NextStep | null>('jsonb'),
+  failureCode: column<FailureCode | null>('text'),
+  failureMessage: column<string | null>('text'),
+  paidMinor: column<bigint | null>('bigint'),
+  paidCurrency: column<string | null>('text'),
+  /** How much of a duplicate payment was refunded. */
+  refundedMinor: column<bigint>('bigint'),
+  startedAt: column<Date>('timestamptz'),
+  endedAt: column<Date | null>('timestamptz'),
+  /** When the payer said that the money was sent. */
+  sentAt: column<Date | null>('timestamptz'),
+  /** When the payer came back from the gateway's page. */
+  returnedAt: column<Date | null>('timestamptz'),
+  /** When the next poll is due; null for none. */
+  dueAt: column<Date | null>('timestamptz'),
+  polls: column<number>('integer'),
+  /** Grows with every claim by the resolver: a writer with an older fence has lost its lease. */
+  fence: column<number>('integer'),
+})
+
+export type AttemptRow = RowOf<typeof ATTEMPT>
+
+export const ATTEMPT_COLUMNS = ATTEMPT.select('a')
+
+/** The values of a new attempt; the others follow from the payment or are the same for every new attempt. */
+export type NewAttempt = Pick<
+  AttemptRow,
   | 'id'
   | 'number'
   | 'operation'
@@ -15,11 +58,11 @@ type InitialField =
   | 'choice'
   | 'startedAt'
   | 'dueAt'
+>
 
-/** An attempt as its first row has it. */
-export function newAttempt(payment: PaymentRow, facts: Pick<AttemptRow, InitialField>): AttemptRow {
+export function newAttempt(payment: Pick<PaymentRow, 'merchantId' | 'id'>, values: NewAttempt): AttemptRow {
   return {
-    ...facts,
+    ...values,
     merchantId: payment.merchantId,
     paymentId: payment.id,
     status: 'started',
@@ -38,46 +81,7 @@ export function newAttempt(payment: PaymentRow, facts: Pick<AttemptRow, InitialF
   }
 }
 
-export interface AttemptRow {
-  merchantId: string
-  id: string
-  paymentId: string
-  number: number
-  operation: 'checkout' | 'charge'
-  gateway: string
-  /** The merchant's own account at the gateway; null is the installation's. */
-  accountId: string | null
-  channel: string
-  status: AttemptStatus
-  gatewayKey: string
-  gatewayReference: string | null
-  choice: CheckoutChoice | null
-  nextStep: NextStep | null
-  failureCode: FailureCode | null
-  failureMessage: string | null
-  paidMinor: bigint | null
-  paidCurrency: string | null
-  /** What has gone back of money that came twice. */
-  refundedMinor: bigint
-  startedAt: Date
-  endedAt: Date | null
-  /** When the payer said that the money was sent. */
-  sentAt: Date | null
-  /** When the payer came back from the gateway's page. */
-  returnedAt: Date | null
-  dueAt: Date | null
-  polls: number
-  fence: number
-}
-
-export const ATTEMPT_COLUMNS = `
-  a.merchant_id as "merchantId", a.id, a.payment_id as "paymentId", a.number, a.operation, a.gateway,
-  a.account_id as "accountId", a.channel, a.status, a.gateway_key as "gatewayKey", a.gateway_reference as "gatewayReference", a.choice,
-  a.next_step as "nextStep", a.failure_code as "failureCode", a.failure_message as "failureMessage",
-  a.paid_minor as "paidMinor", a.paid_currency as "paidCurrency", a.refunded_minor as "refundedMinor", a.started_at as "startedAt",
-  a.ended_at as "endedAt", a.sent_at as "sentAt", a.returned_at as "returnedAt", a.due_at as "dueAt", a.polls, a.fence`
-
-/** A payment with the attempt in question, as last seen. */
+/** A payment with one of its attempts, as the caller last read them. */
 export interface PaymentWithAttempt {
   payment: PaymentRow
   attempt: AttemptRow

@@ -11,6 +11,7 @@ import { API_ERRORS, ApiError, type ApiErrorCode, type Issue } from '../core/err
 import { type Money, parseAmount } from '../core/money.ts'
 import type { BodyFacts } from '../kit/route.ts'
 import { CountryInput, Email, PersonName } from '../kit/schema.ts'
+import type { PaymentDetails } from './payment.ts'
 
 export const Reference = Type.String({
   minLength: 1,
@@ -29,23 +30,20 @@ export const PaymentCustomer = Type.Object({
 
 export const Description = Type.String({ maxLength: 255, 'x-multiline': true })
 
-export interface CommonInput {
+/** A request for a payment or a charge, after validation. */
+export interface PaymentInput extends Pick<PaymentDetails, 'description' | 'metadata'> {
   reference: string
   amount: Money
-  description: string | null
-  metadata: Record<string, unknown>
   customer: { email: string; firstname: string; lastname: string; country: string | null }
 }
 
-export interface InitiateInput extends CommonInput {
-  country: string | null
-  redirectUrl: string | null
-  isRecurring: boolean
-  /** The payment link at which it is begun. */
-  linkId?: string
-  /** How long it is open, where the usual time of a checkout does not fit. */
-  openForMs?: number
-}
+/** A request for a checkout. It may have every detail of a payment. */
+export type InitiateInput = PaymentInput &
+  Pick<PaymentDetails, 'country' | 'redirectUrl' | 'isRecurring'> &
+  Partial<PaymentDetails> & {
+    /** How long the checkout is open, if it is not the usual time. */
+    openForMs?: number
+  }
 
 /** The fields that the bodies of initiate-payment and of a recurring charge share. */
 interface CommonBody {
@@ -57,7 +55,7 @@ interface CommonBody {
   customer: Static<typeof PaymentCustomer>
 }
 
-export function toCommonInput(body: CommonBody): CommonInput {
+export function toCommonInput(body: CommonBody): PaymentInput {
   rejectCardNumbers(body)
   const amount = parseAmount(body.amount, body.currency ?? DEFAULT_CURRENCY)
   if (typeof amount === 'string')
@@ -87,7 +85,7 @@ function rejectCardNumbers(body: {
 }
 
 /** The same request has the same fingerprint, whatever the order of its keys; null and absent are the same. */
-export function fingerprintOf(operation: string, input: CommonInput): string {
+export function fingerprintOf(operation: string, input: PaymentInput): string {
   return createHash('sha256')
     .update(operation)
     .update(

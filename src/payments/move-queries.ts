@@ -1,83 +1,71 @@
-// The moves of payments, as one statement over several slices' tables: the new state with its version, the attempt, the
-// move, the event, and where money was collected the ledger entry, the customer's totals and the settlement to come.
-// Nothing else in this service writes payments.status after the record.
+// Writes the moves of payments in one statement over the tables of several slices: the new status with its version, the
+// attempt, the move and the event. For a capture it also writes the ledger entry, the customer's totals and the pending
+// settlement. After the record, only this statement writes payments.status.
 //
-// No attempt starts for a customer who is blocked.
+// It is a compare-and-set. If the payment's version or the attempt's fence has changed since the caller read them, nothing is
+// written, and the caller reads again. No attempt starts for a blocked customer.
 //
-// An attempt that ends unpaid is looked at once more when a doorbell has rung since the caller looked: what it is about
-// may have come after the question.
+// If a webhook has made the attempt due since the caller read it, an attempt that ends unpaid stays due: the webhook may
+// be newer than the status that the caller got.
 //
-// It is a compare-and-set: the caller decided on what it knew, and where the payment's version or the attempt's fence
-// has moved on since, nothing is written and the caller looks again. It takes many rows at once, so that callers who
-// wait together share a commit. Their limit is for the planner, as in record-queries.ts, and customers are locked in the
-// same order as there, before saved methods.
+// It takes many rows, so that concurrent callers share one commit. The limit is for the planner, as in record-queries.ts.
+// Customers are locked in the same order as there, before saved methods.
 
+import { column, columnTable, type RowOf } from '../kit/columns.ts'
 import { sql, type Tx } from '../kit/db.ts'
+import { ATTEMPT } from './attempt.ts'
 
 export interface PostingInput {
   account: string
   amount_minor: string
 }
 
-/** A new attempt that starts with this move. */
-export interface AttemptInput {
-  id: string
-  number: number
-  operation: string
-  gateway: string
-  account_id: string | null
-  gateway_key: string
-  channel: string
-  choice: unknown
-  due_at: Date | null
-}
+const MOVE = columnTable({
+  merchantId: column<string>('uuid'),
+  paymentId: column<string>('uuid'),
+  fromStatus: column<string>('text'),
+  toStatus: column<string>('text'),
+  expectedVersion: column<number>('integer'),
+  statusReason: column<string | null>('text'),
+  proof: column<string | null>('text'),
+  source: column<string>('text'),
+  failureCode: column<string | null>('text'),
+  failureMessage: column<string | null>('text'),
+  paidMinor: column<bigint | null>('bigint'),
+  paidCurrency: column<string | null>('text'),
+  feeMinor: column<bigint | null>('bigint'),
+  paidAt: column<Date | null>('timestamptz'),
+  gateway: column<string | null>('text'),
+  paymentMethodId: column<string | null>('uuid'),
+  recoveryPaymentId: column<string | null>('uuid'),
+  /** When the payment expired as the caller read it; null where the move does not depend on it. */
+  expectedExpiresAt: column<Date | null>('timestamptz'),
+  /** The attempt that ends with the move. */
+  attemptId: column<string | null>('uuid'),
+  attemptStatus: column<string | null>('text'),
+  attemptFailureCode: column<string | null>('text'),
+  attemptFailureMessage: column<string | null>('text'),
+  expectedFence: column<number | null>('integer'),
+  /** When the attempt was due as the caller read it. */
+  attemptDueAt: column<Date | null>('timestamptz'),
+  /** When a declined attempt is polled again; null for never. */
+  attemptNextPollAt: column<Date | null>('timestamptz'),
+  gatewayReference: column<string | null>('text'),
+  /** The row of the attempt that starts with the move. */
+  newAttempt: column<Record<string, unknown> | null>('jsonb'),
+  failovers: column<number>('integer'),
+  entryId: column<string | null>('uuid'),
+  entryKind: column<string | null>('text'),
+  postings: column<PostingInput[]>('jsonb'),
+  settlementMinor: column<bigint | null>('bigint'),
+  settlementDueAt: column<Date | null>('timestamptz'),
+  eventId: column<string>('uuid'),
+  eventType: column<string>('text'),
+  eventBody: column<unknown>('jsonb'),
+  at: column<Date>('timestamptz'),
+})
 
-export interface MoveInput {
-  merchant_id: string
-  payment_id: string
-  from_status: string
-  to_status: string
-  expected_version: number
-  status_reason: string | null
-  proof: string | null
-  source: string
-  failure_code: string | null
-  failure_message: string | null
-  paid_minor: string | null
-  paid_currency: string | null
-  fee_minor: string | null
-  paid_at: Date | null
-  gateway: string | null
-  payment_method_id: string | null
-  recovery_payment_id: string | null
-  /**
-   * Where the move is about time or for the payer: when the payment ended as the caller saw it. The payer may have extended
-   * it since, or somebody may have said that money is on its way.
-   */
-  expected_expires_at: Date | null
-  /** The attempt that the move is about; it changes with the payment. */
-  attempt_id: string | null
-  attempt_status: string | null
-  attempt_failure_code: string | null
-  attempt_failure_message: string | null
-  expected_fence: number | null
-  /** When the attempt was due as the caller saw it: an earlier time is a doorbell that rang since. */
-  attempt_due_at: Date | null
-  /** When a declined attempt is looked at again; null for never. */
-  attempt_next_poll_at: Date | null
-  gateway_reference: string | null
-  new_attempt: AttemptInput | null
-  failovers: number
-  entry_id: string | null
-  entry_kind: string | null
-  postings: PostingInput[]
-  settlement_minor: string | null
-  settlement_due_at: Date | null
-  event_id: string
-  event_type: string
-  event_body: unknown
-  at: Date
-}
+export type MoveInput = RowOf<typeof MOVE>
 
 interface AppliedRow {
   n: number
@@ -87,13 +75,7 @@ const applyMovesStatement = sql<AppliedRow>`
 with input as (
   select *
   from jsonb_to_recordset($1::jsonb) as i (
-    n integer, merchant_id uuid, payment_id uuid, from_status text, to_status text, expected_version integer,
-    status_reason text, proof text, source text, failure_code text, failure_message text, paid_minor bigint,
-    paid_currency text, fee_minor bigint, paid_at timestamptz, gateway text, payment_method_id uuid,
-    recovery_payment_id uuid, expected_expires_at timestamptz, attempt_id uuid, attempt_status text, attempt_failure_code text,
-    attempt_failure_message text, expected_fence integer, attempt_due_at timestamptz, attempt_next_poll_at timestamptz,
-    gateway_reference text, new_attempt jsonb, failovers integer, entry_id uuid, entry_kind text, postings jsonb, settlement_minor bigint,
-    settlement_due_at timestamptz, event_id uuid, event_type text, event_body jsonb, at timestamptz
+    n integer, ${MOVE.recordset()}
   )
   limit (select jsonb_array_length($1::jsonb))
 ),
@@ -163,18 +145,10 @@ ended_attempt as (
   where a.merchant_id = d.merchant_id and a.id = d.attempt_id
 ),
 new_attempt as (
-  insert into attempts (
-    merchant_id, id, payment_id, number, operation, gateway, account_id, channel, status, gateway_key, choice,
-    started_at, due_at
-  )
-  select
-    d.merchant_id, t.id, d.payment_id, t.number, t.operation, t.gateway, t.account_id, t.channel, 'started',
-    t.gateway_key, t.choice, d.at, t.due_at
+  insert into attempts (${ATTEMPT.list()})
+  select t.*
   from done d
-  cross join lateral jsonb_to_record(d.new_attempt) as t (
-    id uuid, number integer, operation text, gateway text, account_id uuid, gateway_key text, channel text,
-    choice jsonb, due_at timestamptz
-  )
+  cross join lateral jsonb_to_record(d.new_attempt) as t (${ATTEMPT.recordset()})
   where d.new_attempt is not null
 ),
 move as (
@@ -251,7 +225,7 @@ locked_method as (
     from done
     where entry_kind = 'capture'
   )
-  -- What is named last is done first, unless it waits: customers come before methods here too.
+  -- PostgreSQL may run later CTEs first; this dependency makes it lock customers before methods.
     and (select count(*) from locked_customer) >= 0
   order by m.merchant_id, m.id
   for no key update of m
@@ -266,10 +240,10 @@ used_method as (
 select n
 from moved`
 
-/** For each input whether it was applied: false means that the payment has moved on since the caller looked. */
+/** For each input whether it was written. False: the payment has changed since the caller read it. */
 export async function applyMoves(db: Tx, inputs: readonly MoveInput[]): Promise<boolean[]> {
   const rows = await db.query(applyMovesStatement, [
-    JSON.stringify(inputs.map((input, n) => ({ n, ...input }))),
+    JSON.stringify(inputs.map((input, n) => ({ n, ...MOVE.toRecord(input) }))),
   ])
   const applied = new Set(rows.map((row) => row.n))
   return inputs.map((_, n) => applied.has(n))

@@ -1,4 +1,5 @@
-// The one way to write a move: what the payment, its attempt and the books become, with the event that tells of it.
+// The one way to move a payment, which is a state transition: it writes the payment, its attempt, the ledger and the event
+// together.
 
 import type { MethodRow } from '../customers/method.ts'
 import { toEventBody } from '../events/service.ts'
@@ -6,112 +7,191 @@ import { addMs } from '../kit/clock.ts'
 import type { Tx } from '../kit/db.ts'
 import type { Posting } from '../ledger/service.ts'
 import type { PaymentsApp } from './app.ts'
-import type { AttemptRow } from './attempt.ts'
+import { ATTEMPT, type AttemptRow } from './attempt.ts'
 import { listAttempts } from './find.ts'
-import { type AttemptInput, applyMoves, type MoveInput } from './move-queries.ts'
+import { applyMoves, type MoveInput } from './move-queries.ts'
 import type { PaymentRow } from './payment.ts'
 import { eventType, isOpen, type MoveSource, type PaymentStatus, type Proof } from './states.ts'
 import { serializeRedacted } from './views.ts'
 
-export interface MoveFacts {
+interface Cause {
   proof: Proof | null
   source: MoveSource
   method?: MethodRow | null
-  /** When the checkout was to end before the caller asked about it: money that is said to be sent since has moved that on. */
-  endsAt?: Date | null
-  /** The attempt that ends with this move, as it will be. */
-  attempt?: AttemptRow
-  /** The attempt that starts with this move. */
-  newAttempt?: AttemptRow
-  expectedFence?: number | null
-  /** When the attempt that ends was due as the caller saw it. */
-  attemptDueAt?: Date | null
-  postings?: Posting[] | null
-  settlementMinor?: bigint | null
 }
 
-/** Writes a move, by itself or in a transaction. False when the payment was not as the caller had seen it. */
+interface EndedAttempt {
+  /** The attempt as the move leaves it. */
+  attempt: AttemptRow
+  /** The fence that the attempt must still have; null where the outcome counts without the lease. */
+  expectedFence: number | null
+  /** When the attempt was due as the caller read it. */
+  readDueAt: Date | null
+}
+
+export type Move = Cause &
+  (
+    | {
+        /** No attempt takes part, such as a refund or an expiry. */
+        kind: 'plain'
+        /** When the payment expired as the caller read it: the move is not written if that has changed. */
+        expectedExpiresAt?: Date | null
+      }
+    | { kind: 'attempt_started'; attempt: AttemptRow }
+    | ({ kind: 'attempt_ended' } & EndedAttempt)
+    | ({
+        kind: 'captured'
+        postings: Posting[]
+        /** What becomes available to the merchant later; null where nothing is owed. */
+        settlementMinor: bigint | null
+      } & EndedAttempt)
+  )
+
+/** False when the payment has changed since the caller read it. Concurrent callers share one commit. */
 export async function movePayment(
   app: PaymentsApp,
   from: PaymentRow,
   to: PaymentRow,
-  facts: MoveFacts,
-  tx?: Tx,
+  move: Move,
 ): Promise<boolean> {
-  // The very moment in which its attempt ends or begins, so that the event and the record tell the same time.
-  const now = facts.attempt?.endedAt ?? facts.newAttempt?.startedAt ?? app.clock.now()
-  const attempts = from.kind === 'charge' ? [] : await listAttempts(tx ?? app.db, from.merchantId, from.id)
-  const attemptsAfter = attempts.map((one) => (one.id === facts.attempt?.id ? facts.attempt : one))
-  if (facts.newAttempt) attemptsAfter.push(facts.newAttempt)
-  const eventId = app.random.uuid()
-  const type = eventType(to.kind, to.status)
-  const input: MoveInput = {
-    merchant_id: from.merchantId,
-    payment_id: from.id,
-    from_status: from.status,
-    to_status: to.status,
-    expected_version: from.version,
-    status_reason: to.statusReason,
-    proof: facts.proof,
-    source: facts.source,
-    failure_code: to.failureCode,
-    failure_message: to.failureMessage,
-    paid_minor: facts.attempt?.paidMinor == null ? null : String(facts.attempt.paidMinor),
-    paid_currency: facts.attempt?.paidCurrency ?? null,
-    fee_minor: to.feeMinor === null ? null : String(to.feeMinor),
-    paid_at: to.paidAt,
-    gateway: to.gateway,
-    payment_method_id: to.paymentMethodId,
-    recovery_payment_id: to.recoveryPaymentId,
-    expected_expires_at: facts.endsAt ?? (to.status === 'expired' ? from.expiresAt : null),
-    attempt_id: facts.attempt?.id ?? null,
-    attempt_status: facts.attempt?.status ?? null,
-    attempt_failure_code: facts.attempt?.failureCode ?? null,
-    attempt_failure_message: facts.attempt?.failureMessage ?? null,
-    expected_fence: facts.expectedFence ?? null,
-    attempt_due_at: facts.attemptDueAt ?? null,
-    attempt_next_poll_at: facts.attempt?.dueAt ?? null,
-    gateway_reference: facts.attempt?.gatewayReference ?? null,
-    new_attempt: facts.newAttempt ? toAttemptInput(facts.newAttempt) : null,
-    failovers: to.failovers,
-    entry_id: facts.postings ? app.random.uuid() : null,
-    entry_kind: facts.postings ? 'capture' : null,
-    postings: facts.postings ?? [],
-    settlement_minor: facts.settlementMinor == null ? null : String(facts.settlementMinor),
-    settlement_due_at: facts.settlementMinor == null ? null : addMs(now, app.settings.settlementMs),
-    event_id: eventId,
-    event_type: type,
-    event_body: toEventBody({
-      id: eventId,
-      type,
-      mode: app.settings.mode,
-      createdAt: now,
-      resource: { type: to.kind === 'charge' ? 'charge' : 'payment', uuid: to.id, version: to.version },
-      data: serializeRedacted(app, to, attemptsAfter, facts.method ?? null),
-    }),
-    at: now,
-  }
-  const moved = tx ? (await applyMoves(tx, [input]))[0] === true : await app.writers.move(input)
-  if (moved) {
-    const { merchantId, id: paymentId, gateway } = to
-    app.log.write('payment.moved', {
-      merchantId,
-      paymentId,
-      gateway,
-      status: to.status,
-      reason: facts.source,
-    })
-  }
+  const moved = await app.writers.move(await toMoveInput(app, app.db, from, to, move))
+  if (moved) logMove(app, to, move)
   return moved
 }
 
-function toAttemptInput(attempt: AttemptRow): AttemptInput {
-  const { id, number, operation, gateway, accountId, gatewayKey, channel, choice, dueAt } = attempt
-  const account = { account_id: accountId, gateway_key: gatewayKey }
-  return { id, number, operation, gateway, ...account, channel, choice, due_at: dueAt }
+/** The same in the caller's transaction. */
+export async function movePaymentWithin(
+  tx: Tx,
+  app: PaymentsApp,
+  from: PaymentRow,
+  to: PaymentRow,
+  move: Move,
+): Promise<boolean> {
+  const [moved = false] = await applyMoves(tx, [await toMoveInput(app, tx, from, to, move)])
+  if (moved) logMove(app, to, move)
+  return moved
 }
 
-/** A move that no attempt takes part in: the payer left, or the time is up. */
+function logMove(app: PaymentsApp, { merchantId, id, gateway, status }: PaymentRow, { source }: Move): void {
+  app.log.write('payment.moved', { merchantId, paymentId: id, gateway, status, reason: source })
+}
+
+async function toMoveInput(
+  app: PaymentsApp,
+  db: Tx,
+  from: PaymentRow,
+  to: PaymentRow,
+  move: Move,
+): Promise<MoveInput> {
+  const at = timeOf(move) ?? app.clock.now()
+  const attempts = from.kind === 'charge' ? [] : await listAttempts(db, from.merchantId, from.id)
+  const eventId = app.random.uuid()
+  const type = eventType(to.kind, to.status)
+  return {
+    merchantId: from.merchantId,
+    paymentId: from.id,
+    fromStatus: from.status,
+    toStatus: to.status,
+    expectedVersion: from.version,
+    statusReason: to.statusReason,
+    proof: move.proof,
+    source: move.source,
+    failureCode: to.failureCode,
+    failureMessage: to.failureMessage,
+    feeMinor: to.feeMinor,
+    paidAt: to.paidAt,
+    gateway: to.gateway,
+    paymentMethodId: to.paymentMethodId,
+    recoveryPaymentId: to.recoveryPaymentId,
+    expectedExpiresAt: expectedExpiry(from, to, move),
+    ...endedAttempt(move),
+    newAttempt: move.kind === 'attempt_started' ? ATTEMPT.toRecord(move.attempt) : null,
+    failovers: to.failovers,
+    ...capture(app, move, at),
+    eventId,
+    eventType: type,
+    eventBody: toEventBody({
+      id: eventId,
+      type,
+      mode: app.settings.mode,
+      createdAt: at,
+      resource: { type: to.kind === 'charge' ? 'charge' : 'payment', uuid: to.id, version: to.version },
+      data: serializeRedacted(app, to, attemptsAfter(attempts, move), move.method ?? null),
+    }),
+    at,
+  }
+}
+
+/** The time at which the attempt starts or ends, so that the event has the same time as the record. */
+function timeOf(move: Move): Date | null {
+  if (move.kind === 'plain') return null
+  return move.kind === 'attempt_started' ? move.attempt.startedAt : move.attempt.endedAt
+}
+
+function attemptsAfter(attempts: AttemptRow[], move: Move): AttemptRow[] {
+  if (move.kind === 'plain') return attempts
+  const { attempt } = move
+  if (move.kind === 'attempt_started') return [...attempts, attempt]
+  return attempts.map((one) => (one.id === attempt.id ? attempt : one))
+}
+
+/** An expiry depends on the time of the expiry, which the payer may have extended meanwhile. */
+function expectedExpiry(from: PaymentRow, to: PaymentRow, move: Move): Date | null {
+  const expected = move.kind === 'plain' ? move.expectedExpiresAt : null
+  return expected ?? (to.status === 'expired' ? from.expiresAt : null)
+}
+
+const NO_ENDED_ATTEMPT = {
+  attemptId: null,
+  attemptStatus: null,
+  attemptFailureCode: null,
+  attemptFailureMessage: null,
+  attemptDueAt: null,
+  attemptNextPollAt: null,
+  expectedFence: null,
+  gatewayReference: null,
+  paidMinor: null,
+  paidCurrency: null,
+} as const
+
+function endedAttempt(move: Move): Pick<MoveInput, keyof typeof NO_ENDED_ATTEMPT> {
+  if (move.kind === 'plain' || move.kind === 'attempt_started') return NO_ENDED_ATTEMPT
+  const { attempt, expectedFence, readDueAt } = move
+  return {
+    attemptId: attempt.id,
+    attemptStatus: attempt.status,
+    attemptFailureCode: attempt.failureCode,
+    attemptFailureMessage: attempt.failureMessage,
+    attemptDueAt: readDueAt,
+    attemptNextPollAt: attempt.dueAt,
+    expectedFence,
+    gatewayReference: attempt.gatewayReference,
+    paidMinor: attempt.paidMinor,
+    paidCurrency: attempt.paidCurrency,
+  }
+}
+
+const NO_CAPTURE = {
+  entryId: null,
+  entryKind: null,
+  postings: [],
+  settlementMinor: null,
+  settlementDueAt: null,
+}
+
+function capture(app: PaymentsApp, move: Move, at: Date): Pick<MoveInput, keyof typeof NO_CAPTURE> {
+  if (move.kind !== 'captured') return NO_CAPTURE
+  const { postings, settlementMinor } = move
+  return {
+    entryId: app.random.uuid(),
+    entryKind: 'capture',
+    postings,
+    settlementMinor,
+    settlementDueAt: settlementMinor === null ? null : addMs(at, app.settings.settlementMs),
+  }
+}
+
+/** The payment after a move in which no attempt takes part. */
 export function plainMove(payment: PaymentRow, status: PaymentStatus): PaymentRow {
   const dueAt = isOpen(status) ? payment.expiresAt : null
   return { ...payment, status, statusReason: null, version: payment.version + 1, dueAt }

@@ -14,19 +14,13 @@ export async function openCheckout(
   gateway: string,
 ): Promise<Recorded> {
   const newPayment: NewPayment = {
+    ...input,
     kind: 'checkout',
     status: 'pending',
     statusReason: null,
-    amount: input.amount,
     gateway,
     country: input.country ?? defaultCountry(input.amount.currency),
-    description: input.description,
-    metadata: input.metadata,
-    redirectUrl: input.redirectUrl,
-    isRecurring: input.isRecurring,
-    customer: input.customer,
     paymentMethodId: null,
-    linkId: input.linkId,
     openForMs: input.openForMs ?? app.settings.checkoutMs,
     attempt: null,
   }

@@ -11,8 +11,10 @@ import { addMs } from '../kit/clock.ts'
 import { findKey, releaseIdempotencyKey } from '../kit/idempotency.ts'
 import { awaitStandby } from '../kit/standby.ts'
 import type { PaymentsApp } from './app.ts'
+import { ATTEMPT, type AttemptRow, type NewAttempt, newAttempt } from './attempt.ts'
 import { findPayment, findReference } from './find.ts'
-import type { PaymentRow } from './payment.ts'
+import type { PaymentInput } from './input.ts'
+import { detailsOf, type PaymentDetails, type PaymentRow } from './payment.ts'
 import type { RecordInput } from './record-queries.ts'
 import { eventType } from './states.ts'
 
@@ -24,30 +26,29 @@ export interface Claim {
   idempotencyKey: string | null
 }
 
-export interface NewPayment {
+/** A payment to record, with the details of its request. */
+export interface NewPayment extends Partial<PaymentDetails> {
   kind: 'checkout' | 'charge'
   status: 'pending' | 'processing'
   statusReason: string | null
   amount: Money
   gateway: string
-  country: string | null
-  description: string | null
-  metadata: Record<string, unknown>
-  redirectUrl: string | null
-  isRecurring: boolean
-  customer: { email: string; firstname: string; lastname: string; country: string | null }
+  customer: PaymentInput['customer']
   paymentMethodId: string | null
-  /** The payment link at which it is begun. */
-  linkId?: string
   /** How long the checkout is open; null for a charge. */
   openForMs: number | null
-  /** The attempt that starts together with a charge, and when the resolver looks after it. */
-  attempt: { id: string; gatewayKey: string; accountId: string | null; dueAt: Date } | null
+  /** The attempt that starts together with a charge. */
+  attempt: Omit<NewAttempt, 'startedAt'> | null
 }
 
-export type Recorded = { payment: PaymentRow; replayed: boolean }
+export interface Recorded {
+  payment: PaymentRow
+  replayed: boolean
+  /** The attempt that started together with a new charge. */
+  attempt?: AttemptRow | null
+}
 
-/** Records the payment, or answers the one that this claim made before. `show` is the record as events tell it. */
+/** Records the payment, or returns the one that an earlier request with this claim recorded. Its event has `serialize`d data. */
 export async function recordPayment(
   app: PaymentsApp,
   merchantId: string,
@@ -61,7 +62,11 @@ export async function recordPayment(
   )
   switch (result.kind) {
     case 'recorded':
-      return { payment: { ...draft.payment, customerId: result.customerId }, replayed: false }
+      return {
+        payment: { ...draft.payment, customerId: result.customerId },
+        attempt: draft.attempt,
+        replayed: false,
+      }
     case 'conflict':
       return { payment: await replay(app, merchantId, claim, draft.payment.id), replayed: true }
     case 'blocked':
@@ -139,11 +144,6 @@ function duplicateReference(payment: PaymentRow): ApiError {
   })
 }
 
-interface Draft {
-  payment: PaymentRow
-  accessHash: string | null
-}
-
 const ACCESS_BYTES = 32
 const ACCESS_CHARACTERS = 43
 
@@ -155,108 +155,77 @@ export function accessContext(payment: { merchantId: string; id: string }) {
   return { table: 'payments', column: 'access_sealed', rowId: payment.id, merchantId: payment.merchantId }
 }
 
+interface Draft {
+  payment: PaymentRow
+  attempt: AttemptRow | null
+  accessHash: string | null
+}
+
 function draftPayment(
   app: PaymentsApp,
   merchantId: string,
   reference: string,
   newPayment: NewPayment,
 ): Draft {
+  const { kind, status, statusReason, amount, gateway, customer, paymentMethodId, openForMs } = newPayment
   const id = app.random.uuid()
   const createdAt = app.clock.now()
-  const expiresAt = newPayment.openForMs === null ? null : addMs(createdAt, newPayment.openForMs)
-  const accessCode =
-    newPayment.kind === 'checkout' ? base62(app.random.bytes(ACCESS_BYTES), ACCESS_CHARACTERS) : null
-  const accessSealed =
-    accessCode === null ? null : app.vault.seal(accessCode, accessContext({ merchantId, id }))
+  const expiresAt = openForMs === null ? null : addMs(createdAt, openForMs)
+  const accessCode = kind === 'checkout' ? base62(app.random.bytes(ACCESS_BYTES), ACCESS_CHARACTERS) : null
+  const payment: PaymentRow = {
+    ...detailsOf(newPayment),
+    ...{ merchantId, id, kind, reference, status, statusReason, gateway, paymentMethodId, createdAt },
+    version: 1,
+    amountMinor: amount.minor,
+    currency: amount.currency,
+    amountPaidMinor: null,
+    feeMinor: null,
+    refundedMinor: 0n,
+    // A candidate: an existing customer keeps the id of the first payment.
+    customerId: app.random.uuid(),
+    customerEmail: customer.email,
+    customerFirstname: customer.firstname,
+    customerLastname: customer.lastname,
+    accessSealed: accessCode === null ? null : app.vault.seal(accessCode, accessContext({ merchantId, id })),
+    attemptsUsed: newPayment.attempt === null ? 0 : 1,
+    failovers: 0,
+    recoveryPaymentId: null,
+    failureCode: null,
+    failureMessage: null,
+    expiresAt,
+    dueAt: expiresAt,
+    paidAt: null,
+  }
   return {
+    payment,
+    attempt: newPayment.attempt && newAttempt(payment, { ...newPayment.attempt, startedAt: createdAt }),
     accessHash: accessCode === null ? null : hashAccessCode(accessCode).toString('hex'),
-    payment: {
-      merchantId,
-      id,
-      kind: newPayment.kind,
-      reference,
-      status: newPayment.status,
-      statusReason: newPayment.statusReason,
-      version: 1,
-      amountMinor: newPayment.amount.minor,
-      currency: newPayment.amount.currency,
-      amountPaidMinor: null,
-      feeMinor: null,
-      refundedMinor: 0n,
-      gateway: newPayment.gateway,
-      country: newPayment.country,
-      description: newPayment.description,
-      metadata: newPayment.metadata,
-      redirectUrl: newPayment.redirectUrl,
-      isRecurring: newPayment.isRecurring,
-      // A candidate: a customer who is known already keeps the id of their first payment.
-      customerId: app.random.uuid(),
-      customerEmail: newPayment.customer.email,
-      customerFirstname: newPayment.customer.firstname,
-      customerLastname: newPayment.customer.lastname,
-      accessSealed,
-      attemptsUsed: newPayment.attempt === null ? 0 : 1,
-      failovers: 0,
-      paymentMethodId: newPayment.paymentMethodId,
-      recoveryPaymentId: null,
-      linkId: newPayment.linkId ?? null,
-      failureCode: null,
-      failureMessage: null,
-      expiresAt,
-      dueAt: expiresAt,
-      paidAt: null,
-      createdAt,
-    },
   }
 }
 
 function toRecordInput(
   app: PaymentsApp,
   claim: Claim,
-  newPayment: NewPayment,
-  { payment, accessHash }: Draft,
+  { customer }: NewPayment,
+  { payment, attempt, accessHash }: Draft,
   serialized: unknown,
 ): RecordInput {
   const eventId = app.random.uuid()
   const type = eventType(payment.kind, payment.status)
   return {
-    merchant_id: payment.merchantId,
-    payment_id: payment.id,
-    kind: payment.kind,
-    reference: payment.reference,
+    ...payment,
     fingerprint: claim.fingerprint,
-    idempotency_key: claim.idempotencyKey,
+    idempotencyKey: claim.idempotencyKey,
     operation: claim.operation,
-    status: payment.status,
-    status_reason: payment.statusReason,
-    amount_minor: String(payment.amountMinor),
-    currency: payment.currency,
-    gateway: payment.gateway,
-    country: payment.country,
-    description: payment.description,
-    metadata: payment.metadata,
-    redirect_url: payment.redirectUrl,
-    is_recurring: payment.isRecurring,
-    customer_id: payment.customerId,
-    email: payment.customerEmail,
-    email_key: emailKey(payment.customerEmail),
-    firstname: payment.customerFirstname,
-    lastname: payment.customerLastname,
-    customer_country: newPayment.customer.country,
-    search_text: searchTextOf(newPayment.customer),
-    customer_event_id: app.random.uuid(),
-    access_hash: accessHash,
-    access_sealed: payment.accessSealed,
-    expires_at: payment.expiresAt,
-    payment_method_id: payment.paymentMethodId,
-    link_id: payment.linkId,
-    attempt_id: newPayment.attempt?.id ?? null,
-    attempt_key: newPayment.attempt?.gatewayKey ?? null,
-    account_id: newPayment.attempt?.accountId ?? null,
-    attempt_due_at: newPayment.attempt?.dueAt ?? null,
-    event_id: eventId,
-    event_type: type,
-    event_body: toEventBody({
+    emailKey: emailKey(customer.email),
+    customerCountry: customer.country,
+    searchText: searchTextOf(customer),
+    customerEventId: app.random.uuid(),
+    accessHash,
+    attempt: attempt && ATTEMPT.toRecord(attempt),
+    eventId,
+    eventType: type,
+    eventBody: toEventBody({
       id: eventId,
       type,
       mode: app.settings.mode,
@@ -265,7 +234,6 @@ function toRecordInput(
       data: serialized,
     }),
     source: 'api',
-    at: payment.createdAt,
   }
 }
 

@@ -12,7 +12,7 @@ import type { Tx } from '../kit/db.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
 import { listAttempts, lockPayment } from '../payments/find.ts'
-import { movePayment, plainMove } from '../payments/move.ts'
+import { movePaymentWithin, plainMove } from '../payments/move.ts'
 import type { LockedPayment, PaymentRow } from '../payments/payment.ts'
 import { canMove, type MoveSource, type PaymentStatus } from '../payments/states.ts'
 import { updateRefundTotals } from './payment-queries.ts'
@@ -93,6 +93,11 @@ export async function applyRefund(app: PaymentsApp, tx: Tx, refund: CompletedRef
   // A further part moves nothing; nor does a refund that ends while the money is disputed or was taken back.
   if (!canMove(payment.status, status)) return
   const next = { ...plainMove(payment, status), refundedMinor }
-  const moved = await movePayment(app, payment, next, { proof: 'gateway', source, method }, tx)
+  const moved = await movePaymentWithin(tx, app, payment, next, {
+    kind: 'plain',
+    proof: 'gateway',
+    source,
+    method,
+  })
   if (!moved) throw new Error(`payment ${paymentId} moved while it was locked`)
 }

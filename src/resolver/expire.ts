@@ -37,6 +37,7 @@ export async function expireCheckout(app: PaymentsApp, payment: PaymentRow): Pro
   if (!current || !isOpen(current.status)) return current ?? payment
   const next = plainMove(current, 'expired')
   const moved = await movePayment(app, current, next, {
+    kind: 'plain',
     proof: current.status === 'processing' ? 'expired_verified' : 'time',
     source: 'expiry',
   })

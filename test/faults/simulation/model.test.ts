@@ -107,9 +107,7 @@ function changed(values: readonly unknown[], prng: Prng): readonly unknown[] {
   })
 }
 
-const FRESH = [
-  ...['payment_id', 'customer_id', 'customer_event_id', 'attempt_id', 'attempt_key', 'event_id', 'entry_id'],
-]
+const FRESH = ['customer_id', 'customer_event_id', 'event_id', 'entry_id']
 
 function changedRows(json: string, prng: Prng): string {
   const rows: Row[] = JSON.parse(json)
@@ -129,22 +127,30 @@ function changedMove(row: Row, prng: Prng): Row {
     expected_version: version,
     from_status: isOn ? row.to_status : row.from_status,
     expected_fence: prng.pick([row.expected_fence, 1, 2]),
-    new_attempt: begun && { ...begun, id: uuid(prng), gateway_key: uuid(prng) },
+    new_attempt: freshAttempt(begun, prng),
   }
 }
 
+const freshAttempt = (attempt: Row | null, prng: Prng) =>
+  attempt && { ...attempt, id: uuid(prng), gateway_key: uuid(prng) }
+
 function changedRecord(row: Row, prng: Prng): Row {
+  const id = uuid(prng)
+  // A boundary: the service makes the row of the attempt.
+  const attempt = freshAttempt(row.attempt as Row | null, prng)
   const access_hash = row.access_hash && Buffer.from(prng.bytes(32)).toString('hex')
   const reference = prng.pick([row.reference, `${row.reference}-${prng.nextInt(9)}`])
   const idempotency_key = prng.pick([row.idempotency_key, null, `again-${prng.nextInt(9)}`])
   const email_key = prng.pick([row.email_key, `other-${prng.nextInt(4)}@example.com`])
   const names = {
-    lastname: prng.pick([row.lastname, 'Otieno']),
+    customer_lastname: prng.pick([row.customer_lastname, 'Otieno']),
     customer_country: prng.pick([null, 'KE']),
   }
   return {
     ...row,
     ...fresh(row, prng, FRESH),
+    id,
+    attempt: attempt && { ...attempt, payment_id: id },
     access_hash,
     reference,
     idempotency_key,

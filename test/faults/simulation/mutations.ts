@@ -170,7 +170,7 @@ export const findByScan =
 /** Says that it is written, and writes later. */
 export async function writeBehind(_db: Db, values: readonly unknown[], query: () => Promise<Row[]>) {
   void query().catch(() => undefined)
-  return inputsOf(values).map(({ payment_id: paymentId, customer_id: customerId }) => ({
+  return inputsOf(values).map(({ id: paymentId, customer_id: customerId }) => ({
     paymentId,
     customerId,
   }))
@@ -210,7 +210,11 @@ export function expireWithoutStatusCheck(jobs: Job[], app: PaymentsApp): Job[] {
     const now = app.clock.now()
     const due = await claimDueCheckouts(app.db, now, new Date(now.getTime() + 30_000), limit)
     return due.map((payment) => async () => {
-      await movePayment(app, payment, plainMove(payment, 'expired'), { proof: 'time', source: 'expiry' })
+      await movePayment(app, payment, plainMove(payment, 'expired'), {
+        kind: 'plain',
+        proof: 'time',
+        source: 'expiry',
+      })
     })
   }
   return jobs.map((job) =>

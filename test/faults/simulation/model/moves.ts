@@ -104,7 +104,7 @@ function writeMove(access: TableAccess, input: Row, payment: Row, guards: Guards
   const newAttempt = input.new_attempt as Row | null
   const body = input.event_body as { resource: { type: string } }
   if (input.attempt_id !== null) endAttempt(access, input)
-  if (newAttempt) insertAttempt(access, input, newAttempt)
+  if (newAttempt) insertNewAttempt(access, newAttempt)
   const attempt_id = input.attempt_id ?? newAttempt?.id ?? null
   const facts = { merchant_id, payment_id, version, from_status, to_status, reason, proof, source }
   access.insert('moves', { ...facts, attempt_id, at })
@@ -133,10 +133,11 @@ function endAttempt(access: TableAccess, input: Row): void {
   })
 }
 
-function insertAttempt(access: TableAccess, input: Row, newAttempt: Row): void {
-  const { merchant_id, payment_id, at: started_at } = input
-  const due_at = newAttempt.due_at === null ? null : new Date(newAttempt.due_at as string)
-  access.insert('attempts', { ...newAttempt, merchant_id, payment_id, status: 'started', started_at, due_at })
+/** The row of an attempt as it stands in the JSON text: its times and amounts are texts there. */
+export function insertNewAttempt(access: TableAccess, attempt: Row): void {
+  const due_at = attempt.due_at === null ? null : new Date(attempt.due_at as string)
+  const started_at = new Date(attempt.started_at as string)
+  access.insert('attempts', { ...attempt, refunded_minor: 0n, started_at, due_at })
 }
 
 export interface Line {

@@ -3,31 +3,23 @@
 import { extendExpiry, markSentOrReturned, updateAwaitingCustomer } from '../../../../src/checkout/queries.ts'
 import { retryUnmatchedWebhooks, saveGatewayWebhook } from '../../../../src/gateway-webhooks/queries.ts'
 import { claimPoll, rescheduleAttempt } from '../../../../src/outcomes/queries.ts'
+import { ATTEMPT } from '../../../../src/payments/attempt.ts'
 import {
   findPayment,
   findPaymentByAccessHash,
   findPaymentByReference,
   listAttempts,
 } from '../../../../src/payments/find.ts'
+import { PAYMENT } from '../../../../src/payments/payment.ts'
 import { claimDueAttempts, claimDueCheckouts } from '../../../../src/resolver/queries.ts'
 import { claim, isDue, isSame, modelStatement, pickColumns, timeOf } from './statement.ts'
 import type { Row, TableAccess } from './store.ts'
 
-export const pickPayment = pickColumns(
-  ...['merchant_id', 'id', 'kind', 'reference', 'status', 'status_reason', 'version', 'amount_minor'],
-  ...['currency', 'amount_paid_minor', 'fee_minor', 'refunded_minor', 'gateway', 'country', 'description'],
-  ...['metadata', 'redirect_url', 'is_recurring', 'customer_id', 'customer_email', 'customer_firstname'],
-  ...['customer_lastname', 'access_sealed', 'attempts_used', 'failovers', 'payment_method_id'],
-  ...['recovery_payment_id', 'link_id', 'failure_code', 'failure_message', 'expires_at', 'due_at', 'paid_at'],
-  'created_at',
-)
+const columnsOf = (list: string) => pickColumns(...list.split(', '))
 
-const pickAttempt = pickColumns(
-  ...['merchant_id', 'id', 'payment_id', 'number', 'operation', 'gateway', 'account_id', 'channel', 'status'],
-  ...['gateway_key', 'gateway_reference', 'choice', 'next_step', 'failure_code', 'failure_message'],
-  ...['paid_minor', 'paid_currency', 'refunded_minor', 'started_at', 'ended_at', 'sent_at', 'returned_at'],
-  ...['due_at', 'polls', 'fence'],
-)
+export const pickPayment = columnsOf(PAYMENT.list())
+
+const pickAttempt = columnsOf(ATTEMPT.list())
 
 /** The row of this merchant, if it has one. */
 export function findOwned(

@@ -3,21 +3,26 @@
 import { createIdempotently, findKey, releaseIdempotencyKey } from '../../../../src/kit/idempotency.ts'
 import { awaitStandby } from '../../../../src/kit/standby.ts'
 import { findReference } from '../../../../src/payments/find.ts'
+import { PAYMENT } from '../../../../src/payments/payment.ts'
 import { recordPayments } from '../../../../src/payments/record-queries.ts'
+import { insertNewAttempt } from './moves.ts'
 import { isDue, type Kind, modelStatement, orderBy, pickColumns, readRows } from './statement.ts'
 import type { Row, TableAccess } from './store.ts'
 
 const KINDS: Record<string, Kind> = {
   amount_minor: 'minor',
+  refunded_minor: 'minor',
   expires_at: 'date',
-  attempt_due_at: 'date',
-  at: 'date',
+  due_at: 'date',
+  created_at: 'date',
 }
+
+const PAYMENT_NAMES = new Set(PAYMENT.list().split(', '))
 
 const hex = (text: unknown) => (text === null ? null : Buffer.from(text as string, 'hex'))
 
 function record(access: TableAccess, [json]: readonly unknown[]): Row[] {
-  const inputs = readRows(json, KINDS, ['idempotency_key', 'attempt_id'])
+  const inputs = readRows(json, KINDS, ['idempotency_key', 'attempt'])
   const blocked = inputs.filter((input) => isBlocked(access, input))
   const inactive = inputs.filter((input) => isInactive(access, input))
   const accepted = inputs.filter((input) => !blocked.includes(input) && !inactive.includes(input))
@@ -32,7 +37,7 @@ function record(access: TableAccess, [json]: readonly unknown[]): Row[] {
   const customers = upsertCustomers(access, fresh)
   const recorded = fresh.map((input) => write(access, input, customers.get(customerKey(input)) as string))
   const rejected = (rejection: string) => (input: Row) => {
-    return { paymentId: input.payment_id, customerId: null, rejection }
+    return { paymentId: input.id, customerId: null, rejection }
   }
   return [...recorded, ...blocked.map(rejected('blocked')), ...inactive.map(rejected('inactive'))]
 }
@@ -55,21 +60,20 @@ function isInactive(access: TableAccess, input: Row): boolean {
   const method = access.get('payment_methods', String(input.payment_method_id))
   if (!method) return false
   access.lockShared('payment_methods', method)
-  const isOver = method.expires_at !== null && isDue(method.expires_at, input.at)
+  const isOver = method.expires_at !== null && isDue(method.expires_at, input.created_at)
   return method.status !== 'active' || isOver
 }
 
 function claimKey(access: TableAccess, input: Row): boolean {
-  const { merchant_id, idempotency_key: key, operation, reference, payment_id, at } = input
+  const { merchant_id, idempotency_key: key, operation, reference, id: claimed_by, created_at } = input
   const fingerprint = hex(input.fingerprint)
-  const claimed_by = payment_id
-  const row = { merchant_id, key, operation, fingerprint, resource: reference, claimed_by, created_at: at }
+  const row = { merchant_id, key, operation, fingerprint, resource: reference, claimed_by, created_at }
   return access.insertIfAbsent('idempotency_keys', row) !== undefined
 }
 
 function claimReference(access: TableAccess, input: Row): boolean {
-  const { merchant_id, reference, payment_id, at } = input
-  const row = { merchant_id, reference, payment_id, fingerprint: hex(input.fingerprint), created_at: at }
+  const { merchant_id, reference, id: payment_id, created_at } = input
+  const row = { merchant_id, reference, payment_id, fingerprint: hex(input.fingerprint), created_at }
   return access.insertIfAbsent('payment_references', row) !== undefined
 }
 
@@ -84,7 +88,8 @@ function upsertCustomers(access: TableAccess, fresh: readonly Row[]): Map<string
 }
 
 function upsertCustomer(access: TableAccess, input: Row): Row {
-  const { merchant_id, email, email_key, firstname, lastname, search_text, at } = input
+  const { merchant_id, email_key, search_text, created_at: at } = input
+  const { customer_email: email, customer_firstname: firstname, customer_lastname: lastname } = input
   const known = findCustomer(access, input)
   if (!known) {
     const country = input.customer_country
@@ -103,11 +108,12 @@ function upsertCustomer(access: TableAccess, input: Row): Row {
 }
 
 function insertCustomerEvent(access: TableAccess, input: Row): void {
-  const { merchant_id, customer_event_id: id, customer_id: uuid, at } = input
+  const { merchant_id, customer_event_id: id, customer_id: uuid, created_at: at } = input
   // A boundary: the service makes the body.
   const base = input.event_body as Row
   const resource = { type: 'customer', uuid, version: 1 }
-  const { firstname, lastname, email, customer_country: country } = input
+  const { customer_firstname: firstname, customer_lastname: lastname } = input
+  const { customer_email: email, customer_country: country } = input
   const data = {
     ...{ uuid, firstname, lastname, email, country, phone: null, metadata: {} },
     ...{ status: 'active', statusReason: null, totals: { successfulPayments: 0, lastPaymentAt: null } },
@@ -118,50 +124,18 @@ function insertCustomerEvent(access: TableAccess, input: Row): void {
   access.insert('events', { ...facts, version: 1, body, created_at: at })
 }
 
-const PAYMENT_FACTS = [
-  ...['merchant_id', 'kind', 'reference', 'status', 'status_reason', 'amount_minor', 'currency', 'gateway'],
-  ...['country', 'description', 'metadata', 'redirect_url', 'is_recurring', 'access_sealed'],
-  ...['payment_method_id', 'link_id', 'expires_at'],
-]
-
-function write(access: TableAccess, input: Row, customerId: string): Row {
-  const { merchant_id, payment_id, attempt_id, status, status_reason: reason, source, at } = input
-  const facts = Object.fromEntries(PAYMENT_FACTS.map((name) => [name, input[name] ?? null]))
-  access.insert('payments', {
-    ...facts,
-    id: payment_id,
-    version: 1,
-    customer_id: customerId,
-    customer_email: input.email,
-    customer_firstname: input.firstname,
-    customer_lastname: input.lastname,
-    access_hash: hex(input.access_hash),
-    attempts_used: attempt_id === null ? 0 : 1,
-    due_at: input.expires_at,
-    created_at: at,
-  })
-  if (attempt_id !== null) writeAttempt(access, input)
+function write(access: TableAccess, input: Row, customer_id: string): Row {
+  const { merchant_id, id: payment_id, status, status_reason: reason, source, created_at: at } = input
+  const payment = Object.fromEntries(Object.entries(input).filter(([name]) => PAYMENT_NAMES.has(name)))
+  access.insert('payments', { ...payment, customer_id, access_hash: hex(input.access_hash) })
+  // A boundary: the service makes the row of the attempt.
+  const attempt = input.attempt as Row | null
+  if (attempt) insertNewAttempt(access, attempt)
+  const attempt_id = attempt?.id ?? null
   const move = { merchant_id, payment_id, version: 1, to_status: status, reason, source, attempt_id, at }
   access.insert('moves', move)
-  writeEvent(access, input, customerId)
-  return { paymentId: payment_id, customerId, rejection: null }
-}
-
-function writeAttempt(access: TableAccess, input: Row): void {
-  const { merchant_id, payment_id, kind: operation, gateway, account_id = null, at: started_at } = input
-  access.insert('attempts', {
-    ...{
-      merchant_id,
-      id: input.attempt_id,
-      payment_id,
-      number: 1,
-      operation,
-      gateway,
-      account_id,
-      started_at,
-    },
-    ...{ channel: 'saved', status: 'started', gateway_key: input.attempt_key, due_at: input.attempt_due_at },
-  })
+  writeEvent(access, input, customer_id)
+  return { paymentId: payment_id, customerId: customer_id, rejection: null }
 }
 
 function writeEvent(access: TableAccess, input: Row, customerId: string): void {
@@ -169,7 +143,7 @@ function writeEvent(access: TableAccess, input: Row, customerId: string): void {
   const base = input.event_body as { resource: { type: string }; data: { customer: Row } }
   const customer = { ...base.data.customer, uuid: customerId }
   const body = { ...base, data: { ...base.data, customer } }
-  const { merchant_id, event_id: id, event_type: type, payment_id: resource_id, at: created_at } = input
+  const { merchant_id, event_id: id, event_type: type, id: resource_id, created_at } = input
   const resource_type = base.resource.type
   access.insert('events', { merchant_id, id, type, resource_type, resource_id, version: 1, body, created_at })
 }

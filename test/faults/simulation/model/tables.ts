@@ -1,6 +1,8 @@
 // The tables of the money path, as the migrations make them: every column, what may stand only once, and what each row
 // must satisfy. A test holds the columns against the database.
 
+import { ATTEMPT } from '../../../../src/payments/attempt.ts'
+import { PAYMENT } from '../../../../src/payments/payment.ts'
 import { PAYMENT_MOVES, type PaymentStatus } from '../../../../src/payments/states.ts'
 import type { Row, Rules, TableRules } from './store.ts'
 
@@ -151,19 +153,7 @@ export function moneyTables(): Rules {
 function payments(): TableRules {
   return table({
     columns: {
-      ...nullColumns('merchant_id', 'id', 'kind', 'reference', 'status', 'status_reason', 'version'),
-      ...nullColumns('amount_minor', 'currency', 'amount_paid_minor', 'fee_minor', 'gateway', 'country'),
-      ...nullColumns('description', 'redirect_url', 'customer_id', 'customer_email', 'customer_firstname'),
-      ...nullColumns('customer_lastname', 'access_hash', 'access_sealed', 'payment_method_id'),
-      ...nullColumns(
-        'recovery_payment_id',
-        'failure_code',
-        'failure_message',
-        'expires_at',
-        'due_at',
-        'paid_at',
-      ),
-      ...nullColumns('created_at', 'link_id'),
+      ...nullColumns(...PAYMENT.list().split(', '), 'access_hash'),
       metadata: {},
       is_recurring: false,
       refunded_minor: 0n,
@@ -185,19 +175,7 @@ function payments(): TableRules {
 function attempts(): TableRules {
   return table({
     columns: {
-      ...nullColumns(
-        'merchant_id',
-        'id',
-        'payment_id',
-        'number',
-        'operation',
-        'gateway',
-        'account_id',
-        'channel',
-      ),
-      ...nullColumns('status', 'gateway_key', 'gateway_reference', 'choice', 'next_step', 'failure_code'),
-      ...nullColumns('failure_message', 'paid_minor', 'paid_currency', 'started_at', 'ended_at', 'polled_at'),
-      ...nullColumns('due_at', 'sent_at', 'returned_at', 'refund_due_at'),
+      ...nullColumns(...ATTEMPT.list().split(', '), 'polled_at', 'refund_due_at'),
       polls: 0,
       fence: 1,
       refunded_minor: 0n,
