@@ -11,7 +11,7 @@ export const LINK_ENDED = 'payment_link_ended'
 
 export async function requireCapacity(app: PaymentsApp, payment: PaymentRow): Promise<void> {
   if (payment.linkId === null) return
-  const capacity = await app.checkCapacity?.(payment)
+  const capacity = await app.checkCapacity(payment)
   if (capacity === 'available') return
   // The others may still fail, and then this payer is welcome: the checkout stays open as long as it would.
   if (capacity === 'busy') throw new ApiError('payment_link_busy', { retryAfterSeconds: RETRY_AFTER_SECONDS })

@@ -89,7 +89,7 @@ async function saveWebhook(
   await app.failpoints.hit('gateway_webhook.before_save')
   await saveGatewayWebhook(app.db, webhook, now, addMs(now, MINUTE_MS))
   await app.failpoints.hit('gateway_webhook.after_save')
-  await app.wakeRefunds?.(webhook)
+  await app.wakeRefunds(webhook)
 }
 
 const MAX_ID_LENGTH = 200

@@ -1,5 +1,5 @@
-// What the verbs of this slice ask for, and the two writers behind which waiting callers share one commit. Those who look for
-// a saved method share a statement as well.
+// The dependencies of this slice, and its writers. The writers batch: concurrent callers share one statement and one
+// commit (group commit). Lookups of saved methods share a statement too.
 
 import type { Mode } from '../core/merchant.ts'
 import type { CustomersApp } from '../customers/app.ts'
@@ -20,29 +20,29 @@ import { type RecordInput, type RecordResult, recordPayments } from './record-qu
 
 export interface PaymentSettings {
   mode: Mode
-  /** Where payers reach this service; known only once the server listens. */
+  /** The address at which payers reach this service; known only when the server listens. */
   publicUrl: () => string
   checkoutMs: number
-  /** How often one phone may be asked in a quarter of an hour; 0 is no limit. */
+  /** How many prompts one phone may get in 15 minutes; 0 means no limit. */
   promptsPerNumber: number
   settlementMs: number
-  /** The longest that one gateway call may take. */
+  /** The timeout of one gateway call. */
   gatewayTimeoutMs: number
   fees: FeeTable
 }
 
 export interface PaymentWriters extends MethodFinder {
   record(input: RecordInput): Promise<RecordResult>
-  /** False when the payment has moved on since the caller looked. */
+  /** False when the payment has changed since the caller read it. */
   move(input: MoveInput): Promise<boolean>
 }
 
-/** What a slice above says before a payment of its own goes to a gateway. */
+/** Whether a payment link can take one more payment. */
 export type Capacity =
   | 'available'
-  /** Others are paying at this moment; the payment may be let through when they have not. */
+  /** All slots are taken; one becomes free if another payer does not pay. */
   | 'busy'
-  /** It will never be let through any more. */
+  /** The link takes no further payment. */
   | 'ended'
 
 export interface PaymentsApp extends CustomersApp {
@@ -52,24 +52,23 @@ export interface PaymentsApp extends CustomersApp {
   writers: PaymentWriters
   failpoints: Failpoints
   counters: Counters
-  /** What phone numbers are hashed with where they are only counted. */
+  /** The key with which phone numbers are hashed where they are only counted. */
   promptKey: Uint8Array
-  /** What payers see of a merchant; at most half a minute old. */
+  /** The merchant as payers see it, from a cache with a TTL of half a minute. */
   merchantProfile(merchantId: string): Promise<MerchantProfile>
-  /** A webhook rang about an attempt: what a slice above has under way there is looked at as well. */
-  wakeRefunds?(wake: { gateway: string; accountId: string | null; key: string }): Promise<void>
-  /** Asked about every attempt of a payment that was begun at a link. */
-  checkCapacity?(payment: PaymentRow): Promise<Capacity>
+  /** Makes the refunds of an attempt due when a webhook about the attempt has arrived. */
+  wakeRefunds(wake: { gateway: string; accountId: string | null; key: string }): Promise<void>
+  /** Reserves a slot of the payment's link. Called before every attempt of a payment that has a link. */
+  checkCapacity(payment: PaymentRow): Promise<Capacity>
 }
 
-// A statement costs as much as several of its rows before it has touched one, most of it for reading the checks of its tables,
-// so that few and large batches are cheap.
+// The fixed cost of a statement equals that of several rows, so few large batches are cheaper than many small ones.
 const BATCH_SIZE = 64
 const MAX_CONCURRENT_BATCHES = 2
 
 export function createPaymentWriters(db: Db, clock?: Clock): PaymentWriters {
-  // When the connection broke, each row alone would fare no better; any other error may be one row's own, such as a wait
-  // for a lock that somebody holds.
+  // After a broken connection, each row alone would fail too. Any other error may be caused by one row, such as a lock
+  // timeout, so each row is retried on its own.
   const shouldSplit = (error: unknown) => !(error instanceof DbUnavailable) || error.isRolledBack
   const linger = clock && defaultLinger(clock)
   const options = { maxSize: BATCH_SIZE, concurrency: MAX_CONCURRENT_BATCHES, shouldSplit, linger }

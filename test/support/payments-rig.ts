@@ -15,11 +15,13 @@ import { createSigner, createVault } from '../../src/kit/crypto.ts'
 import { connectDb, type Db, sql } from '../../src/kit/db.ts'
 import { createLog } from '../../src/kit/log.ts'
 import { systemRandom } from '../../src/kit/random.ts'
+import { reserveSlot } from '../../src/links/slots.ts'
 import { createMerchantProfiles } from '../../src/merchants/profiles.ts'
 import { createPaymentWriters, type PaymentsApp } from '../../src/payments/app.ts'
 import type { AttemptRow } from '../../src/payments/attempt.ts'
 import { findPayment, listAttempts } from '../../src/payments/find.ts'
 import type { PaymentRow } from '../../src/payments/payment.ts'
+import { wakeRefunds } from '../../src/refunds/advance.ts'
 import { claimExpiries } from '../../src/resolver/expire.ts'
 import { claimResolutions } from '../../src/resolver/resolve.ts'
 import { CUSTOMER, newReference } from './builders.ts'
@@ -200,6 +202,8 @@ export async function paymentsRig(t: Cleanup): Promise<PaymentsRig> {
       counters: createCounters(),
       promptKey,
       merchantProfile: createMerchantProfiles({ db, clock }),
+      wakeRefunds: (wake) => wakeRefunds({ db, clock }, wake),
+      checkCapacity: (payment) => reserveSlot({ db, clock }, payment),
       settings: {
         mode: 'test',
         publicUrl: () => 'http://cowry.example',

@@ -114,6 +114,8 @@ function compose(
     counters: createCounters(),
     promptKey: KEY,
     merchantProfile: async () => ({ name: merchant.name, settings: {} }) as never,
+    // No payment of the simulation has a link.
+    checkCapacity: () => Promise.resolve('available'),
     wakeRefunds: (wake) => wakeRefunds({ db, clock }, wake),
     settings: SETTINGS,
   }
