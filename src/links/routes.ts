@@ -3,7 +3,7 @@ import { REPLAYED_HEADER } from '../kit/idempotency.ts'
 import { created, listed, ok, type Route, route } from '../kit/route.ts'
 import { Enum, PAGE_QUERY, UuidParams } from '../kit/schema.ts'
 import { PAYMENT_EXAMPLE } from '../payments/examples.ts'
-import { listLinkPayments } from '../payments/link-payments.ts'
+import { listPayments } from '../payments/list.ts'
 import { PaymentRecord } from '../payments/schema.ts'
 import { PAYMENT_STATUSES } from '../payments/states.ts'
 import { serializePayments } from '../payments/views.ts'
@@ -136,7 +136,7 @@ function singleLinkRoutes(app: LinksApp, allowHttp: boolean): Route[] {
       examples: { data: [{ ...PAYMENT_EXAMPLE, paymentLink: LINK_EXAMPLE.uuid }] },
       handle: async ({ merchant, params, query }) => {
         const { id } = await requireLink(app, merchant, params.uuid)
-        const { rows, meta } = await listLinkPayments(app, merchant, id, query)
+        const { rows, meta } = await listPayments(app, merchant, { linkId: id }, query)
         return listed('Payments retrieved.', await serializePayments(app, rows), meta)
       },
     }),

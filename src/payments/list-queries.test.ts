@@ -21,7 +21,14 @@ const window = {
   createdFrom: null,
   createdTo: null,
 } as const
-const filter = { kind: 'checkout', customerId: null, status: null, currency: null, gateway: null } as const
+const filter = {
+  kind: 'checkout',
+  customerId: null,
+  linkId: null,
+  status: null,
+  currency: null,
+  gateway: null,
+} as const
 
 /** How many references are read to search ten times for it. */
 async function rowsRead(merchantId: string, search: string): Promise<number> {

@@ -1,4 +1,4 @@
-// Lists of payments and charges, in the one shape of all lists. Their items are the same records as reading one.
+// Lists of payments and charges, with pagination. Each item is the same record that reading one payment returns.
 
 import { type Static, Type } from 'typebox'
 import type { Merchant } from '../core/merchant.ts'
@@ -23,7 +23,7 @@ const FILTER_QUERY = {
   ),
 }
 
-/** Of one customer, who stands in the path. */
+/** The customer is in the path. */
 export const CustomerPaymentsQuery = Type.Object(FILTER_QUERY)
 
 export const PaymentsQuery = Type.Object({
@@ -34,18 +34,21 @@ export const PaymentsQuery = Type.Object({
 type Query = Static<typeof PaymentsQuery>
 type Page = { rows: PaymentRow[]; meta: PageMeta }
 
-/** A customer whom nobody knows has no payments: a filter is no question about the customer. */
+/** The list that a route shows, before the filters of its query. */
+type Scope = Partial<Pick<PaymentFilter, 'kind' | 'customerId' | 'linkId'>>
+
+/** An unknown customer in the query has no payments and is no error. */
 export async function listPayments(
   app: PaymentsApp,
   merchant: Merchant,
-  kind: PaymentRow['kind'] | null,
+  scope: Scope,
   query: Query,
 ): Promise<Page> {
-  const filter = toFilter(kind, query)
-  const scope = `payments:${merchant.id}:${JSON.stringify(filter)}`
-  const window = windowOf(app.cursors, scope, query)
+  const filter = toFilter(scope, query)
+  const cursorScope = `payments:${merchant.id}:${JSON.stringify(filter)}`
+  const window = windowOf(app.cursors, cursorScope, query)
   const { rows, counted } = await listPaymentRows(app.db, merchant.id, filter, window, app.cappedLists)
-  return pageOf(app.cursors, scope, window, rows, counted)
+  return pageOf(app.cursors, cursorScope, window, rows, counted)
 }
 
 /** Payments and charges together. */
@@ -56,14 +59,15 @@ export async function listCustomerPayments(
   query: Static<typeof CustomerPaymentsQuery>,
 ): Promise<Page> {
   await requireCustomer(app, merchant, customerId)
-  return listPayments(app, merchant, null, { ...query, customer: customerId })
+  return listPayments(app, merchant, { customerId }, query)
 }
 
-function toFilter(kind: PaymentFilter['kind'], query: Query): PaymentFilter {
+function toFilter({ kind, customerId, linkId }: Scope, query: Query): PaymentFilter {
   const { search } = query
   return {
-    kind,
-    customerId: query.customer ?? null,
+    kind: kind ?? null,
+    customerId: customerId ?? query.customer ?? null,
+    linkId: linkId ?? null,
     status: query.status ?? null,
     currency: query.currency ?? null,
     gateway: query.paymentGateway ?? null,

@@ -23,7 +23,7 @@ export function paymentListRoutes(app: PaymentsApp): Route[] {
       errors: ['validation_failed', 'invalid_currency', 'invalid_uuid'],
       examples: { data: [PAYMENT_EXAMPLE] },
       handle: async ({ merchant, query }) => {
-        const { rows, meta } = await listPayments(app, merchant, 'checkout', query)
+        const { rows, meta } = await listPayments(app, merchant, { kind: 'checkout' }, query)
         return listed('Payments retrieved.', await serializePayments(app, rows), meta)
       },
     }),
@@ -39,7 +39,7 @@ export function paymentListRoutes(app: PaymentsApp): Route[] {
       errors: ['validation_failed', 'invalid_currency', 'invalid_uuid'],
       examples: { data: [CHARGE_EXAMPLE] },
       handle: async ({ merchant, query }) => {
-        const { rows, meta } = await listPayments(app, merchant, 'charge', query)
+        const { rows, meta } = await listPayments(app, merchant, { kind: 'charge' }, query)
         return listed('Charges retrieved.', await serializeCharges(app, rows), meta)
       },
     }),
