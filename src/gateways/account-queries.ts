@@ -1,4 +1,4 @@
-// Every statement over the merchants' own gateway accounts.
+// Every statement over merchants' gateway accounts.
 
 import { type Db, sql } from '../kit/db.ts'
 
@@ -16,7 +16,7 @@ const ACCOUNT_COLUMNS = `
   merchant_id as "merchantId", id, gateway, sealed, created_at as "createdAt", updated_at as "updatedAt",
   revoked_at as "revokedAt"`
 
-// The ids are UUIDv7, so their order is the order of creation.
+// Ids are UUIDv7, so their order is the order of creation.
 const selectAccounts = sql<AccountRow>`
 select ${ACCOUNT_COLUMNS}
 from (
@@ -27,7 +27,7 @@ from (
 join gateway_accounts on merchant_id = i.owner
 order by id desc`
 
-/** The accounts of each merchant, also revoked ones, the newest first. */
+/** The accounts of each merchant, including revoked ones, newest first. */
 export async function listAccountRows(db: Db, merchantIds: readonly string[]): Promise<AccountRow[][]> {
   const rows = await db.query(selectAccounts, [[...new Set(merchantIds)]])
   const byMerchant = Map.groupBy(rows, ({ merchantId }) => merchantId)
@@ -54,7 +54,7 @@ values ($1, $2, $3, $4, $5, $5)
 on conflict (merchant_id, gateway) where revoked_at is null do nothing
 returning ${ACCOUNT_COLUMNS}`
 
-/** Undefined when the merchant has got a live account of this gateway meanwhile. */
+/** Undefined if another request has created a live account for this gateway in the meantime. */
 export async function insertAccount(
   db: Db,
   account: Pick<AccountRow, 'merchantId' | 'id' | 'gateway' | 'sealed' | 'createdAt'>,
@@ -70,7 +70,7 @@ set sealed = $3, updated_at = $4
 where merchant_id = $1 and id = $2 and revoked_at is null
 returning ${ACCOUNT_COLUMNS}`
 
-/** Undefined when the account was revoked meanwhile. */
+/** Undefined if the account was revoked in the meantime. */
 export async function updateAccount(
   db: Db,
   merchantId: string,

@@ -1,4 +1,4 @@
-// The gateway accounts of single merchants, as operators keep them. Credentials go in and never come out again.
+// Gateway accounts of single merchants, managed by operators. Credentials are write-only.
 
 import { ApiError, errorFromIssues } from '../core/errors.ts'
 import type { Mode } from '../core/merchant.ts'
@@ -41,9 +41,8 @@ export function requireDefinition(app: Pick<AccountsApp, 'gateways'>, name: stri
 }
 
 /**
- * Gives the merchant's account new credentials, or the merchant an account. The account stays the same while it is
- * there: what was begun with the old credentials is asked about with the new ones. Who changes to another account at the
- * provider removes the old one first.
+ * Creates the merchant's account, or replaces its credentials. The account keeps its id: payments started with the old
+ * credentials are checked with the new ones. To switch to another account at the provider, revoke the old one first.
  */
 export async function saveAccount(
   app: AccountsApp,
@@ -67,13 +66,13 @@ export async function saveAccount(
   return { account, credentialCheck }
 }
 
-/** As the environment is read: a line break that was pasted along is no part of a key, and an empty text is none. */
+/** Trims like the settings do: a pasted line break is not part of a key, and an empty text counts as absent. */
 function withoutBlanks(credentials: Credentials): Credentials {
   const trimmed = Object.entries(credentials).map(([name, text]) => [name, text.trim()] as const)
   return Object.fromEntries(trimmed.filter(([, text]) => text !== ''))
 }
 
-// Another operator may make or remove the account at the same moment; nobody does so again and again.
+// Another operator may create or revoke the account at the same time. Losing that race more often is not plausible.
 const STORE_ATTEMPTS = 3
 
 async function storeAccount(
@@ -95,7 +94,7 @@ async function storeAccount(
   throw new ApiError('temporarily_unavailable')
 }
 
-/** Nothing new begins with it; what was begun with it is still asked about. */
+/** Starts no new payments with this account; payments already started with it are still checked with it. */
 export async function revokeAccount(app: AccountsApp, merchantId: string, name: string): Promise<AccountRow> {
   requireDefinition(app, name)
   const revoked = await revokeLiveAccount(app.db, merchantId, name, app.clock.now())
@@ -116,7 +115,6 @@ export async function requireAccount(
   return account
 }
 
-/** The live accounts of the merchant, as they are stored. */
 export async function listLiveAccounts(app: AccountsApp, merchantId: string): Promise<AccountRow[]> {
   const [rows = []] = await listAccountRows(app.db, [merchantId])
   return rows.filter(({ revokedAt }) => revokedAt === null)

@@ -34,7 +34,7 @@ const refund: RefundRequest = {
   isFull: true,
 }
 
-/** A provider whose next answers are given, and which counts what reached it. */
+/** A fake gateway with scripted responses that counts the calls it receives. */
 function provider(answer: () => Promise<Outcome>, more: Partial<Gateway> = {}) {
   const calls = { charges: 0, statusChecks: 0 }
   const gateway: Gateway = {
@@ -76,7 +76,7 @@ async function times<Value>(count: number, act: () => Promise<Value>): Promise<V
 }
 
 describe('a gateway behind a circuit breaker', () => {
-  it('answers as the gateway does, and has the verbs that it has', async () => {
+  it('returns what the gateway returns, and has the same operations', async () => {
     const { gateway } = provider(() => Promise.resolve(PENDING))
     const { safe, health } = protect(gateway)
     assert.equal(await safe.chargeSaved?.(attempt, 'credential'), PENDING)
@@ -88,13 +88,13 @@ describe('a gateway behind a circuit breaker', () => {
     assert.equal(health(), 'up')
   })
 
-  it('lets what is wrong in a connector be seen', async () => {
+  it('passes on errors that a connector throws', async () => {
     const { gateway } = provider(() => Promise.reject(new Error('a bug')))
     const { charge } = protect(gateway)
     await assert.rejects(charge(), /a bug/)
   })
 
-  it('does not call declines and unknown keys trouble', async () => {
+  it('does not count declines and unknown keys as failures', async () => {
     for (const outcome of [DECLINED, { ...NOT_ANSWERED, reason: 'not_found' }] as Outcome[]) {
       const { gateway, calls } = provider(() => Promise.resolve(outcome))
       const { charge, health } = protect(gateway)
@@ -103,7 +103,7 @@ describe('a gateway behind a circuit breaker', () => {
     }
   })
 
-  it('sends nothing new to a provider that does not answer, and says that it sent nothing', async () => {
+  it('rejects new submissions to a provider that does not respond, and reports them as not sent', async () => {
     const { gateway, calls } = provider(() => Promise.resolve(NOT_ANSWERED), {
       refund: () => assert.fail('a refund was sent'),
     })
@@ -116,7 +116,7 @@ describe('a gateway behind a circuit breaker', () => {
     assert.equal(back?.kind === 'unknown' && back.reason, 'not_sent')
   })
 
-  it('still asks what became of what was sent', async () => {
+  it('still sends status checks while the circuit is open', async () => {
     let answer: Outcome = NOT_ANSWERED
     const { gateway, calls } = provider(() => Promise.resolve(answer))
     const { safe, charge } = protect(gateway)
@@ -127,7 +127,7 @@ describe('a gateway behind a circuit breaker', () => {
     assert.equal(await charge(), 'not_sent')
   })
 
-  it('opens again when a query finds the provider answering after the cool-down', async () => {
+  it('closes the circuit when a status check gets a response after the cool-down', async () => {
     let answer: Outcome = NOT_ANSWERED
     const { gateway } = provider(() => Promise.resolve(answer))
     const { safe, charge, health } = protect(gateway, { coolDownMs: 50 })
@@ -139,7 +139,7 @@ describe('a gateway behind a circuit breaker', () => {
     assert.equal(await charge(), 'pending')
   })
 
-  it('tries a call that changes nothing before somebody’s payment', async () => {
+  it('probes with a call without effect before it sends a payment', async () => {
     let state: 'unreachable' | 'works' = 'unreachable'
     let probes = 0
     const { gateway, calls } = provider(() => Promise.resolve(state === 'works' ? PENDING : NOT_ANSWERED), {
@@ -157,7 +157,7 @@ describe('a gateway behind a circuit breaker', () => {
     assert.deepEqual([await charge(), probes, calls.charges, health()], ['pending', 2, 6, 'up'])
   })
 
-  it('comes back by itself when routing asks for its health after the cool-down, at nobody’s cost', async () => {
+  it('probes the provider when routing reads its health after the cool-down, and sends no payment for it', async () => {
     let state: 'unreachable' | 'works' = 'unreachable'
     const probe = () => Promise.resolve(state)
     const { gateway, calls } = provider(() => Promise.resolve(NOT_ANSWERED), { probe })
@@ -172,7 +172,7 @@ describe('a gateway behind a circuit breaker', () => {
     assert.deepEqual([health(), calls.charges], ['up', 5])
   })
 
-  it('is up again after the cool-down for a gateway that can only be tried with a payment', async () => {
+  it('reports a gateway without a probe as up after the cool-down', async () => {
     const { gateway, calls } = provider(() => Promise.resolve(NOT_ANSWERED))
     const { charge, health } = protect(gateway, { coolDownMs: 50 })
     await times(5, charge)
@@ -183,16 +183,16 @@ describe('a gateway behind a circuit breaker', () => {
     assert.equal(calls.charges, 6)
   })
 
-  it('bounds calls under way, keeps a bounded queue, and never sends what it has called not sent', async () => {
+  it('limits concurrent calls and the queue, and never sends a call that it reported as not sent', async () => {
     const open = Promise.withResolvers<Outcome>()
     const { gateway, calls } = provider(() => open.promise)
     const { safe, charge } = protect(gateway, { concurrency: 2, queueTimeoutMs: 100 })
     const charges = [charge(), charge(), charge(), charge(), charge()]
-    // Two are under way, two wait, and for the fifth there is no room.
+    // Two calls run, two wait in the queue, and the fifth is rejected.
     assert.equal(await charges[4], 'not_sent')
     assert.equal(calls.charges, 2)
     assert.deepEqual(await Promise.all(charges.slice(2)), ['not_sent', 'not_sent', 'not_sent'])
-    // Questions have room of their own.
+    // Status checks have their own bulkhead.
     const answered = safe.verify(query, null)
     await systemClock.sleep(10)
     assert.equal(calls.statusChecks, 1)
@@ -203,7 +203,7 @@ describe('a gateway behind a circuit breaker', () => {
     assert.equal(await charge(), 'pending')
   })
 
-  it('lets one that waits have its turn', async () => {
+  it('runs a queued call when a slot becomes free', async () => {
     const { gateway } = provider(async () => {
       await systemClock.sleep(20)
       return PENDING
@@ -212,7 +212,7 @@ describe('a gateway behind a circuit breaker', () => {
     assert.deepEqual(await Promise.all([charge(), charge()]), ['pending', 'pending'])
   })
 
-  it('does not wait for longer than the limit, and then does not claim that nothing was sent', async () => {
+  it('stops waiting after the time limit, and then does not report the call as not sent', async () => {
     const { gateway } = provider(() => new Promise(() => undefined))
     const { charge } = protect(gateway, { timeoutMs: 50, queueTimeoutMs: 20 })
     assert.equal(await charge(), 'no_answer')

@@ -1,6 +1,6 @@
-// What stands between us and a provider that is slow or down: a bound on calls at once, a bound on time, and a breaker.
-// Whatever it keeps back has provably not been sent, so that routing may go elsewhere; declines are answers and count
-// for nothing here.
+// Protects us from a provider that is slow or down, with a bulkhead (limit on concurrent calls), a timeout and a
+// circuit breaker. A rejected call was provably not sent, so routing may try another gateway. Declines are responses,
+// not failures.
 
 import {
   BrokenCircuitError,
@@ -18,28 +18,28 @@ import type { Health } from './routing.ts'
 
 export interface CircuitBreakerOptions {
   clock: Clock
-  /** The longest that a verb may take once it has begun, with all its requests. */
+  /** Limit for one operation with all its requests, from the moment it starts. */
   timeoutMs: number
-  /** How long a call may wait for its turn. */
+  /** How long a call may wait in the queue. */
   queueTimeoutMs?: number
-  /** Calls under way at once, for what moves money and for statusChecks each, and as many may wait. */
+  /** Concurrent calls, separately for submissions and for status checks. The queue is as long. */
   concurrency?: number
-  /** How long nothing new is sent after the breaker has opened. */
+  /** How long the circuit stays open before the next try. */
   coolDownMs?: number
 }
 
 export interface ProtectedGateway {
   gateway: Gateway
-  /** Who asks after the cool-down also makes us try whether the provider answers again. */
+  /** Reading the health after the cool-down also starts a probe of the provider. */
   health(): Health
 }
 
-// Twice this is what an HTTP client of ours has connections for.
+// Half of the connections that our HTTP client may open.
 const CONCURRENCY = 64
 const QUEUE_TIMEOUT_MS = 500
 const COOL_DOWN_MS = 10_000
 
-// Open when more than half of at least five calls within half a minute had no answer that can be read.
+// The circuit opens when more than half of at least five calls within 30 seconds got no readable response.
 const SAMPLE_MS = 30_000
 const MIN_CALLS = 5
 const THRESHOLD = 0.5
@@ -68,16 +68,16 @@ export function withCircuitBreaker(gateway: Gateway, options: CircuitBreakerOpti
   const submissions = createBulkhead(name, options)
   const statusChecks = createBulkhead(name, options)
 
-  /** What moves money waits until the provider is known to answer again. */
+  /** Submissions move money, so they are rejected until the provider is known to respond again. */
   const submit = async <Result extends Answer>(verb: () => Promise<Result>): Promise<Result | Unknown> => {
-    // While one call tries whether it answers again, the others do not wait for that.
+    // While one call tests whether the provider responds again, the others are rejected at once.
     const isHalfOpen = breaker.state === CircuitState.HalfOpen
     const isOpenAndFull = breaker.state === CircuitState.Open && submissions.isFull()
     if (isHalfOpen || isOpenAndFull) return circuitOpen
     return submissions.run(async () => {
       try {
         if (breaker.state !== CircuitState.Open || !probe) return await breaker.execute(verb)
-        // A call that changes nothing is tried first, rather than somebody's payment.
+        // Probe with a call without effect first, so that no payment is the test.
         if ((await breaker.execute(() => probe())) === 'unreachable') return circuitOpen
         return await breaker.execute(verb)
       } catch (error) {
@@ -87,7 +87,7 @@ export function withCircuitBreaker(gateway: Gateway, options: CircuitBreakerOpti
     })
   }
 
-  /** A query harms nobody and ends what is open, so it is asked also while nothing new is sent. */
+  /** A status check has no effect and can complete open attempts, so it is sent even while the circuit is open. */
   const checkStatus = <Result extends Answer>(verb: () => Promise<Result>): Promise<Result | Unknown> =>
     statusChecks.run(async () => {
       if (breaker.state === CircuitState.HalfOpen) return verb()
@@ -99,7 +99,7 @@ export function withCircuitBreaker(gateway: Gateway, options: CircuitBreakerOpti
       }
     })
 
-  // Without this a provider that routing puts last would never be tried again.
+  // Routing puts a provider that is down last; without this probe it would never be tried again.
   const health = (): Health => {
     if (breaker.state === CircuitState.Closed) return 'up'
     if (breaker.state === CircuitState.HalfOpen || clock.now() < coolDownUntil) return 'down'
@@ -107,7 +107,7 @@ export function withCircuitBreaker(gateway: Gateway, options: CircuitBreakerOpti
     statusChecks
       .run(() => breaker.execute(() => probe()))
       .catch(() => {
-        // Somebody else tries at this moment, or the probe is broken: it stays down until the next try.
+        // Another call is testing the provider, or the probe is broken: it stays down until the next probe.
       })
     return 'down'
   }
@@ -133,10 +133,10 @@ export function withCircuitBreaker(gateway: Gateway, options: CircuitBreakerOpti
   }
 }
 
-/** No answer, or none that can be read. That the provider does not know a key is an answer. */
+/** No response, or an unreadable one. "Unknown key" is a valid response. */
 function isFailure(result: unknown): boolean {
   if (result === 'unreachable') return true
-  // A boundary: the library hands over whatever a verb or the probe answered, untyped.
+  // A boundary: the library passes on the untyped result of an operation or a probe.
   const answer = result as Partial<Unknown> | null
   return typeof answer === 'object' && answer?.kind === 'unknown' && answer.reason !== 'not_found'
 }
@@ -146,7 +146,7 @@ interface Bulkhead {
   isFull(): boolean
 }
 
-/** A provider that is slow fills its own bulkhead and nobody else's. */
+/** A slow provider fills only its own bulkhead. */
 function createBulkhead(name: string, options: CircuitBreakerOptions): Bulkhead {
   const { clock, timeoutMs, queueTimeoutMs = QUEUE_TIMEOUT_MS, concurrency = CONCURRENCY } = options
   const policy = bulkhead(concurrency, concurrency)
@@ -169,7 +169,7 @@ function createBulkhead(name: string, options: CircuitBreakerOptions): Bulkhead 
       const timeout = async () => {
         await clock.sleep(queueTimeoutMs, finished.signal)
         if (!hasStarted) {
-          // From here on the call cannot begin any more, so that it is true that nothing was sent.
+          // The call can no longer start, so "not sent" stays true.
           waiting.abort()
           return queueFull
         }

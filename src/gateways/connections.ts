@@ -1,5 +1,6 @@
-// Opens gateways with credentials. Each account has an HTTP client and a breaker of its own, so that a provider that is
-// slow for one slows nobody else, and is opened once for as long as its credentials stay.
+// The connection factory: opens gateways with credentials. Each account has its own HTTP client and circuit breaker, so
+// that a provider that is slow for one account does not slow the others. A connection is kept until its credentials
+// change.
 
 import type { Mode } from '../core/merchant.ts'
 import type { Clock } from '../kit/clock.ts'
@@ -22,9 +23,9 @@ export interface ConnectedGateway {
 
 export interface ConnectionFactory {
   readonly definitions: readonly GatewayDefinition[]
-  /** The gateways of which the installation itself has an account, in the order of their definitions. */
+  /** The gateways for which the instance itself has an account, in the order of their definitions. */
   readonly instanceGateways: readonly ConnectedGateway[]
-  /** Undefined for a gateway that this version does not have. Throws when the credentials do not open. */
+  /** Undefined for a gateway that this version does not support. Throws if the credentials cannot be decrypted. */
   connectAccount(account: AccountRow): ConnectedGateway | undefined
   baseUrlOf(definition: GatewayDefinition): string
   checkCredentials(
@@ -39,7 +40,7 @@ interface ConnectionFactoryApp {
   vault: Vault
 }
 
-/** What the installation gives a gateway: perhaps credentials, and where the provider is. */
+/** What the instance configures for a gateway: optional credentials, and the provider's URL. */
 export interface GatewayConfig {
   credentials: Credentials | null
   baseUrl: string
@@ -52,17 +53,17 @@ export interface ConnectionFactoryOptions {
   mode: Mode
   timeoutMs: number
   publicUrl(): string
-  /** Counts and times what a gateway is asked for; absent: nobody does. */
+  /** Counts and times the calls of a gateway; absent: not measured. */
   measure?: MeasureGateway
-  /** What is put around every client that is made, such as traces. */
+  /** Wraps every HTTP client that is created, for example with tracing. */
   wrap?: (http: HttpClient) => HttpClient
 }
 
-// An open account without traffic has no connection and takes some kilobytes.
+// An open account without traffic holds no connection and uses a few kilobytes.
 const MAX_CONNECTIONS = 2_000
 
-// The client's own limit speaks first, because it knows whether a byte has left. With the wait for a turn this stays
-// within the two seconds after which somebody else may take an attempt over.
+// The HTTP client's own timeout must fire first, because it knows whether a byte was sent. Together with the queue
+// timeout this stays below the two seconds after which another process may take over an attempt.
 const TIMEOUT_SLACK_MS = 1_000
 
 interface ConnectedAccount extends ConnectedGateway {
@@ -135,7 +136,7 @@ export function createConnectionFactory(
     },
     async checkCredentials(name, credentials) {
       const definition = byName.get(name)
-      if (!definition) throw new Error(`there is no gateway called ${name}`)
+      if (!definition) throw new Error(`there is no gateway named ${name}`)
       const http = createHttpClient({ totalTimeoutMs: options.timeoutMs })
       try {
         return (await connect(definition, credentials, http).gateway.probe?.()) ?? 'unchecked'
@@ -149,12 +150,12 @@ export function createConnectionFactory(
   }
 }
 
-/** Where the webhooks of an account come in: the installation's, or a merchant's own. */
+/** The webhook path of an account: the instance's, or a merchant's own. */
 export function webhookPathOf(gateway: string, merchantId?: string): string {
   return merchantId === undefined ? `/hooks/${gateway}` : `/hooks/${gateway}/${merchantId}`
 }
 
-/** Its client is not closed, because somebody may be about to use it: it lets its connections go by itself. */
+/** Does not close the client, because a request may be about to use it. Idle connections close by themselves. */
 function evictOldest(accounts: Map<string, ConnectedAccount>, clients: Set<HttpClient>): void {
   const [oldest] = accounts
   if (!oldest || accounts.size <= MAX_CONNECTIONS) return

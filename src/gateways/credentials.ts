@@ -1,4 +1,4 @@
-// Credentials as they are sealed in an account, and what is wrong with those that somebody gives.
+// Encrypts and decrypts an account's credentials, and validates those that an operator enters.
 
 import type { Issue } from '../core/errors.ts'
 import type { Mode } from '../core/merchant.ts'
@@ -10,7 +10,7 @@ export type Credentials = Readonly<Record<string, string>>
 
 type AccountKey = Pick<AccountRow, 'merchantId' | 'id' | 'gateway'>
 
-/** Bound to the merchant, the account and the gateway: what is copied elsewhere does not open. */
+/** Binds the ciphertext to merchant, account and gateway: copied to another row it cannot be decrypted. */
 function vaultContextOf({ merchantId, id, gateway }: AccountKey): VaultContext {
   return { table: 'gateway_accounts', column: 'sealed', rowId: `${gateway} ${id}`, merchantId }
 }
@@ -20,11 +20,11 @@ export function sealCredentials(vault: Vault, accountKey: AccountKey, credential
 }
 
 export function openCredentials(vault: Vault, account: AccountRow): Credentials {
-  // A boundary: only what sealCredentials wrote opens.
+  // A boundary: only the output of sealCredentials can be decrypted.
   return JSON.parse(vault.open(account.sealed, vaultContextOf(account))) as Credentials
 }
 
-/** Everything that is wrong with credentials for one gateway; their values are never repeated. */
+/** All validation issues of the credentials for one gateway. Issues never repeat a value, which may be a secret. */
 export function credentialIssues(definition: GatewayDefinition, given: Credentials, mode: Mode): Issue[] {
   const names = definition.credentials.map(({ name }) => name)
   const unknown = Object.keys(given)

@@ -1,11 +1,12 @@
-// Which gateways collect a currency in a country, best first, unless an operator says otherwise: local rails before cards
-// from afar. Only gateways that this version has are named; an empty row is a currency that none of them collects.
+// The default routing table: which gateways collect a currency in a country, best first. Local rails come before
+// international cards. Operators can override it per merchant. An empty row is a currency that no gateway of this
+// version collects.
 
 import type { Currency } from '../core/currency.ts'
 
 export interface Route {
   currency: Currency
-  /** Null: any other country of the currency, or none. */
+  /** Null: any other country of the currency, or no country. */
   country: string | null
   gateways: readonly string[]
 }

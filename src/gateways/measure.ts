@@ -1,4 +1,4 @@
-// Counts and times every verb of a gateway. It stands outside the guard, so that what the guard keeps back is counted too.
+// Counts and times every operation of a gateway. It wraps the circuit breaker, so rejected calls are counted too.
 
 import { DURATION_BUCKETS, type Metrics } from '../kit/metrics.ts'
 import type { Gateway } from './gateway.ts'
@@ -48,9 +48,12 @@ export function createGatewayMeasure(metrics: Metrics): MeasureGateway {
   }
 }
 
-/** Its kind, and why where it is not known: a provider that is silent is another matter than one that was not asked. */
+/**
+ * The outcome, with the reason if it is unknown: a provider that does not respond differs from a call that was not
+ * sent.
+ */
 function outcomeOf(result: unknown): string {
-  // A boundary: the verbs answer different things, each with a kind of its own.
+  // A boundary: the operations return different types, each with a kind.
   const answer = result as { kind?: string; reason?: string } | null | undefined
   if (answer?.kind === 'unknown' && answer.reason) return `unknown_${answer.reason}`
   return answer?.kind ?? 'none'

@@ -36,17 +36,17 @@ async function names(currency: Currency, country: string | null, amountMinor = 1
 }
 
 describe('the registry', () => {
-  it('finds who serves a currency in a country, in order, each channel once', async () => {
+  it('lists the gateways that collect a currency in a country, in order, each channel once', async () => {
     assert.deepEqual(await names('XOF', 'SN'), ['local mobile_money,card', 'wide card'])
     assert.deepEqual(await names('XOF', 'ML'), ['wide card'])
     assert.deepEqual(await names('ZMW', 'ZM'), [])
   })
 
-  it('takes a rail without countries for the countries of its currency only', async () => {
+  it('applies a rail without countries only to the countries of its currency', async () => {
     assert.deepEqual(await names('XOF', 'KE'), [])
   })
 
-  it('promises only rails without countries to a payment that names no country', async () => {
+  it('offers only rails without countries to a payment without a country', async () => {
     assert.deepEqual(await names('XOF', null), ['wide card'])
   })
 
@@ -57,10 +57,10 @@ describe('the registry', () => {
     assert.deepEqual(await names('KES', 'KE', 50n), [])
   })
 
-  it('throws for a name that it does not know, and for one that is taken twice', async () => {
+  it('throws for an unknown gateway name, and for a name that is used twice', async () => {
     assert.equal(await gateways.get(MERCHANT, 'wide', null), wide)
     assert.equal(await gateways.find(MERCHANT, 'missing', null), undefined)
     await assert.rejects(gateways.get(MERCHANT, 'missing', null), /missing is not configured here/)
-    assert.throws(() => fixedGateways([wide, wide]), /two gateways are called wide/)
+    assert.throws(() => fixedGateways([wide, wide]), /two gateways are named wide/)
   })
 })

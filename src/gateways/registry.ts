@@ -1,6 +1,6 @@
-// The gateways that a payment can go through. An installation has accounts of its own, which serve every merchant; a
-// merchant may have an account of its own, which serves it instead. What was begun with an account is asked about with the
-// same one, whatever was changed since.
+// The gateways that a payment can use. The instance has accounts that serve every merchant; a merchant's own account
+// serves it instead. An attempt is always checked with the account that started it, even if the configuration has
+// changed since.
 
 import type { Currency } from '../core/currency.ts'
 import type { RoutingRules } from '../core/routing-rules.ts'
@@ -23,10 +23,10 @@ import type { GatewayDefinition } from './definition.ts'
 import type { Channel, Gateway } from './gateway.ts'
 import { type Health, orderCandidates, type Routing } from './routing.ts'
 
-/** A gateway that is ready for something new, and whose account that is; null is the installation's. */
+/** A gateway that can start new payments, with its account id; null is the instance's account. */
 export interface AccountGateway {
   gateway: Gateway
-  /** As people know it. */
+  /** The provider's name as people write it. */
   title: string
   accountId: string | null
   /** As this process sees it. */
@@ -39,54 +39,54 @@ export interface Candidate extends AccountGateway {
 
 export interface SupportedGateway {
   definition: GatewayDefinition
-  /** Whether the installation has an account of its own there. */
+  /** Whether the instance has its own account there. */
   isConfigured: boolean
   baseUrl: string
 }
 
 export type CredentialCheck = 'works' | 'refused' | 'unreachable' | 'unchecked'
 
-/** What is to be collected. A null country is one that the payment did not name. */
+/** What is to be collected. A null country: the payment names none. */
 export interface RoutingCriteria {
   currency: Currency
   country: string | null
   amountMinor: bigint
-  /** What a split of the merchant's payments is drawn by: the same for every try of a payment. */
+  /** The key of the weighted split: the same for every retry of a payment. */
   key: string
 }
 
-/** A null amount is any that the rails take; without a key no split is drawn. */
+/** A null amount is any that the rails take; without a key no split is applied. */
 type ExplainCriteria = Omit<RoutingCriteria, 'amountMinor' | 'key'> & {
   amountMinor: bigint | null
   key: string | null
 }
 
 export interface Gateways {
-  /** The gateway through which something was begun, with the very account that it was begun with. */
+  /** The gateway that started an attempt, with the account that started it. Throws if it is missing. */
   get(merchantId: string, name: string, accountId: string | null): Promise<Gateway>
-  /** The same; undefined when its credentials were taken away from the installation. */
+  /** Like `get`; undefined if the instance no longer has credentials for it. */
   find(merchantId: string, name: string, accountId: string | null): Promise<Gateway | undefined>
-  /** Who can collect this for the merchant, and how, in the order in which to try. */
+  /** The gateways that can collect this for the merchant, with their channels, in the order to try. */
   candidates(merchantId: string, criteria: RoutingCriteria): Promise<Candidate[]>
-  /** The same with reasons, also for those that are left out. */
+  /** Like `candidates`, with reasons, and with the gateways that are left out. */
   explain(merchantId: string, criteria: ExplainCriteria): Promise<Routing>
-  /** The table of who collects what where, before anything of a merchant is known. */
+  /** The default routing table, before any rule of a merchant. */
   readonly routes: readonly Route[]
   /** Every gateway that serves the merchant. */
   listForMerchant(merchantId: string): Promise<AccountGateway[]>
   /**
-   * Who may ring at a webhook address: the installation's account, or with a merchant those of this merchant, also the
-   * ones that were revoked lately. None for an address that is not there.
+   * The gateways whose webhooks a URL accepts: the instance's account, or those of the merchant in the path, including
+   * recently revoked ones. Empty for an unknown URL.
    */
   findWebhookGateways(
     name: string,
     merchantId: string | null,
   ): Promise<Pick<AccountGateway, 'gateway' | 'accountId'>[]>
-  /** The accounts of the merchant have changed in this process. */
+  /** Invalidates the cached accounts of the merchant in this process. */
   invalidate(merchantId: string): void
-  /** Every gateway that can be configured, with what the installation itself gives it. */
+  /** Every gateway that can be configured, with the instance's configuration. */
   readonly supported: readonly SupportedGateway[]
-  /** Tries credentials with a call that changes nothing; `unchecked` where the gateway has none. */
+  /** Checks credentials with a call without effect; `unchecked` if the gateway has no such call. */
   checkCredentials(name: string, credentials: Credentials): Promise<CredentialCheck>
   close(): Promise<void>
 }
@@ -96,24 +96,24 @@ export interface GatewaysApp {
   clock: Clock
   vault: Vault
   log: Log
-  /** What the operator decided about the order for a merchant; another slice keeps it. */
+  /** The operator's routing rules for a merchant; another slice stores them. */
   routingRules(merchantId: string): Promise<RoutingRules>
 }
 
-/** A gateway that is another one for each merchant, because what it collects is the merchant's own affair. */
+/** A gateway that differs for each merchant, because it collects to the merchant's own accounts. */
 export interface PerMerchantGateway {
   name: string
   title: string
-  /** Without rails while the merchant has nothing to collect with. */
+  /** Without rails if the merchant has no account to collect with. */
   forMerchant(merchantId: string): Promise<Gateway>
 }
 
 export interface GatewaysOptions extends ConnectionFactoryOptions {
-  /** Open already and for everybody: the sandbox. They are tried last. */
+  /** Always open, for every merchant: the sandbox. Tried last. */
   builtIn: readonly Gateway[]
-  /** Each merchant's own; tried after all others. */
+  /** Tried after all others. */
   perMerchant?: readonly PerMerchantGateway[]
-  /** Keeps the accounts of merchants in use at hand until then. */
+  /** Refreshes the cached accounts of active merchants until this signal. */
   refreshUntil?: AbortSignal
 }
 
@@ -127,7 +127,7 @@ export function createGateways(app: GatewaysApp, options: GatewaysOptions): Gate
   return createRegistry(app, options.builtIn, connections, accounts, options.perMerchant)
 }
 
-/** Gateways that are open already, the same for every merchant: for tests and simulations. */
+/** A fixed list of open gateways, the same for every merchant: for tests and simulations. */
 export function fixedGateways(list: readonly Gateway[]): Gateways {
   const connections: ConnectionFactory = {
     definitions: [],
@@ -152,7 +152,7 @@ function createRegistry(
   const instanceGateways = new Map<string, AccountGateway>()
   for (const opened of [...connections.instanceGateways, ...builtIn.map(withoutCircuitBreaker)]) {
     const { name } = opened.gateway
-    if (instanceGateways.has(name)) throw new Error(`two gateways are called ${name}`)
+    if (instanceGateways.has(name)) throw new Error(`two gateways are named ${name}`)
     instanceGateways.set(name, { ...opened, accountId: null })
   }
 
@@ -162,7 +162,7 @@ function createRegistry(
       const opened = connections.connectAccount(row)
       return opened && { ...opened, accountId: row.id }
     } catch (error) {
-      // What one merchant's account cannot be opened with (a key that left the keyring) must not stop the others.
+      // An account that cannot be decrypted (its key left the keyring) must not affect the others.
       const { merchantId, gateway } = row
       log.write('gateway.account_unusable', { merchantId, gateway, ...errorFields(error) })
       return undefined
@@ -174,7 +174,8 @@ function createRegistry(
     return names
       .map((name) => {
         const account = live.find(({ gateway }) => gateway === name)
-        // An own account that does not open is not replaced by the installation's: the money would go elsewhere.
+        // If a merchant's own account cannot be opened, do not fall back to the instance's: the money would go to the
+        // wrong account.
         return account ? connectAccount(account) : instanceGateways.get(name)
       })
       .filter((one) => one !== undefined)
@@ -212,7 +213,7 @@ function createRegistry(
     async get(merchantId, name, accountId) {
       const gateway = await find(merchantId, name, accountId)
       if (gateway) return gateway
-      throw new Error(`${name} is not configured here with the account ${accountId ?? 'of the installation'}`)
+      throw new Error(`${name} is not configured here with the account ${accountId ?? 'of the instance'}`)
     },
     async candidates(merchantId, criteria) {
       const opened = await listForMerchant(merchantId)
@@ -244,7 +245,7 @@ function createRegistry(
   }
 }
 
-// Not guarded: whatever trouble the sandbox makes, somebody who tests has asked for it.
+// No circuit breaker: the faults of the sandbox are requested by tests.
 const withoutCircuitBreaker = (gateway: Gateway): ConnectedGateway => ({
   gateway,
   title: capitalize(gateway.name),
@@ -269,7 +270,7 @@ function capitalize(name: string): string {
   return name.replace(/^[a-z]/, (letter) => letter.toUpperCase())
 }
 
-/** An account that was made a moment ago by another process is not remembered here yet. */
+/** The cache may lack an account that another process has just created, so a miss reads the database. */
 async function requireAccount(
   accounts: Cache<AccountRow[]>,
   merchantId: string,
@@ -284,10 +285,10 @@ async function requireAccount(
   return found
 }
 
-// Whoever replaces accounts more often than this while payments are under way is helped by the resolver alone.
+// If accounts are replaced more often while payments are in progress, only the resolver completes those payments.
 const MAX_REVOKED_ACCOUNTS = 3
 
-/** The live account and the latest of those that were revoked: their payments may still ring. */
+/** The live account and the latest revoked ones: webhooks for their payments may still arrive. */
 function webhookAccounts(rows: readonly AccountRow[]): AccountRow[] {
   const live = rows.filter(({ revokedAt }) => revokedAt === null)
   const revoked = rows.filter(({ revokedAt }) => revokedAt !== null)

@@ -1,4 +1,4 @@
-// What operators do with gateways, under /admin/v1: see what the installation has, and keep accounts of single merchants.
+// The operators' gateway endpoints under /admin/v1: list the instance's gateways, and manage merchants' accounts.
 
 import type { Static } from 'typebox'
 import { ApiError } from '../core/errors.ts'
@@ -34,7 +34,7 @@ import {
 
 interface Needs extends AccountsApp {
   publicUrl(): string
-  /** Merchants are another slice's, which hands its function in. */
+  /** Provided by the merchants slice. */
   requireMerchant(merchantId: string): Promise<{ mode: Mode }>
 }
 
@@ -97,7 +97,7 @@ const writeRoutes = (app: Needs): OperatorRoute[] => [
     response: { http: 200, data: SavedAccountRecord },
     errors: ['merchant_not_found', 'gateway_not_found', 'mode_mismatch', 'gateway_credentials_refused'],
     handle: async ({ params: { uuid, gateway }, query, body }) => {
-      // A database copied from the other environment: its merchants stay there.
+      // If the database was copied from the other environment, its merchants cannot be used here.
       if ((await app.requireMerchant(uuid)).mode !== app.mode) throw new ApiError('mode_mismatch')
       const isChecked = query.probe ?? true
       const saved = await saveAccount(app, uuid, gateway, body.credentials, { isChecked })
@@ -190,7 +190,7 @@ function warningsOf(
   return [`${title} could not be reached, so the credentials were saved without being tried.`]
 }
 
-/** Undefined when they do not open: an operator must be able to see that, and to give new ones. */
+/** Undefined if they cannot be decrypted: an operator must be able to see that and to replace them. */
 function readCredentials(app: Needs, account: AccountRow): Credentials | undefined {
   try {
     return openCredentials(app.vault, account)
@@ -201,7 +201,7 @@ function readCredentials(app: Needs, account: AccountRow): Credentials | undefin
 }
 
 const ENDING_LENGTH = 4
-// Below this length four characters would give away too much.
+// In a shorter value, four characters would reveal too much.
 const MIN_LENGTH_FOR_ENDING = 20
 
 function credentialStatesOf({ credentials }: GatewayDefinition, given: Credentials = {}) {

@@ -17,7 +17,7 @@ interface Expected {
   gateways: readonly string[]
 }
 
-// Written once from the providers' facts, place by place, apart from the table that it checks.
+// Written from the providers' documentation, independently of the table under test.
 const EXPECTED: readonly Expected[] = JSON.parse(
   readFileSync(new URL('../../test/gateways/fixtures/expected-routes.json', import.meta.url), 'utf8'),
 )
@@ -30,7 +30,7 @@ const available = (names: readonly string[]): AvailableGateway[] =>
     health: 'up',
   }))
 
-/** Every choice of at least one connector. */
+/** Every non-empty subset of the connectors. */
 function subsets(): string[][] {
   const names = CONNECTORS.map(({ name }) => name)
   return Array.from({ length: 2 ** names.length - 1 }, (_, index) =>
@@ -38,11 +38,11 @@ function subsets(): string[][] {
   )
 }
 
-// Above every minimum and a whole amount in every currency.
+// Above every minimum, and a whole amount in every currency.
 const PLENTY = 1_000_000n
 
 describe('the default routes', () => {
-  it('are expected for every currency and every country that uses it in the table of facts', () => {
+  it('have an expected result for every currency and every country that uses it', () => {
     assert.deepEqual(new Set(EXPECTED.map(({ currency }) => currency)), new Set(CURRENCY_CODES))
     for (const currency of ['XOF', 'XAF'] as const) {
       const countries = EXPECTED.filter((place) => place.currency === currency).map(({ country }) => country)
@@ -51,7 +51,7 @@ describe('the default routes', () => {
   })
 
   for (const names of subsets()) {
-    it(`lead to whom they name when only ${names.join(', ')} can be used`, () => {
+    it(`select the expected gateways when only ${names.join(', ')} can be used`, () => {
       for (const { currency, country, gateways } of EXPECTED) {
         const routing = orderCandidates(criteria(currency, country, { available: available(names) }))
         assert.deepEqual(
@@ -63,7 +63,7 @@ describe('the default routes', () => {
     })
   }
 
-  it('have one row per currency and country, and name only gateways that there are', () => {
+  it('have one row per currency and country, and name only existing gateways', () => {
     const places = DEFAULT_ROUTES.map(({ currency, country }) => `${currency} ${country}`)
     assert.equal(new Set(places).size, places.length)
     const known = CONNECTORS.map(({ name }) => name)
@@ -105,7 +105,7 @@ const anywhere: Rail[] = CURRENCY_CODES.map((currency) => ({ currency, channels:
 const sandbox: AvailableGateway = { name: 'sandbox', rails: anywhere, health: 'up', isFallback: true }
 
 describe('the order of candidates', () => {
-  it('tells why a gateway is left out', () => {
+  it('explains why a gateway is left out', () => {
     assert.deepEqual(leftOutOf(criteria('KES', 'KE', { rules: [rule({ exclude: ['flutterwave'] })] })), {
       flutterwave: 'excluded',
     })
@@ -114,7 +114,7 @@ describe('the order of candidates', () => {
       pawapay: 'not_configured',
       stripe: 'not_collected',
     })
-    // Paystack collects from three shillings on, and pawaPay only whole ones.
+    // Paystack collects amounts from three shillings, and pawaPay only whole shillings.
     assert.deepEqual(leftOutOf(criteria('KES', 'KE', { amountMinor: 250n })), {
       paystack: 'amount',
       pawapay: 'amount',
@@ -126,7 +126,7 @@ describe('the order of candidates', () => {
     })
   })
 
-  it('puts preferred gateways first, also one that the route does not name, where they collect', () => {
+  it('puts preferred gateways first where they collect, even if the route does not name them', () => {
     const rules = [rule({ prefer: ['stripe', 'pawapay'] })]
     assert.deepEqual(namesOf(criteria('KES', 'KE', { rules })), [
       'stripe',
@@ -137,7 +137,7 @@ describe('the order of candidates', () => {
     assert.deepEqual(namesOf(criteria('GHS', 'GH', { rules })), ['pawapay', 'paystack', 'flutterwave'])
   })
 
-  it('follows the rule of the currency instead of the one for all', () => {
+  it('uses the rule of the currency instead of the general rule', () => {
     const rules = [rule({ exclude: ['paystack'] }), rule({ currency: 'KES', prefer: ['flutterwave'] })]
     assert.deepEqual(namesOf(criteria('KES', 'KE', { rules })), [
       'flutterwave',
@@ -148,7 +148,7 @@ describe('the order of candidates', () => {
     assert.deepEqual(namesOf(criteria('ZAR', 'ZA', { rules })), ['flutterwave', 'stripe'])
   })
 
-  it('splits payments by their key in the given shares, and each payment always the same way', () => {
+  it('splits payments by their key in the configured shares, and each payment always the same way', () => {
     const split = [
       { gateway: 'flutterwave', percent: 30 },
       { gateway: 'stripe', percent: 10 },
@@ -162,13 +162,13 @@ describe('the order of candidates', () => {
       if (first) count[first] = (count[first] ?? 0) + 1
     }
     assert.deepEqual(Object.keys(count).toSorted(), ['flutterwave', 'paystack', 'stripe'])
-    // Five standard deviations of a fair draw are 2.5 percent of 10,000 at most.
+    // Five standard deviations are at most 2.5 percent of 10,000.
     for (const [name, share] of Object.entries({ flutterwave: 3_000, stripe: 1_000, paystack: 6_000 })) {
       assert.ok(Math.abs((count[name] ?? 0) - share) < 250, `${name}: ${count[name]}`)
     }
   })
 
-  it('goes the usual way when the gateway of the share cannot take the payment', () => {
+  it('falls back to the usual order when the gateway of the split cannot take the payment', () => {
     const rules = [rule({ split: [{ gateway: 'stripe', percent: 100 }] })]
     assert.deepEqual(namesOf(criteria('GHS', 'GH', { rules })), ['paystack', 'flutterwave', 'pawapay'])
     assert.deepEqual(namesOf(criteria('KES', 'KE', { rules }))[0], 'stripe')
@@ -176,7 +176,7 @@ describe('the order of candidates', () => {
     assert.equal(namesOf(criteria('KES', 'KE', { rules: excluded })).includes('stripe'), false)
   })
 
-  it('tries a gateway that is down after the others, and does not drop it', () => {
+  it('puts a gateway that is down after the others, and does not drop it', () => {
     const list = available(['paystack', 'flutterwave', 'stripe']).map((gateway) =>
       gateway.name === 'paystack' ? { ...gateway, health: 'down' as const } : gateway,
     )
@@ -188,7 +188,7 @@ describe('the order of candidates', () => {
     ])
   })
 
-  it('tries the sandbox after everybody, also after who is down, and alone where nobody else collects', () => {
+  it('puts the sandbox last, also after gateways that are down, and alone where no other gateway collects', () => {
     const down = available(['paystack']).map((gateway) => ({ ...gateway, health: 'down' as const }))
     assert.deepEqual(namesOf(criteria('KES', 'KE', { available: [sandbox, ...down] })), [
       'paystack',
@@ -197,13 +197,13 @@ describe('the order of candidates', () => {
     assert.deepEqual(namesOf(criteria('SSP', 'SS', { available: [sandbox, ...down] })), ['sandbox'])
   })
 
-  it('takes a gateway that the table does not know by its own rails, after those that it names', () => {
+  it('uses the rails of a gateway that the table does not name, after the gateways that it names', () => {
     const newcomer: AvailableGateway = { name: 'newcomer', rails: anywhere, health: 'up' }
     const list = [newcomer, ...available(['stripe'])]
     assert.deepEqual(namesOf(criteria('KES', 'KE', { available: list })), ['stripe', 'newcomer'])
   })
 
-  it('offers each channel once, and only those that can take the amount', () => {
+  it('offers each channel once, and only channels that can take the amount', () => {
     const rails: Rail[] = [
       { currency: 'KES', channels: ['card', 'mobile_money'], minimumMinor: 500n },
       { currency: 'KES', channels: ['mobile_money'], stepMinor: 100n },

@@ -1,5 +1,5 @@
-// Who is tried, and in which order: default routes, what each gateway can collect, what the operator decided for the
-// merchant, and health. Pure, so that the same payment is routed the same way by every process and every retry.
+// Which gateways are tried, and in which order: default routes, rails, the operator's rules for the merchant, and
+// health. Pure, so that every process and every retry routes the same payment the same way.
 
 import { createHash } from 'node:crypto'
 import { type Currency, usesCurrency } from '../core/currency.ts'
@@ -7,31 +7,31 @@ import { type RoutingRule, type RoutingRules, ruleFor } from '../core/routing-ru
 import type { Route } from './default-routes.ts'
 import type { Channel, Rail } from './gateway.ts'
 
-/** `down`: it has not answered lately. */
+/** `down`: the circuit breaker is open. */
 export type Health = 'up' | 'down'
 
 export interface AvailableGateway {
   name: string
   rails: readonly Rail[]
   health: Health
-  /** Tried after all others, whatever their health: the sandbox. */
+  /** Tried after all others, regardless of health: the sandbox. */
   isFallback?: boolean
 }
 
 export interface RoutingInput {
   routes: readonly Route[]
   currency: Currency
-  /** Null: the payment did not name one. */
+  /** Null: the payment names none. */
   country: string | null
   /** Null: any amount that the rails take. */
   amountMinor: bigint | null
   available: readonly AvailableGateway[]
   rules: RoutingRules
-  /** What a split is picked by: the same for every try of a payment. Null: nothing is picked, for a look at the rules. */
+  /** The key of the weighted split: the same for every retry of a payment. Null: no split, to explain the rules. */
   key: string | null
 }
 
-/** What put a gateway into the list: a share of a split, a preference, the table, or only its own rails. */
+/** Why a gateway is in the list: the weighted split, a preference, the default route, or only its own rails. */
 export type CandidateReason = 'split' | 'preferred' | 'route' | 'rails'
 
 export type LeftOutReason = 'not_configured' | 'excluded' | 'not_in_route' | 'not_collected' | 'amount'
@@ -41,12 +41,12 @@ export interface RoutedCandidate {
   channels: readonly Channel[]
   reason: CandidateReason
   health: Health
-  /** The share of payments that go here first, where the merchant's are split. */
+  /** The share of payments that go here first, if the merchant's payments are split. */
   percent: number | null
 }
 
 export interface Routing {
-  /** In the order in which to try. */
+  /** In the order to try. */
   candidates: readonly RoutedCandidate[]
   leftOut: readonly { name: string; reason: LeftOutReason }[]
 }
@@ -78,7 +78,7 @@ export function orderCandidates(input: RoutingInput): Routing {
   return { candidates, leftOut }
 }
 
-/** The row of the very country, else the one for any other. */
+/** The row of this country, else the row for any other country. */
 function findRoute(routes: readonly Route[], currency: Currency, country: string | null): Route | undefined {
   const rows = routes.filter((row) => row.currency === currency)
   return rows.find((row) => row.country === country) ?? rows.find((row) => row.country === null)
@@ -94,7 +94,7 @@ function reasonFor(
   if (name === picked) return 'split'
   if (rule.prefer.includes(name)) return 'preferred'
   if (routed.includes(name)) return 'route'
-  // A gateway that the table does not know at all goes by what it says of itself, so that adding one needs no row.
+  // A gateway that the table never names is a candidate by its own rails, so adding one needs no row.
   return routes.some(({ gateways }) => gateways.includes(name)) ? undefined : 'rails'
 }
 
@@ -110,11 +110,11 @@ function exclusionFor(
   return channelsOf(rails, { ...input, amountMinor: null }).length > 0 ? 'amount' : 'not_collected'
 }
 
-// Wider apart than any list is long, so that each digit decides only where those before it are equal.
+// Larger than any list, so that each digit decides only between candidates with equal digits before it.
 const RANK_STEP = 10_000
 const REASON_ORDER: readonly CandidateReason[] = ['split', 'preferred', 'route', 'rails']
 
-/** Smaller is earlier: the last resort, then health, then the reason, then the place in the list of that reason. */
+/** Lower is earlier: fallback last, then health, then the reason, then the position in the list of that reason. */
 function rankOf(
   { name, health, isFallback }: AvailableGateway,
   position: number,
@@ -132,7 +132,9 @@ function rankOf(
   return (tier * REASON_ORDER.length + REASON_ORDER.indexOf(reason)) * RANK_STEP + positions[reason]
 }
 
-/** The gateway that a payment falls to by the shares, if any; a hash, so that a retry falls to the same. */
+/**
+ * The gateway that the weighted split assigns, if any. The bucket is a hash of the key, so a retry gets the same one.
+ */
 function pickBySplit({ split }: RoutingRule, key: string | null): string | undefined {
   if (key === null || split.length === 0) return undefined
   const bucket = createHash('sha256').update(key).digest().readUInt32BE(0) % 100
@@ -146,7 +148,7 @@ function pickBySplit({ split }: RoutingRule, key: string | null): string | undef
 
 type RailCriteria = Pick<RoutingInput, 'currency' | 'country' | 'amountMinor'>
 
-/** How a gateway with these rails collects a payment; empty when it does not. */
+/** The channels through which these rails collect a payment; empty if they do not. */
 function channelsOf(rails: readonly Rail[], criteria: RailCriteria): Channel[] {
   const serving = rails.filter((rail) => rail.currency === criteria.currency && serves(rail, criteria))
   return [...new Set(serving.flatMap((rail) => rail.channels))]
@@ -154,7 +156,7 @@ function channelsOf(rails: readonly Rail[], criteria: RailCriteria): Channel[] {
 
 function serves(rail: Rail, { country, amountMinor }: RailCriteria): boolean {
   if (amountMinor !== null && !acceptsAmount(rail, amountMinor)) return false
-  // A rail for some countries only cannot be promised to a payment that names none.
+  // A rail for some countries only cannot be offered to a payment without a country.
   if (country === null) return rail.countries === undefined
   return rail.countries?.includes(country) ?? usesCurrency(country, rail.currency)
 }

@@ -1,4 +1,4 @@
-// What enters and leaves the operators' routes over gateways. Credentials only enter.
+// The request and response schemas of the operators' gateway endpoints. Credentials are write-only.
 
 import { Type } from 'typebox'
 import { Enum, Nullable, Timestamp, Uuid, UuidInput } from '../kit/schema.ts'
@@ -8,7 +8,7 @@ export const GatewayParams = Type.Object({
   gateway: Type.String({ pattern: '^[a-z][a-z0-9_]{0,39}$' }),
 })
 
-// A public key in PEM is below 1 KB; nothing that a provider gives out is longer than a long token.
+// A public key in PEM is below 1 KB; no provider issues longer tokens.
 const MAX_CREDENTIAL = 8_192
 
 export const AccountBody = Type.Object({
@@ -20,14 +20,14 @@ export const AccountBody = Type.Object({
 })
 
 export const AccountQuery = Type.Object({
-  /** False keeps the credentials without trying them. */
+  /** False stores the credentials without checking them. */
   probe: Type.Optional(Type.Boolean({ default: true })),
 })
 
 const CredentialState = Type.Object({
   name: Type.String(),
   isSet: Type.Boolean(),
-  /** Its last four characters, where they are a small part of it. */
+  /** The last four characters, if they are a small part of the value. */
   ending: Nullable(Type.String()),
 })
 
@@ -37,7 +37,7 @@ export const AccountRecord = Type.Object({
   title: Type.String(),
   status: Enum(['active', 'revoked']),
   credentials: Type.Array(CredentialState),
-  /** What to write into the provider's dashboard. */
+  /** What to enter in the provider's dashboard. */
   webhookUrl: Type.String(),
   createdAt: Timestamp,
   updatedAt: Timestamp,
@@ -46,7 +46,7 @@ export const AccountRecord = Type.Object({
 
 export const SavedAccountRecord = Type.Object({
   ...AccountRecord.properties,
-  /** What the gateway said to the credentials. */
+  /** The result of the credential check. */
   probe: Enum(['works', 'unreachable', 'unchecked']),
   warnings: Type.Array(Type.String()),
 })
@@ -54,7 +54,7 @@ export const SavedAccountRecord = Type.Object({
 export const MerchantGatewayRecord = Type.Object({
   gateway: Type.String(),
   title: Type.String(),
-  /** Whose account takes the merchant's payments; null when there is none. */
+  /** Whose account takes the merchant's payments; null if there is none. */
   servedBy: Nullable(Enum(['merchant', 'instance'])),
   account: Nullable(AccountRecord),
 })
@@ -68,7 +68,7 @@ export const GatewayRecord = Type.Object({
   credentials: Type.Array(
     Type.Object({
       name: Type.String(),
-      /** The variable that gives it to the whole installation. */
+      /** The environment variable that sets it for the whole instance. */
       variable: Type.String(),
       isRequired: Type.Boolean(),
       meaning: Type.String(),

@@ -1,5 +1,4 @@
-// Flutterwave counts in major units and writes them as JSON numbers: 12.5 is twelve and a half naira, 5000 is five
-// thousand francs.
+// Flutterwave uses major units as JSON numbers: 12.5 is twelve and a half naira, 5000 is five thousand francs.
 
 import { type Currency, decimalsOf, isCurrency } from '../../core/currency.ts'
 import { type Money, money } from '../../core/money.ts'
@@ -12,21 +11,20 @@ export function toMajor({ minor, currency }: Money): number {
   const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
   const text = fraction ? `${whole}.${fraction}` : whole
   const major = Number(text)
-  // Beyond fifteen digits a number would say another amount. The interface takes fourteen.
+  // Beyond fifteen digits a float would be another amount. Our API accepts at most fourteen.
   if (String(major) !== text) throw new Error(`${text} ${currency} cannot be written as a JSON number`)
   return major
 }
 
-/** A decimal number as JSON may write it. */
+/** A decimal number in any JSON notation. */
 export const DECIMAL = '^(0|[1-9][0-9]{0,17})(\\.[0-9]{1,18})?([eE][+-]?[0-9]{1,2})?$'
 
-// What a column of the ledger holds, and far beyond what anybody pays.
+// The limit of a ledger column, far beyond any real payment.
 const MAX_MINOR = 10n ** 18n
 
 /**
- * What the record says was paid; undefined for what cannot be kept: a currency that we do not have, an absurd amount.
- * More decimals than the currency has are not rounded away: what is told then is the whole unit beside it that was not
- * asked for, and can be taken for nothing but a mismatch.
+ * The paid amount of a record; undefined for an unknown currency or an absurd amount. Extra decimals are not rounded
+ * away: the result is then a neighbouring minor unit other than the requested one, so that it counts as a mismatch.
  */
 export function fromMajor(text: string, currency: string, requested: Money): Money | undefined {
   if (!isCurrency(currency)) return undefined

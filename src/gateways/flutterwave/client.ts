@@ -1,4 +1,4 @@
-// How Flutterwave is called.
+// Sends requests to Flutterwave.
 
 import type { HttpResult } from '../../kit/http-client.ts'
 import type { Connection } from '../definition.ts'
@@ -11,7 +11,7 @@ export interface Client {
 export function createClient({ credentials, baseUrl, http }: Connection): Client {
   const { secretKey } = credentials
   if (!secretKey) throw new Error('Flutterwave cannot be opened without its secretKey')
-  // Flutterwave writes its own address with the version, and so may an operator.
+  // Flutterwave documents its URL with the version, so an operator may enter it with the version too.
   const root = `${baseUrl.replace(/\/v3$/, '')}/v3`
   const authorization = `Bearer ${secretKey}`
   return {

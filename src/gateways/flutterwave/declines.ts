@@ -1,9 +1,9 @@
-// Why a bank, a network or Flutterwave itself said no. Flutterwave has no codes: it passes on what the other side wrote,
-// and those texts differ from bank to bank.
+// Decline reasons. Flutterwave has no codes: it passes on the text of the bank or network, which differs from bank to
+// bank.
 
 import type { FailureCode } from '../../core/failures.ts'
 
-/** The first line that fits decides, so what is said more exactly stands before what is said more broadly. */
+/** The first matching pattern decides, so specific patterns come before general ones. */
 const MESSAGE_PATTERNS: readonly (readonly [RegExp, FailureCode])[] = [
   [/insufficient|no sufficient|not enough|low balance/, 'insufficient_funds'],
   [/expired card|card (?:has |is )?expired/, 'card_expired'],
@@ -51,16 +51,18 @@ export function isDuplicate(message: string): boolean {
   return /duplicate transaction|reference already exist/i.test(message)
 }
 
-// Flutterwave has answered HTTP 400 with such messages for saved cards that were charged all the same.
+// Flutterwave has answered HTTP 400 with such messages for saved cards that were charged nevertheless.
 const AMBIGUOUS_PATTERN =
   /error (?:has |have )?occur|contact support|econn|socket|time ?out|timed out|(?:server|system|application|internal|processing) error|in progress|being processed|unavailable|malfunction|inoperative/i
 
-/** The message of an error that broke off Flutterwave's work: nobody can tell what was done before. */
+/** An internal error at Flutterwave: it may have acted before the error. */
 export function isAmbiguous(message: string): boolean {
   return AMBIGUOUS_PATTERN.test(message)
 }
 
-/** What a bank decides. The other reasons may stand for work that broke off and went on somewhere else. */
+/**
+ * Reasons that a bank decides. Other reasons may come from an internal error after which the charge still went through.
+ */
 const ISSUER_DECLINES: readonly FailureCode[] = [
   'authentication_failed',
   'authentication_required',
@@ -72,7 +74,7 @@ const ISSUER_DECLINES: readonly FailureCode[] = [
   'suspected_fraud',
 ]
 
-/** The verdict in the message of an error that has no record beside it. */
+/** The bank's decline reason in an error message that comes without a record. */
 export function findIssuerDecline(message: string): FailureCode | undefined {
   const code = findFailureCode(message)
   return code && ISSUER_DECLINES.includes(code) ? code : undefined
@@ -86,7 +88,7 @@ const VALIDATION_PATTERNS = [
   /\bnot (?:supported|enabled|allowed)\b.*\bcurrency/,
 ]
 
-/** The message of a request that was not even looked into: something about it is missing or not taken. */
+/** The request failed validation, so nothing was begun. */
 export function isValidation(message: string): boolean {
   const normalized = message.toLowerCase()
   return VALIDATION_PATTERNS.some((pattern) => pattern.test(normalized))
@@ -94,7 +96,7 @@ export function isValidation(message: string): boolean {
 
 const MAX_MESSAGE_LENGTH = 200
 
-/** The provider's message without what it may contain: an address, a key or a token, a number. */
+/** The provider's message without personal or secret data: e-mail addresses, keys, tokens, numbers. */
 export function redact(text: string): string {
   return text
     .replaceAll(/\S+@\S+/g, '[address]')

@@ -1,5 +1,5 @@
-// The connector to Flutterwave, API version 3: hosted page, charges by card token, refunds. Its webhooks say who sends
-// and not what, its errors have messages and no codes, and it has no idempotency key but our reference.
+// The connector to Flutterwave, API version 3: hosted page, charges by card token, refunds. Its webhooks prove the
+// sender but not the content, its errors have messages without codes, and our reference is its only idempotency key.
 
 import type { Mode } from '../../core/merchant.ts'
 import { constantTimeEquals } from '../../kit/crypto.ts'
@@ -21,10 +21,10 @@ import {
 } from './wire.ts'
 
 const RECOVERY: RecoveryProperties = {
-  // A reference that was used is refused for two minutes ("Try again in 2 minutes time to use the same ref"); after that
-  // the same charge would be made again, so what is not known by then waits for a person.
+  // A used reference is refused for two minutes ("Try again in 2 minutes time to use the same ref"). After that the
+  // same charge would execute again, so an attempt that is still unknown then needs manual review.
   keyRetentionHours: 2 / 60,
-  // A second try is refused as a duplicate or made anew: nothing is replayed.
+  // A second request is refused as a duplicate or executed again: nothing is replayed.
   cachesErrors: false,
   lookupByReference: true,
   paysAfterDecline: true,
@@ -62,7 +62,7 @@ function validateSecretKey(text: string, mode: Mode): string | undefined {
     : 'is not a whole key: letters, digits and dashes after its beginning'
 }
 
-// Whoever guesses the hash can send us webhooks, and it is all that proves a webhook.
+// The hash is the only proof of a webhook, so it must be hard to guess.
 const MIN_HASH_LENGTH = 8
 
 function validateWebhookHash(text: string): string | undefined {
@@ -76,7 +76,7 @@ export const FLUTTERWAVE: GatewayDefinition = {
   rails: RAILS,
   recovery: RECOVERY,
   credentials: CREDENTIALS,
-  // One address for both modes: the key decides.
+  // One URL for both modes: the key decides.
   baseUrl: { test: 'https://api.flutterwave.com', live: 'https://api.flutterwave.com' },
   open: openFlutterwave,
 }
@@ -92,7 +92,7 @@ function openFlutterwave(connection: Connection): Gateway {
     return fromVerify(answer, query, clock.now())
   }
 
-  /** What became of an earlier try, when this one was refused as its duplicate. */
+  /** The outcome of the earlier request, if this one was refused as its duplicate. */
   const resolveDuplicate = async <Result extends { kind: string }>(
     result: Result | DuplicateReference,
     attempt: Attempt,
@@ -100,7 +100,7 @@ function openFlutterwave(connection: Connection): Gateway {
     if (!isDuplicateReference(result)) return result
     const outcome = await verify(attempt)
     if (outcome.kind !== 'unknown') return outcome
-    // Whatever kept us from learning more, the reference is taken: neither "not sent" nor "not found" is true.
+    // The reference is taken, so neither "not sent" nor "not found" is true, whatever this status check returned.
     return unknown(
       'no_answer',
       `Flutterwave has this reference from before; asked about it: ${outcome.message}`,
@@ -133,7 +133,7 @@ function openFlutterwave(connection: Connection): Gateway {
 
     parseWebhook(headers, rawBody) {
       const given = Buffer.from(headers['verif-hash'] ?? '')
-      // Two empty texts are equal too: without a hash of ours nothing is genuine.
+      // Two empty texts are equal, so without a configured hash every webhook is forged.
       const isGenuine = webhookHash !== '' && constantTimeEquals(given, Buffer.from(webhookHash))
       return isGenuine ? fromWebhookBody(rawBody) : { kind: 'forged' }
     },

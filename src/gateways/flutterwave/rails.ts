@@ -1,5 +1,5 @@
-// What Flutterwave collects, as data: where its own lists and our default routes agree. An account may take less: what it
-// does not take it refuses before anything begins, and the next gateway is tried.
+// What Flutterwave collects: the intersection of its own lists and our default routes. An account may support less: it
+// refuses such a request before anything begins, and routing tries the next gateway.
 
 import { CURRENCIES, type Currency, defaultCountry } from '../../core/currency.ts'
 import type { Channel, Rail } from '../gateway.ts'
@@ -7,14 +7,14 @@ import type { Channel, Rail } from '../gateway.ts'
 interface FlutterwaveRail {
   currency: Currency
   countries?: readonly string[]
-  /** Our channels, each with Flutterwave's own names for what belongs to it. */
+  /** Our channels, each with Flutterwave's names for its payment options. */
   channels: Partial<Record<Channel, string>>
 }
 
 // Flutterwave splits its list of options at a comma and a space.
 const NIGERIAN_BANKS = 'banktransfer, ussd, account'
 
-// Dollars of the Congo are mobile money, and Kenyan dollars belong to local accounts: Flutterwave collects neither.
+// Flutterwave collects neither dollars in the Congo (mobile money) nor in Kenya (local accounts only).
 const DOLLAR_COUNTRIES = CURRENCIES.USD.countries.filter((country) => country !== 'CD' && country !== 'KE')
 
 const FLUTTERWAVE_RAILS: readonly FlutterwaveRail[] = [
@@ -38,23 +38,27 @@ const FLUTTERWAVE_RAILS: readonly FlutterwaveRail[] = [
 export const RAILS: readonly Rail[] = FLUTTERWAVE_RAILS.map(({ currency, countries, channels }) => ({
   currency,
   ...(countries && { countries }),
-  // The keys of a constant table of channels are channels, which Object.keys cannot say by itself.
+  // A boundary: the keys of a constant table of channels are channels; Object.keys only says string.
   channels: Object.keys(channels) as Channel[],
 }))
 
 /** Every rail takes cards, so a saved card can be charged in every currency. */
 export const CARD_CURRENCIES: readonly Currency[] = RAILS.map(({ currency }) => currency)
 
-// The euro has no country of its own, and Flutterwave wants one all the same: where most people pay with it.
+// The euro has no single country, but Flutterwave requires one: the country with the most payers.
 const LARGEST_EURO_COUNTRY = 'DE'
 
-/** The country of a card that nobody told one of: that of its currency, or the first that is served where many share it. */
+/**
+ * The country for a card without one: that of its currency, or the first supported one if several countries share it.
+ */
 export function fallbackCountry(currency: Currency): string {
   const served = RAILS.find((rail) => rail.currency === currency)?.countries?.[0]
   return defaultCountry(currency) ?? served ?? LARGEST_EURO_COUNTRY
 }
 
-/** What Flutterwave's page offers when the payer chose a channel on ours; undefined for all that the account has. */
+/**
+ * The options on Flutterwave's page for the channel that the payer chose on ours; undefined: all that the account has.
+ */
 export function toPaymentOptions(currency: Currency, channel: Channel): string | undefined {
   return FLUTTERWAVE_RAILS.find((rail) => rail.currency === currency)?.channels[channel]
 }

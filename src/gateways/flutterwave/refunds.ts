@@ -1,5 +1,5 @@
-// Refunds. Flutterwave's API takes no name of ours for a refund, but a comment, which it tells again: our key
-// stands there, so that a refund whose answer got lost is found and not made twice.
+// Refunds. Flutterwave has no idempotency key for refunds, but returns a comment. The comment holds our key, so a
+// refund whose response was lost is found and not executed twice.
 
 import { type Static, Type } from 'typebox'
 import { parseExactJson, schemaReader } from '../../kit/exact-json.ts'
@@ -29,9 +29,9 @@ export function createRefundOperations({
 
   return {
     async refund(request) {
-      // The same refund sent twice would be given twice: an earlier try is looked for before each.
+      // The same refund sent twice would execute twice, so each submission first looks for an earlier one.
       const earlier = await find(request)
-      // Whoever could not look has not sent anything either.
+      // If the lookup failed, nothing was sent.
       if (earlier.kind === 'unknown' && earlier.reason === 'no_answer')
         return { ...earlier, reason: 'not_sent' }
       if (earlier.kind !== 'unknown' || earlier.reason !== 'not_found') return earlier
@@ -52,7 +52,7 @@ function toRefundBody({ key, amount }: RefundRequest) {
 
 const Refund = Type.Object({
   id: Identity,
-  // Any text: what we do not know is for the switch.
+  // Any text: the switch handles unknown values.
   status: Text,
   amount_refunded: Maybe(Type.String({ pattern: DECIMAL })),
   comment: Maybe(Text),
@@ -64,7 +64,7 @@ const readRefund = schemaReader(Refund)
 const readRefunds = schemaReader(Type.Array(Refund))
 const readDisbursement = schemaReader(Type.Object({ disburse_status: Text }))
 
-/** The answer to making a refund, or to asking about one by its number. */
+/** The response to creating a refund, or to a status check by its id. */
 function fromRefund(answer: HttpResult, request: RefundRequest): RefundOutcome {
   const reply = readReply(answer)
   if (reply.kind === 'unknown') return reply
@@ -75,7 +75,7 @@ function fromRefund(answer: HttpResult, request: RefundRequest): RefundOutcome {
     : unreadable('Flutterwave answered a refund that cannot be read')
 }
 
-/** Asked by its number. A number that is gone has no say about the money. */
+/** A status check by id. An id that is not found proves nothing about the money. */
 function fromRefundQuery(answer: HttpResult, request: RefundRequest): RefundOutcome {
   const reply = readReply(answer)
   if (reply.kind !== 'error') return fromRefund(answer, request)
@@ -83,8 +83,8 @@ function fromRefundQuery(answer: HttpResult, request: RefundRequest): RefundOutc
 }
 
 /**
- * Our refund among those of the payment. A refund of the same amount without a comment may be ours or the operator's
- * own: that is for a person to tell.
+ * Our refund among those of the payment. A refund of the same amount without a comment may be ours or the operator's,
+ * so it needs manual review.
  */
 function fromRefunds(answer: HttpResult, request: RefundRequest): RefundOutcome {
   const reply = readReply(answer)
@@ -105,7 +105,7 @@ function mayBeOurs(refund: Refund, request: RefundRequest): boolean {
   return hasNoComment && given != null && isOfAmount(given, request)
 }
 
-/** An outcome of a refund carries no amount for others to compare, so it is compared here. */
+/** A refund outcome carries no amount that the caller could compare, so it is compared here. */
 function fromOurRefund(refund: Refund, request: RefundRequest): RefundOutcome {
   const { amount_refunded: given } = refund
   return given == null || isOfAmount(given, request)
@@ -120,7 +120,7 @@ function isOfAmount(given: string, { amount }: RefundRequest): boolean {
 function fromStatus(refund: Refund): RefundOutcome {
   const { id, status } = refund
   switch (status.toLowerCase()) {
-    // Deducted from the balance and given to the bank, which is all that Flutterwave does; banks take days from there on.
+    // Deducted from the balance and passed to the bank, which is all that Flutterwave does; the bank then takes days.
     case 'completed':
     case 'completed-bank-transfer':
     case 'completed-momo':
@@ -144,7 +144,10 @@ function fromStatus(refund: Refund): RefundOutcome {
   }
 }
 
-/** False when Flutterwave could not hand the money on: its status stays as it was, and meta (JSON or its text) says so. */
+/**
+ * False if Flutterwave could not pay the money out: the status stays the same, and meta (JSON, or JSON as text) says
+ * so.
+ */
 function isDisbursed({ meta }: Refund): boolean {
   const disbursement = readDisbursement(typeof meta === 'string' ? parseExactJson(meta) : meta)
   return disbursement?.disburse_status.toLowerCase() !== 'failed'

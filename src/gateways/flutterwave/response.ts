@@ -1,5 +1,5 @@
-// What came back from Flutterwave, before anybody asks what it means. Numbers are read by their own digits: an amount is
-// never a float, not even for a moment, and what is a number in one answer and text in another is text here.
+// Reads Flutterwave's responses before they are interpreted. Numbers keep their digits, so an amount is never a float.
+// Values that are numbers in one response and text in another are text here.
 
 import { type TSchema, Type } from 'typebox'
 import { parseExactJson, schemaReader } from '../../kit/exact-json.ts'
@@ -8,10 +8,10 @@ import type { Outcome } from '../gateway.ts'
 
 export type Unknown = Extract<Outcome, { kind: 'unknown' }>
 
-// Without a limit of their own: the client bounds the whole body, and a long text must not make a success unreadable.
+// No length limit: the HTTP client limits the body, and a long text must not make a success unreadable.
 export const Text = Type.String()
 export const Identity = Type.String({ minLength: 1, maxLength: 255 })
-/** Flutterwave leaves a field out, or writes null, as it comes. */
+/** Flutterwave omits a field or writes null. */
 export const Maybe = <Schema extends TSchema>(schema: Schema) =>
   Type.Optional(Type.Union([schema, Type.Null()]))
 
@@ -22,14 +22,17 @@ const readEnvelope = schemaReader(
 export interface ErrorReply {
   kind: 'error'
   http: number
-  /** Null when the body is not Flutterwave's: somebody on the way may have answered. */
+  /** Null if the body is not Flutterwave's, for example an error page of a proxy. */
   providerMessage: string | null
   data: unknown
 }
 
 export type Reply = { kind: 'data'; data: unknown } | ErrorReply | Unknown
 
-/** The envelope opened, or why we do not know. Flutterwave answers 503 for its own timeouts: it may have acted. */
+/**
+ * The content of the envelope, or why the outcome is unknown. Flutterwave answers 503 for its own timeouts: it may have
+ * acted.
+ */
 export function readReply(answer: HttpResult): Reply {
   if (answer.kind === 'not_sent') return unknown('not_sent', answer.error)
   if (answer.kind === 'unknown') return unknown('no_answer', answer.error)
@@ -49,7 +52,7 @@ export function readReply(answer: HttpResult): Reply {
     : unreadable(`unreadable answer, HTTP ${http}`)
 }
 
-/** Errors that say nothing about the matter, and what an operator should know of them; undefined for all others. */
+/** The message for an operator, for errors about access or load; undefined for all others. */
 export function describeAccessError(http: number): string | undefined {
   switch (http) {
     case 401:
@@ -63,7 +66,10 @@ export function describeAccessError(http: number): string | undefined {
   }
 }
 
-/** Errors that begin nothing: a 200 may carry them too. A conflict (409) is none: the same key may be at work. */
+/**
+ * Errors after which nothing was begun; a 200 may carry them too. Not 409: a request with the same key may be in
+ * progress.
+ */
 export function isRejection(http: number): boolean {
   return http < 300 || http === 400 || http === 404 || http === 405 || http === 422
 }

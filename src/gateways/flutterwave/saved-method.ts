@@ -1,4 +1,4 @@
-// The card that Flutterwave saved, and what it wants back to charge it again.
+// The card that Flutterwave saved, and what is needed to charge it again.
 
 import { createHash } from 'node:crypto'
 import { type Static, Type } from 'typebox'
@@ -10,7 +10,7 @@ import { CARD_CURRENCIES, fallbackCountry } from './rails.ts'
 import { Identity, Maybe, Text } from './response.ts'
 
 const Credential = Type.Object({ token: Identity, email: Identity, country: Maybe(Identity) })
-/** What Flutterwave wants again to charge a saved card; kept as its JSON text. */
+/** What Flutterwave needs to charge a saved card; stored as JSON text. */
 export type Credential = Static<typeof Credential>
 
 const readCredentialBody = schemaReader(Credential)
@@ -32,11 +32,11 @@ const readCard = schemaReader(Card)
 const readCustomer = schemaReader(Type.Object({ email: Identity }))
 const readMeta = schemaReader(Type.Object({ country: Text }))
 
-/** What a paid record tells of its card. */
+/** The payer's data in a paid record. */
 interface Payer {
   card?: unknown
   customer?: unknown
-  /** What was sent with the payment, told again. */
+  /** The metadata of our request, returned. */
   meta?: unknown
 }
 
@@ -47,13 +47,13 @@ export function toSavedMethod(payer: Payer, currency: Currency): SavedMethod | n
   if (!card || email === undefined) return null
   const country = toCountry(card.country)
   const [month = '', year = ''] = card.expiry.split('/')
-  // A charge must name a country, and is made without a payer who could be asked for one.
+  // A charge requires a country, and no payer is present to ask.
   const chargeCountry = country ?? toCountry(readMeta(payer.meta)?.country) ?? fallbackCountry(currency)
   const credential: Credential = { token: card.token, email, country: chargeCountry }
   return {
     type: 'card',
     credential: JSON.stringify(credential),
-    // Flutterwave has no fingerprint of its own, and a new token for every payment.
+    // Flutterwave has no fingerprint, and a new token for every payment.
     fingerprint: createHash('sha256')
       .update([card.first_6digits, card.last_4digits, card.expiry, toBrand(card.type)].join('|'))
       .digest('base64url'),
@@ -74,7 +74,7 @@ function toBrand(type: string | null | undefined): string {
   return brand === 'american express' ? 'amex' : brand || 'card'
 }
 
-/** "NG", or "NIGERIA NG" as older records have it. */
+/** "NG", or "NIGERIA NG" in older records. */
 function toCountry(text: string | null | undefined): string | null {
   const code = text?.trim().slice(-2).toUpperCase() ?? ''
   const isAlone = /^(?:.*\s)?\S{2}$/.test(text?.trim() ?? '')

@@ -45,26 +45,26 @@ export function toPaymentBody(attempt: Attempt, choice: CheckoutChoice, returnUr
     tx_ref: key,
     amount: toMajor(amount),
     currency: amount.currency,
-    // Flutterwave sends the payer here when the page is done, and also when they cancel.
+    // Flutterwave redirects the payer here after paying and after cancelling.
     redirect_url: returnUrl,
     payment_options: toPaymentOptions(amount.currency, choice.channel),
     customer: { email: customer.email, name: `${customer.firstname} ${customer.lastname}`.trim() },
     customizations: { title: merchantName, ...(description !== null && { description }) },
-    // For Flutterwave's dashboard. Only the country is read back, for a card that does not tell its own.
+    // For Flutterwave's dashboard. Only the country is read back, for a card without one.
     meta: { payment: paymentId, reference, ...(country !== null && { country }) },
     ...(attempt.expiresAt && { session_duration: toMinutes(now, attempt.expiresAt) }),
-    // Trying another way to pay is what our own page is for: as few tries behind one answer as the field can say.
+    // The payer retries on our page, so allow the fewest retries that the field supports.
     max_retry_attempt: 1,
   }
 }
 
-/** Their page closes with our checkout, as well as whole minutes can say it. */
+/** Their page expires with our checkout, to the precision of whole minutes. */
 function toMinutes(now: Date, expiresAt: Date): number {
   const minutes = Math.ceil((expiresAt.getTime() - now.getTime()) / MINUTE_MS)
   return Math.min(Math.max(minutes, 1), MAX_SESSION_MINUTES)
 }
 
-/** `redirectUrl` is demanded since charges may be challenged, although nobody of ours will follow a challenge. */
+/** Flutterwave requires `redirectUrl` because a charge may be challenged, although no payer is present to follow it. */
 export function toChargeBody(attempt: Attempt, credential: Credential, redirectUrl: string) {
   const { key, amount, customer, description, reference } = attempt
   return {
@@ -81,12 +81,12 @@ export function toChargeBody(attempt: Attempt, credential: Credential, redirectU
   }
 }
 
-// What a payment cannot be judged without is required. The rest is looked at on its own: a card of a new kind must not
-// make a payment unreadable.
+// Only the fields that decide the outcome are required. The rest is parsed separately: a new kind of card must not make
+// a payment unreadable.
 const Transaction = Type.Object({
   id: Type.String({ pattern: '^[1-9][0-9]{0,18}$' }),
   tx_ref: Identity,
-  // Any text: what we do not know is for the switch.
+  // Any text: the switch handles unknown values.
   status: Text,
   amount: Type.String({ pattern: DECIMAL }),
   currency: Text,
@@ -102,7 +102,7 @@ const readTransaction = schemaReader(Transaction)
 const readLink = schemaReader(Type.Object({ link: Type.String({ maxLength: 2_048, pattern: '^https?://' }) }))
 const readChallenge = schemaReader(Type.Object({ authorization: Type.Object({ redirect: Identity }) }))
 
-/** Flutterwave has the key from an earlier try: only its record tells what became of it. */
+/** Flutterwave has this key from an earlier request; only its record has the outcome. */
 export interface DuplicateReference {
   kind: 'duplicate'
 }
@@ -113,11 +113,11 @@ export function fromStart(answer: HttpResult, key: string): StartedCheckout | Ou
   if (reply.kind === 'error') return fromRejectedStart(reply)
   const link = readLink(reply.data)?.link
   if (link === undefined) return unreadable('Flutterwave answered no link to its page')
-  // A page that nobody has used has no number at Flutterwave yet: it is known by our key alone.
+  // Flutterwave has no id for an unused page yet, so our key is its reference.
   return { kind: 'started', gatewayReference: key, next: { kind: 'redirect', url: link } }
 }
 
-/** A page takes no money by itself, so whatever is complained about, nothing has begun. */
+/** Opening a page takes no money, so any error means that nothing was begun. */
 function fromRejectedStart(error: ErrorReply): Outcome | DuplicateReference {
   const accessError = fromAccessError(error.http)
   if (accessError) return accessError
@@ -135,16 +135,16 @@ export function fromCharge(answer: HttpResult, attempt: Attempt, now: Date): Out
   return unreadable('Flutterwave answered a charge that cannot be read')
 }
 
-/** Statuses that say by themselves that nothing was begun; 400 is Flutterwave's answer to nearly everything. */
+/** Statuses that prove that nothing was begun. Not 400, which Flutterwave uses for nearly everything. */
 const REJECTION_STATUSES: readonly number[] = [404, 405, 422]
 
 /**
- * Without a record there is only a message. A bank's verdict and a complaint about the request are believed; whatever else
- * they say, cards have been charged behind such an error, and only the record tells.
+ * An error without a record has only a message. We trust a bank's decline and a validation error; for any other message
+ * the card may have been charged, and only a status check tells.
  */
 function fromFailedCharge(error: ErrorReply): Outcome | DuplicateReference {
   const accessError = fromAccessError(error.http)
-  // No other gateway can charge this card, so a busy hour is no end: the same request goes out again later.
+  // No other gateway can charge this card, so a rate limit is not final: the same request is retried later.
   if (accessError) return error.http === 429 ? unknown('no_answer', accessError.message) : accessError
   const { providerMessage } = error
   if (providerMessage === null || !isRejection(error.http)) return fromUnexpectedError(error)
@@ -182,7 +182,7 @@ export function fromVerify(answer: HttpResult, query: StatusQuery, now: Date): O
     : unreadable('Flutterwave answered a payment that cannot be read')
 }
 
-/** A refusal to tell says nothing about the payment, which may well have been paid. */
+/** A rejected status check says nothing about the payment, which may have been paid. */
 function fromQueryError(error: ErrorReply, query: StatusQuery, now: Date): Outcome {
   const { http, providerMessage } = error
   const accessError = describeAccessError(http)
@@ -192,12 +192,12 @@ function fromQueryError(error: ErrorReply, query: StatusQuery, now: Date): Outco
   return isNotFound && isRejection(http) ? fromNoTransaction(query, now) : fromUnexpectedError(error)
 }
 
-// Past this much after the end of our checkout, with which their page has closed, no payment can still appear.
+// This long after our checkout (and their page) has expired, no payment can appear any more.
 const PAGE_MARGIN_MS = 60 * MINUTE_MS
 
 /**
- * Flutterwave knows a reference from the moment in which somebody tries to pay with it. A page without a try is a payer
- * who has not paid yet, or never saw the page because its address got lost; a charge without one did not arrive (yet).
+ * Flutterwave knows a reference only once the payer tries to pay. A checkout without a transaction is not paid yet, or
+ * its page URL was lost; a charge without one has not arrived (yet).
  */
 function fromNoTransaction({ operation, expiresAt, key }: StatusQuery, now: Date): Outcome {
   if (operation === 'charge') return unknown('not_found', 'Flutterwave does not know this reference')
@@ -211,14 +211,14 @@ function fromTransaction(transaction: Transaction, query: StatusQuery, now: Date
   const { id, processor_response: response, meta } = transaction
   const status = transaction.status.toLowerCase()
   if (status === 'successful') return fromSuccess(transaction, query, now)
-  // A success of another payment is for settle to see; anything else about another payment says nothing about this one.
+  // The caller checks a success for another payment; any other status of another payment says nothing about this one.
   if (transaction.tx_ref !== query.key)
     return unreadable('Flutterwave answered about another payment than the one it was asked about')
   switch (status) {
     case 'pending':
     case 'pending auth':
     case 'success-pending-validation':
-      // Nobody is there to act, and nobody was given the address at which to act later.
+      // A charge has no payer present, and the challenge URL was given to no one.
       return query.operation === 'charge' && (readChallenge(meta) || isUnattended(query, now))
         ? declined(id, 'authentication_required', 'the bank wants the customer to approve this payment')
         : { kind: 'pending', gatewayReference: id }
@@ -231,16 +231,16 @@ function fromTransaction(transaction: Transaction, query: StatusQuery, now: Date
   }
 }
 
-// Far longer than a charge is on its way to a bank and back, so that one which still has not ended waits for somebody.
+// Far longer than any charge takes, so a charge that is still pending then needs the payer.
 const UNATTENDED_MS = 60 * MINUTE_MS
 
-/** The answer that led to the challenge was lost, and the record does not repeat where it was. */
+/** The response with the challenge was lost, and the record does not repeat its URL. */
 function isUnattended({ startedAt }: StatusQuery, now: Date): boolean {
   return now.getTime() - startedAt.getTime() > UNATTENDED_MS
 }
 
 function fromSuccess(transaction: Transaction, query: StatusQuery, now: Date): Outcome {
-  // Not charged_amount, which has the fee on top where the payer bears it.
+  // Not charged_amount, which includes the fee if the payer bears it.
   const paid = fromMajor(transaction.amount, transaction.currency, query.amount)
   if (!paid) return unreadable('Flutterwave answered a success in a currency or an amount that cannot be')
   const createdAt = new Date(transaction.created_at ?? '')
@@ -249,7 +249,7 @@ function fromSuccess(transaction: Transaction, query: StatusQuery, now: Date): O
     gatewayReference: transaction.id,
     paid,
     key: transaction.tx_ref,
-    // The card of a charge was saved before it was charged.
+    // A charge uses a card that is already saved.
     savedMethod: query.operation === 'checkout' ? toSavedMethod(transaction, paid.currency) : null,
     paidAt: Number.isNaN(createdAt.getTime()) ? now : createdAt,
   }
@@ -263,7 +263,10 @@ const readPaymentWebhook = schemaReader(
 )
 const readEvent = schemaReader(Type.Object({ event: Text }))
 
-/** Which payment a genuine webhook is about. Failures come too, and the same number first pending and then paid. */
+/**
+ * Which payment a verified webhook is about. Flutterwave also reports failures, and the same id first as pending and
+ * then as paid.
+ */
 export function fromWebhookBody(rawBody: Buffer): ParsedWebhook {
   const body = parseExactJson(rawBody.toString())
   const event = readEvent(body)?.event

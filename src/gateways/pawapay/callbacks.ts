@@ -1,5 +1,4 @@
-// Callbacks, which is what pawaPay calls its webhooks. One comes per change of a deposit, payout or refund; its body is
-// flat and is never believed.
+// Callbacks are pawaPay's webhooks: one per change of a deposit, payout or refund. The body is flat and never trusted.
 
 import type { KeyObject } from 'node:crypto'
 import { Type } from 'typebox'
@@ -9,7 +8,7 @@ import { reader, Text } from './response.ts'
 import { isSignedBy } from './signature.ts'
 
 const Callback = Type.Object({ depositId: Text(100), status: Text(50) })
-/** A refund also names the deposit that it gives back. */
+/** A refund callback also names its deposit. */
 const OtherCallback = Type.Union([
   Type.Object({ refundId: Type.String() }),
   Type.Object({ payoutId: Type.String() }),
@@ -20,9 +19,9 @@ const readDepositCallback = reader(Callback)
 const readOtherCallback = reader(OtherCallback)
 
 export interface CallbackContext {
-  /** Where pawaPay calls us, as it was told in its dashboard. */
+  /** The callback URL as configured in pawaPay's dashboard. */
   url: string
-  /** Without a key nobody can tell a callback from a forged one, so none is taken. */
+  /** Without a key no callback can be verified, so all count as forged. */
   keys: readonly KeyObject[]
   now: Date
 }
@@ -39,8 +38,7 @@ export function readCallback(
   const callback = readDepositCallback(body)
   if (!callback || !isUuid(callback.depositId))
     return { kind: 'ignored', reason: 'not a callback that we know' }
-  // A callback has no id of its own. A deposit comes to each status once, and a callback that is tried again says the
-  // same.
+  // A callback has no id. A deposit reaches each status once, and a repeated callback is identical.
   const { depositId, status } = callback
   return { kind: 'payment', key: depositId, eventId: `${depositId}:${status}` }
 }

@@ -1,5 +1,5 @@
-// pawaPay: mobile money of many African operators behind one API. The payer types the number on pawaPay's own page.
-// There are no saved methods, and a page cannot be closed before its time, so there is neither chargeSaved nor cancel.
+// The connector to pawaPay: mobile money of many African operators behind one API. The payer enters the number on
+// pawaPay's page. It has no saved methods, and a page cannot be closed early, so chargeSaved and cancel are absent.
 
 import { Type } from 'typebox'
 import type { HttpResult } from '../../kit/http-client.ts'
@@ -13,14 +13,13 @@ import { readPublicKeys } from './signature.ts'
 import { fromDepositStatus, fromStart, refused, toPageBody } from './wire.ts'
 
 const RECOVERY: RecoveryProperties = {
-  // The ids of deposits and refunds are unique for good, and a second request under one is ignored. How long they are
-  // kept is not published, so no more than what providers commonly keep is relied on. A page that is opened twice is
-  // two doors to one deposit.
+  // Deposit and refund ids are unique for good, and pawaPay ignores a second request with one. It does not publish how
+  // long it keeps them, so we rely on a common retention only. Opening a page twice gives two pages for one deposit.
   keyRetentionHours: 24,
-  // What was rejected leaves no deposit behind: the same id is judged anew.
+  // A rejected request leaves no deposit, so the same id is evaluated again.
   cachesErrors: false,
   lookupByReference: true,
-  // While one is in progress the next is turned away.
+  // It rejects a refund while another one is in progress.
   sequentialRefunds: true,
 }
 
@@ -41,7 +40,7 @@ const CREDENTIALS: readonly CredentialField[] = [
   },
 ]
 
-/** A token does not tell its environment; the provider does, when it is tried. */
+/** A token does not reveal its environment; the credential check does. */
 function validateToken(text: string): string | undefined {
   if (/^bearer\s/i.test(text)) return 'must be the token alone, without the word Bearer'
   if (!/^[\x21-\x7e]+$/.test(text))
@@ -91,7 +90,9 @@ function open(connection: Connection): Gateway {
   const verifyRefund: Gateway['verifyRefund'] = async (request) =>
     fromRefundStatus(await call('GET', `/refunds/${encodeURIComponent(request.key)}`), request)
 
-  /** The duplicate proves that an earlier request got through, so a query that did not leave us proves nothing. */
+  /**
+   * A duplicate proves that an earlier request arrived, so a status check that was not sent does not mean "not sent".
+   */
   const assumeSubmitted = <Result extends Outcome | RefundOutcome>(result: Result): Result =>
     result.kind === 'unknown' && result.reason === 'not_sent' ? { ...result, reason: 'no_answer' } : result
 
@@ -127,7 +128,7 @@ function open(connection: Connection): Gateway {
   }
 }
 
-// The account's own configuration: readable with any token that may collect, and without effect.
+// The account's configuration: readable with any token that may collect, and without effect.
 const readConfiguration = reader(Type.Object({ countries: Type.Array(Type.Unknown()) }))
 
 function fromConfiguration(answer: HttpResult): 'works' | 'refused' | 'unreachable' {

@@ -1,4 +1,4 @@
-// Where pawaPay collects: mobile money only. Which operators a merchant may use depends on the merchant's account.
+// Where pawaPay collects: mobile money only. The account decides which operators a merchant may use.
 
 import { type Currency, defaultCountry } from '../../core/currency.ts'
 import type { Money } from '../../core/money.ts'
@@ -7,9 +7,9 @@ import type { Rail } from '../gateway.ts'
 type PageLanguage = 'EN' | 'FR'
 
 interface CountryFacts {
-  /** ISO 3166 alpha-3, the only form of a country that pawaPay reads. */
+  /** ISO 3166 alpha-3, the only country format that pawaPay accepts. */
   alpha3: string
-  /** Its pages speak two languages: French where it is the language of daily business, English elsewhere. */
+  /** Its pages have two languages: French where business is done in French, English elsewhere. */
   language: PageLanguage
 }
 
@@ -45,9 +45,9 @@ function rail(currency: Currency, countries: string, stepMinor?: bigint): Rail {
   }
 }
 
-// Decimals are a matter of the operator, and the payer chooses the operator only on pawaPay's page. Where one operator
-// of the currency takes no decimals, only whole amounts are sure to be payable. The other way round, operators that
-// take decimals of a currency that has none by ISO 4217 (Uganda, Gabon) get whole amounts from us.
+// Operators differ in decimals, and the payer chooses the operator on pawaPay's page. If one operator of a currency
+// takes no decimals, only whole amounts can always be paid. Where operators take decimals that ISO 4217 does not have
+// (Uganda, Gabon), we still send whole amounts.
 const WHOLE_UNITS = 100n
 
 export const RAILS: readonly Rail[] = [
@@ -69,7 +69,7 @@ export const RAILS: readonly Rail[] = [
   rail('ZMW', 'ZM'),
 ]
 
-/** The country as pawaPay's page needs it, or what is wrong with collecting this amount there. */
+/** The country for pawaPay's page, or why this amount cannot be collected there. */
 export function countryFor(amount: Money, country: string | null): CountryFacts | { issue: string } {
   const { minor, currency } = amount
   const code = country ?? defaultCountry(currency) ?? ''

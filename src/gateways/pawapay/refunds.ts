@@ -1,5 +1,5 @@
-// Refunds: their JSON, and the pure translations between it and the gateway contract. The id of a refund is our key;
-// pawaPay ignores a second request under it, and takes only one refund of a deposit at a time.
+// Refund JSON, and the pure translations between it and the gateway contract. The refund id is our idempotency key:
+// pawaPay ignores a second request with it. It takes one refund of a deposit at a time.
 
 import { type Static, Type } from 'typebox'
 import { type Currency, isCurrency } from '../../core/currency.ts'
@@ -27,7 +27,7 @@ export interface RefundBody {
   currency: Currency
 }
 
-/** The amount is always said, also for all of it: without it pawaPay gives back whatever is left. */
+/** Always sends the amount, also for a full refund: without it pawaPay refunds whatever is left. */
 export function toRefundBody({ key, attemptKey, amount }: RefundRequest): RefundBody {
   return { refundId: key, depositId: attemptKey, amount: toAmount(amount), currency: amount.currency }
 }
@@ -36,7 +36,7 @@ const RefundAnswer = Type.Object({ status: Text(50), failureReason: Maybe(Failur
 
 const Refund = Type.Object({
   refundId: Identity,
-  // Any text: what we do not know is for the switch.
+  // Any text: the switch handles unknown values.
   status: Text(50),
   amount: Text(50),
   currency: Text(50),
@@ -49,7 +49,7 @@ const readRefund = reader(
   Type.Union([Type.Object({ status: Type.Literal('FOUND'), data: Refund }), NotFound]),
 )
 
-/** `duplicate`: pawaPay has this refund already and did nothing; its status tells what became of it. */
+/** `duplicate`: pawaPay already has this refund and did nothing; a status check returns its outcome. */
 export function fromRefund(answer: HttpResult, key: string): RefundOutcome | { kind: 'duplicate' } {
   const reply = readReply(answer, readRefundAnswer)
   if (reply.kind === 'unknown') return reply
@@ -66,14 +66,14 @@ export function fromRefund(answer: HttpResult, key: string): RefundOutcome | { k
   }
 }
 
-/** Only a request that is wrong in itself fails for good. A wrong token or too many requests are no word on the refund. */
+/** Only an invalid request fails for good. A wrong token or a rate limit says nothing about the refund. */
 function fromErrorReply({ http, message }: ErrorReply): RefundOutcome {
   if (http === 400) return { kind: 'failed', message, gatewayReference: null }
   return unknown('no_answer', message)
 }
 
-// Nothing was begun, and the same request can be taken later: when the refund before it is done, when the operator is
-// back, or, after their own word for not knowing, when the status has told that there is none.
+// Nothing was begun, and the same request can succeed later: after the refund in progress, when the operator is back,
+// or, after UNKNOWN_ERROR, when a status check finds no refund.
 const RETRYABLE_CODES: readonly string[] = [
   'REFUND_IN_PROGRESS',
   'PROVIDER_TEMPORARILY_UNAVAILABLE',
@@ -117,7 +117,7 @@ function fromFound(refund: Refund, request: RefundRequest): RefundOutcome {
   }
 }
 
-/** An outcome of a refund carries no amount for others to compare, so it is compared here. */
+/** A refund outcome carries no amount that the caller could compare, so it is compared here. */
 function matchesRequest({ refundId, amount, currency }: Refund, request: RefundRequest): boolean {
   const given = isCurrency(currency) ? fromAmount(amount, currency) : undefined
   return refundId === request.key && given !== undefined && equals(given, request.amount)

@@ -1,6 +1,5 @@
-// What the answers of pawaPay have in common, whatever was asked: shapes that are checked before they are believed,
-// and failures, of which only pawaPay's code and the name of a parameter are passed on. Its messages are not: they
-// quote what was sent, phone numbers among it.
+// What all responses of pawaPay share: schemas that are checked before use, and errors. From errors we keep only
+// pawaPay's code and the name of a parameter, because its messages quote the request, including phone numbers.
 
 import { type Static, type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
@@ -9,7 +8,7 @@ import type { Outcome } from '../gateway.ts'
 
 export const Text = (maxLength: number) => Type.String({ maxLength })
 export const Identity = Type.String({ minLength: 1, maxLength: 100 })
-/** pawaPay writes null for what there is not, or leaves it out. */
+/** pawaPay writes null or omits the field. */
 export const Maybe = <Schema extends TSchema>(schema: Schema) =>
   Type.Optional(Type.Union([schema, Type.Null()]))
 
@@ -19,19 +18,19 @@ export const FailureReason = Type.Object({
 })
 export type FailureReason = Static<typeof FailureReason>
 
-/** The answer about an id that pawaPay has never seen, with HTTP 200. */
+/** The response for an unknown id, with HTTP 200. */
 export const NotFound = Type.Object({ status: Type.Literal('NOT_FOUND') })
 
 const FailedBody = Type.Object({ failureReason: FailureReason })
 
 export type Read<Body> = (body: Buffer) => Body | undefined
 
-/** A reader of JSON bytes: the value if it has the shape, undefined if it is anything else. */
+/** A JSON parser: the value if it matches the schema, otherwise undefined. */
 export function reader<Schema extends TSchema>(schema: Schema): Read<Static<Schema>> {
   const compiled = Compile(schema)
   return (body) => {
     const value = parseJson(body)
-    // A boundary: the check is what makes the type true.
+    // A boundary: the check proves the type.
     return compiled.Check(value) ? (value as Static<Schema>) : undefined
   }
 }
@@ -40,7 +39,7 @@ function parseJson(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString())
   } catch {
-    // Not JSON has no shape, like null.
+    // Invalid JSON matches no schema, like null.
     return null
   }
 }
@@ -53,7 +52,7 @@ export function unknown(reason: Unknown['reason'], message: string): Unknown {
   return { kind: 'unknown', reason, message }
 }
 
-/** A request that pawaPay turned away with a status between 400 and 499. */
+/** A request that pawaPay rejected with HTTP 400 to 499. */
 export interface ErrorReply {
   kind: 'error'
   http: number
@@ -81,11 +80,11 @@ function errorReply(http: number, body: Buffer): ErrorReply {
   return { kind: 'error', http, message: `pawaPay answered ${said}${advice && `: ${advice}`}` }
 }
 
-/** What an operator can do about it. */
+/** What an operator can do about the error. */
 function adviceFor(http: number, code: string | undefined): string {
   if (code === 'HTTP_SIGNATURE_ERROR') return 'turn off in its dashboard that it takes only signed requests'
   if (code === 'DEPOSITS_NOT_ALLOWED') return 'ask pawaPay to allow deposits for this account'
-  // The documentation of pawaPay disagrees with itself on which of the two a wrong token gets.
+  // pawaPay's documentation names both statuses for a wrong token.
   if (http === 401 || http === 403)
     return 'the API token (apiToken) is wrong, or is that of the other environment'
   if (http === 404) return 'the base address is not that of its Merchant API'

@@ -1,13 +1,13 @@
-// Signatures of callbacks: HTTP message signatures (RFC 9421) over the request line, some headers and a digest of the
-// body. pawaPay deviates from the standard in one thing: its ECDSA signatures are DER and not the two numbers side by
-// side. Both are taken.
+// Verifies callback signatures: HTTP message signatures (RFC 9421) over the request line, some headers and a digest of
+// the body. pawaPay deviates from the RFC in one point: its ECDSA signatures are DER and not r and s concatenated. Both
+// are accepted.
 
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto'
 import { constantTimeEquals } from '../../kit/crypto.ts'
 
 export interface SignedRequest {
   method: string
-  /** The host that pawaPay called, which behind a proxy is not the one that we listen on. */
+  /** The host that pawaPay called; behind a proxy it differs from the host we listen on. */
   authority: string
   path: string
   headers: Record<string, string>
@@ -16,15 +16,15 @@ export interface SignedRequest {
 
 const PEM = /-----BEGIN PUBLIC KEY-----[^-]+-----END PUBLIC KEY-----/g
 
-/** The keys in a text: one, or the old and the new one while pawaPay changes keys. Empty when any of them is no key. */
+/** The keys in a text: one, or the old and the new one during a key rotation. Empty if any of them is invalid. */
 export function readPublicKeys(text: string): KeyObject[] {
-  // In an environment variable the line ends are often written as \n.
+  // Environment variables often contain line breaks as \n.
   const blocks = text.replaceAll('\\n', '\n').match(PEM) ?? []
   try {
     const keys = blocks.map((pem) => createPublicKey(pem))
     return keys.every(isP256) ? keys : []
   } catch {
-    // The caller says what a key must look like.
+    // The caller describes the expected format.
     return []
   }
 }
@@ -33,12 +33,12 @@ function isP256(key: KeyObject): boolean {
   return key.asymmetricKeyType === 'ec' && key.asymmetricKeyDetails?.namedCurve === 'prime256v1'
 }
 
-// pawaPay's own limit is a minute. As wide as common providers allow: clocks differ, and a replay inside it is only one
-// more query.
+// pawaPay's own limit is one minute. We allow as much as common providers, because clocks differ; a replay within it
+// costs one more status check.
 const TOLERANCE_MS = 5 * 60_000
 
-// Without these a signature would fit another body, or a request that pawaPay made to somebody else: all of its
-// merchants share its key.
+// Without these components a signature would also match another body, or a request to another merchant: pawaPay has one
+// key for all.
 const REQUIRED_COMPONENTS = ['@method', '@authority', '@path', 'content-digest']
 
 export function isSignedBy(keys: readonly KeyObject[], request: SignedRequest, now: Date): boolean {
@@ -55,7 +55,7 @@ export function isSignedBy(keys: readonly KeyObject[], request: SignedRequest, n
 interface SignatureInput {
   components: string[]
   createdMs: number
-  /** All of it behind the label, to the letter: it is part of what was signed. */
+  /** The exact text after the label: it is part of the signed content. */
   text: string
 }
 
@@ -89,7 +89,7 @@ function componentOf(name: string, { method, authority, path, headers }: SignedR
     case '@path':
       return path
     default:
-      // Any other name with @ is of a part of the request that we do not know.
+      // Any other @ component is a part of the request that we do not support.
       return name.startsWith('@') ? undefined : headers[name]?.trim()
   }
 }
@@ -110,7 +110,7 @@ function readSignature(header: string | undefined): Buffer | undefined {
   return fromBase64(/^sig-pp=:([^:]+):$/.exec(header ?? '')?.[1])
 }
 
-/** Strict: a text that decodes but is not the one way to write its bytes was not written by a signer. */
+/** Strict: rejects text that decodes but is not the canonical base64 of its bytes. */
 function fromBase64(text: string | undefined): Buffer | undefined {
   if (text === undefined) return undefined
   const bytes = Buffer.from(text, 'base64')

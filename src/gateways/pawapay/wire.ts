@@ -1,6 +1,5 @@
 // The JSON of payment pages and deposits, and the pure translations between it and the gateway contract. A deposit is
-// pawaPay's word for money that a payer sends; its id is ours to choose and is our key. Amounts are decimal text in
-// major units.
+// money that a payer sends; we choose its id, which is our key. Amounts are decimal text in major units.
 
 import { type Static, Type } from 'typebox'
 import { type Currency, decimalsOf, isCurrency } from '../../core/currency.ts'
@@ -23,7 +22,7 @@ import {
   unknown,
 } from './response.ts'
 
-/** As pawaPay's pattern wants it: no zeros at the end, so 15.50 is "15.5" and 15.00 is "15". */
+/** pawaPay's pattern allows no trailing zeros: 15.50 is "15.5" and 15.00 is "15". */
 export function toAmount({ minor, currency }: Money): string {
   const decimals = decimalsOf(currency)
   const digits = String(minor).padStart(decimals + 1, '0')
@@ -34,7 +33,7 @@ export function toAmount({ minor, currency }: Money): string {
 
 const AMOUNT = /^(0|[1-9]\d{0,17})(?:\.(\d{1,10}))?$/
 
-/** Undefined for decimals that the currency does not have; zeros behind the last one, as in 1000.0000, say nothing. */
+/** Undefined for decimals that the currency does not have. Trailing zeros, as in 1000.0000, are ignored. */
 export function fromAmount(text: string, currency: Currency): Money | undefined {
   const match = AMOUNT.exec(text)
   if (!match) return undefined
@@ -52,7 +51,7 @@ export interface PageBody {
   language: 'EN' | 'FR'
   country: string
   reason: string
-  /** One field an object: pawaPay refuses several in one, and fields that it does not know anywhere. */
+  /** One field per object: pawaPay rejects several in one, and unknown fields anywhere. */
   metadata: Record<string, string>[]
 }
 
@@ -76,12 +75,12 @@ export function toPageBody(attempt: Attempt, returnUrl: string): PageBody | { is
 }
 
 const MAX_REASON = 50
-// How long a value of metadata may be is not published. It is there for people to search by.
+// The limit of a metadata value is not published. The value only serves searches in the dashboard.
 const MAX_REFERENCE = 50
 const MIN_CUSTOMER_MESSAGE = 4
 const MAX_CUSTOMER_MESSAGE = 22
 
-/** Who is paid, as the payer's phone shows it, in the few letters that operators take. */
+/** The payee on the payer's phone, within the characters and length that operators accept. */
 function toCustomerMessage(merchantName: string): string | undefined {
   const letters = merchantName
     .normalize('NFKD')
@@ -97,7 +96,7 @@ function plain(text: string): string {
 }
 
 function cut(text: string, maxLength: number): string {
-  // The cut may fall between the two halves of a character, which is then left out.
+  // The cut may split a surrogate pair; the half is then dropped.
   return text
     .slice(0, maxLength)
     .replace(/[\ud800-\udbff]$/, '')
@@ -108,10 +107,10 @@ function cut(text: string, maxLength: number): string {
 const MAX_URL = 10_000
 const PageUrl = Type.String({ maxLength: MAX_URL, pattern: '^https?://' })
 
-/** A page that was opened has an address and no status; one that was not has a status and no address. */
+/** An opened page has a URL and no status; a rejected one has a status and no URL. */
 const PageAnswer = Type.Object({
   redirectUrl: Maybe(PageUrl),
-  // The documentation spells it both ways.
+  // The documentation uses both spellings.
   redirectURL: Maybe(PageUrl),
   status: Maybe(Text(50)),
   failureReason: Maybe(FailureReason),
@@ -119,7 +118,7 @@ const PageAnswer = Type.Object({
 
 const Deposit = Type.Object({
   depositId: Identity,
-  // Any text: what we do not know is for the switch.
+  // Any text: the switch handles unknown values.
   status: Text(50),
   amount: Text(50),
   currency: Text(50),
@@ -133,7 +132,7 @@ const readDeposit = reader(
   Type.Union([Type.Object({ status: Type.Literal('FOUND'), data: Deposit }), NotFound]),
 )
 
-/** `duplicate`: pawaPay has this deposit already and did nothing; its status tells what became of it. */
+/** `duplicate`: pawaPay already has this deposit and did nothing; a status check returns its outcome. */
 export function fromStart(
   answer: HttpResult,
   key: string,
@@ -155,7 +154,7 @@ export function fromStart(
   }
 }
 
-// The statuses with which a request is turned away at the door. Any other of the 400s may stand for an act.
+// Statuses that prove that nothing was begun. After any other 4xx pawaPay may have acted.
 const REJECTION_STATUSES: readonly number[] = [400, 401, 403, 404, 429]
 
 function fromErrorReply({ http, message }: ErrorReply): Outcome {
@@ -168,7 +167,7 @@ export function refused(code: FailureCode, message: string): Outcome {
   return { kind: 'declined', code, message, gatewayReference: null, refused: true }
 }
 
-/** Whatever the reason is, nothing was sent to the payer. */
+/** Whatever the reason, the payer received no prompt. */
 function fromRejection(reason: FailureReason | null | undefined): Outcome {
   const code = reason?.failureCode
   if (code === UNKNOWN_ERROR) return unknown('no_answer', `pawaPay answered ${UNKNOWN_ERROR}`)
@@ -176,7 +175,7 @@ function fromRejection(reason: FailureReason | null | undefined): Outcome {
   return refused(code === 'AMOUNT_OUT_OF_BOUNDS' ? 'limit_exceeded' : 'provider_unavailable', message)
 }
 
-// Their own word for not knowing: after it only the status counts, and it is never a failure.
+// pawaPay's code for "outcome unknown": only a status check counts after it, and it is never a failure.
 const UNKNOWN_ERROR = 'UNKNOWN_ERROR'
 
 const DECLINES: Readonly<Record<string, FailureCode>> = {
@@ -187,7 +186,7 @@ const DECLINES: Readonly<Record<string, FailureCode>> = {
   WALLET_LIMIT_REACHED: 'limit_exceeded',
   AMOUNT_OUT_OF_BOUNDS: 'limit_exceeded',
   INVALID_PHONE_NUMBER: 'wallet_not_found',
-  // The operator is at work on another payment of this payer: later it will take one again.
+  // The operator is processing another payment of this payer; a later one can succeed.
   PAYMENT_IN_PROGRESS: 'provider_unavailable',
   TRANSACTION_ALREADY_IN_PROCESS: 'provider_unavailable',
   PROVIDER_TEMPORARILY_UNAVAILABLE: 'provider_unavailable',
@@ -200,16 +199,16 @@ export function fromDepositStatus(
 ): Outcome {
   const reply = readReply(answer, readDeposit)
   if (reply.kind === 'unknown') return reply
-  // A refusal to tell says nothing about the payment.
+  // A rejected status check says nothing about the payment.
   if (reply.kind === 'error') return unknown('no_answer', reply.message)
   const { body } = reply
   return body.status === 'FOUND' ? fromDeposit(body.data, asked.query.key, asked.now) : fromNoDeposit(asked)
 }
 
 const MINUTE_MS = 60_000
-// A page can be paid on for fifteen minutes from the moment in which it was opened, and until the payer presses Pay
-// there is no deposit. A page whose address got lost is opened again only in the first minutes, so that twenty minutes
-// after the attempt began no page of it can be alive: 4 + 15, and one for the calls on their way.
+// A page can be paid for fifteen minutes after it was opened, and there is no deposit until the payer presses Pay. We
+// reopen a page with a lost URL only in the first four minutes. So twenty minutes after the start no page can be open:
+// 4 + 15, plus one for requests in transit.
 const REOPEN_MS = 4 * MINUTE_MS
 const ABANDONED_MS = 20 * MINUTE_MS
 
@@ -221,17 +220,17 @@ function fromNoDeposit(asked: { query: StatusQuery; gatewayReference: string | n
   }
   if (gatewayReference !== null) return { kind: 'pending', gatewayReference }
   if (now < addMs(query.startedAt, REOPEN_MS)) return unknown('not_found', 'pawaPay has no such deposit')
-  // Not found would have it submitted again, and the new page would outlive the time after which we give up.
+  // "Not found" would submit it again, and the new page would stay open after we consider the attempt dead.
   return unknown('no_answer', 'pawaPay has no deposit yet, and it is too late to open its page again')
 }
 
 function fromDeposit(deposit: Deposit, key: string, now: Date): Outcome {
   const { depositId, status, failureReason } = deposit
   if (status === 'COMPLETED') return fromCompleted(deposit, now)
-  // A success of another payment is for settle to see; anything else about another payment says nothing about this one.
+  // The caller checks a success for another payment; any other status of another payment says nothing about this one.
   if (depositId !== key) return unknown('unreadable', 'pawaPay answered about another deposit than ours')
   switch (status) {
-    // PROCESSING also while an operator's own page waits for the payer, which pawaPay's page shows.
+    // Also PROCESSING while the payer is on an operator's own page.
     case 'ACCEPTED':
     case 'PROCESSING':
     case 'SUBMITTED':
@@ -264,9 +263,9 @@ function fromCompleted({ depositId, amount, currency, created }: Deposit, now: D
     gatewayReference: depositId,
     paid,
     key: depositId,
-    // Mobile money cannot be charged again without its owner.
+    // Mobile money cannot be charged again without the payer.
     savedMethod: null,
-    // When the payer pressed Pay is the only time that is told.
+    // The time at which the payer pressed Pay; no other time is reported.
     paidAt: readTime(created) ?? now,
   }
 }

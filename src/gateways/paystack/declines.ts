@@ -1,9 +1,9 @@
-// Why a bank, a network or Paystack itself said no. Paystack passes on what the other side wrote: a text that differs
-// from bank to bank and, for cards, often the response code of ISO 8583, which does not.
+// Decline reasons. Paystack passes on the text of the bank or network, which differs from bank to bank, and for cards
+// often the ISO 8583 response code, which does not.
 
 import type { FailureCode } from '../../core/failures.ts'
 
-/** The codes of ISO 8583 that say more than "declined". */
+/** The ISO 8583 codes that say more than "declined". */
 const RESPONSE_CODES: Readonly<Record<string, FailureCode>> = {
   '01': 'do_not_honor',
   '02': 'do_not_honor',
@@ -34,7 +34,7 @@ const RESPONSE_CODES: Readonly<Record<string, FailureCode>> = {
   '96': 'provider_unavailable',
 }
 
-/** The first line that fits decides, so what is said more exactly stands before what is said more broadly. */
+/** The first matching pattern decides, so specific patterns come before general ones. */
 const MESSAGE_PATTERNS: readonly (readonly [RegExp, FailureCode])[] = [
   [/insufficient|not enough|low balance/, 'insufficient_funds'],
   [/time to pay|session timeout|cannot be reached|did not (?:approve|respond)/, 'customer_timeout'],
@@ -66,7 +66,7 @@ const MESSAGE_PATTERNS: readonly (readonly [RegExp, FailureCode])[] = [
   ],
 ]
 
-/** The reason behind a response code or, in their order, behind the first text that says anything we know. */
+/** The reason for a response code, else for the first text with a known pattern. */
 export function toFailureCode(
   responseCode: string | null | undefined,
   ...texts: readonly (string | null | undefined)[]
@@ -79,7 +79,7 @@ function findResponseCode(code: string | null | undefined): FailureCode | undefi
   return code != null && Object.hasOwn(RESPONSE_CODES, code) ? RESPONSE_CODES[code] : undefined
 }
 
-/** Paystack's own names for reasons (insufficient_funds) are read as the text they are made of. */
+/** Paystack's reason codes (insufficient_funds) are matched as text too. */
 export function findByMessage(text: string | null | undefined): FailureCode | undefined {
   const normalized = text?.toLowerCase().replaceAll('_', ' ') ?? ''
   return MESSAGE_PATTERNS.find(([pattern]) => pattern.test(normalized))?.[1]

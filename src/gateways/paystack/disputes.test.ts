@@ -13,7 +13,7 @@ const paid: Extract<Outcome, { kind: 'succeeded' }> = {
   savedMethod: null,
   paidAt: new Date('2026-11-15T09:30:56.000Z'),
 }
-// As the reader of exact JSON gives them: numbers by their digits.
+// As the JSON parser returns them: numbers as their digits.
 const dispute = (changes: object = {}) => ({
   id: '358950',
   status: 'awaiting-merchant-feedback',
@@ -24,8 +24,8 @@ const dispute = (changes: object = {}) => ({
 })
 const dataReply = (data: unknown): Reply => ({ kind: 'data', data })
 
-describe('what Paystack says of disputes', () => {
-  it('is open until it is resolved, and then won when the claim was declined, lost when it was accepted', () => {
+describe('disputes at Paystack', () => {
+  it('are open until resolved, then won if the claim was declined and lost if it was accepted', () => {
     for (const [status, resolution, ours] of [
       ['awaiting-merchant-feedback', null, 'open'],
       ['awaiting-bank-feedback', null, 'open'],
@@ -40,7 +40,7 @@ describe('what Paystack says of disputes', () => {
     }
   })
 
-  it('is nothing where there is none', () => {
+  it('are absent for a payment without any', () => {
     const nothing: Reply = {
       kind: 'refused',
       http: 404,
@@ -53,7 +53,7 @@ describe('what Paystack says of disputes', () => {
       assert.deepEqual(withDisputes(answer, paid), paid)
   })
 
-  it('is about all that was paid when it does not say how much, or in another currency', () => {
+  it('cover the whole payment if they name no amount, or another currency', () => {
     for (const changes of [{ refund_amount: null }, { refund_amount: '0' }, { currency: 'USD' }]) {
       const outcome = withDisputes(dataReply([dispute(changes)]), paid)
       assert.ok(outcome.kind === 'succeeded')
@@ -61,7 +61,7 @@ describe('what Paystack says of disputes', () => {
     }
   })
 
-  it('is told whole, the latest first', () => {
+  it('are returned completely, latest first', () => {
     const lost = { status: 'resolved', resolution: 'merchant-accepted' }
     const list = [dispute({ id: '9', ...lost }), dispute({ id: '8' }), dispute({ id: '10', ...lost })]
     const outcome = withDisputes(dataReply(list), paid)
@@ -72,7 +72,7 @@ describe('what Paystack says of disputes', () => {
     )
   })
 
-  it('stays unknown with values that we do not know, and while nobody answers', () => {
+  it('leave the outcome unknown if they have unknown values or the request gets no response', () => {
     const odd: Reply[] = [
       dataReply([dispute({ status: 'archived' })]),
       dataReply([dispute({ status: 'resolved', resolution: 'maybe' })]),

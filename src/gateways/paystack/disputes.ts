@@ -1,5 +1,5 @@
-// Chargebacks. A transaction does not tell of them; they are asked for by its id. The amount is what the bank wants back,
-// where it is told, and all that was paid where it is not.
+// Chargebacks. A transaction does not contain its disputes; a second request lists them by its id. The amount is the
+// one that the bank claims, or the whole payment if none is given.
 
 import { type Static, Type } from 'typebox'
 import type { Money } from '../../core/money.ts'
@@ -11,7 +11,7 @@ import { fromSubunits } from './wire.ts'
 
 const Dispute = Type.Object({
   id: Digits,
-  // Any text: what we do not know is for the switch.
+  // Any text: the switch handles unknown values.
   status: Text(),
   resolution: Maybe(Text()),
   refund_amount: Maybe(Digits),
@@ -19,13 +19,13 @@ const Dispute = Type.Object({
 })
 type Dispute = Static<typeof Dispute>
 
-// Written down as a list in one description and as one dispute in another.
+// The documentation shows a list in one place and a single dispute in another.
 const readDisputes = schemaReader(Type.Union([Type.Array(Dispute), Dispute]))
 
 export const disputesPath = (transactionId: string) =>
   `/dispute/transaction/${encodeURIComponent(transactionId)}`
 
-/** The success with the disputes about it, if there are any. */
+/** Adds the disputes to the success, if there are any. */
 export function withDisputes(answer: Reply, paid: Extract<Outcome, { kind: 'succeeded' }>): Outcome {
   if (isUnknown(answer)) return answer
   if (answer.kind === 'refused') return answer.http === 404 ? paid : unknown('no_answer', answer.message)
@@ -40,7 +40,7 @@ function fromDisputes(disputes: readonly Dispute[], paid: Extract<Outcome, { kin
   const unreadable = reports.find((report) => 'kind' in report)
   if (unreadable) return unreadable
   const known = reports.filter((report) => 'reference' in report)
-  // The latest first; ids only grow.
+  // Latest first; ids only grow.
   const latest = known.toSorted((a, b) => Number(BigInt(b.reference) - BigInt(a.reference)))
   return latest.length > 0 ? { ...paid, disputes: latest } : paid
 }

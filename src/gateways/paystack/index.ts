@@ -1,5 +1,5 @@
-// The connector to Paystack: a hosted page, cards that are charged again, refunds. One address for both modes; the
-// secret key says which.
+// The connector to Paystack: a hosted page, charges of saved cards, refunds. Both modes use one URL; the secret key
+// selects the mode.
 
 import type { Mode } from '../../core/merchant.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
@@ -15,11 +15,10 @@ const NAME = 'paystack'
 const ADDRESS = 'https://api.paystack.co'
 
 const RECOVERY: RecoveryProperties = {
-  // Our key is the reference, which is unique in an account without an end: a second submission is refused as a
-  // duplicate, never executed. So the limit is ours, not Paystack's: what has not begun within a day should not begin
-  // by itself any more.
+  // Our key is the reference, which stays unique in an account: a second submission is refused as a duplicate, never
+  // executed. So this limit is ours: an attempt that has not begun within a day should not begin any more.
   keyRetentionHours: 24,
-  // A request that was refused has not used its reference up, so the same one may succeed later.
+  // A refused request does not use up its reference, so a retry may succeed.
   cachesErrors: false,
   lookupByReference: true,
   paysAfterDecline: true,
@@ -77,7 +76,9 @@ function openPaystack({ credentials, baseUrl, http, clock }: Connection): Gatewa
     return withDisputes(readReply(await call('GET', disputesPath(outcome.gatewayReference))), outcome)
   }
 
-  /** The duplicate proves that an earlier request got through, so a query that did not leave us proves nothing. */
+  /**
+   * A duplicate proves that an earlier request arrived, so a status check that was not sent does not mean "not sent".
+   */
   const assumeSubmitted = (outcome: Outcome): Outcome =>
     outcome.kind === 'unknown' && outcome.reason === 'not_sent'
       ? { ...outcome, reason: 'no_answer' }
@@ -91,7 +92,7 @@ function openPaystack({ credentials, baseUrl, http, clock }: Connection): Gatewa
     async startCheckout(attempt, choice, returnUrl) {
       const body = toInitializeBody(attempt, choice, returnUrl)
       const answer = readReply(await call('POST', '/transaction/initialize', body))
-      // Paystack tells the address of a page once. Who asks again hears what has become of the payment meanwhile.
+      // Paystack returns the URL of a page once, so a duplicate is answered with the status of the payment.
       return isDuplicate(answer)
         ? assumeSubmitted(await verify(attempt))
         : fromInitialize(answer, attempt.key)
@@ -99,7 +100,7 @@ function openPaystack({ credentials, baseUrl, http, clock }: Connection): Gatewa
 
     async chargeSaved(attempt, credential) {
       const body = toChargeBody(attempt, credential)
-      // Nothing leaves us, so nothing has begun.
+      // Nothing was sent, so nothing has begun.
       if (!body) return UNREADABLE_CREDENTIAL
       const answer = readReply(await call('POST', '/transaction/charge_authorization', body))
       return isDuplicate(answer)

@@ -1,12 +1,11 @@
-// Reading what Paystack writes. Numbers are read by their own digits: an id may be larger than a JavaScript number can
-// hold, and an amount is never a float, not even for a moment. What comes as a number in one answer and as text in
-// another is text here.
+// Parses Paystack's JSON. Numbers keep their digits: an id may exceed a JavaScript number, and an amount is never a
+// float. Values that are numbers in one response and text in another are text here.
 
 import { type TSchema, Type } from 'typebox'
 
-// Every text has an end: what does not fit was not written by Paystack.
+// Texts have a maximum length: Paystack writes no longer ones.
 export const Text = (maxLength = 500) => Type.String({ maxLength })
 export const Digits = Type.String({ pattern: '^(0|[1-9][0-9]{0,17})$' })
-/** Paystack leaves a field out, or writes null, as it comes. */
+/** Paystack omits a field or writes null. */
 export const Maybe = <Schema extends TSchema>(schema: Schema) =>
   Type.Optional(Type.Union([schema, Type.Null()]))

@@ -1,5 +1,5 @@
-// What Paystack collects, as data. One Paystack account serves one country, so an account may take less than this:
-// what it does not take it refuses before anything begins, and the next gateway is tried.
+// What Paystack collects. One account serves one country, so an account may support less: it refuses such a request
+// before anything begins, and routing tries the next gateway.
 
 import type { Currency } from '../../core/currency.ts'
 import type { Channel, Rail } from '../gateway.ts'
@@ -8,7 +8,7 @@ interface PaystackRail {
   currency: Currency
   countries?: readonly string[]
   minimumMinor: bigint
-  /** Our channels, each with Paystack's own names for what belongs to it. */
+  /** Our channels, each with Paystack's names for its payment options. */
   channels: Partial<Record<Channel, readonly string[]>>
 }
 
@@ -34,11 +34,11 @@ const PAYSTACK_RAILS: readonly PaystackRail[] = [
     channels: { ...CARD, bank_transfer: ['eft', 'qr'] },
   },
   { currency: 'USD', countries: ['NG', 'KE'], minimumMinor: 200n, channels: CARD },
-  // Whole francs by ISO already, so there is no step to declare; only the wire counts them in hundredths.
+  // ISO 4217 has no decimals for XOF, so no step is declared; only the wire format uses hundredths.
   { currency: 'XOF', countries: ['CI'], minimumMinor: 1n, channels: { ...CARD, ...MOBILE_MONEY } },
 ]
 
-// The keys of a constant table of channels are channels, which Object.keys cannot say by itself.
+// A boundary: the keys of a constant table of channels are channels; Object.keys only says string.
 const channelsOf = (rail: PaystackRail) => Object.keys(rail.channels) as Channel[]
 
 export const RAILS: readonly Rail[] = PAYSTACK_RAILS.map((rail) => ({
@@ -48,7 +48,7 @@ export const RAILS: readonly Rail[] = PAYSTACK_RAILS.map((rail) => ({
   minimumMinor: rail.minimumMinor,
 }))
 
-/** What Paystack's page offers when the payer chose a channel on ours; undefined for all that the account has. */
+/** The options on Paystack's page for the channel that the payer chose on ours; undefined: all that the account has. */
 export function toChannels(currency: Currency, channel: Channel): readonly string[] | undefined {
   return PAYSTACK_RAILS.find((rail) => rail.currency === currency)?.channels[channel]
 }

@@ -1,5 +1,5 @@
-// Money back. Paystack takes no key with a refund, so each carries ours in its note, and every submission looks for that
-// note first: a refund whose answer was lost is found there instead of being given a second time.
+// Refunds. Paystack has no idempotency key for refunds, so each carries ours in its note. Every submission first looks
+// for that note, so a refund whose response was lost is found and not executed twice.
 
 import { Type } from 'typebox'
 import { equals } from '../../core/money.ts'
@@ -14,10 +14,10 @@ import { fromSubunits, toSubunits } from './wire.ts'
 export type Call = (method: 'GET' | 'POST', path: string, body?: unknown) => Promise<HttpResult>
 
 const DAY_MS = 24 * 3_600_000
-// Longer than any answer stays lost. The list takes no other filter, so it is read page by page.
+// Longer than any response stays lost. The list has no other filter, so it is read with pagination.
 const LOOK_BACK_MS = 30 * DAY_MS
 const PAGE_SIZE = 100
-// Five thousand refunds in a month; who gives back more must look into the dashboard for one that got lost.
+// Five thousand refunds in a month. With more, a lost refund must be looked up in the dashboard.
 const MAX_PAGES = 50
 
 export function createRefundOperations(
@@ -50,7 +50,7 @@ export function createRefundOperations(
   return {
     async refund(refund) {
       const earlier = await find(refund)
-      // Whoever could not look has not sent anything either.
+      // If the lookup failed, nothing was sent.
       if (earlier.kind === 'unknown' && earlier.reason === 'no_answer')
         return { ...earlier, reason: 'not_sent' }
       if (earlier.kind !== 'unknown' || earlier.reason !== 'not_found') return earlier
@@ -71,13 +71,13 @@ export function createRefundOperations(
 }
 
 function toRefundBody({ attemptKey, amount, key }: RefundRequest) {
-  // Without an amount all would go back, also where our books and Paystack's differ on how much that is.
+  // Without an amount Paystack would refund everything, even if its records and ours differ on how much that is.
   return { transaction: attemptKey, amount: toSubunits(amount), merchant_note: `Refund ${key}` }
 }
 
 const readRefunds = schemaReader(Type.Array(Type.Unknown()))
 
-/** Undefined when it cannot be told; Paystack may call a list without entries not found. */
+/** Undefined if the list is unreadable; Paystack may report an empty list as not found. */
 function readList(answer: Exclude<Reply, { kind: 'unknown' }>): unknown[] | undefined {
   if (answer.kind === 'refused') return answer.http === 404 ? [] : undefined
   return readRefunds(answer.data)
@@ -87,7 +87,7 @@ const readRefund = schemaReader(
   Type.Object({
     id: Maybe(Digits),
     status: Text(),
-    // A number in answers, and sometimes text.
+    // A number in most responses, sometimes text.
     amount: Maybe(Digits),
     currency: Maybe(Text()),
     merchant_note: Maybe(Text(2_000)),
@@ -111,8 +111,8 @@ function fromRefund(data: unknown, refund: RefundRequest): RefundOutcome {
     case 'pending':
     case 'processing':
     case 'needs-attention':
-      // The last waits for the customer's bank account, which a person gives to Paystack. The money is set aside there,
-      // so it has not failed, and another refund would be a second one.
+      // needs-attention waits for the customer's bank account, which the operator enters at Paystack. The money is set
+      // aside, so it has not failed, and another refund would be a second one.
       return { kind: 'pending', gatewayReference }
     case 'processed':
       return { kind: 'succeeded', gatewayReference: gatewayReference ?? refund.key }
@@ -136,7 +136,7 @@ function isOfAmount(
   return given !== undefined && equals(given, amount)
 }
 
-/** Nothing began, except where all has gone back already, which may have been this very refund a moment ago. */
+/** Nothing was begun, unless everything was already refunded, possibly by this very refund a moment ago. */
 async function fromRejectedRefund(
   { http, providerMessage, type, message }: Extract<Reply, { kind: 'refused' }>,
   find: () => Promise<RefundOutcome>,

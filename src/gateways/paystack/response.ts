@@ -1,5 +1,5 @@
-// An answer of Paystack's, sorted: what it says, what it refuses, or that we cannot know. Every answer is an envelope:
-// {"status": true, "message": "…", "data": …}, or without data and with status false.
+// Classifies a response of Paystack: data, a refusal, or unknown. Every response is an envelope: {"status": true,
+// "message": "…", "data": …}, or status false without data.
 
 import { Type } from 'typebox'
 import { parseExactJson, schemaReader } from '../../kit/exact-json.ts'
@@ -12,12 +12,12 @@ export type Unknown = Extract<Outcome, { kind: 'unknown' }>
 export interface ErrorReply {
   kind: 'refused'
   http: number
-  /** As Paystack wrote it: to decide by, never to show. */
+  /** Paystack's text: used for decisions, never shown. */
   providerMessage: string
   /** validation_error, api_error, processor_error, or nothing. */
   type: string
   code: string
-  /** For those who look after this service. */
+  /** For operators. */
   message: string
 }
 
@@ -53,13 +53,13 @@ export function readReply(answer: HttpResult): Reply {
     case 400:
     case 404:
     case 422:
-      // A page of whatever stands between us and Paystack is not Paystack's word.
+      // The page of a proxy in between is not a response of Paystack.
       if (envelope?.status !== false)
         return unknown('unreadable', `unreadable answer of Paystack, HTTP ${http}`)
       if (isInvalidKey(envelope)) return refused(401, INVALID_KEY_MESSAGE)
       return refused(http, `Paystack refuses: ${redact(envelope.message || 'no reason given')}`, envelope)
     default:
-      // Trouble on the other side, or a conflict: the same reference may be at work right now.
+      // An error of Paystack, or a conflict: a request with the same reference may be in progress.
       return unknown('no_answer', `Paystack answered HTTP ${http}`)
   }
 }
@@ -68,7 +68,7 @@ type Envelope = NonNullable<ReturnType<typeof readEnvelope>>
 
 function refused(http: number, message: string, envelope: Partial<Envelope> = {}): ErrorReply {
   const { message: providerMessage, type, code } = envelope
-  // Paystack's own description has the same three values under type in one place and under code in another.
+  // Paystack documents the same three values under type in one place and under code in another.
   const errorType = [type, code].find((word) => word?.endsWith('_error'))
   return {
     kind: 'refused',
@@ -80,7 +80,7 @@ function refused(http: number, message: string, envelope: Partial<Envelope> = {}
   }
 }
 
-/** Some of Paystack's own samples say it with 400 instead of 401. */
+/** Some of Paystack's samples use 400 instead of 401. */
 function isInvalidKey({ message }: Envelope): boolean {
   return /^invalid key$/i.test(message ?? '')
 }
@@ -89,7 +89,7 @@ export function isUnknown(answer: Reply): answer is Unknown {
   return answer.kind === 'unknown'
 }
 
-/** The reference is taken: Paystack has seen this payment before, and will not do it a second time. */
+/** The reference is taken: Paystack already has this payment and does not execute it again. */
 export function isDuplicate(answer: Reply): boolean {
   if (answer.kind !== 'refused') return false
   return answer.code === 'duplicate_reference' || /duplicate\b.*\breference/i.test(answer.providerMessage)
@@ -101,7 +101,7 @@ export function unknown(reason: Unknown['reason'], message: string): Unknown {
 
 const MAX_MESSAGE_LENGTH = 200
 
-/** What others wrote, without what must not be read in a log: addresses, keys, tokens, long numbers. */
+/** The provider's text without data that must not be logged: e-mail addresses, keys, tokens, long numbers. */
 export function redact(text: string): string {
   return text
     .replaceAll(/\S+@\S+/g, '…')

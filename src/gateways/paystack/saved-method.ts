@@ -1,4 +1,4 @@
-// The card that Paystack lets us charge again, and what has to be kept for it.
+// The card that Paystack lets us charge again, and what is stored for it.
 
 import { Type } from 'typebox'
 import type { Currency } from '../../core/currency.ts'
@@ -8,7 +8,7 @@ import { Maybe, Text } from './json.ts'
 
 const CredentialBody = Type.Object({ authorization_code: Text(), email: Text() })
 
-/** As it is sealed and given back: the authorization, and the one e-mail that may charge it. */
+/** The encrypted credential: the authorization, and the only e-mail address that may charge it. */
 export const Credential = {
   write: (body: Type.Static<typeof CredentialBody>): string => JSON.stringify(body),
   read: (text: string) => readCredential(parseExactJson(text)),
@@ -25,16 +25,16 @@ const readAuthorization = schemaReader(
     brand: Maybe(Text()),
     card_type: Maybe(Text()),
     country_code: Maybe(Text()),
-    // Anything but true, a 1 or a "true" too, is no promise.
+    // Only true counts; 1 and "true" do not.
     reusable: Type.Literal(true),
-    // The same for the same card, whatever authorization it is behind.
+    // The same for the same card, across authorizations.
     signature: Type.String({ minLength: 1, maxLength: 200 }),
   }),
 )
 
 const readCustomer = schemaReader(Type.Object({ email: Type.String({ minLength: 1, maxLength: 320 }) }))
 
-/** Null for what cannot be charged again: other channels, and cards whose bank or test number does not allow it. */
+/** Null if it cannot be charged again: other channels, and cards whose bank or test number does not allow it. */
 export function toSavedMethod(
   authorization: unknown,
   customer: unknown,
@@ -55,12 +55,12 @@ export function toSavedMethod(
       country: /^[A-Z]{2}$/.test(card.country_code ?? '') ? (card.country_code ?? null) : null,
     },
     mobileMoney: null,
-    // An account collects in the currencies of its country, and only this one is known to be among them.
+    // An account collects in the currencies of its country; only this one is proven.
     currencies: [currency],
   }
 }
 
-/** The brand alone; the type of a card has it as its first word: "visa DEBIT". */
+/** The brand alone. If it is missing, take the first word of the card type: "visa DEBIT". */
 function toBrand(brand: string | null | undefined, cardType: string | null | undefined): string {
   const word = brand?.trim() || cardType?.trim().split(' ')[0] || 'card'
   return word.toLowerCase()

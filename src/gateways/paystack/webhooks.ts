@@ -1,5 +1,5 @@
-// Paystack's webhooks. They are signed with the secret key itself, over the bytes as they come and without a time, so
-// one from long ago is as good as new: a replay is known by its event id and costs no more than a query.
+// Paystack's webhooks. They are signed with the secret key over the raw body, without a timestamp, so an old one stays
+// valid. A replay is detected by its event id and costs one status check.
 
 import { createHash, createHmac } from 'node:crypto'
 import { Type } from 'typebox'
@@ -9,7 +9,7 @@ import type { ParsedWebhook } from '../gateway.ts'
 import { Digits, Maybe, Text } from './json.ts'
 
 const SIGNATURE_HEADER = 'x-paystack-signature'
-// As Paystack writes it: capitals would be a second way to write the same signature.
+// Lower case only, as Paystack writes it: upper case would be a second form of the same signature.
 const SIGNATURE = /^[0-9a-f]{128}$/
 
 export function parseSignedWebhook(
@@ -38,7 +38,7 @@ function parseBody(rawBody: Buffer): ParsedWebhook {
   if (!webhook) return { kind: 'ignored', reason: 'not an event that we know' }
   const subject = findSubject(webhook.event, webhook.data)
   if (!subject) return { kind: 'ignored', reason: 'not about a payment' }
-  // Events have no id. What they are about has one in most of them; where it has none, the bytes are their own name.
+  // Events have no id. Most subjects have one; otherwise the hash of the body is the id.
   const identity = subject.id ?? createHash('sha256').update(rawBody).digest('hex')
   const about = { kind: 'payment', key: subject.key, eventId: `${webhook.event}:${identity}` } as const
   return webhook.event.startsWith(DISPUTES) ? { ...about, isDispute: true } : about
@@ -64,6 +64,6 @@ function findSubject(event: string, data: unknown): WebhookSubject | undefined {
     const refund = readRefund(data)
     return refund && { key: refund.transaction_reference, id: null }
   }
-  // Transfers, subscriptions, invoices: nothing that this service began.
+  // Transfers, subscriptions, invoices: not started by this service.
   return undefined
 }

@@ -1,5 +1,5 @@
 // Paystack's JSON, and the pure translations between it and the gateway contract. Amounts are hundredths in every
-// currency, also in XOF, which has no hundredths.
+// currency, even in XOF, which has no decimals.
 
 import { Type } from 'typebox'
 import { type Currency, decimalsOf, isCurrency } from '../../core/currency.ts'
@@ -14,15 +14,14 @@ import { Credential, toSavedMethod } from './saved-method.ts'
 
 const SUBUNITS = 100n
 
-/** The amount as Paystack writes it: a whole JSON number, which every amount of the interface fits into exactly. */
+/** A whole JSON number, which holds every amount that our API accepts exactly. */
 export function toSubunits({ minor, currency }: Money): number {
   const subunits = Number(decimalsOf(currency) === 0 ? minor * SUBUNITS : minor)
-  if (!Number.isSafeInteger(subunits))
-    throw new Error('an amount is larger than any that the interface takes')
+  if (!Number.isSafeInteger(subunits)) throw new Error('an amount is larger than the API accepts')
   return subunits
 }
 
-/** Undefined when there is more to it than the currency can hold, which is a wrong amount and not one to round. */
+/** Undefined if it has more decimals than the currency, which is a wrong amount and must not be rounded. */
 export function fromSubunits(digits: string, currency: Currency): Money | undefined {
   const subunits = BigInt(digits)
   if (decimalsOf(currency) === 2) return money(subunits, currency)
@@ -40,26 +39,26 @@ export function toInitializeBody(attempt: Attempt, choice: CheckoutChoice, retur
   }
 }
 
-/** Undefined when the credential is not one that fromTransaction saved. */
+/** Undefined if the credential was not saved by fromTransaction. */
 export function toChargeBody(attempt: Attempt, credential: string) {
   const saved = Credential.read(credential)
   if (!saved) return undefined
   return {
-    // Only the e-mail of the first payment may charge an authorization, whatever the customer's is by now.
+    // Only the e-mail of the first payment may charge an authorization, even if the customer's has changed.
     email: saved.email,
     ...toRequest(attempt),
     authorization_code: saved.authorization_code,
-    // An object in an initialize, but text in a charge.
+    // An object in initialize, but text in a charge.
     metadata: JSON.stringify(toMetadata(attempt)),
   }
 }
 
 function toRequest({ amount, key }: Attempt) {
-  // A UUID has nothing but letters, digits and hyphens: underscores are what Paystack refuses in a reference.
+  // A UUID has only letters, digits and hyphens; Paystack refuses underscores in a reference.
   return { amount: toSubunits(amount), currency: amount.currency, reference: key }
 }
 
-/** What a person at Paystack's dashboard sees beside the payment. */
+/** Shown beside the payment in Paystack's dashboard. */
 function toMetadata({ reference, paymentId }: Attempt) {
   return {
     custom_fields: [
@@ -88,17 +87,17 @@ export function fromInitialize(answer: Reply, key: string): StartedCheckout | Ou
   }
 }
 
-/** What Paystack would not do, so that nothing has begun; a decline by the processor behind it is the bank's word. */
+/** Paystack refused the request, so nothing was begun; a decline by the processor is the bank's decision. */
 function fromErrorReply({ providerMessage, type, message }: ErrorReply): Outcome {
   const declined = { kind: 'declined', message, gatewayReference: null } as const
   switch (type) {
     case 'processor_error':
       return { ...declined, code: toFailureCode(null, providerMessage) }
     case 'api_error':
-      // Trouble of Paystack's own, whatever status it comes with: it may have come after the act.
+      // An error of Paystack itself, with any status: it may have acted before.
       return unknown('no_answer', message)
     default:
-      // A saved card that is of no use says so; everything else is a matter between the operator and Paystack.
+      // A saved card that cannot be charged is a decline; all else is between the operator and Paystack.
       return {
         ...declined,
         code: isUnusableCard(providerMessage) ? 'invalid_card' : 'provider_unavailable',
@@ -115,14 +114,14 @@ const readPause = schemaReader(Type.Object({ paused: Type.Literal(true) }))
 
 export function fromCharge(answer: Reply, attempt: Attempt, now: Date): Outcome {
   if (isUnknown(answer)) return answer
-  // No other gateway can charge this card, so a busy hour is no end: the same request goes out again later.
+  // No other gateway can charge this card, so a rate limit is not final: the same request is retried later.
   if (answer.kind === 'refused')
     return answer.http === 429 ? unknown('no_answer', answer.message) : fromErrorReply(answer)
   if (readPause(answer.data)) return authenticationRequired(null)
   return fromTransaction(answer.data, attempt, now)
 }
 
-/** An answer that refuses to tell says nothing about the payment, unless it says that there is none. */
+/** A rejected status check says nothing about the payment, unless it says that there is none. */
 export function fromVerify(answer: Reply, query: StatusQuery, now: Date): Outcome {
   if (isUnknown(answer)) return answer
   if (answer.kind === 'refused')
@@ -130,14 +129,14 @@ export function fromVerify(answer: Reply, query: StatusQuery, now: Date): Outcom
   return fromTransaction(answer.data, query, now)
 }
 
-/** 404 or 400, as it comes; other reasons for 400, such as a bad key, do not speak of a reference. */
+/** 404 or 400; other reasons for 400, such as a wrong key, do not mention a reference. */
 function isNotFound({ http, providerMessage }: ErrorReply): boolean {
   return http === 404 || (http === 400 && /reference|not found/i.test(providerMessage))
 }
 
 const Transaction = Type.Object({
   id: Maybe(Digits),
-  // Any text here: what we do not know is for the switch.
+  // Any text: the switch handles unknown values.
   status: Text(),
   reference: Text(),
   amount: Maybe(Digits),
@@ -148,7 +147,7 @@ const Transaction = Type.Object({
   message: Maybe(Text(2_000)),
   paid_at: Maybe(Text()),
   transaction_date: Maybe(Text()),
-  // A card that cannot be read must not hide that it has paid.
+  // An unreadable card must not hide that the payment succeeded.
   authorization: Type.Optional(Type.Unknown()),
   customer: Type.Optional(Type.Unknown()),
 })
@@ -162,17 +161,17 @@ function fromTransaction(data: unknown, about: QueryContext, now: Date): Outcome
   const record = readTransaction(data)
   if (!record) return unknown('unreadable', 'Paystack answered without a payment in it')
   const gatewayReference = record.id ?? record.reference
-  // What we know was paid stays paid when it is given back: by whom, refunds and disputes tell.
+  // A payment that we know as paid stays paid when it is reversed; refunds and disputes explain the reversal.
   const isPaid = record.status === 'success' || (about.isPaid === true && record.status === 'reversed')
   if (isPaid) return fromSuccess(record, about, now)
-  // A success of another payment is for settle to see; anything else about another payment says nothing about this one.
+  // The caller checks a success for another payment; any other status of another payment says nothing about this one.
   if (record.reference !== about.key)
     return unknown('unreadable', 'Paystack answered about another payment than the one it was asked about')
   switch (record.status) {
     case 'failed':
       return { kind: 'declined', ...reasonOf(record), gatewayReference }
     case 'reversed':
-      // Refunded or charged back before we ever saw the money: there is none to credit.
+      // Refunded or charged back before we saw the payment: there is nothing to credit.
       return {
         kind: 'declined',
         code: 'unknown',
@@ -193,12 +192,12 @@ function fromTransaction(data: unknown, about: QueryContext, now: Date): Outcome
   }
 }
 
-// Far longer than a charge is on its way to a bank and back, so that one which still has not ended waits for somebody.
+// Far longer than any charge takes, so a charge that is still pending then needs the payer.
 const UNATTENDED_MS = 3_600_000
 
 /**
- * Paystack waits for a customer whom nobody has sent there, because its answer that says so was lost. A checkout's payer
- * may always still come, so that one stays pending for as long as it is asked about.
+ * Paystack waits for a customer who was never redirected, because the response with the redirect was lost. A checkout's
+ * payer may still come, so it stays pending.
  */
 function isUnattended({ operation, startedAt }: QueryContext, now: Date): boolean {
   return operation === 'charge' && now.getTime() - startedAt.getTime() > UNATTENDED_MS
@@ -235,7 +234,7 @@ function fromSuccess(record: Transaction, { operation }: QueryContext, now: Date
     gatewayReference: record.id ?? record.reference,
     paid,
     key: record.reference,
-    // What is charged again was saved when it was first paid with.
+    // A charge uses a card that is already saved.
     savedMethod:
       operation === 'checkout' ? toSavedMethod(record.authorization, record.customer, currency) : null,
     paidAt: readTime(record.paid_at) ?? readTime(record.transaction_date) ?? now,

@@ -1,5 +1,5 @@
-// The connector to the sandbox provider. It speaks HTTP to it as to any other gateway, and has two verbs more, which
-// only the staging routes use: to play the payer, and to ask what was really executed.
+// The connector to the sandbox provider. It uses HTTP like any other gateway. Two more operations exist for sandbox-api
+// only: to simulate the payer, and to list what was executed.
 
 import { Type } from 'typebox'
 import { CURRENCY_CODES } from '../../core/currency.ts'
@@ -24,23 +24,23 @@ export { SANDBOX_INSTRUMENTS }
 
 export interface SandboxGatewayOptions {
   http: HttpClient
-  /** Where the provider is, base path included. Read at each call: a port may be known only after listening. */
+  /** The provider's URL with its base path. Read at each call, because a port may be known only after listening. */
   readonly baseUrl: string
   readonly secret: string
   readonly webhookSecret: string
   clock: Clock
 }
 
-/** One time that the provider really took money, or gave it back. */
+/** One time that the provider took money or refunded it. */
 export type Execution = ExecutionBody
 
-/** Everything but a probe; and nothing that it collects is the merchant's at once. */
+/** Has every operation except the probe, and no direct settlement to the merchant. */
 export interface SandboxGateway extends Required<Omit<Gateway, 'probe' | 'settlesDirectly' | 'findKey'>> {
-  /** Plays the payer of the attempt to the end, and time with it. */
+  /** Simulates the payer of the attempt, and the passing of time, until the attempt ends. */
   simulatePayer(key: string, instrument?: string): Promise<Outcome>
-  /** Plays the payer's bank: a dispute that is opened or decided, or money that is taken back without one. */
+  /** Simulates the payer's bank: opens or decides a dispute, or reverses the money without one. */
   dispute(key: string, outcome: DisputeReport['status']): Promise<Outcome>
-  /** What the provider executed for a payment, under whatever keys. */
+  /** What the provider executed for a payment, under all keys. */
   executions(paymentId: string): Promise<Execution[]>
 }
 

@@ -1,12 +1,11 @@
-// The test instruments, as data: what each of them does in checkout, when it is charged again and when
-// its money is given back.
+// The test instruments: what each one does in checkout, when it is charged again and when it is refunded.
 
 import type { FailureCode } from '../../core/failures.ts'
 import type { Instrument, ProviderChannel } from '../gateway.ts'
 
 export type InstrumentEnding = { pays: 'all' | 'less' } | { declines: FailureCode }
 
-/** When a checkout with the instrument ends: by the payer's hand on our page, or by itself. */
+/** When a checkout with the instrument ends: by the payer's action on the page, or by itself. */
 type Timing =
   | { on: 'page' }
   | { on: 'approval' }
@@ -14,13 +13,13 @@ type Timing =
   | { on: 'prompt_expiry' }
   | { on: 'checkout_expiry'; afterMs: number }
 
-/** What happens when the saved card is charged without the payer, and how the answer travels. */
+/** What happens when the saved card is charged without the payer, and how the response is delivered. */
 export interface SavedCardCharge {
   ending: InstrumentEnding
   response: 'normal' | 'lost' | 'slow'
 }
 
-/** How money goes back to the instrument. */
+/** How a refund to the instrument goes. */
 export type RefundBehavior = 'succeeds' | 'succeeds_later' | 'succeeds_response_lost' | 'declines'
 
 interface InstrumentFacts {
@@ -57,7 +56,7 @@ function offPageInstrument(
   return { channel, label, ending, timing, savedCardCharge: null, refund: 'succeeds', last4: null }
 }
 
-/** Pays and is charged again like any card; only its refunds are special. */
+/** Pays and is charged again like any card; only its refunds differ. */
 function cardWithRefund(last4: string, behavior: string, refund: RefundBehavior): InstrumentFacts {
   return { ...card(last4, `pays now, ${behavior}`, APPROVES), refund }
 }
@@ -134,7 +133,7 @@ const INSTRUMENTS = {
 
 export type InstrumentName = keyof typeof INSTRUMENTS
 
-// The keys of a constant object are exactly its type's keys, which Object.keys cannot say by itself.
+// A boundary: the keys of a constant object are exactly its type's keys; Object.keys only says string.
 export const INSTRUMENT_NAMES = Object.keys(INSTRUMENTS) as InstrumentName[]
 
 export function factsOf(name: InstrumentName): InstrumentFacts {
@@ -145,7 +144,7 @@ export function isInstrumentName(name: unknown): name is InstrumentName {
   return typeof name === 'string' && Object.hasOwn(INSTRUMENTS, name)
 }
 
-/** What the payer uses when nobody chose. */
+/** The instrument if none was chosen. */
 export const DEFAULT_INSTRUMENTS: Record<ProviderChannel, InstrumentName> = {
   card: 'card_success',
   mobile_money: 'mobile_success',

@@ -1,5 +1,5 @@
-// Signed webhooks: the provider signs and delivers, the connector checks. A webhook says which key changed and nothing
-// about money; who gets it asks.
+// Signed webhooks: the provider signs and delivers, the connector verifies. A webhook names the changed key and
+// contains nothing about money; the receiver makes a status check.
 
 import type { Clock } from '../../kit/clock.ts'
 import { constantTimeEquals, hmacSha256 } from '../../kit/crypto.ts'
@@ -12,17 +12,18 @@ import { reader, WebhookBody } from './wire.ts'
 
 const SIGNATURE_HEADER = 'cowry-sandbox-signature'
 
-// Half a minute covers a restart of the service; after that its own questions find what happened.
+// The backoff between retries covers half a minute, enough for a restart of the service; after that its polls find the
+// change.
 const RETRY_DELAYS_MS = [0, 1_000, 5_000, 25_000]
 const WEBHOOK_TIMEOUT_MS = 5_000
 
-// Of a payment whose money was taken back, or may be.
+// The status of a payment with a dispute or a reversal.
 const DISPUTED = 'disputed'
 
 export interface WebhookSender {
-  /** Tells the service that a record has ended, or has changed since. Returns at once and never fails. */
+  /** Sends a webhook that a record has ended or changed. Returns at once and never throws. */
   send(record: SandboxRecord, afterMs?: number): void
-  /** Gives up what has not been delivered. */
+  /** Drops the webhooks that are not delivered yet. */
   stop(): void
 }
 
@@ -32,7 +33,7 @@ export interface WebhookSenderNeeds {
   http: HttpClient
   log: Log
   webhookSecret: string
-  /** Absent: nobody wants to be told. */
+  /** Absent: no webhooks. */
   webhookUrl?: string
 }
 
@@ -44,7 +45,7 @@ export function createWebhookSender(app: WebhookSenderNeeds): WebhookSender {
       const webhook: WebhookBody = {
         id: app.random.uuid(),
         type: `${record.kind}.${record.dispute ? DISPUTED : record.status}`,
-        // About a refund it tells of the payment that is given back, as other providers do.
+        // A refund's webhook names the refunded payment, as with other providers.
         key: record.refundOf ?? record.key,
         order: record.order,
         createdAt: app.clock.now().toISOString(),
@@ -93,7 +94,7 @@ function signatureOf(secret: string, unixSeconds: number, body: string | Buffer)
   return hmacSha256(secret, Buffer.concat([Buffer.from(`${unixSeconds}.`), Buffer.from(body)]))
 }
 
-// As wide as common providers allow: clocks differ, and a replay inside it is only one more query.
+// As much as common providers allow: clocks differ, and a replay within it costs one more status check.
 const TOLERANCE_MS = 5 * 60_000
 const SIGNATURE = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/
 

@@ -1,4 +1,4 @@
-// The provider's JSON about refunds, and what it means. A refund is shown like any other record.
+// The provider's refund JSON, and its translation. A refund is serialized like any other record.
 
 import { type Static, Type } from 'typebox'
 import type { HttpResult } from '../../kit/http-client.ts'
@@ -7,7 +7,7 @@ import type { RefundOutcome, RefundRequest } from '../gateway.ts'
 import { Identity, MinorUnits, type RecordBody, reader, readReply, Text, unknown } from './wire.ts'
 
 export const RefundBody = Type.Object({
-  /** The key of what was paid. */
+  /** The key of the refunded payment. */
   payment: Identity,
   amount: MinorUnits,
   currency: CurrencyCode,
@@ -20,7 +20,7 @@ export function toRefundBody({ attemptKey, amount }: RefundRequest): RefundBody 
 
 const readError = reader(Type.Object({ error: Type.Object({ message: Text(1_000) }) }))
 
-/** That there is nothing to give back is the provider's word on it: nothing was begun. */
+/** The provider's status for "nothing to refund": nothing was begun. */
 const NOT_REFUNDABLE = 422
 
 export function fromRefund(answer: HttpResult, request: RefundRequest): RefundOutcome {

@@ -18,7 +18,7 @@ import {
   type StartedCheckout,
 } from '../gateway.ts'
 
-// Every text has an end: what does not fit was not written by this provider.
+// Texts have a maximum length: this provider writes no longer ones.
 export const Text = (maxLength: number) => Type.String({ maxLength })
 export const Identity = Type.String({ minLength: 1, maxLength: 255 })
 const Phone = Type.String({ pattern: '^\\+[1-9][0-9]{5,14}$' })
@@ -28,7 +28,7 @@ export const MinorUnits = Type.String({ pattern: '^(0|[1-9][0-9]{0,17})$' })
 const Instant = Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$' })
 
 const REQUEST = {
-  /** The payment behind the request: the provider counts executions by it. */
+  /** The merchant's payment: the provider counts executions by it. */
   order: Type.String({ minLength: 1, maxLength: 100 }),
   reference: Text(200),
   amount: MinorUnits,
@@ -60,7 +60,7 @@ const NextBody = Type.Union([
     phone: Text(50),
     network: Text(100),
     expiresAt: Instant,
-    // A provider of an older version does not tell.
+    // An older provider does not send it.
     promptName: Type.Optional(Text(200)),
   }),
   Type.Object({
@@ -87,10 +87,10 @@ const DISPUTE_STATUSES = ['open', 'won', 'lost'] as const
 
 const DisputeBody = Type.Object({ uuid: Identity, status: Enum(DISPUTE_STATUSES), amount: MinorUnits })
 
-/** What somebody who plays the payer's bank asks for. */
+/** A request that simulates the payer's bank. */
 export const NewDisputeBody = Type.Object({ outcome: Enum(DISPUTE_STATUSES) })
 
-/** A checkout, a charge or a refund as the provider shows it. Status is any text here: what we do not know is for the switch. */
+/** A serialized checkout, charge or refund. The status is any text: the switch handles unknown values. */
 export const RecordBody = Type.Object({
   id: Identity,
   key: Text(255),
@@ -106,9 +106,9 @@ export const RecordBody = Type.Object({
   endedAt: Nullable(Instant),
   next: Nullable(NextBody),
   card: Nullable(CardBody),
-  // A provider of an older version does not tell.
+  // An older provider does not send it.
   dispute: Type.Optional(Nullable(DisputeBody)),
-  /** Those before it, the latest first. */
+  /** Earlier disputes, latest first. */
   pastDisputes: Type.Optional(Type.Array(DisputeBody)),
 })
 export type RecordBody = Static<typeof RecordBody>
@@ -132,12 +132,12 @@ export const WebhookBody = Type.Object({
 })
 export type WebhookBody = Static<typeof WebhookBody>
 
-/** A reader of JSON text: the value if it has the shape, undefined if it is anything else. */
+/** A JSON parser: the value if it matches the schema, otherwise undefined. */
 export function reader<Schema extends TSchema>(schema: Schema): (text: string) => Static<Schema> | undefined {
   const compiled = Compile(schema)
   return (text) => {
     const value = parseJson(text)
-    // A boundary: the check is what makes the type true.
+    // A boundary: the check proves the type.
     return compiled.Check(value) ? (value as Static<Schema>) : undefined
   }
 }
@@ -146,7 +146,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // Not JSON has no shape, like null.
+    // Invalid JSON matches no schema, like null.
     return null
   }
 }
@@ -186,7 +186,10 @@ function toRequest(attempt: Attempt) {
 
 type Unknown = Extract<Outcome, { kind: 'unknown' }>
 
-/** The record in an answer, or why we do not know. Every status but the listed ones may have come after the act. */
+/**
+ * The record in a response, or why the outcome is unknown. With any status that is not listed, the provider may have
+ * acted.
+ */
 export function readReply(answer: HttpResult): RecordBody | Unknown {
   if (answer.kind === 'not_sent') return unknown('not_sent', answer.error)
   if (answer.kind === 'unknown') return unknown('no_answer', answer.error)
@@ -211,7 +214,7 @@ export function unknown(reason: Unknown['reason'], message: string): Unknown {
   return { kind: 'unknown', reason, message }
 }
 
-// What an answer to a submission says when nothing was begun. Not 409: under a key that was used before, something was.
+// Responses that prove that nothing was begun. Not 409: an earlier request used the key.
 const REJECTION_MESSAGES: Readonly<Record<number, string>> = {
   400: 'the sandbox does not accept the request',
   401: 'the sandbox does not know the secret: COWRY_SANDBOX_SECRET must be the same on both sides',
@@ -236,7 +239,7 @@ export function fromStart(answer: HttpResult, key: string): StartedCheckout | Ou
 }
 
 export function fromCharge(answer: HttpResult, key: string): Outcome {
-  // No other gateway can charge this card, so a busy hour is no end: the same request goes out again later.
+  // No other gateway can charge this card, so a rate limit is not final: the same request is retried later.
   const isBusy = answer.kind === 'answered' && answer.status === 429
   const body = isBusy ? unknown('no_answer', 'the sandbox has too much to do') : readSubmission(answer)
   return !('id' in body) ? body : fromRecord(body, key)
@@ -249,7 +252,7 @@ export function fromAnswer(answer: HttpResult, key: string): Outcome {
 
 function fromRecord(body: RecordBody, key: string): Outcome {
   if (body.status === 'succeeded') return fromSuccess(body)
-  // A success of another payment is for settle to see; anything else about another payment says nothing about this one.
+  // The caller checks a success for another payment; any other status of another payment says nothing about this one.
   if (body.key !== key) return unknown('unreadable', 'the sandbox answered about another payment')
   switch (body.status) {
     case 'open':
@@ -300,6 +303,6 @@ function toSavedMethod({ token, fingerprint, ...card }: Static<typeof CardBody>)
 }
 
 function toFailureCode(code: string | null): FailureCode {
-  // The sandbox uses our own codes; anything else is a reason that we do not know.
+  // The sandbox uses our own codes; anything else is an unknown reason.
   return code !== null && Object.hasOwn(FAILURES, code) ? (code as FailureCode) : 'unknown'
 }

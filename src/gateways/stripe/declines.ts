@@ -1,12 +1,12 @@
-// Stripe's reasons to decline in our codes. The provider's list grows: what is not in the table is `unknown`.
+// Stripe's decline reasons in our codes. Stripe's list grows: a reason that is not in the table is `unknown`.
 
 import type { FailureCode } from '../../core/failures.ts'
 
-/** By decline_code, or by the error's code where an error has no decline_code. */
+/** By decline_code, or by the error's code if it has no decline_code. */
 const DECLINES: Readonly<Record<string, FailureCode>> = {
   insufficient_funds: 'insufficient_funds',
 
-  // The bank says no and does not say why.
+  // The bank declines without a reason.
   approve_with_id: 'do_not_honor',
   call_issuer: 'do_not_honor',
   card_declined: 'do_not_honor',
@@ -19,7 +19,7 @@ const DECLINES: Readonly<Record<string, FailureCode>> = {
 
   expired_card: 'card_expired',
 
-  // This card will not pay this, however often it is tried.
+  // This card cannot pay this; a retry does not help.
   card_not_supported: 'invalid_card',
   currency_not_supported: 'invalid_card',
   do_not_try_again: 'invalid_card',
@@ -39,7 +39,7 @@ const DECLINES: Readonly<Record<string, FailureCode>> = {
   stop_payment_order: 'invalid_card',
   testmode_decline: 'invalid_card',
 
-  // Only the payer can do what the bank asks for.
+  // The bank needs the payer's authentication.
   authentication_required: 'authentication_required',
   offline_pin_required: 'authentication_required',
   online_or_offline_pin_required: 'authentication_required',
@@ -65,7 +65,7 @@ const DECLINES: Readonly<Record<string, FailureCode>> = {
 
   duplicate_transaction: 'duplicate',
 
-  // Nobody's decision; later may help.
+  // Technical failures; a retry may help.
   issuer_not_available: 'provider_unavailable',
   processing_error: 'provider_unavailable',
   reenter_transaction: 'provider_unavailable',

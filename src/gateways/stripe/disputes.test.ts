@@ -20,8 +20,8 @@ const dispute = (status: string, changes: object = {}) => ({
   ...changes,
 })
 
-describe('what Stripe says of disputes', () => {
-  it('is open while it is answered and looked into, and then won or lost', () => {
+describe('disputes at Stripe', () => {
+  it('are open while they are under review, then won or lost', () => {
     for (const [status, ours] of [
       ['needs_response', 'open'],
       ['under_review', 'open'],
@@ -34,13 +34,13 @@ describe('what Stripe says of disputes', () => {
     }
   })
 
-  it('is nothing as long as no money is taken: an inquiry, or a dispute that was prevented', () => {
+  it('are absent while no money is taken: for an inquiry, or a prevented dispute', () => {
     for (const status of ['warning_needs_response', 'warning_under_review', 'warning_closed', 'prevented'])
       assert.deepEqual(fromDisputes(listOf(dispute(status)), PAID), { reports: [] })
     assert.deepEqual(fromDisputes(listOf(), PAID), { reports: [] })
   })
 
-  it('is told whole, the latest first, as Stripe lists it', () => {
+  it('are reported completely, latest first, in the order of Stripe', () => {
     const list = [dispute('needs_response'), dispute('warning_closed'), dispute('won'), dispute('lost')]
     const found = fromDisputes(listOf(...list), PAID)
     assert.ok('reports' in found)
@@ -50,13 +50,13 @@ describe('what Stripe says of disputes', () => {
     )
   })
 
-  it('is about all that was paid when the bank counts in another currency', () => {
+  it('cover the whole payment if the bank uses another currency', () => {
     const found = fromDisputes(listOf(dispute('lost', { currency: 'usd' })), PAID)
     assert.ok('reports' in found)
     assert.deepEqual(found.reports[0]?.amount, PAID)
   })
 
-  it('stays unknown with a status or a shape that we do not know, and with any error', () => {
+  it('leave the outcome unknown if the status or the shape is unknown, and on any error', () => {
     const odd = [
       listOf(dispute('charge_refunded')),
       listOf(dispute('lost', { amount: 1.5 })),
@@ -71,15 +71,15 @@ describe('what Stripe says of disputes', () => {
   })
 })
 
-describe('whose payment a dispute is about', () => {
-  it('is told by the key that the payment carries, and is nobody of ours without one', () => {
+describe('the payment of a dispute', () => {
+  it('is found by the key in its metadata, and is not ours without one', () => {
     const intent = (metadata: object | null) => answered({ id: 'pi_1', metadata })
     assert.deepEqual(fromKeyQuery(intent({ cowry_key: 'ours' })), { kind: 'key', key: 'ours' })
     for (const metadata of [null, {}, { cowry_key: '' }, { cowry_key: 7 }])
       assert.deepEqual(fromKeyQuery(intent(metadata)), { kind: 'key', key: null })
   })
 
-  it('is not known while nobody answers', () => {
+  it('is unknown while the request gets no response', () => {
     const silent: HttpResult = { kind: 'unknown', error: 'timeout', code: 'TIMEOUT' }
     assert.equal(fromKeyQuery(silent).kind, 'unknown')
   })

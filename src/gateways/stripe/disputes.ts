@@ -1,5 +1,5 @@
-// Money that card holders' banks take back: what Stripe's dispute objects mean, and whose payment an event about one is.
-// An inquiry (warning_…) takes no money and may never become a dispute, so it is none yet.
+// Chargebacks: what Stripe's dispute objects mean, and which payment a dispute event is about. An inquiry (warning_…)
+// takes no money and may never become a dispute, so it does not count as one.
 
 import { type Static, Type } from 'typebox'
 import type { Money } from '../../core/money.ts'
@@ -16,7 +16,7 @@ type Dispute = Static<typeof Dispute>
 
 const readDisputes = schemaReader(Type.Object({ object: Type.Literal('list'), data: Type.Array(Dispute) }))
 
-/** Few payments have two; the page is larger than any has. */
+/** Few payments have two disputes; one page holds more than any payment has. */
 export const disputesPath = (intentId: string) =>
   `/v1/disputes?payment_intent=${encodeURIComponent(intentId)}&limit=20`
 
@@ -31,7 +31,7 @@ export function fromDisputes(answer: HttpResult, paid: Money): { reports: Disput
   return { reports: reports.filter((report) => report != null) }
 }
 
-/** Null when no money was taken; undefined when we do not know. */
+/** Null if no money was taken; undefined if the status is unknown. */
 function toReport(dispute: Dispute, paid: Money): DisputeReport | null | undefined {
   const status = toStatus(dispute.status)
   return status ? { status, amount: amountOf(dispute, paid), reference: dispute.id } : status
@@ -56,7 +56,7 @@ function toStatus(status: string): DisputeReport['status'] | null | undefined {
   }
 }
 
-/** Told in the currency of the bank it may differ from what was paid: then all of that is disputed. */
+/** In the bank's currency it cannot be compared with the payment; then the whole payment counts as disputed. */
 function amountOf({ amount, currency }: Dispute, paid: Money): Money {
   const reported = fromAmount(amount, currency)
   return reported?.currency === paid.currency ? reported : paid
@@ -64,7 +64,7 @@ function amountOf({ amount, currency }: Dispute, paid: Money): Money {
 
 const readIntent = schemaReader(Type.Object({ id: Identity, metadata: Maybe(Metadata) }))
 
-/** Our key in a payment of Stripe's: other software on the account makes payments without one. */
+/** Our key in a payment's metadata: payments of other software on the account have none. */
 export function fromKeyQuery(answer: HttpResult): KeyLookup {
   const reply = readReply(answer, readIntent)
   if (reply.kind === 'unknown') return reply

@@ -1,5 +1,5 @@
-// What we ask Stripe for: forms with nesting in brackets. Only fields that every version of its API since the pinned one
-// takes; payment_method_types and ui_mode are not among them.
+// Our requests to Stripe: forms with nesting in brackets. They use only fields that every API version since the pinned
+// one accepts; payment_method_types and ui_mode are not among them.
 
 import { type Static, Type } from 'typebox'
 import { schemaReader } from '../../kit/exact-json.ts'
@@ -7,13 +7,15 @@ import type { Attempt, RefundRequest } from '../gateway.ts'
 import { toAmount } from './amounts.ts'
 import { Identity, parseJson } from './shapes.ts'
 
-/** The attempt's key in the metadata of everything that we make: other software may use the same account. */
+/**
+ * The metadata field with the attempt's key, in every object that we create: other software may use the same account.
+ */
 export const KEY_FIELD = 'cowry_key'
 export const REFUND_KEY_FIELD = 'cowry_refund_key'
 const REFERENCE_FIELD = 'cowry_reference'
 
 const Credential = Type.Object({ customer: Identity, payment_method: Identity })
-/** What Stripe wants again to charge a saved card; kept as its JSON text. */
+/** What Stripe needs to charge a saved card; stored as JSON text. */
 export type Credential = Static<typeof Credential>
 
 const readCredentialBody = schemaReader(Credential)
@@ -24,7 +26,7 @@ export function readCredential(text: string): Credential | undefined {
 
 export type Form = readonly (readonly [name: string, value: string])[]
 
-/** Brackets stay as they are, like in the requests of Stripe's own libraries. */
+/** Brackets are not escaped, as in Stripe's own libraries. */
 export function encodeForm(form: Form): string {
   const encode = (text: string) => encodeURIComponent(text.toWellFormed())
   const encodeName = (name: string) => encode(name).replaceAll('%5B', '[').replaceAll('%5D', ']')
@@ -32,8 +34,8 @@ export function encodeForm(form: Form): string {
 }
 
 /**
- * Stripe compares a repeated request with the first one under the same key, so a form is made only of what does not
- * change between two tries: not of the merchant's name, and not of the time.
+ * Stripe compares a repeated request with the first one under the same idempotency key. So a form contains only values
+ * that do not change between retries: not the merchant's name, and not the time.
  */
 export function toCheckoutForm(attempt: Attempt, returnUrl: string): Form {
   return [
@@ -41,7 +43,7 @@ export function toCheckoutForm(attempt: Attempt, returnUrl: string): Form {
     ['success_url', returnUrl],
     ['cancel_url', returnUrl],
     ['client_reference_id', attempt.key],
-    // A card can be charged again only if it belongs to a customer of Stripe's.
+    // A card can be charged again only if it belongs to a customer at Stripe.
     ['customer_email', attempt.customer.email],
     ['customer_creation', 'always'],
     ['line_items[0][quantity]', '1'],
@@ -65,7 +67,7 @@ export function toChargeForm(attempt: Attempt, credential: Credential): Form {
     ['off_session', 'true'],
     ['confirm', 'true'],
     ['automatic_payment_methods[enabled]', 'true'],
-    // Nobody is there to be redirected.
+    // No payer is present who could be redirected.
     ['automatic_payment_methods[allow_redirects]', 'never'],
     ['description', toDescription(attempt)],
     ...toMetadata(attempt, 'metadata'),
@@ -73,7 +75,7 @@ export function toChargeForm(attempt: Attempt, credential: Credential): Form {
 }
 
 function toDescription({ description, reference }: Attempt): string {
-  // A text of white space alone would be an empty name, which Stripe does not take.
+  // White space alone would be an empty name, which Stripe rejects.
   return description?.trim() || reference
 }
 
@@ -84,14 +86,14 @@ function toMetadata({ key, reference }: Attempt, field: string): Form {
   ]
 }
 
-// Stripe wants 30 minutes to 24 hours from the moment in which it makes the session. An hour leaves the other half for
-// tries that come after the first one did not arrive, and for a clock that is not Stripe's.
+// Stripe allows 30 minutes to 24 hours from the moment it creates the session. One hour leaves 30 minutes for retries
+// of the request and for clock differences.
 const OPEN_MS = 60 * 60_000
 
 /**
- * Stripe's page closes by itself, so that an old one cannot take money that nobody expects. It is counted from the start
- * of the attempt alone: our checkout's own end moves when the payer asks for more time, and Stripe would refuse the next
- * try as another request under the same key.
+ * Stripe's page expires by itself, so that an old one cannot take money unexpectedly. The expiry depends only on the
+ * start of the attempt: our checkout's expiry can be extended, and Stripe would reject the retry as another request
+ * under the same key.
  */
 function toExpiry({ startedAt }: Attempt): string {
   return String(Math.floor((startedAt.getTime() + OPEN_MS) / 1_000))

@@ -21,18 +21,18 @@ import {
   readIntentId,
 } from './wire.ts'
 
-// Pinned, so that the account's own setting does not change what we read; newer versions take the same requests.
+// Pinned, so that the account's setting does not change the responses; newer versions accept the same requests.
 const API_VERSION = '2023-08-16'
 
 const RECOVERY: RecoveryProperties = {
-  // Stripe may forget a key once it is 24 hours old. Until then the same request under it brings the first answer again
-  // and executes nothing, or executes if the first one never arrived.
+  // Stripe may drop a key after 24 hours. Until then the same request returns the first response and executes nothing,
+  // or executes if the first one never arrived.
   keyRetentionHours: 24,
-  // A 500 is replayed too, as long as the key lives. Asking by the reference is the way out where we have one; without
-  // one such an attempt ends with a person.
+  // Stripe also replays a 500 for as long as it keeps the key. A status check by Stripe's reference solves this;
+  // without a reference the attempt ends in manual review.
   cachesErrors: true,
-  // A session is read by Stripe's own id alone. Payments can be searched by metadata, but the search runs a minute
-  // behind, so what it does not find proves nothing.
+  // A session can be read only by Stripe's id. Payments can be searched by metadata, but the search index lags by a
+  // minute, so "not found" proves nothing.
   lookupByReference: false,
 }
 
@@ -47,7 +47,7 @@ const SECRET_KEY: CredentialField = {
 
 const WEBHOOK_SECRET: CredentialField = {
   name: 'webhookSecret',
-  // Everything is also found out by asking, only later.
+  // Without webhooks everything is still found by polling, only later.
   isRequired: false,
   meaning:
     'The signing secret of the webhook endpoint at Stripe. Without it no webhook is believed, and payments are found ' +
@@ -73,7 +73,7 @@ export const STRIPE: GatewayDefinition = {
   rails: RAILS,
   recovery: RECOVERY,
   credentials: [SECRET_KEY, WEBHOOK_SECRET],
-  // The key alone tells test from live.
+  // The key alone separates test from live.
   baseUrl: { test: 'https://api.stripe.com', live: 'https://api.stripe.com' },
   open: openStripe,
 }
@@ -82,10 +82,10 @@ const SESSIONS = '/v1/checkout/sessions'
 const INTENTS = '/v1/payment_intents'
 const REFUNDS = '/v1/refunds'
 
-// With the payment and its card, so that one query answers everything.
+// Includes the payment and its card, so that one request returns everything.
 const WITH_CARD = 'expand[]=payment_intent.payment_method'
 
-// Nothing is known at Stripe under our own key: what was lost on the way is found by sending it once more.
+// Stripe cannot be queried by our key: a lost request is resolved by sending it again.
 const NO_REFERENCE = unknown('not_found', 'Stripe has not told its reference, and cannot be asked by ours')
 
 function openStripe({ credentials, baseUrl, http, clock }: Connection): Gateway {
@@ -108,7 +108,7 @@ function openStripe({ credentials, baseUrl, http, clock }: Connection): Gateway 
 
   const readSession = (id: string) => read(`${SESSIONS}/${encodeURIComponent(id)}?${WITH_CARD}`)
 
-  /** When Stripe does not say when it was paid, it was before now. */
+  /** If Stripe does not report the time of payment, use the current time. */
   const withPaidAt = (outcome: Outcome): Outcome =>
     outcome.kind === 'succeeded' && Number.isNaN(outcome.paidAt.getTime())
       ? { ...outcome, paidAt: clock.now() }
@@ -141,7 +141,7 @@ function openStripe({ credentials, baseUrl, http, clock }: Connection): Gateway 
     recovery: STRIPE.recovery,
     verify,
 
-    // Which ways to pay Stripe's page offers is decided by the account's settings, not by the payer's choice on ours.
+    // The account's settings decide which methods Stripe's page offers, not the payer's choice on our page.
     async startCheckout(attempt, _choice, returnUrl) {
       const form = toCheckoutForm(attempt, returnUrl)
       const started = fromStart(await write(SESSIONS, form, attempt.key), attempt.key)
@@ -189,7 +189,7 @@ function openStripe({ credentials, baseUrl, http, clock }: Connection): Gateway 
   }
 }
 
-// The text is the same at every try, so no try has ever left us.
+// The stored credential is the same at every retry, so no request was ever sent.
 const UNUSABLE_CREDENTIAL: Outcome = {
   kind: 'declined',
   code: 'invalid_card',

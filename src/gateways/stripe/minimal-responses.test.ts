@@ -1,4 +1,4 @@
-// Answers with nothing but the fields that Stripe's documents promise for them.
+// Responses with only the fields that Stripe's documentation guarantees.
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -37,8 +37,8 @@ const query: StatusQuery = {
   expiresAt: null,
 }
 
-describe('Stripe, when it does not say when something was paid,', () => {
-  it('is believed, and the payment is dated by our own clock', async () => {
+describe('Stripe without a time of payment', () => {
+  it('succeeds, and the payment is dated by our own clock', async () => {
     const session = {
       id: 'cs_test_1',
       object: 'checkout.session',
@@ -59,7 +59,7 @@ describe('Stripe, when it does not say when something was paid,', () => {
     assert.deepEqual(outcome.paidAt, now)
   })
 
-  it('leaves a session open that is', async () => {
+  it('leaves an open session pending', async () => {
     const session = { id: 'cs_test_1', status: 'open', payment_status: 'unpaid', client_reference_id: KEY }
     const outcome = await stripeThatAnswers(session).verify(query, 'cs_test_1')
     assert.equal(outcome.kind, 'pending')

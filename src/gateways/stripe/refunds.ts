@@ -1,5 +1,5 @@
-// Money back: what Stripe's refund objects mean. A refund that is not told to have ended is asked about again; it is
-// called failed only by Stripe's own word.
+// Refunds: what Stripe's refund objects mean. A refund without a final status is checked again; it fails only if Stripe
+// reports it as failed.
 
 import { type Static, Type } from 'typebox'
 import { equals } from '../../core/money.ts'
@@ -36,8 +36,8 @@ export function fromRefundQuery(answer: HttpResult, request: RefundRequest): Ref
 }
 
 /**
- * Stripe looked at the request and will not give this back. A wrong key and a busy hour are no such verdict: the same
- * refund goes through once they are over.
+ * Stripe evaluated the request and will not refund it. A wrong key and a rate limit are not final: the same refund
+ * succeeds later.
  */
 function fromFailedRefund(reply: ErrorReply): RefundOutcome {
   const isFinalStatus = [400, 402, 404].includes(reply.http)

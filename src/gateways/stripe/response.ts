@@ -1,6 +1,6 @@
-// What came back from Stripe, before anybody asks what it means: the object that was asked for, Stripe's own error, or
-// the fact that we do not know. Stripe's messages are not passed on, because they quote what they are about: an
-// e-mail address, a key, a saved card. Its codes say the same, and its request id leads to the message in its dashboard.
+// Parses a response of Stripe before it is interpreted: the requested object, Stripe's error, or unknown. We do not
+// pass on Stripe's messages, because they quote e-mail addresses, keys and saved cards. Its codes say the same, and the
+// request id leads to the message in the dashboard.
 
 import { type Static, Type } from 'typebox'
 import { schemaReader } from '../../kit/exact-json.ts'
@@ -16,7 +16,7 @@ const StripeError = Type.Object({
   code: Maybe(Text(100)),
   decline_code: Maybe(Text(100)),
   param: Maybe(Text(500)),
-  // An error that carries the payment comes after the payment has begun. Its shape is looked at by who needs it.
+  // An error that contains the payment occurred after the payment had begun. The caller parses it.
   payment_intent: Type.Optional(Type.Unknown()),
 })
 export type StripeError = Static<typeof StripeError>
@@ -26,7 +26,7 @@ const readErrorBody = schemaReader(Type.Object({ error: StripeError }))
 export interface ErrorReply {
   kind: 'error'
   http: number
-  /** Absent when the body is not Stripe's: somebody on the way may have answered. */
+  /** Absent if the body is not Stripe's: a proxy may have answered. */
   error: StripeError | undefined
   requestId: string | undefined
 }
@@ -61,18 +61,18 @@ export function unknown(reason: Unknown['reason'], message: string): Unknown {
   return { kind: 'unknown', reason, message }
 }
 
-/** The request itself was refused and nothing began. */
+/** The request itself was refused and nothing was begun. */
 export function refused(code: Declined['code'], message: string): Declined {
   return { kind: 'declined', code, message, gatewayReference: null, refused: true }
 }
 
-/** Stripe has too much to do, or somebody else holds what the request needs: nothing began, and later it may. */
+/** A rate limit or a lock at Stripe: nothing was begun, and a retry may succeed. */
 export function isBusy({ http, error }: ErrorReply): boolean {
   const { code } = error ?? {}
   return http === 429 || (http === 400 && (code === 'rate_limit' || code === 'lock_timeout'))
 }
 
-/** An answer to a query that is no answer: it says nothing about what was asked. */
+/** A failed status check: it says nothing about the payment. */
 export function fromQueryError(reply: ErrorReply): Unknown {
   if (reply.http === 404 && reply.error?.code === 'resource_missing') {
     return unknown('not_found', describeError(reply))
@@ -81,7 +81,7 @@ export function fromQueryError(reply: ErrorReply): Unknown {
   return unknown(isSilent ? 'no_answer' : 'unreadable', describeError(reply))
 }
 
-// Whoever reads this can act on it: the same key stands under both names.
+// Operators read this message: it gives both names of the setting.
 const CREDENTIAL_MESSAGE = 'Stripe did not accept the secret key (secretKey, GATEWAY_STRIPE_SECRET_KEY)'
 
 export function describeError({ http, error, requestId }: ErrorReply): string {
@@ -99,7 +99,7 @@ function reasonsOf(error: Pick<StripeError, 'code' | 'decline_code'> | undefined
   return [...new Set([error?.code, error?.decline_code])]
 }
 
-/** Names of things, never sentences. */
+/** Only identifiers, never sentences. */
 function identifiers(texts: readonly (string | null | undefined)[]): string[] {
   return texts.filter((text) => typeof text === 'string').filter((text) => /^[\w.[\]-]{1,100}$/.test(text))
 }

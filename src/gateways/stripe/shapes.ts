@@ -1,9 +1,9 @@
-// The types in which the shapes of Stripe's objects are written down, and how they are read.
+// Schema types for Stripe's objects, and the parser.
 
 import { type TSchema, Type } from 'typebox'
 import { Nullable } from '../../kit/schema.ts'
 
-/** Every text has an end: what does not fit was not written by this provider. */
+/** Texts have a maximum length: Stripe writes no longer ones. */
 export const Text = (maxLength: number) => Type.String({ maxLength })
 export const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Nullable(schema))
 
@@ -11,12 +11,12 @@ export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // Not JSON has no shape, like null.
+    // Invalid JSON matches no schema, like null.
     return null
   }
 }
 
-/** An object comes as its id, or whole where it was asked for. */
+/** An object is its id, or the whole object if the request expands it. */
 export function idOf(value: unknown): string | null {
   if (typeof value === 'string') return value
   const isObject = typeof value === 'object' && value !== null
@@ -24,7 +24,7 @@ export function idOf(value: unknown): string | null {
 }
 
 export const Identity = Type.String({ minLength: 1, maxLength: 255 })
-/** Beyond the safe integers a number was rounded while it was read. */
+/** Above the safe integers a number was rounded when it was parsed. */
 export const Amount = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 export const UnixSeconds = Type.Integer({ minimum: 0, maximum: 99_999_999_999 })
 export const Metadata = Type.Record(Type.String(), Type.Unknown())

@@ -1,5 +1,5 @@
-// Stripe's signed events. An event only says which attempt to look at: every object that we make at Stripe carries the
-// attempt's key, and a dispute names the payment it is about.
+// Verifies Stripe's signed events. An event only names the attempt to check: every object that we create carries the
+// attempt's key, and a dispute names its payment.
 
 import { Type } from 'typebox'
 import { constantTimeEquals, hmacSha256 } from '../../kit/crypto.ts'
@@ -9,10 +9,10 @@ import { KEY_FIELD } from './forms.ts'
 import { Identity, idOf, Maybe, Metadata, parseJson, Text } from './shapes.ts'
 
 const SIGNATURE_HEADER = 'stripe-signature'
-// Stripe's own libraries allow as much.
+// The tolerance of Stripe's own libraries.
 const TOLERANCE_MS = 300_000
 
-/** The kinds of events that concern a payment. A webhook endpoint may be subscribed to any others. */
+/** The event types that concern a payment. A webhook endpoint may subscribe to others too. */
 const EVENTS: ReadonlySet<string> = new Set([
   'checkout.session.completed',
   'checkout.session.async_payment_succeeded',
@@ -36,7 +36,7 @@ const EVENTS: ReadonlySet<string> = new Set([
 
 const DISPUTES = 'charge.dispute.'
 
-// The version of an event is that of the account, not that of our requests: nothing more than this is relied on.
+// Events use the account's API version, not that of our requests, so we rely on these fields only.
 const readEvent = schemaReader(
   Type.Object({
     id: Identity,
@@ -58,14 +58,14 @@ export function readSignedEvent(
   rawBody: Buffer,
 ): ParsedWebhook {
   const signature = parseSignature(headers[SIGNATURE_HEADER] ?? '')
-  // Without a secret nobody can prove to be Stripe, and an empty key would be one that everybody has.
+  // Without a secret no event can be verified; an empty key would verify anyone's signature.
   if (!secret || !signature || !isSigned(secret, signature, rawBody)) return { kind: 'forged' }
   if (Math.abs(now.getTime() - Number(signature.timestamp) * 1_000) > TOLERANCE_MS) return { kind: 'forged' }
   const event = readEvent(parseJson(rawBody.toString()))
   if (!event) return { kind: 'ignored', reason: 'not an event as we know them' }
   if (!EVENTS.has(event.type)) return { kind: 'ignored', reason: 'an event that concerns no payment' }
   const { metadata, client_reference_id: reference, payment_intent: intent } = event.data.object
-  // A dispute is the bank's, not ours: it names the payment, and only the payment carries our key.
+  // A dispute object does not carry our key; it names the payment, which does.
   if (event.type.startsWith(DISPUTES)) {
     const gatewayPaymentId = idOf(intent)
     if (gatewayPaymentId !== null) return { kind: 'dispute', gatewayPaymentId, eventId: event.id }
@@ -77,13 +77,13 @@ export function readSignedEvent(
 }
 
 interface Signature {
-  /** As it stands in the header: it is signed as text. */
+  /** As in the header: the signature covers its text. */
   timestamp: string
-  /** Several while the secret is being changed. */
+  /** Several during a secret rotation. */
   candidates: Buffer[]
 }
 
-/** `t=<unix seconds>,v1=<hex>`, more v1 and other schemes beside them. One way to write each, so nothing else passes. */
+/** `t=<unix seconds>,v1=<hex>`, with more v1 and other schemes. Only this exact form is accepted. */
 function parseSignature(header: string): Signature | undefined {
   const parts = header.split(',')
   const [timestamp, ...more] = parts.filter((part) => part.startsWith('t=')).map((part) => part.slice(2))

@@ -1,4 +1,4 @@
-// Stripe's objects, and what they mean in terms of the gateway contract. Pure.
+// Stripe's objects, and their pure translation to the gateway contract.
 
 import { type Static, Type } from 'typebox'
 import type { Money } from '../../core/money.ts'
@@ -24,11 +24,11 @@ import { Amount, Identity, idOf, Maybe, Metadata, Text, UnixSeconds } from './sh
 
 const MAX_URL = 5_000
 
-// What a payment cannot be judged without is required. The rest is looked at on its own: a card of a new kind must not
-// make a payment unreadable.
+// Only the fields that decide the outcome are required. The rest is parsed separately: a new kind of card must not make
+// a payment unreadable.
 const Session = Type.Object({
   id: Identity,
-  // Any text: what we do not know is for the switch.
+  // Any text: the switch handles unknown values.
   status: Nullish(50),
   payment_status: Text(50),
   created: Maybe(UnixSeconds),
@@ -88,7 +88,7 @@ export function fromCharge(answer: HttpResult, key: string): Outcome {
   const reply = readReply(answer, readIntent)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'body') return fromIntent(reply.body, key)
-  // No other gateway can charge this card, so a busy hour is no end: the same request goes out again later.
+  // No other gateway can charge this card, so a rate limit is not final: the same request is retried later.
   return isBusy(reply) ? unknown('no_answer', describeError(reply)) : fromFailedSubmission(reply, key)
 }
 
@@ -104,7 +104,7 @@ export function fromIntentQuery(answer: HttpResult, key: string): Outcome {
   return reply.kind === 'error' ? fromQueryError(reply) : fromIntent(reply.body, key)
 }
 
-/** Whether the session was closed by this request, or Stripe says that there is nothing open to close. */
+/** Whether this request expired the session, or Stripe reports that it is not open. */
 export function fromExpiry(answer: HttpResult): 'expired' | 'not_open' | Unknown {
   const reply = readReply(answer, readSession)
   if (reply.kind === 'unknown') return reply
@@ -113,7 +113,7 @@ export function fromExpiry(answer: HttpResult): 'expired' | 'not_open' | Unknown
   return isNotOpen && !isBusy(reply) ? 'not_open' : fromQueryError(reply)
 }
 
-/** The payment behind a session, which is what money is given back for. */
+/** The id of the session's PaymentIntent, which refunds refer to. */
 export function readIntentId(answer: HttpResult): string | Unknown {
   const reply = readReply(answer, readSession)
   if (reply.kind === 'unknown') return reply
@@ -121,12 +121,12 @@ export function readIntentId(answer: HttpResult): string | Unknown {
   return idOf(reply.body.payment_intent) ?? unknown('unreadable', 'the session has no payment')
 }
 
-/** An error in answer to a request that makes something. Only what provably began nothing is refused. */
+/** An error in response to a submission. Only errors that prove that nothing was begun are refusals. */
 function fromFailedSubmission(reply: ErrorReply, key: string): Outcome {
   const { http, error } = reply
   const message = describeError(reply)
   if (http === 401 || http === 403 || isBusy(reply)) return refused('provider_unavailable', message)
-  // The same key is under way at this moment.
+  // A request with the same key is in progress.
   if (http === 409) return unknown('no_answer', message)
   if (!error) return unknown('unreadable', message)
   if (error.payment_intent != null) {
@@ -140,7 +140,7 @@ function fromFailedSubmission(reply: ErrorReply, key: string): Outcome {
       return http === 400 || http === 404
         ? fromInvalidRequest(error, message)
         : unknown('unreadable', message)
-    // idempotency_error among them: another request was made under this key, and nobody can tell here what it did.
+    // Including idempotency_error: another request used this key, and its effect is unknown.
     default:
       return unknown('unreadable', message)
   }
@@ -152,7 +152,7 @@ function fromInvalidRequest(error: StripeError, message: string): Outcome {
   return refused(isCardGone ? 'invalid_card' : 'provider_unavailable', message)
 }
 
-/** A success of another payment is for settle to see; anything else about another payment says nothing about this one. */
+/** The caller checks a success for another payment; any other status of another payment says nothing about this one. */
 function fromSession(session: Session, key: string): Outcome {
   const outcome = readSessionState(session)
   return outcome.kind === 'succeeded' || session.client_reference_id === key ? outcome : wrongPayment()
@@ -161,7 +161,7 @@ function fromSession(session: Session, key: string): Outcome {
 function readSessionState(session: Session): Outcome {
   const { id, status, payment_status: paymentStatus } = session
   switch (status) {
-    // A decline on Stripe's page leaves it open: the payer may try another card there.
+    // After a decline Stripe's page stays open: the payer may try another card.
     case 'open':
       return paymentStatus === 'unpaid' ? pending(id) : unknownStatus(`${status}/${paymentStatus}`)
     case 'complete':
@@ -185,7 +185,7 @@ function fromCompleteSession(session: Session): Outcome {
   }
 }
 
-/** The payer has left the page and the money is on its way, or it did not come: only the payment itself tells which. */
+/** The payer has left the page, and the money is on its way or has failed: the PaymentIntent tells which. */
 function fromUnpaidSession(session: Session): Outcome {
   const intent = readIntent(session.payment_intent)
   switch (intent?.status) {
@@ -206,7 +206,7 @@ function fromUnpaidSession(session: Session): Outcome {
   }
 }
 
-// Amount and currency of the session stay ours even where Stripe shows the payer another currency.
+// Amount and currency of the session are ours, even if Stripe shows the payer another currency.
 function fromPaidSession(session: Session): Outcome {
   const intent = readIntent(session.payment_intent)
   const paid = readMoney(session.amount_total, session.currency)
@@ -217,12 +217,12 @@ function fromPaidSession(session: Session): Outcome {
     paid,
     key: session.client_reference_id,
     savedMethod: toSavedMethod(intent?.payment_method, idOf(session.customer) ?? idOf(intent?.customer)),
-    // A session's payment is made in the moment in which the payer pays.
+    // A session's PaymentIntent is created when the payer pays.
     paidAt: fromSeconds(intent?.created ?? session.created),
   }
 }
 
-/** As with a session: only a success is told of another payment. */
+/** As with a session: only a success is reported for another payment. */
 function fromIntent(intent: Intent, key: string, error?: StripeError): Outcome {
   const outcome = readIntentState(intent, error)
   return outcome.kind === 'succeeded' || intent.metadata?.[KEY_FIELD] === key ? outcome : wrongPayment()
@@ -232,7 +232,7 @@ function wrongPayment(): Outcome {
   return unknown('unreadable', 'Stripe answered about another payment than the one it was asked about')
 }
 
-/** `error` is what the request was answered with; otherwise the payment remembers why it last failed. */
+/** `error` is the error of the response; otherwise the payment contains its last error. */
 function readIntentState(intent: Intent, error?: StripeError): Outcome {
   const { id, status } = intent
   switch (status) {
@@ -243,11 +243,11 @@ function readIntentState(intent: Intent, error?: StripeError): Outcome {
       return pending(id)
     case 'requires_action':
     case 'requires_confirmation':
-      // Nobody is there to act, and nobody was given what it takes to act later.
+      // A charge has no payer present, and the challenge was given to no one.
       return declined(id, 'authentication_required', `the payment at Stripe is ${status}`)
     case 'requires_payment_method': {
       const reason = error ?? intent.last_payment_error
-      // Without a reason nothing has been tried yet, which a payment that is confirmed as it is made never shows.
+      // Without an error nothing was tried yet, which cannot happen because we confirm on creation.
       return reason ? { kind: 'declined', ...toFailure(reason), gatewayReference: id } : unknownStatus(status)
     }
     case 'canceled':
@@ -266,7 +266,7 @@ function fromPaidIntent(intent: Intent): Outcome {
     gatewayReference: intent.id,
     paid,
     key,
-    // The card was saved before it was charged.
+    // A charge uses a card that is already saved.
     savedMethod: null,
     paidAt: fromSeconds(intent.created),
   }
@@ -304,7 +304,7 @@ function readMoney(
   return amount == null || currency == null ? undefined : fromAmount(amount, currency)
 }
 
-/** An invalid date when it was not told: the connector, which has a clock, puts the present there. */
+/** An invalid date if the time is missing: the connector, which has a clock, replaces it. */
 function fromSeconds(unixSeconds: number | null | undefined): Date {
   return new Date((unixSeconds ?? Number.NaN) * 1_000)
 }

@@ -1,4 +1,4 @@
-// The provider's API, for whoever holds its secret.
+// The provider's API, authenticated by its secret.
 
 import { createHash } from 'node:crypto'
 import { Type } from 'typebox'
@@ -34,7 +34,7 @@ import { serializeRecord } from './serialize.ts'
 
 export interface ApiNeeds extends ProviderNeeds {
   readonly secret: string
-  /** Where the payers' pages are, without a slash at the end. */
+  /** The URL of the payers' pages, without a trailing slash. */
   readonly pagesUrl: string
   faults: FaultInjector
 }
@@ -78,7 +78,7 @@ export function apiRoutes(app: ApiNeeds): ProviderRoute[] {
 function authenticated(app: ApiNeeds, handle: ProviderRoute['handle']): ProviderRoute['handle'] {
   return async (request) => {
     const given = request.headers.authorization ?? ''
-    // Hashed first, so that the comparison takes as long for every length.
+    // Compare hashes, so that the comparison takes the same time for every length.
     if (constantTimeEquals(digest(given), digest(`Bearer ${app.secret}`))) return handle(request)
     return errorReply(401, 'unauthorized', 'The secret is not right.')
   }
@@ -181,7 +181,7 @@ function replyToCreation(app: ApiNeeds, creation: CreateResult): RecordReply {
   const { record, created } = creation
   const declined = record.kind !== 'checkout' && record.status === 'declined'
   const { reply } = replyAbout(app, record, declined ? 402 : created ? 201 : 200)
-  // Only the first answer gets lost or takes its time: who asks again is told.
+  // Only the first response is lost or delayed; a retry gets a normal one.
   const responseMode = created ? responseModeOf(record) : 'normal'
   switch (responseMode) {
     case 'lost':
@@ -199,15 +199,15 @@ function responseModeOf(record: SandboxRecord): SavedCardCharge['response'] {
   return isLost ? 'lost' : 'normal'
 }
 
-// A charge or refund that was answered needs no webhook. One whose answer got lost sends one a little later, when the caller has
-// noticed the loss.
+// A charge or refund with a normal response needs no webhook. If its response was lost, the webhook follows after the
+// caller has noticed the loss.
 const LOST_ANSWER_WEBHOOK_MS = 1_000
 
 async function withFault(app: ApiNeeds, on: Fault['on'], act: () => Promise<RecordReply>): Promise<Reply> {
   const fault = app.faults.take(on)
   if (fault?.kind === '500_before') return brokenReply
   if (fault?.kind === 'late_ms') {
-    // Nobody waits for it any more, so nobody is told if it fails.
+    // No request waits for it, so its failure is not reported.
     app.clock
       .sleep(fault.ms ?? 0)
       .then(act)

@@ -1,5 +1,5 @@
-// Faults on demand, for tests: the next requests of a kind are answered wrongly, late or not at all. They live in the
-// memory of one process and are gone when it restarts.
+// Fault injection for tests: the next requests of a kind get a wrong, late or no response. Faults are in the memory of
+// one process and are lost when it restarts.
 
 import { type Static, Type } from 'typebox'
 import { Enum } from '../../../kit/schema.ts'
@@ -8,15 +8,15 @@ import { errorReply, type Reply } from './router.ts'
 
 export const FaultBody = Type.Object({
   kind: Enum([
-    /** Refuses before anything is done. */
+    /** Fails before anything is executed. */
     '500_before',
-    /** Does it, then says that it failed. */
+    /** Executes, then responds with an error. */
     '500_after',
-    /** Does it, then cuts the connection. */
+    /** Executes, then cuts the connection. */
     'drop_after',
-    /** Cuts the connection, and does it `ms` later. */
+    /** Cuts the connection, and executes `ms` later. */
     'late_ms',
-    /** Does it, and answers `ms` later. */
+    /** Executes, and responds `ms` later. */
     'slow_ms',
     'html',
     'garbage',
@@ -35,7 +35,7 @@ export type Fault = Static<typeof FaultBody>
 export interface FaultInjector {
   add(fault: Fault): void
   clear(): void
-  /** The fault that the next request of this kind must show, if any. */
+  /** Removes and returns the fault for the next request of this kind, if any. */
   take(on: Fault['on']): Fault | undefined
 }
 
@@ -59,7 +59,7 @@ export function createFaultInjector(): FaultInjector {
 export const brokenReply = errorReply(500, 'internal', 'A fault that a test asked for.')
 export const notFoundReply = errorReply(404, 'not_found', 'There is no such key.')
 
-/** What the fault makes of an answer about a record. */
+/** The response about a record after the fault was applied. */
 export function applyFault(fault: Fault | undefined, reply: Reply, body: RecordBody, now: Date): Reply {
   switch (fault?.kind) {
     case '500_after':

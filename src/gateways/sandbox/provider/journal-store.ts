@@ -1,5 +1,5 @@
-// An in-memory index plus an append-only file of JSON lines, one full record per change, the last one of a key wins. Nothing is
-// answered before its line is synced to disk; requests that wait at the same moment share one sync. One process per
+// A store with an in-memory index and an append-only file of JSON lines: one full record per change, the last line of a
+// key wins. A response waits until its line is synced to disk; concurrent requests share one sync. One process per
 // file.
 
 import { type FileHandle, mkdir, open } from 'node:fs/promises'
@@ -10,7 +10,7 @@ import type { SandboxStore } from './store.ts'
 
 interface Entry {
   record: SandboxRecord
-  /** Settles when this version of the record is on disk. */
+  /** Resolves when this version of the record is on disk. */
   written: Promise<void>
 }
 
@@ -49,7 +49,7 @@ function createStore(index: RecordIndex, handle: FileHandle): SandboxStore {
   let broken: unknown
   const write = createBatcher<SandboxRecord, undefined>({
     async run(records) {
-      // After one failure the file may end in half a line: nothing may be written behind it.
+      // After a failure the file may end in half a line, so nothing may be appended.
       if (broken) throw broken
       try {
         return await append(handle, records)
@@ -60,20 +60,20 @@ function createStore(index: RecordIndex, handle: FileHandle): SandboxStore {
     },
     maxSize: 10_000,
     concurrency: 1,
-    // A line that could not be written leaves the index ahead of the file: everybody who saw it must fail with it.
+    // A failed write leaves the index ahead of the file, so every reader of these records must fail too.
     shouldSplit: () => false,
   })
 
   const put = (record: SandboxRecord): Promise<void> => {
     const written = write(record)
-    // Readers wait for it too, and hear of its failure; without readers it must not end the process.
+    // Readers await it too and see the failure; without readers it must not become an unhandled rejection.
     written.catch(() => undefined)
     addToIndex(index, { record, written })
     return written
   }
   const find = async (key: string | undefined): Promise<SandboxRecord | undefined> => {
     const entry = key === undefined ? undefined : index.byKey.get(key)
-    // A version that is not on disk yet must not be shown: a crash could still take it back.
+    // Do not return a version before it is on disk: a crash could still undo it.
     await entry?.written
     return entry?.record
   }
@@ -129,7 +129,7 @@ async function append(handle: FileHandle, records: readonly SandboxRecord[]): Pr
   return records.map(() => undefined)
 }
 
-/** Every line of the file. A last line without its end was never answered to anybody: it is cut off. */
+/** Reads every line of the file. A last line without its line end was never acknowledged, so it is cut off. */
 async function replay(handle: FileHandle): Promise<SandboxRecord[]> {
   const content = await handle.readFile()
   const completeLength = content.lastIndexOf(0x0a) + 1
@@ -140,7 +140,7 @@ async function replay(handle: FileHandle): Promise<SandboxRecord[]> {
   const records: SandboxRecord[] = []
   for (let from = 0; from < completeLength; ) {
     const to = content.indexOf(0x0a, from)
-    // A boundary: the lines are our own.
+    // A boundary: only this file writes the lines.
     records.push(JSON.parse(content.toString('utf8', from, to)) as SandboxRecord)
     from = to + 1
   }

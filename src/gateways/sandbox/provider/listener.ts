@@ -1,5 +1,5 @@
-// A listening socket for the provider alone. Where it is mounted in the service, our own connector comes in here: the
-// service closes its front listener first when it stops, while charges are still on their way to the provider.
+// A listener for the provider alone. When the service mounts the provider, our connector uses this listener: at
+// shutdown the service closes its public listener first, while charges are still on their way to the provider.
 
 import { createServer, type Server } from 'node:http'
 import type { SandboxProvider } from './server.ts'
@@ -11,7 +11,7 @@ export interface Listener {
 
 export interface ListenAddress {
   host: string
-  /** 0: any free one. */
+  /** 0: any free port. */
   port: number
 }
 
@@ -34,7 +34,7 @@ export async function openListener(
 function listen(server: Server, { host, port }: ListenAddress): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    // Of this process alone: where several serve one port, each has the provider inside, and reaches its own.
+    // Only this process: where several processes share one port, each has its own provider and must reach that one.
     server.listen({ port, host, exclusive: true }, () => {
       server.off('error', reject)
       resolve()
@@ -44,6 +44,6 @@ function listen(server: Server, { host, port }: ListenAddress): Promise<void> {
 
 function urlOf(server: Server, host: string): string {
   const address = server.address()
-  if (!address || typeof address === 'string') throw new Error('the sandbox does not listen')
+  if (!address || typeof address === 'string') throw new Error('the sandbox is not listening')
   return `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`
 }

@@ -1,5 +1,5 @@
-// The payer's way through the provider's pages: every step is a form, a 303 and a page, so it needs no JavaScript, and
-// a reload always shows where the payment stands.
+// The routes of the provider's pages. Every step is a form, a 303 and a page, so no JavaScript is needed, and a reload
+// always shows the current state of the payment.
 
 import { approvalPage, CARD_NAMES, expiredPage, type FormPage, notFoundPage, payPage } from './page.ts'
 import { approveOnPage, cancelOnPage, type ProviderNeeds, payOnPage, readByPage } from './provider.ts'
@@ -19,16 +19,16 @@ export function pageRoutes(app: PageNeeds): ProviderRoute[] {
     { method: 'POST', path: PAY_PATH, handle: (request) => answerPay(app, request) },
     { method: 'GET', path: APPROVAL_PATH, handle: (request) => renderPage(app, 'authenticating', request) },
     { method: 'POST', path: APPROVAL_PATH, handle: (request) => answerApproval(app, request) },
-    // A link that was cut or mistyped is opened by a person too.
+    // Payers also open truncated or mistyped links, so they get a page too.
     { method: 'GET', path: /^\/pay(?:\/.*)?$/, handle: async () => notFoundPage() },
   ]
 }
 
-/** The states in which a page asks the payer something. */
+/** The states in which a page has a form. */
 const FORM_PAGES = { open: payPage, authenticating: approvalPage } as const
 type FormStatus = keyof typeof FORM_PAGES
 
-/** The page that was asked for, if the payment stands there; otherwise the way to where it stands. */
+/** The requested page if the payment is in that state; otherwise a redirect to the page of its state. */
 async function renderPage(app: PageNeeds, expected: FormStatus, request: RouteRequest): Promise<Reply> {
   const record = await readByPage(app, tokenOf(request))
   if (record && isExpired(record)) return expiredPage(record)
@@ -55,7 +55,7 @@ async function answerApproval(app: PageNeeds, request: RouteRequest): Promise<Re
   return redirectWithError(app, 'authenticating', token)
 }
 
-/** For an answer that the form does not offer: nothing happens, and the page says what it wants. */
+/** The form does not offer this answer: nothing changes, and the page shows an error. */
 async function redirectWithError(app: PageNeeds, expected: FormStatus, token: string): Promise<Reply> {
   const record = await readByPage(app, token)
   if (record?.status !== expected) return redirectToCurrentPage(app, record)
@@ -69,14 +69,14 @@ function redirectToCurrentPage(app: PageNeeds, record: SandboxRecord | undefined
 const tokenOf = ({ params: [token = ''] }: RouteRequest): string => token
 
 /**
- * Nobody acted in time. Whoever paid, refused or cancelled is sent back at once, because the shop's page knows how it
- * ended; whoever comes too late is told so first.
+ * The payer did not act in time. After paying, refusing or cancelling, the payer is redirected at once, because the
+ * shop's page shows the result. A payer who is too late first sees a page that says so.
  */
 function isExpired({ declineCode }: SandboxRecord): boolean {
   return declineCode === 'customer_timeout'
 }
 
-/** Where the payer belongs in this state. */
+/** The URL for the payment's state. */
 function currentUrl(app: PageNeeds, record: SandboxRecord): string {
   const { pageToken = '', returnUrl = '' } = record.checkout ?? {}
   switch (record.status) {

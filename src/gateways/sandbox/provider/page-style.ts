@@ -1,9 +1,9 @@
-// How the provider's pages look: sand and midnight, so that a payer sees at once that this is another site than the
-// shop's checkout. Everything is drawn by the style itself: no image, no font, no script, nothing from anywhere else.
+// The style of the provider's pages: sand and midnight, so that a payer sees that this is not the shop's checkout. It
+// loads nothing: no image, no font, no script.
 
 import { createHash } from 'node:crypto'
 
-/** Every text stands on its ground with a contrast of 7 or more, so that it can be read in the sun. */
+/** Every text has a contrast of at least 7, so that it is readable in sunlight. */
 const COLOURS = `
 :root { color-scheme: light dark; --ground: #f8f4ec; --paper: #fff; --ink: #1b1d33; --dim: #4b4e68; --line: #d8d1c3;
   --edge: #858094; --accent: #3a37a6; --on-accent: #fff; --deep: #211f5c; --on-deep: #fff; --deep-dim: #d5d6f7;
@@ -69,7 +69,7 @@ button:hover, .button:hover { box-shadow: 0 0 0 2px var(--ground), 0 0 0 3px var
   background: var(--bad-paper); color: var(--bad); font-weight: 600 }
 `
 
-/** One sheet in the middle: the bank's query, and the pages that end the way. */
+/** One sheet in the middle: the bank's approval step, and the final pages. */
 const SHEETS = `
 .sheet { width: calc(100% - 2rem); max-width: 30rem; margin: 1.5rem auto; padding: 1.5rem 1.25rem; background: var(--paper);
   border: 1px solid var(--line); border-radius: 1rem; overflow: hidden }
@@ -92,7 +92,7 @@ dd { text-align: right; font-weight: 600; font-variant-numeric: tabular-nums }
 .note { color: var(--dim); font-size: .9375rem }
 `
 
-/** From a laptop up the amount stands beside the cards instead of above them. */
+/** From laptop width up the amount is beside the cards instead of above them. */
 const WIDE = `
 @media (min-width: 56rem) {
   .brand, footer { padding-inline: max(2rem, calc(42vw - 27rem)) 3rem }
@@ -114,5 +114,5 @@ const WIDE = `
 
 export const STYLE = [COLOURS, FRAME, PAYING, SHEETS, WIDE].join('')
 
-/** What a policy needs to let exactly this style in. */
+/** The hash with which the content security policy allows exactly this style. */
 export const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')

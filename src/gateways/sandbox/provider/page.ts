@@ -1,4 +1,4 @@
-// The provider's hosted pages, as HTML. They take no card number: the payer chooses among test instruments.
+// The provider's hosted pages as HTML. They take no card number: the payer chooses a test instrument.
 
 import { formatAmount, money } from '../../../core/money.ts'
 import { type Html, html, trustedHtml } from '../../../kit/html.ts'
@@ -7,7 +7,7 @@ import { STYLE, STYLE_HASH } from './page-style.ts'
 import type { SandboxRecord } from './record.ts'
 import type { Reply } from './router.ts'
 
-/** A page that asks: where its form leads, and whether the last answer was none. */
+/** A page with a form: where the form is sent, and whether the last submission was invalid. */
 export interface FormPage {
   action: string
   hasError: boolean
@@ -18,7 +18,7 @@ export const CARD_NAMES = INSTRUMENT_NAMES.filter((name) => factsOf(name).channe
 export function payPage(record: SandboxRecord, { action, hasError }: FormPage): Reply {
   const { merchantName, description } = record.checkout ?? {}
   const amount = amountOf(record)
-  // After a problem nothing is chosen for the payer, so that what they are asked for is what they see.
+  // After an error nothing is preselected, so that the payer sees what to choose.
   const chosen = hasError ? null : (record.instrument ?? DEFAULT_INSTRUMENTS.card)
   return renderFormPage(record, {
     title: `Pay ${amount} to ${merchantName}`,
@@ -43,10 +43,10 @@ ${CARD_NAMES.map((name) => choice(name, name === chosen))}
   })
 }
 
-// "KES 999,999.99" is the longest that fits a phone of 320 px in large type.
+// "KES 999,999.99" is the longest amount that fits a phone of 320 px in large type.
 const LONG_AMOUNT = 14
 
-/** The label in two lines; its own text stays the accessible name. */
+/** The label in two lines; its text stays the accessible name. */
 function choice(name: InstrumentName, isChosen: boolean): Html {
   const { label, ending } = factsOf(name)
   const [card, does] = linesOf(label)
@@ -61,7 +61,7 @@ function linesOf(label: string): [card: string, does: string] {
   return [card, does.join(': ')]
 }
 
-/** The bank's own step, as 3-D Secure shows it: a whole page, never a frame. */
+/** The bank's approval step, like 3-D Secure: a whole page, never a frame. */
 export function approvalPage(record: SandboxRecord, { action, hasError }: FormPage): Reply {
   const [card] = linesOf(record.instrument ? factsOf(record.instrument).label : '')
   return renderFormPage(record, {
@@ -86,7 +86,7 @@ ${hasError && errorMessage('Choose Approve or Refuse.')}
   })
 }
 
-/** For whoever comes when the time to pay has passed. */
+/** For a payer who arrives after the payment has expired. */
 export function expiredPage(record: SandboxRecord): Reply {
   const { merchantName, returnUrl } = record.checkout ?? {}
   return htmlReply(410, {
@@ -109,15 +109,15 @@ export function notFoundPage(): Reply {
   })
 }
 
-/** Takes the focus, so that a screen reader says it first; there is no script that could move the focus. */
+/** Takes the focus, so that a screen reader reads it first; the page has no script that could move the focus. */
 function errorMessage(message: string): Html {
   return html`<p class="problem" role="alert" tabindex="-1" autofocus>${message}</p>`
 }
 
-/** "KES 1,250.50": the code, not a symbol that three countries share, and no line break after it. */
+/** "KES 1,250.50": the code, not a symbol that three countries share, with a no-break space. */
 function amountOf({ amount, currency }: SandboxRecord): string {
   const number = new Intl.NumberFormat('en', { style: 'currency', currency, currencyDisplay: 'code' })
-  // A boundary: formatAmount writes exactly the decimal text that Intl takes without going through a float.
+  // A boundary: formatAmount returns the decimal text that Intl formats without a float.
   return number.format(formatAmount(money(BigInt(amount), currency)) as `${number}`)
 }
 
@@ -125,13 +125,13 @@ interface Document {
   title: string
   main: Html
   layout?: 'split'
-  /** Where its forms may lead; absent: it has none. */
+  /** Where its forms may be sent; absent: it has no form. */
   formAction?: string
 }
 
 function renderFormPage(record: SandboxRecord, document: Document & { hasError: boolean }): Reply {
   const title = document.hasError ? `Problem: ${document.title}` : document.title
-  // Browsers hold the redirects after a form against this list too, so the way back must be on it.
+  // Browsers also apply this list to the redirects after a form, so it must contain the return URL.
   const returnOrigin = record.checkout ? new URL(record.checkout.returnUrl).origin : ''
   return htmlReply(200, { ...document, title, formAction: `'self' ${returnOrigin}`.trim() })
 }

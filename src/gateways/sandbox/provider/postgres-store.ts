@@ -1,5 +1,5 @@
-// The provider's memory in PostgreSQL: several processes that each mount the provider share it, and the primary key
-// makes one of many equal requests the first.
+// A store in PostgreSQL, shared by all processes that mount the provider. The primary key ensures that only one of
+// several equal requests creates the record.
 
 import { createBatcher } from '../../../kit/batch.ts'
 import type { Db } from '../../../kit/db.ts'
@@ -19,7 +19,7 @@ export function createPostgresStore(db: Db): SandboxStore {
       drafts.map(async (draft) => {
         if (created.has(draft.uuid)) return { record: draft, created: true }
         const kept = await findByKey(draft.key)
-        if (!kept) throw new Error(`the key ${draft.key} was taken, and now it is gone`)
+        if (!kept) throw new Error(`the key ${draft.key} was taken, but its record is gone`)
         return { record: kept, created: false }
       }),
     )
@@ -36,7 +36,7 @@ export function createPostgresStore(db: Db): SandboxStore {
       const values = [next.key, next.version, dueAt(next), JSON.stringify(next)]
       return (await db.query(queries.REPLACE_RECORD, values)).length > 0
     },
-    // The database belongs to the caller.
+    // The caller closes the database.
     close: async () => undefined,
   }
 }

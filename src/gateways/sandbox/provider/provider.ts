@@ -1,5 +1,5 @@
-// The verbs of the provider: what it does with its memory, whoever asks. Each is one insert or one compare-and-set,
-// so any number of processes may do it at once.
+// The operations of the provider on its store. Each is one insert or one compare-and-set, so any number of processes
+// may run it concurrently.
 
 import { base62 } from '../../../core/ids.ts'
 import { formatAmount, money } from '../../../core/money.ts'
@@ -31,7 +31,7 @@ export interface ProviderNeeds {
   webhookSender: WebhookSender
 }
 
-/** What is kept under the key; `reused` when the key was used before for something else. */
+/** The record under the key; `reused` if the key was used before for another request. */
 export type CreateResult = { kind: 'stored'; record: SandboxRecord; created: boolean } | { kind: 'reused' }
 
 export function createCheckout(app: ProviderNeeds, key: string, body: CheckoutBody): Promise<CreateResult> {
@@ -49,7 +49,7 @@ export async function storeOnce(app: ProviderNeeds, draft: SandboxRecord): Promi
   return { kind: 'stored', record: (await readByKey(app, draft.key)) ?? record, created }
 }
 
-// 128 random bits in 22 characters: nobody finds a payer's page by guessing.
+// 128 random bits in 22 characters: a payer's page cannot be guessed.
 const PAGE_TOKEN_BYTES = 16
 const PAGE_TOKEN_LENGTH = 22
 
@@ -105,7 +105,7 @@ export function cancelOnPage(app: ProviderNeeds, pageToken: string): RecordPromi
   return move(app, byPage(app, pageToken), applyCancellation)
 }
 
-/** Reads, moves, and writes back if nobody else did in between; otherwise looks again. */
+/** Reads, changes, and writes back if the version is unchanged; otherwise retries. */
 async function move(app: ProviderNeeds, find: () => RecordPromise, change: Move): RecordPromise {
   for (;;) {
     const record = await find()
@@ -122,13 +122,13 @@ async function move(app: ProviderNeeds, find: () => RecordPromise, change: Move)
 
 const SWEEP_LIMIT = 100
 
-/** Lets what was planned for a time that has come happen, so that its webhook leaves although nobody asks. */
+/** Applies plans whose time has come, so that their webhooks are sent without a request. */
 export async function applyDuePlans(app: ProviderNeeds): Promise<void> {
   const due = await app.store.findDue(app.clock.now(), SWEEP_LIMIT)
   await Promise.all(due.map((record) => readByKey(app, record.key)))
 }
 
-/** Where money was really taken or given back for an order, under whatever keys. */
+/** Every time that money was taken or refunded for an order, under all keys. */
 export async function listExecutions(app: ProviderNeeds, order: string): Promise<ExecutionBody[]> {
   const now = app.clock.now()
   const records = (await app.store.findByOrder(order)).map((record) => applyPlan(record, now))

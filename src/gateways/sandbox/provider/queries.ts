@@ -1,5 +1,5 @@
-// Every statement over the provider's own schema. The record itself is one JSON value: the columns beside it are only
-// what must be unique or found.
+// Every statement over the provider's schema. The record is one JSON value; the other columns exist only for uniqueness
+// and lookup.
 
 import { sql } from '../../../kit/db.ts'
 import type { SandboxRecord } from './record.ts'
@@ -8,7 +8,7 @@ interface RecordRow {
   record: SandboxRecord
 }
 
-/** Sorted, so that two batches with the same keys wait for each other instead of blocking each other. */
+/** Sorted by key, so that two batches with the same keys wait for each other and cannot deadlock. */
 export const INSERT_RECORDS = sql<RecordRow>`
   insert into sandbox.records (key, order_id, page_token, version, due_at, record)
   select key, order_id, page_token, version, due_at, record

@@ -1,6 +1,6 @@
-// One record per key: a checkout, a charge or a refund, as the provider remembers it. All moves are pure functions of the record
-// and the time. What happens away from our pages is planned when the record is made and takes effect when the record
-// is next looked at, so that a restart loses nothing.
+// One record per key: a checkout, a charge or a refund. All state transitions are pure functions of the record and the
+// time. Events outside our pages are planned when the record is created and applied when it is next read, so a restart
+// loses nothing.
 
 import { createHash } from 'node:crypto'
 import type { Currency } from '../../../core/currency.ts'
@@ -23,19 +23,19 @@ export interface SandboxRecord {
   uuid: string
   key: string
   kind: 'checkout' | 'charge' | 'refund'
-  /** The merchant's payment behind it: executions are counted by it, whatever key they came with. */
+  /** The merchant's payment: executions are counted by it, across keys. */
   order: string
-  /** Grows by one with every change, for compare-and-set. */
+  /** Incremented with every change, for compare-and-set. */
   version: number
   /** Minor units as text, because JSON numbers round. */
   amount: string
   currency: Currency
   country: string | null
-  /** A hash of the payer's e-mail: enough to know the payer again. */
+  /** A hash of the payer's e-mail, enough to recognize the payer. */
   payer: string
   channel: ProviderChannel
   instrument: InstrumentName | null
-  /** What a charge was made with. */
+  /** The saved card that a charge uses. */
   token: string | null
   checkout: CheckoutFacts | null
   plan: { at: string; ending: InstrumentEnding } | null
@@ -44,17 +44,17 @@ export interface SandboxRecord {
   declineCode: FailureCode | null
   createdAt: string
   endedAt: string | null
-  /** Of a refund: the key of the payment that it gives back. */
+  /** Refunds only: the key of the refunded payment. */
   refundOf?: string
-  /** Of a payment: its refunds, each key with its amount. */
+  /** Payments only: the amount of each refund by its key. */
   refunds?: Record<string, string>
-  /** Whether its money was taken back, or may be; absent when nobody has tried. */
+  /** The current dispute or reversal; absent if there was none. */
   dispute?: SandboxDispute
-  /** Those that were won before it, the latest first. */
+  /** Disputes won before, latest first. */
   pastDisputes?: SandboxDispute[]
 }
 
-/** Lost is also money that was taken back without a dispute before it. */
+/** `lost` also covers a reversal without a dispute. */
 export interface SandboxDispute {
   uuid: string
   status: 'open' | 'won' | 'lost'
@@ -62,14 +62,14 @@ export interface SandboxDispute {
 }
 
 export interface CheckoutFacts {
-  /** Unguessable: who knows it may play the payer. */
+  /** Unguessable: it is the only protection of the payer's page. */
   pageToken: string
   returnUrl: string
   merchantName: string
   description: string | null
-  /** As it was given; null when nobody named one, as tests do that only name an instrument. */
+  /** As submitted; null if none was named, as in tests that only name an instrument. */
   phone: string | null
-  /** A code of core/networks.ts; older records have a name here. */
+  /** A code of core/networks.ts; older records contain a name. */
   network: string | null
   closesAt: string
 }
@@ -80,7 +80,7 @@ interface DraftContext {
   now: Date
 }
 
-// Operators give the payer about five minutes to type the PIN.
+// Operators give the payer about five minutes to enter the PIN.
 const PROMPT_MS = 5 * 60_000
 const PAGE_MS = 24 * 60 * 60_000
 
@@ -97,7 +97,7 @@ export function draftCheckout(key: string, body: CheckoutBody, context: DraftCon
     token: null,
     checkout: {
       pageToken: context.pageToken,
-      // As URL writes it: only ASCII, so that it can stand in a header.
+      // Normalized by URL to ASCII, so that it can be a header value.
       returnUrl: new URL(body.returnUrl).href,
       merchantName: body.merchantName,
       description: body.description,
@@ -171,7 +171,7 @@ function planOf(instrument: InstrumentName | null, deadlines: Deadlines): Sandbo
   }
 }
 
-/** Whether a repeated key comes with what it came with first. Names and texts may have changed since; money may not. */
+/** Whether a repeated key has the same content as the first request. Names and texts may differ; money may not. */
 export function isSameRequest(a: SandboxRecord, b: SandboxRecord): boolean {
   const fields = ['kind', 'order', 'amount', 'currency', 'channel', 'payer', 'token', 'refundOf'] as const
   return fields.every((field) => a[field] === b[field])
@@ -181,12 +181,12 @@ export function isFinal(record: SandboxRecord): boolean {
   return record.status === 'succeeded' || record.status === 'declined'
 }
 
-/** When the record will change by itself, if nobody touches it before. */
+/** When the record will change by itself. */
 export function dueAt(record: SandboxRecord): string | null {
   return isFinal(record) ? null : (record.plan?.at ?? null)
 }
 
-/** The record as it stands now: what was planned for a time that has come, has happened at that time. */
+/** The record at this time: a plan whose time has come is applied as of that time. */
 export function applyPlan(record: SandboxRecord, now: Date): SandboxRecord {
   if (isFinal(record) || !record.plan || new Date(record.plan.at) > now) return record
   return finish(record, record.plan.ending, record.plan.at)
@@ -201,7 +201,7 @@ export function applyPayment(record: SandboxRecord, instrument: InstrumentName, 
   return finish({ ...current, instrument }, ending, now.toISOString())
 }
 
-/** The payer answers the bank's query. */
+/** The payer answers the bank's approval step. */
 export function applyApproval(record: SandboxRecord, approves: boolean, now: Date): SandboxRecord {
   const current = applyPlan(record, now)
   if (current.status !== 'authenticating') return current
@@ -217,7 +217,7 @@ export function applyCancellation(record: SandboxRecord, now: Date): SandboxReco
   return isFinal(current) ? current : finish(current, { declines: 'customer_cancelled' }, now.toISOString())
 }
 
-/** Plays the payer and the time to the end, for automated tests. */
+/** Simulates the payer and the passing of time to the end, for automated tests. */
 export function applySimulation(
   record: SandboxRecord,
   instrument: InstrumentName | null,
@@ -229,7 +229,7 @@ export function applySimulation(
   return finish({ ...current, instrument: used }, factsOf(used).ending, now.toISOString())
 }
 
-/** The payer's bank opens a dispute, or decides one; the record as it is when there is none to open or decide. */
+/** The payer's bank opens or decides a dispute; returns the record unchanged if there is none to open or decide. */
 export function applyDispute(
   record: SandboxRecord,
   status: SandboxDispute['status'],
@@ -261,7 +261,7 @@ function underpaidAmount(amount: string): string {
 
 const TOKEN = /^tok_[0-9a-f]{32}\.(\w+)$/
 
-/** The token of a paid card. It names the instrument, so that a charge needs no lookup. */
+/** The token of a paid card. It contains the instrument, so that a charge needs no lookup. */
 export function tokenOf(record: SandboxRecord): string {
   return `tok_${record.uuid.replaceAll('-', '')}.${record.instrument}`
 }
@@ -271,13 +271,13 @@ function instrumentOfToken(token: string): InstrumentName | null {
   return isInstrumentName(name) && factsOf(name).savedCardCharge ? name : null
 }
 
-/** How a charge with the instrument goes; a token that we never gave is an invalid card. */
+/** How a charge with the instrument goes; an unknown token is an invalid card. */
 export function savedCardChargeOf(instrument: InstrumentName | null): SavedCardCharge {
   const savedCardCharge = instrument && factsOf(instrument).savedCardCharge
   return savedCardCharge || { ending: { declines: 'invalid_card' }, response: 'normal' }
 }
 
-/** The same card of the same payer has the same fingerprint, however often it is saved. */
+/** The same card of the same payer has the same fingerprint each time it is saved. */
 export function fingerprintOf(record: SandboxRecord): string {
   return hashOf(`${record.instrument}|${record.payer}`)
 }

@@ -1,6 +1,6 @@
-// Money back at the provider: what it does with its memory, whoever asks. The payment's own record says which refunds it
-// has taken on, by their keys, and one compare-and-set adds to it: together they never exceed what was paid, and whoever
-// dies between the two records finishes when the same key comes again.
+// Refunds at the provider. The payment's record lists its refunds by key, and one compare-and-set adds to the list, so
+// together they never exceed the payment. If the process dies between the two records, the same key completes the
+// refund later.
 
 import { addMs } from '../../../kit/clock.ts'
 import { factsOf, type RefundBehavior } from '../instruments.ts'
@@ -8,10 +8,10 @@ import type { RefundBody } from '../wire-refund.ts'
 import { type CreateResult, type ProviderNeeds, readByKey, storeOnce } from './provider.ts'
 import type { SandboxRecord } from './record.ts'
 
-// As long as mobile money takes: long enough to be seen as pending, short enough to wait for.
+// Long enough to be seen as pending, short enough to wait for.
 const PENDING_MS = 2_000
 
-/** What is kept under the key; a text when there is nothing to give back. */
+/** The record under the key; a text if nothing can be refunded. */
 export async function createRefund(
   app: ProviderNeeds,
   key: string,
@@ -32,7 +32,7 @@ export function refundBehaviorOf({ instrument }: SandboxRecord): RefundBehavior 
   return instrument === null ? 'succeeds' : factsOf(instrument).refund
 }
 
-/** False when it would be more than was paid. The same key again is the same refund. */
+/** False if it would exceed the payment. The same key again is the same refund. */
 async function reserveRefund(
   app: ProviderNeeds,
   paymentKey: string,

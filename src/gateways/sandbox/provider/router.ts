@@ -1,4 +1,4 @@
-// A few lines of routing over node:http, so that the provider can be mounted in any server and needs no web framework.
+// Minimal routing over node:http, so that the provider can be mounted in any server without a web framework.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
@@ -9,7 +9,7 @@ export type Reply = (
   | { kind: 'json'; http: number; body: unknown }
   | { kind: 'text'; http: number; type: string; text: string; headers?: Record<string, string> }
   | { kind: 'redirect'; url: string }
-  /** The connection is cut without an answer. */
+  /** Cuts the connection without a response. */
   | { kind: 'drop' }
 ) & { delayMs?: number }
 
@@ -31,13 +31,13 @@ export function errorReply(http: number, code: string, message: string): Reply {
   return { kind: 'json', http, body: { error: { code, message } } }
 }
 
-/** Finds the route of a request and asks it. */
+/** Finds the route of a request and runs it. */
 export async function dispatch(
   routes: readonly ProviderRoute[],
   basePath: string,
   req: IncomingMessage,
 ): Promise<Reply> {
-  // The base is never used: it only lets URL read a path.
+  // The base is never used; URL needs one to parse a path.
   const url = new URL(req.url ?? '/', 'http://sandbox')
   const path = url.pathname.startsWith(`${basePath}/`) ? url.pathname.slice(basePath.length) : ''
   for (const route of routes) {
@@ -55,7 +55,7 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    // A stray percent sign is part of a name that nobody has.
+    // An invalid percent escape is taken literally and matches no record.
     return text
   }
 }
@@ -80,7 +80,7 @@ export async function send(res: ServerResponse, reply: Reply, clock: Clock): Pro
       res.socket?.destroy()
       return
     case 'redirect':
-      // The page that led here has a secret in its address, which is nobody else's business.
+      // The URL of the page contains a secret, which must not leak in the referrer.
       res.writeHead(303, { ...SECURITY_HEADERS, location: reply.url, 'content-length': 0 })
       res.end()
       return
@@ -101,8 +101,8 @@ const SECURITY_HEADERS = {
 const gzipAsync = promisify(gzip)
 
 /**
- * Smaller for slow networks, and gzip alone is enough: browsers take nothing better without TLS, as a test provider is
- * mostly reached. Length gives nothing away: the only secret in a page is the one in its own address.
+ * Compressed for slow networks. Gzip is enough: without TLS, as test providers mostly run, browsers accept nothing
+ * better. The length reveals nothing: the only secret in a page is the one in its own URL.
  */
 async function writeText(res: ServerResponse, reply: Reply & { kind: 'text' }): Promise<void> {
   const isZipped = acceptsGzip(res.req)

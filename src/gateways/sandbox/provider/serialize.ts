@@ -1,4 +1,4 @@
-// A record as the provider's API shows it.
+// Serializes a record for the provider's API.
 
 import { FAILURES } from '../../../core/failures.ts'
 import { findNetwork } from '../../../core/networks.ts'
@@ -6,7 +6,7 @@ import { factsOf } from '../instruments.ts'
 import type { RecordBody } from '../wire.ts'
 import { type CheckoutFacts, fingerprintOf, isFinal, type SandboxRecord, tokenOf } from './record.ts'
 
-/** `pagesUrl` is where the payers' pages are: the page's token follows it. */
+/** `pagesUrl` is the URL of the payers' pages, before the page's token. */
 export function serializeRecord(record: SandboxRecord, pagesUrl: string): RecordBody {
   return {
     id: record.uuid,
@@ -49,7 +49,7 @@ function serializeNextStep(record: SandboxRecord, pagesUrl: string): RecordBody[
   }
 }
 
-// Whom the provider prompts when nobody was named: a number that no operator gives out.
+// The prompted number if none was named: no operator issues it.
 const PLACEHOLDER_PHONE = '+254700000000'
 
 function serializePrompt({ phone, network, merchantName }: CheckoutFacts) {
@@ -61,7 +61,7 @@ function serializePrompt({ phone, network, merchantName }: CheckoutFacts) {
   }
 }
 
-/** Ten digits out of the record's identity, the same each time it is shown. */
+/** Ten digits derived from the record's identity, the same each time. */
 function accountNumberOf(record: SandboxRecord): string {
   const digits = BigInt(`0x${record.uuid.replaceAll('-', '')}`) % 10_000_000_000n
   return String(digits).padStart(10, '0')

@@ -1,5 +1,5 @@
-// The provider alone, in a process of its own with a journal file as its memory: for crash and speed tests, where the
-// truth about executions must survive whatever happens to the service.
+// Serves the provider in its own process with a journal file. Crash tests and benchmarks use it, because its record of
+// executions must survive any failure of the service.
 
 import path from 'node:path'
 import type { Clock } from '../../../kit/clock.ts'
@@ -15,7 +15,7 @@ export interface ServeSandboxOptions extends ListenAddress {
   secret: string
   webhookSecret: string
   webhookUrl?: string
-  /** Where payers reach it; absent: the address it listens on. */
+  /** The URL for payers; absent: the address it listens on. */
   publicUrl?: string
   clock: Clock
   random: Random

@@ -13,27 +13,27 @@ import { applyDuePlans, type ProviderNeeds } from './provider.ts'
 import { dispatch, send } from './router.ts'
 import type { SandboxStore } from './store.ts'
 
-/** Read when they are needed, not when the provider is made: a port may be known only after listening. */
+/** Getters, read at each use: a port may be known only after listening. */
 export interface SandboxProviderOptions {
   store: SandboxStore
   clock: Clock
   random: Random
   log: Log
   http: HttpClient
-  /** What callers of its API must show. */
+  /** The bearer token of its API. */
   readonly secret: string
   readonly webhookSecret: string
-  /** Where payers reach the server that the provider is mounted in, without the base path. */
+  /** The public URL of the server that mounts the provider, without the base path. */
   readonly publicUrl: string
   /** Absent: no webhooks. */
   readonly webhookUrl?: string
-  /** Such as /sandbox; absent when it is served alone. */
+  /** Such as /sandbox; absent if it is served alone. */
   basePath?: string
 }
 
 export interface SandboxProvider {
   handle(req: IncomingMessage, res: ServerResponse): void
-  /** Starts the sweep that ends what was planned to end by itself. */
+  /** Starts the periodic job that applies due plans. */
   start(): void
   stop(): Promise<void>
 }
@@ -76,14 +76,14 @@ export function createSandboxProvider(options: SandboxProviderOptions): SandboxP
 }
 
 function fail(log: Log, res: ServerResponse, error: unknown): void {
-  // Who hung up while asking needs no answer, and did nothing wrong.
+  // A client that aborted needs no response, and this is not an error.
   const key = res.destroyed ? 'sandbox.client_aborted' : 'sandbox.request_failed'
   log.write(key, { gateway: 'sandbox', ...errorFields(error) })
   if (res.headersSent) res.destroy()
   else res.writeHead(500).end()
 }
 
-// Half a second late is early enough for a phone prompt that is approved after two seconds.
+// Half a second is precise enough for a prompt that is approved after two seconds.
 const SWEEP_MS = 500
 
 async function sweep(app: ProviderNeeds, log: Log, stopped: AbortSignal): Promise<void> {

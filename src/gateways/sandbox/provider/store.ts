@@ -1,12 +1,12 @@
-// Where the provider remembers. Two implementations: PostgreSQL, shared by every process that mounts the provider, and
-// a journal file for the provider that runs alone.
+// The provider's store. Two implementations: PostgreSQL, shared by every process that mounts the provider, and a
+// journal file for a provider that runs alone.
 
 import type { SandboxRecord } from './record.ts'
 
 export interface SandboxStore {
   /**
-   * Keeps the record unless its key is taken, and answers what is kept under the key: of any number of drafts with one
-   * key, exactly one is ever created. What it answers is on disk.
+   * Stores the record unless its key is taken, and returns the record under the key. Of several drafts with one key
+   * exactly one is created. The returned record is durable.
    */
   insert(draft: SandboxRecord): Promise<{ record: SandboxRecord; created: boolean }>
   findByKey(key: string): Promise<SandboxRecord | undefined>
@@ -14,7 +14,7 @@ export interface SandboxStore {
   findByOrder(order: string): Promise<SandboxRecord[]>
   /** Records whose planned time has come. */
   findDue(now: Date, limit: number): Promise<SandboxRecord[]>
-  /** Replaces the version before `next`; false when somebody else already has. */
+  /** Replaces the previous version of `next`; false if another process was faster. */
   replace(next: SandboxRecord): Promise<boolean>
   close(): Promise<void>
 }
