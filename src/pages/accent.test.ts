@@ -11,7 +11,7 @@ const SCHEMES = ['light', 'dark'] as const
 
 const channelsOf = (text: string) => [1, 3, 5].map((at) => Number.parseInt(text.slice(at, at + 2), 16))
 
-/** Written down from WCAG once more, so that a mistake in the code is not repeated here. */
+/** An independent implementation of the WCAG formula, so that a mistake in the code is not repeated here. */
 function contrast(one: string, other: string): number {
   const brightness = (text: string) => {
     const [red = 0, green = 0, blue = 0] = channelsOf(text).map((channel) => {
@@ -38,7 +38,7 @@ const anyColour = fc
   .map((number) => `#${number.toString(16).padStart(6, '0')}`)
 
 describe('the palette of a merchant', () => {
-  it('is ours when it names no colour, or none that a style sheet may hold', () => {
+  it('is the default if the merchant sets no colour, or one that is not valid', () => {
     const ours = paletteOf(null)
     assert.deepEqual([ours.light.accent, ours.dark.accent], ['#0b6b57', '#5fd0b4'])
     assertReadable(ours, 'null')
@@ -46,14 +46,14 @@ describe('the palette of a merchant', () => {
       assert.deepEqual(paletteOf(odd), ours)
   })
 
-  it('can be read in both schemes, whatever the colour', () => {
+  it('is readable in both colour schemes, whatever the colour', () => {
     fc.assert(
       fc.property(anyColour, (colour) => assertReadable(paletteOf(colour), colour)),
       { numRuns: 5_000 },
     )
   })
 
-  it('can be read for every grey and every pure colour', () => {
+  it('is readable for every grey and every pure colour', () => {
     for (let level = 0; level < 256; level++) {
       const hex = level.toString(16).padStart(2, '0')
       const forms = ['#xxxxxx', '#xx0000', '#00xx00', '#0000xx', '#xxxx00', '#00xxxx', '#xx00xx']
@@ -64,7 +64,7 @@ describe('the palette of a merchant', () => {
     }
   })
 
-  it('keeps the hue: no channel overtakes another', () => {
+  it('keeps the hue: the order of the channels does not change', () => {
     fc.assert(
       fc.property(anyColour, (colour) => {
         const before = channelsOf(colour)
@@ -83,12 +83,12 @@ describe('the palette of a merchant', () => {
     )
   })
 
-  it('leaves a colour alone that can be read as it is', () => {
+  it('keeps a colour that is already readable', () => {
     assert.equal(paletteOf('#7A1F5C').light.accent, '#7a1f5c')
     assert.equal(paletteOf('#ffd166').dark.accent, '#ffd166')
   })
 
-  it('changes a colour no further than it must', () => {
+  it('changes a colour no more than necessary', () => {
     const { light, dark } = paletteOf('#f7931a')
     assert.ok(contrast(light.accent, '#eef2f1') < 4.8, light.accent)
     assert.equal(dark.accent, '#f7931a')

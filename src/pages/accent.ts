@@ -1,9 +1,9 @@
-// A merchant's colour, made readable. The hue stays; the colour is darkened for the light scheme and lightened for the
-// dark one just as far as text in it, and text on it, needs: 4.5 to 1 is what WCAG 2.2 asks (1.4.3).
+// Makes a merchant's colour readable and keeps its hue. The colour is darkened for the light scheme and lightened for
+// the dark one, until text in it and text on it have a contrast of 4.5 to 1 (WCAG 2.2, 1.4.3).
 
 export interface Accent {
   readonly accent: string
-  /** Text on a surface of the accent. */
+  /** The colour of text on the accent colour. */
   readonly onAccent: string
 }
 
@@ -15,17 +15,17 @@ export interface Palette {
 type Colour = readonly [red: number, green: number, blue: number]
 
 interface Scheme {
-  /** The card, the page and a notice, on which the accent is read. */
+  /** The backgrounds of accent text: the card, the page and a notice. */
   backgrounds: readonly Colour[]
-  /** Where a colour is moved that cannot be read there; it can be read itself, so the way always ends well. */
+  /** The colour that an unreadable accent moves towards; it is readable itself, so the search always ends. */
   towards: Colour
   onAccent: string
 }
 
 const MIN_CONTRAST = 4.5
 
-// What can be read on these backgrounds can carry their colours as its text: white on the light scheme's accents,
-// the dark page's own colour on the dark scheme's.
+// A colour that is readable on these backgrounds is also a readable background for their colours: white on the light
+// scheme's accents, the dark page colour on the dark scheme's.
 const LIGHT: Scheme = {
   backgrounds: [parse('#ffffff'), parse('#f4f6f5'), parse('#eef2f1')],
   towards: parse('#000000'),
@@ -42,7 +42,7 @@ const DEFAULT_PALETTE: Palette = {
   dark: { accent: '#5fd0b4', onAccent: DARK.onAccent },
 }
 
-/** Null, or anything that is no #rrggbb, gives our own colours: what comes out may stand in a style sheet. */
+/** Null, or a text that is not #rrggbb, gives the default colours, so the result is safe in a style sheet. */
 export function paletteOf(accentColor: string | null): Palette {
   if (accentColor === null || !/^#[0-9a-f]{6}$/i.test(accentColor)) return DEFAULT_PALETTE
   const colour = parse(accentColor)
@@ -63,7 +63,7 @@ function isReadable({ backgrounds }: Scheme, colour: Colour): boolean {
   return backgrounds.every((background) => contrast(colour, background) >= MIN_CONTRAST)
 }
 
-/** In equal parts of each channel, which keeps the hue. */
+/** Changes each channel by the same fraction, which keeps the hue. */
 function mix(from: Colour, to: Colour, share: number): Colour {
   const channel = (index: 0 | 1 | 2) => Math.round(from[index] + (to[index] - from[index]) * share)
   return [channel(0), channel(1), channel(2)]
@@ -74,7 +74,7 @@ function contrast(one: Colour, other: Colour): number {
   return (lighter + 0.05) / (darker + 0.05)
 }
 
-/** The relative luminance of WCAG, of sRGB channels. */
+/** The relative luminance of WCAG for sRGB channels. */
 function luminance([red, green, blue]: Colour): number {
   return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
 }

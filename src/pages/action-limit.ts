@@ -1,5 +1,5 @@
-// How often something may be done on a page in a minute. Per process: it keeps a flood away from gateways and tables, and
-// no person gets there.
+// Rate limits the actions on a page, per minute and process. It protects gateways and tables from floods; no payer
+// reaches it.
 
 import { ApiError } from '../core/errors.ts'
 import type { Clock } from '../kit/clock.ts'
@@ -7,7 +7,7 @@ import type { Clock } from '../kit/clock.ts'
 const WINDOW_MS = 60_000
 const MAX_OWNERS = 10_000
 
-/** Refuses what is done more often than so many times a minute under one name, such as the id of a payment. */
+/** Refuses more than this number of actions per minute under one name, such as a payment id. */
 export function createActionLimit(
   { clock }: { clock: Clock },
   actionsPerWindow: number,

@@ -1,4 +1,5 @@
-// The one script of our pages, with its digest in its address: a browser keeps it for ever and refuses any other.
+// The script of our pages. Its URL contains its digest, so browsers cache it as immutable, and integrity checks
+// refuse any other.
 
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'

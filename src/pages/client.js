@@ -1,5 +1,5 @@
-// Comfort only: every step works without this script. It asks for the result by itself, copies, counts down, reveals
-// what becomes useful later, guesses the network while the payer types, and sends a form once.
+// Progressive enhancement: every step works without this script. It polls the status, copies, counts down, reveals
+// late hints, suggests the network while the payer types, and submits a form once.
 
 const all = (selector) => document.querySelectorAll(selector)
 
@@ -8,14 +8,14 @@ const setButtons = (disabled) => {
 }
 
 for (const form of document.forms) {
-  // After the browser has collected the fields, or the pressed button's own value would be lost.
+  // After the browser has collected the fields; earlier, the value of the pressed button would be lost.
   form.addEventListener('submit', () => {
     setTimeout(setButtons, 0, true)
-    // Whatever kept the next page from coming, the payer can press again: a second press starts nothing twice.
+    // If the next page does not arrive, the payer can submit again; the server deduplicates.
     setTimeout(setButtons, 15_000, false)
   })
 }
-// Back from another page, or the network failed: the payer may press again.
+// Back from another page, or after a network error: the payer may submit again.
 addEventListener('pageshow', () => setButtons(false))
 
 for (const part of all('[data-reveal]')) {
@@ -31,7 +31,7 @@ for (const button of all('[data-copy]')) {
     try {
       await navigator.clipboard.writeText(button.dataset.copy)
     } catch {
-      // Some apps forbid it to the pages they show: the payer finds the text selected, to copy it by hand.
+      // Some in-app browsers forbid it: select the text, so that the payer can copy it by hand.
       return getSelection().selectAllChildren(button.previousElementSibling)
     }
     announce(button.dataset.copied)
@@ -53,7 +53,7 @@ function announce(text) {
   element.className = 'visually-hidden'
   element.setAttribute('role', 'status')
   document.querySelector('main').append(element)
-  // A live region must stand before its text changes.
+  // A live region must exist before its text changes.
   setTimeout(() => {
     element.textContent = text
   }, 100)
@@ -90,7 +90,7 @@ if (phone && network) {
         const answer = await fetch(phone.form.dataset.network, { method: 'POST', body })
         if (answer.ok && !isChosen) network.value = (await answer.json()).network ?? ''
       } catch {
-        // The server guesses again when the form is sent.
+        // The server guesses again when the form is submitted.
       }
     }, 400)
   })
@@ -116,7 +116,7 @@ if (waiting) {
       const answer = await fetch(waiting.dataset.status, { cache: 'no-store' })
       if (answer.ok && (await answer.json()).shown !== waiting.dataset.shown) return location.reload()
     } catch {
-      // No network for a moment: poll again later.
+      // No network for now: poll again later.
     }
     schedulePoll()
   }

@@ -1,4 +1,4 @@
-// What a payer sees when there is nothing to show: in their language, without a detail that could help a stranger.
+// The error page for payers: in their language, without details that could help an attacker.
 
 import { html } from '../kit/html.ts'
 import type { ErrorPage } from '../kit/route.ts'

@@ -1,4 +1,4 @@
-// For whoever opens the address in a browser: what this is, and where to go on.
+// The home page: what this service is, and links to its documentation.
 
 import { html } from '../kit/html.ts'
 import type { PageResponse } from '../kit/route.ts'
@@ -13,7 +13,7 @@ export function landingPage(app: PaymentsApp, styleNonce: string): PageResponse 
     http: 200,
     html: renderPage({
       title: 'Cowry: payment collection service',
-      // For developers and operators, who read English documentation next.
+      // English only: it is for developers and operators, and the documentation is in English.
       translator: translatorFor('en', null),
       styleNonce,
       isTest,

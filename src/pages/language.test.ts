@@ -10,13 +10,13 @@ describe('the language of a page', () => {
     assert.equal(chooseLanguage(hints), 'sw')
     assert.equal(chooseLanguage({ ...hints, chosen: undefined }), 'fr')
     assert.equal(chooseLanguage({ ...hints, chosen: undefined, merchant: null }), 'pt')
-    const stranger = { accept: 'ar', country: 'ET', merchant: null }
-    assert.equal(chooseLanguage(stranger), 'ar')
-    assert.equal(chooseLanguage({ ...stranger, accept: undefined }), 'am')
+    const firstVisit = { accept: 'ar', country: 'ET', merchant: null }
+    assert.equal(chooseLanguage(firstVisit), 'ar')
+    assert.equal(chooseLanguage({ ...firstVisit, accept: undefined }), 'am')
     assert.equal(chooseLanguage(NOTHING), 'en')
   })
 
-  it('takes what the browser asks for by its weight, whatever the region', () => {
+  it('follows the weights of Accept-Language, whatever the region', () => {
     const accept = (header: string) => chooseLanguage({ ...NOTHING, accept: header })
     assert.equal(accept('de-DE,de;q=0.9,fr-CI;q=0.8,en;q=0.7'), 'fr')
     assert.equal(accept('en;q=0.2, bn-BD;q=0.9'), 'bn')
@@ -25,12 +25,12 @@ describe('the language of a page', () => {
     assert.equal(accept(';;;,,q=,é'), 'en')
   })
 
-  it('is English for a language that nobody wrote', () => {
+  it('is English for an unsupported language', () => {
     assert.equal(chooseLanguage({ ...NOTHING, chosen: '__proto__' }), 'en')
     assert.equal(chooseLanguage({ merchant: 'xx', country: 'KE' }), 'en')
   })
 
-  it('is remembered for this checkout and for the next one, also at a link', () => {
+  it('is saved in a cookie for this checkout and for the next one, also at a link', () => {
     const cookies = languageCookies('fr', '/pay/abc')
     assert.deepEqual(
       cookies.map(({ path }) => path),

@@ -1,11 +1,11 @@
-// Which language a payer is spoken to in. What they chose on this page wins; then what the merchant set, what they chose
-// on an earlier checkout, what their browser asks for, and what is spoken in the country.
+// Chooses the language of a page, in this order: the payer's choice on this page, the merchant's setting, the choice
+// on an earlier checkout, the browser's languages, the language of the country.
 
 import type { Language } from '../core/languages.ts'
 import { isLanguage } from './locales.ts'
 
 export interface LanguageHints {
-  /** Chosen on this very page, by the switcher. */
+  /** Chosen on this page with the language switcher. */
   chosen?: string
   merchant: string | null
   /** Chosen on an earlier checkout. */
@@ -25,10 +25,10 @@ export function chooseLanguage({ chosen, merchant, last, accept, country }: Lang
   return candidates.find(isLanguage) ?? 'en'
 }
 
-// A browser names a few languages; a longer list is somebody who plays.
+// Browsers send a few languages; a longer list is not from a browser.
 const MAX_ACCEPTED = 20
 
-/** The primary languages of an Accept-Language header, the dearest first. */
+/** The primary languages of an Accept-Language header, highest weight first. */
 function acceptedLanguages(header: string): string[] {
   return header
     .split(',', MAX_ACCEPTED)
@@ -42,7 +42,7 @@ function acceptedLanguages(header: string): string[] {
     .map(({ language }) => language)
 }
 
-/** Where English is not the language that most payers read best. */
+/** Countries where most payers read another language better than English. */
 const COUNTRY_LANGUAGES: Readonly<Record<string, Language>> = {
   BD: 'bn',
   BE: 'fr',
@@ -71,7 +71,7 @@ const COUNTRY_LANGUAGES: Readonly<Record<string, Language>> = {
   TG: 'fr',
 }
 
-/** For this checkout, and for the next one: two cookies, because the merchant's language stands between them. */
+/** Two cookies, for this checkout and for the next one, because the merchant's language ranks between them. */
 const CHOSEN = 'cowry_lang'
 const LAST = 'cowry_last_lang'
 

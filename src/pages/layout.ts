@@ -1,5 +1,4 @@
-// The frame of every page of ours: the test bar, whose page it is, what the page is about, where to get help, the
-// languages. Nothing comes from anywhere else.
+// The layout of every page: test bar, merchant, summary, help, languages. Nothing is loaded from other servers.
 
 import { LANGUAGE_CODES } from '../core/languages.ts'
 import { type Html, html, trustedHtml } from '../kit/html.ts'
@@ -16,12 +15,12 @@ export interface PageFrame {
   styleNonce: string
   isTest: boolean
   palette: Palette
-  /** Whose page it is; null for a page of Cowry itself. */
+  /** The merchant of the page; null for a page of Cowry itself. */
   merchant: MerchantProfile | null
-  /** The address to which the switcher adds the language; null for a page in English only. */
+  /** The URL to which the language switcher adds the language; null for a page in English only. */
   languageLinks: string | null
   hasScript: boolean
-  /** Extra lines of the head, such as a refresh for those without JavaScript. */
+  /** Extra lines of the head, such as a refresh for browsers without JavaScript. */
   head?: Html
   body: Html
 }
@@ -52,7 +51,7 @@ ${frame.head}
 `.toString()
 }
 
-/** The colours come out of our own derivation: hexadecimal digits and nothing else. */
+/** The colours come from accent.ts and are hexadecimal digits only. */
 function coloursOf({ light, dark }: Palette): string {
   return `:root{--accent-light:${light.accent};--on-accent-light:${light.onAccent};--accent-dark:${dark.accent};--on-accent-dark:${dark.onAccent}}`
 }
@@ -82,12 +81,12 @@ ${phone !== null && html`<a href="tel:${phone}"><bdi dir="ltr">${phone}</bdi></a
 ${url !== null && html`<a href="${url}" rel="noreferrer">${translator.t('helpWebsite')}</a>`}</p>`
 }
 
-/** As a mailto address takes it, where ? and & would begin other fields of the mail. */
+/** Escaped for a mailto URL, where ? and & would begin other fields. */
 function mailbox(email: string): string {
   return email.replace(/[^\w.@+-]/gu, encodeURIComponent)
 }
 
-/** Always there, each name in its own language. */
+/** Always shown, with each language name in its own language. */
 function languages({ languageLinks, translator }: PageFrame): Html | null {
   if (languageLinks === null) return null
   return html`<nav aria-label="${translator.t('language')}"><ul>${LANGUAGE_CODES.map(

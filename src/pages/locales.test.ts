@@ -6,10 +6,10 @@ import { LANGUAGE_CODES, type Language } from '../core/languages.ts'
 import { EN, type MessageId } from './locales/en.ts'
 import { LANGUAGES, type MessageValues, translate } from './locales.ts'
 
-// The keys of a constant object are exactly its type's keys, which Object.keys cannot say by itself.
+// A boundary: Object.keys of a constant object returns exactly the keys of its type.
 const MESSAGE_IDS = Object.keys(EN) as MessageId[]
 const TRANSLATIONS = LANGUAGE_CODES.filter((language) => language !== 'en')
-/** Between them they select every plural form of the seven languages. */
+/** Together they select every plural form of the seven languages. */
 const COUNTS = [0, 1, 2, 3, 11, 100, 1_000_000]
 
 const FIRST_STRONG_ISOLATE = '\u2068'
@@ -24,15 +24,15 @@ interface Plural {
   branches: string[]
 }
 
-/** What a message is made of, as its parser understands it. */
+/** The parsed elements of a message. */
 interface Message {
   literals: string[]
-  /** The names of the values that are shown as they come. */
+  /** The names of the values that are inserted unchanged. */
   values: string[]
   plurals: Plural[]
 }
 
-// The parser's own numbers: its package is not ours to import.
+// The parser's own numbers: its package is not a dependency of ours.
 const LITERAL = 0
 const ARGUMENT = 1
 const PLURAL = 6
@@ -72,7 +72,7 @@ function everyText(
 const TEXTS = everyText(LANGUAGE_CODES)
 const TRANSLATED = everyText(TRANSLATIONS)
 
-/** The texts that break a rule, by name, so that one run tells them all. */
+/** The texts that break a rule, by name, so that one run reports all of them. */
 function assertNone<Text extends { language: Language; id: MessageId }>(broken: readonly Text[]): void {
   assert.deepEqual(
     broken.map(({ language, id }) => `${language}.${id}: ${LANGUAGES[language].messages[id]}`),
@@ -95,13 +95,13 @@ function digitsIn({ literals }: Message): string[] {
 const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)
 
 describe('the texts of the payer’s pages', () => {
-  it('have the names of the source in every language, in its order', () => {
+  it('have the keys of the source in every language, in the same order', () => {
     for (const language of TRANSLATIONS) {
       assert.deepEqual(Object.keys(LANGUAGES[language].messages), MESSAGE_IDS, language)
     }
   })
 
-  it('are all there', () => {
+  it('are complete in every language', () => {
     assertNone(TEXTS.filter(({ language, id }) => LANGUAGES[language].messages[id].trim() === ''))
   })
 
@@ -113,7 +113,7 @@ describe('the texts of the payer’s pages', () => {
     assertNone(TRANSLATED.filter(({ id, message }) => !isSame(names(message), names(readMessage('en', id)))))
   })
 
-  it('have a branch of their own for every plural form of the language', () => {
+  it('have a branch for every plural form of the language', () => {
     const broken = TEXTS.filter(({ language, id, message }) => {
       const forms = new Intl.PluralRules(LANGUAGES[language].locale).resolvedOptions().pluralCategories
       return message.plurals.some(({ name, branches }) => {
@@ -125,7 +125,7 @@ describe('the texts of the payer’s pages', () => {
     assertNone(broken)
   })
 
-  it('are tried with every plural form that there is', () => {
+  it('are tested with every plural form of their language', () => {
     for (const { locale } of Object.values(LANGUAGES)) {
       const rules = new Intl.PluralRules(locale)
       const tried = new Set(COUNTS.map((count) => rules.select(count)))
@@ -133,7 +133,7 @@ describe('the texts of the payer’s pages', () => {
     }
   })
 
-  it('can be rendered with their values, and show each of them', () => {
+  it('can be rendered with their values, and show each value', () => {
     const broken = TEXTS.filter(({ language, id, message }) => {
       const values = valuesFor(message, 1)
       const rendered = translate(language, id, values)
@@ -143,7 +143,7 @@ describe('the texts of the payer’s pages', () => {
     assertNone(broken)
   })
 
-  it('say another sentence for every number, with the number in Latin digits from three on', () => {
+  it('differ for every number, with the number in Latin digits from three on', () => {
     const counted = TEXTS.filter(({ message }) => message.plurals.length > 0)
     assert.ok(counted.length >= LANGUAGE_CODES.length, 'the texts with numbers were found')
     const broken = counted.filter(({ language, id, message }) => {
@@ -157,8 +157,8 @@ describe('the texts of the payer’s pages', () => {
     assertNone(broken)
   })
 
-  it('are not left in English', () => {
-    // The name under which French speakers know it, too.
+  it('are translated from English', () => {
+    // French speakers use this name too.
     const shared = new Set(['fr.mobileMoney'])
     const isEnglish = ({ language, id }: { language: Language; id: MessageId }) =>
       LANGUAGES[language].messages[id].toLowerCase() === EN[id].toLowerCase()
@@ -167,7 +167,7 @@ describe('the texts of the payer’s pages', () => {
     assert.equal(english.length, shared.size, 'every exception is needed')
   })
 
-  it('write no digits but those of the source', () => {
+  it('contain only the digits of the source', () => {
     assertNone(
       TRANSLATED.filter(({ id, message }) => !isSame(digitsIn(message), digitsIn(readMessage('en', id)))),
     )
@@ -182,7 +182,7 @@ describe('the texts of the payer’s pages', () => {
     assertNone(TEXTS.filter(({ language, id }) => LANGUAGES[language].messages[id].includes("'")))
   })
 
-  it('begin no line with a sign in French', () => {
+  it('have no French punctuation that can wrap to the start of a line', () => {
     assertNone(
       everyText(['fr']).filter(({ message }) =>
         message.literals.some((text) => /(?<!\u00a0)[:;?!]/.test(text)),
@@ -192,7 +192,7 @@ describe('the texts of the payer’s pages', () => {
 })
 
 describe('a value in a text', () => {
-  it('stands in an isolate of its own in Arabic', () => {
+  it('is isolated in Arabic text', () => {
     const arabic = TEXTS.filter(({ language, message }) => language === 'ar' && message.values.length > 0)
     assert.ok(arabic.length > 20, 'the texts with values were found')
     const broken = arabic.filter(({ language, id, message }) => {
@@ -202,7 +202,7 @@ describe('a value in a text', () => {
     assertNone(broken)
   })
 
-  it('stands in an isolate in English when it is Arabic or Hebrew, and in none when it is not', () => {
+  it('is isolated in English text if it is Arabic or Hebrew, and otherwise not', () => {
     assert.equal(
       translate('en', 'returnTo', { merchant: 'متجر أمينة' }),
       `Return to ${isolate('متجر أمينة')}`,
@@ -211,7 +211,7 @@ describe('a value in a text', () => {
     assert.equal(translate('en', 'returnTo', { merchant: 'አሚና & Co' }), 'Return to አሚና & Co')
   })
 
-  it('loses the controls that could turn the text around it', () => {
+  it('loses the control characters that could reverse the text around it', () => {
     const merchant = 'Shop\u202egro.live\u202c\u2069\u2067\u200f\u061c'
     assert.equal(translate('en', 'returnTo', { merchant }), 'Return to Shopgro.live')
     assert.equal(
@@ -223,7 +223,7 @@ describe('a value in a text', () => {
     assert.equal(arabic.match(DIRECTION_CONTROLS)?.length, 2)
   })
 
-  it('is shown as it is, whatever the message syntax would make of it', () => {
+  it('is shown unchanged, even if it looks like message syntax', () => {
     for (const merchant of [
       '{merchant}',
       '<b>Amina</b>',
@@ -236,8 +236,8 @@ describe('a value in a text', () => {
     }
   })
 
-  it('never changes a word around it', () => {
-    // What the syntax, the markup and the direction could stumble over.
+  it('never changes the text around it', () => {
+    // Values that could confuse message syntax, markup or text direction.
     const unit = fc.constantFrom(
       '{',
       '}',
@@ -259,7 +259,7 @@ describe('a value in a text', () => {
         const plain = merchant.replaceAll(DIRECTION_CONTROLS, '')
         const shown = language === 'ar' || plain.includes('م') ? isolate(plain) : plain
         const text: string = LANGUAGES[language].messages.slowText
-        // A function, because a text would be searched for dollar signs.
+        // A function, because replaceAll would interpret dollar signs in a string.
         assert.equal(
           translate(language, 'slowText', { merchant }),
           text.replace('{merchant}', () => shown),

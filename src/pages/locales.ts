@@ -1,5 +1,5 @@
-// The seven languages of the payer's pages and how a text of one is filled in. The texts stand in locales/, one file per
-// language; amounts, times and numbers always have Latin digits, so that they match the operator's prompt.
+// The seven languages of the payer's pages, and how a text is rendered. The texts are in locales/, one file per
+// language. Amounts, times and numbers always have Latin digits, so that they match the operator's prompt.
 
 import { IntlMessageFormat } from 'intl-messageformat'
 import type { Language } from '../core/languages.ts'
@@ -12,13 +12,13 @@ import { PT } from './locales/pt.ts'
 import { SW } from './locales/sw.ts'
 
 interface LanguageFacts {
-  /** In the language itself, for the switcher. */
+  /** The name of the language in itself, for the language switcher. */
   name: string
   direction: 'ltr' | 'rtl'
-  /** For plural rules, amounts and dates. */
+  /** The locale for plural rules, amounts and dates. */
   locale: string
   messages: Messages
-  /** Whether somebody who grew up with the language has read every text. */
+  /** Whether a native speaker has reviewed every text. */
   isReviewed: boolean
 }
 
@@ -38,7 +38,7 @@ export function isLanguage(text: unknown): text is Language {
 
 export type MessageValues = Readonly<Record<string, string | number>>
 
-/** A text of the language with its values. Values are plain text: escaping is left to the template that shows it. */
+/** A text of the language with its values. Values are plain text: the HTML template escapes them. */
 export function translate(language: Language, id: MessageId, values: MessageValues = {}): string {
   const { direction } = LANGUAGES[language]
   const shown = Object.entries(values).map(([name, value]) => [
@@ -50,7 +50,7 @@ export function translate(language: Language, id: MessageId, values: MessageValu
 
 const compiledMessages = new Map<string, IntlMessageFormat>()
 
-/** Parsed once: a page has some thirty texts, and parsing costs more than filling in. */
+/** Parsed once and cached: a page has some thirty texts, and parsing costs more than rendering. */
 function compiledMessage(language: Language, id: MessageId): IntlMessageFormat {
   const key = `${language}.${id}`
   const known = compiledMessages.get(key)
@@ -71,8 +71,8 @@ const RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Sc
 const DIRECTION_CONTROLS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 
 /**
- * A value that cannot disturb the order of the text around it. Control characters in it are dropped: they could make a
- * name end in somebody else's messages.
+ * Isolates a value from the direction of the text around it. Control characters are dropped, because they could
+ * change the order of other text.
  */
 export function isolated(value: string, direction: 'ltr' | 'rtl'): string {
   const plain = withoutControls(value)

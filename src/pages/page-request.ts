@@ -1,4 +1,4 @@
-// What every page of a checkout begins with: the payment behind the address, what may be offered for it, the way back.
+// The start of every checkout page: loads the payment, its payment methods and the return URL.
 
 import { findOffer } from '../checkout/offer.ts'
 import { isAllowedReturn } from '../checkout/return-url.ts'
@@ -33,7 +33,7 @@ export async function offerOf(app: PaymentsApp, payment: PaymentRow): Promise<Of
   }
 }
 
-/** Only who has chosen this way has one. */
+/** Only payments by direct transfer have one. */
 export async function transferOf(
   app: PaymentsApp,
   { payment, attempts }: CheckoutView,
@@ -41,7 +41,9 @@ export async function transferOf(
   return attempts.some(({ gateway }) => gateway === P2P) ? findTransfer(app, payment) : null
 }
 
-/** The way back, if the merchant still allows it; the list may have changed since the payment was made. */
+/**
+ * The return URL, if the merchant still allows its origin; the list may have changed since the payment was created.
+ */
 export async function returnUrlOf(app: PaymentsApp, payment: PaymentRow): Promise<string | null> {
   const { redirectUrl, reference, status } = payment
   if (redirectUrl === null) return null

@@ -4,8 +4,8 @@ import { buildReturnUrl } from './return-url.ts'
 
 const back = (address: string) => buildReturnUrl(address, 'order 1', 'successful')
 
-describe('the way back to the merchant', () => {
-  it("appends reference and status and keeps the merchant's own query and fragment to the letter", () => {
+describe('the return URL to the merchant', () => {
+  it("appends reference and status, and keeps the merchant's query and fragment unchanged", () => {
     assert.equal(
       back('https://shop.example/done'),
       'https://shop.example/done?reference=order%201&status=successful',
@@ -20,7 +20,7 @@ describe('the way back to the merchant', () => {
     )
   })
 
-  it('leaves a name that the merchant uses to the merchant', () => {
+  it('does not replace a parameter that the merchant uses', () => {
     assert.equal(
       back('https://shop.example/?status=cart&reference=9'),
       'https://shop.example/?status=cart&reference=9&payment_reference=order%201&payment_status=successful',
@@ -31,7 +31,7 @@ describe('the way back to the merchant', () => {
     )
   })
 
-  it('writes other letters as a header can carry them', () => {
+  it('encodes non-ASCII characters for a header', () => {
     assert.equal(
       back('https://bücher.example/ü'),
       'https://xn--bcher-kva.example/%C3%BC?reference=order%201&status=successful',

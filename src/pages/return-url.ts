@@ -1,6 +1,6 @@
 /**
- * The merchant's address with our result appended; its own query and fragment stay to the letter, and a name that it uses
- * itself is left to it. The status is a hint for the page that opens, never proof: the merchant verifies.
+ * Appends our result to the merchant's URL. Its query and fragment stay unchanged, and its own parameters are not
+ * replaced. The status is a hint for the page, never proof: the merchant must verify.
  */
 export function buildReturnUrl(redirectUrl: string, reference: string, status: string): string {
   const target = toAscii(redirectUrl)
@@ -15,7 +15,7 @@ export function buildReturnUrl(redirectUrl: string, reference: string, status: s
   return `${address}${separator}${result}${fragment}`
 }
 
-/** As a header can carry it: an address with other letters is written as a browser would send it. */
+/** Encodes a URL for a header as a browser does. */
 function toAscii(address: string): string {
   return /^[\x21-\x7e]*$/.test(address) ? address : new URL(address).href
 }

@@ -1,4 +1,4 @@
-// The addresses of our pages. Every step of the payer is a form: POST, 303, GET.
+// The page routes. Every action of the payer is a form: POST, 303, GET.
 
 import { canCancelAttempt, refreshCheckout } from '../checkout/payer-actions.ts'
 import { ApiError } from '../core/errors.ts'
@@ -25,7 +25,7 @@ import { isLanguage } from './locales.ts'
 import { loadCheckout, offerOf, type PageRequest, pathOf, returnUrlOf, transferOf } from './page-request.ts'
 import { translatorFor } from './translator.ts'
 
-// With the routes these are what the composition root and the documentation take from here.
+// app.ts and the documentation use these names beside the routes.
 
 export function pageRoutes(app: LinksApp): PageRoute[] {
   return [
@@ -103,7 +103,7 @@ function json(body: unknown): PageResponse {
   return { http: 200, content: { type: 'application/json; charset=utf-8', body: JSON.stringify(body) } }
 }
 
-/** Under the digest of its bytes, so that a browser asks for it once. */
+/** The URL contains the digest of the script, so that a browser requests it once. */
 async function showLogo(app: PaymentsApp, { params }: PageRequest): Promise<PageResponse> {
   const { merchant = '', digest } = params
   const logo = isUuid(merchant) ? (await app.merchantProfile(merchant)).logo : null
@@ -115,7 +115,7 @@ async function showLogo(app: PaymentsApp, { params }: PageRequest): Promise<Page
   }
 }
 
-/** Shown once by itself: a payer who comes back with the back button stays. */
+/** Redirects automatically once: a payer who returns with the back button stays. */
 const RETURNED = 'cowry_returned'
 
 async function factsOf(app: PaymentsApp, request: PageRequest): Promise<CheckoutFacts> {
@@ -150,7 +150,7 @@ async function factsOf(app: PaymentsApp, request: PageRequest): Promise<Checkout
   }
 }
 
-/** Before anybody presses in vain; who is at a gateway has a place. */
+/** Checks the capacity of the link before the payer submits; a payer at a gateway already has a slot. */
 async function capacityOf(app: PaymentsApp, payment: PaymentRow): Promise<Capacity> {
   const needsCheck = payment.linkId !== null && payment.status === 'pending'
   return needsCheck ? checkSlot(app, payment) : 'available'
@@ -159,7 +159,7 @@ async function capacityOf(app: PaymentsApp, payment: PaymentRow): Promise<Capaci
 async function methodLabelOf(app: PaymentsApp, payment: PaymentRow): Promise<string | null> {
   if (payment.paymentMethodId === null) return null
   const method = await findSavedMethod(app, payment.merchantId, payment.paymentMethodId)
-  // The provider writes the brand in small letters.
+  // The provider writes the brand in lower case.
   return method ? labelOf(method).replace(/^[a-z]/, (letter) => letter.toUpperCase()) : null
 }
 
@@ -168,7 +168,7 @@ function show(facts: CheckoutFacts, screen: Screen, request: PageRequest, where 
   const isChosen = isLanguage(request.query.lang)
   return {
     http: 200,
-    // A cancelled payment leads its form to the merchant, who may lead on to another address of theirs.
+    // The form of a cancelled payment redirects to the merchant, whose site may redirect to another origin.
     formActions: returnUrl === null ? [] : ['https:', new URL(returnUrl).origin],
     html: renderCheckout(facts, screen, {
       styleNonce: request.styleNonce,
@@ -183,7 +183,7 @@ function show(facts: CheckoutFacts, screen: Screen, request: PageRequest, where 
 
 const SCREEN_QUERY: ReadonlySet<string> = new Set(['problem', 'until', 'channel', 'network'])
 
-/** What of the query makes the screen: another language must not lose what has to be corrected. */
+/** The query parameters that select the screen: a change of language must keep the form errors. */
 function screenQuery({ query }: PageRequest): string {
   const kept = new URLSearchParams(Object.entries(query).filter(([name]) => SCREEN_QUERY.has(name)))
   return kept.size === 0 ? '' : `?${kept}`

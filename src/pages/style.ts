@@ -1,5 +1,5 @@
-// The one style of every page of ours: light and dark, from 320 px up, left to right and right to left, for paper too.
-// It stands inside each page, so that the first view needs no second request.
+// The style of every page: light and dark, from 320 px up, left to right and right to left, and for print. It is
+// inline, so that the first view needs no second request.
 
 export const STYLE = `
 :root{color-scheme:light dark;--ink:#14201d;--dim:#4a5754;--page:#f4f6f5;--card:#fff;--line:#d5dddb;--field:#75827e;--soft:#eef2f1;--accent:var(--accent-light);--on-accent:var(--on-accent-light);--good:#0a6b45;--bad:#9c2b12;--bad-soft:#fdf0ec;--test:#ffcf4d}

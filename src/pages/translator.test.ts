@@ -8,8 +8,8 @@ import { translatorFor } from './translator.ts'
 
 const NBSP = '\u00a0'
 
-describe('amounts', () => {
-  it('are written as each language writes them, with the code and Latin digits', () => {
+describe('amounts on a page', () => {
+  it('are formatted for each language, with the currency code and Latin digits', () => {
     const shown = (language: (typeof LANGUAGE_CODES)[number]) =>
       translatorFor(language, 'KE')
         .amount(money(123_456_750n, 'KES'))
@@ -23,7 +23,7 @@ describe('amounts', () => {
     assert.match(shown('bn'), /^12,34,567\.50\s?KES$/)
   })
 
-  it('never break over a line and never show digits that the operator does not show', () => {
+  it('never wrap, and never show digits that the operator does not show', () => {
     for (const language of LANGUAGE_CODES)
       for (const currency of CURRENCY_CODES) {
         const text = translatorFor(language, null).amount(money(99_999_999_999_999n, currency))
@@ -38,10 +38,10 @@ describe('amounts', () => {
   })
 })
 
-describe('times', () => {
+describe('times on a page', () => {
   const at = new Date('2026-11-14T22:32:00Z')
 
-  it("are told in the country's own zone, which is named", () => {
+  it('are in the time zone of the country, and name it', () => {
     assert.equal(translatorFor('en', 'KE').time(at), 'Nov 15, 2026, 01:32 GMT+3')
     assert.equal(translatorFor('en', 'NG').timeOfDay(at), '23:32 GMT+1')
     assert.equal(translatorFor('en', null).timeOfDay(at), '22:32 UTC')
@@ -58,7 +58,7 @@ describe('times', () => {
 })
 
 describe('a sentence with markup in it', () => {
-  it('stands whole around it, and everything else in it is escaped', () => {
+  it('stays complete around the markup, and everything else is escaped', () => {
     const rendered = translatorFor('en', null).withMarkup(
       'payTitle',
       { merchant: '<b>' },
@@ -75,7 +75,7 @@ describe('a sentence with markup in it', () => {
     assert.equal(String(odd), 'ለAB <i>1</i> ይክፈሉ', 'whatever a merchant calls itself')
   })
 
-  it('leaves no half of a pair of marks on either side of it', () => {
+  it('has no unpaired isolation mark on either side of the markup', () => {
     const rendered = translatorFor('ar', null).withMarkup(
       'payTitle',
       { merchant: 'A' },

@@ -1,4 +1,4 @@
-// How one page speaks: its texts, amounts and times in one language, as the payer's country writes them.
+// The translator of one page: texts, amounts and times in one language, formatted for the payer's country.
 
 import type { Language } from '../core/languages.ts'
 import { formatAmount, type Money } from '../core/money.ts'
@@ -16,13 +16,13 @@ export interface Translator {
   amount(money: Money): string
   /** "14 Nov 2026, 13:32 GMT+3" */
   time(date: Date): string
-  /** "13:32 GMT+3", for what ends within hours. */
+  /** "13:32 GMT+3", for times within hours. */
   timeOfDay(date: Date): string
 }
 
-// A character of no alphabet, which no text of ours holds: where the markup goes.
+// A private-use character, which no text contains, marks the position of the markup.
 const PLACEHOLDER = '\ue000'
-// The marks around it would be torn apart by the markup, which isolates what it holds by itself.
+// The markup would separate the isolation marks around it, and it isolates its content itself.
 const ISOLATED_PLACEHOLDER = /\u2068?\ue000\u2069?/
 
 export function translatorFor(language: Language, country: string | null): Translator {
@@ -52,29 +52,29 @@ export function translatorFor(language: Language, country: string | null): Trans
   }
 }
 
-/** A merchant may call itself anything. */
+/** A merchant's name can be any text. */
 function withoutPlaceholder(value: string | number): string | number {
   return typeof value === 'string' ? value.replaceAll(PLACEHOLDER, '') : value
 }
 
 const TIME_OF_DAY: Intl.DateTimeFormatOptions = { hour: '2-digit', minute: '2-digit', timeZoneName: 'short' }
 
-/** The Gregorian calendar and 24 hours everywhere: what the merchant, the bank and the operator write. */
+/** The Gregorian calendar and 24 hours everywhere, as merchants, banks and operators write them. */
 function timeFormat(locale: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
   return new Intl.DateTimeFormat(latinDigits(locale), { ...options, hourCycle: 'h23', calendar: 'gregory' })
 }
 
-/** "KES 1,250.00": the code, not a symbol that three countries share, and no line break inside. */
+/** "KES 1,250.00": the code, because three countries share a symbol, and no line break inside. */
 function displayAmount(amount: Money, language: Language): string {
   const { currency } = amount
   const { locale, direction } = LANGUAGES[language]
-  // Arabic takes the form that the operators' prompts have, so that the payer compares the same characters.
+  // Arabic uses the form of the operators' prompts, so that the payer compares the same characters.
   const format = new Intl.NumberFormat(latinDigits(direction === 'rtl' ? 'en' : locale), {
     style: 'currency',
     currency,
     currencyDisplay: 'code',
   })
-  // A boundary: formatAmount writes exactly the decimal text that Intl takes without going through a float.
+  // A boundary: formatAmount returns exactly the decimal string that Intl accepts without a float.
   const text = format.format(formatAmount(amount) as `${number}`).replaceAll(' ', '\u00a0')
   return direction === 'rtl' ? isolated(text, direction) : text
 }

@@ -1,4 +1,4 @@
-// Small pieces that several screens share.
+// Small components that several screens share.
 
 import { money } from '../../core/money.ts'
 import { type Html, html, trustedHtml } from '../../kit/html.ts'
@@ -10,7 +10,7 @@ import type { CheckoutFacts } from './facts.ts'
 export interface Screen {
   title: string
   head?: Html
-  /** The sheet in the middle. */
+  /** The card in the middle of the page. */
   body: Html
 }
 
@@ -20,7 +20,7 @@ export function amountOf({ payment, translator }: CheckoutFacts): string {
 
 export type Fact = readonly [label: string, value: string | Html | null | false]
 
-/** Names and values; what is not known is left out. */
+/** Names and values; unknown values are omitted. */
 export function factList(facts: readonly Fact[], extraClass = ''): Html {
   const rows = facts.map(
     ([label, value]) =>
@@ -44,7 +44,7 @@ export function postButton(
   return html`<form method="post" action="${action}">${fields}<button class="${variant}">${label}</button></form>`
 }
 
-/** Which attempt a form is about, so that one in an old tab does nothing to a newer attempt. */
+/** The attempt that a form belongs to, so that a form in an old tab cannot change a newer attempt. */
 export function attemptField({ payment }: CheckoutFacts): Html {
   return html`<input type="hidden" name="attempt" value="${payment.attemptsUsed}">`
 }
@@ -57,7 +57,7 @@ export function returnLink(
   return html`<a class="button ${variant}" href="${returnUrl}" rel="noreferrer">${translator.t('returnTo', { merchant: merchant.name })}</a>`
 }
 
-/** Leaves the checkout: to the merchant where there is a way back. */
+/** The link that leaves the checkout: to the merchant, if there is a return URL. */
 export function cancelForm(facts: CheckoutFacts): Html {
   const { path, returnUrl, translator } = facts
   const label = translator.t(returnUrl === null ? 'cancelPayment' : 'cancelAndReturn')
@@ -85,12 +85,12 @@ export function icon(name: IconName): Html {
   return html`<svg viewBox="0 0 24 24" aria-hidden="true">${trustedHtml(ICONS[name])}</svg>`
 }
 
-/** A round sign above the heading of an end or a wait. */
+/** A round icon above the heading of a result or waiting screen. */
 export function statusIcon(name: 'paid' | 'stopped' | 'waiting' | 'attention' | 'mobile_money'): Html {
   return html`<div class="sign ${name}">${icon(name)}</div>`
 }
 
-/** A time limit as a time and as a countdown that only eyes follow; a script announces the last minute. */
+/** A deadline as a time and as a visual countdown; the script announces the last minute to screen readers. */
 export function deadline({ translator, now }: CheckoutFacts, text: string, expiresAt: Date): Html {
   const leftMs = Math.max(0, expiresAt.getTime() - now.getTime())
   return html`<div class="deadline"><p>${text}</p>
@@ -102,7 +102,7 @@ function minutesAndSeconds(ms: number): string {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
 }
 
-/** Shown from the given age of the attempt on: by a script to the second, without one at the next reload. */
+/** Shown from this age of the attempt on: by the script to the second, without it at the next reload. */
 export function revealedAfter(
   { now }: Pick<CheckoutFacts, 'now'>,
   attempt: Pick<AttemptRow, 'startedAt'>,

@@ -1,5 +1,5 @@
-// What a payer is told about a decline: what happened, and what to do while the checkout is still open. The merchant's
-// words stand in core/failures.ts.
+// The messages for payers about declines: what happened, and what to do while the checkout is open. core/failures.ts
+// has the messages for merchants.
 
 import type { FailureCode } from '../../core/failures.ts'
 import type { MessageId } from '../locales/en.ts'
@@ -9,7 +9,7 @@ import { type CheckoutFacts, mayHaveSentMoney } from './facts.ts'
 interface DeclineMessages {
   reason: MessageId
   advice: MessageId
-  /** Whether the reason rules out that money moved, now or before. */
+  /** Whether the reason proves that no money moved, now or before. */
   isNotCharged: boolean
 }
 
@@ -36,7 +36,7 @@ export const DECLINE_MESSAGES: Readonly<Record<FailureCode, DeclineMessages>> = 
   unknown: declineMessages('failureUnknown', 'adviceAnotherWay', false),
 }
 
-/** What happened, and that nothing was charged where that is certain of this attempt and of all before it. */
+/** What happened, and that nothing was charged if that is certain for all attempts so far. */
 export function declineText(facts: CheckoutFacts, code: FailureCode): string {
   const { reason, isNotCharged } = DECLINE_MESSAGES[code]
   const text = facts.translator.t(reason, { amount: amountOf(facts) })

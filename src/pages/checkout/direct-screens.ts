@@ -1,5 +1,5 @@
-// While money is on its way straight to the merchant: where to send it, that the merchant looks for it, and what of it is
-// missing. No provider tells when it came, so the page never promises how long that takes.
+// The screens of a direct transfer to the merchant: where to send the money, that the merchant checks for it, and
+// what is missing. No provider reports the transfer, so the page never promises a duration.
 
 import { money } from '../../core/money.ts'
 import type { NextStep } from '../../gateways/gateway.ts'
@@ -49,7 +49,7 @@ ${postButton(`${path}/sent`, translator.t('haveSent'), 'main', attemptField(fact
   }
 }
 
-// More than an hour is a date; less of it is counted.
+// More than an hour is shown as a date, less as a countdown.
 const COUNTDOWN_MS = 3_600_000
 
 function transferDeadline(facts: CheckoutFacts, { expiresAt }: TransferRow): Html | null {

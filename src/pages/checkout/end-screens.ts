@@ -1,4 +1,4 @@
-// How a checkout ends: paid, or not, and what the payer can hold in their hand.
+// The final screens of a checkout: paid or not paid, and the receipt.
 
 import { isCurrency } from '../../core/currency.ts'
 import { money } from '../../core/money.ts'
@@ -35,7 +35,7 @@ ${returnLink(facts)}
   }
 }
 
-/** Who sent the merchant too much hears it from us: no provider gives it back by itself. */
+/** For an overpayment to the merchant: no provider refunds it automatically. */
 function excessNotice({ translator, transfer, payment, merchant }: CheckoutFacts): Html | null {
   const { excessMinor } = transfer ? differenceOf(transfer, payment.gateway) : { excessMinor: 0n }
   if (!transfer || excessMinor === 0n) return null
@@ -63,7 +63,7 @@ function paidMessage(facts: CheckoutFacts): { title: string; text: string } {
   }
 }
 
-/** What happened to the money after it was paid. */
+/** Changes to the money after the payment, such as refunds. */
 function reversalText({ payment, translator }: CheckoutFacts): string | null {
   switch (payment.status) {
     case 'refunded':
@@ -81,7 +81,7 @@ function reversalText({ payment, translator }: CheckoutFacts): string | null {
   }
 }
 
-/** Once, after a pause that reading stops: without JavaScript by the head, with it by the script. */
+/** Redirects once after a pause: with JavaScript by the script, without it by the head. */
 function autoReturnHead(facts: CheckoutFacts): Html | undefined {
   if (!returnsAutomatically(facts)) return undefined
   return html`<noscript><meta http-equiv="refresh" content="${RETURN_SECONDS};url=${facts.returnUrl}"></noscript>`
@@ -98,7 +98,7 @@ function returnNotice(facts: CheckoutFacts): Html | null {
 <a href="${path}/receipt">${translator.t('stay')}</a></p>`
 }
 
-/** The proof of a payment, at an address that stays. */
+/** The receipt, at a permanent address. */
 export function receiptScreen(facts: CheckoutFacts): Screen {
   const { translator, path } = facts
   const title = translator.t('receipt')
@@ -130,7 +130,7 @@ function statusText(facts: CheckoutFacts): string {
   return facts.isTest ? `${text} · ${facts.translator.t('testMode')}` : text
 }
 
-/** The provider's own number where it gave one: it is what their support asks for. */
+/** The provider's own reference, if there is one, because its support asks for it. */
 function receiptNumberOf({ payment, attempts }: CheckoutFacts): string {
   return attempts.find(({ status }) => status === 'succeeded')?.gatewayReference ?? payment.id
 }
@@ -154,7 +154,7 @@ export function failedScreen(facts: CheckoutFacts): Screen {
   ])
 }
 
-/** The merchant ended it, and the payer may have sent the money all the same. */
+/** The merchant cancelled the payment, and the payer may have sent the money anyway. */
 function directOutcomeText({ transfer, translator, merchant }: CheckoutFacts): string | null {
   switch (transfer?.status) {
     case 'rejected':
@@ -182,7 +182,7 @@ export function cancelledScreen(facts: CheckoutFacts): Screen {
   ])
 }
 
-/** Others are at their gateways: the page asks by itself, and opens when one of them has failed. */
+/** All slots are taken: the page polls, and opens when another payment fails. */
 export function linkBusyScreen(facts: CheckoutFacts): Screen {
   const { translator, path } = facts
   const title = translator.t('linkBusyTitle')
@@ -203,7 +203,7 @@ export function linkEndedScreen(facts: CheckoutFacts): Screen {
   ])
 }
 
-/** That nothing was charged is said only when every attempt is known to have failed. */
+/** Says that nothing was charged only if every attempt is known to have failed. */
 function chargeText(facts: CheckoutFacts): string {
   const { translator, merchant } = facts
   return mayHaveSentMoney(facts)
@@ -218,7 +218,7 @@ export function mismatchScreen(facts: CheckoutFacts): Screen {
   if (paidMinor == null || !isCurrency(paidCurrency) || paidCurrency !== payment.currency) {
     return endScreen(facts, 'attention', translator.t('mismatchTitle'), [translator.t('mismatchText', to)])
   }
-  // The amount is right, and something else about it is not.
+  // The amount is right, but another fact of the payment is not.
   if (paidMinor === payment.amountMinor) {
     return endScreen(facts, 'attention', translator.t('checkingTitle'), [translator.t('mismatchText', to)])
   }

@@ -10,7 +10,7 @@ const START = new Date('2026-11-14T10:00:00Z')
 const END = addMs(START, 3_600_000)
 const MINUTE = 60_000
 
-// Only what the choice of a screen reads.
+// Only the fields that the choice of a screen reads.
 const payment = (changes: Partial<PaymentRow>) =>
   ({
     status: 'pending',
@@ -54,7 +54,7 @@ const shown = (status: PaymentRow['status'], step: NextStep | null, ageMs: numbe
   })
 
 describe('the screen of a payment', () => {
-  it('is open until its time is up, also before anybody has noticed', () => {
+  it('is open until its deadline, even before the expiry job has run', () => {
     assert.equal(shown('pending', null, 0), 'open')
     assert.equal(shown('pending', null, 60 * MINUTE), 'expired')
   })
@@ -69,13 +69,13 @@ describe('the screen of a payment', () => {
     assert.equal(shown('processing', null, 5_000), 'confirming')
   })
 
-  it('says so when it takes longer than usual', () => {
+  it('says so if it takes longer than usual', () => {
     assert.equal(shown('processing', null, 21_000), 'slow')
     assert.equal(shown('processing', prompt, 121_000), 'slow')
     assert.equal(shown('processing', transfer, 61 * MINUTE), 'slow')
   })
 
-  it('tells of a different amount, whatever the payer waits for and by whichever attempt it came', () => {
+  it('reports a different amount, whatever the state and the attempt', () => {
     const wrong = [attempt({ status: 'amount_mismatch' }), attempt({ status: 'declined' })]
     for (const status of ['pending', 'processing', 'failed', 'expired', 'abandoned'] as const) {
       const facts = { payment: payment({ status }), attempt: wrong.at(-1), attempts: wrong, now: START }
@@ -85,7 +85,7 @@ describe('the screen of a payment', () => {
     assert.equal(screenOf({ payment: paid, attempt: wrong.at(-1), attempts: wrong, now: START }), 'paid')
   })
 
-  it('does not send a payer who came back from the gateway there again', () => {
+  it('does not send a payer who returned from the gateway there again', () => {
     const step: NextStep = { kind: 'redirect', url: 'https://pay.example' }
     const back = attempt({ nextStep: step, returnedAt: START })
     const at = (ms: number) =>
@@ -99,7 +99,7 @@ describe('the screen of a payment', () => {
     assert.equal(at(21_000), 'slow')
   })
 
-  it('is another one for who has just paid, who comes back later and who paid too late', () => {
+  it('differs for a payer who has just paid, who returns later, and who paid too late', () => {
     const paidAt = addMs(START, MINUTE)
     const paid = (changes: Partial<PaymentRow>, now: Date) =>
       screenOf({
@@ -114,15 +114,15 @@ describe('the screen of a payment', () => {
     assert.equal(paid({ status: 'refunded' }, addMs(paidAt, 11 * MINUTE)), 'already_paid')
   })
 
-  it('has an end for every status', () => {
+  it('exists for every final status', () => {
     assert.equal(shown('failed', null, 0), 'failed')
     assert.equal(shown('abandoned', null, 0), 'cancelled')
     assert.equal(shown('expired', null, 0), 'expired')
   })
 })
 
-describe('what the script compares', () => {
-  it('changes with time alone when the screen does', () => {
+describe('the screen version that the script compares', () => {
+  it('changes over time only when the screen changes', () => {
     const facts = {
       payment: payment({ status: 'processing' }),
       attempt: attempt({ nextStep: prompt }),
@@ -133,7 +133,7 @@ describe('what the script compares', () => {
     assert.notEqual(screenFingerprint({ ...facts, now: addMs(START, 3 * MINUTE) }), early)
   })
 
-  it('changes with the attempt while the payment stays', () => {
+  it('changes with the attempt while the payment stays the same', () => {
     const facts = { payment: payment({ status: 'processing' }), attempts: [], now: START }
     assert.notEqual(
       screenFingerprint({ ...facts, attempt: attempt({ status: 'started' }) }),
@@ -146,8 +146,8 @@ describe('what the script compares', () => {
   })
 })
 
-describe('money that may have been sent', () => {
-  it('is ruled out only when every attempt is known to have failed', () => {
+describe('the check for money that may have been sent', () => {
+  it('returns false only if every attempt is known to have failed', () => {
     assert.equal(mayHaveSentMoney({ attempts: [] }), false)
     assert.equal(mayHaveSentMoney({ attempts: [attempt({ status: 'declined' })] }), false)
     for (const status of ['started', 'awaiting_customer', 'amount_mismatch', 'requires_review'] as const)

@@ -1,5 +1,5 @@
-// What a screen of the checkout is made from, and which screen that is: a pure function of the server's state and the
-// time, so that a reload, the back button, a second tab and a killed browser show the right one.
+// The facts of a checkout screen, and the choice of the screen: a pure function of the stored state and the time. So
+// a reload, the back button, a second tab and a restarted browser show the right screen.
 
 import { LINK_ENDED } from '../../checkout/capacity.ts'
 import { type Channel, type Instrument, isDirect } from '../../gateways/gateway.ts'
@@ -14,31 +14,31 @@ import type { FormState } from './form.ts'
 
 export interface CheckoutFacts {
   payment: PaymentRow
-  /** The latest attempt, whatever became of it. */
+  /** The latest attempt, in any state. */
   attempt: AttemptRow | undefined
   attempts: readonly AttemptRow[]
-  /** The transfer straight to the merchant that the payment is or was to be paid by. */
+  /** The direct transfer to the merchant by which the payment is or was to be paid. */
   transfer: TransferRow | null
   merchant: MerchantProfile
   channels: readonly Channel[]
-  /** Test instruments to choose from; empty with a real gateway. */
+  /** Test instruments to choose from; empty for a real gateway. */
   instruments: readonly Instrument[]
-  /** Whether our page asks for the phone number, or the gateway's own. */
+  /** Whether our page asks for the phone number, or the gateway's page. */
   asksPhone: boolean
-  /** "Visa •••• 4242" when the provider told, otherwise null. */
+  /** "Visa •••• 4242" if the provider reported it, otherwise null. */
   methodLabel: string | null
-  /** The payer's own address, without a slash at the end. */
+  /** The URL of the payer's page, without a trailing slash. */
   path: string
-  /** Where the merchant wants the payer back, with reference and status; null without redirectUrl. */
+  /** The merchant's return URL with reference and status; null without redirectUrl. */
   returnUrl: string | null
-  /** Whether the payer may give the attempt that is under way up already. */
+  /** Whether the payer may cancel the attempt in progress now. */
   canCancelAttempt: boolean
-  /** Whether there is a place at the link where the payment was begun; always, when it was begun at none. */
+  /** Whether the payment link has a free slot; true for a payment without a link. */
   capacity: Capacity
   isTest: boolean
   now: Date
   form: FormState
-  /** Not yet sent back to the merchant by itself; that happens once. */
+  /** Whether the payer has not been redirected to the merchant yet; that happens once. */
   autoReturns: boolean
   translator: Translator
 }
@@ -68,7 +68,7 @@ type StateFacts = Pick<CheckoutFacts, 'payment' | 'attempt' | 'attempts' | 'now'
 
 export function screenOf(facts: StateFacts): ScreenName {
   const { payment, attempts, now, capacity = 'available' } = facts
-  // Money of another amount came, by whichever attempt: that is the truth until the right one is proven.
+  // A different amount arrived, by any attempt: show that until the right amount is proven.
   const isMismatch = payment.paidAt === null && attempts.some(({ status }) => status === 'amount_mismatch')
   if (isMismatch) return 'mismatch'
   switch (payment.status) {
@@ -93,9 +93,9 @@ const OPEN_SCREENS: Readonly<Record<Capacity, ScreenName>> = {
   ended: 'link_ended',
 }
 
-// Long enough for every answer that a provider gives at once.
+// Longer than any provider takes to respond at once.
 const CONFIRMING_MS = 20_000
-// Most payers have typed their PIN by then; later answers do come, so the page stays.
+// Most payers have entered their PIN by then; later responses are possible, so the page stays.
 const PROMPT_SLOW_MS = 120_000
 
 function waitingScreenOf({ attempt, now, transfer }: StateFacts): ScreenName {
@@ -115,7 +115,7 @@ function waitingScreenOf({ attempt, now, transfer }: StateFacts): ScreenName {
   }
 }
 
-// What the merchant has decided is settled in the same moment.
+// The merchant's decision is applied at once.
 const DIRECT_SCREENS: Readonly<Record<TransferRow['status'], ScreenName>> = {
   awaiting_payment: 'direct',
   expired: 'direct',
@@ -131,12 +131,12 @@ export function isDirectScreen(name: ScreenName): boolean {
   return name === 'direct' || name === 'direct_checking' || name === 'direct_underpaid'
 }
 
-/** Who came back has paid, or has not: nobody knows yet, and they are not sent there again. */
+/** The payer returned from the gateway, and the outcome is unknown: do not send them there again. */
 function screenAfterReturn(returnedAt: Date, now: Date): ScreenName {
   return now.getTime() - returnedAt.getTime() > CONFIRMING_MS ? 'slow' : 'confirming'
 }
 
-// The one who has just paid reads "Paid"; who opens the address again later reads that it was.
+// A payer who has just paid reads "Paid"; a payer who returns later reads that it was paid.
 const JUST_PAID_MS = 600_000
 
 function paidScreenOf({ payment, now }: StateFacts): ScreenName {
@@ -146,7 +146,7 @@ function paidScreenOf({ payment, now }: StateFacts): ScreenName {
   return now.getTime() - paidAt.getTime() > JUST_PAID_MS ? 'already_paid' : 'paid'
 }
 
-/** Changes whenever the screen would look different, also while the payment stays where it is. */
+/** Changes whenever the screen changes, even if the payment stays the same. */
 export function screenFingerprint(facts: StateFacts): string {
   const { payment, attempt, transfer } = facts
   const parts = [
@@ -161,8 +161,8 @@ export function screenFingerprint(facts: StateFacts): string {
 }
 
 /**
- * An attempt whose end nobody knows, whose payer says that the money is on its way, or who could send it to the merchant
- * without telling anybody: it may still come.
+ * True for an attempt with an unknown outcome, or if the payer reported a transfer or could have sent one directly to
+ * the merchant: money may still arrive.
  */
 export function mayHaveSentMoney({ attempts }: Pick<CheckoutFacts, 'attempts'>): boolean {
   return attempts.some(

@@ -16,7 +16,7 @@ const OFFER: Offer = {
 }
 
 describe('the choice of a payer', () => {
-  it('is a channel that is offered, and nothing else', () => {
+  it('must be an offered channel', () => {
     assert.deepEqual(readChoice(OFFER, { channel: 'card' }), { channel: 'card', instrument: undefined })
     assert.deepEqual(readChoice(OFFER, {}), { kind: 'choice' })
     assert.deepEqual(readChoice(OFFER, { channel: 'cash' }), { kind: 'choice' })
@@ -25,7 +25,7 @@ describe('the choice of a payer', () => {
     })
   })
 
-  it('needs a number, from which the network is guessed', () => {
+  it('needs a phone number, from which the network is guessed', () => {
     assert.deepEqual(readChoice(OFFER, { channel: 'mobile_money', phone: '0712 345-678' }), {
       channel: 'mobile_money',
       instrument: undefined,
@@ -47,7 +47,7 @@ describe('the choice of a payer', () => {
     assert.equal(network('<script>'), 'mpesa_ke')
   })
 
-  it('needs no network where there is none to choose', () => {
+  it('needs no network if there is only one', () => {
     const choice = readChoice(
       { ...OFFER, country: 'CA' },
       { channel: 'mobile_money', phone: '+1 506 234 5678' },
@@ -60,12 +60,12 @@ describe('the choice of a payer', () => {
     })
   })
 
-  it('needs no number where the gateway asks for it', () => {
+  it('needs no phone number if the gateway asks for it', () => {
     const choice = readChoice({ ...OFFER, asksPhone: false }, { channel: 'mobile_money' })
     assert.deepEqual(choice, { channel: 'mobile_money', instrument: undefined })
   })
 
-  it('plays only an instrument of the chosen channel', () => {
+  it('accepts only a test instrument of the chosen channel', () => {
     const form = { mobile_money_instrument: 'transfer_success', bank_transfer_instrument: 'transfer_success' }
     const played = (channel: string) => {
       const choice = readChoice(OFFER, { ...form, channel, phone: '0712345678' })
@@ -77,19 +77,19 @@ describe('the choice of a payer', () => {
   })
 })
 
-describe('the network of a number', () => {
-  it('is told while the payer types, if it can be', () => {
+describe('the network of a phone number', () => {
+  it('is suggested while the payer types, if it is known', () => {
     assert.equal(networkOfPhone('0712345678', 'KE'), 'mpesa_ke')
     assert.equal(networkOfPhone('0712', 'KE'), null)
     assert.equal(networkOfPhone('hello', null), null)
   })
 })
 
-describe('a problem with the form', () => {
+describe('a problem with the checkout form', () => {
   const path = '/pay/abc'
   const form = { channel: 'mobile_money', network: 'airtel_ke', phone: '0712' }
 
-  it('comes back with what was chosen, and without the number in the address', () => {
+  it('returns with the choice, and without the phone number in the URL', () => {
     const { redirectTo, cookies } = redirectWithProblem(path, form, { kind: 'phone' })
     assert.equal(redirectTo, '/pay/abc?problem=phone&channel=mobile_money&network=airtel_ke')
     assert.deepEqual(
@@ -106,7 +106,7 @@ describe('a problem with the form', () => {
     })
   })
 
-  it('says how long to wait, and is forgotten afterwards', () => {
+  it('says how long to wait, and is not shown afterwards', () => {
     const until = addMs(NOW, 90_000)
     const { redirectTo } = redirectWithProblem(path, form, { kind: 'wait', until })
     const query = Object.fromEntries(new URL(redirectTo, 'https://x.example').searchParams)
@@ -114,7 +114,7 @@ describe('a problem with the form', () => {
     assert.equal(readFormState(OFFER.channels, query, {}, until).problem, null)
   })
 
-  it('is none when the address was made up', () => {
+  it('is ignored if the URL was made up', () => {
     const state = (query: Record<string, string>) => readFormState(OFFER.channels, query, {}, NOW)
     assert.equal(state({ problem: 'wait', until: '-5' }).problem, null)
     assert.equal(state({ problem: 'wait', until: '99999999999' }).problem, null)
@@ -127,7 +127,7 @@ describe('a problem with the form', () => {
     })
   })
 
-  it('keeps only as much of what was typed as a number can be', () => {
+  it('keeps no more of the typed text than a phone number can have', () => {
     const { cookies } = redirectWithProblem(path, { phone: '7'.repeat(5_000) }, { kind: 'phone' })
     assert.equal(cookies[0]?.value.length, 40)
   })

@@ -1,11 +1,11 @@
-// The form of the open checkout: what the payer chose and typed, what is wrong with it, and how both survive the way
-// POST, 303, GET. The address carries the choice and the problem; what was typed is personal and goes by a cookie.
+// The form of the open checkout: the payer's input, its problem, and how both survive POST, 303, GET. The URL carries
+// the choice and the problem; the typed text is personal data and is kept in a cookie.
 
 import { findNetwork, guessNetwork, networksOf } from '../../core/networks.ts'
 import type { Channel, CheckoutChoice, Instrument } from '../../gateways/gateway.ts'
 import { readPhone } from '../../kit/phone.ts'
 
-/** What the open screen shows again. */
+/** The input that the open screen shows again. */
 export interface FormState {
   channel: Channel | null
   network: string | null
@@ -15,7 +15,7 @@ export interface FormState {
 
 export type Problem =
   | { kind: 'choice' | 'phone' | 'network' }
-  /** The merchant takes nothing from this payer. */
+  /** The merchant blocks this payer. */
   | { kind: 'refused' }
   /** When the number may be prompted again. */
   | { kind: 'wait'; until: Date }
@@ -30,7 +30,7 @@ export interface Offer {
 
 type Texts = Readonly<Record<string, string>>
 
-/** The choice that was made, as a gateway takes it; or what is wrong. */
+/** The choice as a gateway takes it, or the problem with it. */
 export function readChoice(offer: Offer, form: Texts): CheckoutChoice | Problem {
   const channel = offer.channels.find((one) => one === form.channel)
   if (!channel) return { kind: 'choice' }
@@ -40,7 +40,7 @@ export function readChoice(offer: Offer, form: Texts): CheckoutChoice | Problem 
   const phone = readPhone(form.phone ?? '', offer.country)
   if (!phone) return { kind: 'phone' }
   const networks = networksOf(offer.country)
-  // The networks of a country prompt the numbers of that country.
+  // The networks of a country prompt only numbers of that country.
   if (networks.length > 0 && phone.country !== offer.country) return { kind: 'phone' }
   const chosen = networks.find(({ code }) => code === form.network)
   const network = chosen ?? networkFromPrefix(phone.e164, offer.country)
@@ -54,13 +54,13 @@ function networkFromPrefix(e164: string, country: string | null) {
   return country === null ? undefined : guessNetwork(e164, country)
 }
 
-/** What a number suggests, for the script that chooses the network while the payer types. */
+/** The network that a number suggests, for the script that selects it while the payer types. */
 export function networkOfPhone(text: string, country: string | null): string | null {
   const phone = readPhone(text, country)
   return (phone && networkFromPrefix(phone.e164, country)?.code) ?? null
 }
 
-/** Each channel has a field of its own: those of the channels that are not chosen are sent too. */
+/** Each channel has its own field, because browsers also send the fields of the other channels. */
 export function instrumentField(channel: Channel): string {
   return `${channel}_instrument`
 }
@@ -70,17 +70,17 @@ function readInstrument(offer: Offer, channel: Channel, name: string): string | 
 }
 
 const TYPED_COOKIE = 'cowry_typed'
-// Long enough for a slow network, short enough to be forgotten on a shared phone.
+// Long enough for a slow network, short enough for a shared phone.
 const TYPED_SECONDS = 120
 const MAX_TYPED = 40
 
-/** Back to the form with what is wrong. */
+/** Redirects back to the form with the problem. */
 export function redirectWithProblem(path: string, form: Texts, problem: Problem) {
   const query = new URLSearchParams({ problem: problem.kind })
   if (problem.kind === 'wait') query.set('until', String(Math.ceil(problem.until.getTime() / 1_000)))
   if (form.channel) query.set('channel', form.channel.slice(0, MAX_TYPED))
   if (form.network) query.set('network', form.network.slice(0, MAX_TYPED))
-  // The cut may fall between the two halves of a character.
+  // The cut may split a surrogate pair.
   const phone = (form.phone ?? '').slice(0, MAX_TYPED).toWellFormed()
   return {
     http: 303,

@@ -1,4 +1,5 @@
-// The open checkout: choose a way to pay and give what it needs. Only the fields of the chosen way are shown, by CSS alone.
+// The open checkout: the payer chooses a channel and enters what it needs. CSS alone shows the fields of the chosen
+// channel.
 
 import type { Currency } from '../../core/currency.ts'
 import { networksOf } from '../../core/networks.ts'
@@ -39,7 +40,7 @@ ${timeLimit(facts)}`,
   }
 }
 
-/** No gateway serves the payment at this moment: nothing to choose from, and nothing to press. */
+/** No gateway serves the payment now, so there is nothing to choose or submit. */
 function closedScreen(facts: CheckoutFacts): Screen {
   const { translator, merchant } = facts
   return {
@@ -49,7 +50,7 @@ ${cancelForm(facts)}`,
   }
 }
 
-// Where a transfer is what most people pay with, and where most have no wallet on the phone. Everywhere else the phone.
+// Countries where most people pay by bank transfer and few have mobile money. Elsewhere mobile money is first.
 const TRANSFER_FIRST: ReadonlySet<Currency> = new Set(['NGN'])
 const CARD_FIRST: ReadonlySet<Currency> = new Set(['BWP', 'CAD', 'EGP', 'EUR', 'GBP', 'MUR', 'USD', 'ZAR'])
 
@@ -59,7 +60,7 @@ const CHANNEL_ORDERS: Readonly<Record<'transfer' | 'card' | 'phone', readonly Ch
   phone: ['mobile_money', 'card', 'bank_transfer'],
 }
 
-// After all others: a person has to find the money, which takes longer than any machine.
+// Last, because the merchant confirms it by hand, which takes longer than a gateway.
 const DIRECT: readonly Channel[] = ['direct_mobile_money', 'direct_bank_transfer']
 
 function orderedChannels({ channels, payment: { currency } }: CheckoutFacts): Channel[] {
@@ -112,7 +113,7 @@ function testOutcome({ translator, instruments }: CheckoutFacts, channel: Channe
 <select id="${field}" name="${field}" lang="en" dir="ltr">${offered.map(({ name, label }) => html`<option value="${name}">${label}</option>`)}</select></div>`
 }
 
-/** First on the page and in focus, with links to the fields. */
+/** First on the page and focused, with links to the fields. */
 function problemSummary(facts: CheckoutFacts): Html | null {
   const { problem } = facts.form
   if (problem === null) return null
@@ -144,7 +145,7 @@ function problemText({ translator, now, merchant }: CheckoutFacts, problem: Prob
   }
 }
 
-/** What became of the last try, and what to do. */
+/** The result of the last attempt, and what to do. */
 function declineNotice(facts: CheckoutFacts): Html | null {
   const { attempt, translator, merchant, form } = facts
   if (!attempt?.failureCode) return null
@@ -154,7 +155,7 @@ function declineNotice(facts: CheckoutFacts): Html | null {
 
 const LITTLE_TIME_MS = 600_000
 
-/** The limit is ours, so one tap gives more of it: offered when little is left, and at once where no script can tell. */
+/** The deadline is ours, so one tap extends it: offered shortly before the end, and always without a script. */
 function timeLimit(facts: CheckoutFacts): Html | null {
   const { payment, now, translator } = facts
   if (payment.expiresAt === null) return null

@@ -1,4 +1,4 @@
-// The whole checkout page: what the payment is about beside what there is to do, under the merchant's name and colours.
+// The checkout page: the summary of the payment beside the current screen, with the merchant's name and colours.
 
 import { type Html, html } from '../../kit/html.ts'
 import { paletteOf } from '../accent.ts'
@@ -42,7 +42,7 @@ export function checkoutScreen(facts: CheckoutFacts): Screen {
   return SCREENS[screenOf(facts)](facts)
 }
 
-/** `here` is the address of this very screen, which the language switcher keeps. */
+/** `here` is the URL of this screen, which the language switcher keeps. */
 export function renderCheckout(
   facts: CheckoutFacts,
   screen: Screen,
@@ -64,7 +64,7 @@ export function renderCheckout(
   })
 }
 
-/** The heading of the page while it asks for money; beside a screen with a heading of its own only the facts. */
+/** The page heading while the payment is open; a screen with its own heading gets only the facts. */
 function summary(facts: CheckoutFacts): Html {
   const { translator, payment, merchant } = facts
   const amount = html`<span class="amount">${amountOf(facts)}</span>`
@@ -72,7 +72,7 @@ function summary(facts: CheckoutFacts): Html {
     screenOf(facts) === 'open'
       ? html`<h1>${translator.withMarkup('payTitle', { merchant: merchant.name }, 'amount', amount)}</h1>`
       : html`<p>${amount}</p>`
-  // A paid payment lists all of it in the receipt.
+  // The receipt of a paid payment lists all of it.
   if (payment.paidAt !== null) return lead
   return html`${lead}${factList([
     [translator.t('paymentFor'), payment.description],

@@ -1,4 +1,4 @@
-// What a payer can do: each step is a form that is posted, a 303, and a page again.
+// The actions of a payer: each is a form that is posted, a 303, and a page again.
 
 import {
   cancelAttempt,
@@ -47,7 +47,7 @@ const STEPS: Readonly<Record<string, Step>> = {
   },
 }
 
-// Five attempts with a mistake and a look at each, twice over; a person does not get there.
+// Five attempts, each with a mistake and a status check, twice over; no payer reaches it.
 const ACTIONS_PER_MINUTE = 20
 
 export function stepRoutes(app: PaymentsApp): PageRoute[] {
@@ -62,7 +62,7 @@ export function stepRoutes(app: PaymentsApp): PageRoute[] {
         return step(app, view, request)
       },
     },
-    // Whoever reloads or shares the address of a step lands on the page it belongs to.
+    // A reload or a shared URL of an action redirects to its page.
     {
       method: 'GET',
       path: `/pay/{accessCode}/${name}`,
@@ -91,7 +91,7 @@ async function startPayment(
     return redirectToCheckout(request, redirectOf(started) ? '/continue' : '')
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
-    // Somebody else moved the payment on, its time is up, or its link has no place: the page shows how it stands.
+    // The payment changed meanwhile, it expired, or its link has no free slot: the page shows its state.
     if (SHOWN_BY_PAGE.has(error.code)) return redirectToCheckout(request)
     if (error.code === 'customer_blocked')
       return redirectWithProblem(pathOf(request), request.form, { kind: 'refused' })
@@ -104,14 +104,14 @@ async function startPayment(
   }
 }
 
-/** Where the payer is expected, while they are: never again once the payment has ended. */
+/** The URL where the payer must act, while the payment is open; never after it has ended. */
 export function redirectOf({ payment, attempt }: Pick<CheckoutView, 'payment' | 'attempt'>) {
   const isExpected = payment.status === 'processing' && attempt?.status === 'awaiting_customer'
   const step = isExpected ? attempt.nextStep : null
   return step?.kind === 'redirect' ? step : null
 }
 
-/** The form was shown for an attempt that is not the current one any more: another tab has gone on. */
+/** The form belongs to an attempt that is no longer current, because another tab has continued. */
 function isStale({ payment }: CheckoutView, { form }: PageRequest): boolean {
   return form.attempt !== undefined && form.attempt !== String(payment.attemptsUsed)
 }

@@ -1,4 +1,4 @@
-// What the screens of a wait share: the account to send money to, what to copy of it, and the way out.
+// Components of the waiting screens: the account for a transfer, its copy buttons, and the way out.
 
 import { PROMPT_GRACE_MS } from '../../checkout/phone-prompts.ts'
 import { formatAmount, type Money } from '../../core/money.ts'
@@ -26,12 +26,12 @@ export interface Content {
 
 export type Transfer = Extract<NextStep, { kind: 'transfer' | 'wallet_transfer' }>
 
-/** Where to send how much, with which words. */
+/** The account, the amount and the reference of the transfer. */
 export function accountFacts(facts: CheckoutFacts, step: Transfer, amount: Money): Html {
   const { translator } = facts
   return factList(
     [
-      // As a banking app takes it: digits and a point, no code and no separators.
+      // In the form that banking apps take: digits and a point, without code and separators.
       [
         translator.t('amount'),
         copyable(facts, translator.t('amount'), translator.amount(amount), formatAmount(amount)),
@@ -65,7 +65,7 @@ function copyable({ translator }: CheckoutFacts, what: string, shown: string, co
   return html`${ltr(shown)}${copyButton(translator, what, copied)}`
 }
 
-/** Only a script can copy, so only a script shows the button. */
+/** Copying needs the script, so only the script shows the button. */
 export function copyButton(translator: CheckoutFacts['translator'], what: string, text: string): Html {
   return html`<button type="button" class="copy" hidden data-copy="${text}" data-copied="${translator.t('copied')}" aria-label="${translator.t('copyWhat', { what })}">${translator.t('copy')}</button>`
 }

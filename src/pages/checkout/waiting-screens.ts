@@ -1,4 +1,4 @@
-// While an attempt is with the gateway. A wait is explained, never a bare spinner, and nobody is led into paying twice.
+// The screens while an attempt is at the gateway. They explain the wait, and never lead a payer into paying twice.
 
 import { money } from '../../core/money.ts'
 import { findNetwork } from '../../core/networks.ts'
@@ -34,7 +34,7 @@ export function waitingScreen(facts: CheckoutFacts): Screen {
   const content = contentOf(facts)
   return {
     title: content.title,
-    // Those without JavaScript come back by themselves; with it the script asks more often and more quietly.
+    // Browsers without JavaScript reload; the script polls more often and without a reload.
     head: html`<noscript><meta http-equiv="refresh" content="10"></noscript>`,
     body: html`<div data-status="${path}/status" data-shown="${screenFingerprint(facts)}">
 ${content.body}
@@ -64,7 +64,7 @@ function contentOf(facts: CheckoutFacts): Content {
   }
 }
 
-/** The gateway has not answered: nothing to do but wait, and to be told so. */
+/** The gateway has not responded: the payer can only wait, and the page says so. */
 function outcomeUnknownContent(facts: CheckoutFacts, pageUrl?: string): Content {
   const { translator, merchant, attempt } = facts
   const isSlow = screenOf(facts) === 'slow'
@@ -72,7 +72,7 @@ function outcomeUnknownContent(facts: CheckoutFacts, pageUrl?: string): Content 
   return {
     title,
     isCheckPrimary: true,
-    // The gateway waits for a payer whom nobody could tell where: then another way is all that is left.
+    // The gateway waits for the payer, but gave no URL: the payer can only switch the method.
     switchMethodForm:
       attempt?.status === 'awaiting_customer'
         ? switchMethodForm(facts, attempt, translator.t('anotherWay'), translator.t('onlyIfNotPaid'))
@@ -99,7 +99,7 @@ function redirectContent(facts: CheckoutFacts, attempt: AttemptRow, url: string)
   }
 }
 
-/** For the moment between our page and the gateway's: a form may not lead to another origin, a link may. */
+/** The step between our page and the gateway's: a form must not lead to another origin, a link may. */
 export function continueScreen(facts: CheckoutFacts, url: string): Screen {
   const title = facts.translator.t('continueTitle')
   return {

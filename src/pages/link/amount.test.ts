@@ -9,7 +9,7 @@ import { readTypedAmount } from './amount.ts'
 const kes = (minor: bigint): Money => money(minor, 'KES')
 
 describe('an amount that a payer typed', () => {
-  it('is read the ways in which people write it', () => {
+  it('is parsed in the usual spellings', () => {
     const written: [string, bigint][] = [
       ['1250', 125_000n],
       ['1250.5', 125_050n],
@@ -33,7 +33,7 @@ describe('an amount that a payer typed', () => {
     for (const [text, minor] of written) assert.deepEqual(readTypedAmount(text, 'KES'), kes(minor), text)
   })
 
-  it('is not guessed where it is not certain, and never rounded', () => {
+  it('is refused if it is ambiguous, and never rounded', () => {
     const unclear = ['', ' ', 'ten', '-5', '0', '0.00', '1.2.3', '1,250,50', '1,250.500', '12.345,6.7']
     const halves = ['0.500', '0,500', '000.100', '00,10,000', '0.500,00', '٠٫٥٠٠']
     for (const text of [
@@ -53,7 +53,7 @@ describe('an amount that a payer typed', () => {
     assert.deepEqual(readTypedAmount('5000.00', 'XOF'), money(5_000n, 'XOF'))
   })
 
-  it('is read back as our own pages write it, in every language', () => {
+  it('is parsed in the format of our own pages, in every language', () => {
     const amounts = fc.bigInt({ min: 1n, max: 99_999_999_999_999n })
     fc.assert(
       fc.property(amounts, fc.constantFrom(...LANGUAGE_CODES), (minor, language) => {

@@ -1,5 +1,5 @@
-// The form of a link: what a payer writes into it, what is wrong with that, and how it comes back to be corrected. What is
-// wrong travels in the address; names and e-mail, which belong in no address, stay with the payer for two minutes.
+// The form of a payment link: the payer's input, its problem, and how both return for correction. The URL carries the
+// problem; name and e-mail are personal data and stay in a cookie for two minutes.
 
 import { containsCardNumber } from '../../core/card-number.ts'
 import { type Money, money } from '../../core/money.ts'
@@ -12,7 +12,7 @@ import { readTypedAmount } from './amount.ts'
 export const FIELDS = ['amount', 'firstname', 'lastname', 'email'] as const
 export type Field = (typeof FIELDS)[number]
 
-/** Each is about one field; only `refused` and `closed` are about the payment itself. */
+/** Each concerns one field, except `refused` and `closed`, which concern the payment. */
 export const PROBLEMS = {
   amount: 'amount',
   amountLow: 'amount',
@@ -34,7 +34,7 @@ export interface LinkForm {
   problems: readonly Problem[]
 }
 
-/** Who pays and how much; or what has to be corrected. */
+/** The payer and the amount, or the problems to correct. */
 export function readPayer(link: LinkRow, form: Texts): Omit<Payer, 'formToken'> | Problem[] {
   const firstname = readName(form.firstname)
   const lastname = readName(form.lastname)
@@ -49,7 +49,7 @@ export function readPayer(link: LinkRow, form: Texts): Omit<Payer, 'formToken'> 
   return typeof amount === 'string' || problems.length > 0 ? problems : { firstname, lastname, email, amount }
 }
 
-/** As the API takes names: one line, composed letters. */
+/** Names as the API takes them: one line, in NFC. */
 function readName(text = ''): string {
   return text.normalize('NFC').replaceAll(/\s+/g, ' ').trim()
 }
@@ -69,16 +69,16 @@ function readAmount(link: LinkRow, text: string): Money | 'amount' | 'amountLow'
 }
 
 const TYPED_COOKIE = 'cowry_payer'
-// Long enough for a slow network, short enough to be forgotten on a shared phone.
+// Long enough for a slow network, short enough for a shared phone.
 const TYPED_SECONDS = 120
 const MAX_LENGTHS = { amount: 30, firstname: 100, lastname: 100, email: 254 } as const
-// What a browser keeps in one cookie, with room for its name and path.
+// The size limit of a cookie, minus its name and path.
 const MAX_COOKIE = 3_500
 
-/** Back to the form with what is wrong. */
+/** Redirects back to the form with the problem. */
 export function redirectWithProblem(path: string, form: Texts, problems: readonly Problem[]) {
   const typed = JSON.stringify(
-    // The cut may fall between the two halves of a character.
+    // The cut may split a surrogate pair.
     FIELDS.map((field) => (form[field] ?? '').slice(0, MAX_LENGTHS[field]).toWellFormed()),
   )
   const fitsCookie = encodeURIComponent(typed).length <= MAX_COOKIE
@@ -89,7 +89,7 @@ export function redirectWithProblem(path: string, form: Texts, problems: readonl
   }
 }
 
-/** What was typed is kept no longer than it takes to get it right. */
+/** Deletes the typed text as soon as the form is correct. */
 export function clearTypedCookie(path: string) {
   return { name: TYPED_COOKIE, value: '', path, maxAgeSeconds: 0 }
 }
@@ -110,7 +110,7 @@ export function readForm(query: Texts, cookies: Texts): LinkForm {
   }
 }
 
-/** The payer's browser keeps it, so it may be anything. */
+/** The browser stores it, so it can be any text. */
 function readTyped(text: string): string[] {
   try {
     const texts: unknown = JSON.parse(text)

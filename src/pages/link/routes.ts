@@ -1,4 +1,4 @@
-// The address of a link: a form, and the payment that it begins.
+// The routes of a payment link: the form, and the payment that it creates.
 
 import { ApiError } from '../../core/errors.ts'
 import { base62 } from '../../core/ids.ts'
@@ -18,7 +18,7 @@ import { type LinkFacts, linkScreen } from './screens.ts'
 
 export function linkPageRoutes(app: LinksApp): PageRoute[] {
   const limits = {
-    // A whole congregation may press at once, and a machine that tries e-mails is slower than it likes.
+    // Many payers may submit at once from one address, while a script that tries e-mail addresses is slowed down.
     perLink: createActionLimit(app, 600),
     perPayer: createActionLimit(app, 20),
   }
@@ -53,7 +53,7 @@ async function show(app: LinksApp, request: PageRequest): Promise<PageResponse> 
   }
 }
 
-/** Another language must not lose what has to be corrected. */
+/** A change of language must keep the problems. */
 function problemQuery(problems: readonly Problem[]): string {
   return problems.length === 0 ? '' : `?problem=${problems.join('.')}`
 }
@@ -92,7 +92,7 @@ async function startPayment(app: LinksApp, request: PageRequest, limits: Limits)
   const { link, state } = await openLink(app, request.params.slug ?? '')
   const path = pathOf(request)
   limits.perLink(link.id)
-  // The page says why.
+  // The page shows the reason.
   if (state !== 'active') return { http: 303, redirectTo: path }
   const payer = readPayer(link, request.form)
   if (Array.isArray(payer)) return redirectWithProblem(path, request.form, payer)
@@ -100,7 +100,7 @@ async function startPayment(app: LinksApp, request: PageRequest, limits: Limits)
   try {
     const payment = await startLinkPayment(app, link, { ...payer, formToken: request.form.token ?? '' })
     const accessCode = payment && openAccessCode(app, payment)
-    // What this form began has ended since, so the next one is another payment.
+    // The payment of this form has ended since, so the next one is a new payment.
     if (!accessCode) return { http: 303, redirectTo: path, cookies: [clearTypedCookie(path)] }
     return { http: 303, redirectTo: checkoutPath(accessCode, request), cookies: [clearTypedCookie(path)] }
   } catch (error) {
@@ -115,7 +115,7 @@ const PROBLEM_OF: Readonly<Record<string, Problem>> = {
   no_route_available: 'closed',
 }
 
-/** Who has chosen a language here goes on in it. */
+/** Keeps the language that the payer chose here. */
 function checkoutPath(accessCode: string, { cookies }: PageRequest): string {
   const { chosen } = languagesFromCookies(cookies)
   return `/pay/${accessCode}${isLanguage(chosen) ? `?lang=${chosen}` : ''}`

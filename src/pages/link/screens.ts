@@ -1,4 +1,5 @@
-// What somebody sees at a link: who is paid and for what, the form, or why nothing can be paid any more and what to do.
+// The screens of a payment link: the merchant and the purpose, the form, or why the link cannot be paid and what to
+// do.
 
 import { decimalsOf } from '../../core/currency.ts'
 import { type Money, money } from '../../core/money.ts'
@@ -16,10 +17,10 @@ import { type Field, type LinkForm, PROBLEMS, type Problem } from './form.ts'
 export interface LinkFacts extends LinkView {
   merchant: MerchantProfile
   translator: Translator
-  /** The payer's own address, without a slash at the end. */
+  /** The URL of the payer's page, without a trailing slash. */
   path: string
   form: LinkForm
-  /** Of this form: sent twice, it is one payment. */
+  /** The idempotency key of this form: submitted twice, it is one payment. */
   formToken: string
 }
 
@@ -67,7 +68,7 @@ function heading({ link, translator, merchant }: LinkFacts): Html {
   return html`<h1>${translator.withMarkup('payTitle', { merchant: merchant.name }, 'amount', shown)}</h1>`
 }
 
-/** The merchant's own text, which stay as they are in every language. */
+/** The merchant's own texts, which are the same in every language. */
 function about({ link, translator }: LinkFacts): Html {
   const { title, description } = link
   return html`${factList([[translator.t('paymentFor'), title]])}
@@ -106,7 +107,7 @@ ${problem && html`<p class="wrong" id="${name}-problem">${problemText(facts, pro
 <input id="${name}" name="${name}" value="${facts.form.typed[name]}" required ${attributes}${described !== '' && html` aria-describedby="${described}"`}${problem && html` aria-invalid="true"`}>`
 }
 
-/** Between what the payer may choose. */
+/** The range of a free amount. */
 function boundsText(facts: LinkFacts): string | null {
   const { translator } = facts
   const { least, most } = boundsOf(facts)
@@ -121,7 +122,7 @@ function boundsOf({ link, translator }: LinkFacts): { least: string | null; most
   return { least: amount(minAmountMinor), most: amount(maxAmountMinor) }
 }
 
-/** First on the page and in focus, with links to the fields. */
+/** First on the page and focused, with links to the fields. */
 function problemSummary(facts: LinkFacts): Html | null {
   const { problems } = facts.form
   if (problems.length === 0) return null
@@ -153,7 +154,7 @@ const PROBLEM_MESSAGES: Readonly<Record<Problem, MessageId>> = {
   closed: 'linkClosedText',
 }
 
-/** As many decimals as the currency has, so that nobody writes cents where there are none. */
+/** As many decimals as the currency has, so that payers enter no cents where there are none. */
 function exampleOf({ currency }: LinkRow): string {
   return decimalsOf(currency) === 0 ? '1500' : '1500.50'
 }
@@ -165,7 +166,7 @@ interface EndedScreen {
   text: MessageId
 }
 
-// Gone for good, or only for now: a machine reads it in the status, a person in the text.
+// 410 if the link has ended, 409 if all slots are taken, 503 if the link is closed for now; the text says the same.
 const ENDINGS: Readonly<Record<Exclude<LinkView['state'], 'active'>, EndedScreen>> = {
   completed: { http: 410, icon: 'stopped', title: 'linkFullTitle', text: 'linkEndedText' },
   inactive: { http: 410, icon: 'stopped', title: 'linkInactiveTitle', text: 'linkEndedText' },
@@ -174,7 +175,7 @@ const ENDINGS: Readonly<Record<Exclude<LinkView['state'], 'active'>, EndedScreen
   closed: { http: 503, icon: 'attention', title: 'linkClosedTitle', text: 'linkClosedText' },
 }
 
-/** One payment was asked for, and somebody has made it: that is what the payer wants to know. */
+/** The link allows one payment, and it was made: the payer may want to know that. */
 const PAID: EndedScreen = { http: 410, icon: 'paid', title: 'linkPaidTitle', text: 'linkEndedText' }
 
 function endingOf({ state, link }: LinkFacts): EndedScreen {

@@ -3,7 +3,7 @@
 import type { Messages } from './en.ts'
 
 export const AM: Messages = {
-  // The frame
+  // The layout
   testMode: 'የሙከራ ሁነታ፦ እውነተኛ ገንዘብ አይንቀሳቀስም',
   language: 'ቋንቋ',
   help: 'እርዳታ ይፈልጋሉ? {merchant}ን ያነጋግሩ',
@@ -37,7 +37,7 @@ export const AM: Messages = {
   closesSoon: 'ይህ ገጽ {minutes, plural, =0 {ከአንድ ደቂቃ ባነሰ ጊዜ} one {በ# ደቂቃ} other {በ# ደቂቃዎች}} ውስጥ ይዘጋል።',
   moreTime: 'ተጨማሪ ጊዜ ይስጡኝ',
 
-  // What has to be corrected
+  // Form errors
   problemTitle: 'እባክዎ ይህን እንደገና ይመልከቱ',
   problemChoice: 'እንዴት መክፈል እንደሚፈልጉ ይምረጡ።',
   problemPhone: 'የክፍያ ጥያቄ መቀበል የሚችል የሞባይል ቁጥር ያስገቡ።',
@@ -110,7 +110,7 @@ export const AM: Messages = {
   lookingText: 'አብዛኞቹ ባንኮች ጥቂት ደቂቃዎች ያስፈልጋቸዋል። ይህ ገጽ ውጤቱን በራሱ ያሳያል፤ ገጹን መዝጋትም ይችላሉ።',
   showAccount: 'አካውንቱን እንደገና ይመልከቱ',
 
-  // A transfer straight to the merchant
+  // A direct transfer to the merchant
   directBankTransfer: 'ወደ {merchant} የባንክ ዝውውር',
   directMobileMoney: 'ወደ {merchant} የሞባይል ገንዘብ',
   directHint: 'ገንዘቡን እራስዎ በቀጥታ ወደ {merchant} ይልካሉ። መድረሱን እነሱ ያረጋግጣሉ፤ ይህ ጊዜ ሊወስድ ይችላል።',
@@ -122,7 +122,7 @@ export const AM: Messages = {
   directRejectedText: '{merchant} ዝውውርዎን አላገኘም። ገንዘቡን ልከው ከሆነ ማስረጃዎን እና ይህን ማጣቀሻ ያሳዩዋቸው፦ {reference}',
   directExcessText: 'ከተጠየቀው {excess} በላይ ልከዋል። እባክዎ እንዲመልሱልዎ {merchant}ን ይጠይቁ።',
 
-  // Going to the provider's page, and not knowing
+  // The redirect to the provider's page, and unknown outcomes
   continueTitle: 'በክፍያ ገጹ ላይ ይቀጥሉ',
   continueText: 'ለ{merchant} {amount} የሚከፍሉት በክፍያ አገልግሎት ሰጪው ገጽ፣ በ{site} ላይ ነው፤ ከዚያ ወደዚህ ይመለሳሉ።',
   continueButton: 'ወደ {site} ይቀጥሉ',
@@ -198,7 +198,7 @@ export const AM: Messages = {
   linkClosedText: 'ቆይተው እንደገና ይሞክሩ፣ ወይም {merchant}ን ያነጋግሩ።',
   linkNotFoundTitle: 'ይህን ሊንክ ማግኘት አልቻልንም',
 
-  // When there is nothing to show
+  // Error pages
   notFoundTitle: 'ይህን ክፍያ ማግኘት አልቻልንም',
   notFoundText: 'የገጹን አድራሻ ያረጋግጡ፣ ወይም ሱቁን አዲስ ሊንክ ይጠይቁ።',
   missingTitle: 'እዚህ ምንም የለም',

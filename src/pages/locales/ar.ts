@@ -3,7 +3,7 @@
 import type { Messages } from './en.ts'
 
 export const AR: Messages = {
-  // The frame
+  // The layout
   testMode: 'وضع الاختبار: لا تُنقل أي أموال حقيقية',
   language: 'اللغة',
   help: 'هل تحتاج إلى مساعدة؟ تواصل مع {merchant}',
@@ -23,7 +23,7 @@ export const AR: Messages = {
   bankTransferHint: 'نعرض لك حسابًا تحوّل إليه المبلغ.',
   phone: 'رقم محفظة الهاتف المحمول',
   phoneExample: 'مثال: {example}',
-  // Isolated from left to right: otherwise the groups of digits stand in reverse order.
+  // Isolated from left to right: otherwise the groups of digits appear in reverse order.
   phoneInternational: 'مع رمز الدولة، مثال: \u2066+254 712 345 678\u2069',
   network: 'شبكة المحمول',
   networkFromNumber: 'تحديدها من رقمي',
@@ -39,7 +39,7 @@ export const AR: Messages = {
     'تُغلق هذه الصفحة بعد {minutes, plural, =0 {أقل من دقيقة} zero {# دقيقة} one {دقيقة واحدة} two {دقيقتين} few {# دقائق} many {# دقيقة} other {# دقيقة}}.',
   moreTime: 'أريد مزيدًا من الوقت',
 
-  // What has to be corrected
+  // Form errors
   problemTitle: 'يُرجى مراجعة ما يلي',
   problemChoice: 'اختر الطريقة التي تريد الدفع بها.',
   problemPhone: 'أدخل رقم هاتف محمول يمكنه استقبال طلب دفع.',
@@ -112,7 +112,7 @@ export const AR: Messages = {
   lookingText: 'تحتاج معظم البنوك إلى بضع دقائق. تعرض هذه الصفحة النتيجة تلقائيًا، ويمكنك أيضًا إغلاقها.',
   showAccount: 'عرض الحساب مرة أخرى',
 
-  // A transfer straight to the merchant
+  // A direct transfer to the merchant
   directBankTransfer: 'تحويل بنكي إلى {merchant}',
   directMobileMoney: 'تحويل بالمحفظة إلى {merchant}',
   directHint: 'ترسل المال بنفسك مباشرة إلى {merchant}، ويتحققون من وصوله. قد يستغرق ذلك بعض الوقت.',
@@ -126,7 +126,7 @@ export const AR: Messages = {
     'لم يجد {merchant} تحويلك. إن كنت قد أرسلت المال، فأظهر لهم ما يثبت ذلك وهذا المرجع: {reference}',
   directExcessText: 'أرسلت {excess} أكثر من المطلوب. يُرجى أن تطلب من {merchant} إعادته.',
 
-  // Going to the provider's page, and not knowing
+  // The redirect to the provider's page, and unknown outcomes
   continueTitle: 'تابع في صفحة الدفع',
   continueText: 'تدفع {amount} إلى {merchant} على {site}، وهي صفحة مقدّم خدمة الدفع، ثم تعود إلى هنا.',
   continueButton: 'المتابعة إلى {site}',
@@ -205,7 +205,7 @@ export const AR: Messages = {
   linkClosedText: 'حاول مرة أخرى لاحقًا، أو تواصل مع {merchant}.',
   linkNotFoundTitle: 'لا يمكننا العثور على هذا الرابط',
 
-  // When there is nothing to show
+  // Error pages
   notFoundTitle: 'لا يمكننا العثور على عملية الدفع هذه',
   notFoundText: 'تحقّق من عنوان الصفحة، أو اطلب رابطًا جديدًا من المتجر.',
   missingTitle: 'لا يوجد شيء هنا',

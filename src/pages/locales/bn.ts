@@ -3,7 +3,7 @@
 import type { Messages } from './en.ts'
 
 export const BN: Messages = {
-  // The frame
+  // The layout
   testMode: 'টেস্ট মোড: আসল টাকার লেনদেন হয় না',
   language: 'ভাষা',
   help: 'সাহায্য দরকার? {merchant}-এর সঙ্গে যোগাযোগ করুন',
@@ -38,7 +38,7 @@ export const BN: Messages = {
     'এই পেজ {minutes, plural, =0 {এক মিনিটের কম সময়ের} one {# মিনিটের} other {# মিনিটের}} মধ্যে বন্ধ হয়ে যাবে।',
   moreTime: 'আমাকে আরও সময় দিন',
 
-  // What has to be corrected
+  // Form errors
   problemTitle: 'অনুগ্রহ করে এটি দেখে নিন',
   problemChoice: 'কীভাবে পেমেন্ট করতে চান, তা বেছে নিন।',
   problemPhone: 'এমন একটি মোবাইল নম্বর দিন, যেটিতে পেমেন্টের অনুরোধ পাঠানো যায়।',
@@ -111,7 +111,7 @@ export const BN: Messages = {
   lookingText: 'বেশির ভাগ ব্যাংকের কয়েক মিনিট লাগে। এই পেজ নিজেই ফলাফল দেখাবে; চাইলে পেজটি বন্ধও করতে পারেন।',
   showAccount: 'অ্যাকাউন্টটি আবার দেখুন',
 
-  // A transfer straight to the merchant
+  // A direct transfer to the merchant
   directBankTransfer: '{merchant}-কে ব্যাংক ট্রান্সফার',
   directMobileMoney: '{merchant}-কে মোবাইল মানি',
   directHint: 'আপনি নিজেই সরাসরি {merchant}-কে টাকা পাঠাবেন। টাকা পৌঁছেছে কি না তারা যাচাই করে, এতে কিছুটা সময় লাগতে পারে।',
@@ -125,7 +125,7 @@ export const BN: Messages = {
     '{merchant} আপনার ট্রান্সফার খুঁজে পায়নি। টাকা পাঠিয়ে থাকলে তাদের প্রমাণ এবং এই রেফারেন্সটি দেখান: {reference}',
   directExcessText: 'আপনি {excess} বেশি পাঠিয়েছেন। অনুগ্রহ করে {merchant}-এর কাছে তা ফেরত চান।',
 
-  // Going to the provider's page, and not knowing
+  // The redirect to the provider's page, and unknown outcomes
   continueTitle: 'পেমেন্টের পেজে এগিয়ে যান',
   continueText: 'আপনি পেমেন্ট সেবাদাতার পেজ {site}-এ {merchant}-কে {amount} পেমেন্ট করবেন, তারপর এখানে ফিরে আসবেন।',
   continueButton: '{site}-এ যান',
@@ -204,7 +204,7 @@ export const BN: Messages = {
   linkClosedText: 'পরে আবার চেষ্টা করুন, অথবা {merchant}-এর সঙ্গে যোগাযোগ করুন।',
   linkNotFoundTitle: 'আমরা এই লিংক খুঁজে পাচ্ছি না',
 
-  // When there is nothing to show
+  // Error pages
   notFoundTitle: 'আমরা এই পেমেন্ট খুঁজে পাচ্ছি না',
   notFoundText: 'পেজের ঠিকানাটি দেখে নিন, অথবা দোকানের কাছে নতুন লিংক চান।',
   missingTitle: 'এখানে কিছু নেই',

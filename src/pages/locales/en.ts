@@ -2,7 +2,7 @@
 // as they are. Short sentences, no blame, no codes; "you have not been charged" only where that is certain.
 
 export const EN = {
-  // The frame
+  // The layout
   testMode: 'Test mode: no real money moves',
   language: 'Language',
   help: 'Need help? Contact {merchant}',
@@ -37,7 +37,7 @@ export const EN = {
     'This page closes in {minutes, plural, =0 {less than a minute} one {# minute} other {# minutes}}.',
   moreTime: 'Give me more time',
 
-  // What has to be corrected
+  // Form errors
   problemTitle: 'Please check this',
   problemChoice: 'Choose how you would like to pay.',
   problemPhone: 'Enter a mobile number that can receive a payment request.',
@@ -110,7 +110,7 @@ export const EN = {
   lookingText: 'Most banks need a few minutes. This page shows the result by itself; you can also close it.',
   showAccount: 'Show the account again',
 
-  // A transfer straight to the merchant
+  // A direct transfer to the merchant
   directBankTransfer: 'Bank transfer to {merchant}',
   directMobileMoney: 'Mobile money to {merchant}',
   directHint:
@@ -125,7 +125,7 @@ export const EN = {
     '{merchant} did not find your transfer. If you sent the money, show them your proof and this reference: {reference}',
   directExcessText: 'You sent {excess} more than asked for. Please ask {merchant} for it back.',
 
-  // Going to the provider's page, and not knowing
+  // The redirect to the provider's page, and unknown outcomes
   continueTitle: 'Continue on the payment page',
   continueText:
     'You pay {amount} to {merchant} on {site}, the page of the payment provider, and come back here.',
@@ -206,7 +206,7 @@ export const EN = {
   linkClosedText: 'Try again later, or contact {merchant}.',
   linkNotFoundTitle: 'We cannot find this link',
 
-  // When there is nothing to show
+  // Error pages
   notFoundTitle: 'We cannot find this payment',
   notFoundText: 'Check the address, or ask the shop for a new link.',
   missingTitle: 'There is nothing here',

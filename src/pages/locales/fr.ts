@@ -4,7 +4,7 @@
 import type { Messages } from './en.ts'
 
 export const FR: Messages = {
-  // The frame
+  // The layout
   testMode: 'Mode test : aucun mouvement d’argent réel',
   language: 'Langue',
   help: 'Besoin d’aide ? Contactez {merchant}',
@@ -39,7 +39,7 @@ export const FR: Messages = {
     'Cette page se ferme dans {minutes, plural, =0 {moins d’une minute} one {# minute} many {# de minutes} other {# minutes}}.',
   moreTime: 'Il me faut plus de temps',
 
-  // What has to be corrected
+  // Form errors
   problemTitle: 'Veuillez vérifier ceci',
   problemChoice: 'Choisissez comment vous souhaitez payer.',
   problemPhone: 'Saisissez un numéro mobile qui peut recevoir une demande de paiement.',
@@ -113,7 +113,7 @@ export const FR: Messages = {
     'La plupart des banques ont besoin de quelques minutes. Cette page affiche le résultat automatiquement ; vous pouvez aussi la fermer.',
   showAccount: 'Revoir le compte',
 
-  // A transfer straight to the merchant
+  // A direct transfer to the merchant
   directBankTransfer: 'Virement bancaire à {merchant}',
   directMobileMoney: 'Mobile money à {merchant}',
   directHint:
@@ -128,7 +128,7 @@ export const FR: Messages = {
     '{merchant} n’a pas trouvé votre transfert. Si vous avez envoyé l’argent, montrez votre preuve et cette référence : {reference}',
   directExcessText: 'Vous avez envoyé {excess} de trop. Demandez-en le retour à {merchant}.',
 
-  // Going to the provider's page, and not knowing
+  // The redirect to the provider's page, and unknown outcomes
   continueTitle: 'Continuez sur la page de paiement',
   continueText:
     'Vous payez {amount} à {merchant} sur {site}, la page du prestataire de paiement, puis vous revenez ici.',
@@ -211,7 +211,7 @@ export const FR: Messages = {
   linkClosedText: 'Réessayez plus tard, ou contactez {merchant}.',
   linkNotFoundTitle: 'Nous ne trouvons pas ce lien',
 
-  // When there is nothing to show
+  // Error pages
   notFoundTitle: 'Nous ne trouvons pas ce paiement',
   notFoundText: 'Vérifiez l’adresse, ou demandez un nouveau lien à la boutique.',
   missingTitle: 'Il n’y a rien ici',

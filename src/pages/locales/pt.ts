@@ -4,7 +4,7 @@
 import type { Messages } from './en.ts'
 
 export const PT: Messages = {
-  // The frame
+  // The layout
   testMode: 'Modo de teste: não há movimento de dinheiro real',
   language: 'Idioma',
   help: 'Precisa de ajuda? Contacte {merchant}',
@@ -39,7 +39,7 @@ export const PT: Messages = {
     'Esta página fecha em {minutes, plural, =0 {menos de um minuto} one {# minuto} many {# de minutos} other {# minutos}}.',
   moreTime: 'Preciso de mais tempo',
 
-  // What has to be corrected
+  // Form errors
   problemTitle: 'Por favor, verifique isto',
   problemChoice: 'Escolha como deseja pagar.',
   problemPhone: 'Introduza um número de telemóvel que possa receber um pedido de pagamento.',
@@ -113,7 +113,7 @@ export const PT: Messages = {
     'A maioria dos bancos precisa de alguns minutos. Esta página mostra o resultado automaticamente; também a pode fechar.',
   showAccount: 'Ver a conta de novo',
 
-  // A transfer straight to the merchant
+  // A direct transfer to the merchant
   directBankTransfer: 'Transferência bancária para {merchant}',
   directMobileMoney: 'Dinheiro móvel para {merchant}',
   directHint:
@@ -128,7 +128,7 @@ export const PT: Messages = {
     '{merchant} não encontrou a sua transferência. Se enviou o dinheiro, mostre o comprovativo e esta referência: {reference}',
   directExcessText: 'Enviou {excess} a mais. Peça a devolução a {merchant}.',
 
-  // Going to the provider's page, and not knowing
+  // The redirect to the provider's page, and unknown outcomes
   continueTitle: 'Continue na página de pagamento',
   continueText:
     'Vai pagar {amount} a {merchant} em {site}, a página do prestador de pagamentos, e depois volta a esta página.',
@@ -210,7 +210,7 @@ export const PT: Messages = {
   linkClosedText: 'Tente mais tarde, ou contacte {merchant}.',
   linkNotFoundTitle: 'Não encontramos este link',
 
-  // When there is nothing to show
+  // Error pages
   notFoundTitle: 'Não encontramos este pagamento',
   notFoundText: 'Verifique o endereço, ou peça um novo link à loja.',
   missingTitle: 'Não há nada aqui',

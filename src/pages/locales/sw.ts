@@ -1,10 +1,10 @@
 // Swahili, in words that Kenya and Tanzania share. The texts are machine-drafted and not yet reviewed by a native
-// speaker. No verb agrees with {merchant}: it may be a person or a company, which Swahili tells apart.
+// speaker. No verb agrees with {merchant}: it may be a person or a company, which Swahili distinguishes.
 
 import type { Messages } from './en.ts'
 
 export const SW: Messages = {
-  // The frame
+  // The layout
   testMode: 'Hali ya majaribio: hakuna pesa halisi zinazohamishwa',
   language: 'Lugha',
   help: 'Unahitaji msaada? Wasiliana na {merchant}',
@@ -39,7 +39,7 @@ export const SW: Messages = {
     'Ukurasa huu utafungwa {minutes, plural, =0 {kabla ya dakika moja kuisha} one {baada ya dakika #} other {baada ya dakika #}}.',
   moreTime: 'Nahitaji muda zaidi',
 
-  // What has to be corrected
+  // Form errors
   problemTitle: 'Tafadhali kagua hili',
   problemChoice: 'Chagua njia ya kulipa.',
   problemPhone: 'Weka namba ya simu inayoweza kupokea ombi la malipo.',
@@ -113,7 +113,7 @@ export const SW: Messages = {
     'Benki nyingi huhitaji dakika chache. Ukurasa huu utaonyesha matokeo wenyewe; unaweza pia kuufunga.',
   showAccount: 'Onyesha akaunti tena',
 
-  // A transfer straight to the merchant
+  // A direct transfer to the merchant
   directBankTransfer: 'Uhamisho wa benki kwenda {merchant}',
   directMobileMoney: 'Pesa kwa simu kwenda {merchant}',
   directHint:
@@ -128,7 +128,7 @@ export const SW: Messages = {
     '{merchant} haikupata uhamisho wako. Ikiwa ulituma pesa, waonyeshe uthibitisho wako na kumbukumbu hii: {reference}',
   directExcessText: 'Ulituma {excess} zaidi ya kiasi kilichoombwa. Tafadhali waombe {merchant} wakurudishie.',
 
-  // Going to the provider's page, and not knowing
+  // The redirect to the provider's page, and unknown outcomes
   continueTitle: 'Endelea kwenye ukurasa wa malipo',
   continueText:
     'Utalipa {amount} kwa {merchant} kwenye {site}, ukurasa wa mtoa huduma za malipo, kisha utarudi hapa.',
@@ -209,7 +209,7 @@ export const SW: Messages = {
   linkClosedText: 'Jaribu tena baadaye, au wasiliana na {merchant}.',
   linkNotFoundTitle: 'Hatuwezi kupata kiungo hiki',
 
-  // When there is nothing to show
+  // Error pages
   notFoundTitle: 'Hatupati malipo haya',
   notFoundText: 'Kagua anwani, au omba kiungo kipya kwa muuzaji.',
   missingTitle: 'Hakuna kitu hapa',
