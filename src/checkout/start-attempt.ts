@@ -6,6 +6,7 @@ import { isBlocked } from '../customers/service.ts'
 import type { CheckoutChoice } from '../gateways/gateway.ts'
 import type { Candidate } from '../gateways/registry.ts'
 import { addMs } from '../kit/clock.ts'
+import { createSingleFlight } from '../kit/single-flight.ts'
 import { applyOutcome } from '../outcomes/apply.ts'
 import { hasUsedAllAttempts, isNotSubmitted } from '../outcomes/decide.ts'
 import { firstLeaseEnd, schedulePoll } from '../outcomes/schedule.ts'
@@ -23,25 +24,18 @@ import { extendExpiry } from './queries.ts'
 import { submitCheckout } from './submit.ts'
 import { type CheckoutView, reloadView, withAttempts } from './view.ts'
 
-const inFlightStarts = new WeakMap<PaymentsApp['db'], Map<string, Promise<CheckoutView>>>()
+const shareStart = createSingleFlight<CheckoutView>()
 
 /**
- * Starts an attempt, or answers the one that is under way: the same payer is never prompted twice. Who presses again while
- * the first press is on its way shares it, and takes no second slot of the phone.
+ * Starts an attempt, or returns the one in progress, so that the payer is prompted once. Single flight: a second request
+ * during the first one shares it, and consumes no second prompt of the phone's quota.
  */
-export async function startAttempt(
+export function startAttempt(
   app: PaymentsApp,
   view: CheckoutView,
   choice: CheckoutChoice,
 ): Promise<CheckoutView> {
-  const inFlight = inFlightStarts.get(app.db) ?? new Map<string, Promise<CheckoutView>>()
-  inFlightStarts.set(app.db, inFlight)
-  const { id } = view.payment
-  const running = inFlight.get(id)
-  if (running) return running
-  const start = startOnce(app, view, choice).finally(() => inFlight.delete(id))
-  inFlight.set(id, start)
-  return start
+  return shareStart(app.db, view.payment.id, () => startOnce(app, view, choice))
 }
 
 async function startOnce(

@@ -1,9 +1,18 @@
-// Single flight: callers that ask for the same key while an answer is on its way share that one call.
+// Single flight: concurrent callers with the same key share one call.
 
-/** The answer or error of a call goes to every caller that came while it ran; the next caller starts a new one. */
-export function createSingleFlight<Result>(): (key: string, call: () => Promise<Result>) => Promise<Result> {
-  const running = new Map<string, Promise<Result>>()
-  return (key, call) => {
+/**
+ * Every caller that arrives while the call runs gets its result or its error; the next caller starts a new call. Calls are
+ * shared within one scope, such as a database handle, so that two services in one process stay apart.
+ */
+export function createSingleFlight<Result>(): (
+  scope: object,
+  key: string,
+  call: () => Promise<Result>,
+) => Promise<Result> {
+  const scopes = new WeakMap<object, Map<string, Promise<Result>>>()
+  return (scope, key, call) => {
+    const running = scopes.get(scope) ?? new Map<string, Promise<Result>>()
+    scopes.set(scope, running)
     const shared = running.get(key)
     if (shared) return shared
     const started = call().finally(() => running.delete(key))

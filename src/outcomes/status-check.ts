@@ -4,6 +4,7 @@
 import type { Outcome } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { errorFields } from '../kit/log.ts'
+import { createSingleFlight } from '../kit/single-flight.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { PaymentWithAttempt } from '../payments/attempt.ts'
 import { findPayment, listAttempts } from '../payments/find.ts'
@@ -16,7 +17,7 @@ import { isOpenAttempt, isPolledAfterDecline } from './schedule.ts'
 
 const STATUS_CHECK_WINDOW_MS = 3_000
 
-const inFlightChecks = new WeakMap<PaymentsApp['db'], Map<string, Promise<PaymentRow>>>()
+const shareCheck = createSingleFlight<PaymentRow>()
 
 /** The payment after its gateway was asked, or as it is stored when there is nothing to ask or nobody to answer. */
 export async function checkStatus(
@@ -25,13 +26,7 @@ export async function checkStatus(
   source: MoveSource,
 ): Promise<PaymentRow> {
   if (!isUnpaid(payment.status)) return payment
-  const inFlight = inFlightChecks.get(app.db) ?? new Map<string, Promise<PaymentRow>>()
-  inFlightChecks.set(app.db, inFlight)
-  const running = inFlight.get(payment.id)
-  if (running) return running
-  const check = checkStatusOnce(app, payment, source).finally(() => inFlight.delete(payment.id))
-  inFlight.set(payment.id, check)
-  return check
+  return shareCheck(app.db, payment.id, () => checkStatusOnce(app, payment, source))
 }
 
 async function checkStatusOnce(
