@@ -3,6 +3,7 @@
 
 import { Type } from 'typebox'
 import { type DeliveryBacklog, readDeliveryBacklog } from './deliveries/backlog-queries.ts'
+import { countOpenCases } from './disputes/find.ts'
 import type { Backlog } from './kit/backlog.ts'
 import type { Clock } from './kit/clock.ts'
 import type { Db } from './kit/db.ts'
@@ -11,7 +12,7 @@ import { type OperatorRoute, ok, operatorRoute } from './kit/route.ts'
 import { Nullable, Timestamp } from './kit/schema.ts'
 import { readSettlementBacklog } from './ledger/backlog-queries.ts'
 import { readRefundBacklog } from './refunds/backlog-queries.ts'
-import { countOpenCases, readPaymentBacklog } from './resolver/backlog-queries.ts'
+import { readPaymentBacklog } from './resolver/backlog.ts'
 
 export interface InstanceState {
   work: Backlog[]

@@ -88,11 +88,11 @@ async function chargeOnce(
   await app.failpoints.hit('charge.after_record')
   const outcome = await submitCharge(app, gateway, payment, attempt, method)
   await app.failpoints.hit('charge.after_call')
-  const applied = await applyOutcome(app, { payment, attempt, method }, outcome, {
+  const applied = await applyOutcome(app, gateway, { payment, attempt, method }, outcome, {
     source: 'api',
     firstCall: true,
   })
-  await schedulePoll(app, applied, outcome)
+  await schedulePoll(app, applied, outcome, gateway.recovery)
   return { payment: applied.payment, replayed: false, method }
 }
 

@@ -91,7 +91,7 @@ export async function stopAttempt(
   const gateway = await gatewayOf(app, attempt)
   const stop = gateway.cancel ?? gateway.verify
   const outcome = await stop(toStatusQuery(payment, attempt), attempt.gatewayReference)
-  await applyOutcome(app, { payment, attempt }, outcome, { source: 'checkout' })
+  await applyOutcome(app, gateway, { payment, attempt }, outcome, { source: 'checkout' })
   return { view: await reloadView(app, payment), answered: outcome.kind !== 'unknown' }
 }
 

@@ -130,12 +130,12 @@ async function submitToCandidate(
   const outcome = await submitCheckout(app, gateway, current)
   await app.failpoints.hit('checkout.after_call')
   const canFailOver = !action.isLast && isNotSubmitted(outcome)
-  const applied = await applyOutcome(app, current, outcome, {
+  const applied = await applyOutcome(app, gateway, current, outcome, {
     source: 'checkout',
     firstCall: true,
     canFailOver,
   })
-  if (outcome.kind !== 'pending') await schedulePoll(app, applied, outcome)
+  if (outcome.kind !== 'pending') await schedulePoll(app, applied, outcome, gateway.recovery)
   // Whoever took the attempt over meanwhile has settled it, or will: then nothing is known to be free.
   const isFree = applied.attempt.status === 'declined' && applied.payment.status === 'pending'
   if (!canFailOver || !isFree) return undefined

@@ -14,13 +14,8 @@ import type { PaymentRow } from '../payments/payment.ts'
 import type { MoveSource } from '../payments/states.ts'
 import { methodOf } from '../payments/views.ts'
 import type { DisputeDecision, DisputeRow } from './dispute.ts'
-import {
-  insertDispute,
-  listDisputes,
-  readRemainingMinor,
-  scheduleDisputePoll,
-  updateDispute,
-} from './dispute-queries.ts'
+import { insertDispute, readRemainingMinor, scheduleDisputePoll, updateDispute } from './dispute-queries.ts'
+import { listDisputes } from './find.ts'
 
 // Disputes take weeks, and gateways ring when they end: this is for a webhook that got lost.
 export const DISPUTE_POLL_DELAY_MS = 24 * 3_600_000

@@ -72,7 +72,7 @@ order by opened_at, id
 limit $3
 offset $4`
 
-const countOpenCases = sql<{ total: number }>`
+export const countOpenCasesStatement = sql<{ total: number }>`
 select count(*)::integer as total
 from (
   select 1
@@ -98,7 +98,8 @@ from (
 ) counted`
 
 export async function listCaseRows(db: Db, state: 'open' | 'all', window: ListWindow) {
-  const [list, count] = state === 'open' ? [listOpenCases, countOpenCases] : [listAllCases, countAllCases]
+  const [list, count] =
+    state === 'open' ? [listOpenCases, countOpenCasesStatement] : [listAllCases, countAllCases]
   const position = [window.after?.at ?? null, window.after?.id ?? null]
   const [rows, [counted]] = await Promise.all([
     db.query(list, [...position, window.limit + 1, window.offset]),

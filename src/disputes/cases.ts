@@ -2,6 +2,7 @@
 
 import { isCurrency } from '../core/currency.ts'
 import { ApiError } from '../core/errors.ts'
+import type { Gateway } from '../gateways/gateway.ts'
 import type { Tx } from '../kit/db.ts'
 import { type ListQuery, pageOf, windowOf } from '../kit/pagination.ts'
 import { recordEntry } from '../ledger/debit.ts'
@@ -10,7 +11,7 @@ import type { AttemptRow } from '../payments/attempt.ts'
 import { listAttempts } from '../payments/find.ts'
 import type { CaseKind, CaseRow } from './case.ts'
 import { closeCaseRow, findCase, insertCase, listCaseRows, listCasesOfAttempt } from './case-queries.ts'
-import { lockAttempt, unscheduleDuplicateRefund } from './duplicate-queries.ts'
+import { lockAttempt, unscheduleDuplicateRefund } from './duplicates.ts'
 
 export type CasesApp = Pick<PaymentsApp, 'db' | 'clock' | 'random' | 'cursors' | 'gateways'>
 
@@ -67,21 +68,26 @@ export async function closeCase(app: CasesApp, id: string, note: string): Promis
   const attempts = await listAttempts(app.db, existing.merchantId, existing.paymentId)
   const attempt = attempts.find((one) => one.id === existing.attemptId)
   if (!attempt) throw new Error(`attempt ${existing.attemptId} has vanished`)
+  const gateway = await app.gateways.find(attempt.merchantId, attempt.gateway, attempt.accountId)
   await app.db.transaction(async (tx) => {
     await lockAttempt(tx, attempt.merchantId, attempt.id)
     const isClosed = await closeCaseRow(tx, existing, note, app.clock.now())
     if (!isClosed || !UNREFUNDED_DUPLICATE_KINDS.includes(existing.kind)) return
     await unscheduleDuplicateRefund(tx, attempt.merchantId, attempt.id)
-    await recordDuplicateReversal(app, tx, attempt)
+    await recordDuplicateReversal(app, tx, gateway, attempt)
   })
   return (await findCase(app.db, id)) ?? existing
 }
 
 /** What came twice has left us otherwise than by a refund of ours; what went to the merchant itself never was with us. */
-export async function recordDuplicateReversal(app: CasesApp, tx: Tx, attempt: AttemptRow): Promise<void> {
-  const { merchantId, paymentId, id: attemptId, gateway: name, accountId, paidCurrency: currency } = attempt
+export async function recordDuplicateReversal(
+  app: Pick<PaymentsApp, 'clock' | 'random'>,
+  tx: Tx,
+  gateway: Gateway | undefined,
+  attempt: AttemptRow,
+): Promise<void> {
+  const { merchantId, paymentId, id: attemptId, paidCurrency: currency } = attempt
   const heldMinor = (attempt.paidMinor ?? 0n) - attempt.refundedMinor
-  const gateway = await app.gateways.find(merchantId, name, accountId)
   if (gateway?.settlesDirectly || heldMinor === 0n || !isCurrency(currency)) return
   await recordEntry(app, tx, {
     merchantId,
@@ -93,7 +99,7 @@ export async function recordDuplicateReversal(app: CasesApp, tx: Tx, attempt: At
     at: app.clock.now(),
     lines: [
       ['duplicates', -heldMinor],
-      [`gateway:${name}`, heldMinor],
+      [`gateway:${attempt.gateway}`, heldMinor],
     ],
   })
 }

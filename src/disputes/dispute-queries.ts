@@ -3,7 +3,7 @@
 import { sql, type Tx } from '../kit/db.ts'
 import type { DisputeRow } from './dispute.ts'
 
-const selectDisputes = sql<DisputeRow>`
+export const selectDisputes = sql<DisputeRow>`
 select
   merchant_id as "merchantId", id, payment_id as "paymentId", attempt_id as "attemptId",
   gateway_reference as "gatewayReference", status, claimed_minor as "claimedMinor", amount_minor as "amountMinor",
@@ -11,10 +11,6 @@ select
 from disputes
 where merchant_id = $1 and payment_id = $2
 order by opened_at, id`
-
-export async function listDisputes(db: Tx, merchantId: string, paymentId: string): Promise<DisputeRow[]> {
-  return db.query(selectDisputes, [merchantId, paymentId])
-}
 
 // No `on conflict`: of two that note the same dispute at once, the second fails as a whole, and looks again.
 const insertDisputeStatement = sql<unknown>`

@@ -1,18 +1,19 @@
 // A chargeback about money that came twice. It is not sent back by itself while the payer's bank may take it: won, the
 // automatic refund goes on; lost, the money has gone back that way. Where a refund was begun before, a person has to look.
 
-import type { DisputeReport } from '../gateways/gateway.ts'
+import type { DisputeReport, Gateway } from '../gateways/gateway.ts'
 import type { Tx } from '../kit/db.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
 import type { CaseKind, CaseRow } from './case.ts'
 import { listCasesOfAttempt } from './case-queries.ts'
 import { openCase, recordDuplicateReversal, resolveCase } from './cases.ts'
-import { lockAttempt, scheduleDuplicateRefund, unscheduleDuplicateRefund } from './duplicate-queries.ts'
+import { lockAttempt, scheduleDuplicateRefund, unscheduleDuplicateRefund } from './duplicates.ts'
 
 /** Writes down what the gateway tells; told again it changes nothing. */
 export async function recordDuplicateDisputes(
   app: PaymentsApp,
+  gateway: Gateway,
   attempt: AttemptRow,
   reports: readonly DisputeReport[],
 ): Promise<void> {
@@ -20,11 +21,11 @@ export async function recordDuplicateDisputes(
     await lockAttempt(tx, attempt.merchantId, attempt.id)
     const cases = await listCasesOfAttempt(tx, attempt.merchantId, attempt.id)
     const existing = cases.find(({ kind }) => kind === 'duplicate_disputed')
-    return applyReports(app, tx, attempt, reports, existing)
+    return applyReports(app, tx, gateway, attempt, reports, existing)
   })
   if (!newCaseKind) return
-  const { merchantId, paymentId, id: attemptId, gateway } = attempt
-  const facts = { merchantId, paymentId, attemptId, gateway, reason: newCaseKind }
+  const { merchantId, paymentId, id: attemptId } = attempt
+  const facts = { merchantId, paymentId, attemptId, gateway: gateway.name, reason: newCaseKind }
   app.log.write('duplicate_payment.disputed', facts)
 }
 
@@ -32,6 +33,7 @@ export async function recordDuplicateDisputes(
 async function applyReports(
   app: PaymentsApp,
   tx: Tx,
+  gateway: Gateway,
   attempt: AttemptRow,
   reports: readonly DisputeReport[],
   existing: CaseRow | undefined,
@@ -49,7 +51,7 @@ async function applyReports(
   const isFullAmount = lost.some(({ amount }) => amount.minor === attempt.paidMinor)
   const wasRefundScheduled =
     isCaseOpen || (await unscheduleDuplicateRefund(tx, attempt.merchantId, attempt.id))
-  if (wasRefundScheduled && isFullAmount) return closeLostDispute(app, tx, attempt)
+  if (wasRefundScheduled && isFullAmount) return closeLostDispute(app, tx, gateway, attempt)
   return isCaseOpen || !existing
     ? openDuplicateCase(app, tx, attempt, 'duplicate_disputed_after_refund')
     : undefined
@@ -76,7 +78,12 @@ async function resumeDuplicateRefund(
   await scheduleDuplicateRefund(tx, merchantId, attemptId, app.clock.now())
 }
 
-async function closeLostDispute(app: PaymentsApp, tx: Tx, attempt: AttemptRow): Promise<undefined> {
+async function closeLostDispute(
+  app: PaymentsApp,
+  tx: Tx,
+  gateway: Gateway,
+  attempt: AttemptRow,
+): Promise<undefined> {
   const { merchantId, id: attemptId } = attempt
   await openDuplicateCase(app, tx, attempt, 'duplicate_disputed')
   const kind = 'duplicate_disputed'
@@ -86,7 +93,7 @@ async function closeLostDispute(app: PaymentsApp, tx: Tx, attempt: AttemptRow): 
     { merchantId, attemptId, kind },
     'The bank has sent the money back to the payer.',
   )
-  await recordDuplicateReversal(app, tx, attempt)
+  await recordDuplicateReversal(app, tx, gateway, attempt)
 }
 
 async function openDuplicateCase(

@@ -7,9 +7,9 @@ import { sanitizeText, sanitizeTexts } from '../core/sanitize-text.ts'
 import type { MethodRow } from '../customers/method.ts'
 import { saveMethod } from '../customers/methods.ts'
 import { applyDispute, logUnrecordedDisputes } from '../disputes/apply-dispute.ts'
-import { listDisputes } from '../disputes/dispute-queries.ts'
 import { recordDuplicateDisputes } from '../disputes/duplicate-dispute.ts'
-import type { Outcome, SavedMethod } from '../gateways/gateway.ts'
+import { listDisputes } from '../disputes/find.ts'
+import type { Gateway, Outcome, SavedMethod } from '../gateways/gateway.ts'
 import { capturePostings, directPostings, duplicatePostings, feeOf, type Posting } from '../ledger/service.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow, PaymentWithAttempt } from '../payments/attempt.ts'
@@ -36,6 +36,7 @@ const MAX_ROUNDS = 10
 
 export async function applyOutcome(
   app: PaymentsApp,
+  gateway: Gateway,
   initial: PaymentWithAttempt,
   reported: Outcome,
   context: OutcomeContext,
@@ -59,10 +60,10 @@ export async function applyOutcome(
       return current
     }
     if (decision.kind === 'duplicate_dispute') {
-      await recordDuplicateDisputes(app, current.attempt, decision.reports)
+      await recordDuplicateDisputes(app, gateway, current.attempt, decision.reports)
       return current
     }
-    const applied = await applyDecision(app, current, decision, outcome, context)
+    const applied = await applyDecision(app, gateway, current, decision, outcome, context)
     // What was paid and is disputed makes two moves: the money came before it was taken back.
     if (applied && reports.length === 0) return applied
     current = applied ?? (await reload(app, current))
@@ -77,6 +78,7 @@ const disputesOf = (outcome: Outcome) => (outcome.kind === 'succeeded' ? (outcom
 
 function applyDecision(
   app: PaymentsApp,
+  gateway: Gateway,
   current: PaymentWithAttempt,
   decision: Extract<Decision, { kind: 'move' | 'close' | 'dispute' }>,
   outcome: Outcome,
@@ -84,9 +86,9 @@ function applyDecision(
 ): Promise<PaymentWithAttempt | undefined> {
   switch (decision.kind) {
     case 'move':
-      return applyMove(app, current, decision, outcome, context)
+      return applyMove(app, gateway, current, decision, outcome, context)
     case 'close':
-      return applyClose(app, current, decision)
+      return applyClose(app, gateway, current, decision)
     case 'dispute':
       return applyDispute(app, current, decision, context.source)
   }
@@ -132,6 +134,7 @@ export async function reload(app: PaymentsApp, stale: PaymentWithAttempt): Promi
 
 async function applyMove(
   app: PaymentsApp,
+  gateway: Gateway,
   current: PaymentWithAttempt,
   decision: Extract<Decision, { kind: 'move' }>,
   outcome: Outcome,
@@ -148,7 +151,7 @@ async function applyMove(
     : (current.method ?? (await methodOf(app, payment)))
   const method = saved && decision.paid ? withLastUse(saved, now) : saved
   const recovery = await openRecovery(app, payment, decision, method)
-  const credit = decision.paid === null ? null : await creditOf(app, attempt, decision.paid)
+  const credit = decision.paid === null ? null : creditOf(app, gateway, decision.paid)
 
   const next: PaymentRow = {
     ...payment,
@@ -175,7 +178,7 @@ async function applyMove(
     paidMinor: decision.paid?.minor ?? null,
     paidCurrency: decision.paid?.currency ?? null,
     endedAt: now,
-    dueAt: decision.proof === 'declined' ? await findDeclinedPollAt(app, current) : null,
+    dueAt: decision.proof === 'declined' ? declinedPollAt(app, current, gateway.recovery) : null,
   }
   const ended = {
     proof: decision.proof,
@@ -198,12 +201,8 @@ interface Credit {
 }
 
 /** What a success is worth to the merchant: what the gateway holds for it, or what has reached it without us. */
-async function creditOf(app: PaymentsApp, attempt: AttemptRow, paid: Money): Promise<Credit> {
-  const { merchantId, gateway: name, accountId } = attempt
-  const gateway = await app.gateways.find(merchantId, name, accountId)
-  if (gateway?.settlesDirectly) {
-    return { feeMinor: 0n, postings: directPostings(name, paid), settlementMinor: null }
-  }
+function creditOf(app: PaymentsApp, { name, settlesDirectly }: Gateway, paid: Money): Credit {
+  if (settlesDirectly) return { feeMinor: 0n, postings: directPostings(name, paid), settlementMinor: null }
   const fee = feeOf(app.settings.fees, name, paid)
   return {
     feeMinor: fee.minor,
@@ -213,16 +212,8 @@ async function creditOf(app: PaymentsApp, attempt: AttemptRow, paid: Money): Pro
 }
 
 /** What came twice is owed to the payer: by us, or by the merchant where it went there without us. */
-async function postingsOfDuplicate(app: PaymentsApp, attempt: AttemptRow, paid: Money): Promise<Posting[]> {
-  const { merchantId, gateway: name, accountId } = attempt
-  const gateway = await app.gateways.find(merchantId, name, accountId)
-  return gateway?.settlesDirectly ? directPostings(name, paid) : duplicatePostings(name, paid)
-}
-
-async function findDeclinedPollAt(app: PaymentsApp, current: PaymentWithAttempt): Promise<Date | null> {
-  const { merchantId, gateway: name, accountId } = current.attempt
-  const gateway = await app.gateways.find(merchantId, name, accountId)
-  return declinedPollAt(app, current, gateway?.recovery)
+function postingsOfDuplicate({ name, settlesDirectly }: Gateway, paid: Money): Posting[] {
+  return settlesDirectly ? directPostings(name, paid) : duplicatePostings(name, paid)
 }
 
 /** The method as the move leaves it: a capture is a use. */
@@ -233,6 +224,7 @@ function withLastUse(method: MethodRow, now: Date): MethodRow {
 
 async function applyClose(
   app: PaymentsApp,
+  gateway: Gateway,
   current: PaymentWithAttempt,
   decision: Extract<Decision, { kind: 'close' }>,
 ): Promise<PaymentWithAttempt | undefined> {
@@ -249,10 +241,10 @@ async function applyClose(
     paidCurrency: decision.paid?.currency ?? null,
     gatewayReference: decision.gatewayReference,
     dueAt: attempt.dueAt,
-    nextPollAt: decision.attemptStatus === 'declined' ? await findDeclinedPollAt(app, current) : null,
+    nextPollAt: decision.attemptStatus === 'declined' ? declinedPollAt(app, current, gateway.recovery) : null,
     statusReason: decision.statusReason,
     entryId: isDuplicate ? app.random.uuid() : null,
-    postings: isDuplicate ? await postingsOfDuplicate(app, attempt, paid) : [],
+    postings: isDuplicate ? postingsOfDuplicate(gateway, paid) : [],
     at: app.clock.now(),
   })
   if (!closed) return undefined

@@ -47,7 +47,7 @@ export function nextPollAt(
   app: PaymentsApp,
   current: PaymentWithAttempt,
   outcome: Outcome,
-  recovery?: RecoveryProperties,
+  recovery: RecoveryProperties | undefined,
 ): Date | null {
   const now = app.clock.now()
   if (PAID.includes(current.attempt.status)) return nextPaidPollAt(app, current, outcome)
@@ -130,7 +130,7 @@ export async function schedulePoll(
   app: PaymentsApp,
   current: PaymentWithAttempt,
   outcome: Outcome,
-  recovery?: RecoveryProperties,
+  recovery: RecoveryProperties | undefined,
 ): Promise<void> {
   if (current.attempt.dueAt === null) return
   const { merchantId, id: attemptId, gateway } = current.attempt

@@ -69,7 +69,8 @@ export async function verifyAttempt(
   try {
     const gateway = await gatewayOf(app, attempt)
     const outcome = await gateway.verify(toStatusQuery(payment, attempt), attempt.gatewayReference)
-    return { ...(await applyOutcome(app, current, outcome, { source })), answered: isAnswer(outcome) }
+    const applied = await applyOutcome(app, gateway, current, outcome, { source })
+    return { ...applied, answered: isAnswer(outcome) }
   } catch (error) {
     // A connector that breaks is our own fault, not the caller's: they get what is stored.
     app.log.write('gateway.status_check_failed', {

@@ -4,7 +4,7 @@
 import { money } from '../core/money.ts'
 import { sanitizeText } from '../core/sanitize-text.ts'
 import { openCase } from '../disputes/cases.ts'
-import { updateDuplicateRefundTotal } from '../disputes/duplicate-queries.ts'
+import { updateDuplicateRefundTotal } from '../disputes/duplicates.ts'
 import { recordEvents } from '../events/service.ts'
 import type { RefundOutcome } from '../gateways/gateway.ts'
 import type { Tx } from '../kit/db.ts'

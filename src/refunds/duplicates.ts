@@ -3,11 +3,8 @@
 
 import { money } from '../core/money.ts'
 import { openCase, resolveCase } from '../disputes/cases.ts'
-import {
-  claimDueDuplicates,
-  type DuplicateRow,
-  unscheduleDuplicateRefund,
-} from '../disputes/duplicate-queries.ts'
+import type { DuplicateRow } from '../disputes/duplicate.ts'
+import { claimDueDuplicates, unscheduleDuplicateRefund } from '../disputes/duplicates.ts'
 import { addMs } from '../kit/clock.ts'
 import { errorFields } from '../kit/log.ts'
 import type { PaymentsApp } from '../payments/app.ts'

@@ -60,7 +60,7 @@ async function resolveAttempt(app: PaymentsApp, current: PaymentWithAttempt): Pr
   const { payment, attempt } = current
   const gateway = await app.gateways.find(attempt.merchantId, attempt.gateway, attempt.accountId)
   // Its credentials were taken away: nobody can be asked until they are back.
-  if (!gateway) return schedulePoll(app, current, NOT_CONFIGURED)
+  if (!gateway) return schedulePoll(app, current, NOT_CONFIGURED, undefined)
   let outcome = await gateway.verify(toStatusQuery(payment, attempt), attempt.gatewayReference)
   if (isUnknownToGateway(attempt, outcome)) {
     if (!canResubmit(app, gateway, current)) return markRequiresReview(app, current)
@@ -69,7 +69,7 @@ async function resolveAttempt(app: PaymentsApp, current: PaymentWithAttempt): Pr
     outcome = await recoverSubmission(app, gateway, current, outcome)
   }
   await app.failpoints.hit('resolver.after_poll')
-  const applied = await applyOutcome(app, current, outcome, { source: 'resolver' })
+  const applied = await applyOutcome(app, gateway, current, outcome, { source: 'resolver' })
   await schedulePoll(app, applied, outcome, gateway.recovery)
 }
 

@@ -35,7 +35,7 @@ async function applyReport(
   const known = { payment: await rig.payment(paymentId), attempt: await rig.attempt(paymentId) }
   const { key, amount } = { key: known.attempt.gatewayKey, amount: money(PAID, 'KES') }
   const disputes = reported === 'paid' ? {} : { disputes: [{ status: reported, amount, reference }] }
-  await applyOutcome(app, known, paid(disputes)({ key, amount }), { source: 'webhook' })
+  await applyOutcome(app, rig.gateway, known, paid(disputes)({ key, amount }), { source: 'webhook' })
 }
 
 /** A part goes back, where the payment allows it at this moment. */
@@ -180,7 +180,7 @@ describe('F-36: two disputes about one payment', () => {
       return { status: stand[reference] ?? 'open', amount, reference }
     })
     const asked = { key: known.attempt.gatewayKey, amount: money(PAID, 'KES') }
-    await applyOutcome(app, known, paid({ disputes })(asked), { source: 'webhook' })
+    await applyOutcome(app, rig.gateway, known, paid({ disputes })(asked), { source: 'webhook' })
   }
 
   /** What may be seen between nothing and the end. */

@@ -62,7 +62,7 @@ async function applySuccess(
 ): Promise<void> {
   const known = { payment: await rig.payment(paymentId), attempt: await rig.attempt(paymentId, number) }
   const outcome = paid(disputes && { disputes })({ key: known.attempt.gatewayKey, amount: PAID })
-  await applyOutcome(by, known, outcome, { source: 'webhook' })
+  await applyOutcome(by, gateway, known, outcome, { source: 'webhook' })
 }
 
 /** A checkout that was paid by its second attempt and then by its first. */

@@ -15,6 +15,7 @@ import type { GatewayWebhookRoute } from '../../../src/kit/route.ts'
 import { applyOutcome } from '../../../src/outcomes/apply.ts'
 import { createPaymentWriters, type PaymentsApp } from '../../../src/payments/app.ts'
 import { findPayment, listAttempts } from '../../../src/payments/find.ts'
+import { gatewayOf } from '../../../src/payments/gateway-request.ts'
 import { movePayment, plainMove } from '../../../src/payments/move.ts'
 import { applyMoves } from '../../../src/payments/move-queries.ts'
 import { recordPayments } from '../../../src/payments/record-queries.ts'
@@ -201,7 +202,9 @@ async function creditAsClaimed(app: PaymentsApp, store: Store, key: string): Pro
     if (!payment || !attempt) continue
     const paid = money(payment.amountMinor, payment.currency)
     const facts = { gatewayReference: 'claimed', paid, key, savedMethod: null, paidAt: app.clock.now() }
-    await applyOutcome(app, { payment, attempt }, { kind: 'succeeded', ...facts }, { source: 'webhook' })
+    const gateway = await gatewayOf(app, attempt)
+    const outcome = { kind: 'succeeded', ...facts } as const
+    await applyOutcome(app, gateway, { payment, attempt }, outcome, { source: 'webhook' })
   }
 }
 

@@ -5,7 +5,7 @@ import {
   claimDueDuplicates,
   unscheduleDuplicateRefund,
   updateDuplicateRefundTotal,
-} from '../../../../src/disputes/duplicate-queries.ts'
+} from '../../../../src/disputes/duplicates.ts'
 import { lockPayment } from '../../../../src/payments/find.ts'
 import { updateRefundTotals } from '../../../../src/refunds/payment-queries.ts'
 import {

@@ -1,0 +1,8 @@
+import type { Backlog } from '../kit/backlog.ts'
+import type { Db } from '../kit/db.ts'
+import { selectBacklog } from './backlog-queries.ts'
+
+/** How much background work on payments is due, for the operator and the metrics. */
+export async function readPaymentBacklog(db: Db, now: Date): Promise<Backlog[]> {
+  return db.query(selectBacklog, [now])
+}
