@@ -96,7 +96,7 @@ describe("a merchant's own account at a gateway", () => {
     const stored = await service.db.query(sql<{ row: string }>`select a::text as row from gateway_accounts a`)
     const everything = [saved.text, read.text, list.text, logged, JSON.stringify(stored)].join()
     assert.ok(!everything.includes(FAKE_SECRET_KEY.slice(8, -4)))
-    assert.ok(logged.includes('gateway credentials saved'))
+    assert.ok(logged.includes('gateway.credentials_saved'))
   })
 
   it('is taken as it is meant when a line break was pasted along', async () => {

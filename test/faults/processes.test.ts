@@ -209,9 +209,9 @@ describe('the end of a process', () => {
     assert.ok((codes.get(201) ?? 0) >= 6)
   })
 
-  for (const [signal, fault] of [
-    ['SIGUSR2', 'uncaughtException'],
-    ['SIGHUP', 'unhandledRejection'],
+  for (const [signal, fault, key] of [
+    ['SIGUSR2', 'uncaughtException', 'process.uncaught_exception'],
+    ['SIGHUP', 'unhandledRejection', 'process.unhandled_rejection'],
   ] as const) {
     it(`${fault} is logged, lets what is under way end, and exits with 1 (F-12)`, async () => {
       const preload = join(ROOT, 'test/support/throw-on-signal.ts')
@@ -223,7 +223,7 @@ describe('the end of a process', () => {
         assert.equal(body.data.status, 'successful')
       }
       assert.deepEqual(await ending, { code: 1, signal: null })
-      assert.match(service.errors(), new RegExp(`a test (threw|rejected) this.*"${fault}"`))
+      assert.match(service.errors(), new RegExp(`"${key}".*a test (threw|rejected) this`))
     })
   }
 })

@@ -111,7 +111,7 @@ describe('one data folder through all ends', () => {
     const file = await readFile(join(dataDir, 'postgres/cluster/postmaster.pid'), 'utf8')
     process.kill(Number(file.split('\n')[0]), 'SIGKILL')
     assert.deepEqual(await service.ended, { code: 1, signal: null })
-    assert.match(service.errors(), /the private PostgreSQL ended by itself/)
+    assert.match(service.errors(), /postgres\.exited/)
     service = await serve(fileCleanup, dataDir)
     await assertDataKept(service, payment)
   })
