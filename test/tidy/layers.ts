@@ -23,7 +23,10 @@ export const LAYERS: readonly Readonly<Record<string, string>>[] = [
     catalog: 'gateways, routes, currencies and countries that a merchant can use',
     deliveries: "merchants' webhook endpoints, delivery of events, retries, replay",
   },
-  { disputes: 'chargebacks, duplicate payments, cases for manual review' },
+  {
+    disputes: 'chargebacks, duplicate payments, cases for manual review',
+    'p2p-accounts': "the merchant's receiving accounts for P2P transfers",
+  },
   { outcomes: "decides on and applies a gateway's outcome; status checks and their schedule" },
   {
     checkout: 'checkout payments: initiate, payer actions, phone prompts',
