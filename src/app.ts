@@ -5,7 +5,7 @@ import { authenticate, createKeyCache, isSecretGuess } from './api-keys/authenti
 import { ensureDemoMerchant } from './api-keys/demo-merchant.ts'
 import { apiKeyJobs } from './api-keys/jobs.ts'
 import { operatorKeyRoutes } from './api-keys/operator-routes.ts'
-import { spendTokens } from './api-keys/rate-limit-queries.ts'
+import { syncRateLimits } from './api-keys/rate-limits.ts'
 import { apiKeyRoutes } from './api-keys/routes.ts'
 import type { SelfServiceKeysApp } from './api-keys/self-service.ts'
 import { catalogRoutes } from './catalog/routes.ts'
@@ -412,7 +412,7 @@ async function composeShell(
     publicUrl,
     environment: config.environment,
     rateLimit: config.rateLimit,
-    syncRateLimits: (at, spendings) => spendTokens(db, at, spendings),
+    syncRateLimits: (at, spendings) => syncRateLimits(db, at, spendings),
     failpoints: config.failpoints,
     trustProxy: config.trustProxy,
     clock,

@@ -4,7 +4,7 @@
 import type { RateLimit } from '../core/rate-limit.ts'
 import { type Db, sql } from '../kit/db.ts'
 
-interface TokenSpend extends RateLimit {
+export interface TokenSpend extends RateLimit {
   owner: string
   spent: number
 }
