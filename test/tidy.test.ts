@@ -251,6 +251,35 @@ function testNames({ path, text }: TreeFile): { path: string; name: string }[] {
   return names
 }
 
+describe('the language', () => {
+  // Metaphors and persons for processes and rows; docs/glossary.md has the usual words.
+  const BANNED =
+    /\b(?:walls?|walled|crews?|doorbells?|rings?|rang|whoever|nobody|given up|told|complain(?:s|t|ts|ed|ing)?|paces?|forget(?:s|ting)?|forgot(?:ten)?|lanes?|purses?|towns?|weather)\b/i
+
+  it('uses none of the metaphors that the glossary replaces, in code, migrations and documentation', () => {
+    const files = TREE.filter(({ path }) => /^(?:src|migrations|docs)\/|^[A-Z]+\.md$/.test(path))
+      // Texts for payers are in their own languages; the changelog names what was renamed.
+      .filter(({ path }) => !/^src\/pages\/locales\/|^CHANGELOG\.md$/.test(path))
+    const found = files.flatMap(({ path, text }) =>
+      text
+        .split('\n')
+        .map((line, index) => ({ line, number: index + 1 }))
+        // The user of the operating system under which PostgreSQL runs when we are root.
+        .filter(({ line }) => BANNED.test(line.replaceAll(/(['"`])nobody\1|user nobody/g, '')))
+        .map(({ line, number }) => `${path}:${number} ${line.trim()}`),
+    )
+    assert.deepEqual(found, [])
+  })
+
+  it('uses none of them in the names of tests', () => {
+    const names = TREE.filter(isTest).flatMap(testNames)
+    assert.deepEqual(
+      names.filter(({ name }) => BANNED.test(name)).map(({ path, name }) => `${path}: ${name}`),
+      [],
+    )
+  })
+})
+
 describe('the migrations', () => {
   const MIGRATIONS = TREE.filter(({ path }) => path.startsWith('migrations/'))
 
