@@ -2,7 +2,7 @@
 // acknowledged must be in the database.
 
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Db, sql } from '../src/kit/db.ts'
+import { type Db, sql } from '../src/kit/db/db.ts'
 import type { Rig } from './rig.ts'
 
 export interface KillReport {

@@ -4,7 +4,7 @@
 import { Agent, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { claimDueDeliveries, findDueEndpoints, START_CURSOR } from '../src/deliveries/claim-queries.ts'
-import type { Db, Tx } from '../src/kit/db.ts'
+import type { Db, Tx } from '../src/kit/db/db.ts'
 import { claimDueSettlements } from '../src/ledger/queries.ts'
 import { claimDueAttempts } from '../src/resolver/queries.ts'
 import { emailOf, FIRSTNAMES, LASTNAMES, nameOf, paymentCount, referenceOf } from './growth-rows.ts'

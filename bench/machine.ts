@@ -3,7 +3,7 @@
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import { cpus, loadavg, release, totalmem } from 'node:os'
 import { join } from 'node:path'
-import { type Db, sql } from '../src/kit/db.ts'
+import { type Db, sql } from '../src/kit/db/db.ts'
 import { median } from './statistics.ts'
 
 export interface MachineFacts {

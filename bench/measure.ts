@@ -2,7 +2,7 @@
 // that grows busier or calmer favours neither.
 
 import { setTimeout as delay } from 'node:timers/promises'
-import { sql } from '../src/kit/db.ts'
+import { sql } from '../src/kit/db/db.ts'
 import { type BaselineReport, chooseBaselineTool } from './baseline.ts'
 import type { BaselineOperation } from './prepare.ts'
 import { OPERATIONS, type Operation } from './requests.ts'

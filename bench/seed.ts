@@ -5,7 +5,7 @@ import { formatApiKey, hashSecret } from '../src/api-keys/key-format.ts'
 import { searchTextOf } from '../src/core/search-text.ts'
 import { systemClock } from '../src/kit/clock.ts'
 import { createVault, type Vault } from '../src/kit/crypto.ts'
-import { type Db, sql } from '../src/kit/db.ts'
+import { type Db, sql } from '../src/kit/db/db.ts'
 import { systemRandom } from '../src/kit/random.ts'
 
 import {

@@ -5,16 +5,16 @@ import cluster, { type Worker } from 'node:cluster'
 import { type ServiceOptions, startPrivatePostgres } from './app.ts'
 import type { Config } from './config.ts'
 import { type Clock, systemClock } from './kit/clock.ts'
-import { createLog, type Log } from './kit/log.ts'
-import { createMetrics, type Family, labelFamilies } from './kit/metrics.ts'
-import { systemRandom } from './kit/random.ts'
+import { createLog, type Log } from './kit/observability/log.ts'
+import { createMetrics, type Family, labelFamilies } from './kit/observability/metrics.ts'
 import {
   createRecentLines,
   type ProcessLines,
   type ProcessLinesQuery,
   readProcessLines,
   withRecentLines,
-} from './kit/recent-lines.ts'
+} from './kit/observability/recent-lines.ts'
+import { systemRandom } from './kit/random.ts'
 import type { Collected, ServiceInfo, ToPrimary, Topic, Topics, ToWorker } from './primary-channel.ts'
 
 /** The first worker ended before it was ready. It has said why, in its own words. */

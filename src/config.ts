@@ -5,9 +5,9 @@ import type { Mode } from './core/merchant.ts'
 import type { RateLimit } from './core/rate-limit.ts'
 import type { VaultKey } from './kit/crypto.ts'
 import type { Failpoints } from './kit/failpoints.ts'
-import type { LogLevel } from './kit/log.ts'
-import { ALLOW_LOOPBACK, ALLOW_NOTHING, type AllowList } from './kit/public-address.ts'
-import type { TraceTarget } from './kit/trace-export.ts'
+import { ALLOW_LOOPBACK, ALLOW_NOTHING, type AllowList } from './kit/http/public-address.ts'
+import type { LogLevel } from './kit/observability/log.ts'
+import type { TraceTarget } from './kit/observability/trace-export.ts'
 import {
   allSettings,
   CLIENT_SETTINGS,

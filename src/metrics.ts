@@ -4,11 +4,11 @@
 import { type InstanceState, readInstanceState } from './instance.ts'
 import { createCache } from './kit/cache.ts'
 import type { Clock } from './kit/clock.ts'
-import { COUNTER_DEFINITIONS, type CounterName, type Counters } from './kit/counters.ts'
-import type { ConnectedDb, Db } from './kit/db.ts'
-import { errorFields, type Log } from './kit/log.ts'
-import { createMetrics, type Family, type Metrics, renderMetrics } from './kit/metrics.ts'
-import { measureProcess } from './kit/process-metrics.ts'
+import type { ConnectedDb, Db } from './kit/db/db.ts'
+import { COUNTER_DEFINITIONS, type CounterName, type Counters } from './kit/observability/counters.ts'
+import { errorFields, type Log } from './kit/observability/log.ts'
+import { createMetrics, type Family, type Metrics, renderMetrics } from './kit/observability/metrics.ts'
+import { measureProcess } from './kit/observability/process-metrics.ts'
 import type { PrimaryChannel } from './primary-channel.ts'
 
 export interface ServiceMetrics {

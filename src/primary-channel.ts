@@ -2,13 +2,13 @@
 // other asks all of them on behalf of the one that wants to know.
 
 import cluster from 'node:cluster'
-import type { Family } from './kit/metrics.ts'
+import type { Family } from './kit/observability/metrics.ts'
 import {
   type ProcessLines,
   type ProcessLinesQuery,
   type RecentLines,
   readProcessLines,
-} from './kit/recent-lines.ts'
+} from './kit/observability/recent-lines.ts'
 
 /** What a service tells when it is ready. */
 export interface ServiceInfo {

@@ -5,7 +5,7 @@ import { removeServerFile, writeServerFile } from './cli/server-file.ts'
 import { startCluster, WorkerNotStarted } from './cluster.ts'
 import type { Config } from './config.ts'
 import type { LogKey } from './core/log-lines.ts'
-import { createLog, errorFields, openLogOutput } from './kit/log.ts'
+import { createLog, errorFields, openLogOutput } from './kit/observability/log.ts'
 import { openPrimaryChannel, type PrimaryChannel, type ServiceInfo } from './primary-channel.ts'
 
 // A crashed process is crash-safe by design; this much time is for the requests that are not to blame.

@@ -6,8 +6,8 @@ import type { Mode } from './core/merchant.ts'
 import { parseRateLimit, type RateLimit } from './core/rate-limit.ts'
 import { isVaultKeyId, type VaultKey } from './kit/crypto.ts'
 import { type Failpoints, readFailpoints } from './kit/failpoints.ts'
-import type { LogLevel } from './kit/log.ts'
-import { type AllowList, readAllowList } from './kit/public-address.ts'
+import { type AllowList, readAllowList } from './kit/http/public-address.ts'
+import type { LogLevel } from './kit/observability/log.ts'
 
 /** What is wrong with a value, as the rest of a sentence that begins with the variable's name. */
 export interface InvalidSetting {

@@ -1,7 +1,7 @@
 // What to do when the service cannot start for reasons of the machine, in words for whoever starts it.
 
 import type { Config } from './config.ts'
-import { DbUnavailable } from './kit/db.ts'
+import { DbUnavailable } from './kit/db/db.ts'
 
 /** The private server explains itself; about somebody else's we can only say what it must be. */
 export function explainDatabase({ databaseUrl }: Config): (error: unknown) => never {

@@ -3,15 +3,15 @@
 
 import type { Config } from './config.ts'
 import type { Clock } from './kit/clock.ts'
-import type { Db } from './kit/db.ts'
-import { createHttpClient, type HttpClient } from './kit/http-client.ts'
-import type { Log } from './kit/log.ts'
-import type { Metrics } from './kit/metrics.ts'
-import type { PublicHttp } from './kit/public-http.ts'
+import type { Db } from './kit/db/db.ts'
+import { createHttpClient, type HttpClient } from './kit/http/http-client.ts'
+import type { PublicHttp } from './kit/http/public-http.ts'
+import type { Log } from './kit/observability/log.ts'
+import type { Metrics } from './kit/observability/metrics.ts'
+import { createTracer, type Tracer } from './kit/observability/trace.ts'
+import { createTraceExport } from './kit/observability/trace-export.ts'
+import { tracedDb, tracedHttp, tracedPublicHttp } from './kit/observability/traced.ts'
 import type { Random } from './kit/random.ts'
-import { createTracer, type Tracer } from './kit/trace.ts'
-import { createTraceExport } from './kit/trace-export.ts'
-import { tracedDb, tracedHttp, tracedPublicHttp } from './kit/traced.ts'
 
 export interface Tracing {
   tracer: Tracer | undefined

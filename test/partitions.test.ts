@@ -5,8 +5,8 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
 import { maintainPartitions } from '../src/deliveries/maintenance-queries.ts'
-import { sql } from '../src/kit/db.ts'
-import { checkInvariants } from '../src/kit/invariants.ts'
+import { sql } from '../src/kit/db/db.ts'
+import { checkInvariants } from '../src/kit/db/invariants.ts'
 import { testDatabase } from './support/database.ts'
 
 const db = await testDatabase({ after })

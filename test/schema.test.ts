@@ -6,7 +6,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import '../src/app.ts'
-import { allStatements } from '../src/kit/db.ts'
+import { allStatements } from '../src/kit/db/db.ts'
 import { testDatabase } from './support/database.ts'
 
 const ROOT = join(import.meta.dirname, '..')

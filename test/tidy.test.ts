@@ -90,7 +90,7 @@ describe('the rules of the layers', () => {
   ]
 
   it('reject an upward import, an import of a neighbour and a cycle', () => {
-    assert.equal(upwardImports(imported('kit/db.ts', 'payments/find.ts')).length, 1)
+    assert.equal(upwardImports(imported('kit/db/db.ts', 'payments/find.ts')).length, 1)
     assert.equal(upwardImports(imported('customers/service.ts', 'merchants/service.ts')).length, 1)
     assert.equal(upwardImports(imported('config.ts', 'payments/find.ts')).length, 1)
     const circle = [...imported('kit/a.ts', 'kit/b.ts'), ...imported('kit/b.ts', 'kit/a.ts')]
@@ -111,9 +111,9 @@ describe('each thing has its place', () => {
     assert.deepEqual(findInCode(PRODUCT, /process\.env\b/, /^src\/config\.ts$/), [])
   })
 
-  it('the network is asked in kit/http-client.ts', () => {
+  it('the network is called only in kit/http/http-client.ts', () => {
     // The script of the payer's page is data here: it runs in the browser.
-    const allowed = /^src\/(?:kit\/http-client|pages\/checkout-script)\.ts$/
+    const allowed = /^src\/(?:kit\/http\/http-client|pages\/checkout-script)\.ts$/
     assert.deepEqual(findInCode(PRODUCT, /\bfetch\(/, allowed), [])
     assert.deepEqual(importers(/^(?:undici|node:https)$/, allowed), [])
   })

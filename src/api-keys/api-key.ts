@@ -1,7 +1,7 @@
 // An API key as it is stored. The hash of its secret is not part of the row: only the key check reads it.
 
 import type { RateLimit } from '../core/rate-limit.ts'
-import { column, columnTable, type RowOf } from '../kit/columns.ts'
+import { column, columnTable, type RowOf } from '../kit/db/columns.ts'
 
 export const API_KEY = columnTable({
   keyId: column<string>('text'),

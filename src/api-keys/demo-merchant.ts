@@ -1,5 +1,5 @@
 import { constantTimeEquals } from '../kit/crypto.ts'
-import type { Db } from '../kit/db.ts'
+import type { Db } from '../kit/db/db.ts'
 import { createMerchant, type ManagedMerchant, requireMerchant } from '../merchants/service.ts'
 import { findDemoKey, saveDemoKey, writeDemoKeyFile } from '../secrets/demo-key.ts'
 import { hashSecret, parseApiKey } from './key-format.ts'

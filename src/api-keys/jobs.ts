@@ -1,5 +1,5 @@
 import { addMs, type Clock } from '../kit/clock.ts'
-import type { Db } from '../kit/db.ts'
+import type { Db } from '../kit/db/db.ts'
 import type { Job } from '../kit/jobs.ts'
 import { purgeIdleBuckets } from './rate-limit-queries.ts'
 

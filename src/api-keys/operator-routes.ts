@@ -1,8 +1,8 @@
 // The operators' routes over API keys, under /admin/v1.
 
 import type { Clock } from '../kit/clock.ts'
-import { created, listed, type OperatorRoute, ok, operatorRoute } from '../kit/route.ts'
-import { UuidParams } from '../kit/schema.ts'
+import { created, listed, type OperatorRoute, ok, operatorRoute } from '../kit/http/route.ts'
+import { UuidParams } from '../kit/http/schema.ts'
 import { ListQuery } from '../merchants/operator-list.ts'
 import { CreatedKeyRecord, CreateKeyBody, KeyParams, KeyRecord, RotateKeyBody } from './schema.ts'
 import {

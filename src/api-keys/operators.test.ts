@@ -4,9 +4,9 @@ import { Value } from 'typebox/value'
 import { testDatabase } from '../../test/support/database.ts'
 import { ApiError, type ApiErrorCode } from '../core/errors.ts'
 import { addMs, type Clock, systemClock } from '../kit/clock.ts'
-import { type Db, sql } from '../kit/db.ts'
+import { type Db, sql } from '../kit/db/db.ts'
+import type { OperatorRoute } from '../kit/http/route.ts'
 import { systemRandom } from '../kit/random.ts'
-import type { OperatorRoute } from '../kit/route.ts'
 import { operatorRoutes } from '../merchants/routes.ts'
 import {
   activateMerchant,

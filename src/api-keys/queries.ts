@@ -1,8 +1,8 @@
 // The statements over API keys, and the lock of the demo merchant.
 
 import { COUNT_CAP } from '../core/page.ts'
-import { sql, type Tx } from '../kit/db.ts'
-import { requireRow } from '../kit/rows.ts'
+import { sql, type Tx } from '../kit/db/db.ts'
+import { requireRow } from '../kit/db/rows.ts'
 import { API_KEY, KEY_COLUMNS, type KeyRow } from './api-key.ts'
 
 // An arbitrary constant that every process uses.

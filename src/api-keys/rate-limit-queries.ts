@@ -2,7 +2,7 @@
 // key starts with a full bucket.
 
 import type { RateLimit } from '../core/rate-limit.ts'
-import { type Db, sql } from '../kit/db.ts'
+import { type Db, sql } from '../kit/db/db.ts'
 
 export interface TokenSpend extends RateLimit {
   owner: string

@@ -1,7 +1,7 @@
 // Self-service: a merchant manages its own API keys under /api/v1/api-keys.
 
-import { REPLAYED_HEADER } from '../kit/idempotency.ts'
-import { created, listed, ok, type Route, type RouteResponse, route } from '../kit/route.ts'
+import { REPLAYED_HEADER } from '../kit/db/idempotency.ts'
+import { created, listed, ok, type Route, type RouteResponse, route } from '../kit/http/route.ts'
 import { CREATED_KEY_EXAMPLE, KEY_EXAMPLE, REVOKED_KEY_EXAMPLE } from './examples.ts'
 import {
   CreatedSelfServiceKeyRecord,

@@ -2,7 +2,7 @@
 
 import { type Static, Type } from 'typebox'
 import { type GrantedScope, SCOPES } from '../core/merchant.ts'
-import { Enum, Nullable, PAGE_QUERY, Timestamp, Uuid } from '../kit/schema.ts'
+import { Enum, Nullable, PAGE_QUERY, Timestamp, Uuid } from '../kit/http/schema.ts'
 import { DisplayName } from '../merchants/schema.ts'
 
 const GRANTED_SCOPES: readonly GrantedScope[] = [...SCOPES, '*']

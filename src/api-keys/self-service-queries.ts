@@ -1,8 +1,8 @@
 // The statements of self-service key management.
 
 import { COUNT_CAP } from '../core/page.ts'
-import { sql, type Tx } from '../kit/db.ts'
-import type { ListWindow } from '../kit/pagination.ts'
+import { sql, type Tx } from '../kit/db/db.ts'
+import type { ListWindow } from '../kit/db/pagination.ts'
 import { KEY_COLUMNS, type KeyRow } from './api-key.ts'
 
 // Not "for update": an insert that references the merchant, such as a new payment, must not wait for this lock.

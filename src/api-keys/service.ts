@@ -3,7 +3,7 @@
 import { ApiError, errorFromIssues, type Issue } from '../core/errors.ts'
 import type { Mode } from '../core/merchant.ts'
 import { addMs, type Clock } from '../kit/clock.ts'
-import type { Tx } from '../kit/db.ts'
+import type { Tx } from '../kit/db/db.ts'
 import type { Random } from '../kit/random.ts'
 import { type Listed, type ListWindow, pageMeta, readWindow } from '../merchants/operator-list.ts'
 import { requireMerchant } from '../merchants/service.ts'

@@ -1,5 +1,5 @@
 import { singlePage } from '../core/page.ts'
-import { listed, type Route, route } from '../kit/route.ts'
+import { listed, type Route, route } from '../kit/http/route.ts'
 import {
   COUNTRY_EXAMPLE,
   CountryRecord,

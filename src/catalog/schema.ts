@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { CURRENCY_CODES } from '../core/currency.ts'
 import { CHANNELS } from '../gateways/gateway.ts'
-import { AmountText, CurrencyCode, CurrencyFilter, Enum, Nullable } from '../kit/schema.ts'
+import { AmountText, CurrencyCode, CurrencyFilter, Enum, Nullable } from '../kit/http/schema.ts'
 
 const Channels = Type.Array(Enum(CHANNELS))
 const Health = Enum(['up', 'down'])

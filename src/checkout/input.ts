@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox'
 import { defaultCountry } from '../core/currency.ts'
 import type { Issue } from '../core/errors.ts'
-import { metadataIssues } from '../kit/metadata.ts'
-import type { BodyFacts } from '../kit/route.ts'
-import { CurrencyInput, Metadata } from '../kit/schema.ts'
+import { metadataIssues } from '../kit/http/metadata.ts'
+import type { BodyFacts } from '../kit/http/route.ts'
+import { CurrencyInput, Metadata } from '../kit/http/schema.ts'
 import {
   amountIssues,
   countryIssues,

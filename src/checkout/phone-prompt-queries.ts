@@ -1,6 +1,6 @@
 // Every statement over the prompts that phones have received.
 
-import { type Db, sql } from '../kit/db.ts'
+import { type Db, sql } from '../kit/db/db.ts'
 
 export interface PromptQuota {
   isAllowed: boolean

@@ -1,5 +1,5 @@
 import type { NextStep } from '../gateways/gateway.ts'
-import { type Db, sql } from '../kit/db.ts'
+import { type Db, sql } from '../kit/db/db.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
 
 const updateAwaitingCustomerStatement = sql<{ id: string }>`

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { type Clock, systemClock } from '../kit/clock.ts'
-import { createHttpClient } from '../kit/http-client.ts'
+import { createHttpClient } from '../kit/http/http-client.ts'
 import { systemRandom } from '../kit/random.ts'
 import { createForwarder, ensureListenSecret } from './forward.ts'
 

@@ -2,7 +2,7 @@
 // folder.
 
 import type { ClientConfig } from '../config.ts'
-import type { HttpClient } from '../kit/http-client.ts'
+import type { HttpClient } from '../kit/http/http-client.ts'
 import { readDemoKeyFile } from '../secrets/demo-key.ts'
 
 import { commandErrorOf, connectService, isLocal, type Method, type ServiceClient } from './service-client.ts'

@@ -1,7 +1,7 @@
 // A client of the operators' API. On the machine of the service it reads the token from the data folder.
 
 import type { ClientConfig } from '../config.ts'
-import type { HttpClient } from '../kit/http-client.ts'
+import type { HttpClient } from '../kit/http/http-client.ts'
 import { readAdminToken } from '../secrets/admin-token.ts'
 
 import { commandErrorOf, connectService, isLocal, type Method } from './service-client.ts'

@@ -4,7 +4,7 @@ import { Command, CommanderError } from 'commander'
 import packageFacts from '../../package.json' with { type: 'json' }
 import { type ClientConfig, ConfigError, readClientConfig } from '../config.ts'
 import { systemClock } from '../kit/clock.ts'
-import { createHttpClient, type HttpClient } from '../kit/http-client.ts'
+import { createHttpClient, type HttpClient } from '../kit/http/http-client.ts'
 import { systemRandom } from '../kit/random.ts'
 import { addDocsCommand } from './commands/docs.ts'
 import { addDoctorCommand } from './commands/doctor.ts'

@@ -1,7 +1,7 @@
 // The HTTP client of the commands. On the machine of the service it reads the address from the data folder.
 
 import type { ClientConfig } from '../config.ts'
-import type { HttpClient } from '../kit/http-client.ts'
+import type { HttpClient } from '../kit/http/http-client.ts'
 import { readServerFile } from './server-file.ts'
 import { CommandError, type Envelope } from './terminal.ts'
 

@@ -1,6 +1,6 @@
 import type { ClientConfig } from '../config.ts'
 import type { Clock } from '../kit/clock.ts'
-import type { HttpClient } from '../kit/http-client.ts'
+import type { HttpClient } from '../kit/http/http-client.ts'
 import type { Random } from '../kit/random.ts'
 import type { KeyOption, MerchantClient } from './merchant-client.ts'
 import type { OperatorClient } from './operator-client.ts'

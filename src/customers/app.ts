@@ -3,7 +3,7 @@
 import type { Mode } from '../core/merchant.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Signer, Vault } from '../kit/crypto.ts'
-import type { Db } from '../kit/db.ts'
+import type { Db } from '../kit/db/db.ts'
 import type { Random } from '../kit/random.ts'
 
 export interface CustomersApp {

@@ -1,6 +1,6 @@
 // The columns of a customer. The row type, the select list and the write list follow from these tables.
 
-import { column, columnTable, type RowOf } from '../kit/columns.ts'
+import { column, columnTable, type RowOf } from '../kit/db/columns.ts'
 
 /** The columns that a merchant writes. */
 const PROFILE = {

@@ -5,9 +5,9 @@ import { containsCardNumber } from '../core/card-number.ts'
 import { isCountry } from '../core/countries.ts'
 import { API_ERRORS, ApiError, errorFromIssues, type Issue } from '../core/errors.ts'
 import { searchTextOf } from '../core/search-text.ts'
-import { metadataIssues } from '../kit/metadata.ts'
-import type { BodyFacts } from '../kit/route.ts'
-import { CountryInput, Email, Metadata, PersonName } from '../kit/schema.ts'
+import { metadataIssues } from '../kit/http/metadata.ts'
+import type { BodyFacts } from '../kit/http/route.ts'
+import { CountryInput, Email, Metadata, PersonName } from '../kit/http/schema.ts'
 import type { CustomerFields, CustomerRow } from './customer.ts'
 
 // E.164: fifteen digits at most, and no country's numbers are shorter than seven with its code.

@@ -3,9 +3,15 @@
 
 import { COUNT_CAP } from '../core/page.ts'
 import { searchQueryOf } from '../core/search-text.ts'
-import { type Db, sql } from '../kit/db.ts'
-import { countRows, listStatements, pageStatements, periodValues, readPage } from '../kit/list-statements.ts'
-import { countUpToCap, type ListWindow, substringPattern } from '../kit/pagination.ts'
+import { type Db, sql } from '../kit/db/db.ts'
+import {
+  countRows,
+  listStatements,
+  pageStatements,
+  periodValues,
+  readPage,
+} from '../kit/db/list-statements.ts'
+import { countUpToCap, type ListWindow, substringPattern } from '../kit/db/pagination.ts'
 import { CUSTOMER, type CustomerRow } from './customer.ts'
 
 export interface CustomersPage {

@@ -1,6 +1,6 @@
 // Every statement over saved payment methods, except the one that records their use with the outcome of a payment.
 
-import { type Db, sql, type Tx } from '../kit/db.ts'
+import { type Db, sql, type Tx } from '../kit/db/db.ts'
 import {
   METHOD,
   type MethodByTokenRow,

@@ -1,7 +1,7 @@
 // The columns of a saved payment method. The row type, the select list and the insert list follow from these tables.
 
 import type { Currency } from '../core/currency.ts'
-import { column, columnTable, type RowOf } from '../kit/columns.ts'
+import { column, columnTable, type RowOf } from '../kit/db/columns.ts'
 
 interface Card {
   brand: string

@@ -1,6 +1,6 @@
 // Every statement over customers, except their lists and the upsert inside the record of a payment.
 
-import { sql, type Tx } from '../kit/db.ts'
+import { sql, type Tx } from '../kit/db/db.ts'
 import { CUSTOMER, CUSTOMER_FIELDS, type CustomerFields, type CustomerRow } from './customer.ts'
 
 const CUSTOMER_COLUMNS = CUSTOMER.select()

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { singlePage } from '../core/page.ts'
-import { REPLAYED_HEADER } from '../kit/idempotency.ts'
-import { created, listed, ok, type Route, route } from '../kit/route.ts'
-import { UuidInput, UuidParams } from '../kit/schema.ts'
+import { REPLAYED_HEADER } from '../kit/db/idempotency.ts'
+import { created, listed, ok, type Route, route } from '../kit/http/route.ts'
+import { UuidInput, UuidParams } from '../kit/http/schema.ts'
 import type { CustomersApp } from './app.ts'
 import { CUSTOMER_BODY_EXAMPLE, CUSTOMER_EXAMPLE, METHOD_EXAMPLE, NEW_CUSTOMER_EXAMPLE } from './examples.ts'
 import {

@@ -1,7 +1,7 @@
 // What a customer and a saved payment method look like on the way out.
 
 import { Type } from 'typebox'
-import { CurrencyCode, Enum, Metadata, Nullable, PAGE_QUERY, Timestamp, Uuid } from '../kit/schema.ts'
+import { CurrencyCode, Enum, Metadata, Nullable, PAGE_QUERY, Timestamp, Uuid } from '../kit/http/schema.ts'
 import type { CustomerRow } from './customer.ts'
 import type { MethodRow } from './method.ts'
 

@@ -4,7 +4,7 @@
 import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
-import { type ListQuery, pageOf, windowOf } from '../kit/pagination.ts'
+import { type ListQuery, pageOf, windowOf } from '../kit/db/pagination.ts'
 import type { CustomersApp } from './app.ts'
 import type { CustomerRow } from './customer.ts'
 import { listCustomerRows, searchCustomerRows } from './list-queries.ts'

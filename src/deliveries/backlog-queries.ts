@@ -1,7 +1,7 @@
 // How many events still wait for their endpoints, for whoever operates the service.
 
-import { BACKLOG_LIMIT, type Backlog } from '../kit/backlog.ts'
-import { type Db, sql } from '../kit/db.ts'
+import { type Db, sql } from '../kit/db/db.ts'
+import { BACKLOG_LIMIT, type Backlog } from '../kit/observability/backlog.ts'
 
 export interface DeliveryBacklog extends Backlog {
   /** Also those whose next try is not due yet. */

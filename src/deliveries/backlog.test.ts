@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { testDatabase } from '../../test/support/database.ts'
-import { BACKLOG_LIMIT } from '../kit/backlog.ts'
+import { BACKLOG_LIMIT } from '../kit/observability/backlog.ts'
 import { readDeliveryBacklog } from './backlog-queries.ts'
 
 const db = await testDatabase({ after })

@@ -4,7 +4,7 @@
 // What is to be done stands in two small indexes, by endpoint. A claim leaps from endpoint to endpoint and then takes a few
 // from those whose turn it is, so that it costs the same however much one of them has waiting.
 
-import { type Db, sql } from '../kit/db.ts'
+import { type Db, sql } from '../kit/db/db.ts'
 import { CLAIM_COLUMNS, type ClaimedDelivery } from './delivery.ts'
 import { BACKOFF_MS, MAX_ATTEMPTS } from './retry-policy.ts'
 

@@ -3,8 +3,8 @@
 
 import { addMs } from '../kit/clock.ts'
 import { VaultError } from '../kit/crypto.ts'
-import { errorFields } from '../kit/log.ts'
-import type { PublicHttpResult } from '../kit/public-http.ts'
+import type { PublicHttpResult } from '../kit/http/public-http.ts'
+import { errorFields } from '../kit/observability/log.ts'
 import type { DeliveriesApp } from './app.ts'
 import type { ClaimedDelivery, DeliveryResult } from './delivery.ts'
 import { disableIfFailing } from './disable.ts'

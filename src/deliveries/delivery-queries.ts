@@ -1,6 +1,6 @@
 // How deliveries went, as their merchants read it.
 
-import { type Db, sql } from '../kit/db.ts'
+import { type Db, sql } from '../kit/db/db.ts'
 import { IS_UNLEASED } from './claim-queries.ts'
 import type { DeliveryAttemptRow, DeliveryRow } from './delivery.ts'
 

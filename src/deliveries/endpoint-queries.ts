@@ -1,7 +1,7 @@
 // Every statement over webhook endpoints, except the health that the delivery worker records with its results. These
 // statements skip deleted endpoints; only their deliveries still refer to them.
 
-import { type Db, sql, type Tx } from '../kit/db.ts'
+import { type Db, sql, type Tx } from '../kit/db/db.ts'
 import {
   type DisableInput,
   ENDPOINT,

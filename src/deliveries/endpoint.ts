@@ -1,6 +1,6 @@
 // The columns of a webhook endpoint. The row type, the select list and the insert list follow from this table.
 
-import { column, columnTable, type RowOf } from '../kit/columns.ts'
+import { column, columnTable, type RowOf } from '../kit/db/columns.ts'
 import type { DisabledReason } from './states.ts'
 
 export const ENDPOINT = columnTable({

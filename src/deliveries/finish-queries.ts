@@ -1,6 +1,6 @@
 // How tries end. A result is one commit, with what it means for the endpoint and for the next version of the resource.
 
-import { type Db, sql } from '../kit/db.ts'
+import { type Db, sql } from '../kit/db/db.ts'
 import { beginAttempt, HAS_ATTEMPTS_LEFT, IS_UNLEASED, UNORDERED_TYPE } from './claim-queries.ts'
 import { CLAIM_COLUMNS, type ClaimedDelivery, type DeliveryResult } from './delivery.ts'
 

@@ -1,6 +1,6 @@
 // What becomes of deliveries that nobody makes any more, and of what ended long ago.
 
-import { type Db, sql } from '../kit/db.ts'
+import { type Db, sql } from '../kit/db/db.ts'
 import { IS_UNLEASED } from './claim-queries.ts'
 
 // What is under way ends first: it may yet be delivered. The endpoints are held while this is written, so that none is

@@ -1,7 +1,7 @@
 // Sending events once more. A replay starts the same delivery afresh, or makes one where there was none; it reads the events
 // themselves, because they stay when their deliveries are long forgotten.
 
-import { type Db, sql, type Tx } from '../kit/db.ts'
+import { type Db, sql, type Tx } from '../kit/db/db.ts'
 import { IS_UNLEASED } from './claim-queries.ts'
 import { REPLAY_COLUMNS, type ReplayRange, type ReplayRow } from './replay-request.ts'
 

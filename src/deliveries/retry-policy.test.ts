@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import type { PublicHttpResult } from '../kit/public-http.ts'
+import type { PublicHttpResult } from '../kit/http/public-http.ts'
 import { backoffAfter, classifyResponse } from './retry-policy.ts'
 
 const HOUR_MS = 3_600_000

@@ -1,8 +1,8 @@
 // When a delivery that failed is tried again, and what its answer means. Pure, so that three days can be tested at once.
 
 import { crc32 } from '../kit/crypto.ts'
-import type { PublicHttpResult } from '../kit/public-http.ts'
-import { readRetryAfter } from '../kit/retry-after.ts'
+import type { PublicHttpResult } from '../kit/http/public-http.ts'
+import { readRetryAfter } from '../kit/http/retry-after.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND

@@ -1,7 +1,7 @@
 import { singlePage } from '../core/page.ts'
-import { type IdempotentResult, REPLAYED_HEADER } from '../kit/idempotency.ts'
-import { created, listed, ok, type Route, type RouteResponse, route } from '../kit/route.ts'
-import { UuidParams } from '../kit/schema.ts'
+import { type IdempotentResult, REPLAYED_HEADER } from '../kit/db/idempotency.ts'
+import { created, listed, ok, type Route, type RouteResponse, route } from '../kit/http/route.ts'
+import { UuidParams } from '../kit/http/schema.ts'
 import type { DeliveriesApp } from './app.ts'
 import {
   changeEndpoint,

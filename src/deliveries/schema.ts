@@ -3,7 +3,7 @@
 import { type Static, Type } from 'typebox'
 import { EVENT_TYPE_NAMES } from '../core/event-types.ts'
 import { RESOURCE_TYPES } from '../events/service.ts'
-import { Enum, Nullable, PAGE_QUERY, Timestamp, Uuid, UuidInput } from '../kit/schema.ts'
+import { Enum, Nullable, PAGE_QUERY, Timestamp, Uuid, UuidInput } from '../kit/http/schema.ts'
 import type { DeliveryAttemptRow, DeliveryRow } from './delivery.ts'
 import type { EndpointRow } from './endpoint.ts'
 import type { ReplayRow } from './replay-request.ts'

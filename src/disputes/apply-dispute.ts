@@ -4,7 +4,7 @@
 import { money } from '../core/money.ts'
 import type { DisputeReport } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
-import { sqlStateOf, type Tx } from '../kit/db.ts'
+import { sqlStateOf, type Tx } from '../kit/db/db.ts'
 import { debitMerchant, recordEntry } from '../ledger/debit.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { PaymentWithAttempt } from '../payments/attempt.ts'

@@ -1,8 +1,8 @@
 // Every statement over cases. They are the operator's: the list is over all merchants.
 
 import { COUNT_CAP } from '../core/page.ts'
-import { type Db, sql, type Tx } from '../kit/db.ts'
-import type { ListWindow } from '../kit/pagination.ts'
+import { type Db, sql, type Tx } from '../kit/db/db.ts'
+import type { ListWindow } from '../kit/db/pagination.ts'
 import type { CaseRow } from './case.ts'
 
 const CASE_COLUMNS = `

@@ -1,6 +1,6 @@
 // Every statement over disputes.
 
-import { sql, type Tx } from '../kit/db.ts'
+import { sql, type Tx } from '../kit/db/db.ts'
 import type { DisputeRow } from './dispute.ts'
 
 export const selectDisputes = sql<DisputeRow>`

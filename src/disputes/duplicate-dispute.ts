@@ -2,7 +2,7 @@
 // automatic refund goes on; lost, the money has gone back that way. Where a refund was begun before, a person has to look.
 
 import type { DisputeReport, Gateway } from '../gateways/gateway.ts'
-import type { Tx } from '../kit/db.ts'
+import type { Tx } from '../kit/db/db.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
 import type { CaseKind, CaseRow } from './case.ts'

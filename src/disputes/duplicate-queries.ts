@@ -1,6 +1,6 @@
 // Every statement over the refunds of duplicate payments: attempts that succeeded after their payment was paid.
 
-import { sql } from '../kit/db.ts'
+import { sql } from '../kit/db/db.ts'
 import type { DuplicateRow } from './duplicate.ts'
 
 export const claimDueDuplicatesStatement = sql<DuplicateRow>`

@@ -1,6 +1,6 @@
 // Duplicate payments: attempts that succeeded after their payment was paid. Their amount is refunded to the payer.
 
-import type { Tx } from '../kit/db.ts'
+import type { Tx } from '../kit/db/db.ts'
 import type { DuplicateRow } from './duplicate.ts'
 import {
   claimDueDuplicatesStatement,

@@ -1,7 +1,7 @@
 // Reads of disputes and cases, for the slices above.
 
 import { COUNT_CAP } from '../core/page.ts'
-import type { Db, Tx } from '../kit/db.ts'
+import type { Db, Tx } from '../kit/db/db.ts'
 import { countOpenCasesStatement } from './case-queries.ts'
 import type { DisputeRow } from './dispute.ts'
 import { selectDisputes } from './dispute-queries.ts'

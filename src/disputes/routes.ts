@@ -1,8 +1,8 @@
 // What operators do about what only a person can end, under /admin/v1.
 
 import { Type } from 'typebox'
-import { listed, type OperatorRoute, ok, operatorRoute } from '../kit/route.ts'
-import { Enum, Nullable, PAGE_QUERY, Timestamp, Uuid, UuidParams } from '../kit/schema.ts'
+import { listed, type OperatorRoute, ok, operatorRoute } from '../kit/http/route.ts'
+import { Enum, Nullable, PAGE_QUERY, Timestamp, Uuid, UuidParams } from '../kit/http/schema.ts'
 import type { CaseRow } from './case.ts'
 import { CASE_KIND_NAMES, CASE_KINDS } from './case.ts'
 import { type CasesApp, closeCase, listCases } from './cases.ts'

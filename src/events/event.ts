@@ -1,6 +1,6 @@
 // The columns of an event. The row types, the select list and the insert list follow from these tables.
 
-import { column, columnTable, type RowOf } from '../kit/columns.ts'
+import { column, columnTable, type RowOf } from '../kit/db/columns.ts'
 
 /** An event as the API returns it: the columns that order a list, and the body that endpoints receive. */
 export const EVENT = columnTable({

@@ -1,6 +1,6 @@
 // Writes the outbox. The statements that record a payment and apply its outcome write their events themselves.
 
-import { sql, type Tx } from '../kit/db.ts'
+import { sql, type Tx } from '../kit/db/db.ts'
 import { NEW_EVENT, type NewEvent } from './event.ts'
 
 const insertEventsStatement = sql<unknown>`

@@ -1,9 +1,9 @@
 // Reads the outbox. Each filter has statements of its own and so its own index: one statement for all filters would read the
 // whole history of a merchant to find a rare event.
 
-import { type Db, sql, type Tx } from '../kit/db.ts'
-import { countRows, listStatements, readPage } from '../kit/list-statements.ts'
-import type { ListWindow } from '../kit/pagination.ts'
+import { type Db, sql, type Tx } from '../kit/db/db.ts'
+import { countRows, listStatements, readPage } from '../kit/db/list-statements.ts'
+import type { ListWindow } from '../kit/db/pagination.ts'
 import { EVENT, type EventFilter, type EventRow } from './event.ts'
 
 const selectEvent = sql<EventRow>`

@@ -1,6 +1,6 @@
 // Every statement over the webhooks that came in, and the bell that they ring at attempts.
 
-import { type Db, sql } from '../kit/db.ts'
+import { type Db, sql } from '../kit/db/db.ts'
 
 /** A webhook as it is kept: how it is known again, at whose address it came, and what it is about. */
 export interface GatewayWebhook {

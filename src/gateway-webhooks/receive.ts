@@ -6,7 +6,7 @@ import { isUuid } from '../core/ids.ts'
 import { sanitizeText } from '../core/sanitize-text.ts'
 import type { Gateway, ParsedWebhook } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
-import type { GatewayWebhookRoute } from '../kit/route.ts'
+import type { GatewayWebhookRoute } from '../kit/http/route.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { purgeWebhooksBefore, retryUnmatchedWebhooks, saveGatewayWebhook } from './queries.ts'
 

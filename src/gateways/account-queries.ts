@@ -1,6 +1,6 @@
 // Every statement over merchants' gateway accounts.
 
-import { type Db, sql } from '../kit/db.ts'
+import { type Db, sql } from '../kit/db/db.ts'
 
 export interface AccountRow {
   merchantId: string

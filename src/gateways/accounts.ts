@@ -4,8 +4,8 @@ import { ApiError, errorFromIssues } from '../core/errors.ts'
 import type { Mode } from '../core/merchant.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Vault } from '../kit/crypto.ts'
-import type { Db } from '../kit/db.ts'
-import type { Log } from '../kit/log.ts'
+import type { Db } from '../kit/db/db.ts'
+import type { Log } from '../kit/observability/log.ts'
 import type { Random } from '../kit/random.ts'
 import {
   type AccountRow,

@@ -3,7 +3,7 @@
 
 import type { Mode } from '../core/merchant.ts'
 import type { Clock } from '../kit/clock.ts'
-import type { HttpClient } from '../kit/http-client.ts'
+import type { HttpClient } from '../kit/http/http-client.ts'
 import type { Gateway, Rail, RecoveryProperties } from './gateway.ts'
 
 export interface GatewayDefinition {

@@ -1,6 +1,6 @@
 // Counts and times every operation of a gateway. It wraps the circuit breaker, so rejected calls are counted too.
 
-import { DURATION_BUCKETS, type Metrics } from '../kit/metrics.ts'
+import { DURATION_BUCKETS, type Metrics } from '../kit/observability/metrics.ts'
 import type { Gateway } from './gateway.ts'
 
 export type MeasureGateway = (gateway: Gateway) => Gateway

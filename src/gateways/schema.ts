@@ -1,7 +1,7 @@
 // The request and response schemas of the operators' gateway endpoints. Credentials are write-only.
 
 import { Type } from 'typebox'
-import { Enum, Nullable, Timestamp, Uuid, UuidInput } from '../kit/schema.ts'
+import { Enum, Nullable, Timestamp, Uuid, UuidInput } from '../kit/http/schema.ts'
 
 export const GatewayParams = Type.Object({
   uuid: UuidInput,

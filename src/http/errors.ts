@@ -2,7 +2,7 @@
 // and every other error is a 500 whose details go only to the log.
 
 import { API_ERRORS, ApiError } from '../core/errors.ts'
-import { DbUnavailable } from '../kit/db.ts'
+import { DbUnavailable } from '../kit/db/db.ts'
 
 export interface ErrorResponse {
   http: number

@@ -3,9 +3,9 @@
 // processes that respond.
 
 import { type Static, Type } from 'typebox'
-import { LINE_LEVELS, type ProcessLines } from '../kit/recent-lines.ts'
-import { type OperatorRoute, ok, operatorRoute } from '../kit/route.ts'
-import { Enum, Metadata, Timestamp, Uuid, UuidInput } from '../kit/schema.ts'
+import { type OperatorRoute, ok, operatorRoute } from '../kit/http/route.ts'
+import { Enum, Metadata, Timestamp, Uuid, UuidInput } from '../kit/http/schema.ts'
+import { LINE_LEVELS, type ProcessLines } from '../kit/observability/recent-lines.ts'
 import type { HttpShellOptions } from './options.ts'
 
 export const LOGS_PATH = '/admin/v1/logs'

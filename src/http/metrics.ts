@@ -3,7 +3,7 @@
 
 import { createServer } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { DURATION_BUCKETS, METRICS_CONTENT_TYPE, type Metrics } from '../kit/metrics.ts'
+import { DURATION_BUCKETS, METRICS_CONTENT_TYPE, type Metrics } from '../kit/observability/metrics.ts'
 
 export const METRICS_PATH = '/metrics'
 

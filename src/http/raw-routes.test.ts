@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { fakeShell } from '../../test/support/fake-shell.ts'
-import type { GatewayWebhookRoute } from '../kit/route.ts'
+import type { GatewayWebhookRoute } from '../kit/http/route.ts'
 
 type HookInput = Parameters<GatewayWebhookRoute['handle']>[0]
 

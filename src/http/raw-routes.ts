@@ -2,8 +2,8 @@
 // that are mounted under a path prefix.
 
 import type { FastifyInstance } from 'fastify'
-import { errorFields, type Log } from '../kit/log.ts'
-import type { GatewayWebhookRoute } from '../kit/route.ts'
+import type { GatewayWebhookRoute } from '../kit/http/route.ts'
+import { errorFields, type Log } from '../kit/observability/log.ts'
 import { frameworkPath } from './json-routes.ts'
 import type { Mount } from './options.ts'
 import { headerTexts } from './pages/page-input.ts'

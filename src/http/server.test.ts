@@ -6,7 +6,7 @@ import { after, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Type } from 'typebox'
 import { type FakeShell, fakeShell } from '../../test/support/fake-shell.ts'
-import { ok, route } from '../kit/route.ts'
+import { ok, route } from '../kit/http/route.ts'
 import type { HttpShellOptions } from './options.ts'
 
 const open: FakeShell[] = []

@@ -2,7 +2,7 @@
 // names them, and the setting is refused in production.
 
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Db } from './db.ts'
+import type { Db } from './db/db.ts'
 
 export const FAILPOINTS = [
   'api.before_send',

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from './clock.ts'
 import { type Job, startJobs } from './jobs.ts'
-import type { Log } from './log.ts'
+import type { Log } from './observability/log.ts'
 import type { Random } from './random.ts'
 
 const INTERVAL_MS = 500

@@ -2,8 +2,8 @@
 // processes share it. This module only says when a job looks again, and how much of it runs at once.
 
 import type { Clock } from './clock.ts'
-import type { Counters } from './counters.ts'
-import { errorFields, type Log } from './log.ts'
+import type { Counters } from './observability/counters.ts'
+import { errorFields, type Log } from './observability/log.ts'
 import { jittered, type Random } from './random.ts'
 
 interface JobBase {

@@ -1,9 +1,9 @@
 // What a merchant has configured, remembered by each process for a few seconds: a change is in force everywhere as soon as a
 // revoked API key has ended everywhere. Merchants that are asked for at the same moment share a question.
 
-import { createBatcher } from './batch.ts'
 import { type Cache, createCache } from './cache.ts'
 import type { Clock } from './clock.ts'
+import { createBatcher } from './db/batch.ts'
 
 const TTL_MS = 5_000
 // Most have configured nothing and take some hundred bytes.

@@ -1,7 +1,7 @@
 // How much collected money should be available already, for whoever operates the service.
 
-import { BACKLOG_LIMIT, type Backlog } from '../kit/backlog.ts'
-import { type Db, sql } from '../kit/db.ts'
+import { type Db, sql } from '../kit/db/db.ts'
+import { BACKLOG_LIMIT, type Backlog } from '../kit/observability/backlog.ts'
 
 const selectBacklog = sql<Backlog>`
 select 'settle-money' as name, count(*)::integer as due, min(s.due_at) as "oldestDueAt"

@@ -2,7 +2,7 @@
 // transaction.
 
 import type { Currency } from '../core/currency.ts'
-import { sql, type Tx } from '../kit/db.ts'
+import { sql, type Tx } from '../kit/db/db.ts'
 
 const lockBalanceStatement = sql<unknown>`
 select pg_advisory_xact_lock(hashtextextended('money:' || $1::uuid || ':' || $2::text, 0))`

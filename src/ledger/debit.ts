@@ -6,7 +6,7 @@
 
 import type { Currency } from '../core/currency.ts'
 import type { Money } from '../core/money.ts'
-import type { Tx } from '../kit/db.ts'
+import type { Tx } from '../kit/db/db.ts'
 import type { Random } from '../kit/random.ts'
 import {
   type EntryInput,

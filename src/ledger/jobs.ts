@@ -1,6 +1,6 @@
 import type { Mode } from '../core/merchant.ts'
 import type { Clock } from '../kit/clock.ts'
-import type { Db } from '../kit/db.ts'
+import type { Db } from '../kit/db/db.ts'
 import type { Job } from '../kit/jobs.ts'
 import type { Random } from '../kit/random.ts'
 import { settleDueMoney } from './service.ts'

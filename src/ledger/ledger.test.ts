@@ -5,7 +5,7 @@ import { testDatabase } from '../../test/support/database.ts'
 import { CURRENCY_CODES, type Currency } from '../core/currency.ts'
 import { type Money, money } from '../core/money.ts'
 import { systemClock } from '../kit/clock.ts'
-import { sql } from '../kit/db.ts'
+import { sql } from '../kit/db/db.ts'
 import { systemRandom } from '../kit/random.ts'
 import {
   capturePostings,

@@ -4,7 +4,7 @@
 // then it takes more rows than the limit.
 
 import type { Currency } from '../core/currency.ts'
-import { type Db, sql, type Tx } from '../kit/db.ts'
+import { type Db, sql, type Tx } from '../kit/db/db.ts'
 
 export interface BalanceRow {
   currency: Currency

@@ -6,7 +6,7 @@ import type { Mode } from '../core/merchant.ts'
 import { formatAmount, type Money, money, shareOf, subtract } from '../core/money.ts'
 import { type EventInput, recordEvents } from '../events/service.ts'
 import type { Clock } from '../kit/clock.ts'
-import type { Db, Tx } from '../kit/db.ts'
+import type { Db, Tx } from '../kit/db/db.ts'
 import type { Random } from '../kit/random.ts'
 import { claimDueSettlements, claimSettlementsOf, type SettledRow, selectBalances } from './queries.ts'
 

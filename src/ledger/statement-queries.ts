@@ -2,8 +2,8 @@
 
 import type { Currency } from '../core/currency.ts'
 import { COUNT_CAP } from '../core/page.ts'
-import { type Db, sql, type Tx } from '../kit/db.ts'
-import type { ListWindow } from '../kit/pagination.ts'
+import { type Db, sql, type Tx } from '../kit/db/db.ts'
+import type { ListWindow } from '../kit/db/pagination.ts'
 
 // Whoever adds to a balance holds its row to the end, so two that fold at once number their lines one after the other. The
 // row comes back as it is after all of these lines, and each line's own balances are that minus what follows it. Deltas are

@@ -4,8 +4,8 @@
 import type { Currency } from '../core/currency.ts'
 import type { PageMeta } from '../core/page.ts'
 import type { Signer } from '../kit/crypto.ts'
-import type { Db } from '../kit/db.ts'
-import { type ListQuery, pageOf, windowOf } from '../kit/pagination.ts'
+import type { Db } from '../kit/db/db.ts'
+import { type ListQuery, pageOf, windowOf } from '../kit/db/pagination.ts'
 import {
   countLineRows,
   foldDeltas,

@@ -3,7 +3,7 @@
 
 import { formatAmount, money } from '../core/money.ts'
 import { type EventInput, recordEvents } from '../events/service.ts'
-import type { Tx } from '../kit/db.ts'
+import type { Tx } from '../kit/db/db.ts'
 import type { LinksApp } from './app.ts'
 import type { LinkRow } from './link.ts'
 import { claimDueLink, countPayment, findCountedLink, findLink, recordEmittedEvents } from './queries.ts'

@@ -1,7 +1,7 @@
 // A payment link: its stored columns, and the fields that every read computes from them and from the slots.
 
 import type { Currency } from '../core/currency.ts'
-import { column, columnTable, type RowOf } from '../kit/columns.ts'
+import { column, columnTable, type RowOf } from '../kit/db/columns.ts'
 
 export const LINK_STATUSES = ['active', 'inactive', 'expired', 'completed'] as const
 export const LINK_USAGES = ['single', 'multi'] as const

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { testDatabase } from '../../test/support/database.ts'
 import { readsOf } from '../../test/support/row-reads.ts'
-import { sql } from '../kit/db.ts'
+import { sql } from '../kit/db/db.ts'
 import type { LinkStatus } from './link.ts'
 import { countLinks, type LinkFilter, listLinkRows } from './list-queries.ts'
 

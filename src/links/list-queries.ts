@@ -2,8 +2,8 @@
 // for a few links: those with an uncounted payment, and those whose expiry is due. Only their status is computed per row.
 
 import { COUNT_CAP } from '../core/page.ts'
-import { sql, type Tx } from '../kit/db.ts'
-import type { ListWindow } from '../kit/pagination.ts'
+import { sql, type Tx } from '../kit/db/db.ts'
+import type { ListWindow } from '../kit/db/pagination.ts'
 import type { LinkRow, LinkStatus, LinkUsage } from './link.ts'
 import { LINK_COLUMNS, LINK_STATUS, LINKS, SEARCHED_LINKS } from './queries.ts'
 

@@ -1,7 +1,7 @@
 // The statements over payment links, except those over their slots. The second value of each statement that returns a link
 // is the current time: the status of a link is computed here and nowhere else.
 
-import { type Db, sql, type Tx } from '../kit/db.ts'
+import { type Db, sql, type Tx } from '../kit/db/db.ts'
 import { LINK, LINK_IDENTITY, LINK_TERMS, type LinkRow, type LinkTerms, type NewLink } from './link.ts'
 
 export const LINK_STATUS = `

@@ -13,7 +13,7 @@ import {
   PAGE_QUERY,
   Timestamp,
   Uuid,
-} from '../kit/schema.ts'
+} from '../kit/http/schema.ts'
 import type { LinksApp } from './app.ts'
 import { LINK_STATUSES, LINK_USAGES, type LinkRow } from './link.ts'
 import { qrOf } from './qr.ts'

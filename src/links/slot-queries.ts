@@ -1,6 +1,6 @@
 // The statements over the slots of links. A trigger on payments also updates and deletes slots.
 
-import { type Db, sql, type Tx } from '../kit/db.ts'
+import { type Db, sql, type Tx } from '../kit/db/db.ts'
 
 /** The input of the capacity check. */
 export interface SlotUsage {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { testDatabase } from '../../test/support/database.ts'
-import { sql } from '../kit/db.ts'
+import { sql } from '../kit/db/db.ts'
 import { claimPaidSlot, type SlotUsage } from './slot-queries.ts'
 import { capacityOf } from './slots.ts'
 

@@ -2,7 +2,7 @@
 // no eleventh payer. If all slots are reserved, the link is busy, because a payment may still fail; if all are paid, it ended.
 
 import { addMs, type Clock } from '../kit/clock.ts'
-import type { Db } from '../kit/db.ts'
+import type { Db } from '../kit/db/db.ts'
 import type { Capacity } from '../payments/app.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { lockLink } from './queries.ts'

@@ -3,7 +3,7 @@
 import { ApiError } from '../core/errors.ts'
 import { createCache } from '../kit/cache.ts'
 import type { Clock } from '../kit/clock.ts'
-import type { Db } from '../kit/db.ts'
+import type { Db } from '../kit/db/db.ts'
 import { type Logo, readLogo } from './logo.ts'
 import { findMerchant, type MerchantRow } from './queries.ts'
 import { readSettings } from './settings.ts'

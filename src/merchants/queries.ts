@@ -1,8 +1,8 @@
 // Every statement over merchants. Operators see all merchants, so the list of merchants is not filtered by one.
 
 import { COUNT_CAP } from '../core/page.ts'
-import { sql, type Tx } from '../kit/db.ts'
-import { requireRow } from '../kit/rows.ts'
+import { sql, type Tx } from '../kit/db/db.ts'
+import { requireRow } from '../kit/db/rows.ts'
 import type { SettingsPatch } from './settings.ts'
 
 export interface MerchantRow {

@@ -1,8 +1,8 @@
 // The operators' routes over merchants, under /admin/v1. Those over API keys are in api-keys/operator-routes.ts.
 
 import { type Static, Type } from 'typebox'
-import { created, listed, type OperatorRoute, ok, operatorRoute } from '../kit/route.ts'
-import { UuidParams } from '../kit/schema.ts'
+import { created, listed, type OperatorRoute, ok, operatorRoute } from '../kit/http/route.ts'
+import { UuidParams } from '../kit/http/schema.ts'
 import { ListQuery } from './operator-list.ts'
 
 import { CreateMerchantBody, InvariantRecord, MerchantRecord, UpdateMerchantBody } from './schema.ts'

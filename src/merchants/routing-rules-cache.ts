@@ -1,6 +1,6 @@
 import type { RoutingRules } from '../core/routing-rules.ts'
 import type { Clock } from '../kit/clock.ts'
-import type { Db } from '../kit/db.ts'
+import type { Db } from '../kit/db/db.ts'
 import { createTenantCache } from '../kit/tenant-cache.ts'
 import { findSettings } from './queries.ts'
 import { readRules } from './routing.ts'

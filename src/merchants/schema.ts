@@ -12,7 +12,7 @@ import {
   Nullable,
   Timestamp,
   Uuid,
-} from '../kit/schema.ts'
+} from '../kit/http/schema.ts'
 import { LOGO_MESSAGE } from './logo.ts'
 
 export const DisplayName = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S', 'x-nfc': true })

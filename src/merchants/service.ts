@@ -4,7 +4,7 @@ import { DEFAULT_CURRENCY } from '../core/currency.ts'
 import { ApiError, errorFromIssues } from '../core/errors.ts'
 import type { Merchant, Mode } from '../core/merchant.ts'
 import type { Clock } from '../kit/clock.ts'
-import type { Tx } from '../kit/db.ts'
+import type { Tx } from '../kit/db/db.ts'
 import type { Random } from '../kit/random.ts'
 import { type Listed, type ListWindow, pageMeta, readWindow } from './operator-list.ts'
 

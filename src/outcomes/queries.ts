@@ -1,4 +1,4 @@
-import { type Db, sql } from '../kit/db.ts'
+import { type Db, sql } from '../kit/db/db.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
 
 const rescheduleAttemptStatement = sql<unknown>`

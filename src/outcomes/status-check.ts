@@ -3,7 +3,7 @@
 
 import type { Outcome } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
-import { errorFields } from '../kit/log.ts'
+import { errorFields } from '../kit/observability/log.ts'
 import { createSingleFlight } from '../kit/single-flight.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { PaymentWithAttempt } from '../payments/attempt.ts'

@@ -1,7 +1,7 @@
 // A receiving account: a bank or mobile-money account of the merchant, to which payers send money themselves.
 
 import type { Currency } from '../core/currency.ts'
-import { column, columnTable, type RowOf } from '../kit/columns.ts'
+import { column, columnTable, type RowOf } from '../kit/db/columns.ts'
 
 export const ACCOUNT_CHANNELS = ['bank_transfer', 'mobile_money'] as const
 

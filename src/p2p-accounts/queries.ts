@@ -1,9 +1,9 @@
 // Every statement over receiving accounts.
 
 import type { Currency } from '../core/currency.ts'
-import { type Db, sql, type Tx } from '../kit/db.ts'
-import { countRows, listStatements, readPage } from '../kit/list-statements.ts'
-import type { ListWindow } from '../kit/pagination.ts'
+import { type Db, sql, type Tx } from '../kit/db/db.ts'
+import { countRows, listStatements, readPage } from '../kit/db/list-statements.ts'
+import type { ListWindow } from '../kit/db/pagination.ts'
 import { ACCOUNT, type AccountChannel, type AccountRow } from './account.ts'
 
 const ACCOUNT_COLUMNS = ACCOUNT.select()

@@ -3,7 +3,7 @@
 
 import type { Currency } from '../core/currency.ts'
 import type { CheckoutChoice, DirectChannel, Rail } from '../gateways/gateway.ts'
-import type { Db, Tx } from '../kit/db.ts'
+import type { Db, Tx } from '../kit/db/db.ts'
 import type { AccountChannel, AccountRow } from './account.ts'
 import { findMatchingAccount, listRails, type RailRow } from './queries.ts'
 

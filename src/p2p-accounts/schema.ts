@@ -9,7 +9,7 @@ import {
   Timestamp,
   Uuid,
   VISIBLE,
-} from '../kit/schema.ts'
+} from '../kit/http/schema.ts'
 import { ACCOUNT_CHANNELS, type AccountRow } from './account.ts'
 
 const Name = Type.String({ minLength: 1, maxLength: 100, pattern: VISIBLE, 'x-nfc': true })

@@ -3,7 +3,7 @@
 
 import { money } from '../core/money.ts'
 import type { Gateway, NextStep, Outcome, Rail } from '../gateways/gateway.ts'
-import type { Db } from '../kit/db.ts'
+import type { Db } from '../kit/db/db.ts'
 import { createTenantCache } from '../kit/tenant-cache.ts'
 import { accountChannelOf, loadRails } from '../p2p-accounts/rails.ts'
 import { type DirectGateways, P2P } from './app.ts'

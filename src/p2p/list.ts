@@ -1,6 +1,6 @@
 import type { Merchant } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
-import { type ListQuery, pageOf, windowOf } from '../kit/pagination.ts'
+import { type ListQuery, pageOf, windowOf } from '../kit/db/pagination.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { findPayments } from '../payments/find.ts'
 import { serializePayment, serializePayments } from '../payments/views.ts'

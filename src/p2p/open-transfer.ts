@@ -4,7 +4,7 @@
 import type { Mode } from '../core/merchant.ts'
 import type { Attempt } from '../gateways/gateway.ts'
 import type { Clock } from '../kit/clock.ts'
-import type { Db, Tx } from '../kit/db.ts'
+import type { Db, Tx } from '../kit/db/db.ts'
 import type { Random } from '../kit/random.ts'
 import type { AccountChannel, AccountRow } from '../p2p-accounts/account.ts'
 import { lockMatchingAccount } from '../p2p-accounts/rails.ts'

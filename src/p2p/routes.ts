@@ -3,9 +3,17 @@
 import { initiateIssues } from '../checkout/input.ts'
 import { containsCardNumber } from '../core/card-number.ts'
 import { ApiError, type Issue } from '../core/errors.ts'
-import { REPLAYED_HEADER } from '../kit/idempotency.ts'
-import { type BodyFacts, created, listed, ok, type Route, type RouteResponse, route } from '../kit/route.ts'
-import { UuidParams } from '../kit/schema.ts'
+import { REPLAYED_HEADER } from '../kit/db/idempotency.ts'
+import {
+  type BodyFacts,
+  created,
+  listed,
+  ok,
+  type Route,
+  type RouteResponse,
+  route,
+} from '../kit/http/route.ts'
+import { UuidParams } from '../kit/http/schema.ts'
 import { newIssue } from '../payments/input.ts'
 
 import type { P2pApp } from './app.ts'

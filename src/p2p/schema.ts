@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox'
 import { InitiateBody } from '../checkout/input.ts'
 import { formatAmount, money } from '../core/money.ts'
 import { findNetwork } from '../core/networks.ts'
-import { AmountText, CurrencyFilter, Enum, Nullable, PAGE_QUERY } from '../kit/schema.ts'
+import { AmountText, CurrencyFilter, Enum, Nullable, PAGE_QUERY } from '../kit/http/schema.ts'
 import { ACCOUNT_CHANNELS } from '../p2p-accounts/account.ts'
 
 import { PaymentRecord } from '../payments/schema.ts'

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { testDatabase } from '../../test/support/database.ts'
 import { ApiError } from '../core/errors.ts'
 import { isEventType } from '../core/event-types.ts'
-import { sql } from '../kit/db.ts'
+import { sql } from '../kit/db/db.ts'
 import { planCancel, planConfirm, planExpiry, planMark, planReject, type Step } from './plan.ts'
 import { canMove, eventOf, TRANSFER_MOVES, TRANSFER_STATUSES, type TransferStatus } from './states.ts'
 

@@ -1,8 +1,8 @@
 // Every statement over transfers and their moves.
 
-import { type Db, sql, type Tx } from '../kit/db.ts'
-import { countRows, listStatements, readPage } from '../kit/list-statements.ts'
-import type { ListWindow } from '../kit/pagination.ts'
+import { type Db, sql, type Tx } from '../kit/db/db.ts'
+import { countRows, listStatements, readPage } from '../kit/db/list-statements.ts'
+import type { ListWindow } from '../kit/db/pagination.ts'
 import type { TransferStatus } from './states.ts'
 import { TRANSFER, type TransferRow } from './transfer.ts'
 

@@ -1,7 +1,7 @@
 // A transfer: the money that a payer sends to a receiving account of the merchant. A payment has at most one.
 
 import type { Currency } from '../core/currency.ts'
-import { column, columnTable, type RowOf } from '../kit/columns.ts'
+import { column, columnTable, type RowOf } from '../kit/db/columns.ts'
 import { type AccountChannel, DESTINATION_COLUMNS } from '../p2p-accounts/account.ts'
 import { P2P } from './app.ts'
 import type { TransferStatus } from './states.ts'

@@ -1,7 +1,7 @@
 // The error page for payers: in their language, without details that could help an attacker.
 
-import { html } from '../kit/html.ts'
-import type { ErrorPage } from '../kit/route.ts'
+import { html } from '../kit/http/html.ts'
+import type { ErrorPage } from '../kit/http/route.ts'
 import { paletteOf } from './accent.ts'
 import { statusIcon } from './checkout/components.ts'
 import { chooseLanguage, languagesFromCookies } from './language.ts'

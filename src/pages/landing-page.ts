@@ -1,7 +1,7 @@
 // The home page: what this service is, and links to its documentation.
 
-import { html } from '../kit/html.ts'
-import type { PageResponse } from '../kit/route.ts'
+import { html } from '../kit/http/html.ts'
+import type { PageResponse } from '../kit/http/route.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { paletteOf } from './accent.ts'
 import { renderPage } from './layout.ts'

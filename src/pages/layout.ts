@@ -1,7 +1,7 @@
 // The layout of every page: test bar, merchant, summary, help, languages. Nothing is loaded from other servers.
 
 import { LANGUAGE_CODES } from '../core/languages.ts'
-import { type Html, html, trustedHtml } from '../kit/html.ts'
+import { type Html, html, trustedHtml } from '../kit/http/html.ts'
 import type { MerchantProfile } from '../merchants/profiles.ts'
 import type { Palette } from './accent.ts'
 import { SCRIPT } from './assets.ts'

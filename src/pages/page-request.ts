@@ -3,7 +3,7 @@
 import { findOffer } from '../checkout/offer.ts'
 import { isAllowedReturn } from '../checkout/return-url.ts'
 import { type CheckoutView, requireCheckout } from '../checkout/view.ts'
-import type { PageRoute } from '../kit/route.ts'
+import type { PageRoute } from '../kit/http/route.ts'
 import { P2P } from '../p2p/app.ts'
 import type { TransferRow } from '../p2p/transfer.ts'
 import { findTransfer } from '../p2p/transfers.ts'

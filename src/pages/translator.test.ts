@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { CURRENCY_CODES } from '../core/currency.ts'
 import { LANGUAGE_CODES } from '../core/languages.ts'
 import { money } from '../core/money.ts'
-import { html } from '../kit/html.ts'
+import { html } from '../kit/http/html.ts'
 import { translatorFor } from './translator.ts'
 
 const NBSP = '\u00a0'

@@ -3,7 +3,7 @@
 import type { Language } from '../core/languages.ts'
 import { formatAmount, type Money } from '../core/money.ts'
 import { timeZoneOf } from '../core/time-zones.ts'
-import { type Html, html } from '../kit/html.ts'
+import { type Html, html } from '../kit/http/html.ts'
 import type { MessageId } from './locales/en.ts'
 import { isolated, LANGUAGES, latinDigits, type MessageValues, translate } from './locales.ts'
 

@@ -3,7 +3,7 @@
 import type { FailureCode } from '../core/failures.ts'
 import type { MethodRow } from '../customers/method.ts'
 import type { CheckoutChoice, NextStep } from '../gateways/gateway.ts'
-import { column, columnTable, type RowOf } from '../kit/columns.ts'
+import { column, columnTable, type RowOf } from '../kit/db/columns.ts'
 import type { PaymentRow } from './payment.ts'
 import type { AttemptStatus } from './states.ts'
 

@@ -2,7 +2,7 @@
 
 import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
-import type { Db, Tx } from '../kit/db.ts'
+import type { Db, Tx } from '../kit/db/db.ts'
 import type { PaymentsApp } from './app.ts'
 import type { AttemptRow } from './attempt.ts'
 import type { LockedPayment, PaymentRow } from './payment.ts'

@@ -9,8 +9,8 @@ import { isCountry } from '../core/countries.ts'
 import { CURRENCIES, type Currency, DEFAULT_CURRENCY, isCurrency, usesCurrency } from '../core/currency.ts'
 import { API_ERRORS, ApiError, type ApiErrorCode, type Issue } from '../core/errors.ts'
 import { type Money, parseAmount } from '../core/money.ts'
-import type { BodyFacts } from '../kit/route.ts'
-import { CountryInput, Email, PersonName } from '../kit/schema.ts'
+import type { BodyFacts } from '../kit/http/route.ts'
+import { CountryInput, Email, PersonName } from '../kit/http/schema.ts'
 import type { PaymentDetails } from './payment.ts'
 
 export const Reference = Type.String({

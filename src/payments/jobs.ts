@@ -1,5 +1,5 @@
 import { addMs } from '../kit/clock.ts'
-import { purgeIdempotencyKeys } from '../kit/idempotency.ts'
+import { purgeIdempotencyKeys } from '../kit/db/idempotency.ts'
 import type { Job } from '../kit/jobs.ts'
 import type { PaymentsApp } from './app.ts'
 

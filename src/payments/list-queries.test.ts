@@ -3,7 +3,7 @@ import { after, describe, it } from 'node:test'
 import { testDatabase } from '../../test/support/database.ts'
 import { readsOf } from '../../test/support/row-reads.ts'
 import { systemClock } from '../kit/clock.ts'
-import type { Db } from '../kit/db.ts'
+import type { Db } from '../kit/db/db.ts'
 import { systemRandom } from '../kit/random.ts'
 import { listPaymentRows } from './list-queries.ts'
 

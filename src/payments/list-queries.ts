@@ -2,9 +2,9 @@
 // of it than the page and its offset need. So a page costs the same with a million payments as with ten.
 
 import { searchQueryOf } from '../core/search-text.ts'
-import { type Db, sql } from '../kit/db.ts'
-import { countRows, listStatements, readPage } from '../kit/list-statements.ts'
-import { countUpToCap, type ListWindow, substringPattern } from '../kit/pagination.ts'
+import { type Db, sql } from '../kit/db/db.ts'
+import { countRows, listStatements, readPage } from '../kit/db/list-statements.ts'
+import { countUpToCap, type ListWindow, substringPattern } from '../kit/db/pagination.ts'
 import { PAYMENT_COLUMNS, type PaymentRow } from './payment.ts'
 
 export interface PaymentFilter {

@@ -11,8 +11,8 @@
 // It takes many rows, so that concurrent callers share one commit. The limit is for the planner, as in record-queries.ts.
 // Customers are locked in the same order as there, before saved methods.
 
-import { column, columnTable, type RowOf } from '../kit/columns.ts'
-import { sql, type Tx } from '../kit/db.ts'
+import { column, columnTable, type RowOf } from '../kit/db/columns.ts'
+import { sql, type Tx } from '../kit/db/db.ts'
 import { ATTEMPT } from './attempt.ts'
 
 export interface PostingInput {

@@ -4,7 +4,7 @@
 import type { MethodRow } from '../customers/method.ts'
 import { toEventBody } from '../events/service.ts'
 import { addMs } from '../kit/clock.ts'
-import type { Tx } from '../kit/db.ts'
+import type { Tx } from '../kit/db/db.ts'
 import type { Posting } from '../ledger/service.ts'
 import type { PaymentsApp } from './app.ts'
 import { ATTEMPT, type AttemptRow } from './attempt.ts'

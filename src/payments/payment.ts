@@ -3,7 +3,7 @@
 
 import type { Currency } from '../core/currency.ts'
 import type { FailureCode } from '../core/failures.ts'
-import { column, columnTable, type RowOf } from '../kit/columns.ts'
+import { column, columnTable, type RowOf } from '../kit/db/columns.ts'
 import type { PaymentStatus } from './states.ts'
 
 /** The columns that a request sets under the same name. A new field of the request body is added here and to NO_DETAILS. */

@@ -1,7 +1,7 @@
 // The statements over payments, references and attempts, except the two of the money path (record-queries.ts and
 // move-queries.ts). The functions that run them are in find.ts and update-attempt.ts.
 
-import { sql } from '../kit/db.ts'
+import { sql } from '../kit/db/db.ts'
 import { ATTEMPT_COLUMNS, type AttemptRow } from './attempt.ts'
 import { type LockedPayment, PAYMENT_COLUMNS, type PaymentRow } from './payment.ts'
 

@@ -11,8 +11,8 @@
 // and uses an index for each; without it, it would scan all customers of a small instance. The limit is a subselect, because
 // a known value would make PostgreSQL plan every batch anew.
 
-import { column, columnTable, type RowOf } from '../kit/columns.ts'
-import { type Db, sql } from '../kit/db.ts'
+import { column, columnTable, type RowOf } from '../kit/db/columns.ts'
+import { type Db, sql } from '../kit/db/db.ts'
 import { ATTEMPT } from './attempt.ts'
 import { PAYMENT } from './payment.ts'
 

@@ -1,5 +1,5 @@
-import { listed, type Route, route } from '../kit/route.ts'
-import { UuidParams } from '../kit/schema.ts'
+import { listed, type Route, route } from '../kit/http/route.ts'
+import { UuidParams } from '../kit/http/schema.ts'
 import type { PaymentsApp } from './app.ts'
 import { CHARGE_EXAMPLE, PAYMENT_EXAMPLE } from './examples.ts'
 import { CustomerPaymentsQuery, listCustomerPayments, listPayments, PaymentsQuery } from './list.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { testDatabase } from '../../test/support/database.ts'
 import { systemClock } from '../kit/clock.ts'
-import { sql, sqlStateOf } from '../kit/db.ts'
+import { sql, sqlStateOf } from '../kit/db/db.ts'
 import { systemRandom } from '../kit/random.ts'
 import {
   canMove,

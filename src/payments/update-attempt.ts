@@ -1,6 +1,6 @@
 // Changes of an attempt without a move of its payment.
 
-import type { Db, Tx } from '../kit/db.ts'
+import type { Db, Tx } from '../kit/db/db.ts'
 import { closeAttemptStatement, type PostingInput } from './move-queries.ts'
 import { extendSentCheckout, makeAttemptDue } from './queries.ts'
 

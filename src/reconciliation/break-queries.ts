@@ -1,8 +1,8 @@
 // The statements by which an operator looks at breaks and deals with them.
 
 import { COUNT_CAP } from '../core/page.ts'
-import { type Db, sql } from '../kit/db.ts'
-import type { ListWindow } from '../kit/pagination.ts'
+import { type Db, sql } from '../kit/db/db.ts'
+import type { ListWindow } from '../kit/db/pagination.ts'
 import type { BreakKind } from './compare.ts'
 
 export interface BreakRow {

@@ -2,7 +2,7 @@
 // for many merchants, or of one merchant's own account: either way only attempts of that account are answered.
 
 import type { Currency } from '../core/currency.ts'
-import { type Db, sql } from '../kit/db.ts'
+import { type Db, sql } from '../kit/db/db.ts'
 import type { AttemptStatus } from '../payments/states.ts'
 
 /** Whose account at the gateway: the installation's (null), or this merchant's own. */

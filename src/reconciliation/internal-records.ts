@@ -2,7 +2,7 @@
 // gateway's own reference.
 
 import { money } from '../core/money.ts'
-import type { Db } from '../kit/db.ts'
+import type { Db } from '../kit/db/db.ts'
 import { type CollectedRow, findCollected, type GatewayAccount } from './collected-queries.ts'
 import type { InternalRecord, LookupResult } from './compare.ts'
 import type { FileRow } from './formats.ts'

@@ -1,8 +1,8 @@
 // Every statement over reconciliations and their breaks. They are the operator's: a file may be about many merchants.
 
 import { COUNT_CAP } from '../core/page.ts'
-import { type Db, sql, type Tx } from '../kit/db.ts'
-import type { ListWindow } from '../kit/pagination.ts'
+import { type Db, sql, type Tx } from '../kit/db/db.ts'
+import type { ListWindow } from '../kit/db/pagination.ts'
 import type { BreakKind } from './compare.ts'
 import type { Format } from './formats.ts'
 

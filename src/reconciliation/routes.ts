@@ -1,7 +1,7 @@
 // What operators do with settlement files, under /admin/v1.
 
-import { created, listed, type OperatorRoute, ok, operatorRoute } from '../kit/route.ts'
-import { UuidParams } from '../kit/schema.ts'
+import { created, listed, type OperatorRoute, ok, operatorRoute } from '../kit/http/route.ts'
+import { UuidParams } from '../kit/http/schema.ts'
 import type { BreakInput } from './queries.ts'
 import { previewFile, type ReconciliationApp, reconcileFile } from './reconcile.ts'
 import {

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Enum, Nullable, PAGE_QUERY, Timestamp, Uuid, UuidInput } from '../kit/schema.ts'
+import { Enum, Nullable, PAGE_QUERY, Timestamp, Uuid, UuidInput } from '../kit/http/schema.ts'
 import type { BreakRow } from './break-queries.ts'
 import { BREAK_KIND_NAMES } from './compare.ts'
 import { FORMATS } from './formats.ts'

@@ -1,7 +1,7 @@
 // The face of this slice: read a file, hold it against the books, and what an operator does with the breaks.
 
 import { ApiError } from '../core/errors.ts'
-import { pageOf, windowOf } from '../kit/pagination.ts'
+import { pageOf, windowOf } from '../kit/db/pagination.ts'
 import { requireMerchant } from '../merchants/service.ts'
 import {
   assignBreakRow,

@@ -1,7 +1,7 @@
 // How many refunds are due to be sent or asked about, for whoever operates the service.
 
-import { BACKLOG_LIMIT, type Backlog } from '../kit/backlog.ts'
-import { type Db, sql } from '../kit/db.ts'
+import { type Db, sql } from '../kit/db/db.ts'
+import { BACKLOG_LIMIT, type Backlog } from '../kit/observability/backlog.ts'
 
 const selectBacklog = sql<Backlog>`
 select 'resolve-refunds' as name, count(*)::integer as due, min(r.due_at) as "oldestDueAt"

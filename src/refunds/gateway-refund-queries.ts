@@ -1,7 +1,7 @@
 // What a gateway has given back by our books, for whoever holds its settlement file against them.
 
 import type { Currency } from '../core/currency.ts'
-import { type Db, sql } from '../kit/db.ts'
+import { type Db, sql } from '../kit/db/db.ts'
 import type { RefundStatus } from './states.ts'
 
 export interface GatewayRefundRow {

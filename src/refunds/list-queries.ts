@@ -4,8 +4,8 @@
 // Bounds are always given, from -infinity to infinity: with "or is null" a prepared statement could not use them.
 
 import { COUNT_CAP } from '../core/page.ts'
-import { sql, type Tx } from '../kit/db.ts'
-import { keysetPosition, type ListWindow } from '../kit/pagination.ts'
+import { sql, type Tx } from '../kit/db/db.ts'
+import { keysetPosition, type ListWindow } from '../kit/db/pagination.ts'
 import { REFUND_COLUMNS, type RefundRow } from './queries.ts'
 
 export interface RefundFilter {

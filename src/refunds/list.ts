@@ -3,7 +3,7 @@
 import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
-import { pageOf, substringPattern, windowOf } from '../kit/pagination.ts'
+import { pageOf, substringPattern, windowOf } from '../kit/db/pagination.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { listRefundRows } from './list-queries.ts'
 import { findRefund, type RefundRow } from './queries.ts'

@@ -1,4 +1,4 @@
-import { sql, type Tx } from '../kit/db.ts'
+import { sql, type Tx } from '../kit/db/db.ts'
 
 const updateRefundTotalsStatement = sql<unknown>`
 update payments

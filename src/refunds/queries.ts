@@ -1,7 +1,7 @@
 // Every statement over refunds, except those that list them.
 
 import type { Currency } from '../core/currency.ts'
-import { type Db, sql, type Tx } from '../kit/db.ts'
+import { type Db, sql, type Tx } from '../kit/db/db.ts'
 import type { RefundReason, RefundStatus } from './states.ts'
 
 export interface RefundRow {

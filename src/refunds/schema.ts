@@ -13,7 +13,7 @@ import {
   Timestamp,
   Uuid,
   UuidInput,
-} from '../kit/schema.ts'
+} from '../kit/http/schema.ts'
 import type { RefundRow } from './queries.ts'
 import { REFUND_REASONS, REFUND_STATUSES } from './states.ts'
 

@@ -1,7 +1,7 @@
 // How much background work on payments is due.
 
-import { BACKLOG_LIMIT, type Backlog } from '../kit/backlog.ts'
-import { sql } from '../kit/db.ts'
+import { sql } from '../kit/db/db.ts'
+import { BACKLOG_LIMIT, type Backlog } from '../kit/observability/backlog.ts'
 
 export const selectBacklog = sql<Backlog>`
 select 'resolve-attempts' as name, count(*)::integer as due, min(a.due_at) as "oldestDueAt"

@@ -1,5 +1,5 @@
-import type { Backlog } from '../kit/backlog.ts'
-import type { Db } from '../kit/db.ts'
+import type { Db } from '../kit/db/db.ts'
+import type { Backlog } from '../kit/observability/backlog.ts'
 import { selectBacklog } from './backlog-queries.ts'
 
 /** How much background work on payments is due, for the operator and the metrics. */

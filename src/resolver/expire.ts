@@ -2,7 +2,7 @@
 // nobody knows waits: time alone proves nothing about money.
 
 import { addMs } from '../kit/clock.ts'
-import { errorFields } from '../kit/log.ts'
+import { errorFields } from '../kit/observability/log.ts'
 import { isOpenAttempt, isPolledAfterDecline } from '../outcomes/schedule.ts'
 import { verifyAttempt } from '../outcomes/status-check.ts'
 import type { PaymentsApp } from '../payments/app.ts'

@@ -1,4 +1,4 @@
-import { type Db, sql } from '../kit/db.ts'
+import { type Db, sql } from '../kit/db/db.ts'
 import { PAYMENT_COLUMNS, type PaymentRow } from '../payments/payment.ts'
 
 const claimDueCheckoutsStatement = sql<PaymentRow>`

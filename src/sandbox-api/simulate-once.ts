@@ -1,5 +1,10 @@
 import type { Merchant } from '../core/merchant.ts'
-import { claimKey, type IdempotentResult, type KeyClaim, releaseIdempotencyKey } from '../kit/idempotency.ts'
+import {
+  claimKey,
+  type IdempotentResult,
+  type KeyClaim,
+  releaseIdempotencyKey,
+} from '../kit/db/idempotency.ts'
 import { requirePayment } from '../payments/find.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import type { SandboxApiApp } from './service.ts'

@@ -2,7 +2,7 @@
 // in the data folder, where the command line reads it.
 
 import { join } from 'node:path'
-import type { Tx } from '../kit/db.ts'
+import type { Tx } from '../kit/db/db.ts'
 import { readPrivateFile, writePrivateFile } from '../kit/private-files.ts'
 import type { Random } from '../kit/random.ts'
 import { findSecret, putSecret } from './queries.ts'

@@ -1,6 +1,6 @@
 // The statements over service_secrets.
 
-import { sql, type Tx } from '../kit/db.ts'
+import { sql, type Tx } from '../kit/db/db.ts'
 
 interface SecretRow {
   name: string

@@ -2,7 +2,7 @@
 // so that several processes with separate data folders share them.
 
 import { deriveSecret, keyIdOf, type Vault, VaultError, type VaultKey } from '../kit/crypto.ts'
-import type { Tx } from '../kit/db.ts'
+import type { Tx } from '../kit/db/db.ts'
 import type { Random } from '../kit/random.ts'
 import { ensureSecrets, listSecrets } from './queries.ts'
 

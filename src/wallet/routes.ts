@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import type { Clock } from '../kit/clock.ts'
-import { fileOf, listed, ok, type Route, route } from '../kit/route.ts'
+import { fileOf, listed, ok, type Route, route } from '../kit/http/route.ts'
 import {
   AmountText,
   CurrencyCode,
@@ -10,7 +10,7 @@ import {
   Timestamp,
   Uuid,
   UuidInput,
-} from '../kit/schema.ts'
+} from '../kit/http/schema.ts'
 import { LINE_KIND_NAMES, LINE_KINDS } from '../ledger/statement.ts'
 import { walletBalance } from './service.ts'
 import { exportTransactions, listTransactions, MAX_EXPORTED_LINES, type StatementApp } from './statement.ts'

@@ -4,7 +4,7 @@ import { type Currency, isCurrency } from '../core/currency.ts'
 import type { Merchant } from '../core/merchant.ts'
 import { formatAmount, money } from '../core/money.ts'
 import type { Clock } from '../kit/clock.ts'
-import type { Db } from '../kit/db.ts'
+import type { Db } from '../kit/db/db.ts'
 import { type Balance, readBalances } from '../ledger/service.ts'
 
 export async function walletBalance(app: { db: Db; clock: Clock }, merchant: Merchant, currency?: Currency) {

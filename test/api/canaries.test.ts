@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { createLog } from '../../src/kit/log.ts'
+import { createLog } from '../../src/kit/observability/log.ts'
 import type { ApiResponse } from '../support/api.ts'
 import { newReference } from '../support/builders.ts'
 import { columnsContaining, dumpDatabase } from '../support/dump.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { expireMethods } from '../../src/customers/methods.ts'
-import { sql } from '../../src/kit/db.ts'
+import { sql } from '../../src/kit/db/db.ts'
 import { systemRandom } from '../../src/kit/random.ts'
 import type { Api } from '../support/api.ts'
 import { assertApiError, assertSameApiError, UNKNOWN_UUID } from '../support/assertions.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { CURRENCY_CODES } from '../../src/core/currency.ts'
-import { sql } from '../../src/kit/db.ts'
+import { sql } from '../../src/kit/db/db.ts'
 import type { Api, ApiResponse } from '../support/api.ts'
 import { CUSTOMER, chargeBody, payWith, saveMethod } from '../support/builders.ts'
 import { testService } from '../support/service.ts'

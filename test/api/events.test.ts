@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { sql } from '../../src/kit/db.ts'
+import { sql } from '../../src/kit/db/db.ts'
 import { assertKeys, ISO_TIME, UUID_V7 } from '../support/assertions.ts'
 import { CUSTOMER, chargeBody, initiateBody, payWith, saveMethod } from '../support/builders.ts'
 import { createPayer } from '../support/payer.ts'

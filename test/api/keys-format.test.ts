@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { crc32 } from 'node:zlib'
-import { sql } from '../../src/kit/db.ts'
+import { sql } from '../../src/kit/db/db.ts'
 import { assertErrorCode, withoutRequestId } from '../support/assertions.ts'
 import { testService } from '../support/service.ts'
 

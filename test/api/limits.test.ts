@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { sql } from '../../src/kit/db.ts'
+import { sql } from '../../src/kit/db/db.ts'
 import type { Api } from '../support/api.ts'
 import { assertApiError } from '../support/assertions.ts'
 import { initiateBody } from '../support/builders.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, describe, it } from 'node:test'
-import { createLog } from '../../src/kit/log.ts'
+import { createLog } from '../../src/kit/observability/log.ts'
 import { assertErrorCode } from '../support/assertions.ts'
 import { chargeBody, initiateBody, newReference } from '../support/builders.ts'
 import { createPayer, openCheckout } from '../support/payer.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { sql } from '../../src/kit/db.ts'
+import { sql } from '../../src/kit/db/db.ts'
 import { assertApiError } from '../support/assertions.ts'
 import { tickingClock } from '../support/fake-clock.ts'
 import { fillIn, makeLink } from '../support/links.ts'

@@ -12,7 +12,7 @@ import { type CheckoutView, requireCheckoutPayment } from '../../src/checkout/vi
 import { ApiError } from '../../src/core/errors.ts'
 import type { CheckoutChoice, StartedCheckout } from '../../src/gateways/gateway.ts'
 import { addMs } from '../../src/kit/clock.ts'
-import { sql } from '../../src/kit/db.ts'
+import { sql } from '../../src/kit/db/db.ts'
 import type { PaymentsApp } from '../../src/payments/app.ts'
 import type { PaymentRow } from '../../src/payments/payment.ts'
 import { claimExpiries } from '../../src/resolver/expire.ts'

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { allStatements } from '../../src/kit/db.ts'
+import { allStatements } from '../../src/kit/db/db.ts'
 import type { Api, ApiResponse } from '../support/api.ts'
 import { UNKNOWN_UUID, withoutRequestId } from '../support/assertions.ts'
 import { exampleOf, parametersOf } from '../support/fields.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { type Db, sql } from '../../src/kit/db.ts'
+import { type Db, sql } from '../../src/kit/db/db.ts'
 import type { Api } from '../support/api.ts'
 import { chargeBody, initiateBody, saveMethod } from '../support/builders.ts'
 import { startCountingProvider } from '../support/counting-provider.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
-import { sql } from '../../src/kit/db.ts'
+import { sql } from '../../src/kit/db/db.ts'
 import type { Api } from '../support/api.ts'
 import { chargeBody, payWith, saveMethod } from '../support/builders.ts'
 import { tickingClock } from '../support/fake-clock.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { sql } from '../../src/kit/db.ts'
+import { sql } from '../../src/kit/db/db.ts'
 import { systemRandom } from '../../src/kit/random.ts'
 import { settleDueMoney } from '../../src/ledger/service.ts'
 import type { Api } from '../support/api.ts'

@@ -11,7 +11,7 @@ import {
 } from '../../src/deliveries/maintenance-queries.ts'
 import { MAX_QUEUED_REPLAYS, replayRange } from '../../src/deliveries/replay.ts'
 import { findReplay, replayBatch } from '../../src/deliveries/replay-queries.ts'
-import { type Statement, sql } from '../../src/kit/db.ts'
+import { type Statement, sql } from '../../src/kit/db/db.ts'
 import { scriptedConsumer, webhooksRig } from '../support/webhooks-rig.ts'
 
 const HOUR = 3_600_000

@@ -8,7 +8,7 @@ import { updateEndpoint } from '../../src/deliveries/endpoint-queries.ts'
 import { rotateSecret } from '../../src/deliveries/endpoints.ts'
 import { purgeDeliveries } from '../../src/deliveries/maintenance-queries.ts'
 import { newSecret } from '../../src/deliveries/signature.ts'
-import { sql } from '../../src/kit/db.ts'
+import { sql } from '../../src/kit/db/db.ts'
 import {
   type Received,
   type Scripted,

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { serveSandbox } from '../../src/gateways/sandbox/provider/serve.ts'
 import { addMs, systemClock } from '../../src/kit/clock.ts'
-import { createLog } from '../../src/kit/log.ts'
+import { createLog } from '../../src/kit/observability/log.ts'
 import { systemRandom } from '../../src/kit/random.ts'
 import { sandboxWebhookSecretOf } from '../../src/secrets/secrets.ts'
 

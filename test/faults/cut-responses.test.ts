@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { sql } from '../../src/kit/db.ts'
+import { sql } from '../../src/kit/db/db.ts'
 import { createApi } from '../support/api.ts'
 import { chargeBody, initiateBody, saveMethod } from '../support/builders.ts'
 import { testService } from '../support/service.ts'

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { sql } from '../../src/kit/db.ts'
+import { sql } from '../../src/kit/db/db.ts'
 import type { ApiResponse } from '../support/api.ts'
 import { chargeBody, initiateBody, saveMethod } from '../support/builders.ts'
 import { CHARGED_ONCE, startDeployment } from '../support/deployment.ts'

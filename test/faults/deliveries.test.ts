@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { sql } from '../../src/kit/db.ts'
+import { sql } from '../../src/kit/db/db.ts'
 import { findOrderViolations, type Receipt, startConsumer } from '../support/consumer.ts'
 import { type ServiceProcess, startDeployment } from '../support/deployment.ts'
 import { eventually } from '../support/process.ts'

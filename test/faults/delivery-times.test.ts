@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { sql } from '../../src/kit/db.ts'
+import { sql } from '../../src/kit/db/db.ts'
 import type { Api } from '../support/api.ts'
 import { type Consumer, findOrderViolations, startConsumer } from '../support/consumer.ts'
 import { frozenClock } from '../support/fake-clock.ts'

@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { claimDeliveries, newClaimState } from '../../src/deliveries/claim.ts'
 import { CONCURRENCY } from '../../src/deliveries/pools.ts'
 import { replayOne } from '../../src/deliveries/replay.ts'
-import { allStatements, type Statement, sql } from '../../src/kit/db.ts'
+import { allStatements, type Statement, sql } from '../../src/kit/db/db.ts'
 import { eventually } from '../support/process.ts'
 import { type ScriptedConsumer, scriptedConsumer, webhooksRig } from '../support/webhooks-rig.ts'
 

@@ -9,7 +9,7 @@ import {
   purgeGatewayWebhooks,
   retryGatewayWebhooks,
 } from '../../src/gateway-webhooks/receive.ts'
-import { sql } from '../../src/kit/db.ts'
+import { sql } from '../../src/kit/db/db.ts'
 import { NAME, paid, paymentsRig, STARTED } from '../support/payments-rig.ts'
 
 const rig = await paymentsRig({ after })

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, it } from 'node:test'
 import { sign } from '../../src/gateways/sandbox/webhooks.ts'
-import { sql } from '../../src/kit/db.ts'
+import { sql } from '../../src/kit/db/db.ts'
 import { sandboxWebhookSecretOf } from '../../src/secrets/secrets.ts'
 
 import { createPayer, openCheckout } from '../support/payer.ts'

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { sql } from '../../src/kit/db.ts'
+import { sql } from '../../src/kit/db/db.ts'
 import type { ApiResponse } from '../support/api.ts'
 import { startDeployment } from '../support/deployment.ts'
 import { fillIn, makeLink } from '../support/links.ts'

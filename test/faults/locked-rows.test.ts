@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { DbUnavailable, sql, type Tx } from '../../src/kit/db.ts'
+import { DbUnavailable, sql, type Tx } from '../../src/kit/db/db.ts'
 import { assertApiError } from '../support/assertions.ts'
 import { CUSTOMER, initiateBody } from '../support/builders.ts'
 import { paymentsRig } from '../support/payments-rig.ts'

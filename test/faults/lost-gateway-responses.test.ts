@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { sql } from '../../src/kit/db.ts'
+import { sql } from '../../src/kit/db/db.ts'
 import type { FakeProvider } from '../gateways/conformance.ts'
 import type { Fault } from '../gateways/fake-server.ts'
 import { chargeBody } from '../support/builders.ts'

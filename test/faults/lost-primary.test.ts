@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, it } from 'node:test'
-import { connectDb, DbUnavailable, sql, sqlStateOf } from '../../src/kit/db.ts'
+import { connectDb, DbUnavailable, sql, sqlStateOf } from '../../src/kit/db/db.ts'
 import { testDatabaseUrl } from '../support/database.ts'
 import { startTcpProxy } from '../support/tcp-proxy.ts'
 import { runAsAdmin } from '../support/template.ts'

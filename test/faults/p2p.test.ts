@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { sql } from '../../src/kit/db.ts'
+import { sql } from '../../src/kit/db/db.ts'
 import { tickingClock } from '../support/fake-clock.ts'
 import { ACCOUNTS, dataOf, PAYMENTS, p2pActions, p2pBody, p2pMerchant, WALLET } from '../support/p2p.ts'
 import { eventsOf, postingsOf } from '../support/payment-records.ts'

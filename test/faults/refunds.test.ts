@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { sql } from '../../src/kit/db.ts'
+import { sql } from '../../src/kit/db/db.ts'
 import type { FakeProvider } from '../gateways/conformance.ts'
 import type { ApiResponse } from '../support/api.ts'
 import { payWith } from '../support/builders.ts'

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { after, it } from 'node:test'
-import { sql } from '../../src/kit/db.ts'
+import { sql } from '../../src/kit/db/db.ts'
 import { createApi } from '../support/api.ts'
 import { initiateBody } from '../support/builders.ts'
 import { testDatabaseUrl } from '../support/database.ts'

@@ -1,7 +1,7 @@
 // A service as a process of its own, so that a crash is seen, with two merchants: the one that asks, and another one.
 
 import assert from 'node:assert/strict'
-import { connectDb } from '../../src/kit/db.ts'
+import { connectDb } from '../../src/kit/db/db.ts'
 import { createApi } from '../support/api.ts'
 import { type Cleanup, testDatabaseUrl } from '../support/database.ts'
 import type { Document } from '../support/openapi.ts'

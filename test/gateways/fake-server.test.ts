@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { createHttpClient, type HttpResult } from '../../src/kit/http-client.ts'
+import { createHttpClient, type HttpResult } from '../../src/kit/http/http-client.ts'
 import { type FakeReply, type Fault, startFakeServer } from './fake-server.ts'
 
 const REPLY: FakeReply = { http: 201, body: { id: 'ch_1', amount: '100' }, headers: { 'x-request': '7' } }

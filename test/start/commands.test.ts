@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, describe, it, type TestContext } from 'node:test'
-import { connectDb } from '../../src/kit/db.ts'
+import { connectDb } from '../../src/kit/db/db.ts'
 import { createApi } from '../support/api.ts'
 import { payWith } from '../support/builders.ts'
 import { testDatabaseUrl } from '../support/database.ts'

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { API_ERRORS, type ApiErrorCode } from '../../src/core/errors.ts'
-import { type Db, sql } from '../../src/kit/db.ts'
+import { type Db, sql } from '../../src/kit/db/db.ts'
 import type { ApiResponse } from './api.ts'
 
 export const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/

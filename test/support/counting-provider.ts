@@ -4,7 +4,7 @@
 import { createServer } from 'node:http'
 import { serveSandbox } from '../../src/gateways/sandbox/provider/serve.ts'
 import type { Clock } from '../../src/kit/clock.ts'
-import { createLog } from '../../src/kit/log.ts'
+import { createLog } from '../../src/kit/observability/log.ts'
 import { systemRandom } from '../../src/kit/random.ts'
 import type { Cleanup } from './database.ts'
 import { tempFolder } from './process.ts'

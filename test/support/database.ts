@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type ConnectedDb, connectDb } from '../../src/kit/db.ts'
+import { type ConnectedDb, connectDb } from '../../src/kit/db/db.ts'
 import { startEmbeddedPostgres } from '../../src/kit/embedded-postgres.ts'
 import { dropDatabase, prepareTemplate, runAsAdmin, type TestServer, withDatabase } from './template.ts'
 

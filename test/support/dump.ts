@@ -1,6 +1,6 @@
 // Everything that the database holds, value by value, for tests that look for what must not be there.
 
-import { type Db, sql } from '../../src/kit/db.ts'
+import { type Db, sql } from '../../src/kit/db/db.ts'
 
 export interface StoredValue {
   /** Such as payments.reference. */

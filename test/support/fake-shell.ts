@@ -12,9 +12,9 @@ import type {
 } from '../../src/http/options.ts'
 import { createHttpShell } from '../../src/http/server.ts'
 import { addMs, type Clock, systemClock } from '../../src/kit/clock.ts'
-import type { Log, LogFields } from '../../src/kit/log.ts'
+import { created, ok, type Route, route } from '../../src/kit/http/route.ts'
+import type { Log, LogFields } from '../../src/kit/observability/log.ts'
 import { systemRandom } from '../../src/kit/random.ts'
-import { created, ok, type Route, route } from '../../src/kit/route.ts'
 
 export interface LogLine extends LogFields {
   level: string

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import type { after, TestContext } from 'node:test'
-import { type Db, type Statement, sql } from '../../src/kit/db.ts'
+import { type Db, type Statement, sql } from '../../src/kit/db/db.ts'
 import type { Api, ApiResponse } from './api.ts'
 import { initiateBody } from './builders.ts'
 

@@ -1,6 +1,6 @@
 // What the service has written down about a payment, read behind its back.
 
-import { type Db, sql } from '../../src/kit/db.ts'
+import { type Db, sql } from '../../src/kit/db/db.ts'
 
 export interface MoveRow {
   version: number

@@ -1,4 +1,4 @@
-import { sql, type Tx } from '../../src/kit/db.ts'
+import { sql, type Tx } from '../../src/kit/db/db.ts'
 
 const selectReads = sql<{ reads: number }>`
 select (seq_tup_read + coalesce(idx_tup_fetch, 0))::integer as reads

@@ -3,7 +3,7 @@
 
 import { toEventBody } from '../../src/events/service.ts'
 import { systemClock } from '../../src/kit/clock.ts'
-import { type Db, sql } from '../../src/kit/db.ts'
+import { type Db, sql } from '../../src/kit/db/db.ts'
 import { systemRandom } from '../../src/kit/random.ts'
 
 export interface SeedEvent {

@@ -2,7 +2,7 @@
 
 import { searchTextOf } from '../../src/core/search-text.ts'
 import { systemClock } from '../../src/kit/clock.ts'
-import { type Db, sql } from '../../src/kit/db.ts'
+import { type Db, sql } from '../../src/kit/db/db.ts'
 import { systemRandom } from '../../src/kit/random.ts'
 
 export interface SeedCustomer {

@@ -2,8 +2,8 @@
 
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import { connectDb } from '../../src/kit/db.ts'
-import { migrate } from '../../src/kit/migrate.ts'
+import { connectDb } from '../../src/kit/db/db.ts'
+import { migrate } from '../../src/kit/db/migrate.ts'
 
 export interface TestServer {
   /** Of a role that may create databases. */

@@ -1,6 +1,6 @@
 // Sends requests to Flutterwave.
 
-import type { HttpResult } from '../../kit/http-client.ts'
+import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Connection } from '../definition.ts'
 
 export interface Client {

@@ -3,7 +3,7 @@
 
 import { type Static, Type } from 'typebox'
 import { parseExactJson, schemaReader } from '../../kit/exact-json.ts'
-import type { HttpResult } from '../../kit/http-client.ts'
+import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Gateway, RefundOutcome, RefundRequest } from '../gateway.ts'
 import { DECIMAL, fromMajor, toMajor } from './amounts.ts'
 import type { Client } from './client.ts'

@@ -3,7 +3,7 @@
 
 import { type TSchema, Type } from 'typebox'
 import { parseExactJson, schemaReader } from '../../kit/exact-json.ts'
-import type { HttpResult } from '../../kit/http-client.ts'
+import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Outcome } from '../gateway.ts'
 
 export type Unknown = Extract<Outcome, { kind: 'unknown' }>

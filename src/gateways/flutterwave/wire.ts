@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox'
 import type { FailureCode } from '../../core/failures.ts'
 import { addMs } from '../../kit/clock.ts'
 import { parseExactJson, schemaReader } from '../../kit/exact-json.ts'
-import type { HttpResult } from '../../kit/http-client.ts'
+import type { HttpResult } from '../../kit/http/http-client.ts'
 import type {
   Attempt,
   CheckoutChoice,

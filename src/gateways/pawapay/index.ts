@@ -2,7 +2,7 @@
 // pawaPay's page. It has no saved methods, and a page cannot be closed early, so chargeSaved and cancel are absent.
 
 import { Type } from 'typebox'
-import type { HttpResult } from '../../kit/http-client.ts'
+import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
 import type { Gateway, Outcome, RecoveryProperties, RefundOutcome, StatusQuery } from '../gateway.ts'
 import { readCallback } from './callbacks.ts'

@@ -4,7 +4,7 @@
 import { type Static, Type } from 'typebox'
 import { type Currency, isCurrency } from '../../core/currency.ts'
 import { equals } from '../../core/money.ts'
-import type { HttpResult } from '../../kit/http-client.ts'
+import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { RefundOutcome, RefundRequest } from '../gateway.ts'
 import {
   describeFailure,

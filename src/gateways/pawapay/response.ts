@@ -3,7 +3,7 @@
 
 import { type Static, type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
-import type { HttpResult } from '../../kit/http-client.ts'
+import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Outcome } from '../gateway.ts'
 
 export const Text = (maxLength: number) => Type.String({ maxLength })

@@ -6,7 +6,7 @@ import { type Currency, decimalsOf, isCurrency } from '../../core/currency.ts'
 import type { FailureCode } from '../../core/failures.ts'
 import { type Money, money } from '../../core/money.ts'
 import { addMs } from '../../kit/clock.ts'
-import type { HttpResult } from '../../kit/http-client.ts'
+import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Attempt, Outcome, StartedCheckout, StatusQuery } from '../gateway.ts'
 import { countryFor } from './rails.ts'
 import {

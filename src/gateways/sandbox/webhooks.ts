@@ -3,8 +3,8 @@
 
 import type { Clock } from '../../kit/clock.ts'
 import { constantTimeEquals, hmacSha256 } from '../../kit/crypto.ts'
-import type { HttpClient } from '../../kit/http-client.ts'
-import { errorFields, type Log } from '../../kit/log.ts'
+import type { HttpClient } from '../../kit/http/http-client.ts'
+import { errorFields, type Log } from '../../kit/observability/log.ts'
 import type { Random } from '../../kit/random.ts'
 import type { ParsedWebhook } from '../gateway.ts'
 import type { SandboxRecord } from './provider/record.ts'

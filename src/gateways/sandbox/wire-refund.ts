@@ -1,8 +1,8 @@
 // The provider's refund JSON, and its translation. A refund is serialized like any other record.
 
 import { type Static, Type } from 'typebox'
-import type { HttpResult } from '../../kit/http-client.ts'
-import { CurrencyCode } from '../../kit/schema.ts'
+import type { HttpResult } from '../../kit/http/http-client.ts'
+import { CurrencyCode } from '../../kit/http/schema.ts'
 import type { RefundOutcome, RefundRequest } from '../gateway.ts'
 import { Identity, MinorUnits, type RecordBody, reader, readReply, Text, unknown } from './wire.ts'
 

@@ -5,8 +5,8 @@ import { Compile } from 'typebox/compile'
 import { CURRENCY_CODES, type Currency, isCurrency } from '../../core/currency.ts'
 import { FAILURES, type FailureCode } from '../../core/failures.ts'
 import { money } from '../../core/money.ts'
-import type { HttpResult } from '../../kit/http-client.ts'
-import { CurrencyCode, Enum, Nullable } from '../../kit/schema.ts'
+import type { HttpResult } from '../../kit/http/http-client.ts'
+import { CurrencyCode, Enum, Nullable } from '../../kit/http/schema.ts'
 import {
   type Attempt,
   type CheckoutChoice,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { money } from '../../core/money.ts'
-import type { HttpResult } from '../../kit/http-client.ts'
+import type { HttpResult } from '../../kit/http/http-client.ts'
 import { fromDisputes, fromKeyQuery } from './disputes.ts'
 
 const PAID = money(125_050n, 'KES')

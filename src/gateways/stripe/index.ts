@@ -2,7 +2,7 @@
 // (PaymentIntents).
 
 import type { Mode } from '../../core/merchant.ts'
-import type { HttpResult } from '../../kit/http-client.ts'
+import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
 import type { Gateway, Outcome, RecoveryProperties, StatusQuery } from '../gateway.ts'
 import { RAILS } from './amounts.ts'

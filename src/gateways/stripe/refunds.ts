@@ -4,7 +4,7 @@
 import { type Static, Type } from 'typebox'
 import { equals } from '../../core/money.ts'
 import { schemaReader } from '../../kit/exact-json.ts'
-import type { HttpResult } from '../../kit/http-client.ts'
+import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { RefundOutcome, RefundRequest } from '../gateway.ts'
 import { fromAmount } from './amounts.ts'
 import { REFUND_KEY_FIELD } from './forms.ts'

@@ -4,7 +4,7 @@
 
 import { type Static, Type } from 'typebox'
 import { schemaReader } from '../../kit/exact-json.ts'
-import type { HttpResult } from '../../kit/http-client.ts'
+import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Outcome } from '../gateway.ts'
 import { Maybe, parseJson, Text } from './shapes.ts'
 

@@ -1,7 +1,7 @@
 // Schema types for Stripe's objects, and the parser.
 
 import { type TSchema, Type } from 'typebox'
-import { Nullable } from '../../kit/schema.ts'
+import { Nullable } from '../../kit/http/schema.ts'
 
 /** Texts have a maximum length: Stripe writes no longer ones. */
 export const Text = (maxLength: number) => Type.String({ maxLength })

@@ -3,7 +3,7 @@
 import { type Static, Type } from 'typebox'
 import type { Money } from '../../core/money.ts'
 import { schemaReader } from '../../kit/exact-json.ts'
-import type { HttpResult } from '../../kit/http-client.ts'
+import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Outcome, SavedMethod, StartedCheckout } from '../gateway.ts'
 import { fromAmount, SUPPORTED_CURRENCIES } from './amounts.ts'
 import { toFailureCode } from './declines.ts'

@@ -4,7 +4,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
 import { ApiError } from '../../core/errors.ts'
-import type { BodyFacts } from '../../kit/route.ts'
+import type { BodyFacts } from '../../kit/http/route.ts'
 import { fieldName } from './characters.ts'
 import { scanJson } from './json-scan.ts'
 

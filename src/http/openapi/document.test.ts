@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { Type } from 'typebox'
 import { fakeShell, thingRoutes } from '../../../test/support/fake-shell.ts'
 import { API_ERRORS } from '../../core/errors.ts'
-import { created, route } from '../../kit/route.ts'
+import { created, route } from '../../kit/http/route.ts'
 import { openApiDocument } from './document.ts'
 
 interface Operation {

@@ -1,7 +1,7 @@
 // The OpenAPI document, generated from the route objects that are served, so that it cannot differ from them.
 
 import { API_ERRORS, type ApiErrorCode } from '../../core/errors.ts'
-import type { Route, Tag } from '../../kit/route.ts'
+import type { Route, Tag } from '../../kit/http/route.ts'
 import { isSchema, type JsonSchema } from '../input/clean.ts'
 import { documentedSchema } from './documented-schema.ts'
 import {

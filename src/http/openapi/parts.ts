@@ -1,7 +1,7 @@
 // The parts of the document that every operation shares: the envelope, errors, headers and their examples.
 
 import { API_ERRORS, ApiError, type ApiErrorCode } from '../../core/errors.ts'
-import type { Route } from '../../kit/route.ts'
+import type { Route } from '../../kit/http/route.ts'
 import { envelopeOf } from '../errors.ts'
 import type { JsonSchema } from '../input/clean.ts'
 

@@ -4,7 +4,7 @@ import { request as httpRequest } from 'node:http'
 import { after, describe, it } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { fakeShell } from '../../../test/support/fake-shell.ts'
-import type { PageResponse } from '../../kit/route.ts'
+import type { PageResponse } from '../../kit/http/route.ts'
 import { chooseEncoding, createCompress } from './compression.ts'
 
 const LINES = Array.from({ length: 200 }, (_, index) => `<p>line ${index} of the page</p>`).join('\n')

@@ -1,7 +1,7 @@
 // Reads the Cookie header of a page request, and writes the Set-Cookie headers of a page response.
 
 import { parseCookie, stringifySetCookie } from 'cookie'
-import type { PageCookie } from '../../kit/route.ts'
+import type { PageCookie } from '../../kit/http/route.ts'
 import { findCharacterIssue } from '../input/characters.ts'
 
 /**

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { after, describe, it } from 'node:test'
 import { fakeShell, read } from '../../../test/support/fake-shell.ts'
 import { ApiError } from '../../core/errors.ts'
-import type { ErrorPage, PageRoute } from '../../kit/route.ts'
+import type { ErrorPage, PageRoute } from '../../kit/http/route.ts'
 import type { HttpShellOptions, InjectedRequest } from '../options.ts'
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }

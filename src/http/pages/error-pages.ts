@@ -2,10 +2,10 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { API_ERRORS, ApiError } from '../../core/errors.ts'
-import { escapeHtml } from '../../kit/html.ts'
-import { errorFields, type Log } from '../../kit/log.ts'
+import { escapeHtml } from '../../kit/http/html.ts'
+import type { ErrorPage, PageResponse, PageRoute } from '../../kit/http/route.ts'
+import { errorFields, type Log } from '../../kit/observability/log.ts'
 import type { Random } from '../../kit/random.ts'
-import type { ErrorPage, PageResponse, PageRoute } from '../../kit/route.ts'
 import type { ErrorResponse } from '../errors.ts'
 import { queryTextOf } from '../input/query.ts'
 import { readCookies } from './cookies.ts'

@@ -1,6 +1,6 @@
 // The layout of the few pages that src/http serves itself: the API errors page and the fallback error page.
 
-import { escapeHtml } from '../../kit/html.ts'
+import { escapeHtml } from '../../kit/http/html.ts'
 
 // The colours of the payer's pages, repeated because src/pages is on the same layer and cannot be imported. Every text
 // has a contrast ratio of at least 7 with its background.

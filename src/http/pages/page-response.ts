@@ -1,8 +1,8 @@
 // Sends the response of a page: headers, cookies and compressed body.
 
 import type { FastifyReply } from 'fastify'
+import type { PageResponse } from '../../kit/http/route.ts'
 import type { Random } from '../../kit/random.ts'
-import type { PageResponse } from '../../kit/route.ts'
 import type { HttpShellOptions } from '../options.ts'
 import type { SecurityHeaders } from '../security/headers.ts'
 import type { Compress } from './compression.ts'

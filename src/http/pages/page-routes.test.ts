@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { fakeShell } from '../../../test/support/fake-shell.ts'
 import { ApiError } from '../../core/errors.ts'
-import type { PageResponse, PageRoute } from '../../kit/route.ts'
+import type { PageResponse, PageRoute } from '../../kit/http/route.ts'
 
 type PageInput = Parameters<PageRoute['handle']>[0]
 

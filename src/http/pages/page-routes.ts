@@ -1,8 +1,8 @@
 // Page routes: forms in, HTML or a redirect out. Errors are shown as pages too: see error-pages.ts.
 
 import type { FastifyInstance } from 'fastify'
+import type { PageRoute } from '../../kit/http/route.ts'
 import type { Random } from '../../kit/random.ts'
-import type { PageRoute } from '../../kit/route.ts'
 import { frameworkPath } from '../json-routes.ts'
 import type { RequestTracker } from '../request-context.ts'
 import { readPageRequest } from './page-input.ts'

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { Type } from 'typebox'
 import { CALLER, fakeShell, MERCHANT, read } from '../../../test/support/fake-shell.ts'
 import { ApiError } from '../../core/errors.ts'
-import { type OperatorRoute, ok } from '../../kit/route.ts'
+import { type OperatorRoute, ok } from '../../kit/http/route.ts'
 
 const PATH = '/api/v1/things'
 

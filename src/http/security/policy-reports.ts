@@ -5,7 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { RateLimit } from '../../core/rate-limit.ts'
 import type { Clock } from '../../kit/clock.ts'
-import type { Log } from '../../kit/log.ts'
+import type { Log } from '../../kit/observability/log.ts'
 import { REPORTS_PATH } from './headers.ts'
 import { createRateLimiter } from './rate-limit.ts'
 

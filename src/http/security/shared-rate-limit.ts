@@ -4,7 +4,7 @@
 
 import type { RateLimit } from '../../core/rate-limit.ts'
 import type { Clock } from '../../kit/clock.ts'
-import { errorFields, type Log } from '../../kit/log.ts'
+import { errorFields, type Log } from '../../kit/observability/log.ts'
 import { createRateLimiter, type RateLimiter } from './rate-limit.ts'
 
 /** The tokens that this process has spent since its last synchronization. */

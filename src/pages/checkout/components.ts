@@ -1,7 +1,7 @@
 // Small components that several screens share.
 
 import { money } from '../../core/money.ts'
-import { type Html, html, trustedHtml } from '../../kit/html.ts'
+import { type Html, html, trustedHtml } from '../../kit/http/html.ts'
 import type { AttemptRow } from '../../payments/attempt.ts'
 import type { MessageId } from '../locales/en.ts'
 import { withoutControls } from '../locales.ts'

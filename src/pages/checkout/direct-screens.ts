@@ -3,7 +3,7 @@
 
 import { money } from '../../core/money.ts'
 import type { NextStep } from '../../gateways/gateway.ts'
-import { type Html, html } from '../../kit/html.ts'
+import { type Html, html } from '../../kit/http/html.ts'
 import type { TransferRow } from '../../p2p/transfer.ts'
 
 import type { AttemptRow } from '../../payments/attempt.ts'

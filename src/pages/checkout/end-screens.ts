@@ -3,7 +3,7 @@
 import { isCurrency } from '../../core/currency.ts'
 import { money } from '../../core/money.ts'
 import { findNetwork } from '../../core/networks.ts'
-import { type Html, html } from '../../kit/html.ts'
+import { type Html, html } from '../../kit/http/html.ts'
 import { maskPhone } from '../../kit/phone.ts'
 import { differenceOf } from '../../p2p/transfer.ts'
 

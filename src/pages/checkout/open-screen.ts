@@ -4,7 +4,7 @@
 import type { Currency } from '../../core/currency.ts'
 import { networksOf } from '../../core/networks.ts'
 import type { Channel } from '../../gateways/gateway.ts'
-import { type Html, html } from '../../kit/html.ts'
+import { type Html, html } from '../../kit/http/html.ts'
 import { examplePhone } from '../../kit/phone.ts'
 import {
   amountOf,

@@ -1,6 +1,6 @@
 // The checkout page: the summary of the payment beside the current screen, with the merchant's name and colours.
 
-import { type Html, html } from '../../kit/html.ts'
+import { type Html, html } from '../../kit/http/html.ts'
 import { paletteOf } from '../accent.ts'
 import { renderPage } from '../layout.ts'
 import { amountOf, factList, ltr, type Screen } from './components.ts'

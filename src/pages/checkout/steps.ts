@@ -10,7 +10,7 @@ import {
 import { startAttempt } from '../../checkout/start-attempt.ts'
 import type { CheckoutView } from '../../checkout/view.ts'
 import { ApiError } from '../../core/errors.ts'
-import type { PageResponse, PageRoute } from '../../kit/route.ts'
+import type { PageResponse, PageRoute } from '../../kit/http/route.ts'
 import { markSent } from '../../p2p/transfers.ts'
 import type { PaymentsApp } from '../../payments/app.ts'
 import { createActionLimit } from '../action-limit.ts'

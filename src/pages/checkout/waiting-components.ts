@@ -3,7 +3,7 @@
 import { PROMPT_GRACE_MS } from '../../checkout/phone-prompts.ts'
 import { formatAmount, type Money } from '../../core/money.ts'
 import type { NextStep } from '../../gateways/gateway.ts'
-import { type Html, html } from '../../kit/html.ts'
+import { type Html, html } from '../../kit/http/html.ts'
 import { readPhone } from '../../kit/phone.ts'
 import type { AttemptRow } from '../../payments/attempt.ts'
 import {

@@ -2,7 +2,7 @@
 
 import { ApiError } from '../../core/errors.ts'
 import { base62 } from '../../core/ids.ts'
-import type { PageResponse, PageRoute } from '../../kit/route.ts'
+import type { PageResponse, PageRoute } from '../../kit/http/route.ts'
 import type { LinksApp } from '../../links/app.ts'
 import { openLink, startLinkPayment } from '../../links/pay.ts'
 import { openAccessCode } from '../../payments/views.ts'

@@ -3,7 +3,7 @@
 
 import { decimalsOf } from '../../core/currency.ts'
 import { type Money, money } from '../../core/money.ts'
-import { type Html, html } from '../../kit/html.ts'
+import { type Html, html } from '../../kit/http/html.ts'
 import type { LinkRow } from '../../links/link.ts'
 import type { LinkView } from '../../links/pay.ts'
 

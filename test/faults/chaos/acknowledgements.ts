@@ -2,7 +2,7 @@
 // reads it back from there. Clients that are told something at the same moment share one sync.
 
 import { open, readFile } from 'node:fs/promises'
-import { createBatcher } from '../../../src/kit/batch.ts'
+import { createBatcher } from '../../../src/kit/db/batch.ts'
 
 export interface Acknowledgement {
   /** What was asked: charge, initiate, complete, refund or read. */

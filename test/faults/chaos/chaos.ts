@@ -4,7 +4,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { checkInvariants } from '../../../src/kit/invariants.ts'
+import { checkInvariants } from '../../../src/kit/db/invariants.ts'
 import type { Cleanup } from '../../support/database.ts'
 import { createPrng } from '../random-walk/prng.ts'
 import { openAcknowledgementLog, readAcknowledgements } from './acknowledgements.ts'

@@ -2,7 +2,7 @@
 // delivery whose next try is minutes away is due at once.
 
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Db, sql } from '../../../src/kit/db.ts'
+import { type Db, sql } from '../../../src/kit/db/db.ts'
 
 /** What is not at its end yet. */
 export interface Unfinished {

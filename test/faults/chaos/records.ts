@@ -2,7 +2,7 @@
 // executed, and what the merchant's server for webhooks received.
 
 import { readFile } from 'node:fs/promises'
-import { type Db, sql } from '../../../src/kit/db.ts'
+import { type Db, sql } from '../../../src/kit/db/db.ts'
 
 export interface PaymentRecord {
   id: string

@@ -3,7 +3,7 @@
 
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { connectDb, type Db } from '../../../src/kit/db.ts'
+import { connectDb, type Db } from '../../../src/kit/db/db.ts'
 import { locateCluster } from '../../../src/kit/embedded-postgres/cluster.ts'
 import { readPostmasterFile } from '../../../src/kit/embedded-postgres/orphan.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../../src/kit/embedded-postgres.ts'

@@ -3,7 +3,7 @@
 // are killed are processes of their own.
 
 import assert from 'node:assert/strict'
-import { sql } from '../../../src/kit/db.ts'
+import { sql } from '../../../src/kit/db/db.ts'
 import type { Failpoints } from '../../../src/kit/failpoints.ts'
 import { saveMethod } from '../../support/builders.ts'
 import { type Consumer, startConsumer } from '../../support/consumer.ts'

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { sign } from '../../../src/gateways/sandbox/webhooks.ts'
-import { type Statement, sql } from '../../../src/kit/db.ts'
+import { type Statement, sql } from '../../../src/kit/db/db.ts'
 import { sandboxWebhookSecretOf } from '../../../src/secrets/secrets.ts'
 
 import type { Api, ApiResponse } from '../../support/api.ts'

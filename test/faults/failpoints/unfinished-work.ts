@@ -1,7 +1,7 @@
 // What a process that died has left for others, each due at once; whoever takes it up may stumble too.
 
 import assert from 'node:assert/strict'
-import { sql } from '../../../src/kit/db.ts'
+import { sql } from '../../../src/kit/db/db.ts'
 import type { Failpoint } from '../../../src/kit/failpoints.ts'
 import { initiateBody } from '../../support/builders.ts'
 import { eventually } from '../../support/process.ts'

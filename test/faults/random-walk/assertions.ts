@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
-import { sql } from '../../../src/kit/db.ts'
+import { sql } from '../../../src/kit/db/db.ts'
 import { assertInvariants } from '../../support/service.ts'
 import { type ApiRecord, assertMatchesModel } from './command-context.ts'
 import { assertLink } from './comparison.ts'

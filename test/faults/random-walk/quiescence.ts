@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
-import { sql } from '../../../src/kit/db.ts'
+import { sql } from '../../../src/kit/db/db.ts'
 import { SETTLED_AFTER_MS, settle } from './balances.ts'
 import { addRecovery } from './charge-commands.ts'
 import { type ApiRecord, assertMatchesModel, CHECKOUT_CURRENCIES, recordMethod } from './command-context.ts'

@@ -1,7 +1,7 @@
 // The model and a real server side by side: each statement runs on both, and whatever they answer differently is said.
 
 import assert from 'node:assert/strict'
-import { type Db, type Statement, sqlStateOf, type Tx } from '../../../src/kit/db.ts'
+import { type Db, type Statement, sqlStateOf, type Tx } from '../../../src/kit/db/db.ts'
 import { knownStatements } from './model/statements.ts'
 import { Blocked, createStore, type Row, type Session, type Store, sqlError } from './model/store.ts'
 import { moneyTables } from './model/tables.ts'

@@ -1,7 +1,7 @@
 // Requests from outside to a process: they find it dead, it dies over them, or nobody hears the answer.
 
 import { ApiError } from '../../../src/core/errors.ts'
-import { DbUnavailable } from '../../../src/kit/db.ts'
+import { DbUnavailable } from '../../../src/kit/db/db.ts'
 import type { Machine } from './machine.ts'
 import type { Host, Sim } from './sim.ts'
 

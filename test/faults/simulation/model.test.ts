@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
-import type { Statement } from '../../../src/kit/db.ts'
+import type { Statement } from '../../../src/kit/db/db.ts'
 import { testDatabase } from '../../support/database.ts'
 import { createDifferentialDb, type DifferentialTransaction } from './differential-db.ts'
 import { STATEMENTS } from './model/statements.ts'

@@ -8,10 +8,10 @@ import type {
   RefundOutcome,
   RefundRequest,
 } from '../../../src/gateways/gateway.ts'
-import { createBatcher } from '../../../src/kit/batch.ts'
-import type { Db, Statement } from '../../../src/kit/db.ts'
+import { createBatcher } from '../../../src/kit/db/batch.ts'
+import type { Db, Statement } from '../../../src/kit/db/db.ts'
+import type { GatewayWebhookRoute } from '../../../src/kit/http/route.ts'
 import type { Job } from '../../../src/kit/jobs.ts'
-import type { GatewayWebhookRoute } from '../../../src/kit/route.ts'
 import { applyOutcome } from '../../../src/outcomes/apply.ts'
 import { createPaymentWriters, type PaymentsApp } from '../../../src/payments/app.ts'
 import { findPayment, listAttempts } from '../../../src/payments/find.ts'

@@ -1,7 +1,7 @@
 // The database server of the simulated world, and the way to it: statements travel, wait for locks, get lost before they
 // arrive or after they were done. To the service it is a Db like any other.
 
-import { type Db, DbUnavailable, retryDeadlocks, type Statement, type Tx } from '../../../src/kit/db.ts'
+import { type Db, DbUnavailable, retryDeadlocks, type Statement, type Tx } from '../../../src/kit/db/db.ts'
 import type { ModelledStatement } from './model/statement.ts'
 import { Blocked, type Row, type Session, type Store, sqlError } from './model/store.ts'
 import type { Host, Sim } from './sim.ts'
@@ -242,7 +242,7 @@ function runStatement(
   return store.run(session, (access) => known.run(access, values))
 }
 
-/** As kit/db.ts tells it: the server gave up for a lock, or nobody knows. */
+/** As kit/db/db.ts tells it: the server gave up for a lock, or nobody knows. */
 function toDbError(error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code === '55P03') return new DbUnavailable(error, true)

@@ -7,7 +7,7 @@ import type { TestContext } from 'node:test'
 import { inspect } from 'node:util'
 import type { Attempt, Gateway, Outcome, StartedCheckout } from '../../../src/gateways/gateway.ts'
 import { addMs, systemClock } from '../../../src/kit/clock.ts'
-import { createHttpClient } from '../../../src/kit/http-client.ts'
+import { createHttpClient } from '../../../src/kit/http/http-client.ts'
 import { type FakeProvider, PUBLIC_URL, type Subject } from './subject.ts'
 
 const CUSTOMER = { email: 'amina.otieno@example.com', firstname: 'Amina', lastname: 'Otieno' }

@@ -6,7 +6,7 @@ import { money } from '../../../src/core/money.ts'
 import { FLUTTERWAVE } from '../../../src/gateways/flutterwave/index.ts'
 import type { RefundRequest } from '../../../src/gateways/gateway.ts'
 import { systemClock } from '../../../src/kit/clock.ts'
-import { createHttpClient } from '../../../src/kit/http-client.ts'
+import { createHttpClient } from '../../../src/kit/http/http-client.ts'
 import type { Fault } from '../fake-server.ts'
 import { readFixture } from './fake.ts'
 import {

@@ -5,7 +5,7 @@ import { money } from '../../../src/core/money.ts'
 import { FLUTTERWAVE } from '../../../src/gateways/flutterwave/index.ts'
 import type { Attempt, Gateway, Outcome } from '../../../src/gateways/gateway.ts'
 import { type Clock, systemClock } from '../../../src/kit/clock.ts'
-import { createHttpClient } from '../../../src/kit/http-client.ts'
+import { createHttpClient } from '../../../src/kit/http/http-client.ts'
 import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
 import { type Json, readFixture, SECRET_KEY, startFakeFlutterwave, WEBHOOK_HASH } from './fake.ts'
 

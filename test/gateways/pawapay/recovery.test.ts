@@ -11,7 +11,7 @@ import type {
   RefundRequest,
   StartedCheckout,
 } from '../../../src/gateways/gateway.ts'
-import { createHttpClient } from '../../../src/kit/http-client.ts'
+import { createHttpClient } from '../../../src/kit/http/http-client.ts'
 import {
   ATTEMPT,
   MOBILE_MONEY,

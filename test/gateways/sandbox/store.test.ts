@@ -17,7 +17,7 @@ import {
 import type { SandboxStore } from '../../../src/gateways/sandbox/provider/store.ts'
 import { toChargeBody, toCheckoutBody } from '../../../src/gateways/sandbox/wire.ts'
 import { systemClock } from '../../../src/kit/clock.ts'
-import { createHttpClient } from '../../../src/kit/http-client.ts'
+import { createHttpClient } from '../../../src/kit/http/http-client.ts'
 import { systemRandom } from '../../../src/kit/random.ts'
 import { testDatabase } from '../../support/database.ts'
 import { callApi, makeAttempt, makeTempDir, RETURN_URL, SECRET, startRig, WEBHOOK_SECRET } from './rig.ts'
@@ -179,7 +179,7 @@ const CHILD = `
   const { serveSandbox } = await import('${new URL('../../../src/gateways/sandbox/provider/serve.ts', import.meta.url)}')
   const { systemClock } = await import('${new URL('../../../src/kit/clock.ts', import.meta.url)}')
   const { systemRandom } = await import('${new URL('../../../src/kit/random.ts', import.meta.url)}')
-  const { createLog } = await import('${new URL('../../../src/kit/log.ts', import.meta.url)}')
+  const { createLog } = await import('${new URL('../../../src/kit/observability/log.ts', import.meta.url)}')
   const options = JSON.parse(process.argv[1])
   const { url } = await serveSandbox({
     ...options, host: '127.0.0.1', port: 0, clock: systemClock, random: systemRandom(systemClock), log: createLog('error'),

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { Type } from 'typebox'
 import { constantTimeEquals } from '../../../kit/crypto.ts'
-import { Enum, Nullable } from '../../../kit/schema.ts'
+import { Enum, Nullable } from '../../../kit/http/schema.ts'
 import type { ProviderChannel } from '../../gateway.ts'
 import { factsOf, INSTRUMENT_NAMES, isInstrumentName, type SavedCardCharge } from '../instruments.ts'
 import { ChargeBody, CheckoutBody, NewDisputeBody, reader } from '../wire.ts'

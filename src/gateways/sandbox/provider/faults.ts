@@ -2,7 +2,7 @@
 // one process and are lost when it restarts.
 
 import { type Static, Type } from 'typebox'
-import { Enum } from '../../../kit/schema.ts'
+import { Enum } from '../../../kit/http/schema.ts'
 import type { RecordBody } from '../wire.ts'
 import { errorReply, type Reply } from './router.ts'
 

@@ -4,7 +4,7 @@
 
 import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import path from 'node:path'
-import { createBatcher } from '../../../kit/batch.ts'
+import { createBatcher } from '../../../kit/db/batch.ts'
 import { dueAt, type SandboxRecord } from './record.ts'
 import type { SandboxStore } from './store.ts'
 

@@ -1,7 +1,7 @@
 // The provider's hosted pages as HTML. They take no card number: the payer chooses a test instrument.
 
 import { formatAmount, money } from '../../../core/money.ts'
-import { type Html, html, trustedHtml } from '../../../kit/html.ts'
+import { type Html, html, trustedHtml } from '../../../kit/http/html.ts'
 import { DEFAULT_INSTRUMENTS, factsOf, INSTRUMENT_NAMES, type InstrumentName } from '../instruments.ts'
 import { STYLE, STYLE_HASH } from './page-style.ts'
 import type { SandboxRecord } from './record.ts'

@@ -1,8 +1,8 @@
 // A store in PostgreSQL, shared by all processes that mount the provider. The primary key ensures that only one of
 // several equal requests creates the record.
 
-import { createBatcher } from '../../../kit/batch.ts'
-import type { Db } from '../../../kit/db.ts'
+import { createBatcher } from '../../../kit/db/batch.ts'
+import type { Db } from '../../../kit/db/db.ts'
 import * as queries from './queries.ts'
 import { dueAt, type SandboxRecord } from './record.ts'
 import type { SandboxStore } from './store.ts'

@@ -1,7 +1,7 @@
 // Every statement over the provider's schema. The record is one JSON value; the other columns exist only for uniqueness
 // and lookup.
 
-import { sql } from '../../../kit/db.ts'
+import { sql } from '../../../kit/db/db.ts'
 import type { SandboxRecord } from './record.ts'
 
 interface RecordRow {

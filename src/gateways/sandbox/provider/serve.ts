@@ -3,8 +3,8 @@
 
 import path from 'node:path'
 import type { Clock } from '../../../kit/clock.ts'
-import { createHttpClient } from '../../../kit/http-client.ts'
-import type { Log } from '../../../kit/log.ts'
+import { createHttpClient } from '../../../kit/http/http-client.ts'
+import type { Log } from '../../../kit/observability/log.ts'
 import type { Random } from '../../../kit/random.ts'
 import { openJournalStore } from './journal-store.ts'
 import { type ListenAddress, type Listener, openListener } from './listener.ts'

@@ -2,8 +2,8 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../../../kit/clock.ts'
-import type { HttpClient } from '../../../kit/http-client.ts'
-import { errorFields, type Log } from '../../../kit/log.ts'
+import type { HttpClient } from '../../../kit/http/http-client.ts'
+import { errorFields, type Log } from '../../../kit/observability/log.ts'
 import type { Random } from '../../../kit/random.ts'
 import { createWebhookSender } from '../webhooks.ts'
 import { apiRoutes } from './api.ts'

@@ -1,7 +1,7 @@
 // The record of payments, and what is read of their claims.
 
-import { createIdempotently, findKey, releaseIdempotencyKey } from '../../../../src/kit/idempotency.ts'
-import { awaitStandby } from '../../../../src/kit/standby.ts'
+import { createIdempotently, findKey, releaseIdempotencyKey } from '../../../../src/kit/db/idempotency.ts'
+import { awaitStandby } from '../../../../src/kit/db/standby.ts'
 import { findReference } from '../../../../src/payments/find.ts'
 import { PAYMENT } from '../../../../src/payments/payment.ts'
 import { recordPayments } from '../../../../src/payments/record-queries.ts'

@@ -1,7 +1,7 @@
 // How the model knows a statement again: the real function that runs it is called once with a database that only listens,
 // so that no text of SQL has to be repeated here and none can go stale unseen.
 
-import type { Db, Statement } from '../../../../src/kit/db.ts'
+import type { Db, Statement } from '../../../../src/kit/db/db.ts'
 import type { Row, TableAccess } from './store.ts'
 
 export type Run = (access: TableAccess, values: readonly unknown[]) => Row[]

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { systemClock } from './clock.ts'
-import type { HttpResult } from './http-client.ts'
-import { systemRandom } from './random.ts'
+import { systemClock } from '../clock.ts'
+import type { HttpResult } from '../http/http-client.ts'
+import { systemRandom } from '../random.ts'
 import { createTracer, type FinishedSpan } from './trace.ts'
 import { createTraceExport, toOtlp } from './trace-export.ts'
 

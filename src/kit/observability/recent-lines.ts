@@ -1,8 +1,8 @@
 // The last lines of the log of this process, in memory, so that an operator can look at them without a way to its files.
 // What the log may not hold cannot be read here either: a line is shown through the same allow-list.
 
-import { type LineLevel, LOG_LINES, type LogKey } from '../core/log-lines.ts'
-import type { Clock } from './clock.ts'
+import { type LineLevel, LOG_LINES, type LogKey } from '../../core/log-lines.ts'
+import type { Clock } from '../clock.ts'
 import { allowedFields, type Log, type LogFields, type LogLevel } from './log.ts'
 
 export interface LogLine {

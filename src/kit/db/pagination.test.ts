@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { ApiError } from '../core/errors.ts'
-import { createSigner } from './crypto.ts'
+import { ApiError } from '../../core/errors.ts'
+import { createSigner } from '../crypto.ts'
 import { countUpToCap, type ListQuery, pageOf, substringPattern, windowOf } from './pagination.ts'
 
 const signer = createSigner(Buffer.alloc(32, 7))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { addMs, type Clock } from './clock.ts'
+import { addMs, type Clock } from '../clock.ts'
 import type { HttpClient, HttpResult } from './http-client.ts'
 import { honorRetryAfter } from './retry-after.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { systemClock } from './clock.ts'
+import { systemClock } from '../clock.ts'
 import { createLog, type LogFields } from './log.ts'
 import { createRecentLines, readProcessLines, withRecentLines } from './recent-lines.ts'
 

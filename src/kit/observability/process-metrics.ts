@@ -1,7 +1,7 @@
 // How the process itself fares: its memory, its processor time, its event loop and its connections to the database.
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import type { PoolStats } from './db.ts'
+import type { PoolStats } from '../db/db.ts'
 import type { Metrics } from './metrics.ts'
 
 const NANOSECONDS = 1e9

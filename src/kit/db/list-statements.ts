@@ -6,7 +6,7 @@
 //
 // Bounds are always given, from -infinity to infinity: with "or is null" a prepared statement could not use an index.
 
-import { COUNT_CAP } from '../core/page.ts'
+import { COUNT_CAP } from '../../core/page.ts'
 import { type Statement, sql, type Tx } from './db.ts'
 import { keysetPosition, type ListWindow } from './pagination.ts'
 

@@ -2,7 +2,7 @@
 // or number that leads into the operator's own network is refused unless the operator has listed it.
 
 import { BlockList, isIP } from 'node:net'
-import { readWebAddress } from '../core/web-address.ts'
+import { readWebAddress } from '../../core/web-address.ts'
 
 /** What the operator lets merchants reach beside the public internet: ranges of addresses, and hosts by name. */
 export interface AllowList {

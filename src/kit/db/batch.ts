@@ -3,7 +3,7 @@
 // several shared. A row that fails in company is tried again alone, so that it spoils nobody's batch.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Clock } from './clock.ts'
+import type { Clock } from '../clock.ts'
 
 export interface BatchOptions<Item, Result> {
   /** Answers one result per item, in the order of the items. */

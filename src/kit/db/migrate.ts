@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { type Db, sql, type Tx } from './db.ts'
 
-export const MIGRATIONS_DIR = new URL('../../migrations/', import.meta.url)
+export const MIGRATIONS_DIR = new URL('../../../migrations/', import.meta.url)
 
 interface Migration {
   version: number

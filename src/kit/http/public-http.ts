@@ -1,4 +1,4 @@
-// Calls addresses that merchants have given us. Only what kit/public-address.ts permits is connected to, by the address
+// Calls addresses that merchants have given us. Only what kit/http/public-address.ts permits is connected to, by the address
 // that was checked; redirects are not followed, little of an answer is read, and nothing takes longer than its time.
 // Every trouble is a value, in message for the merchant: they say nothing about the operator's own network.
 

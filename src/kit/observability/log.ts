@@ -2,8 +2,8 @@
 // e-mail can slip in. One line per request, at its end.
 
 import { type DestinationStream, pino } from 'pino'
-import { containsCardNumber } from '../core/card-number.ts'
-import { type LineLevel, LOG_LINES, type LogKey } from '../core/log-lines.ts'
+import { containsCardNumber } from '../../core/card-number.ts'
+import { type LineLevel, LOG_LINES, type LogKey } from '../../core/log-lines.ts'
 
 const FIELDS = [
   'requestId',

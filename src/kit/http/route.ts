@@ -2,9 +2,9 @@
 // wraps the answer in the envelope and writes the OpenAPI document from the same objects. No web framework in here.
 
 import type { Static, TSchema } from 'typebox'
-import type { ApiError, ApiErrorCode, Issue } from '../core/errors.ts'
-import type { Merchant, Scope } from '../core/merchant.ts'
-import type { PageMeta } from '../core/page.ts'
+import type { ApiError, ApiErrorCode, Issue } from '../../core/errors.ts'
+import type { Merchant, Scope } from '../../core/merchant.ts'
+import type { PageMeta } from '../../core/page.ts'
 
 export type Tag =
   | 'Checkout'

@@ -3,8 +3,8 @@
 // x-null: 'refused' (null is not the same as absent).
 
 import { type TSchema, Type } from 'typebox'
-import { CURRENCY_CODES, type Currency } from '../core/currency.ts'
-import { COUNT_CAP, DEFAULT_LIMIT, MAX_LIMIT } from '../core/page.ts'
+import { CURRENCY_CODES, type Currency } from '../../core/currency.ts'
+import { COUNT_CAP, DEFAULT_LIMIT, MAX_LIMIT } from '../../core/page.ts'
 
 const UUID_PATTERN = '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$'
 

@@ -1,6 +1,6 @@
 // Servers that say when to come back. Whoever is asked to be left alone for a while is left alone.
 
-import { addMs, type Clock } from './clock.ts'
+import { addMs, type Clock } from '../clock.ts'
 import type { HttpClient } from './http-client.ts'
 
 const SECOND = 1_000

@@ -9,7 +9,7 @@ import { after, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import tls from 'node:tls'
 import { gzipSync } from 'node:zlib'
-import { selfSigned } from '../../test/support/certificate.ts'
+import { selfSigned } from '../../../test/support/certificate.ts'
 import { ALLOW_LOOPBACK, ALLOW_NOTHING } from './public-address.ts'
 import { createPublicHttp, type PublicHttpOptions, type PublicHttpResult } from './public-http.ts'
 

@@ -1,6 +1,6 @@
 // The limits of metadata, the same wherever a merchant can keep some.
 
-import type { Issue } from '../core/errors.ts'
+import type { Issue } from '../../core/errors.ts'
 import type { BodyFacts } from './route.ts'
 
 const METADATA_MAX_KEYS = 50

@@ -1,8 +1,8 @@
 // Sends finished spans to a collector: OTLP over HTTP, in JSON. In groups and off everybody's path; a collector that is
 // slow or away costs spans and nothing else.
 
-import type { Clock } from './clock.ts'
-import type { HttpClient } from './http-client.ts'
+import type { Clock } from '../clock.ts'
+import type { HttpClient } from '../http/http-client.ts'
 import type { Log } from './log.ts'
 import type { Attributes, FinishedSpan, SpanKind } from './trace.ts'
 

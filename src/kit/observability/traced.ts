@@ -1,8 +1,8 @@
 // The tools of the house with a span around each use. Whoever is not traced is handed the tools as they are.
 
-import type { Db, Statement, Tx } from './db.ts'
-import type { HttpClient } from './http-client.ts'
-import type { PublicHttp } from './public-http.ts'
+import type { Db, Statement, Tx } from '../db/db.ts'
+import type { HttpClient } from '../http/http-client.ts'
+import type { PublicHttp } from '../http/public-http.ts'
 import type { SpanEnd, SpanKind, Tracer } from './trace.ts'
 
 export function tracedDb(db: Db, tracer: Tracer): Db {

@@ -2,7 +2,7 @@
 // request belongs to it without being handed on. Nothing of this is on any path while nobody asks for traces.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Random } from './random.ts'
+import type { Random } from '../random.ts'
 
 export type SpanKind = 'internal' | 'server' | 'client' | 'producer'
 

@@ -1,10 +1,10 @@
 // Counts the invariants by itself now and then, so that a drift of the books shows before anybody asks. One row says when
 // and with what result, for all processes.
 
-import { addMs, type Clock } from './clock.ts'
+import { addMs, type Clock } from '../clock.ts'
+import type { Job } from '../jobs.ts'
 import { type Db, sql } from './db.ts'
 import { checkInvariants } from './invariants.ts'
-import type { Job } from './jobs.ts'
 
 export interface InvariantCheck {
   report: Record<string, number>

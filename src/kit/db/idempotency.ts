@@ -5,11 +5,11 @@
 // Payments claim theirs inside their own record statement, for speed.
 
 import { createHash } from 'node:crypto'
-import { canonicalJson } from '../core/canonical.ts'
-import { ApiError } from '../core/errors.ts'
-import type { Clock } from './clock.ts'
+import { canonicalJson } from '../../core/canonical.ts'
+import { ApiError } from '../../core/errors.ts'
+import type { Clock } from '../clock.ts'
+import type { Random } from '../random.ts'
 import { type Db, sql, type Tx } from './db.ts'
-import type { Random } from './random.ts'
 import { awaitStandby } from './standby.ts'
 
 export interface KeyClaim {

@@ -2,9 +2,9 @@
 // merchant and the list it was made for, so it opens nothing else.
 
 import { createHash } from 'node:crypto'
-import { errorFromIssues, type Issue } from '../core/errors.ts'
-import { COUNT_CAP, DEFAULT_LIMIT, type PageMeta } from '../core/page.ts'
-import type { Signer } from './crypto.ts'
+import { errorFromIssues, type Issue } from '../../core/errors.ts'
+import { COUNT_CAP, DEFAULT_LIMIT, type PageMeta } from '../../core/page.ts'
+import type { Signer } from '../crypto.ts'
 
 export interface ListQuery {
   page?: number
