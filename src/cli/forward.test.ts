@@ -28,7 +28,7 @@ async function listenOn(t: TestContext, server: Server, port = 0): Promise<numbe
 }
 
 /** A clock whose sleeps take no time and can run a callback. */
-function hurriedClock(meanwhile: () => Promise<void>): Clock {
+function instantClock(meanwhile: () => Promise<void>): Clock {
   return { now: systemClock.now, sleep: meanwhile }
 }
 
@@ -75,7 +75,7 @@ describe('forwarding an event to a local address', () => {
     const port = await listenOn(t, probe)
     await new Promise((resolve) => probe.close(resolve))
     let waits = 0
-    const clock = hurriedClock(async () => {
+    const clock = instantClock(async () => {
       waits += 1
       if (waits === 3)
         await listenOn(
@@ -104,7 +104,7 @@ describe('forwarding an event to a local address', () => {
     assert.equal((await failing.forward(EVENT, NEVER)).http, 500)
     assert.equal(asked, 1)
     let waits = 0
-    const clock = hurriedClock(async () => {
+    const clock = instantClock(async () => {
       waits += 1
     })
     const { forward, changes } = forwarderTo(t, 'http://127.0.0.1:1/', secret, clock)

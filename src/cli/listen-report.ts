@@ -57,7 +57,7 @@ export function textReport(terminal: Terminal, clock: Clock, printJson: boolean)
         colorize(terminal, 'cyan', type.padEnd(COLUMNS.event)),
         `${resource.type} ${resource.uuid} v${resource.version}`.padEnd(COLUMNS.resource),
       ]
-      line(...cells, ...(forwarded ? answerCells(terminal, forwarded) : []))
+      line(...cells, ...(forwarded ? responseCells(terminal, forwarded) : []))
       if (printJson) line(JSON.stringify(event, null, 2))
     },
     notice(message) {
@@ -81,7 +81,7 @@ function headings(isForwarding: boolean): string {
     .trimEnd()
 }
 
-function answerCells(terminal: Terminal, forwarded: Forwarded): string[] {
+function responseCells(terminal: Terminal, forwarded: Forwarded): string[] {
   const text = (forwarded.http === null ? 'no answer' : String(forwarded.http)).padEnd(COLUMNS.answer)
   return [colorize(terminal, isAccepted(forwarded) ? 'green' : 'red', text), String(forwarded.durationMs)]
 }

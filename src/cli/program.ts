@@ -73,7 +73,7 @@ merchant: the demo merchant of the data folder, or the owner of COWRY_API_KEY.`
 function makeShell(terminal: Terminal, env: Env | undefined, interruption: AbortSignal | undefined): Shell {
   const withService = async <Result>(work: (config: ClientConfig, http: HttpClient) => Promise<Result>) => {
     const config = readClientConfig(env)
-    const http = createHttpClient({ maxBodyBytes: MAX_ANSWER_BYTES })
+    const http = createHttpClient({ maxBodyBytes: MAX_RESPONSE_BYTES })
     try {
       return await work(config, http)
     } finally {
@@ -101,7 +101,7 @@ function makeShell(terminal: Terminal, env: Env | undefined, interruption: Abort
 }
 
 /** A page of a hundred events at their largest size. */
-const MAX_ANSWER_BYTES = 8_388_608
+const MAX_RESPONSE_BYTES = 8_388_608
 
 // Under npm one Ctrl-C arrives twice: npm forwards the signal that the terminal already sent.
 const FORCE_EXIT_AFTER_MS = 1_000

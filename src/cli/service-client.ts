@@ -50,7 +50,7 @@ export async function connectService(config: ClientConfig, http: HttpClient): Pr
     call,
     async callForEnvelope(request) {
       const { status, body } = await call(request)
-      if (!isEnvelope(body)) throw unexpectedAnswer(url, status)
+      if (!isEnvelope(body)) throw unexpectedResponse(url, status)
       return { status, envelope: body }
     },
     async postForm(path, fields) {
@@ -106,7 +106,7 @@ function unanswered(url: string, error: string): CommandError {
   )
 }
 
-function unexpectedAnswer(url: string, status: number): CommandError {
+function unexpectedResponse(url: string, status: number): CommandError {
   return new CommandError(
     'unexpected_answer',
     `The server at ${url} (HTTP ${status}) is not a Cowry service. Check COWRY_URL.`,
@@ -117,7 +117,7 @@ function parseJson(body: Buffer, url: string, status: number): unknown {
   try {
     return JSON.parse(body.toString('utf8'))
   } catch {
-    throw unexpectedAnswer(url, status)
+    throw unexpectedResponse(url, status)
   }
 }
 

@@ -106,7 +106,7 @@ function register(
     url: frameworkPath(route.path),
     bodyLimit: bodyLimitOf(route),
     ...(mediaTypeOf(route) === undefined && {
-      schema: { response: { [route.response.http]: answerSchema(route) } },
+      schema: { response: { [route.response.http]: responseSchemaOf(route) } },
     }),
     onRequest: async (request, reply) => {
       await authorize(request, reply)
@@ -119,7 +119,7 @@ function register(
         const answer = await handle(request, input)
         // The change is committed here, and the client does not know it yet.
         if (route.method !== 'GET') await needs.failpoints?.hit('api.before_send')
-        return sendAnswer(reply, answer, mediaTypeOf(route))
+        return sendResponse(reply, answer, mediaTypeOf(route))
       }),
   })
 }
@@ -132,7 +132,7 @@ function requiresFields(schema: object): boolean {
   return 'required' in schema && Array.isArray(schema.required) && schema.required.length > 0
 }
 
-function answerSchema(route: Route | OperatorRoute): object {
+function responseSchemaOf(route: Route | OperatorRoute): object {
   if (!isSchema(route.response.data)) throw new Error(`${route.method} ${route.path} has no response schema`)
   return envelopeSchema(route.response.data, route.response.list === true)
 }
@@ -141,7 +141,11 @@ function mediaTypeOf({ response: answer }: Route | OperatorRoute): string | unde
   return 'file' in answer ? answer.file : undefined
 }
 
-function sendAnswer(reply: FastifyReply, answer: RouteResponse, mediaType: string | undefined): FastifyReply {
+function sendResponse(
+  reply: FastifyReply,
+  answer: RouteResponse,
+  mediaType: string | undefined,
+): FastifyReply {
   if (answer.headers) reply.headers(answer.headers)
   if (answer.file && mediaType !== undefined) return sendFile(reply, answer.file, mediaType)
   const { message, data, meta } = answer

@@ -44,7 +44,7 @@ const STATUS_OF_ERROR: Readonly<Record<string, [http: number, message: string]>>
 type Needs = Pick<HttpShellOptions, 'publicUrl' | 'pageRoutes'>
 
 /** Responds to bytes that are not an HTTP request and closes, because the start of the next request is unknown. */
-export async function answerClientError(
+export async function respondToClientError(
   options: Needs,
   parts: ErrorPageNeeds,
   error: ClientError,

@@ -11,7 +11,7 @@ import { registerHealth } from './health.ts'
 import { registerJsonRoutes } from './json-routes.ts'
 import { logRoutes } from './log-routes.ts'
 import { registerMetrics } from './metrics.ts'
-import { answerClientError, createNodeServer } from './node-server.ts'
+import { createNodeServer, respondToClientError } from './node-server.ts'
 import { openApiDocument } from './openapi/document.ts'
 import { registerReference } from './openapi/reference.ts'
 import type { HttpShell, HttpShellOptions } from './options.ts'
@@ -85,7 +85,7 @@ function createFramework(options: HttpShellOptions, parts: Parts): FastifyInstan
   const app = fastify({
     logger: false,
     serverFactory: createNodeServer,
-    clientErrorHandler: (error, socket) => void answerClientError(options, parts, error, socket),
+    clientErrorHandler: (error, socket) => void respondToClientError(options, parts, error, socket),
     genReqId: (request: IncomingMessage) => requestIdOf(request) ?? options.random.uuid(),
     // Trust one hop: our proxy appends the address that it saw, and a client can forge everything before it.
     trustProxy: options.trustProxy && ((_address: string, hop: number) => hop === 0),

@@ -140,7 +140,7 @@ function requestBodyOf(route: Route): JsonSchema {
 
 function successOf(route: Route): JsonSchema {
   const { list, file } = route.response
-  if (file !== undefined) return fileAnswerOf(route, file)
+  if (file !== undefined) return fileResponseOf(route, file)
   const element = documentedSchema(route.response.data)
   const properties = {
     status: { type: 'string', const: 'success' },
@@ -161,7 +161,7 @@ function successOf(route: Route): JsonSchema {
   }
 }
 
-function fileAnswerOf(route: Route, mediaType: string): JsonSchema {
+function fileResponseOf(route: Route, mediaType: string): JsonSchema {
   const example = route.examples?.data
   const content = { schema: documentedSchema(route.response.data), ...(example !== undefined && { example }) }
   return {
