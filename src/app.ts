@@ -91,6 +91,8 @@ import { loadSecrets, requireKeyring } from './secrets/secrets.ts'
 import { explainDatabase, explainListen } from './start-advice.ts'
 import { startTracing, type Tracing } from './tracing.ts'
 import { walletRoutes } from './wallet/routes.ts'
+import { webhookEndpointJobs } from './webhook-endpoints/jobs.ts'
+import { webhookEndpointRoutes } from './webhook-endpoints/routes.ts'
 
 export type Role = 'all' | 'api' | 'worker'
 
@@ -438,6 +440,7 @@ function backgroundJobs(
     ...p2pJobs(app),
     ...customerJobs(app),
     ...ledgerJobs(app),
+    ...webhookEndpointJobs(app),
     ...deliveryJobs(app, deliveryRetentionDays),
     ...invariantJobs(app, invariantCheckMinutes * 60_000),
   ]
@@ -458,6 +461,7 @@ export function merchantRoutes(
     ...customerRoutes(app),
     ...walletRoutes({ ...app, referencesOf: (merchantId, ids) => findReferences(app.db, merchantId, ids) }),
     ...catalogRoutes(app),
+    ...webhookEndpointRoutes(app),
     ...deliveryRoutes(app),
     ...apiKeyRoutes(app),
     ...(app.settings.mode === 'test' ? sandboxApiRoutes(app) : []),

@@ -2,11 +2,12 @@
 
 import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
-import { deliveryHeaders, newSecret } from '../deliveries/signature.ts'
+import { deliveryHeaders } from '../deliveries/signature.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { HttpClient } from '../kit/http/http-client.ts'
 import { ensurePrivateFile } from '../kit/private-files.ts'
 import type { Random } from '../kit/random.ts'
+import { newSecret } from '../webhook-endpoints/secret.ts'
 import type { StreamedEvent } from './event-stream.ts'
 import { CommandError } from './terminal.ts'
 

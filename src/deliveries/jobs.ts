@@ -2,7 +2,6 @@ import { addMs } from '../kit/clock.ts'
 import type { Job } from '../kit/jobs.ts'
 import type { DeliveriesApp } from './app.ts'
 import { claimDeliveries, newClaimState } from './claim.ts'
-import { clearPreviousSecrets } from './endpoint-queries.ts'
 import {
   deadLetterDeliveries,
   maintainPartitions,
@@ -37,11 +36,6 @@ export function deliveryJobs(app: DeliveriesApp, retentionDays = RETENTION_DAYS)
       name: 'dead-letter-deliveries',
       intervalMs: 2_000,
       run: () => deadLetterDeliveries(app.db, app.clock.now()),
-    },
-    {
-      name: 'clear-previous-secrets',
-      intervalMs: 60_000,
-      run: () => clearPreviousSecrets(app.db, app.clock.now()),
     },
     {
       name: 'purge-deliveries',

@@ -1,175 +1,168 @@
+// Events, how they were delivered, and sending them again.
+
+import type { Issue } from '../core/errors.ts'
 import { singlePage } from '../core/page.ts'
+import { EVENT_EXAMPLE } from '../events/examples.ts'
+import { EventRecord, EventsQuery } from '../events/schema.ts'
+import { listEvents, requireEvent } from '../events/service.ts'
 import { type IdempotentResult, REPLAYED_HEADER } from '../kit/db/idempotency.ts'
 import { created, listed, ok, type Route, type RouteResponse, route } from '../kit/http/route.ts'
 import { UuidParams } from '../kit/http/schema.ts'
+import { ENDPOINT_EXAMPLE } from '../webhook-endpoints/examples.ts'
 import type { DeliveriesApp } from './app.ts'
+import { DELIVERY_EXAMPLE, PROGRESS_EXAMPLE, RANGE_EXAMPLE, REPLAY_EXAMPLE } from './examples.ts'
 import {
-  changeEndpoint,
-  createEndpoint,
-  deleteEndpoint,
-  ENDPOINTS_PATH,
-  listEndpoints,
-  MAX_ENDPOINTS,
-  requireEndpoint,
-  rotateSecret,
-  testEndpoint,
-  type WithSecret,
-} from './endpoints.ts'
-import { eventRoutes, replayRoutes } from './event-routes.ts'
+  listDeliveries,
+  MAX_QUEUED_REPLAYS,
+  RETENTION_DAYS,
+  replayOne,
+  replayRange,
+  requireReplay,
+} from './replay.ts'
+import type { ReplayRow } from './replay-request.ts'
 import {
-  CREATE_EXAMPLE,
-  DELETED_EXAMPLE,
-  DISABLED_EXAMPLE,
-  ENDPOINT_EXAMPLE,
-  ROTATED_EXAMPLE,
-  SECRET_EXAMPLE,
-  TEST_EVENT_EXAMPLE,
-} from './examples.ts'
-import {
-  ChangeEndpointBody,
-  CreateEndpointBody,
-  EndpointRecord,
-  EndpointWithSecret,
-  EventRecord,
-  RotateSecretBody,
-  toEndpoint,
+  DeliveryRecord,
+  ReplayEventBody,
+  ReplayRangeBody,
+  ReplayRecord,
+  toDelivery,
+  toReplay,
 } from './schema.ts'
 
 const COMMON = { tag: 'Webhooks', scope: 'webhooks:write' } as const
-const ONE = `${ENDPOINTS_PATH}/{uuid}`
+const EVENTS = '/api/v1/events'
+const DAY_MS = 24 * 3_600_000
 
 export function deliveryRoutes(app: DeliveriesApp): Route[] {
-  return [...endpointRoutes(app), ...secretRoutes(app), ...eventRoutes(app), ...replayRoutes(app)]
+  return [...eventRoutes(app), ...replayRoutes(app)]
 }
 
-const endpointRoutes = (app: DeliveriesApp): Route[] => [
-  route({
-    ...COMMON,
-    method: 'POST',
-    path: ENDPOINTS_PATH,
-    summary: 'Add a webhook endpoint',
-    description: `Every event that matches is sent there from now on, signed as Standard Webhooks has it. The secret is shown once. At most ${MAX_ENDPOINTS} endpoints.`,
-    body: CreateEndpointBody,
-    response: { http: 201, data: EndpointWithSecret },
-    errors: [
-      'validation_failed',
-      'webhook_url_not_allowed',
-      'too_many_webhook_endpoints',
-      'card_data_not_allowed',
-      'idempotency_key_reused',
-      'invalid_state',
-    ],
-    examples: { body: CREATE_EXAMPLE, data: SECRET_EXAMPLE },
-    handle: async ({ merchant, body, idempotencyKey }) =>
-      answerSecret('Webhook endpoint added.', await createEndpoint(app, merchant, body, idempotencyKey)),
-  }),
+const eventRoutes = (app: DeliveriesApp): Route[] => [
   route({
     ...COMMON,
     method: 'GET',
-    path: ENDPOINTS_PATH,
-    summary: 'List webhook endpoints',
-    description: 'All of them, newest first. Secrets are not shown again.',
-    response: { http: 200, data: EndpointRecord, list: true },
-    errors: [],
-    examples: { data: [ENDPOINT_EXAMPLE] },
-    handle: async ({ merchant }) => {
-      const endpoints = await listEndpoints(app, merchant)
-      return listed('Webhook endpoints retrieved.', endpoints.map(toEndpoint), singlePage(endpoints.length))
+    path: EVENTS,
+    summary: 'List events',
+    description: 'Newest first, whether or not an endpoint wanted them; deep pages go by cursor.',
+    query: EventsQuery,
+    response: { http: 200, data: EventRecord, list: true },
+    errors: ['validation_failed', 'invalid_uuid'],
+    examples: { data: [EVENT_EXAMPLE] },
+    handle: async ({ merchant, query }) => {
+      const { rows, meta } = await listEvents(app, merchant, query)
+      const events = rows.map(({ body }) => body)
+      return listed('Events retrieved.', events, meta)
     },
   }),
   route({
     ...COMMON,
     method: 'GET',
-    path: ONE,
-    summary: 'Get a webhook endpoint',
+    path: `${EVENTS}/{uuid}`,
+    summary: 'Get an event',
+    description: 'As it is delivered.',
     params: UuidParams,
-    response: { http: 200, data: EndpointRecord },
-    errors: ['invalid_uuid', 'webhook_endpoint_not_found'],
-    examples: { data: ENDPOINT_EXAMPLE },
+    response: { http: 200, data: EventRecord },
+    errors: ['invalid_uuid', 'event_not_found'],
+    examples: { data: EVENT_EXAMPLE },
     handle: async ({ merchant, params }) =>
-      ok('Webhook endpoint retrieved.', toEndpoint(await requireEndpoint(app, merchant, params.uuid))),
+      ok('Event retrieved.', (await requireEvent(app, merchant, params.uuid)).body),
   }),
   route({
     ...COMMON,
-    method: 'PATCH',
-    path: ONE,
-    summary: 'Change, enable or disable a webhook endpoint',
-    description:
-      'What is absent stays as it is. What waits when an endpoint is disabled is given up; enable it and replay.',
+    method: 'GET',
+    path: `${EVENTS}/{uuid}/deliveries`,
+    summary: 'List the deliveries of an event',
+    description: `One for each endpoint, with its tries. Kept for ${RETENTION_DAYS} days after they ended.`,
     params: UuidParams,
-    body: ChangeEndpointBody,
-    response: { http: 200, data: EndpointRecord },
-    errors: [
-      'validation_failed',
-      'invalid_uuid',
-      'webhook_endpoint_not_found',
-      'webhook_url_not_allowed',
-      'card_data_not_allowed',
-    ],
-    examples: { body: { enabled: false }, data: DISABLED_EXAMPLE },
-    handle: async ({ merchant, params, body }) =>
-      ok('Webhook endpoint changed.', toEndpoint(await changeEndpoint(app, merchant, params.uuid, body))),
-  }),
-  route({
-    ...COMMON,
-    method: 'DELETE',
-    path: ONE,
-    summary: 'Delete a webhook endpoint',
-    description:
-      'It is not called any more, its secret is destroyed, and what waits for it is given up. How its deliveries went can still be read with their events.',
-    params: UuidParams,
-    response: { http: 200, data: EndpointRecord },
-    errors: ['invalid_uuid', 'webhook_endpoint_not_found'],
-    examples: { data: DELETED_EXAMPLE },
-    handle: async ({ merchant, params }) =>
-      ok('Webhook endpoint deleted.', toEndpoint(await deleteEndpoint(app, merchant, params.uuid))),
+    response: { http: 200, data: DeliveryRecord, list: true },
+    errors: ['invalid_uuid', 'event_not_found'],
+    examples: { data: [DELIVERY_EXAMPLE] },
+    handle: async ({ merchant, params }) => {
+      const deliveries = await listDeliveries(app, merchant, params.uuid)
+      const records = deliveries.map((delivery) => toDelivery(params.uuid, delivery))
+      return listed('Deliveries retrieved.', records, singlePage(records.length))
+    },
   }),
 ]
 
-const secretRoutes = (app: DeliveriesApp): Route[] => [
+const replayRoutes = (app: DeliveriesApp): Route[] => [
   route({
     ...COMMON,
     method: 'POST',
-    path: `${ONE}/rotate-secret`,
-    summary: 'Replace the secret of a webhook endpoint',
+    path: `${EVENTS}/{uuid}/replay`,
+    summary: 'Send an event again',
     description:
-      'The new secret is shown once. During the overlap every delivery carries two signatures, so that you can change over at leisure. Until it is over the secret cannot be replaced again, except with overlapHours 0, which voids all secrets before it at once.',
+      'To every enabled endpoint that listens to it, or to the one named, under the same id and with the same body.',
     params: UuidParams,
-    body: RotateSecretBody,
-    response: { http: 201, data: EndpointWithSecret },
+    body: ReplayEventBody,
+    response: { http: 201, data: ReplayRecord },
     errors: [
       'validation_failed',
       'invalid_uuid',
+      'event_not_found',
       'webhook_endpoint_not_found',
       'invalid_state',
       'idempotency_key_reused',
     ],
-    examples: { body: { overlapHours: 24 }, data: ROTATED_EXAMPLE },
+    examples: { body: { endpoint: ENDPOINT_EXAMPLE.uuid }, data: { ...REPLAY_EXAMPLE, deliveries: 1 } },
     handle: async ({ merchant, params, body, idempotencyKey }) =>
-      answerSecret(
-        'Webhook secret replaced.',
-        await rotateSecret(app, merchant, params.uuid, body, idempotencyKey),
-      ),
+      answerReplay(await replayOne(app, merchant, params.uuid, body, idempotencyKey)),
   }),
   route({
     ...COMMON,
     method: 'POST',
-    path: `${ONE}/test`,
-    summary: 'Send a test event to a webhook endpoint',
-    description:
-      'Writes a webhook.test event, which is delivered like every other, to this endpoint alone; its deliveries tell how it went.',
+    path: `${EVENTS}/replay`,
+    summary: 'Send the events of a time again',
+    description: `Any number of them, oldest first, little by little: the answer says that it is queued, and its own address how far it is. At most ${MAX_QUEUED_REPLAYS} at once.`,
+    body: ReplayRangeBody,
+    response: { http: 201, data: ReplayRecord },
+    errors: [
+      'validation_failed',
+      'invalid_uuid',
+      'webhook_endpoint_not_found',
+      'invalid_state',
+      'idempotency_key_reused',
+    ],
+    examples: RANGE_EXAMPLE,
+    issues: (body) => rangeIssues(body, app.clock.now()),
+    handle: async ({ merchant, body, idempotencyKey }) =>
+      answerReplay(await replayRange(app, merchant, body, idempotencyKey)),
+  }),
+  route({
+    ...COMMON,
+    method: 'GET',
+    path: '/api/v1/webhooks/replays/{uuid}',
+    summary: 'See how far a replay is',
+    description: `Kept for ${RETENTION_DAYS} days after it ended.`,
     params: UuidParams,
-    response: { http: 201, data: EventRecord },
-    errors: ['invalid_uuid', 'webhook_endpoint_not_found', 'invalid_state', 'idempotency_key_reused'],
-    examples: { data: TEST_EVENT_EXAMPLE },
-    handle: async ({ merchant, params, idempotencyKey }) => {
-      const { record, replayed } = await testEndpoint(app, merchant, params.uuid, idempotencyKey)
-      return created('Test event written.', record.body, replayed ? REPLAYED_HEADER : undefined)
-    },
+    response: { http: 200, data: ReplayRecord },
+    errors: ['invalid_uuid', 'replay_not_found'],
+    examples: { data: PROGRESS_EXAMPLE },
+    handle: async ({ merchant, params }) =>
+      ok('Replay retrieved.', toReplay(await requireReplay(app, merchant, params.uuid))),
   }),
 ]
 
-function answerSecret(message: string, { record, replayed }: IdempotentResult<WithSecret>): RouteResponse {
-  const data = { ...toEndpoint(record.endpoint), secret: record.secret }
-  return created(message, data, replayed ? REPLAYED_HEADER : undefined)
+function rangeIssues({ from, to, onlyUndelivered }: Record<string, unknown>, now: Date): Issue[] {
+  const [begin, end] = [timeOf(from), timeOf(to)]
+  if (begin >= end) return [{ field: 'to', code: 'out_of_range', message: 'to must be later than from.' }]
+  if (onlyUndelivered !== true || !(begin < now.getTime() - RETENTION_DAYS * DAY_MS)) return []
+  const message = `from must be within the last ${RETENTION_DAYS} days with onlyUndelivered: what was delivered before is not known any more.`
+  return [{ field: 'from', code: 'out_of_range', message }]
 }
+
+/** Not a number for anything but a text: an object may refuse to become one, and the schema complains of it. */
+function timeOf(value: unknown): number {
+  return typeof value === 'string' ? Date.parse(value) : Number.NaN
+}
+
+function answerReplay({ record, replayed }: IdempotentResult<ReplayRow>): RouteResponse {
+  return created(describeReplay(record), toReplay(record), replayed ? REPLAYED_HEADER : undefined)
+}
+
+function describeReplay({ status, events, deliveries }: ReplayRow): string {
+  if (status === 'queued') return 'The events of this time will be sent again.'
+  return `${counted(events, 'event')} in ${counted(deliveries, 'delivery', 'deliveries')} will be sent again.`
+}
+
+const counted = (count: number, one: string, many = `${one}s`) => `${count} ${count === 1 ? one : many}`

@@ -1,34 +1,9 @@
 // Secrets of endpoints and what is signed with them, as Standard Webhooks has it.
 
 import { Webhook } from 'standardwebhooks'
-import type { Vault, VaultContext } from '../kit/crypto.ts'
-import type { Random } from '../kit/random.ts'
+import type { Vault } from '../kit/crypto.ts'
+import { openSecret } from '../webhook-endpoints/secret.ts'
 import type { ClaimedDelivery } from './delivery.ts'
-
-// What the specification recommends at least is 24; the digest has 32.
-const SECRET_BYTES = 32
-
-export function newSecret(random: Random): string {
-  return `whsec_${Buffer.from(random.bytes(SECRET_BYTES)).toString('base64')}`
-}
-
-interface Owner {
-  merchantId: string
-  endpointId: string
-}
-
-/** The previous secret is sealed for the same place: it was the secret there. */
-export function sealSecret(vault: Vault, owner: Owner, secret: string): string {
-  return vault.seal(secret, contextOf(owner))
-}
-
-export function openSecret(vault: Vault, owner: Owner, sealed: string): string {
-  return vault.open(sealed, contextOf(owner))
-}
-
-function contextOf({ merchantId, endpointId }: Owner): VaultContext {
-  return { table: 'webhook_endpoints', column: 'secret_sealed', rowId: endpointId, merchantId }
-}
 
 /** The new secret signs first; the one before it as well until its time is over, so that a consumer can change over. */
 export function signDelivery(vault: Vault, delivery: ClaimedDelivery, at: Date): string {

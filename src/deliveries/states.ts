@@ -1,24 +1,15 @@
-// Why an endpoint is not called any more, and why a delivery is given up, as tables that can be read aloud.
+// The statuses of deliveries and replays, and the reasons why a delivery is dead-lettered.
 
-export const DISABLED_REASONS = {
-  endpoint_gone: 'The endpoint answered 410 Gone, which asks us to stop.',
-  endpoint_failing: 'Every delivery has failed for five days.',
-  disabled_by_merchant: 'You disabled the endpoint.',
-  endpoint_deleted: 'You deleted the endpoint.',
-} as const
+import { DISABLED_REASONS } from '../webhook-endpoints/states.ts'
 
-export type DisabledReason = keyof typeof DISABLED_REASONS
-
-/** A delivery dies with its endpoint, or after its last try. */
+/** A delivery is dead when its endpoint is disabled or deleted, or after its last attempt. */
 export const DEAD_REASONS = {
   ...DISABLED_REASONS,
-  attempts_exhausted: 'All ten tries failed.',
-  crashed: 'Something on our side broke off ten tries before their end was known.',
+  attempts_exhausted: 'All ten attempts failed.',
+  crashed: 'Our service crashed during ten attempts, so their results are unknown.',
 } as const
 
 export type DeadReason = keyof typeof DEAD_REASONS
-
-export const ENDPOINT_STATUSES = ['enabled', 'disabled', 'deleted'] as const
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'dead'] as const
 

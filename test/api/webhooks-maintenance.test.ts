@@ -2,8 +2,6 @@
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { clearPreviousSecrets } from '../../src/deliveries/endpoint-queries.ts'
-import { changeEndpoint, deleteEndpoint, rotateSecret } from '../../src/deliveries/endpoints.ts'
 import {
   deadLetterDeliveries,
   purgeDeliveries,
@@ -12,6 +10,8 @@ import {
 import { MAX_QUEUED_REPLAYS, replayRange } from '../../src/deliveries/replay.ts'
 import { findReplay, replayBatch } from '../../src/deliveries/replay-queries.ts'
 import { type Statement, sql } from '../../src/kit/db/db.ts'
+import { changeEndpoint, deleteEndpoint, rotateSecret } from '../../src/webhook-endpoints/endpoints.ts'
+import { clearPreviousSecrets } from '../../src/webhook-endpoints/queries.ts'
 import { scriptedConsumer, webhooksRig } from '../support/webhooks-rig.ts'
 
 const HOUR = 3_600_000

@@ -4,11 +4,11 @@ import { after, describe, it } from 'node:test'
 import { claimDeliveries, newClaimState } from '../../src/deliveries/claim.ts'
 import { claimDueDeliveries } from '../../src/deliveries/claim-queries.ts'
 import { listDeliveryRows } from '../../src/deliveries/delivery-queries.ts'
-import { updateEndpoint } from '../../src/deliveries/endpoint-queries.ts'
-import { rotateSecret } from '../../src/deliveries/endpoints.ts'
 import { purgeDeliveries } from '../../src/deliveries/maintenance-queries.ts'
-import { newSecret } from '../../src/deliveries/signature.ts'
 import { sql } from '../../src/kit/db/db.ts'
+import { rotateSecret } from '../../src/webhook-endpoints/endpoints.ts'
+import { updateEndpoint } from '../../src/webhook-endpoints/queries.ts'
+import { newSecret } from '../../src/webhook-endpoints/secret.ts'
 import {
   type Received,
   type Scripted,

@@ -15,13 +15,14 @@ export const LAYERS: readonly Readonly<Record<string, string>>[] = [
     merchants: 'merchants, their settings and profiles',
     customers: 'customers and their saved payment methods',
     ledger: 'double entry, balances, fees, settlement',
+    'webhook-endpoints': "merchants' webhook endpoints and their signing secrets",
   },
   {
     'api-keys': 'API keys: authentication, scopes, rate limits, self-service',
     payments: 'the payment: states, record, move, attempts, views, lists',
     wallet: "a merchant's balances and statement",
     catalog: 'gateways, routes, currencies and countries that a merchant can use',
-    deliveries: "merchants' webhook endpoints, delivery of events, retries, replay",
+    deliveries: 'delivery of events to webhook endpoints, retries with backoff, dead letters, replay',
   },
   {
     disputes: 'chargebacks, duplicate payments, cases for manual review',

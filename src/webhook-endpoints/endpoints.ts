@@ -8,7 +8,7 @@ import { recordEvents, requireEvent } from '../events/service.ts'
 import { addMs } from '../kit/clock.ts'
 import type { Tx } from '../kit/db/db.ts'
 import { createIdempotently, type IdempotentResult } from '../kit/db/idempotency.ts'
-import type { DeliveriesApp } from './app.ts'
+import type { WebhookEndpointsApp } from './app.ts'
 import type { EndpointRow } from './endpoint.ts'
 import {
   deleteEndpointRow,
@@ -19,9 +19,9 @@ import {
   lockEndpoints,
   replaceSecret,
   updateEndpoint,
-} from './endpoint-queries.ts'
+} from './queries.ts'
 import { toEndpoint } from './schema.ts'
-import { newSecret, openSecret, sealSecret } from './signature.ts'
+import { newSecret, openSecret, sealSecret } from './secret.ts'
 
 // Every event is delivered to each of them; who needs more is better served by one that passes them on.
 export const MAX_ENDPOINTS = 20
@@ -39,7 +39,7 @@ export interface WithSecret {
   secret: string
 }
 
-export async function listEndpoints(app: DeliveriesApp, merchant: Merchant): Promise<EndpointRow[]> {
+export async function listEndpoints(app: WebhookEndpointsApp, merchant: Merchant): Promise<EndpointRow[]> {
   return listEndpointRows(app.db, merchant.id)
 }
 
@@ -51,7 +51,7 @@ export async function requireEndpoint(app: { db: Tx }, merchant: Merchant, id: s
 
 /** The same request again shows its secret again, while that is the one: whoever lost the answer has not seen it. */
 export async function createEndpoint(
-  app: DeliveriesApp,
+  app: WebhookEndpointsApp,
   merchant: Merchant,
   input: EndpointInput,
   key: string | undefined,
@@ -65,7 +65,7 @@ export async function createEndpoint(
 }
 
 async function addEndpoint(
-  app: DeliveriesApp,
+  app: WebhookEndpointsApp,
   tx: Tx,
   merchantId: string,
   id: string,
@@ -88,7 +88,7 @@ async function addEndpoint(
 }
 
 async function findWithSecret(
-  app: DeliveriesApp,
+  app: WebhookEndpointsApp,
   merchantId: string,
   id: string,
   requestId: string,
@@ -103,7 +103,7 @@ function normalise(events: readonly string[]): string[] {
 }
 
 export async function changeEndpoint(
-  app: DeliveriesApp,
+  app: WebhookEndpointsApp,
   merchant: Merchant,
   id: string,
   input: Partial<EndpointInput> & { enabled?: boolean },
@@ -122,7 +122,7 @@ export async function changeEndpoint(
   return changed
 }
 
-function requireValidInput(app: DeliveriesApp, { url, description }: Partial<EndpointInput>): void {
+function requireValidInput(app: WebhookEndpointsApp, { url, description }: Partial<EndpointInput>): void {
   if (description !== undefined && containsCardNumber(description))
     throw new ApiError('card_data_not_allowed', {
       details: [toIssue('description', 'card_data_not_allowed')],
@@ -142,7 +142,7 @@ const toIssue = (field: string, code: string, message = 'must not hold a card nu
 
 /** What waits for it dies with it; what was delivered can still be read. */
 export async function deleteEndpoint(
-  app: DeliveriesApp,
+  app: WebhookEndpointsApp,
   merchant: Merchant,
   id: string,
 ): Promise<EndpointRow> {
@@ -155,7 +155,7 @@ const HOUR_MS = 3_600_000
 export const DEFAULT_OVERLAP_HOURS = 24
 
 export async function rotateSecret(
-  app: DeliveriesApp,
+  app: WebhookEndpointsApp,
   merchant: Merchant,
   id: string,
   input: { overlapHours?: number },
@@ -192,7 +192,7 @@ async function rejectRotation(tx: Tx, merchant: Merchant, id: string): Promise<n
 
 /** Writes a test event, which goes the way of every other, to this endpoint alone. */
 export async function testEndpoint(
-  app: DeliveriesApp,
+  app: WebhookEndpointsApp,
   merchant: Merchant,
   id: string,
   key: string | undefined,

@@ -1,20 +1,28 @@
-// Ends the calls to an endpoint that asked for it, or that has done nothing but fail. Its merchant learns it from an event,
-// at its other endpoints and in the list of events; what was waiting for it dies with the same reason and can be replayed.
+// Disables an endpoint that answered 410 Gone, or whose deliveries have failed for days. An event reports this to the
+// merchant's other endpoints and in the list of events. Waiting deliveries are dead-lettered with the same reason and can be
+// replayed.
 
 import { recordEvents } from '../events/service.ts'
 import { addMs } from '../kit/clock.ts'
-import type { DeliveriesApp } from './app.ts'
-import type { ClaimedDelivery } from './delivery.ts'
-import { disableEndpoint } from './endpoint-queries.ts'
+import type { WebhookEndpointsApp } from './app.ts'
+import { disableEndpoint } from './queries.ts'
 import { toEndpoint } from './schema.ts'
 
-// Longer than the whole schedule of one delivery, so that a long weekend without anybody looking ends nothing.
+// Longer than all retries of one delivery, so that an outage over a long weekend does not disable the endpoint.
 const DISABLE_AFTER_MS = 5 * 24 * 3_600_000
 
-/** Called after a failure: disables the endpoint when it is gone, or has failed for too long. */
+/** The endpoint of a failed delivery, as it was when the attempt was claimed. */
+interface FailedDelivery {
+  merchantId: string
+  endpointId: string
+  url: string
+  failingSince: Date | null
+}
+
+/** Call this after a failed attempt. */
 export async function disableIfFailing(
-  app: DeliveriesApp,
-  delivery: Pick<ClaimedDelivery, 'merchantId' | 'endpointId' | 'url' | 'failingSince'>,
+  app: WebhookEndpointsApp,
+  delivery: FailedDelivery,
   isGone: boolean,
   now: Date,
 ): Promise<void> {

@@ -1,0 +1,174 @@
+import { singlePage } from '../core/page.ts'
+import { EventRecord } from '../events/schema.ts'
+import { type IdempotentResult, REPLAYED_HEADER } from '../kit/db/idempotency.ts'
+import { created, listed, ok, type Route, type RouteResponse, route } from '../kit/http/route.ts'
+import { UuidParams } from '../kit/http/schema.ts'
+import type { WebhookEndpointsApp } from './app.ts'
+import {
+  changeEndpoint,
+  createEndpoint,
+  deleteEndpoint,
+  ENDPOINTS_PATH,
+  listEndpoints,
+  MAX_ENDPOINTS,
+  requireEndpoint,
+  rotateSecret,
+  testEndpoint,
+  type WithSecret,
+} from './endpoints.ts'
+import {
+  CREATE_EXAMPLE,
+  DELETED_EXAMPLE,
+  DISABLED_EXAMPLE,
+  ENDPOINT_EXAMPLE,
+  ROTATED_EXAMPLE,
+  SECRET_EXAMPLE,
+  TEST_EVENT_EXAMPLE,
+} from './examples.ts'
+import {
+  ChangeEndpointBody,
+  CreateEndpointBody,
+  EndpointRecord,
+  EndpointWithSecret,
+  RotateSecretBody,
+  toEndpoint,
+} from './schema.ts'
+
+const COMMON = { tag: 'Webhooks', scope: 'webhooks:write' } as const
+const ONE = `${ENDPOINTS_PATH}/{uuid}`
+
+export function webhookEndpointRoutes(app: WebhookEndpointsApp): Route[] {
+  return [...endpointRoutes(app), ...secretRoutes(app)]
+}
+
+const endpointRoutes = (app: WebhookEndpointsApp): Route[] => [
+  route({
+    ...COMMON,
+    method: 'POST',
+    path: ENDPOINTS_PATH,
+    summary: 'Add a webhook endpoint',
+    description: `Every event that matches is sent there from now on, signed as Standard Webhooks has it. The secret is shown once. At most ${MAX_ENDPOINTS} endpoints.`,
+    body: CreateEndpointBody,
+    response: { http: 201, data: EndpointWithSecret },
+    errors: [
+      'validation_failed',
+      'webhook_url_not_allowed',
+      'too_many_webhook_endpoints',
+      'card_data_not_allowed',
+      'idempotency_key_reused',
+      'invalid_state',
+    ],
+    examples: { body: CREATE_EXAMPLE, data: SECRET_EXAMPLE },
+    handle: async ({ merchant, body, idempotencyKey }) =>
+      answerSecret('Webhook endpoint added.', await createEndpoint(app, merchant, body, idempotencyKey)),
+  }),
+  route({
+    ...COMMON,
+    method: 'GET',
+    path: ENDPOINTS_PATH,
+    summary: 'List webhook endpoints',
+    description: 'All of them, newest first. Secrets are not shown again.',
+    response: { http: 200, data: EndpointRecord, list: true },
+    errors: [],
+    examples: { data: [ENDPOINT_EXAMPLE] },
+    handle: async ({ merchant }) => {
+      const endpoints = await listEndpoints(app, merchant)
+      return listed('Webhook endpoints retrieved.', endpoints.map(toEndpoint), singlePage(endpoints.length))
+    },
+  }),
+  route({
+    ...COMMON,
+    method: 'GET',
+    path: ONE,
+    summary: 'Get a webhook endpoint',
+    params: UuidParams,
+    response: { http: 200, data: EndpointRecord },
+    errors: ['invalid_uuid', 'webhook_endpoint_not_found'],
+    examples: { data: ENDPOINT_EXAMPLE },
+    handle: async ({ merchant, params }) =>
+      ok('Webhook endpoint retrieved.', toEndpoint(await requireEndpoint(app, merchant, params.uuid))),
+  }),
+  route({
+    ...COMMON,
+    method: 'PATCH',
+    path: ONE,
+    summary: 'Change, enable or disable a webhook endpoint',
+    description:
+      'What is absent stays as it is. What waits when an endpoint is disabled is given up; enable it and replay.',
+    params: UuidParams,
+    body: ChangeEndpointBody,
+    response: { http: 200, data: EndpointRecord },
+    errors: [
+      'validation_failed',
+      'invalid_uuid',
+      'webhook_endpoint_not_found',
+      'webhook_url_not_allowed',
+      'card_data_not_allowed',
+    ],
+    examples: { body: { enabled: false }, data: DISABLED_EXAMPLE },
+    handle: async ({ merchant, params, body }) =>
+      ok('Webhook endpoint changed.', toEndpoint(await changeEndpoint(app, merchant, params.uuid, body))),
+  }),
+  route({
+    ...COMMON,
+    method: 'DELETE',
+    path: ONE,
+    summary: 'Delete a webhook endpoint',
+    description:
+      'It is not called any more, its secret is destroyed, and what waits for it is given up. How its deliveries went can still be read with their events.',
+    params: UuidParams,
+    response: { http: 200, data: EndpointRecord },
+    errors: ['invalid_uuid', 'webhook_endpoint_not_found'],
+    examples: { data: DELETED_EXAMPLE },
+    handle: async ({ merchant, params }) =>
+      ok('Webhook endpoint deleted.', toEndpoint(await deleteEndpoint(app, merchant, params.uuid))),
+  }),
+]
+
+const secretRoutes = (app: WebhookEndpointsApp): Route[] => [
+  route({
+    ...COMMON,
+    method: 'POST',
+    path: `${ONE}/rotate-secret`,
+    summary: 'Replace the secret of a webhook endpoint',
+    description:
+      'The new secret is shown once. During the overlap every delivery carries two signatures, so that you can change over at leisure. Until it is over the secret cannot be replaced again, except with overlapHours 0, which voids all secrets before it at once.',
+    params: UuidParams,
+    body: RotateSecretBody,
+    response: { http: 201, data: EndpointWithSecret },
+    errors: [
+      'validation_failed',
+      'invalid_uuid',
+      'webhook_endpoint_not_found',
+      'invalid_state',
+      'idempotency_key_reused',
+    ],
+    examples: { body: { overlapHours: 24 }, data: ROTATED_EXAMPLE },
+    handle: async ({ merchant, params, body, idempotencyKey }) =>
+      answerSecret(
+        'Webhook secret replaced.',
+        await rotateSecret(app, merchant, params.uuid, body, idempotencyKey),
+      ),
+  }),
+  route({
+    ...COMMON,
+    method: 'POST',
+    path: `${ONE}/test`,
+    summary: 'Send a test event to a webhook endpoint',
+    description:
+      'Writes a webhook.test event, which is delivered like every other, to this endpoint alone; its deliveries tell how it went.',
+    params: UuidParams,
+    response: { http: 201, data: EventRecord },
+    errors: ['invalid_uuid', 'webhook_endpoint_not_found', 'invalid_state', 'idempotency_key_reused'],
+    examples: { data: TEST_EVENT_EXAMPLE },
+    handle: async ({ merchant, params, idempotencyKey }) => {
+      const { record, replayed } = await testEndpoint(app, merchant, params.uuid, idempotencyKey)
+      return created('Test event written.', record.body, replayed ? REPLAYED_HEADER : undefined)
+    },
+  }),
+]
+
+function answerSecret(message: string, { record, replayed }: IdempotentResult<WithSecret>): RouteResponse {
+  const data = { ...toEndpoint(record.endpoint), secret: record.secret }
+  return created(message, data, replayed ? REPLAYED_HEADER : undefined)
+}
