@@ -276,8 +276,8 @@ describe('every response of the HTTP shell', () => {
 })
 
 function line(fields: object): object {
-  const who = { merchantId: 'merchant-1', keyId: 'key-1', errorCode: undefined }
-  return { level: 'info', message: 'request', durationMs: 0, ...who, ...fields }
+  const identity = { merchantId: 'merchant-1', keyId: 'key-1', errorCode: undefined }
+  return { level: 'info', key: 'http.request', durationMs: 0, ...identity, ...fields }
 }
 
 describe('the health checks', () => {
