@@ -1,4 +1,4 @@
-// Charging a saved method again, without the customer: record, call, settle.
+// Charges a saved method without the customer: record the attempt, call the gateway, apply the outcome.
 
 import { defaultCountry, usesCurrency } from '../core/currency.ts'
 import { ApiError } from '../core/errors.ts'
@@ -51,7 +51,7 @@ async function chargeOnce(
   method: MethodRow,
   gateway: Gateway,
 ): Promise<Recorded & { method: MethodRow }> {
-  // If the process dies during the call, the attempt is on disk and the resolver asks the gateway what happened.
+  // The attempt is recorded before the call: if the process dies, the resolver checks the status at the gateway.
   await app.failpoints.hit('charge.before_record')
   const recorded = await recordPayment(
     app,
@@ -96,7 +96,7 @@ async function chargeOnce(
   return { payment: applied.payment, replayed: false, method }
 }
 
-/** The one place where a saved method is charged: the first time, and when the resolver submits the same key again. */
+/** Every submission goes through here: the first one, and the resolver's retry under the same idempotency key. */
 export async function submitCharge(
   app: PaymentsApp,
   gateway: Gateway,
@@ -128,7 +128,7 @@ async function requireChargeable(
   return method
 }
 
-/** The token decides the gateway and the account, also one that takes nothing new any more. */
+/** The token determines gateway and account, even if they are closed to new payments. */
 async function requireGatewayOf(app: PaymentsApp, method: MethodRow): Promise<Gateway> {
   const gateway = await app.gateways.find(method.merchantId, method.gateway, method.accountId)
   if (gateway) return gateway
@@ -137,7 +137,7 @@ async function requireGatewayOf(app: PaymentsApp, method: MethodRow): Promise<Ga
   })
 }
 
-/** The token decides the gateway; the country only matters if the customer must be sent to a checkout later. */
+/** The token determines the gateway; the country matters only for a recovery checkout. */
 function railsCountry(input: ChargeInput): string | null {
   const { country } = input.customer
   const { currency } = input.amount

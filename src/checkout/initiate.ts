@@ -1,5 +1,5 @@
-// Opening a checkout: the gateway is chosen by currency and country, the payment is recorded, and the payer gets an
-// address of ours. No gateway is called before the payer has chosen how to pay.
+// Initiates a payment: chooses the gateway by currency and country, records the payment, and returns the address of our
+// checkout page. No gateway is called before the payer has chosen how to pay.
 
 import { defaultCountry } from '../core/currency.ts'
 import { ApiError } from '../core/errors.ts'
@@ -12,7 +12,7 @@ import { requireAllowedReturn } from './return-url.ts'
 
 export const INITIATE = 'POST /api/v1/checkout/initiate-payment'
 
-/** Another operation than the usual one that opens a checkout, and how it knows its gateway. */
+/** Another operation that opens a checkout, with its own choice of the gateway. */
 interface Initiation {
   operation: string
   chooseGateway(input: InitiateInput): Promise<string>
@@ -37,7 +37,7 @@ export async function initiatePayment(
     await requireAllowedReturn(app, merchant, input.redirectUrl)
     gateway = (await initiation?.chooseGateway(input)) ?? (await chooseGateway(app, merchant.id, input))
   } catch (error) {
-    // What is configured may have changed since this very request was accepted, and a retry is never an error.
+    // Idempotency: the configuration may have changed since this request was accepted, and its retry must still succeed.
     return { payment: await replayOrRethrow(app, merchant.id, claim, error), replayed: true }
   }
   return openCheckout(app, merchant.id, claim, input, gateway)

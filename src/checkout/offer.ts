@@ -7,7 +7,7 @@ import type { PaymentsApp } from '../payments/app.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { isPromptable, requirePromptable } from './phone-prompts.ts'
 
-/** Who takes the next attempt, and how: a gateway, and beside it the merchant itself. */
+/** The candidates for the next attempt: a gateway that collects for us, and a transfer directly to the merchant. */
 interface CheckoutOffer {
   collected: Candidate | undefined
   direct: Candidate | undefined
@@ -21,13 +21,10 @@ export async function findOffer(app: PaymentsApp, payment: PaymentRow): Promise<
   }
 }
 
-/** What is collected this way is the merchant's own already. */
+/** The payer's money goes to the merchant's own account, not through us. */
 const isDirectGateway = ({ gateway }: Candidate) => gateway.settlesDirectly === true
 
-/**
- * The gateway that was chosen when the checkout was opened or that had the last attempt, then the others; they alone when
- * that one serves the merchant no more.
- */
+/** The gateway of the checkout or of its last attempt first, if it still serves the merchant; then the others. */
 async function listCandidates(app: PaymentsApp, payment: PaymentRow): Promise<Candidate[]> {
   const { merchantId, currency, country, amountMinor, reference: key } = payment
   const candidates = await app.gateways.candidates(merchantId, { currency, country, amountMinor, key })
@@ -35,16 +32,16 @@ async function listCandidates(app: PaymentsApp, payment: PaymentRow): Promise<Ca
   return [...candidates.filter(isChosen), ...candidates.filter((one) => !isChosen(one))]
 }
 
-/** Those who offer the chosen way to pay, in order; what the payer gave is what the first of them asks for. */
+/** The candidates that offer the chosen channel, in order. The payer's input must satisfy the first of them. */
 export async function requireOffered(
   app: PaymentsApp,
   payment: PaymentRow,
   choice: CheckoutChoice,
 ): Promise<Candidate[]> {
-  // Who wants a gateway is not sent to the merchant's own account, nor the other way round.
+  // No failover between a gateway and the merchant's own account.
   const listed = await listCandidates(app, payment)
   const candidates = listed.filter((one) => isDirectGateway(one) === isDirect(choice.channel))
-  // A test instrument is the sandbox's own: who plays with one means no other gateway.
+  // A test instrument belongs to the sandbox, so no other gateway is tried with it.
   const sandboxed = candidates.filter(({ gateway }) => choice.instrument !== undefined && gateway.instruments)
   const [first, ...others] = sandboxed.length > 0 ? sandboxed : candidates
   const offers = ({ channels }: Candidate) => channels.includes(choice.channel)

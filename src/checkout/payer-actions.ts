@@ -16,20 +16,20 @@ import { isRecentPrompt } from './phone-prompts.ts'
 import { extendExpiry, markSentOrReturned } from './queries.ts'
 import { type CheckoutView, reloadView, withAttempts } from './view.ts'
 
-/** Whether the payer may leave the current attempt for another way to pay. */
+/** Whether the payer may cancel the current attempt and switch to another method. */
 export function canCancelAttempt({ payment, attempt }: CheckoutView, now: Date): boolean {
   const isInProgress = payment.status === 'processing' && attempt !== undefined && isOpenAttempt(attempt)
   return isInProgress && !isRecentPrompt(attempt, now) && !isDirectTransferSent(attempt)
 }
 
-/** The payer says that the merchant has the money: only the merchant can tell that it has not. */
+/** The payer reports a direct transfer as sent. Only the merchant can say that it did not arrive. */
 function isDirectTransferSent({ choice, sentAt }: AttemptRow): boolean {
   return sentAt !== null && choice !== null && isDirect(choice.channel)
 }
 
 /**
- * Gives the current attempt up, so that another way can be tried. What was paid meanwhile counts. Nothing happens while
- * the payer may be typing the PIN.
+ * Cancels the current attempt, so that the payer can switch to another method. A payment that was completed meanwhile
+ * counts. A no-op while the payer may be typing the PIN.
  */
 export async function cancelAttempt(app: PaymentsApp, view: CheckoutView): Promise<CheckoutView> {
   if (!canCancelAttempt(view, app.clock.now())) return view
@@ -38,15 +38,15 @@ export async function cancelAttempt(app: PaymentsApp, view: CheckoutView): Promi
   const isStillAwaiting =
     stopped.answered && payment.status === 'processing' && attempt?.status === 'awaiting_customer'
   if (!isStillAwaiting || hasUsedAllAttempts(payment)) return stopped.view
-  // The gateway cannot close its page. The payer goes on without it; if it is paid all the same, the first success counts
-  // and a second one is kept apart.
+  // The gateway cannot close its page, so the payer may still pay there. The first success counts; a second one is a
+  // duplicate payment.
   return applyPayerMove(app, view, payment, 'pending')
 }
 
-// However often it is extended: the merchant's shelf is not held for longer than the longest checkout.
+// The limit of all extensions together: the merchant's stock is reserved for no longer than the longest checkout.
 const MAX_CHECKOUT_MS = 24 * 3_600_000
 
-/** One tap gives the payer the whole time again. An open checkout only gets longer, and one that is over stays over. */
+/** Gives the payer the full time again. An open checkout is never shortened, and an ended one stays ended. */
 export async function extendCheckout(app: PaymentsApp, view: CheckoutView): Promise<CheckoutView> {
   const { payment } = view
   const now = app.clock.now()
@@ -56,7 +56,7 @@ export async function extendCheckout(app: PaymentsApp, view: CheckoutView): Prom
   return reloadView(app, payment)
 }
 
-/** The payer leaves. While nobody knows whether they have paid, nothing happens and they see that we do not know. */
+/** The payer abandons the checkout. A no-op while the outcome is unknown: the payer may have paid. */
 export async function cancelCheckout(app: PaymentsApp, view: CheckoutView): Promise<CheckoutView> {
   const stopped = await stopAttempt(app, view)
   const { payment, attempt } = stopped.view
@@ -66,7 +66,7 @@ export async function cancelCheckout(app: PaymentsApp, view: CheckoutView): Prom
   return applyPayerMove(app, view, payment, 'abandoned')
 }
 
-/** The payer's own move. It is none when somebody has said since the payer's view that money is on its way. */
+/** A no-op if the checkout was extended since the payer's view, because a transfer was reported as sent. */
 async function applyPayerMove(
   app: PaymentsApp,
   previous: CheckoutView,
@@ -79,9 +79,7 @@ async function applyPayerMove(
   return reloadView(app, payment)
 }
 
-/**
- * Stops the attempt that is with a gateway, however fresh; `answered` when the gateway said what became of it.
- */
+/** Cancels the attempt at the gateway, or checks its status. `answered` is false if the outcome is unknown. */
 export async function stopAttempt(
   app: PaymentsApp,
   view: CheckoutView,
@@ -95,12 +93,12 @@ export async function stopAttempt(
   return { view: await reloadView(app, payment), answered: outcome.kind !== 'unknown' }
 }
 
-/** The payer says that the money was sent. It changes what the page says, and nothing else. */
+/** The payer reports the money as sent. This changes only the text of the page. */
 export async function markPayerSent(app: PaymentsApp, { attempt }: CheckoutView): Promise<void> {
   if (attempt && isOpenAttempt(attempt)) await markSentOrReturned(app.db, attempt, 'sent', app.clock.now())
 }
 
-/** The payer came back from the gateway's page, or asks whether it is done. */
+/** Checks the status when the payer returns from the gateway's page, or when the page polls. */
 export async function refreshCheckout(
   app: PaymentsApp,
   view: CheckoutView,

@@ -1,4 +1,4 @@
-// Every statement over the prompts that phones have received.
+// Every statement over the prompts of a phone: a rate limit with a fixed window.
 
 import { type Db, sql } from '../kit/db/db.ts'
 
@@ -7,8 +7,8 @@ export interface PromptQuota {
   windowEndsAt: Date
 }
 
-// A refusal writes too, at most up to one above the limit: so the row is always answered, and the answer is exact also
-// among many who ask at once, which a second look at the row would not be.
+// A rejected prompt updates the row too, up to one above the limit. So the statement always returns the row, and the result
+// is exact under concurrency; a second read of the row would not be.
 const countPromptStatement = sql<PromptQuota>`
 insert into phone_prompts as p (phone_hash, window_ends_at, prompts)
 values ($1, $3, 1)
@@ -18,7 +18,7 @@ set
   prompts = case when p.window_ends_at <= $2 then 1 else least(p.prompts, $4) + 1 end
 returning prompts <= $4 as "isAllowed", window_ends_at as "windowEndsAt"`
 
-/** Takes one of the prompts that a phone may receive in its window, or says when the window ends. */
+/** Counts one prompt of the phone's quota. Not allowed: `windowEndsAt` is when the next one is. */
 export async function countPrompt(
   db: Db,
   phoneHash: Buffer,
@@ -27,7 +27,7 @@ export async function countPrompt(
   limit: number,
 ): Promise<PromptQuota> {
   const [quota] = await db.query(countPromptStatement, [phoneHash, now, newWindowEndsAt, limit])
-  if (!quota) throw new Error('a prompt was neither allowed nor refused')
+  if (!quota) throw new Error('the count of a prompt returned no row')
   return quota
 }
 

@@ -1,5 +1,5 @@
-// The rules around asking a phone to approve a payment. The page is open to whoever has its address, and must not become
-// a tool for ringing strangers' phones.
+// Rules for payment prompts on phones: validation, cool-down and rate limit. Anyone with the link can open the checkout page,
+// so the page must not be usable to send prompts to other people's phones.
 
 import { ApiError, type Issue } from '../core/errors.ts'
 import { networksOf } from '../core/networks.ts'
@@ -15,22 +15,22 @@ import { countPrompt } from './phone-prompt-queries.ts'
 
 const SECOND_MS = 1_000
 
-// A payer who mistypes the PIN twice and changes the network once stays below the usual five.
+// A payer who mistypes the PIN twice and changes the network once stays below the default limit of five.
 const WINDOW_MS = 15 * 60 * SECOND_MS
 
-// An operator that still has the last request open refuses the next one ("session in progress").
+// A mobile money operator rejects a prompt while the previous one is open ("session in progress").
 const COOLDOWN_MS = 20 * SECOND_MS
 
-// Whoever has just been asked may be typing the PIN; a second way to pay in these moments would be paid twice.
+// The payer may be typing the PIN; a switch to another method in this time could cause a duplicate payment.
 export const PROMPT_GRACE_MS = 60 * SECOND_MS
 
-/** A prompt needs a number that can be prompted; only a sandbox can do with an instrument alone. */
+/** A prompt needs a valid phone number; the sandbox also accepts a test instrument alone. */
 export function requirePromptable(gateway: Gateway, payment: PaymentRow, choice: CheckoutChoice): void {
   const issues = promptIssues(gateway, payment, choice)
   if (issues.length > 0) throw new ApiError('validation_failed', { details: issues })
 }
 
-/** Whether what the payer gave is enough for this gateway too. */
+/** Whether the payer's input is enough for this gateway. */
 export function isPromptable(gateway: Gateway, payment: PaymentRow, choice: CheckoutChoice): boolean {
   return promptIssues(gateway, payment, choice).length === 0
 }
@@ -57,7 +57,7 @@ function networkIssues({ country }: PaymentRow, { network }: CheckoutChoice): Is
   return [{ field: 'network', code: 'not_allowed', message: 'This network is not offered here.' }]
 }
 
-/** Refuses to ask the same phone again for the same payment while its last request may still be open there. */
+/** Rejects a prompt to the same phone for the same payment while the previous prompt may still be open. */
 export function assertPromptCooldown(
   attempts: readonly AttemptRow[],
   choice: CheckoutChoice,
@@ -76,9 +76,8 @@ export function assertPromptCooldown(
 }
 
 /**
- * Takes one of the prompts that a number may receive in a quarter of an hour, over all payments and merchants. It is
- * taken before the attempt is recorded: a crash between the two, or a second press that loses, wastes one, and none is
- * ever sent uncounted.
+ * Rate limit per phone number over all payments and merchants. The prompt is counted before the attempt is recorded, so
+ * every prompt is counted. A crash in between, or a concurrent request that loses, wastes one.
  */
 export async function consumePromptQuota(app: PaymentsApp, choice: CheckoutChoice): Promise<void> {
   const phone = promptedPhone(choice)
@@ -104,10 +103,10 @@ function rateLimited(message: string, until: Date, now: Date): ApiError {
   return new ApiError('rate_limited', { message, retryAfterSeconds })
 }
 
-/** Whether a phone was asked so recently that its owner may be typing the PIN at this moment. */
+/** Whether the prompt is so recent that the payer may be typing the PIN. */
 export function isRecentPrompt(attempt: AttemptRow, now: Date): boolean {
   const { nextStep } = attempt
-  // Without a next step its answer got lost, and the phone may well have rung.
+  // Without a next step the gateway's response got lost, and the phone may have received the prompt.
   const isPrompt = attempt.channel === 'mobile_money' && (nextStep === null || nextStep.kind === 'prompt')
   if (!isPrompt || !isOpenAttempt(attempt)) return false
   const isExpired = nextStep?.kind === 'prompt' && new Date(nextStep.expiresAt) <= now

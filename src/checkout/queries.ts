@@ -1,3 +1,5 @@
+// Every statement that changes an attempt or the end of a checkout on behalf of the payer.
+
 import type { NextStep } from '../gateways/gateway.ts'
 import { type Db, sql } from '../kit/db/db.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
@@ -19,7 +21,7 @@ from awaiting a
 where p.merchant_id = $1 and p.id = a.payment_id and p.status = 'processing'
 returning a.id`
 
-/** The gateway has taken the attempt on and the payer is to act. */
+/** The gateway has accepted the attempt and the payer must act. */
 export async function updateAwaitingCustomer(
   db: Db,
   attempt: AttemptRow,
@@ -44,7 +46,7 @@ set
   returned_at = case when $3 = 'returned' then coalesce(returned_at, $4) else returned_at end
 where merchant_id = $1 and id = $2`
 
-/** Keeps what the payer said or did, the first time. */
+/** Records when the payer reported the money as sent, or returned; the first time counts. */
 export async function markSentOrReturned(
   db: Db,
   { merchantId, id }: AttemptRow,
@@ -54,8 +56,8 @@ export async function markSentOrReturned(
   await db.query(markSentOrReturnedStatement, [merchantId, id, event, at])
 }
 
-// The version stays, because nothing has moved: it counts moves, and each has its event. Whoever ends a checkout for time
-// compares the time itself (settle-queries), so an expiry that was decided before does not win.
+// The version stays: it counts moves, and each move has its event. A move to expired compares expires_at itself
+// (payments/move-queries.ts), so an expiry that was decided before the extension does not win.
 const extendExpiryStatement = sql<unknown>`
 update payments
 set expires_at = $4, due_at = $4
@@ -65,7 +67,8 @@ where merchant_id = $1
   and status = 'pending'
   and expires_at > $3
   and expires_at < $4`
-/** Moves the end of an open checkout on. A no-op when it is over by now, or ends later anyway. */
+
+/** Extends an open checkout. A no-op if it has ended, or ends later anyway. */
 export async function extendExpiry(
   db: Db,
   merchantId: string,

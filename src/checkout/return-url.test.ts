@@ -6,15 +6,15 @@ import { isAllowedReturn } from './return-url.ts'
 const REGISTERED = { redirectOrigins: ['https://shop.example', 'https://pay.shop.example:8443'] }
 const ANYWHERE = { redirectOrigins: [] }
 
-describe('where a payer may be sent back to', () => {
-  it('is any https address of a merchant that has registered no origin', () => {
+describe('the redirect URL of a payment', () => {
+  it('allows any https redirect URL if the merchant has registered no origin', () => {
     for (const mode of ['live', 'test'] as const)
       assert.ok(isAllowedReturn(ANYWHERE, 'https://elsewhere.example/thanks?a=1#b', mode))
     assert.ok(!isAllowedReturn(ANYWHERE, 'http://elsewhere.example/', 'live'))
     assert.ok(isAllowedReturn(ANYWHERE, 'http://shop.local/', 'test'))
   })
 
-  it('is a registered origin, whatever the path and however its host is written', () => {
+  it('allows a redirect to a registered origin, with any path and spelling of the host', () => {
     for (const mode of ['live', 'test'] as const)
       for (const url of [
         'https://shop.example',
@@ -25,7 +25,7 @@ describe('where a payer may be sent back to', () => {
         assert.ok(isAllowedReturn(REGISTERED, url, mode), url)
   })
 
-  it('is no other origin: not a subdomain, another port, another scheme, or a name that only begins alike (F-80)', () => {
+  it('rejects a redirect to another subdomain, port or scheme, or to a host with the same prefix (F-80)', () => {
     for (const mode of ['live', 'test'] as const)
       for (const url of [
         'https://www.shop.example/',
@@ -44,7 +44,7 @@ describe('where a payer may be sent back to', () => {
         assert.ok(!isAllowedReturn(REGISTERED, url, mode), url)
   })
 
-  it('is the developer’s own machine in test mode, and only there', () => {
+  it('allows a redirect to localhost in test mode only', () => {
     for (const url of [
       'http://localhost:3000/',
       'http://127.0.0.1/',
@@ -57,7 +57,7 @@ describe('where a payer may be sent back to', () => {
     assert.ok(!isAllowedReturn(REGISTERED, 'http://localhost.evil.example/', 'test'))
   })
 
-  it('is never a surprise: whatever is allowed leads to a registered origin (F-80)', () => {
+  it('allows no redirect URL that a browser resolves to an unregistered origin (F-80)', () => {
     const beginning = fc.constantFrom(
       'https://shop.example',
       'https://shop.example/',
@@ -75,6 +75,6 @@ describe('where a payer may be sent back to', () => {
       }),
       { numRuns: 2_000 },
     )
-    assert.ok(allowed > 50, `only ${allowed} were allowed, so nothing was tried`)
+    assert.ok(allowed > 50, `only ${allowed} URLs were allowed, so the property was hardly tested`)
   })
 })

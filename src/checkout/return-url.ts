@@ -1,5 +1,5 @@
-// Where a payer may be sent back to: what the address must be, and whether its origin is one that the merchant has
-// registered. Checked when a payment is initiated, and again when the payer is sent.
+// Validates the redirect URL of a payment: its form, and whether the merchant has registered its origin. Checked when a
+// payment is initiated, and again before the payer is redirected.
 
 import { errorFromIssues } from '../core/errors.ts'
 import type { Merchant, Mode } from '../core/merchant.ts'
@@ -7,16 +7,13 @@ import { isLocalhost, readWebAddress } from '../core/web-address.ts'
 import type { MerchantProfile } from '../merchants/profiles.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 
-/** An https address; in test mode http as well, since a developer's shop has no certificate. */
+/** An https URL; in test mode also http, because a developer's shop has no certificate. */
 export function readReturnUrl(text: string, allowHttp: boolean): URL | undefined {
   const url = readWebAddress(text)
   return url && (url.protocol === 'https:' || allowHttp) ? url : undefined
 }
 
-/**
- * A merchant that has registered no origin may send its payers anywhere. In test mode the developer's own machine
- * is always allowed.
- */
+/** Any origin is allowed if the merchant has registered none. In test mode localhost is always allowed. */
 export function isAllowedReturn(
   profile: Pick<MerchantProfile, 'redirectOrigins'>,
   url: string,

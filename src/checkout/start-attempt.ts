@@ -47,18 +47,18 @@ async function startOnce(
   requireStartable(app, view)
   await assertNotBlocked(app, view.payment)
   const payment = await extendForPayerAction(app, view.payment, choice)
-  // Looked at again, it may have moved on: somebody pressed in another window.
+  // Read again, the payment may have moved: the payer may have started an attempt in another window.
   if (payment.status !== 'pending') return withAttempts(app, payment)
   const candidates = await requireOffered(app, payment, choice)
   assertPromptCooldown(view.attempts, choice, app.clock.now())
   await requireCapacity(app, payment)
   await consumePromptQuota(app, choice)
   await app.failpoints.hit('checkout.before_start')
-  // One press of the payer: whoever provably begins nothing is followed by the next, and nobody else ever is.
+  // Failover: the next gateway is tried only if the one before provably began nothing.
   let retryable: PaymentRow | undefined = payment
   for (const [index, candidate] of candidates.entries()) {
     const action = { failovers: index, isLast: index === candidates.length - 1 }
-    // The decline has given the place back.
+    // The decline has released the slot of the link.
     if (index > 0) await requireCapacity(app, retryable)
     retryable = await submitToCandidate(app, retryable, candidate, choice, action)
     if (!retryable) break
@@ -66,10 +66,10 @@ async function startOnce(
   return reloadView(app, payment)
 }
 
-// More than operators give for the PIN, so that our limit never ends a request that still waits on the phone.
+// Longer than mobile money operators wait for the PIN, so that a checkout does not expire during an open prompt.
 const PAYER_ACTION_MS = 360_000
 
-/** Whoever is to act elsewhere and begins in the last minutes gets the time to finish. */
+/** Extends a checkout that is about to expire, so that a payer who acts on a phone or another page can finish. */
 async function extendForPayerAction(
   app: PaymentsApp,
   payment: PaymentRow,
@@ -83,20 +83,46 @@ async function extendForPayerAction(
 }
 
 interface PayerAction {
-  /** How many gateways have provably begun nothing since the payer pressed. */
+  /** How many gateways have provably begun nothing since the payer's action. */
   failovers: number
-  /** Nobody is left to try after this one. */
+  /** No candidate is left after this one. */
   isLast: boolean
 }
 
-/** Record, call, settle. Answers the payment as it then is when another gateway may take over, and only then. */
+/** Records the attempt, calls the gateway and applies the outcome. Returns the payment only if the next one may be tried. */
 async function submitToCandidate(
+  app: PaymentsApp,
+  payment: PaymentRow,
+  candidate: Candidate,
+  choice: CheckoutChoice,
+  action: PayerAction,
+): Promise<PaymentRow | undefined> {
+  const { gateway } = candidate
+  const current = await recordAttempt(app, payment, candidate, choice, action)
+  if (!current) return undefined
+  await app.failpoints.hit('checkout.after_start')
+  const outcome = await submitCheckout(app, gateway, current)
+  await app.failpoints.hit('checkout.after_call')
+  const canFailOver = !action.isLast && isNotSubmitted(outcome)
+  const context = { source: 'checkout', firstCall: true, canFailOver } as const
+  const applied = await applyOutcome(app, gateway, current, outcome, context)
+  if (outcome.kind !== 'pending') await schedulePoll(app, applied, outcome, gateway.recovery)
+  // If the resolver has claimed the attempt meanwhile, its call may have reached the gateway: no failover then.
+  const isFree = applied.attempt.status === 'declined' && applied.payment.status === 'pending'
+  if (!canFailOver || !isFree) return undefined
+  const { merchantId, id: paymentId } = payment
+  app.log.write('checkout.gateway_failover', { merchantId, paymentId, gateway: gateway.name })
+  return applied.payment
+}
+
+/** Undefined when another request has moved the payment since it was read. */
+async function recordAttempt(
   app: PaymentsApp,
   payment: PaymentRow,
   { gateway, accountId }: Candidate,
   choice: CheckoutChoice,
   action: PayerAction,
-): Promise<PaymentRow | undefined> {
+): Promise<PaymentWithAttempt | undefined> {
   const now = app.clock.now()
   const attempt = newAttempt(payment, {
     id: app.random.uuid(),
@@ -123,25 +149,7 @@ async function submitToCandidate(
     source: 'checkout',
     attempt,
   })
-  if (!moved) return undefined
-
-  await app.failpoints.hit('checkout.after_start')
-  const current: PaymentWithAttempt = { payment: next, attempt }
-  const outcome = await submitCheckout(app, gateway, current)
-  await app.failpoints.hit('checkout.after_call')
-  const canFailOver = !action.isLast && isNotSubmitted(outcome)
-  const applied = await applyOutcome(app, gateway, current, outcome, {
-    source: 'checkout',
-    firstCall: true,
-    canFailOver,
-  })
-  if (outcome.kind !== 'pending') await schedulePoll(app, applied, outcome, gateway.recovery)
-  // Whoever took the attempt over meanwhile has settled it, or will: then nothing is known to be free.
-  const isFree = applied.attempt.status === 'declined' && applied.payment.status === 'pending'
-  if (!canFailOver || !isFree) return undefined
-  const { merchantId, id: paymentId } = payment
-  app.log.write('checkout.gateway_failover', { merchantId, paymentId, gateway: gateway.name })
-  return applied.payment
+  return moved ? { payment: next, attempt } : undefined
 }
 
 function requireStartable(app: PaymentsApp, { payment, attempts }: CheckoutView): void {
@@ -152,11 +160,11 @@ function requireStartable(app: PaymentsApp, { payment, attempts }: CheckoutView)
     })
   }
   if (hasUsedAllAttempts(payment)) throw new ApiError('invalid_state')
-  // Money is here already, of another amount: a person decides before more of it is asked for.
+  // The payer has paid another amount: manual review comes before any further attempt.
   if (attempts.some(({ status }) => status === 'amount_mismatch')) throw new ApiError('invalid_state')
 }
 
-/** The move itself asks once more, for who is blocked at this very moment. */
+/** An early check. The statement of the move checks again, against a concurrent block. */
 async function assertNotBlocked(app: PaymentsApp, { merchantId, customerId }: PaymentRow): Promise<void> {
   if (await isBlocked(app, merchantId, customerId)) throw new ApiError('customer_blocked')
 }

@@ -9,7 +9,7 @@ import { toGatewayAttempt } from '../payments/gateway-request.ts'
 import { checkoutUrl, openAccessCode } from '../payments/views.ts'
 import { updateAwaitingCustomer } from './queries.ts'
 
-/** The one place where a checkout attempt is sent to its gateway, the first time and again under the same key. */
+/** Every submission goes through here: the first one, and the resolver's retry under the same idempotency key. */
 export async function submitCheckout(
   app: PaymentsApp,
   gateway: Gateway,
@@ -17,7 +17,7 @@ export async function submitCheckout(
 ): Promise<Outcome> {
   const accessCode = openAccessCode(app, payment)
   if (attempt.choice === null || accessCode === null)
-    throw new Error(`attempt ${attempt.id} is not of a checkout`)
+    throw new Error(`attempt ${attempt.id} does not belong to a checkout`)
   const { name } = await app.merchantProfile(payment.merchantId)
   const started = await gateway.startCheckout(
     toGatewayAttempt(payment, attempt, name),
@@ -25,12 +25,12 @@ export async function submitCheckout(
     `${checkoutUrl(app, accessCode)}/return`,
   )
   if (started.kind === 'pending') {
-    // The gateway has the attempt and shows its page only once: nothing is left but to ask how it ends.
+    // The gateway has the attempt but does not return its page again: only polling can bring the outcome.
     await markAwaitingCustomer(app, { payment, attempt }, started, null, gateway.recovery)
   }
   if (started.kind !== 'started') return started
   await app.failpoints.hit('checkout.after_response')
-  // What a provider writes is kept, so it must be text that can be kept.
+  // The provider's texts are stored, so characters that PostgreSQL cannot store are removed.
   const { gatewayReference, next } = sanitizeTexts(started)
   const outcome: Pending = { kind: 'pending', gatewayReference }
   await markAwaitingCustomer(app, { payment, attempt }, outcome, next, gateway.recovery)
@@ -39,7 +39,7 @@ export async function submitCheckout(
 
 type Pending = Extract<Outcome, { kind: 'pending' }>
 
-/** The gateway has taken the attempt on, and the payer is to act; without a step we do not know where. */
+/** The gateway has accepted the attempt and the payer must act. `next` is null if the response with the step got lost. */
 export async function markAwaitingCustomer(
   app: PaymentsApp,
   { payment, attempt }: PaymentWithAttempt,

@@ -12,18 +12,18 @@ export interface CheckoutView {
   payment: PaymentRow
   /** Every attempt so far, in order. */
   attempts: readonly AttemptRow[]
-  /** The latest attempt, whatever became of it. */
+  /** The latest attempt, whatever its status. */
   attempt: AttemptRow | undefined
 }
 
-/** The payment behind a payer's address. An unknown code tells nothing. */
+/** The payment of a payer's link. An unknown code gets the same error as any other missing payment. */
 export async function requireCheckout(app: PaymentsApp, accessCode: string): Promise<CheckoutView> {
   const payment = await findPaymentByAccessHash(app.db, hashAccessCode(accessCode))
   if (!payment) throw new ApiError('payment_not_found')
   return withAttempts(app, payment)
 }
 
-/** The checkout behind a merchant's own reference; a charge has none. */
+/** The checkout with the merchant's reference; a charge is not found. */
 export async function requireCheckoutPayment(
   app: PaymentsApp,
   merchant: Merchant,
@@ -41,6 +41,6 @@ export async function withAttempts(app: PaymentsApp, payment: PaymentRow): Promi
 
 export async function reloadView(app: PaymentsApp, payment: PaymentRow): Promise<CheckoutView> {
   const fresh = await findPayment(app.db, payment.merchantId, payment.id)
-  if (!fresh) throw new Error(`payment ${payment.id} has vanished`)
+  if (!fresh) throw new Error(`payment ${payment.id} does not exist`)
   return withAttempts(app, fresh)
 }

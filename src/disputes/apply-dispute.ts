@@ -1,5 +1,5 @@
-// Money that a gateway takes back after it was collected. A dispute that is open holds its amount in an account of its own;
-// won brings it back, lost sends it to the gateway. The move, the books and the dispute stand or fall together.
+// Disputes (chargebacks). An open dispute holds its amount in the ledger account `disputed`. A won dispute returns it to the
+// merchant; a lost one sends it to the gateway. The move, the ledger entry and the dispute commit together.
 
 import { money } from '../core/money.ts'
 import type { DisputeReport } from '../gateways/gateway.ts'
@@ -17,12 +17,12 @@ import type { DisputeDecision, DisputeRow } from './dispute.ts'
 import { insertDispute, readRemainingMinor, scheduleDisputePoll, updateDispute } from './dispute-queries.ts'
 import { listDisputes } from './find.ts'
 
-// Disputes take weeks, and gateways ring when they end: this is for a webhook that got lost.
+// Disputes take weeks, and gateways send a webhook when they end. Polling covers a lost webhook.
 export const DISPUTE_POLL_DELAY_MS = 24 * 3_600_000
 
 const UNIQUE_VIOLATION = '23505'
 
-/** The payment after the decision, or undefined when somebody else has moved it or noted the same dispute. */
+/** Undefined when another process has moved the payment or recorded the same dispute since. */
 export async function applyDispute(
   app: PaymentsApp,
   current: PaymentWithAttempt,
@@ -57,7 +57,7 @@ async function recordDispute(
 ): Promise<void> {
   const { payment, attempt } = current
   const now = app.clock.now()
-  // A move has locked the row; where there is none, a refund may be writing to it.
+  // A move has locked the payment's row. Without a move, lock it here against concurrent refunds.
   if (to === null) await lockPayment(tx, payment.merchantId, payment.id)
   const remainingMinor = await readRemainingMinor(tx, payment.merchantId, payment.id)
   const debitMinor = min(report.amount.minor, remainingMinor)
@@ -94,7 +94,7 @@ async function debitForDispute(
   debit: DisputeDebit,
 ): Promise<void> {
   const { merchantId, id: paymentId, currency } = payment
-  // All of it went back before: there is nothing left to hold.
+  // Refunds have returned the whole amount: nothing is left to hold.
   if (debit.amountMinor === 0n) return
   const { kind, to } = debit
   const amount = money(debit.amountMinor, currency)
@@ -110,11 +110,11 @@ async function debitForDispute(
 }
 
 /**
- * Ends what a dispute holds: so much is lost to the gateway, the rest is the merchant's again. A refund that went through
- * meanwhile makes it less than is held, one that failed more.
+ * Releases the held amount: `lostMinor` goes to the gateway, the rest back to the merchant. A refund that succeeded meanwhile
+ * makes the lost amount smaller than the held one; a refund that failed makes it larger.
  *
- * What is given back is available at once, also where it was taken from pending: disputes are decided weeks after any
- * settlement, and a payment is settled once, so that nothing could be put back behind a settlement that is over.
+ * The returned amount is available at once, even if it was taken from pending: disputes end weeks after settlement, and a
+ * payment settles once.
  */
 async function releaseDispute(
   app: PaymentsApp,
@@ -147,8 +147,8 @@ async function releaseDispute(
 }
 
 /**
- * A refund has failed, in the transaction that says so: what it had set aside is not safe from a dispute that was lost
- * meanwhile and claims more than was left at the time.
+ * Runs in the transaction that records a failed refund. A dispute that was lost meanwhile may have claimed more than was left;
+ * the amount that the refund had reserved now covers that claim.
  */
 export async function debitRemainingClaims(app: PaymentsApp, tx: Tx, payment: PaymentRow): Promise<void> {
   const disputes = await listDisputes(tx, payment.merchantId, payment.id)
@@ -164,14 +164,14 @@ export async function debitRemainingClaims(app: PaymentsApp, tx: Tx, payment: Pa
   }
 }
 
-/** What the gateway tells of and our books have no place for is not lost without a word. */
+/** Logs disputes that the gateway reports and that we could not record, such as one in another currency. */
 export function logUnrecordedDisputes(
   app: PaymentsApp,
   { payment, attempt }: PaymentWithAttempt,
   reports: readonly DisputeReport[],
   recorded: readonly DisputeRow[],
 ): void {
-  // While one is open the others wait for their turn.
+  // While one dispute is open, the others are recorded later.
   if (payment.status === 'disputed') return
   const references = new Set(recorded.map(({ gatewayReference }) => gatewayReference))
   for (const { reference, status } of reports) {

@@ -1,4 +1,4 @@
-// Every statement over cases. They are the operator's: the list is over all merchants.
+// Every statement over cases. Cases belong to the operator, so the list is over all merchants.
 
 import { COUNT_CAP } from '../core/page.ts'
 import { type Db, sql, type Tx } from '../kit/db/db.ts'
@@ -17,7 +17,7 @@ set opened_at = excluded.opened_at, closed_at = null, note = null
 where c.closed_at is not null and $8
 returning id`
 
-/** Whether it is news: it was not there before, or it was closed and has come again. */
+/** Whether the case is new or was reopened. */
 export async function insertCase(
   tx: Tx,
   row: Omit<CaseRow, 'note' | 'closedAt'>,
@@ -43,7 +43,7 @@ set closed_at = $3, note = $4
 where merchant_id = $1 and id = $2 and closed_at is null
 returning id`
 
-/** False when it was closed before. */
+/** False when the case is already closed. */
 export async function closeCaseRow(
   tx: Tx,
   { merchantId, id }: Pick<CaseRow, 'merchantId' | 'id'>,
@@ -63,7 +63,7 @@ export async function findCase(db: Tx, id: string): Promise<CaseRow | undefined>
   return row
 }
 
-// The oldest first: those have waited longest.
+// Oldest first: those cases have waited longest.
 const listOpenCases = sql<CaseRow>`
 select ${CASE_COLUMNS}
 from cases

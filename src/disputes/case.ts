@@ -1,4 +1,4 @@
-/** What only a person can end, in words. */
+/** The kinds of cases that need manual review, with their meaning for the operator. */
 export const CASE_KINDS = {
   duplicate_not_refundable: 'A payer paid twice, and the gateway cannot send the second payment back.',
   duplicate_refund_failed: 'A payer paid twice, and the gateway refused to send the second payment back.',
@@ -11,7 +11,7 @@ export const CASE_KINDS = {
 
 export type CaseKind = keyof typeof CASE_KINDS
 
-// The keys of a constant object are exactly its type's keys, which Object.keys cannot say by itself.
+// A boundary: Object.keys returns strings, and a constant object has no other keys than its type.
 export const CASE_KIND_NAMES = Object.keys(CASE_KINDS) as CaseKind[]
 
 export interface CaseRow {
@@ -21,7 +21,7 @@ export interface CaseRow {
   paymentId: string
   attemptId: string
   refundId: string | null
-  /** How it ended. */
+  /** The operator's note at the close. */
   note: string | null
   openedAt: Date
   closedAt: Date | null

@@ -1,4 +1,4 @@
-// What only a person can end: it is opened once, told to the log once, and listed until somebody says that it is done.
+// Cases: situations that need manual review. A case is opened and logged once, and listed until an operator closes it.
 
 import { isCurrency } from '../core/currency.ts'
 import { ApiError } from '../core/errors.ts'
@@ -23,7 +23,7 @@ export interface NewCase {
   refundId?: string
 }
 
-/** Whether it is news. With `reopens` one that was closed is opened again. */
+/** Whether the case is new. With `reopens` a closed case is opened again. */
 export function openCase(
   app: Pick<PaymentsApp, 'clock' | 'random'>,
   tx: Tx,
@@ -34,7 +34,7 @@ export function openCase(
   return insertCase(tx, row, reopens)
 }
 
-/** Closes a case that has ended by itself. */
+/** Closes a case that no longer needs review. */
 export async function resolveCase(
   app: Pick<PaymentsApp, 'clock'>,
   tx: Tx,
@@ -54,20 +54,20 @@ export async function listCases(app: CasesApp, state: 'open' | 'all', query: Lis
   return pageOf(app.cursors, scope, window, dated, counted)
 }
 
-// Where the money waits with us until a person has sent it back.
+// In these cases we hold the money until the operator has sent it back.
 const UNREFUNDED_DUPLICATE_KINDS: readonly CaseKind[] = [
   'duplicate_not_refundable',
   'duplicate_refund_failed',
   'duplicate_disputed',
 ]
 
-/** Somebody has dealt with it. Money that came twice is with the payer then, so our books owe it to nobody any more. */
+/** The operator has resolved the case. A duplicate payment is then with the payer, so the ledger no longer owes it. */
 export async function closeCase(app: CasesApp, id: string, note: string): Promise<CaseRow> {
   const existing = await findCase(app.db, id)
   if (!existing) throw new ApiError('case_not_found')
   const attempts = await listAttempts(app.db, existing.merchantId, existing.paymentId)
   const attempt = attempts.find((one) => one.id === existing.attemptId)
-  if (!attempt) throw new Error(`attempt ${existing.attemptId} has vanished`)
+  if (!attempt) throw new Error(`attempt ${existing.attemptId} does not exist`)
   const gateway = await app.gateways.find(attempt.merchantId, attempt.gateway, attempt.accountId)
   await app.db.transaction(async (tx) => {
     await lockAttempt(tx, attempt.merchantId, attempt.id)
@@ -79,7 +79,7 @@ export async function closeCase(app: CasesApp, id: string, note: string): Promis
   return (await findCase(app.db, id)) ?? existing
 }
 
-/** What came twice has left us otherwise than by a refund of ours; what went to the merchant itself never was with us. */
+/** Records that a duplicate payment was returned without a refund of ours. With direct settlement we never held it. */
 export async function recordDuplicateReversal(
   app: Pick<PaymentsApp, 'clock' | 'random'>,
   tx: Tx,

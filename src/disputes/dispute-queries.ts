@@ -12,7 +12,7 @@ from disputes
 where merchant_id = $1 and payment_id = $2
 order by opened_at, id`
 
-// No `on conflict`: of two that note the same dispute at once, the second fails as a whole, and looks again.
+// No `on conflict`: of two concurrent inserts of one dispute, the second transaction fails as a whole and is retried.
 const insertDisputeStatement = sql<unknown>`
 insert into disputes (
   merchant_id, id, payment_id, attempt_id, gateway_reference, status, claimed_minor, amount_minor, currency, opened_at,
@@ -41,13 +41,13 @@ update disputes
 set status = $3, claimed_minor = $4, amount_minor = $5, closed_at = $6
 where merchant_id = $1 and id = $2`
 
-/** Whoever writes this holds the row of the payment. */
+/** The caller holds the lock of the payment's row. */
 export async function updateDispute(tx: Tx, dispute: DisputeRow): Promise<void> {
   const { merchantId, id, status, claimedMinor, amountMinor, closedAt } = dispute
   await tx.query(updateDisputeStatement, [merchantId, id, status, claimedMinor, amountMinor, closedAt])
 }
 
-// Refunds write to the payment's row too, so what is left is read under the lock that the move has taken.
+// Refunds update the payment's row too, so the remaining amount is read under the row lock of the move.
 const selectRemainingStatement = sql<{ remainingMinor: bigint }>`
 select
   (
@@ -61,19 +61,19 @@ select
 from payments p
 where p.merchant_id = $1 and p.id = $2`
 
-/** What of a payment has not gone back, and is not about to. */
+/** The paid amount minus refunds, reserved refunds and lost disputes. */
 export async function readRemainingMinor(tx: Tx, merchantId: string, paymentId: string): Promise<bigint> {
   const [row] = await tx.query(selectRemainingStatement, [merchantId, paymentId])
   return row?.remainingMinor ?? 0n
 }
 
-// A doorbell that has rung since keeps its time.
+// If a webhook has made the attempt due since, its earlier time stays.
 const scheduleDisputePollStatement = sql<unknown>`
 update attempts
 set due_at = $4, polls = 0
 where merchant_id = $1 and id = $2 and (due_at is null or due_at > $3)`
 
-/** Lets the resolver ask about an attempt that has succeeded, at that time. */
+/** Makes the resolver poll an attempt that has succeeded, at that time. */
 export async function scheduleDisputePoll(
   tx: Tx,
   merchantId: string,

@@ -1,29 +1,30 @@
 import type { Currency } from '../core/currency.ts'
 import type { DisputeReport } from '../gateways/gateway.ts'
 
+/** A chargeback: the payer's bank claims the money of a payment back. */
 export interface DisputeRow {
   merchantId: string
   id: string
   paymentId: string
   attemptId: string
-  /** The gateway's own name of it, by which it is known again. */
+  /** The gateway's dispute id, by which later reports are matched. */
   gatewayReference: string
   status: 'open' | 'won' | 'lost'
-  /** What the gateway says that it is about. */
+  /** The amount that the gateway reports. */
   claimedMinor: bigint
-  /** What of that it holds, or has taken in the end: never more than refunds leave. */
+  /** The amount that is held, or lost at the end: at most what refunds have left. */
   amountMinor: bigint
   currency: Currency
   openedAt: Date
   closedAt: Date | null
 }
 
-/** The gateway takes money back, or gives back what it took. */
+/** A dispute report that changes something. */
 export interface DisputeDecision {
   kind: 'dispute'
-  /** Where the payment moves; null when it stays, and the dispute is only noted. */
+  /** The payment's next status; null when only the dispute is recorded. */
   to: 'disputed' | 'successful' | 'reversed' | null
   report: DisputeReport
-  /** The same dispute as it is known, while it holds money. */
+  /** The recorded dispute while it is open. */
   open: DisputeRow | null
 }

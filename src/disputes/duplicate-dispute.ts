@@ -1,5 +1,5 @@
-// A chargeback about money that came twice. It is not sent back by itself while the payer's bank may take it: won, the
-// automatic refund goes on; lost, the money has gone back that way. Where a refund was begun before, a person has to look.
+// Disputes of duplicate payments. While the dispute is open, the automatic refund is suspended. If it is won, the refund
+// resumes; if it is lost, the bank has returned the money. If a refund had already started, a case for manual review is opened.
 
 import type { DisputeReport, Gateway } from '../gateways/gateway.ts'
 import type { Tx } from '../kit/db/db.ts'
@@ -10,7 +10,7 @@ import { listCasesOfAttempt } from './case-queries.ts'
 import { openCase, recordDuplicateReversal, resolveCase } from './cases.ts'
 import { lockAttempt, scheduleDuplicateRefund, unscheduleDuplicateRefund } from './duplicates.ts'
 
-/** Writes down what the gateway tells; told again it changes nothing. */
+/** Idempotent: the same reports again change nothing. */
 export async function recordDuplicateDisputes(
   app: PaymentsApp,
   gateway: Gateway,
@@ -29,7 +29,7 @@ export async function recordDuplicateDisputes(
   app.log.write('duplicate_payment.disputed', facts)
 }
 
-/** The kind of the case that is new, if one is. */
+/** The kind of the case that was opened, if any. */
 async function applyReports(
   app: PaymentsApp,
   tx: Tx,
@@ -57,7 +57,7 @@ async function applyReports(
     : undefined
 }
 
-/** What waits to be sent back waits on; what was sent already is claimed twice. */
+/** Suspends a scheduled refund. If the refund has already started, the money may be returned twice: opens a case. */
 async function holdDuplicateRefund(
   app: PaymentsApp,
   tx: Tx,

@@ -1,4 +1,4 @@
-// What operators do about what only a person can end, under /admin/v1.
+// The operator's endpoints for cases, under /admin/v1.
 
 import { Type } from 'typebox'
 import { listed, type OperatorRoute, ok, operatorRoute } from '../kit/http/route.ts'
@@ -34,7 +34,7 @@ export function caseRoutes(app: CasesApp): OperatorRoute[] {
     operatorRoute({
       method: 'GET',
       path: '/admin/v1/cases',
-      summary: 'List what needs a person, the oldest first; the open ones unless asked otherwise',
+      summary: 'List the cases that need manual review, oldest first; only open ones by default',
       query: CasesQuery,
       response: { http: 200, data: CaseRecord, list: true },
       errors: ['validation_failed'],
@@ -46,7 +46,7 @@ export function caseRoutes(app: CasesApp): OperatorRoute[] {
     operatorRoute({
       method: 'POST',
       path: '/admin/v1/cases/{uuid}/close',
-      summary: 'Say that a case was dealt with; a payer who paid twice has the money back then',
+      summary: 'Close a case that was resolved; a duplicate payment counts as returned to the payer',
       params: UuidParams,
       body: CloseBody,
       response: { http: 200, data: CaseRecord },

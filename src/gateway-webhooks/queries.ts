@@ -1,26 +1,26 @@
-// Every statement over the webhooks that came in, and the bell that they ring at attempts.
+// Every statement over webhooks from gateways. Each stores or matches a webhook and wakes its attempt (makes it due).
 
 import { type Db, sql } from '../kit/db/db.ts'
 
-/** A webhook as it is kept: how it is known again, at whose address it came, and what it is about. */
+/** A webhook as stored: its id for deduplication, the account that signed it, and the attempt that it is about. */
 export interface GatewayWebhook {
   gateway: string
   accountId: string | null
   eventId: string
-  /** Our key of the attempt. */
+  /** The attempt's key at the gateway. */
   key: string
-  /** It is about money that may have been taken back, so an attempt that has succeeded is asked about too. */
+  /** The webhook reports a dispute, so an attempt that has succeeded is polled too. */
   isDispute?: boolean
 }
 
-// Late money is money: an attempt that was over is asked about as well. Of one that has succeeded there is nothing new to
-// learn but a dispute, and a gateway that repeats its good news costs no question.
+// Late payments are accepted, so a declined attempt is polled too. A paid attempt is polled only for a dispute: a repeated
+// success webhook costs no status check.
 const wakeCondition = (isDispute: string) => `(
     a.status in ('started', 'awaiting_customer', 'declined', 'requires_review')
     or (a.status in ('succeeded', 'duplicate_success') and ${isDispute})
   )`
 
-// Only attempts of the very account that the webhook was signed for: nobody rings about another merchant's payment.
+// Tenant isolation: only attempts of the account that signed the webhook are woken, never another merchant's.
 const saveGatewayWebhookStatement = sql<unknown>`
 with matched as (
   select merchant_id, id
@@ -49,8 +49,8 @@ where a.merchant_id = k.merchant_id
   and exists (select from inserted)`
 
 /**
- * A webhook rang: it is noted, and the resolver looks at once. One statement, so that what is noted was also acted upon;
- * the same webhook again does nothing. One about a key that nobody knows is looked at again later.
+ * Stores a webhook and makes its attempt due, in one statement, so that a stored webhook always has its effect. A repeated
+ * webhook does nothing. A webhook with an unknown key is retried later.
  */
 export async function saveGatewayWebhook(
   db: Db,
@@ -62,8 +62,8 @@ export async function saveGatewayWebhook(
   await db.query(saveGatewayWebhookStatement, [gateway, accountId, eventId, key, now, retryAt, isDispute])
 }
 
-// The wait grows with the age: a webhook that was a minute early and one after a restored backup are both served, and
-// those that are about somebody else's payments cost a dozen looks.
+// Exponential backoff: the delay equals the age. This covers a webhook that is a minute early and one after a restored
+// backup; a webhook about another system's payment costs a dozen lookups.
 const retryUnmatchedWebhooksStatement = sql<{ isHandled: boolean }>`
 with due as (
   select gateway, account_id, event_id, gateway_key, is_dispute
@@ -102,7 +102,7 @@ left join matched k
 where e.gateway = d.gateway and e.event_id = d.event_id and e.account_id is not distinct from d.account_id
 returning e.handled_at is not null as "isHandled"`
 
-/** Looks again for the keys of webhooks that came too early; those from before `giveUpBefore` are let go. */
+/** Retries webhooks whose attempt was not found. Webhooks received before `expiredBefore` are not retried again. */
 export async function retryUnmatchedWebhooks(
   db: Db,
   now: Date,

@@ -11,46 +11,46 @@ function rig() {
   let nowMs = 1_000_000
   const logged: LogFields[] = []
   const counters = createCounters()
-  const notHere = () => Promise.reject(new Error('not in this test'))
+  const unused = () => Promise.reject(new Error('not used in this test'))
   const gateway = (name: string): Gateway => ({
     name,
     rails: [],
     recovery: { keyRetentionHours: 24, cachesErrors: false, lookupByReference: true },
-    startCheckout: notHere,
-    verify: notHere,
+    startCheckout: unused,
+    verify: unused,
     parseWebhook: () => ({ kind: 'forged' }),
   })
-  // A boundary: a forged webhook needs nothing else, least of all a database.
+  // A boundary: the path of a forged webhook uses only these parts, and no database.
   const app = {
     gateways: fixedGateways([gateway('one'), gateway('other')]),
     counters,
     clock: { now: () => new Date(nowMs) },
     log: { write: (_key: string, fields: LogFields) => void logged.push(fields) },
   } as unknown as PaymentsApp
-  const [hook] = gatewayWebhookRoutes(app)
+  const [receiver] = gatewayWebhookRoutes(app)
   return {
     logged,
     counters,
     forge: (name: string) =>
-      hook?.handle({ params: { gateway: name }, headers: {}, rawBody: Buffer.alloc(0) }),
+      receiver?.handle({ params: { gateway: name }, headers: {}, rawBody: Buffer.alloc(0) }),
     advance: (ms: number) => {
       nowMs += ms
     },
   }
 }
 
-describe('forged webhooks', () => {
-  it('are all counted, by gateway', async () => {
+describe('webhooks with an invalid signature', () => {
+  it('counts every webhook with an invalid signature, by gateway', async () => {
     const { forge, counters } = rig()
     for (const name of ['one', 'one', 'other', 'one']) assert.deepEqual(await forge(name), { http: 401 })
-    assert.deepEqual(await forge('nobody'), { http: 404 })
+    assert.deepEqual(await forge('unknown'), { http: 404 })
     assert.deepEqual(counters.read(), [
       { name: 'gateway_webhook_signature_failures', label: 'one', total: 3 },
       { name: 'gateway_webhook_signature_failures', label: 'other', total: 1 },
     ])
   })
 
-  it('are told to the log at once, and then three times a minute with their number', async () => {
+  it('logs the first invalid signature at once, and then three lines a minute with their number', async () => {
     const { forge, logged, advance } = rig()
     for (let second = 0; second < 60; second += 1) {
       await forge('one')

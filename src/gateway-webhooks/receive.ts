@@ -1,5 +1,5 @@
-// Inbound webhooks. A webhook is a doorbell: its signature is checked, it is noted, answered, and then the gateway is
-// asked; what its body claims is never believed, nor kept.
+// Webhooks from gateways. The signature is verified, the webhook stored and the attempt made due; then the resolver checks
+// the status at the gateway. The content of a webhook is never trusted nor stored.
 
 import { createHash } from 'node:crypto'
 import { isUuid } from '../core/ids.ts'
@@ -12,20 +12,20 @@ import { purgeWebhooksBefore, retryUnmatchedWebhooks, saveGatewayWebhook } from 
 
 type WebhookRequest = Parameters<GatewayWebhookRoute['handle']>[0]
 
-/** At the first address the installation's own accounts ring, at the second those of one merchant. */
+/** The first path is for the instance's own gateway accounts, the second for those of one merchant. */
 export function gatewayWebhookRoutes(app: PaymentsApp): GatewayWebhookRoute[] {
   const reportForgery = createForgeryLogger(app)
   const handle = async (request: WebhookRequest, merchantId: string | null) => {
     const name = request.params.gateway ?? ''
     const received = await verifySender(app, name, merchantId, request)
     if (received === undefined) return { http: 404 }
-    if (received.reading.kind === 'forged') {
+    if (received.parsed.kind === 'forged') {
       reportForgery(name)
       return { http: 401 }
     }
-    const reading = await resolveKey(received)
-    if (reading === undefined) return { http: 503 }
-    if (reading.kind === 'payment') await saveWebhook(app, name, received.accountId, reading)
+    const parsed = await resolveKey(received)
+    if (parsed === undefined) return { http: 503 }
+    if (parsed.kind === 'payment') await saveWebhook(app, name, received.accountId, parsed)
     return { http: 200 }
   }
   return [
@@ -43,20 +43,20 @@ export function gatewayWebhookRoutes(app: PaymentsApp): GatewayWebhookRoute[] {
 interface ReceivedWebhook {
   accountId: string | null
   gateway: Gateway | null
-  reading: ParsedWebhook
+  parsed: ParsedWebhook
 }
 
-/** Finds our key where the webhook has only the gateway's own id. Undefined: nobody answered, so it must come again. */
-async function resolveKey({ gateway, reading }: ReceivedWebhook): Promise<ParsedWebhook | undefined> {
-  if (reading.kind !== 'dispute') return reading
-  const found = await gateway?.findKey?.(reading.gatewayPaymentId)
+/** Finds our key if the webhook has only the gateway's id. Undefined if the gateway does not answer: it must retry. */
+async function resolveKey({ gateway, parsed }: ReceivedWebhook): Promise<ParsedWebhook | undefined> {
+  if (parsed.kind !== 'dispute') return parsed
+  const found = await gateway?.findKey?.(parsed.gatewayPaymentId)
   if (found?.kind === 'unknown' && found.reason !== 'not_found') return undefined
   if (found?.kind !== 'key' || found.key === null)
     return { kind: 'ignored', reason: 'not about a payment of ours' }
-  return { kind: 'payment', key: found.key, eventId: reading.eventId, isDispute: true }
+  return { kind: 'payment', key: found.key, eventId: parsed.eventId, isDispute: true }
 }
 
-/** What the webhook says to whom it was meant for; undefined at an address where nobody listens. */
+/** The webhook as parsed by the account whose signature matches; undefined if the path has no account. */
 async function verifySender(
   app: PaymentsApp,
   name: string,
@@ -66,23 +66,23 @@ async function verifySender(
   const accounts = await app.gateways.findWebhookGateways(name, merchantId)
   if (accounts.length === 0) return undefined
   for (const { gateway, accountId } of accounts) {
-    const reading = gateway.parseWebhook(headers, rawBody)
-    if (reading.kind !== 'forged') return { accountId, gateway, reading }
+    const parsed = gateway.parseWebhook(headers, rawBody)
+    if (parsed.kind !== 'forged') return { accountId, gateway, parsed }
   }
-  return { accountId: null, gateway: null, reading: { kind: 'forged' } }
+  return { accountId: null, gateway: null, parsed: { kind: 'forged' } }
 }
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
 
-/** Before the 2xx: what was noted is acted upon, and what was not noted the provider sends again. */
+/** Runs before the 2xx response: the provider retries a webhook that was not stored. */
 async function saveWebhook(
   app: PaymentsApp,
   gateway: string,
   accountId: string | null,
   { eventId, key, isDispute }: Extract<ParsedWebhook, { kind: 'payment' }>,
 ): Promise<void> {
-  // Our keys are UUIDs; any other is of a system that shares the account with us.
+  // Our keys are UUIDs; any other key belongs to another system that shares the gateway account.
   if (!isUuid(key)) return
   const now = app.clock.now()
   const webhook = { gateway, accountId, eventId: storableId(eventId), key, isDispute }
@@ -94,7 +94,7 @@ async function saveWebhook(
 
 const MAX_ID_LENGTH = 200
 
-/** An id that cannot be stored as it is stays unmistakable by its hash. */
+/** An id that PostgreSQL cannot store is replaced by its hash, which is unique too. */
 function storableId(eventId: string): string {
   const isStorable = eventId !== '' && eventId.length <= MAX_ID_LENGTH && sanitizeText(eventId) === eventId
   return isStorable ? eventId : `sha256:${createHash('sha256').update(eventId).digest('hex')}`
@@ -102,7 +102,7 @@ function storableId(eventId: string): string {
 
 const RETRY_BATCH_SIZE = 200
 
-// A provider repeats a webhook for about as long, so whoever could still be early has come again by then.
+// Providers retry a webhook for about this long, so a webhook that came too early has come again by then.
 const RETRY_PERIOD_MS = 3 * DAY_MS
 
 export function retryGatewayWebhooks(app: PaymentsApp): Promise<number> {
@@ -110,8 +110,8 @@ export function retryGatewayWebhooks(app: PaymentsApp): Promise<number> {
   return retryUnmatchedWebhooks(app.db, now, addMs(now, -RETRY_PERIOD_MS), RETRY_BATCH_SIZE)
 }
 
-// Some providers' signatures carry no time, so a recorded webhook can be replayed for ever: for more than a year it has no
-// effect at all, and after that it makes us ask about a payment that was settled long ago.
+// Some providers sign no timestamp, so a captured webhook can be replayed at any time. Within the retention a replay has no
+// effect; after the purge it only triggers a status check of an old payment.
 const RETENTION_MS = 400 * DAY_MS
 
 export function purgeGatewayWebhooks(app: PaymentsApp): Promise<number> {
@@ -120,7 +120,7 @@ export function purgeGatewayWebhooks(app: PaymentsApp): Promise<number> {
 
 const LOG_INTERVAL_MS = 20_000
 
-/** Every forgery is counted; the log hears of them three times a minute, however many there are. */
+/** Counts every webhook with an invalid signature, and logs at most three lines a minute for each gateway. */
 function createForgeryLogger(app: PaymentsApp): (gateway: string) => void {
   const reports = new Map<string, { loggedAtMs: number; unlogged: number }>()
   return (gateway) => {

@@ -1,6 +1,6 @@
-// One settle. Verify, the customer's return, inbound webhooks and the resolver all come here with an outcome; the move,
-// the ledger entry and the event are written by one statement that applies only while the payment is still as it was
-// when this was decided. Two parallel proofs make one credit and one event.
+// Applies a gateway's outcome to a payment. Verify, the payer's return, the first call and the resolver all end here. One
+// statement writes the move, the ledger entry and the event, and only if the payment is still as it was read (optimistic
+// locking by version). Two concurrent proofs therefore make one credit and one event.
 
 import { type Money, money } from '../core/money.ts'
 import { sanitizeText, sanitizeTexts } from '../core/sanitize-text.ts'
@@ -25,13 +25,13 @@ import { declinedPollAt } from './schedule.ts'
 
 export interface OutcomeContext {
   source: MoveSource
-  /** The outcome is of the very first call of this attempt. */
+  /** The outcome is of the first call of this attempt. */
   firstCall?: boolean
-  /** Another gateway takes over at once if this one provably began nothing. */
+  /** The caller fails over to another gateway if this one provably began nothing. */
   canFailOver?: boolean
 }
 
-// Each round lost means that another writer has moved the payment on; a payment has far fewer moves than this.
+// Each retry means that another writer has moved the payment; a payment has far fewer moves than this.
 const MAX_ROUNDS = 10
 
 export async function applyOutcome(
@@ -47,7 +47,7 @@ export async function applyOutcome(
   const reports = disputesOf(outcome)
   const rounds = MAX_ROUNDS + MOVES_PER_DISPUTE * reports.length
   for (let round = 0; round < rounds; round += 1) {
-    // Who lost the attempt to the resolver meanwhile does not speak for the first call any more.
+    // If the resolver has claimed the attempt since, another call may have been made: this is no longer the only one.
     const firstCall = (context.firstCall ?? false) && current.attempt.fence === initial.attempt.fence
     const disputes = reports.length > 0 ? await listDisputes(app.db, merchantId, paymentId) : []
     const decision = decide(current.payment, current.attempt, outcome, {
@@ -64,14 +64,14 @@ export async function applyOutcome(
       return current
     }
     const applied = await applyDecision(app, gateway, current, decision, outcome, context)
-    // What was paid and is disputed makes two moves: the money came before it was taken back.
+    // A disputed payment may need two moves: the capture, then the dispute.
     if (applied && reports.length === 0) return applied
     current = applied ?? (await reload(app, current))
   }
-  throw new Error(`payment ${initial.payment.id} moved ${rounds} times while one outcome was settled`)
+  throw new Error(`payment ${initial.payment.id} moved ${rounds} times while one outcome was applied`)
 }
 
-// One that was never seen open may be opened and closed.
+// A dispute that we see for the first time when it has ended may be opened and closed.
 const MOVES_PER_DISPUTE = 2
 
 const disputesOf = (outcome: Outcome) => (outcome.kind === 'succeeded' ? (outcome.disputes ?? []) : [])
@@ -94,7 +94,7 @@ function applyDecision(
   }
 }
 
-/** What a provider says of itself is kept, so it must be text that can be kept. */
+/** The provider's texts are stored, so characters that PostgreSQL cannot store are removed. */
 function sanitized(outcome: Outcome): Outcome {
   if (outcome.kind === 'unknown') return { ...outcome, message: sanitizeText(outcome.message) }
   const gatewayReference = outcome.gatewayReference === null ? null : sanitizeText(outcome.gatewayReference)
@@ -115,7 +115,7 @@ function sanitized(outcome: Outcome): Outcome {
   }
 }
 
-/** The credential alone stays as it came: it is sealed, and the provider wants it back to the letter. */
+/** The credential stays unchanged: it is encrypted, and the provider expects it back exactly. */
 function sanitizedMethod(method: SavedMethod): SavedMethod {
   return { ...sanitizeTexts(method), credential: method.credential }
 }
@@ -127,8 +127,8 @@ export async function reload(app: PaymentsApp, stale: PaymentWithAttempt): Promi
     listAttempts(app.db, merchantId, id),
   ])
   const attempt = attempts.find((one) => one.id === stale.attempt.id)
-  if (!payment || !attempt) throw new Error(`payment ${id} has vanished`)
-  // The lease stays the caller's own: who rang since then has not been answered by the caller's question.
+  if (!payment || !attempt) throw new Error(`payment ${id} does not exist`)
+  // Keep the due time that the caller read: a webhook that arrived since is not answered by the caller's status check.
   return { payment, attempt: { ...attempt, dueAt: attempt.dueAt && stale.attempt.dueAt } }
 }
 
@@ -143,7 +143,7 @@ async function applyMove(
   const { payment, attempt } = current
   const now = app.clock.now()
   const savedMethod = outcome.kind === 'succeeded' ? outcome.savedMethod : null
-  // The method is kept before the move, so that the move can name it; keeping it twice is keeping it once.
+  // The method is saved before the move, because the move refers to it; saving is idempotent.
   const { merchantId, customerId } = payment
   const owner = { merchantId, customerId, gateway: attempt.gateway, accountId: attempt.accountId }
   const saved = savedMethod
@@ -156,7 +156,7 @@ async function applyMove(
   const next: PaymentRow = {
     ...payment,
     status: decision.to,
-    // A decline that leaves the checkout open is told by the attempt; the payment itself has not failed.
+    // If a decline leaves the checkout open, only the attempt has failed; the payment has not.
     failureCode: decision.to === 'failed' ? (decision.failure?.code ?? null) : null,
     failureMessage: decision.to === 'failed' ? (decision.failure?.message ?? null) : null,
     statusReason: null,
@@ -196,11 +196,11 @@ async function applyMove(
 interface Credit {
   feeMinor: bigint
   postings: Posting[]
-  /** What becomes available later; null where nothing is owed. */
+  /** The amount that becomes available at settlement; null if the merchant already has the money. */
   settlementMinor: bigint | null
 }
 
-/** What a success is worth to the merchant: what the gateway holds for it, or what has reached it without us. */
+/** The ledger entry of a capture. With a gateway that settles directly the merchant already has the money. */
 function creditOf(app: PaymentsApp, { name, settlesDirectly }: Gateway, paid: Money): Credit {
   if (settlesDirectly) return { feeMinor: 0n, postings: directPostings(name, paid), settlementMinor: null }
   const fee = feeOf(app.settings.fees, name, paid)
@@ -211,12 +211,12 @@ function creditOf(app: PaymentsApp, { name, settlesDirectly }: Gateway, paid: Mo
   }
 }
 
-/** What came twice is owed to the payer: by us, or by the merchant where it went there without us. */
+/** A duplicate payment is owed to the payer: by us, or by the merchant if the gateway settles directly. */
 function postingsOfDuplicate({ name, settlesDirectly }: Gateway, paid: Money): Posting[] {
   return settlesDirectly ? directPostings(name, paid) : duplicatePostings(name, paid)
 }
 
-/** The method as the move leaves it: a capture is a use. */
+/** The method as the move writes it: a capture updates its last use. */
 function withLastUse(method: MethodRow, now: Date): MethodRow {
   const isLater = method.lastUsedAt === null || method.lastUsedAt < now
   return isLater ? { ...method, lastUsedAt: now } : method

@@ -10,7 +10,7 @@ import { decide } from './decide.ts'
 
 const AMOUNT = money(10_000n, 'KES')
 
-/** What decides here: the state, the report, and the disputes that are recorded. */
+/** The next status of the payment for this report, given the recorded disputes. */
 function decideOn(
   status: PaymentStatus,
   report: Partial<DisputeReport>,
@@ -44,41 +44,49 @@ function decideAll(
 const PAID: readonly PaymentStatus[] = ['successful', 'partially_refunded', 'refunded']
 
 describe('a dispute', () => {
-  it('opens about what was paid, refunded or not, and never about anything else', () => {
+  it('opens a dispute of a paid payment, refunded or not, and of no other', () => {
     for (const status of PAYMENT_STATUSES)
       assert.equal(decideOn(status, {}), PAID.includes(status) ? 'disputed' : 'nothing', status)
   })
 
-  it('that is open leads back when it is won and on when it is lost', () => {
+  it('moves a disputed payment to successful when the dispute is won, and to reversed when it is lost', () => {
     const open = [{ status: 'open' as const }]
     assert.equal(decideOn('disputed', { status: 'open' }, open), 'nothing')
     assert.equal(decideOn('disputed', { status: 'won' }, open), 'successful')
     assert.equal(decideOn('disputed', { status: 'lost' }, open), 'reversed')
   })
 
-  it('that was never seen open is noted when it was won, and takes the money when it was lost', () => {
+  it('only records a won dispute that was never seen open, and reverses the payment for a lost one', () => {
     assert.equal(decideOn('successful', { status: 'won' }), null)
     assert.equal(decideOn('successful', { status: 'lost' }), 'reversed')
     for (const status of ['partially_refunded', 'refunded'] as const)
-      assert.equal(decideOn(status, { status: 'lost' }), 'disputed', 'the table has no direct way')
+      assert.equal(
+        decideOn(status, { status: 'lost' }),
+        'disputed',
+        'the state table has no direct transition',
+      )
   })
 
-  it('that has ended says nothing any more, whatever is told of it later', () => {
+  it('ignores every later report of a dispute that has ended', () => {
     for (const end of ['won', 'lost'] as const)
       for (const reported of ['open', 'won', 'lost'] as const)
         for (const status of PAYMENT_STATUSES)
           assert.equal(decideOn(status, { status: reported }, [{ status: end }]), 'nothing')
   })
 
-  it('waits while another one is open, and counts only in the currency that was paid', () => {
+  it('defers a dispute while another one is open, and ignores one in another currency', () => {
     const other = [{ status: 'open' as const, gatewayReference: 'dp-2' }]
     for (const reported of ['open', 'lost'] as const)
       assert.equal(decideOn('disputed', { status: reported }, other), 'nothing')
-    assert.equal(decideOn('disputed', { status: 'won' }, other), null, 'what took nothing need not wait')
+    assert.equal(
+      decideOn('disputed', { status: 'won' }, other),
+      null,
+      'a won dispute holds nothing and is recorded at once',
+    )
     assert.equal(decideOn('successful', { amount: money(1n, 'USD') }), 'nothing')
   })
 
-  it('that has ended goes before one that is open, whatever order they are told in', () => {
+  it('applies an ended dispute before an open one, in whatever order they are reported', () => {
     const open = { reference: 'dp-2', status: 'open' as const }
     for (const [end, to] of [
       ['won', 'successful'],
@@ -94,13 +102,13 @@ describe('a dispute', () => {
       }
   })
 
-  it('that is lost after another was takes what that has left', () => {
+  it('records a second lost dispute of a reversed payment without a move', () => {
     const lost = [{ status: 'lost' as const, gatewayReference: 'dp-0' }]
     assert.equal(decideOn('reversed', { status: 'lost' }, lost), null)
     assert.equal(decideOn('reversed', { status: 'open' }, lost), 'nothing')
   })
 
-  it('moves a payment only where the state table leads', () => {
+  it('moves a payment for a dispute only along the state table', () => {
     const histories = [[], [{ status: 'open' as const }], [{ status: 'won' as const }]]
     for (const status of PAYMENT_STATUSES)
       for (const reported of ['open', 'won', 'lost'] as const)

@@ -104,7 +104,7 @@ const later = { firstCall: false }
 const first = { firstCall: true }
 
 describe('a proven success', () => {
-  it('makes every payment that is not paid yet successful: late money outranks failed, abandoned and expired', () => {
+  it('moves every unpaid payment to successful on a proven success, also a failed, abandoned or expired one', () => {
     for (const status of ['pending', 'processing', 'failed', 'abandoned', 'expired'] as const) {
       for (const attempt of ['started', 'awaiting_customer', 'declined', 'requires_review'] as const) {
         assert.deepEqual(
@@ -126,7 +126,7 @@ describe('a proven success', () => {
     }
   })
 
-  it('on another attempt of a paid payment is a duplicate_success and moves nothing', () => {
+  it('closes a success on another attempt of a paid payment as duplicate_success, without a move', () => {
     const paidStates = PAYMENT_STATUSES.filter((status) =>
       ['successful', 'partially_refunded', 'refunded', 'disputed', 'reversed'].includes(status),
     )
@@ -153,7 +153,7 @@ describe('a proven success', () => {
     assert.equal(paidStates.length, 5)
   })
 
-  it('told twice is told once, whatever the payment has become', () => {
+  it('changes nothing when the same success is reported again, whatever the status of the payment', () => {
     for (const status of PAYMENT_STATUSES) {
       for (const attempt of ['succeeded', 'duplicate_success', 'amount_mismatch'] as const) {
         const decision = decide(paymentIn(status), attemptIn(attempt), success, later)
@@ -162,12 +162,12 @@ describe('a proven success', () => {
     }
   })
 
-  it('of another amount, currency or key credits nothing and is amount_mismatch (F-34)', () => {
+  it('credits nothing and records amount_mismatch for a success with another amount, currency or key (F-34)', () => {
     const wrong = {
       'one minor unit less': { ...success, paid: money(125_049n, 'KES') },
       'one minor unit more': { ...success, paid: money(125_051n, 'KES') },
       'another currency': { ...success, paid: money(125_050n, 'USD') },
-      'another key': { ...success, key: 'somebody-else' },
+      'another key': { ...success, key: 'another-key' },
     }
     for (const [what, outcome] of Object.entries(wrong)) {
       for (const status of PAYMENT_STATUSES) {
@@ -192,7 +192,7 @@ describe('a proven success', () => {
 describe('a decline', () => {
   const failure = { code: 'insufficient_funds', message: 'no money' }
 
-  it('leaves a checkout open until its attempts are used up, then fails it', () => {
+  it('leaves a checkout open after a decline until its attempts are used up, then fails it', () => {
     for (let used = 1; used <= MAX_ATTEMPTS; used += 1) {
       const payment = paymentIn('processing', { attemptsUsed: used })
       const decision = decide(payment, attemptIn('awaiting_customer', used), decline, later)
@@ -212,7 +212,7 @@ describe('a decline', () => {
     assert.equal(MAX_ATTEMPTS, 5)
   })
 
-  it('that is about the payment itself fails a checkout at once', () => {
+  it('fails a checkout at once after a final decline, which is about the payment itself', () => {
     const final: Outcome = { ...decline, final: true }
     for (const status of ['pending', 'processing'] as const) {
       const decision = decide(paymentIn(status), attemptIn('awaiting_customer'), final, later)
@@ -223,33 +223,33 @@ describe('a decline', () => {
     assert.equal(ended.kind, 'close')
   })
 
-  it('fails a charge at once: it has one attempt', () => {
+  it('fails a charge after one decline, because a charge has one attempt', () => {
     const decision = decide(paymentIn('processing', { kind: 'charge' }), attemptIn('started'), decline, first)
     assert.equal(decision.kind === 'move' && decision.to, 'failed')
   })
 
-  it('of the request itself is proof for the first call, and says nothing about an earlier one', () => {
-    const refusal: Outcome = { ...decline, refused: true }
+  it('takes a rejected request as proof for the first call only, not for an earlier one', () => {
+    const rejection: Outcome = { ...decline, refused: true }
     const charge = paymentIn('processing', { kind: 'charge' })
-    const decision = decide(charge, attemptIn('started'), refusal, first)
+    const decision = decide(charge, attemptIn('started'), rejection, first)
     assert.ok(decision.kind === 'move')
     assert.deepEqual([decision.to, decision.proof, decision.fenced], ['failed', 'not_sent', true])
-    assert.deepEqual(decide(charge, attemptIn('started'), refusal, later), { kind: 'nothing' })
+    assert.deepEqual(decide(charge, attemptIn('started'), rejection, later), { kind: 'nothing' })
   })
 
-  it('of an attempt that is over says nothing new', () => {
+  it('ignores a decline of an attempt that has ended', () => {
     for (const attempt of ['succeeded', 'declined', 'amount_mismatch', 'duplicate_success'] as const) {
       const decision = decide(paymentIn('processing'), attemptIn(attempt), decline, later)
       assert.deepEqual(decision, { kind: 'nothing' }, attempt)
     }
   })
 
-  it("of an attempt that waits for a person settles it by the gateway's own word", () => {
+  it('ends an attempt in manual review when the gateway reports a decline', () => {
     const decision = decide(paymentIn('processing'), attemptIn('requires_review'), decline, later)
     assert.equal(decision.kind, 'move')
   })
 
-  it('of an older attempt, or of a payment that is over, ends that attempt alone', () => {
+  it('ends only the attempt when a decline is about an older attempt or an ended payment', () => {
     const older = decide(
       paymentIn('processing', { attemptsUsed: 2 }),
       attemptIn('awaiting_customer', 1),
@@ -271,8 +271,8 @@ describe('a decline', () => {
   })
 })
 
-describe('no answer', () => {
-  it('is not a failure: whatever is not known changes nothing', () => {
+describe('an unknown outcome', () => {
+  it('changes nothing while the outcome is unknown or pending', () => {
     for (const reason of ['no_answer', 'unreadable', 'not_found'] as const) {
       for (const how of [first, later]) {
         const decision = decide(paymentIn('processing'), attemptIn('started'), unknown(reason), how)
@@ -285,7 +285,7 @@ describe('no answer', () => {
     })
   })
 
-  it('because no byte of the very first call left us is proof that nothing happened (F-27)', () => {
+  it('fails the attempt when no byte of the first call was sent, because the gateway cannot have acted (F-27)', () => {
     const charge = paymentIn('processing', { kind: 'charge' })
     const decision = decide(charge, attemptIn('started'), unknown('not_sent'), first)
     assert.deepEqual(decision, {
@@ -303,7 +303,7 @@ describe('no answer', () => {
     assert.equal(checkout.kind === 'move' && checkout.to, 'pending')
   })
 
-  it('because no byte of a later call left us proves nothing about the first', () => {
+  it('changes nothing when no byte of a later call was sent, because the first call may have arrived', () => {
     const decision = decide(paymentIn('processing'), attemptIn('started'), unknown('not_sent'), later)
     assert.deepEqual(decision, { kind: 'nothing' })
   })

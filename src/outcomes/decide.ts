@@ -1,5 +1,5 @@
-// What an outcome means for a payment: a pure function of what is known, so that it can be read, tested and simulated
-// without a database. It alone asks the state table.
+// Decides what an outcome changes: a pure function of payment, attempt and outcome, so that it can be tested and simulated
+// without a database. Only this file consults the table of state transitions for outcomes.
 
 import type { FailureCode } from '../core/failures.ts'
 import { equals, type Money, money } from '../core/money.ts'
@@ -16,10 +16,10 @@ import {
   type Proof,
 } from '../payments/states.ts'
 
-/** One checkout, many attempts; after so many declines it fails for good. */
+/** A checkout fails for good after this many declined attempts. */
 export const MAX_ATTEMPTS = 5
 
-/** Failovers are not the payer's doing and do not count: one press is one attempt, however many gateways it took. */
+/** A failover does not count: one action of the payer is one attempt, however many gateways it took. */
 export function hasUsedAllAttempts({
   attemptsUsed,
   failovers,
@@ -28,9 +28,9 @@ export function hasUsedAllAttempts({
 }
 
 export type Decision =
-  /** Nothing new: the same proof came before, or there is no proof yet. */
+  /** The outcome changes nothing: it was applied before, or it proves nothing yet. */
   | { kind: 'nothing' }
-  /** The payment moves, and its attempt with it. */
+  /** The payment moves and the attempt ends. */
   | {
       kind: 'move'
       to: PaymentStatus
@@ -40,10 +40,10 @@ export type Decision =
       paid: Money | null
       paidAt: Date | null
       gatewayReference: string | null
-      /** Only who holds the attempt may say this: it is about one call, not about the gateway's books. */
+      /** Requires the caller's fence: the outcome is about one call, not about the gateway's record of the attempt. */
       fenced: boolean
     }
-  /** The payment stays where it is; only the attempt has come to an end. */
+  /** The payment keeps its status; only the attempt ends. */
   | {
       kind: 'close'
       attemptStatus: 'declined' | 'amount_mismatch' | 'duplicate_success'
@@ -53,8 +53,7 @@ export type Decision =
       statusReason: string | null
     }
   | DisputeDecision
-
-  /** A chargeback about money that came twice: the payment has no part in it. */
+  /** A dispute of a duplicate payment: the payment itself does not change. */
   | { kind: 'duplicate_dispute'; reports: readonly DisputeReport[] }
 
 const NOTHING: Decision = { kind: 'nothing' }
@@ -77,7 +76,7 @@ export function decide(
     }
     case 'declined': {
       const { code, message, gatewayReference, refused = false, final: isFinal } = outcome
-      // That a gateway would not even begin says something about this one call: an earlier one may have got through.
+      // A rejected request proves something about this call only: an earlier call may have succeeded.
       if (refused && !context.firstCall) return NOTHING
       return refused
         ? decideDecline(payment, attempt, code, message, gatewayReference, 'not_sent', { canFailOver })
@@ -86,7 +85,7 @@ export function decide(
     case 'pending':
       return NOTHING
     case 'unknown':
-      // No byte of the one call that was ever made has left us, so the gateway cannot have acted.
+      // No byte of the only call was sent, so the gateway cannot have acted.
       if (outcome.reason !== 'not_sent' || !context.firstCall) return NOTHING
       return decideDecline(payment, attempt, 'provider_unavailable', outcome.message, null, 'not_sent', {
         canFailOver,
@@ -120,7 +119,7 @@ function decideSuccess(
   }
 }
 
-/** Of all that the gateway tells, the first that means something: those that have ended make room for the next. */
+/** The first report that changes something. Ended disputes come first, because only one dispute may be open. */
 function decideDisputes(
   payment: PaymentRow,
   reports: readonly DisputeReport[],
@@ -136,8 +135,8 @@ function decideDisputes(
 }
 
 /**
- * A dispute is opened and closed once, in whatever order its news arrives: one that has ended does not open again, and one
- * that was never seen open has taken nothing if it was won.
+ * A dispute is opened once and closed once, in whatever order its reports arrive. One that has ended does not open again.
+ * One that is won before we saw it open has held no money.
  */
 function decideDispute(
   payment: PaymentRow,
@@ -151,17 +150,17 @@ function decideDispute(
   const move = (to: 'disputed' | 'successful' | 'reversed') =>
     canMove(payment.status, to) ? ({ ...recordOnly, to } as const) : NOTHING
   if (report.status === 'won') return existing ? move('successful') : recordOnly
-  // One at a time holds the money: the next one's turn comes when that has been decided.
+  // One dispute at a time holds the money; the next one is recorded when that one has ended.
   const hasOtherOpen = recorded.some((one) => one !== existing && one.status === 'open')
   if (hasOtherOpen || (existing && report.status === 'open')) return NOTHING
   if (report.status === 'open') return move('disputed')
-  // A second loss takes what the first has left.
+  // A second lost dispute takes the amount that the first one left.
   if (payment.status === 'reversed') return recordOnly
-  // Where something was refunded the way leads through the dispute.
+  // The state table has no direct transition from a refunded payment to reversed: it goes through disputed.
   return canMove(payment.status, 'reversed') ? move('reversed') : move('disputed')
 }
 
-// What is over is not declined again; what waits for a person may be settled by the gateway's own word.
+// An ended attempt is not declined again. A decline by the gateway may end an attempt that awaits manual review.
 const DECLINABLE: AttemptStatus[] = ['started', 'awaiting_customer', 'requires_review']
 
 function decideDecline(
@@ -202,17 +201,17 @@ function decideDecline(
 
 interface DeclineContext {
   canFailOver?: boolean
-  /** The decline is about the payment, not about this way to pay. */
+  /** The decline is about the payment, not about the payment method. */
   isFinal?: boolean
 }
 
-/** A checkout may be tried again until its attempts are used up; a charge has one attempt. */
+/** A checkout stays open until its attempts are used up; a charge has one attempt. */
 function nextAfterDecline(payment: PaymentRow, { canFailOver, isFinal }: DeclineContext): PaymentStatus {
   if (payment.kind === 'charge' || isFinal) return 'failed'
   return canFailOver || !hasUsedAllAttempts(payment) ? 'pending' : 'failed'
 }
 
-/** Nothing was begun, by proof: no byte left us, or the gateway refused the request itself. */
+/** Proof that the gateway began nothing: no byte was sent, or the gateway rejected the request. */
 export function isNotSubmitted(outcome: Outcome): boolean {
   if (outcome.kind === 'unknown') return outcome.reason === 'not_sent'
   return outcome.kind === 'declined' && outcome.refused === true

@@ -1,3 +1,5 @@
+// Every statement that schedules and claims the status check of an attempt.
+
 import { type Db, sql } from '../kit/db/db.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
 
@@ -9,8 +11,8 @@ set
 where merchant_id = $1 and id = $2 and fence = $3`
 
 /**
- * When to ask again, or null for no more, and by which reference. A no-op when another process has claimed the attempt
- * meanwhile; when a doorbell has rung since we looked its time stays, because it may be about what came after our question.
+ * Sets the next poll, or null for none, and the gateway's reference. A no-op if another process has claimed the attempt
+ * since. If a webhook has made the attempt due since, its time stays: it may report what happened after our check.
  */
 export async function rescheduleAttempt(
   db: Db,
@@ -28,7 +30,7 @@ set polled_at = $3
 where merchant_id = $1 and id = $2 and (polled_at is null or polled_at <= $4)
 returning id`
 
-/** Whether this caller may ask the gateway now; over all processes only one may in the window. */
+/** Whether this caller may call the gateway now: one caller per window, over all processes. */
 export async function claimPoll(
   db: Db,
   attempt: AttemptRow,

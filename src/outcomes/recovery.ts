@@ -1,5 +1,5 @@
-// When the bank wants the customer present for a recurring charge, the charge has failed, and the merchant gets an open
-// checkout to send the customer to.
+// If the bank requires authentication for a recurring charge, the charge fails, and the merchant gets an open checkout to
+// which it can send the customer.
 
 import { createHash } from 'node:crypto'
 import { ApiError } from '../core/errors.ts'
@@ -10,18 +10,15 @@ import { openCheckout } from '../payments/open-checkout.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import type { Decision } from './decide.ts'
 
-/**
- * The reference is made of the charge's own id, so that whoever settles this charge, however often, opens the same
- * checkout.
- */
+/** Idempotent: the reference is made of the charge's id, so applying the outcome again opens the same checkout. */
 export async function openRecovery(
   app: PaymentsApp,
   charge: PaymentRow,
   decision: Extract<Decision, { kind: 'move' }>,
   method: MethodRow | null,
 ): Promise<PaymentRow | null> {
-  const isWanted = decision.to === 'failed' && decision.failure?.code === 'authentication_required'
-  if (!isWanted || charge.kind !== 'charge' || !method) return null
+  const needsAuthentication = decision.to === 'failed' && decision.failure?.code === 'authentication_required'
+  if (!needsAuthentication || charge.kind !== 'charge' || !method) return null
   const reference = `recovery-${charge.id}`
   const recorded = await openCheckout(
     app,
@@ -52,7 +49,7 @@ export async function openRecovery(
   return recorded?.payment ?? null
 }
 
-/** Who was blocked while the charge was under way gets no checkout; the charge has failed all the same. */
+/** A customer who was blocked during the charge gets no checkout; the charge has failed anyway. */
 function nullIfBlocked(error: unknown): null {
   if (error instanceof ApiError && error.code === 'customer_blocked') return null
   throw error

@@ -3,21 +3,21 @@ import { it } from 'node:test'
 import { unknownBackoffMs } from './schedule.ts'
 
 const HOUR_MS = 3_600_000
-// The longest that a call waits, and how far a delay is spread.
+// The timeout of a call, and the largest factor of the jitter.
 const CALL_MS = 10_000
 const SPREAD = 1.2
 
-it('asks again within a minute of the end of an outage that lasted for an hour (F-38)', () => {
+it('polls an unknown outcome within a minute after an outage of an hour (F-38)', () => {
   let polledForMs = 0
   let polls = 0
   while (polledForMs < HOUR_MS) {
     const delayMs = unknownBackoffMs(polls)
-    assert.ok(CALL_MS + SPREAD * delayMs < 60_000, `after ${polls} questions it waits ${delayMs} ms`)
+    assert.ok(CALL_MS + SPREAD * delayMs < 60_000, `after ${polls} polls the delay is ${delayMs} ms`)
     polledForMs += delayMs
     polls += 1
   }
 })
 
-it('asks once an hour in the end, and never stops asking', () => {
+it('polls an unknown outcome once an hour in the end, without a last poll', () => {
   assert.equal(unknownBackoffMs(10_000), HOUR_MS)
 })

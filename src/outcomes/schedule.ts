@@ -1,4 +1,4 @@
-// When the resolver asks a gateway again.
+// When the resolver polls a gateway again, with which backoff, and how long a lease lasts.
 
 import { DISPUTE_POLL_DELAY_MS } from '../disputes/apply-dispute.ts'
 import type { Outcome, RecoveryProperties } from '../gateways/gateway.ts'
@@ -13,14 +13,14 @@ const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 
-// Spread by a fifth, and after a call that has waited for its time in vain, it is still less than a minute.
+// With the jitter of a fifth and the timeout of a call, polls are still less than a minute apart.
 const STEADY_POLL_SECONDS = 35
-// For more than an hour, however the spread falls: gateways that are away longer are rare.
+// More than an hour, whatever the jitter: longer gateway outages are rare.
 const STEADY_POLLS = 150
 
 /**
- * Nobody knows what happened: ask soon, then so often that a minute after a gateway or a network is back nobody waits any
- * more, later ever more rarely, and never give up by oneself.
+ * Backoff for an unknown outcome: poll soon, then so often that outcomes are known within a minute after an outage, then
+ * ever more rarely. Polling does not end by itself.
  */
 const UNKNOWN_BACKOFF_MS = [
   ...[1, 2, 5, 15],
@@ -28,21 +28,21 @@ const UNKNOWN_BACKOFF_MS = [
   ...[300, 900, 3600],
 ].map((seconds) => seconds * SECOND)
 
-/** How long to wait until the next question about something that nobody knows, after so many. */
+/** The delay before the next poll of an unknown outcome, after this many polls. */
 export function unknownBackoffMs(polls: number): number {
   return UNKNOWN_BACKOFF_MS[Math.min(polls, UNKNOWN_BACKOFF_MS.length - 1)] ?? HOUR
 }
 
-/** The payer is acting: they stand before a page that shows the answer. */
+/** Backoff while the payer acts, in front of a page that shows the result. */
 const AWAITING_BACKOFF_MS = [2, 3, 5, 10, 15, 30, 60].map((seconds) => seconds * SECOND)
 
-/** The checkout is over and money may still come late. */
+/** Backoff after the end of the checkout, when a late payment may still arrive. */
 const LATE_BACKOFF_MS = [MINUTE, 15 * MINUTE, HOUR]
 
-// No rail delivers a prompt or a transfer later than this; a webhook that comes later still makes us look.
+// No rail completes a prompt or a transfer later than this. A webhook that arrives later still triggers a poll.
 const LATE_POLLING_MS = 7 * 24 * HOUR
 
-/** Null when there is nothing left to ask by ourselves. */
+/** When to poll next; null when only a webhook can bring a change. */
 export function nextPollAt(
   app: PaymentsApp,
   current: PaymentWithAttempt,
@@ -62,7 +62,7 @@ export function nextPollAt(
 
 const PAID: readonly AttemptRow['status'][] = ['succeeded', 'duplicate_success']
 
-/** After a question about money that was collected: a doorbell said that it may have been taken back. */
+/** The next poll of a paid attempt. Such an attempt is polled because a webhook reported a dispute. */
 function nextPaidPollAt(
   app: PaymentsApp,
   { payment, attempt }: PaymentWithAttempt,
@@ -74,16 +74,16 @@ function nextPaidPollAt(
   return addMs(app.clock.now(), jittered(app.random, delayMs))
 }
 
-/** A payment says so itself; of money that came twice only the gateway does. */
+/** The payment's status shows it; for a duplicate payment only the gateway's report does. */
 function isDisputed(payment: PaymentWithAttempt['payment'], attempt: AttemptRow, outcome: Outcome): boolean {
   if (attempt.status === 'succeeded') return payment.status === 'disputed'
   return outcome.kind === 'succeeded' && (outcome.disputes ?? []).some(({ status }) => status === 'open')
 }
 
-// A page that outlives our checkout by more than this is not known.
+// No gateway keeps its page open for longer than this after our checkout has ended.
 const PAGE_EXPIRY_MARGIN_MS = HOUR
 
-/** When to look again at a declined attempt whose payer may have tried once more on the gateway's page. */
+/** When to poll a declined attempt whose payer may retry on the gateway's page. */
 export function declinedPollAt(
   app: PaymentsApp,
   { payment, attempt }: PaymentWithAttempt,
@@ -94,11 +94,11 @@ export function declinedPollAt(
   const now = app.clock.now()
   const isOver = addMs(payment.expiresAt ?? payment.createdAt, PAGE_EXPIRY_MARGIN_MS) <= now
   const delayMs = LATE_BACKOFF_MS[Math.min(attempt.polls, LATE_BACKOFF_MS.length - 1)] ?? HOUR
-  // Also when the payment was paid in another way meanwhile: then this would be paid twice.
+  // Also when another attempt has paid the payment: a success of this one would be a duplicate payment.
   return isOver ? null : addMs(now, jittered(app.random, Math.min(delayMs, MAX_DECLINED_POLL_DELAY_MS)))
 }
 
-// Seldom enough to be no burden, often enough that somebody who paid after all is told within minutes.
+// Rare enough to cause little load, frequent enough to find a payment after a decline within minutes.
 const MAX_DECLINED_POLL_DELAY_MS = 5 * MINUTE
 
 function isPollingOver({ payment, attempt }: PaymentWithAttempt, now: Date): boolean {
@@ -107,7 +107,7 @@ function isPollingOver({ payment, attempt }: PaymentWithAttempt, now: Date): boo
   return addMs(payment.expiresAt ?? payment.createdAt, LATE_POLLING_MS) <= now
 }
 
-/** The gateway has the attempt and rings when there is news, so that there is nothing to ask for until then. */
+/** The gateway has the attempt and sends a webhook for every change, so there is no need to poll. */
 function isWebhookExpected(
   { attempt }: PaymentWithAttempt,
   outcome: Outcome,
@@ -123,8 +123,8 @@ function backoffOf({ payment, attempt }: PaymentWithAttempt, outcome: Outcome): 
 }
 
 /**
- * After a question or call that did not end the attempt: when to ask next. Also after one about an attempt that was over,
- * when a doorbell made us look and the gateway did not answer.
+ * Schedules the next poll after a call or status check that did not end the attempt. Also after the status check of an ended
+ * attempt that a webhook triggered and the gateway did not answer.
  */
 export async function schedulePoll(
   app: PaymentsApp,
@@ -140,26 +140,26 @@ export async function schedulePoll(
   await rescheduleAttempt(app.db, current.attempt, nextPollAt(app, current, outcome, recovery), reference)
 }
 
-// The longest call and some slack: the resolver must not ask while the first call may still be under way.
+// The resolver must not poll while the first call may still run: the lease is the call's timeout plus this.
 const LEASE_SLACK_MS = 2 * SECOND
 
-/** When the resolver may look at an attempt that starts now. */
+/** When the resolver may claim an attempt that starts now. */
 export function firstLeaseEnd(app: Pick<PaymentsApp, 'settings'>, now: Date): Date {
   return addMs(now, app.settings.gatewayTimeoutMs + LEASE_SLACK_MS)
 }
 
-/** Enough for one question and one submission at their limits; who dies meanwhile gives back by then what it claimed. */
+/** Long enough for one status check and one submission. If the process dies, the attempt can be claimed again then. */
 export function resolverLeaseEnd(app: Pick<PaymentsApp, 'settings'>, now: Date): Date {
   return addMs(now, 2 * app.settings.gatewayTimeoutMs + RESOLVER_SLACK_MS)
 }
 
-// For our own part of a resolution: a few statements, on a machine that may be busy.
+// For the few statements of a resolution, on a machine that may be busy.
 const RESOLVER_SLACK_MS = 5 * SECOND
 
-// A key is trusted only well inside the time for which the gateway promises to keep it.
+// An idempotency key is used only well within the time for which the gateway keeps it.
 const RETENTION_MARGIN = 0.9
 
-/** Whether what was first submitted then may still be submitted under the same key. */
+/** Whether a request that was first submitted at `since` may be retried under the same idempotency key. */
 export function isKeyRetained({ keyRetentionHours }: RecoveryProperties, since: Date, now: Date): boolean {
   return now < addMs(since, keyRetentionHours * HOUR * RETENTION_MARGIN)
 }
@@ -168,7 +168,7 @@ export function isOpenAttempt(attempt: AttemptRow): boolean {
   return attempt.status === 'started' || attempt.status === 'awaiting_customer'
 }
 
-/** Declined, and looked at again all the same. */
+/** Declined, and still polled, because the payer may retry on the gateway's page. */
 export function isPolledAfterDecline(attempt: AttemptRow): boolean {
   return attempt.status === 'declined' && attempt.dueAt !== null
 }

@@ -1,5 +1,5 @@
-// Asking a gateway what became of an attempt, on behalf of somebody who waits for the answer: the merchant's verify, the
-// payer's return. At most once per three seconds per payment over all processes; parallel callers share one question.
+// Status checks for a caller that waits: the merchant's verify and the payer's return. At most one per payment and three
+// seconds over all processes; concurrent callers of one process share it (single flight).
 
 import type { Outcome } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
@@ -19,7 +19,7 @@ const STATUS_CHECK_WINDOW_MS = 3_000
 
 const shareCheck = createSingleFlight<PaymentRow>()
 
-/** The payment after its gateway was asked, or as it is stored when there is nothing to ask or nobody to answer. */
+/** The payment after a status check; as stored if no attempt is open or the gateway does not answer. */
 export async function checkStatus(
   app: PaymentsApp,
   payment: PaymentRow,
@@ -41,7 +41,7 @@ async function checkStatusOnce(
   if (attempt && (await claimPoll(app.db, attempt, now, addMs(now, -STATUS_CHECK_WINDOW_MS)))) {
     return (await verifyAttempt(app, { payment, attempt }, source)).payment
   }
-  // Somebody else asked, and may have settled it since we looked.
+  // Another caller has checked the status, and may have moved the payment since we read it.
   const stored = (await findPayment(app.db, merchantId, id)) ?? payment
   return source === 'return' && attempt ? awaitConcurrentCheck(app, stored) : stored
 }
@@ -49,7 +49,7 @@ async function checkStatusOnce(
 const AWAIT_TIMEOUT_MS = 1_500
 const REREAD_INTERVAL_MS = 150
 
-/** A payer who comes back should see the end: whoever is asking the gateway at this moment is given time to settle it. */
+/** A payer who returns should see the result: waits a moment for the status check that another process is running. */
 async function awaitConcurrentCheck(app: PaymentsApp, payment: PaymentRow): Promise<PaymentRow> {
   for (let waitedMs = 0; waitedMs < AWAIT_TIMEOUT_MS; waitedMs += REREAD_INTERVAL_MS) {
     await app.clock.sleep(REREAD_INTERVAL_MS)
@@ -59,7 +59,7 @@ async function awaitConcurrentCheck(app: PaymentsApp, payment: PaymentRow): Prom
   return payment
 }
 
-/** Asks now, whatever was asked before, and settles what the gateway says; `answered` when it said anything at all. */
+/** Checks the status now, without the window, and applies the outcome. `answered` is false if the gateway did not answer. */
 export async function verifyAttempt(
   app: PaymentsApp,
   current: PaymentWithAttempt,
@@ -72,7 +72,7 @@ export async function verifyAttempt(
     const applied = await applyOutcome(app, gateway, current, outcome, { source })
     return { ...applied, answered: isAnswer(outcome) }
   } catch (error) {
-    // A connector that breaks is our own fault, not the caller's: they get what is stored.
+    // An error in a connector is ours, not the caller's: the caller gets the stored payment.
     app.log.write('gateway.status_check_failed', {
       paymentId: payment.id,
       gateway: attempt.gateway,
@@ -82,7 +82,7 @@ export async function verifyAttempt(
   }
 }
 
-/** A gateway that no longer knows an attempt has said something too: nothing is under way there. */
+/** `not_found` is an answer too: the gateway has no such attempt in progress. */
 function isAnswer(outcome: Outcome): boolean {
   return outcome.kind !== 'unknown' || outcome.reason === 'not_found'
 }

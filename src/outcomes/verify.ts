@@ -1,4 +1,4 @@
-// A payment as it stands now, for the merchant who asks.
+// Verify: the merchant reads a payment, with a status check if it is not final.
 
 import type { Merchant } from '../core/merchant.ts'
 import type { PaymentsApp } from '../payments/app.ts'
@@ -6,7 +6,7 @@ import { type PaymentIdentifier, requirePayment } from '../payments/find.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { checkStatus } from './status-check.ts'
 
-/** Asks the gateway when the payment is not final; answers what is stored when the gateway cannot be reached. */
+/** Returns the stored payment if it is final or the gateway does not answer. */
 export async function verifyPayment(
   app: PaymentsApp,
   merchant: Merchant,

@@ -1,5 +1,5 @@
-// Open checkouts whose time has passed. A payment that may have been paid is asked about first, and one whose outcome
-// nobody knows waits: time alone proves nothing about money.
+// Expires open checkouts whose time has passed. The status of every open attempt is checked first, and a payment with an
+// unknown outcome does not expire: the payer may have paid.
 
 import { addMs } from '../kit/clock.ts'
 import { errorFields } from '../kit/observability/log.ts'
@@ -12,10 +12,10 @@ import type { PaymentRow } from '../payments/payment.ts'
 import { isOpen } from '../payments/states.ts'
 import { claimDueCheckouts } from './queries.ts'
 
-// Who dies meanwhile gives the checkout back by then, and an unknown outcome is looked at again by then.
+// When a checkout is claimed again after a crash, or after an unknown outcome.
 const LEASE_MS = 30_000
 
-/** Claims what is due; each answer is the work of ending one checkout. */
+/** Claims due checkouts and returns one task for each. */
 export async function claimExpiries(app: PaymentsApp, limit: number): Promise<(() => Promise<void>)[]> {
   const now = app.clock.now()
   const due = await claimDueCheckouts(app.db, now, addMs(now, LEASE_MS), limit)
@@ -31,7 +31,7 @@ async function expireClaimed(app: PaymentsApp, payment: PaymentRow): Promise<voi
   }
 }
 
-/** Ends a checkout for time, unless it was paid or nobody knows. The attempt stays open for money that comes late. */
+/** Expires a checkout, unless it was paid or its outcome is unknown. The attempt stays open for a late payment. */
 export async function expireCheckout(app: PaymentsApp, payment: PaymentRow): Promise<PaymentRow> {
   const current = await checkBeforeExpiry(app, payment)
   if (!current || !isOpen(current.status)) return current ?? payment
@@ -45,8 +45,8 @@ export async function expireCheckout(app: PaymentsApp, payment: PaymentRow): Pro
 }
 
 /**
- * The payment as the gateways leave it, or undefined while it must not expire. Also a page that was left or has declined may
- * have been paid after all, so every attempt that is not over is asked about, and one that nobody answers for is waited for.
+ * The payment after a status check of every attempt that may still be paid, or undefined while it must not expire. That
+ * includes cancelled and declined attempts whose page is still open. If a gateway does not answer, the payment waits.
  */
 async function checkBeforeExpiry(app: PaymentsApp, payment: PaymentRow): Promise<PaymentRow | undefined> {
   const attempts = await listAttempts(app.db, payment.merchantId, payment.id)
@@ -54,12 +54,12 @@ async function checkBeforeExpiry(app: PaymentsApp, payment: PaymentRow): Promise
   const latest = attempts.at(-1)
   if (isProcessing && !(latest && isOpenAttempt(latest))) return undefined
   let current = payment
-  // One that was begun and that the gateway has not taken yet is the resolver's.
+  // An attempt that the gateway has not accepted yet is left to the resolver.
   let isConclusive = !isProcessing || latest?.status === 'awaiting_customer'
   for (const attempt of attempts.filter((one) => isOpenAttempt(one) || isPolledAfterDecline(one))) {
     const { payment: checked, answered } = await verifyAttempt(app, { payment: current, attempt }, 'expiry')
     if (!isOpen(checked.status)) return checked
-    // Another amount came: a person decides, not the time.
+    // The payer has paid another amount: this needs manual review and does not expire.
     if (checked.statusReason === 'amount_mismatch') return undefined
     if (!answered) isConclusive = false
     current = checked

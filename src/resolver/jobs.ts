@@ -3,7 +3,7 @@ import type { PaymentsApp } from '../payments/app.ts'
 import { claimExpiries } from './expire.ts'
 import { claimResolutions } from './resolve.ts'
 
-// Most of them wait for a gateway; those that wait long leave room for the others.
+// Most tasks wait for a gateway, so many may run at once.
 const CONCURRENCY = 100
 
 export function resolverJobs(app: PaymentsApp): Job[] {

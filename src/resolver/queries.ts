@@ -1,3 +1,5 @@
+// Claims of due checkouts and attempts. A claim is a lease: a row whose process dies becomes due again.
+
 import { type Db, sql } from '../kit/db/db.ts'
 import { PAYMENT_COLUMNS, type PaymentRow } from '../payments/payment.ts'
 
@@ -48,13 +50,13 @@ from due d
 where a.merchant_id = d.merchant_id and a.id = d.id
 returning a.merchant_id as "merchantId", a.payment_id as "paymentId", a.id, a.gateway`
 
-/** Attempts whose time has come, leased until `leaseUntil`: a process that dies gives them back by then. */
+/** Due attempts, leased until `leaseUntil`. The fence makes the writes of an earlier lease holder fail. */
 export async function claimDueAttempts(
   db: Db,
   now: Date,
   leaseUntil: Date,
   limit: number,
-  /** Those that have enough to answer already. */
+  /** Gateways that have the maximum of attempts in flight. */
   saturatedGateways: readonly string[],
 ): Promise<ClaimedAttempt[]> {
   return db.query(claimDueAttemptsStatement, [now, leaseUntil, limit, saturatedGateways])

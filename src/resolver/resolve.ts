@@ -1,7 +1,6 @@
-// The resolver: asks the gateway for every attempt whose outcome is not known. It never charges again: what a gateway
-// does not know is submitted once more under the same key, inside the time for which that gateway keeps keys, or it
-// waits for a person. A charge is submitted only while its saved method may be charged: what was revoked or blocked since
-// the record may be under way already, so it is asked about, but it is not begun any more.
+// The resolver polls the gateway about every attempt with an unknown outcome. It never charges twice: an attempt that the
+// gateway does not know is submitted again under the same idempotency key while the gateway keeps the key; afterwards it
+// needs manual review. A charge is submitted again only while its saved method is active and its customer is not blocked.
 
 import { submitCharge } from '../charges/charge.ts'
 import { markAwaitingCustomer, submitCheckout } from '../checkout/submit.ts'
@@ -20,7 +19,7 @@ import { closeAttempt } from '../payments/update-attempt.ts'
 import { methodOf } from '../payments/views.ts'
 import { type ClaimedAttempt, claimDueAttempts } from './queries.ts'
 
-/** Claims what is due; each answer is the work of resolving one attempt. */
+/** Claims due attempts and returns one task for each. `inFlight` counts the running tasks per gateway. */
 export async function claimResolutions(
   app: PaymentsApp,
   limit: number,
@@ -37,7 +36,7 @@ export async function claimResolutions(
   })
 }
 
-// A gateway that answers slowly holds up its own questions and nobody else's.
+// Bulkhead: a slow gateway delays the polls of its own attempts only.
 const MAX_PER_GATEWAY = 25
 
 async function resolveClaimed(app: PaymentsApp, claimed: ClaimedAttempt): Promise<void> {
@@ -51,7 +50,7 @@ async function resolveClaimed(app: PaymentsApp, claimed: ClaimedAttempt): Promis
     await app.failpoints.hit('resolver.after_claim')
     await resolveAttempt(app, { payment, attempt })
   } catch (error) {
-    // The lease runs out and the attempt is claimed again: one that breaks us must not stop the others.
+    // One failing attempt must not stop the others. Its lease ends and it is claimed again.
     app.log.write('attempt.resolve_failed', { attemptId: claimed.id, ...errorFields(error) })
   }
 }
@@ -59,7 +58,7 @@ async function resolveClaimed(app: PaymentsApp, claimed: ClaimedAttempt): Promis
 async function resolveAttempt(app: PaymentsApp, current: PaymentWithAttempt): Promise<void> {
   const { payment, attempt } = current
   const gateway = await app.gateways.find(attempt.merchantId, attempt.gateway, attempt.accountId)
-  // Its credentials were taken away: nobody can be asked until they are back.
+  // The gateway's credentials were removed: its attempts stay unknown until they are configured again.
   if (!gateway) return schedulePoll(app, current, NOT_CONFIGURED, undefined)
   let outcome = await gateway.verify(toStatusQuery(payment, attempt), attempt.gatewayReference)
   if (isUnknownToGateway(attempt, outcome)) {
@@ -75,12 +74,12 @@ async function resolveAttempt(app: PaymentsApp, current: PaymentWithAttempt): Pr
 
 const NOT_CONFIGURED: Outcome = { kind: 'unknown', reason: 'no_answer', message: 'not configured' }
 
-/** The gateway does not know the attempt, so the submission is still to be made (or on its way). */
+/** The gateway does not know the attempt: the submission never arrived, or is still in transit. */
 function isUnknownToGateway(attempt: AttemptRow, outcome: Outcome): boolean {
   return attempt.status === 'started' && outcome.kind === 'unknown' && outcome.reason === 'not_found'
 }
 
-/** The gateway waits for the payer, but its answer that says where to send them never reached us. */
+/** The gateway waits for the payer, but its response with the next step got lost. */
 function isSubmissionLost(
   attempt: AttemptRow,
   outcome: Outcome,
@@ -88,7 +87,7 @@ function isSubmissionLost(
   return attempt.status === 'started' && attempt.operation === 'checkout' && outcome.kind === 'pending'
 }
 
-/** The same key again brings the same answer; past the key's time the payer has to choose another way. */
+/** A retry under the same key returns the lost response. Without the key the payer must switch to another method. */
 async function recoverSubmission(
   app: PaymentsApp,
   gateway: Gateway,
@@ -103,7 +102,7 @@ async function recoverSubmission(
 function canResubmit(app: PaymentsApp, gateway: Gateway, { payment, attempt }: PaymentWithAttempt): boolean {
   const now = app.clock.now()
   const isRetained = isKeyRetained(gateway.recovery, attempt.startedAt, now)
-  // Nobody's phone rings for a checkout that is over.
+  // No prompt is sent to a phone after the checkout has expired.
   const isLatePrompt =
     gateway.promptsPhone === true &&
     attempt.channel === 'mobile_money' &&
@@ -112,7 +111,7 @@ function canResubmit(app: PaymentsApp, gateway: Gateway, { payment, attempt }: P
   return isRetained && !isLatePrompt
 }
 
-/** Undefined when it must not be begun any more. */
+/** Undefined if the saved method must not be charged any more. */
 async function resubmit(
   app: PaymentsApp,
   gateway: Gateway,
