@@ -8,18 +8,18 @@ export type MeasureGateway = (gateway: Gateway) => Gateway
 export function createGatewayMeasure(metrics: Metrics): MeasureGateway {
   const calls = metrics.counter('cowry_gateway_calls_total', 'Calls of gateways, by how they ended.', [
     'gateway',
-    'verb',
+    'operation',
     'outcome',
   ])
   const times = metrics.histogram(
     'cowry_gateway_call_duration_seconds',
     'How long calls of gateways took.',
-    ['gateway', 'verb'],
+    ['gateway', 'operation'],
     DURATION_BUCKETS,
   )
   return (gateway) => {
     const timed =
-      <Input extends unknown[], Result>(verb: string, call: (...input: Input) => Promise<Result>) =>
+      <Input extends unknown[], Result>(operation: string, call: (...input: Input) => Promise<Result>) =>
       async (...input: Input): Promise<Result> => {
         const startedAt = performance.now()
         let outcome = 'error'
@@ -28,8 +28,8 @@ export function createGatewayMeasure(metrics: Metrics): MeasureGateway {
           outcome = outcomeOf(result)
           return result
         } finally {
-          calls.add([gateway.name, verb, outcome])
-          times.observe([gateway.name, verb], (performance.now() - startedAt) / 1_000)
+          calls.add([gateway.name, operation, outcome])
+          times.observe([gateway.name, operation], (performance.now() - startedAt) / 1_000)
         }
       }
     const { chargeSaved, cancel, refund, verifyRefund, findKey } = gateway
