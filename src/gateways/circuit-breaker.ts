@@ -64,22 +64,24 @@ export function withCircuitBreaker(gateway: Gateway, options: CircuitBreakerOpti
     coolDownUntil = addMs(clock.now(), coolDownMs)
   })
   const { name, probe } = gateway
-  const circuitOpen = rejected(`${name} has not answered lately, so nothing is sent to it for the moment`)
+  const circuitOpen = rejected(`${name} has not responded lately, so its circuit breaker is open`)
   const submissions = createBulkhead(name, options)
   const statusChecks = createBulkhead(name, options)
 
   /** Submissions move money, so they are rejected until the provider is known to respond again. */
-  const submit = async <Result extends Answer>(verb: () => Promise<Result>): Promise<Result | Unknown> => {
+  const submit = async <Result extends Answer>(
+    operation: () => Promise<Result>,
+  ): Promise<Result | Unknown> => {
     // While one call tests whether the provider responds again, the others are rejected at once.
     const isHalfOpen = breaker.state === CircuitState.HalfOpen
     const isOpenAndFull = breaker.state === CircuitState.Open && submissions.isFull()
     if (isHalfOpen || isOpenAndFull) return circuitOpen
     return submissions.run(async () => {
       try {
-        if (breaker.state !== CircuitState.Open || !probe) return await breaker.execute(verb)
+        if (breaker.state !== CircuitState.Open || !probe) return await breaker.execute(operation)
         // Probe with a call without effect first, so that no payment is the test.
         if ((await breaker.execute(() => probe())) === 'unreachable') return circuitOpen
-        return await breaker.execute(verb)
+        return await breaker.execute(operation)
       } catch (error) {
         if (error instanceof BrokenCircuitError) return circuitOpen
         throw error
@@ -88,13 +90,13 @@ export function withCircuitBreaker(gateway: Gateway, options: CircuitBreakerOpti
   }
 
   /** A status check has no effect and can complete open attempts, so it is sent even while the circuit is open. */
-  const checkStatus = <Result extends Answer>(verb: () => Promise<Result>): Promise<Result | Unknown> =>
+  const checkStatus = <Result extends Answer>(operation: () => Promise<Result>): Promise<Result | Unknown> =>
     statusChecks.run(async () => {
-      if (breaker.state === CircuitState.HalfOpen) return verb()
+      if (breaker.state === CircuitState.HalfOpen) return operation()
       try {
-        return await breaker.execute(verb)
+        return await breaker.execute(operation)
       } catch (error) {
-        if (error instanceof BrokenCircuitError) return verb()
+        if (error instanceof BrokenCircuitError) return operation()
         throw error
       }
     })
@@ -142,7 +144,7 @@ function isFailure(result: unknown): boolean {
 }
 
 interface Bulkhead {
-  run<Result>(verb: () => Promise<Result>): Promise<Result | Unknown>
+  run<Result>(operation: () => Promise<Result>): Promise<Result | Unknown>
   isFull(): boolean
 }
 
@@ -150,7 +152,7 @@ interface Bulkhead {
 function createBulkhead(name: string, options: CircuitBreakerOptions): Bulkhead {
   const { clock, timeoutMs, queueTimeoutMs = QUEUE_TIMEOUT_MS, concurrency = CONCURRENCY } = options
   const policy = bulkhead(concurrency, concurrency)
-  const queueFull = rejected(`too many calls to ${name} are under way`)
+  const queueFull = rejected(`too many calls to ${name} are in progress`)
   const timedOut: Unknown = {
     kind: 'unknown',
     reason: 'no_answer',
@@ -158,13 +160,13 @@ function createBulkhead(name: string, options: CircuitBreakerOptions): Bulkhead 
   }
   return {
     isFull: () => policy.executionSlots === 0,
-    async run(verb) {
+    async run(operation) {
       const waiting = new AbortController()
       const finished = new AbortController()
       let hasStarted = false
       const start = () => {
         hasStarted = true
-        return verb()
+        return operation()
       }
       const timeout = async () => {
         await clock.sleep(queueTimeoutMs, finished.signal)

@@ -46,7 +46,7 @@ const CREDENTIALS: readonly CredentialField[] = [
     name: 'webhookHash',
     isRequired: false,
     meaning:
-      'The secret hash typed in Settings → Webhooks of the Flutterwave dashboard. Without it webhooks are not believed, and payments are noticed by asking alone.',
+      'The secret hash typed in Settings → Webhooks of the Flutterwave dashboard. Without it webhooks are rejected, and payments are found by polling only.',
     validate: validateWebhookHash,
   },
 ]
@@ -103,7 +103,7 @@ function openFlutterwave(connection: Connection): Gateway {
     // The reference is taken, so neither "not sent" nor "not found" is true, whatever this status check returned.
     return unknown(
       'no_answer',
-      `Flutterwave has this reference from before; asked about it: ${outcome.message}`,
+      `Flutterwave already has this reference; its status check: ${outcome.message}`,
     )
   }
 
@@ -122,7 +122,7 @@ function openFlutterwave(connection: Connection): Gateway {
     async chargeSaved(attempt, text) {
       const credential = readCredential(text)
       if (!credential) {
-        const message = 'what was saved of the card cannot be read'
+        const message = 'the saved credential of the card cannot be read'
         return { kind: 'declined', code: 'invalid_card', message, gatewayReference: null }
       }
       const answer = await post('/tokenized-charges', toChargeBody(attempt, credential, publicUrl()))

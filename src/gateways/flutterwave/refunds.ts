@@ -110,7 +110,7 @@ function fromOurRefund(refund: Refund, request: RefundRequest): RefundOutcome {
   const { amount_refunded: given } = refund
   return given == null || isOfAmount(given, request)
     ? fromStatus(refund)
-    : unreadable('Flutterwave answered a refund of another amount than was asked for')
+    : unreadable('Flutterwave answered a refund of another amount')
 }
 
 function isOfAmount(given: string, { amount }: RefundRequest): boolean {

@@ -203,7 +203,7 @@ function fromNoTransaction({ operation, expiresAt, key }: StatusQuery, now: Date
   if (operation === 'charge') return unknown('not_found', 'Flutterwave does not know this reference')
   const isOver = expiresAt !== null && addMs(expiresAt, PAGE_MARGIN_MS) <= now
   return isOver
-    ? declined(key, 'customer_timeout', 'nobody paid before the page of Flutterwave closed')
+    ? declined(key, 'customer_timeout', 'the page of Flutterwave expired unpaid')
     : { kind: 'pending', gatewayReference: key }
 }
 
@@ -212,8 +212,7 @@ function fromTransaction(transaction: Transaction, query: StatusQuery, now: Date
   const status = transaction.status.toLowerCase()
   if (status === 'successful') return fromSuccess(transaction, query, now)
   // The caller checks a success for another payment; any other status of another payment says nothing about this one.
-  if (transaction.tx_ref !== query.key)
-    return unreadable('Flutterwave answered about another payment than the one it was asked about')
+  if (transaction.tx_ref !== query.key) return unreadable('Flutterwave answered about another payment')
   switch (status) {
     case 'pending':
     case 'pending auth':
@@ -242,7 +241,7 @@ function isUnattended({ startedAt }: StatusQuery, now: Date): boolean {
 function fromSuccess(transaction: Transaction, query: StatusQuery, now: Date): Outcome {
   // Not charged_amount, which includes the fee if the payer bears it.
   const paid = fromMajor(transaction.amount, transaction.currency, query.amount)
-  if (!paid) return unreadable('Flutterwave answered a success in a currency or an amount that cannot be')
+  if (!paid) return unreadable('Flutterwave answered a success with an unknown currency or an invalid amount')
   const createdAt = new Date(transaction.created_at ?? '')
   return {
     kind: 'succeeded',

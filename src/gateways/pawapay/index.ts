@@ -35,7 +35,7 @@ const CREDENTIALS: readonly CredentialField[] = [
     isRequired: false,
     meaning:
       'The public key of the environment (GET /v2/public-key/http), PEM, with which pawaPay signs callbacks. Signed ' +
-      'callbacks are switched on in the dashboard. Without the key callbacks are refused, and payments are found by asking.',
+      'callbacks are switched on in the dashboard. Without the key callbacks are rejected, and payments are found by polling only.',
     validate: validatePublicKey,
   },
 ]

@@ -98,8 +98,7 @@ export function fromRefundStatus(answer: HttpResult, request: RefundRequest): Re
 
 function fromFound(refund: Refund, request: RefundRequest): RefundOutcome {
   const { refundId, status, failureReason } = refund
-  if (!matchesRequest(refund, request))
-    return unknown('unreadable', 'pawaPay told of a refund that is not ours')
+  if (!matchesRequest(refund, request)) return unknown('unreadable', 'pawaPay answered about another refund')
   switch (status) {
     case 'ACCEPTED':
     case 'ENQUEUED':

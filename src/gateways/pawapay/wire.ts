@@ -195,14 +195,16 @@ const DECLINES: Readonly<Record<string, FailureCode>> = {
 
 export function fromDepositStatus(
   answer: HttpResult,
-  asked: { query: StatusQuery; gatewayReference: string | null; now: Date },
+  context: { query: StatusQuery; gatewayReference: string | null; now: Date },
 ): Outcome {
   const reply = readReply(answer, readDeposit)
   if (reply.kind === 'unknown') return reply
   // A rejected status check says nothing about the payment.
   if (reply.kind === 'error') return unknown('no_answer', reply.message)
   const { body } = reply
-  return body.status === 'FOUND' ? fromDeposit(body.data, asked.query.key, asked.now) : fromNoDeposit(asked)
+  return body.status === 'FOUND'
+    ? fromDeposit(body.data, context.query.key, context.now)
+    : fromNoDeposit(context)
 }
 
 const MINUTE_MS = 60_000
@@ -212,8 +214,8 @@ const MINUTE_MS = 60_000
 const REOPEN_MS = 4 * MINUTE_MS
 const ABANDONED_MS = 20 * MINUTE_MS
 
-function fromNoDeposit(asked: { query: StatusQuery; gatewayReference: string | null; now: Date }): Outcome {
-  const { query, gatewayReference, now } = asked
+function fromNoDeposit(context: { query: StatusQuery; gatewayReference: string | null; now: Date }): Outcome {
+  const { query, gatewayReference, now } = context
   if (now >= addMs(query.startedAt, ABANDONED_MS)) {
     const message = 'pawaPay has no deposit, and its page is closed'
     return { kind: 'declined', code: 'customer_timeout', message, gatewayReference }
@@ -257,7 +259,7 @@ function fromFailed(depositId: string, reason: FailureReason | null | undefined)
 
 function fromCompleted({ depositId, amount, currency, created }: Deposit, now: Date): Outcome {
   const paid = isCurrency(currency) ? fromAmount(amount, currency) : undefined
-  if (!paid) return unknown('unreadable', 'pawaPay collected an amount that our books cannot hold')
+  if (!paid) return unknown('unreadable', 'pawaPay reported an amount that our ledger cannot hold')
   return {
     kind: 'succeeded',
     gatewayReference: depositId,

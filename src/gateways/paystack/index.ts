@@ -126,6 +126,6 @@ function openPaystack({ credentials, baseUrl, http, clock }: Connection): Gatewa
 const UNREADABLE_CREDENTIAL = {
   kind: 'declined',
   code: 'invalid_card',
-  message: 'what was saved of this card is not what Paystack wants back',
+  message: 'the saved credential of the card is not one of Paystack',
   gatewayReference: null,
 } as const

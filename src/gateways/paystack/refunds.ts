@@ -102,10 +102,7 @@ function fromRefund(data: unknown, refund: RefundRequest): RefundOutcome {
   const record = readRefund(data)
   if (!record) return unknown('unreadable', 'Paystack answered without a refund in it')
   if (!isOfAmount(record, refund))
-    return unknown(
-      'unreadable',
-      'Paystack answered a refund of another amount than the one that was asked for',
-    )
+    return unknown('unreadable', 'Paystack answered a refund of another amount')
   const gatewayReference = record.id ?? null
   switch (record.status) {
     case 'pending':
@@ -117,7 +114,7 @@ function fromRefund(data: unknown, refund: RefundRequest): RefundOutcome {
     case 'processed':
       return { kind: 'succeeded', gatewayReference: gatewayReference ?? refund.key }
     case 'failed':
-      return { kind: 'failed', message: 'Paystack could not give the money back', gatewayReference }
+      return { kind: 'failed', message: 'Paystack could not execute the refund', gatewayReference }
     default:
       return unknown(
         'unreadable',

@@ -49,7 +49,7 @@ export function readReply(answer: HttpResult): Reply {
     case 403:
       return refused(http, INVALID_KEY_MESSAGE)
     case 429:
-      return refused(http, 'Paystack has too much to do')
+      return refused(http, 'Paystack reports too many requests')
     case 400:
     case 404:
     case 422:

@@ -165,8 +165,7 @@ function fromTransaction(data: unknown, about: QueryContext, now: Date): Outcome
   const isPaid = record.status === 'success' || (about.isPaid === true && record.status === 'reversed')
   if (isPaid) return fromSuccess(record, about, now)
   // The caller checks a success for another payment; any other status of another payment says nothing about this one.
-  if (record.reference !== about.key)
-    return unknown('unreadable', 'Paystack answered about another payment than the one it was asked about')
+  if (record.reference !== about.key) return unknown('unreadable', 'Paystack answered about another payment')
   switch (record.status) {
     case 'failed':
       return { kind: 'declined', ...reasonOf(record), gatewayReference }
@@ -175,7 +174,7 @@ function fromTransaction(data: unknown, about: QueryContext, now: Date): Outcome
       return {
         kind: 'declined',
         code: 'unknown',
-        message: 'Paystack has given the money back: refunded or charged back',
+        message: 'Paystack has reversed the payment: refunded or charged back',
         gatewayReference,
       }
     case 'abandoned':

@@ -35,7 +35,7 @@ export function fromRefund(answer: HttpResult, request: RefundRequest): RefundOu
 function fromRecord(body: RecordBody, { key, amount }: RefundRequest): RefundOutcome {
   const matchesRequest = body.amount === String(amount.minor) && body.currency === amount.currency
   if (body.key !== key || body.kind !== 'refund' || !matchesRequest)
-    return unknown('unreadable', 'the sandbox answered another refund than was asked for')
+    return unknown('unreadable', 'the sandbox answered about another refund')
   switch (body.status) {
     case 'succeeded':
       return { kind: 'succeeded', gatewayReference: body.id }

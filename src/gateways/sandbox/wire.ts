@@ -218,7 +218,7 @@ export function unknown(reason: Unknown['reason'], message: string): Unknown {
 const REJECTION_MESSAGES: Readonly<Record<number, string>> = {
   400: 'the sandbox does not accept the request',
   401: 'the sandbox does not know the secret: COWRY_SANDBOX_SECRET must be the same on both sides',
-  429: 'the sandbox has too much to do',
+  429: 'the sandbox reports too many requests',
 }
 
 type Declined = Extract<Outcome, { kind: 'declined' }>
@@ -241,7 +241,7 @@ export function fromStart(answer: HttpResult, key: string): StartedCheckout | Ou
 export function fromCharge(answer: HttpResult, key: string): Outcome {
   // No other gateway can charge this card, so a rate limit is not final: the same request is retried later.
   const isBusy = answer.kind === 'answered' && answer.status === 429
-  const body = isBusy ? unknown('no_answer', 'the sandbox has too much to do') : readSubmission(answer)
+  const body = isBusy ? unknown('no_answer', 'the sandbox reports too many requests') : readSubmission(answer)
   return !('id' in body) ? body : fromRecord(body, key)
 }
 

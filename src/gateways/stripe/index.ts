@@ -50,8 +50,8 @@ const WEBHOOK_SECRET: CredentialField = {
   // Without webhooks everything is still found by polling, only later.
   isRequired: false,
   meaning:
-    'The signing secret of the webhook endpoint at Stripe. Without it no webhook is believed, and payments are found ' +
-    'out by asking.',
+    'The signing secret of the webhook endpoint at Stripe. Without it webhooks are rejected, and payments are found ' +
+    'by polling only.',
   validate: (text) =>
     /^whsec_[\x21-\x7e]+$/.test(text)
       ? undefined
@@ -86,7 +86,7 @@ const REFUNDS = '/v1/refunds'
 const WITH_CARD = 'expand[]=payment_intent.payment_method'
 
 // Stripe cannot be queried by our key: a lost request is resolved by sending it again.
-const NO_REFERENCE = unknown('not_found', 'Stripe has not told its reference, and cannot be asked by ours')
+const NO_REFERENCE = unknown('not_found', 'Stripe has not returned a reference, and has no lookup by our key')
 
 function openStripe({ credentials, baseUrl, http, clock }: Connection): Gateway {
   const authorization = `Bearer ${credentials.secretKey}`

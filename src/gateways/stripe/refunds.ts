@@ -49,8 +49,7 @@ function fromFailedRefund(reply: ErrorReply): RefundOutcome {
 
 function toOutcome(refund: Refund, request: RefundRequest): RefundOutcome {
   const { id, status } = refund
-  if (!matchesRequest(refund, request))
-    return unknown('unreadable', 'Stripe answered another refund than was asked for')
+  if (!matchesRequest(refund, request)) return unknown('unreadable', 'Stripe answered about another refund')
   switch (status) {
     case 'succeeded':
       return { kind: 'succeeded', gatewayReference: id }

@@ -229,7 +229,7 @@ function fromIntent(intent: Intent, key: string, error?: StripeError): Outcome {
 }
 
 function wrongPayment(): Outcome {
-  return unknown('unreadable', 'Stripe answered about another payment than the one it was asked about')
+  return unknown('unreadable', 'Stripe answered about another payment')
 }
 
 /** `error` is the error of the response; otherwise the payment contains its last error. */

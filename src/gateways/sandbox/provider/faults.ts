@@ -56,7 +56,7 @@ export function createFaultInjector(): FaultInjector {
   }
 }
 
-export const brokenReply = errorReply(500, 'internal', 'A fault that a test asked for.')
+export const brokenReply = errorReply(500, 'internal', 'An injected fault.')
 export const notFoundReply = errorReply(404, 'not_found', 'There is no such key.')
 
 /** The response about a record after the fault was applied. */
