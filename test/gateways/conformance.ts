@@ -1,6 +1,6 @@
-// For tests: what every gateway must do, whoever the provider is. A connector's test file calls testConformance with a
-// fake of its provider, and the real connector runs against it over a real socket. A verb that the connector does not
-// have is not tested: capabilities are told by absence.
+// The conformance suite that every connector must pass. A connector's test calls testConformance with a fake of its
+// provider, and the real connector runs against the fake over a real socket. Operations that the connector does not
+// have are not tested.
 
 import assert from 'node:assert/strict'
 import { after, before, describe, it, mock } from 'node:test'
@@ -46,7 +46,7 @@ export function testConformance(subject: Subject): void {
   })
 }
 
-/** Only to see which verbs there are: nobody is asked. */
+/** Only to see which operations exist: nothing is sent. */
 function openUnconnected(subject: Subject): Gateway {
   return subject.open({
     credentials: subject.credentials,
@@ -58,7 +58,7 @@ function openUnconnected(subject: Subject): Gateway {
   })
 }
 
-/** A connector has no log, so the console is the only place where it could tell secrets to a log reader. */
+/** A connector has no log, so the console is the only place where it could leak secrets. */
 function assertConsoleUnused(): void {
   const spies = CONSOLE_METHODS.map((method) => ({
     method,
@@ -75,7 +75,7 @@ function assertConsoleUnused(): void {
 }
 
 function testDeclaration(subject: Subject, gateway: Gateway): void {
-  it('declares a rail for what it collects, and how it recovers', () => {
+  it('declares a rail for the currency that it collects, and its recovery properties', () => {
     const rail = gateway.rails.find(({ currency }) => currency === subject.amount.currency)
     assert.ok(rail?.channels.includes(subject.choice?.channel ?? 'card'), inspect(rail))
     assert.ok(gateway.recovery.keyRetentionHours >= 0)

@@ -20,8 +20,8 @@ async function startCounter(t: TestContext, totalTimeoutMs = 800) {
 
 const summarize = (answer: HttpResult) => (answer.kind === 'answered' ? answer.status : answer.kind)
 
-describe('the frame of fake providers', () => {
-  it('answers by its handler, and remembers what arrived', async (t) => {
+describe('the server of the fake providers', () => {
+  it('responds by its handler, and records the requests', async (t) => {
     const { server, post } = await startCounter(t)
     const answer = await post()
     assert(answer.kind === 'answered')
@@ -52,9 +52,9 @@ describe('the frame of fake providers', () => {
     http_429: { sum: 429, acts: 0 },
   }
   for (const [kind, { sum, acts }] of Object.entries(FAULTS)) {
-    it(`makes ${kind} of an exchange and is well again when it is calmed`, async (t) => {
+    it(`injects ${kind} and works again after clearFaults`, async (t) => {
       const counter = await startCounter(t)
-      // A boundary: the keys of the table above are exactly the troubles.
+      // A boundary: the keys of the table above are exactly the faults.
       counter.server.injectFault(kind as Fault)
       assert.equal(summarize(await counter.post()), sum)
       assert.equal(counter.acts.length, acts)
@@ -63,7 +63,7 @@ describe('the frame of fake providers', () => {
     })
   }
 
-  it('sends garbage and half an answer that no reader of JSON takes', async (t) => {
+  it('sends garbage and truncated responses that are not valid JSON', async (t) => {
     const { server, post } = await startCounter(t)
     for (const kind of ['garbage', 'truncated'] as const) {
       server.injectFault(kind, { times: 1 })
@@ -73,7 +73,7 @@ describe('the frame of fake providers', () => {
     }
   })
 
-  it('troubles only as often and only where it is told to', async (t) => {
+  it('injects faults only as often and only where requested', async (t) => {
     const { server, post } = await startCounter(t)
     server.injectFault('http_500', { times: 1, on: /^POST \/v1\/refunds$/ })
     assert.equal(summarize(await post('/v1/charges')), 201)
@@ -84,7 +84,7 @@ describe('the frame of fake providers', () => {
     assert.deepEqual(sums, [201, 201, 500, 201])
   })
 
-  it('cannot fill the memory of the client with its huge answers', async (t) => {
+  it("cannot exhaust the client's memory with its huge responses", async (t) => {
     const { server, post } = await startCounter(t, 10_000)
     server.injectFault('huge_body')
     const bufferedBytes = () => process.memoryUsage().arrayBuffers
@@ -96,12 +96,12 @@ describe('the frame of fake providers', () => {
     const answers = await Promise.all(Array.from({ length: 30 }, () => post()))
     clearInterval(watch)
     assert.deepEqual(new Set(answers.map(summarize)), new Set(['unknown']))
-    // All of it would be 300 MB; the client's bound is one for each.
+    // The whole responses would be 300 MB; the client limits each to one MB.
     const grownMegabytes = Math.round((peakBytes - bytesBefore) / 1_000_000)
     assert.ok(grownMegabytes < 100, `${grownMegabytes} MB`)
   })
 
-  it('alters answers on their way', async (t) => {
+  it('alters responses', async (t) => {
     const { server, post } = await startCounter(t)
     server.alter((value) => ({ before: value }))
     const answer = await post()

@@ -1,5 +1,5 @@
-// For tests: the frame of a fake provider. It listens on a real socket, so that the real connector and the real HTTP
-// client run against it, and it can be told to break in the ways that providers and networks break.
+// The server of a fake provider. It listens on a real socket, so that the real connector and HTTP client run against
+// it, and injects the faults of providers and networks.
 
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -9,8 +9,8 @@ import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
 /**
- * How an exchange goes wrong. Without `_after_acting` the provider never saw the request, except where the trouble is
- * in the answer alone: garbage, truncated, huge_body and slow come after the provider has acted.
+ * How a request fails. Without `_after_acting` the provider never saw the request, unless only the response is faulty:
+ * garbage, truncated, huge_body and slow happen after the provider has acted.
  */
 export type Fault =
   | 'hang'
@@ -32,41 +32,41 @@ export interface FakeRequest {
   /** Without the query. */
   path: string
   query: URLSearchParams
-  /** By their names in small letters. */
+  /** Names in lower case. */
   headers: Record<string, string>
   text: string
 }
 
 export interface FakeReply {
   http: number
-  /** A text goes out as it is, anything else as JSON. */
+  /** Text is sent as it is, anything else as JSON. */
   body: unknown
   headers?: Record<string, string>
 }
 
 export interface FakeServer {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly url: string
-  /** What arrived, oldest first, also what ran into trouble. */
+  /** The received requests, oldest first, including those with a fault. */
   readonly requests: FakeRequest[]
   /**
-   * From now on requests run into this: `times` of them or all, of those whose "METHOD /path" matches `on`, when
-   * `after` of those have passed.
+   * Injects this fault: into `times` requests or all, of those whose "METHOD /path" matches `on`, after the first
+   * `after` of them.
    */
   injectFault(kind: Fault, options?: { times?: number; on?: RegExp; after?: number }): void
-  /** From now on the JSON of every answer is changed on its way. */
+  /** Changes the JSON of every response from now on. */
   alter(change: Alteration): void
-  /** Ends every trouble and alteration. */
+  /** Ends all faults and alterations. */
   clearFaults(): void
-  /** From now on a connection is refused. */
+  /** Refuses connections from now on. */
   close(): Promise<void>
 }
 
-/** Gets the value of an answer's JSON and gives what is sent instead. */
+/** Gets the JSON value of a response and returns the value to send. */
 export type Alteration = (value: unknown) => unknown
 
 export interface FakeServerOptions {
-  /** The provider's own JSON for an error of its front door. */
+  /** The provider's JSON for an error of its front-end server. */
   errorBody?(http: number): unknown
 }
 
@@ -106,7 +106,7 @@ export async function startFakeServer(
       const act = async () => altered(await handle(request), alteration)
       await answer(response, { request, fault: nextFault(request), act, errorBody })
     } catch (error) {
-      // A fake that throws is wrong itself: the test must not take it for the provider's trouble.
+      // An error in the handler is a bug of the fake: the test must fail with it and not see a provider error.
       if (!incoming.destroyed || !response.destroyed) handlerErrors.push(error)
       response.destroy()
     }
@@ -115,7 +115,7 @@ export async function startFakeServer(
   const close = () => stop(server)
   t.after(async () => {
     await close()
-    if (handlerErrors.length > 0) throw new AggregateError(handlerErrors, 'the fake provider broke')
+    if (handlerErrors.length > 0) throw new AggregateError(handlerErrors, 'the fake provider failed')
   })
   return {
     url,
@@ -137,13 +137,13 @@ async function listen(server: Server): Promise<string> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
-  if (!address || typeof address === 'string') throw new Error('the fake provider does not listen')
+  if (!address || typeof address === 'string') throw new Error('the fake provider is not listening')
   return `http://127.0.0.1:${address.port}`
 }
 
 function stop(server: Server): Promise<void> {
   return new Promise((resolve) => {
-    // A second close complains that the server is not running, which is what was wanted.
+    // A second close reports that the server is not running, which is the desired state.
     server.close(() => resolve())
     server.closeAllConnections()
   })
@@ -217,25 +217,25 @@ function reply(response: ServerResponse, { http, body, headers = {} }: FakeReply
   response.end(toBytes(body))
 }
 
-/** Like a careless proxy it tells all that it got, so that whoever repeats the page tells the credentials. */
+/** Like a careless proxy it echoes the request, so a connector that passes on the page leaks the credentials. */
 function replyPage(response: ServerResponse, http: number, { headers, text }: FakeRequest): void {
   response.writeHead(http, { 'content-type': 'text/html' })
   response.end(`<!doctype html><title>${http}</title><pre>${JSON.stringify(headers)}\n\n${text}</pre>`)
 }
 
-/** Half of the body under a length that fits the half, so that only who reads the JSON can notice. */
+/** Half of the body with a content-length that matches, so that only JSON parsing detects it. */
 function replyTruncated(response: ServerResponse, { body, ...rest }: FakeReply): void {
   const whole = toBytes(body)
   reply(response, { ...rest, body: whole.subarray(0, Math.floor(whole.length / 2)) })
 }
 
-/** The right answer after ten megabytes of white space: whoever read all of it would believe it. */
+/** The correct response after ten megabytes of white space: a client without a limit would accept it. */
 async function replyHuge(response: ServerResponse, { http, body, headers = {} }: FakeReply): Promise<void> {
   response.writeHead(http, { 'content-type': 'application/json', ...headers })
   try {
     await pipeline(padded(toBytes(body)), response)
   } catch (error) {
-    // Whoever hangs up in the middle does what a bounded client must.
+    // A client with a size limit aborts here, which is correct.
     if (!response.destroyed) throw error
   }
 }

@@ -1,6 +1,5 @@
-// Answers that are not quite what the provider promised: each value of a good answer is taken away or replaced in turn.
-// Money has moved by then, so that a connector may tell what can still be read, or that it does not know. And an answer
-// about another payment ends none of ours.
+// Malformed responses: each value of a good response is removed or replaced in turn. Money has moved by then, so a
+// connector may report what is still readable, or unknown. A response about another payment must not end one of ours.
 
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -15,7 +14,7 @@ import { prepareRefund, refund } from './refund.ts'
 import { CONCURRENCY, type Rig, startRig } from './rig.ts'
 import type { Subject } from './subject.ts'
 
-/** What stands instead of a value; undefined takes it away. */
+/** Replaces a value; undefined removes it. */
 const REPLACEMENTS: readonly unknown[] = [
   undefined,
   null,
@@ -27,7 +26,7 @@ const REPLACEMENTS: readonly unknown[] = [
 ]
 
 export function testAltered(subject: Subject, gateway: Gateway): void {
-  describe('an answer that is not as promised', { concurrency: CONCURRENCY }, () => {
+  describe('a malformed response', { concurrency: CONCURRENCY }, () => {
     testAlteredCheckout(subject)
     if (gateway.chargeSaved) testAlteredCharge(subject)
     if (gateway.refund) testAlteredRefund(subject)
@@ -35,7 +34,7 @@ export function testAltered(subject: Subject, gateway: Gateway): void {
 }
 
 function testAlteredCheckout(subject: Subject): void {
-  it('never makes a paid checkout anything but paid or unknown', async (t) => {
+  it('never turns a paid checkout into anything but paid or unknown', async (t) => {
     const rig = await startRig(t, subject)
     const { attempt, paid } = await rig.payNew()
     const scenario: AlteredScenario<Attempt, Outcome> = {
@@ -48,14 +47,14 @@ function testAlteredCheckout(subject: Subject): void {
     assert.deepEqual(await rig.gateway.verify(attempt, paid.gatewayReference), paid)
   })
 
-  it('is unknown when it has a status that nobody has heard of', async (t) => {
+  it('is unknown if it has an unknown status', async (t) => {
     const rig = await startRig(t, subject)
     const { attempt, paid } = await rig.payNew()
     rig.provider.server.alter(renameStatuses)
     assertUnknown(await rig.gateway.verify(attempt, paid.gatewayReference), ['unreadable'])
   })
 
-  it('never makes a declined checkout a paid or a refused one', async (t) => {
+  it('never turns a declined checkout into a paid or refused one', async (t) => {
     const rig = await startRig(t, subject)
     const [ending] = declinesOf(subject, 'checkout')
     assert.ok(ending, 'every provider has declined checkouts')
@@ -70,7 +69,7 @@ function testAlteredCheckout(subject: Subject): void {
     await alterEachValue(async () => scenario)
   })
 
-  it('says nothing about a checkout when it is about another one that was not paid', async (t) => {
+  it('says nothing about a checkout if it is about another one that was not paid', async (t) => {
     const rig = await startRig(t, subject)
     const declines = declinesOf(subject, 'checkout').map((how) => ({ kind: 'declines', how }) as const)
     for (const ending of [{ kind: 'waits' } as const, ...declines]) {
@@ -82,7 +81,7 @@ function testAlteredCheckout(subject: Subject): void {
     }
   })
 
-  it('never sends a payer to what is no web address', async (t) => {
+  it('never redirects a payer to an invalid URL', async (t) => {
     const rig = await startRig(t, subject)
     const scenario: AlteredScenario<Attempt, StartedCheckout | Outcome> = {
       rig,
@@ -98,7 +97,7 @@ function testAlteredCheckout(subject: Subject): void {
 }
 
 function testAlteredCharge(subject: Subject): void {
-  it('never makes an approved charge anything but charged or unknown', async (t) => {
+  it('never turns an approved charge into anything but charged or unknown', async (t) => {
     const { rig, credential } = await prepareCharge(t, subject, 'approves')
     const scenario: AlteredScenario<Attempt, Outcome> = {
       rig,
@@ -109,7 +108,7 @@ function testAlteredCharge(subject: Subject): void {
     await alterEachValue(async () => scenario)
   })
 
-  it('never makes a declined charge a paid or a refused one', async (t) => {
+  it('never turns a declined charge into a paid or refused one', async (t) => {
     const [how] = declinesOf(subject, 'charge')
     assert.ok(how, 'every provider has declined charges')
     const { rig, credential } = await prepareCharge(t, subject, { declines: how })
@@ -122,7 +121,7 @@ function testAlteredCharge(subject: Subject): void {
     await alterEachValue(async () => scenario)
   })
 
-  it('says nothing about a charge when it is about another one that was not paid', async (t) => {
+  it('says nothing about a charge if it is about another one that was not paid', async (t) => {
     for (const how of declinesOf(subject, 'charge')) {
       const { rig, attempt, credential } = await prepareCharge(t, subject, { declines: how })
       await withFailureContext(`with ${how}`, () =>
@@ -133,8 +132,8 @@ function testAlteredCharge(subject: Subject): void {
 }
 
 function testAlteredRefund(subject: Subject): void {
-  it('never calls a refund failed that was given', (t) =>
-    // A new scenario for each value: a provider that lists its refunds would list more of them with every try.
+  it('never reports an executed refund as failed', (t) =>
+    // A new scenario for each value: a provider that lists its refunds would list more of them with every run.
     alterEachValue(async () => {
       const { rig, prepareOne } = await prepareRefund(t, subject)
       return {
@@ -147,7 +146,7 @@ function testAlteredRefund(subject: Subject): void {
       }
     }))
 
-  it('leaves a refund unknown when it has a status that nobody has heard of', async (t) => {
+  it('leaves a refund unknown if it has an unknown status', async (t) => {
     const { rig, request } = await prepareRefund(t, subject)
     rig.provider.server.alter(renameStatuses)
     assertUnknown(await refund(rig.gateway, request), ['unreadable'])
@@ -158,7 +157,7 @@ function declinesOf(subject: Subject, operation: Attempt['operation']): string[]
   return subject.declines.filter(({ on }) => on === operation).map(({ how }) => how)
 }
 
-/** The answer is made to name another key wherever it names ours. */
+/** Replaces our key with another one everywhere in the response. */
 async function assertIgnoresOtherPayment(
   rig: Rig,
   attempt: Attempt,
@@ -173,7 +172,7 @@ async function assertIgnoresOtherPayment(
   })
   const outcome = await ask()
   rig.provider.server.clearFaults()
-  assert.ok(isNamed, 'the provider names our key in its record')
+  assert.ok(isNamed, 'the provider returns our key in its record')
   assertUnknown(outcome, ['unreadable'])
 }
 
@@ -196,12 +195,12 @@ function assertComplete(outcome: Extract<Outcome, { kind: 'succeeded' }>): void 
 
 type AlteredScenario<Thing, Answer> = Scenario<Thing, Answer> & { rig: Rig }
 
-/** Tries the verb once for every value in its answers and every replacement; begin is called for every value. */
+/** Runs the operation once for every value in its responses and every replacement; begin runs for every value. */
 async function alterEachValue<Thing, Answer>(
   begin: () => Promise<AlteredScenario<Thing, Answer>>,
 ): Promise<void> {
   const jsonPaths = await findJsonPaths(await begin())
-  assert.ok(jsonPaths.length > 0, 'the provider answers in JSON')
+  assert.ok(jsonPaths.length > 0, 'the provider responds with JSON')
   for (const jsonPath of jsonPaths) {
     const scenario = await begin()
     for (const replacement of REPLACEMENTS) {
@@ -227,7 +226,7 @@ async function alter<Thing, Answer>(
 
 type JsonPath = readonly string[]
 
-/** Where the values of the answers stand. */
+/** The paths of the values in the responses. */
 async function findJsonPaths<Thing, Answer>({
   rig,
   make,
@@ -254,7 +253,7 @@ function replaceAt(value: unknown, [name, ...rest]: JsonPath, replacement: unkno
   if (value === null || typeof value !== 'object') return value
   if (Array.isArray(value))
     return value.map((one, index) => (String(index) === name ? replaceAt(one, rest, replacement) : one))
-  // A jsonPath of one answer need not be in another.
+  // A path of one response need not exist in another.
   if (!(name in value)) return value
   const inner = new Map(Object.entries(value))
   inner.set(name, replaceAt(inner.get(name), rest, replacement))

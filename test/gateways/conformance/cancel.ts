@@ -1,4 +1,4 @@
-// A checkout that is called off before its payer has paid, or too late.
+// Cancelling a checkout before the payer has paid, or too late.
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -10,7 +10,7 @@ import type { Subject } from './subject.ts'
 
 export function testCancel(subject: Subject): void {
   describe('a cancelled checkout', { concurrency: CONCURRENCY }, () => {
-    it('is declined, and stays so when the payer comes', async (t) => {
+    it('is declined, and stays declined when the payer opens the page', async (t) => {
       const rig = await startRig(t, subject)
       const { attempt, reference } = await rig.startNew()
       assertDeclined(await cancel(rig.gateway, attempt, reference))
@@ -19,14 +19,14 @@ export function testCancel(subject: Subject): void {
       assert.equal(await rig.provider.executions(attempt.key), 0)
     })
 
-    it('that was paid before stays paid', async (t) => {
+    it('stays paid if it was paid before', async (t) => {
       const rig = await startRig(t, subject)
       const { attempt, paid } = await rig.payNew()
       assert.deepEqual(await cancel(rig.gateway, attempt, paid.gatewayReference), paid)
       assert.deepEqual(await rig.gateway.verify(attempt, paid.gatewayReference), paid)
     })
 
-    it('was not cancelled when the connection is refused', async (t) => {
+    it('was not cancelled if the connection is refused', async (t) => {
       const rig = await startRig(t, subject)
       const { attempt, reference } = await rig.startNew()
       const gateway = await refuseConnections(rig)
@@ -34,7 +34,7 @@ export function testCancel(subject: Subject): void {
     })
 
     for (const { kind, title, reasons } of AMBIGUOUS_FAULTS) {
-      it(`is unknown when ${title}, and can be cancelled again`, async (t) => {
+      it(`is unknown if ${title}, and can be cancelled again`, async (t) => {
         const rig = await startRig(t, subject)
         const { attempt, reference } = await rig.startNew()
         const ask = (gateway: Gateway) => cancel(gateway, attempt, reference)
@@ -46,7 +46,7 @@ export function testCancel(subject: Subject): void {
 }
 
 function cancel(gateway: Gateway, query: StatusQuery, reference: string | null): Promise<Outcome> {
-  assert.ok(gateway.cancel, 'the gateway cancels')
+  assert.ok(gateway.cancel, 'the gateway has cancel')
   return gateway.cancel(query, reference)
 }
 

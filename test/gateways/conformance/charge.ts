@@ -1,5 +1,5 @@
-// A saved method that is charged without the payer: the one verb that moves money by itself, so that every lost answer
-// must end as exactly one execution.
+// Charging a saved method without the payer. The charge itself moves money, so every lost response must end as exactly
+// one execution.
 
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
@@ -26,7 +26,7 @@ export function testCharge(subject: Subject): void {
 }
 
 function testSaving(subject: Subject): void {
-  it('can be made with what a paid checkout saved', async (t) => {
+  it('can use the method that a paid checkout saved', async (t) => {
     const rig = await startRig(t, subject)
     const { paid } = await rig.payNew()
     assert.ok(paid.savedMethod, 'the method is saved')
@@ -38,7 +38,7 @@ function testSaving(subject: Subject): void {
     assert.equal(await rig.provider.executions(attempt.key), 1)
   })
 
-  it('finds the same fingerprint on the same method of the same payer', async (t) => {
+  it('finds the same fingerprint for the same method of the same payer', async (t) => {
     const rig = await startRig(t, subject)
     const [first, second] = [await rig.payNew(), await rig.payNew()]
     assert.equal(first.paid.savedMethod?.fingerprint, second.paid.savedMethod?.fingerprint)
@@ -46,23 +46,23 @@ function testSaving(subject: Subject): void {
 }
 
 function testAnswers(subject: Subject): void {
-  it('that is approved tells the amount, the currency and the key, and the same when it is asked about', async (t) => {
+  it('returns the amount, the currency and the key if it is approved, and again in a status check', async (t) => {
     const { rig, attempt, credential } = await prepareCharge(t, subject, 'approves')
     const outcome = await charge(rig.gateway, attempt, credential)
     assertCharged(outcome, attempt)
     assertCharged(await rig.gateway.verify(attempt, outcome.gatewayReference), attempt)
   })
 
-  it('takes the money once, however often it is submitted', async (t) => {
+  it('takes the money once, even if it is submitted several times', async (t) => {
     const { rig, attempt, credential } = await prepareCharge(t, subject, 'approves')
     await charge(rig.gateway, attempt, credential)
     const again = await charge(rig.gateway, attempt, credential)
-    // A provider without replays may not tell a second time, but must not call the first one off.
+    // A provider without replays may not repeat its response, but must not report a failure.
     if (again.kind !== 'succeeded') assertNotFinal(again)
     assert.equal(await rig.provider.executions(attempt.key), 1)
   })
 
-  it('takes the money once when it is submitted twice at the same time', async (t) => {
+  it('takes the money once if it is submitted twice at the same time', async (t) => {
     const { rig, attempt, credential } = await prepareCharge(t, subject, 'approves')
     const submit = () => charge(rig.gateway, attempt, credential)
     for (const outcome of await Promise.all([submit(), submit()]))
@@ -71,7 +71,7 @@ function testAnswers(subject: Subject): void {
     assert.equal(await rig.provider.executions(attempt.key), 1)
   })
 
-  it('is pending while the provider is at work', async (t) => {
+  it('is pending while the provider processes it', async (t) => {
     const prepared = await prepareIfSupported(t, subject, 'waits')
     if (!prepared) return t.skip('its charges never wait')
     const { rig, attempt, credential } = prepared
@@ -80,7 +80,7 @@ function testAnswers(subject: Subject): void {
     assert.equal((await rig.gateway.verify(attempt, outcome.gatewayReference)).kind, 'pending')
   })
 
-  it('that wants the customer is declined as authentication_required', async (t) => {
+  it('is declined as authentication_required if the bank wants the customer', async (t) => {
     const { rig, attempt, credential } = await prepareCharge(t, subject, 'wants_customer')
     const outcome = await charge(rig.gateway, attempt, credential)
     assert.ok(outcome.kind === 'declined', inspect(outcome))
@@ -90,7 +90,7 @@ function testAnswers(subject: Subject): void {
   })
 
   for (const { how, code } of subject.declines.filter(({ on }) => on === 'charge')) {
-    it(`that ends with ${how} is declined as ${code}`, async (t) => {
+    it(`is declined as ${code} if it ends with ${how}`, async (t) => {
       const { rig, attempt, credential } = await prepareCharge(t, subject, { declines: how })
       const outcome = await charge(rig.gateway, attempt, credential)
       assert.ok(outcome.kind === 'declined', inspect(outcome))
@@ -103,7 +103,7 @@ function testAnswers(subject: Subject): void {
 }
 
 function testLostAnswers(subject: Subject): void {
-  it('was not sent when the connection is refused', async (t) => {
+  it('was not sent if the connection is refused', async (t) => {
     const { rig, attempt, credential } = await prepareCharge(t, subject, 'approves')
     const gateway = await refuseConnections(rig)
     assertUnknown(await charge(gateway, attempt, credential), ['not_sent'])
@@ -115,8 +115,8 @@ function testLostAnswers(subject: Subject): void {
     assert.equal(await rig.provider.executions(attempt.key), 0)
   })
 
-  // A refusal would end it for good: unlike a checkout, nobody else can take it over.
-  it('is unknown when the provider has too much to do, and ends as one execution', async (t) => {
+  // A refusal would be final: unlike a checkout, no other gateway can take it over.
+  it('is unknown after a rate limit, and ends as one execution', async (t) => {
     const { rig, attempt, credential } = await prepareCharge(t, subject, 'approves')
     const ask = (gateway: Gateway) => charge(gateway, attempt, credential)
     assertUnknown(await submitWithFault(rig, 'http_429', ask), ['no_answer'])
@@ -125,7 +125,7 @@ function testLostAnswers(subject: Subject): void {
   })
 
   for (const { kind, title, reasons } of AMBIGUOUS_FAULTS) {
-    it(`is unknown when ${title}, and ends as one execution`, async (t) => {
+    it(`is unknown if ${title}, and ends as one execution`, async (t) => {
       const { rig, attempt, credential } = await prepareCharge(t, subject, 'approves')
       const ask = (gateway: Gateway) => charge(gateway, attempt, credential)
       assertUnknown(await submitWithFault(rig, kind, ask), reasons)
@@ -134,7 +134,7 @@ function testLostAnswers(subject: Subject): void {
     })
   }
 
-  it('ends as one execution whichever of its requests goes wrong', async (t) => {
+  it('ends as one execution, whichever of its requests fails', async (t) => {
     const { rig, credential } = await prepareCharge(t, subject, 'approves')
     const executions = (attempt: Attempt) => rig.provider.executions(attempt.key)
     await failEachRequest(rig, {
@@ -149,7 +149,7 @@ function testLostAnswers(subject: Subject): void {
   })
 }
 
-/** A charge that will go this way, if any of this provider does. */
+/** A charge with this behavior, if the provider supports it. */
 async function prepareIfSupported(t: TestContext, subject: Subject, behavior: ChargeBehavior) {
   const rig = await startRig(t, subject)
   assert.ok(rig.provider.savedCredential, 'the fake provider has saved credentials')
@@ -159,12 +159,12 @@ async function prepareIfSupported(t: TestContext, subject: Subject, behavior: Ch
 
 export async function prepareCharge(t: TestContext, subject: Subject, behavior: ChargeBehavior) {
   const prepared = await prepareIfSupported(t, subject, behavior)
-  assert.ok(prepared, 'every provider has such charges')
+  assert.ok(prepared, 'every provider supports such charges')
   return prepared
 }
 
 export function charge(gateway: Gateway, attempt: Attempt, credential: string): Promise<Outcome> {
-  assert.ok(gateway.chargeSaved, 'the gateway charges saved methods')
+  assert.ok(gateway.chargeSaved, 'the gateway has chargeSaved')
   return gateway.chargeSaved(attempt, credential)
 }
 
@@ -177,7 +177,7 @@ function assertCharged(
   assert.equal(outcome.key, attempt.key)
 }
 
-/** What the service does after `unknown`: it asks, and only when that tells nothing submits the same once more. */
+/** As the service does after `unknown`: a status check, and only if that finds nothing the same request again. */
 async function resolve(rig: Rig, attempt: Attempt, credential: string): Promise<Outcome> {
   const outcome = await rig.gateway.verify(attempt, null)
   if (outcome.kind === 'succeeded') return outcome

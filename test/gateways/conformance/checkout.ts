@@ -1,4 +1,4 @@
-// The payer's way: start, the payer acts, verify.
+// The payer's flow: start, payer's action, status check.
 
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -29,7 +29,7 @@ export function testCheckout(subject: Subject): void {
 }
 
 function testStart(subject: Subject): void {
-  it('starts with a step that the payer can take, and takes no money yet', async (t) => {
+  it('starts with a step for the payer, and takes no money yet', async (t) => {
     const rig = await startRig(t, subject)
     const attempt = rig.makeAttempt()
     const started = await rig.start(attempt)
@@ -40,7 +40,7 @@ function testStart(subject: Subject): void {
     assert.equal(await rig.provider.executions(attempt.key), 0)
   })
 
-  it('is taken on once, however often it is submitted', async (t) => {
+  it('is accepted once, even if it is submitted several times', async (t) => {
     const rig = await startRig(t, subject)
     const attempt = rig.makeAttempt()
     const first = await rig.start(attempt)
@@ -49,7 +49,7 @@ function testStart(subject: Subject): void {
     await assertPaysOnce(rig, attempt, first.gatewayReference)
   })
 
-  it('is taken on once when it is submitted twice at the same time', async (t) => {
+  it('is accepted once if it is submitted twice at the same time', async (t) => {
     const rig = await startRig(t, subject)
     const attempt = rig.makeAttempt()
     const answers = await Promise.all([rig.start(attempt), rig.start(attempt)])
@@ -59,13 +59,13 @@ function testStart(subject: Subject): void {
     await assertPaysOnce(rig, attempt, started.gatewayReference)
   })
 
-  it('was not sent when the connection is refused', async (t) => {
+  it('was not sent if the connection is refused', async (t) => {
     const rig = await startRig(t, subject)
     const gateway = await refuseConnections(rig)
     assertUnknown(await rig.start(rig.makeAttempt(), gateway), ['not_sent'])
   })
 
-  it('is refused when the provider has too much to do, and can be submitted again', async (t) => {
+  it('is refused after a rate limit, and can be submitted again', async (t) => {
     const rig = await startRig(t, subject)
     const attempt = rig.makeAttempt()
     assertRejected(await submitWithFault(rig, 'http_429', (gateway) => rig.start(attempt, gateway)))
@@ -77,14 +77,14 @@ function testStart(subject: Subject): void {
     assertRejected(await rig.start(rig.makeAttempt(), rig.open({ credentials: subject.otherCredentials })))
   })
 
-  it('starts also when the provider is slow', async (t) => {
+  it('starts even if the provider is slow', async (t) => {
     const rig = await startRig(t, subject)
     const answer = await submitWithFault(rig, 'slow', (gateway) => rig.start(rig.makeAttempt(), gateway))
     assert.equal(answer.kind, 'started')
   })
 
   for (const { kind, title, reasons } of AMBIGUOUS_FAULTS) {
-    it(`is unknown when ${title}, and pays once when it is submitted again`, async (t) => {
+    it(`is unknown if ${title}, and pays once if it is submitted again`, async (t) => {
       const rig = await startRig(t, subject)
       const attempt = rig.makeAttempt()
       assertUnknown(await submitWithFault(rig, kind, (gateway) => rig.start(attempt, gateway)), reasons)
@@ -97,7 +97,7 @@ function testStart(subject: Subject): void {
   }
 }
 
-/** The payer pays what was started, and the provider took the money once. */
+/** The payer pays the started checkout, and the provider takes the money once. */
 async function assertPaysOnce(rig: Rig, attempt: Attempt, reference: string | null): Promise<void> {
   await rig.provider.finish(attempt.key, { kind: 'pays' })
   const outcome = await rig.gateway.verify(attempt, reference)
@@ -122,19 +122,19 @@ export function assertUsable(next: NextStep): void {
   }
 }
 
-/** Providers differ in whether they know a checkout before its payer acts; none of them may call it ended. */
+/** Some providers do not know a checkout before its payer acts; none of them may report it as ended. */
 function assertUndecided(outcome: Outcome): void {
   if (outcome.kind !== 'pending') assertUnknown(outcome, ['not_found'])
 }
 
 function testVerify(subject: Subject): void {
-  describe('that is asked about', { concurrency: CONCURRENCY }, () => {
+  describe('the status check of a checkout', { concurrency: CONCURRENCY }, () => {
     it('is undecided while the provider does not know the key', async (t) => {
       const { gateway, makeAttempt } = await startRig(t, subject)
       assertUndecided(await gateway.verify(makeAttempt(), null))
     })
 
-    it('is pending while the money is on its way', async (t) => {
+    it('is pending while the money is in transit', async (t) => {
       const rig = await startRig(t, subject)
       const { attempt, reference } = await rig.startNew()
       await rig.provider.finish(attempt.key, { kind: 'waits' })
@@ -142,20 +142,20 @@ function testVerify(subject: Subject): void {
       assert.equal(outcome.kind, 'pending', inspect(outcome))
     })
 
-    it('was not asked about when the connection is refused', async (t) => {
+    it('was not sent if the connection is refused', async (t) => {
       const rig = await startRig(t, subject)
       const { attempt, reference } = await rig.startNew()
       const gateway = await refuseConnections(rig)
       assertUnknown(await gateway.verify(attempt, reference), ['not_sent'])
     })
 
-    // A refusal to tell says nothing about the payment, which may well have been paid.
+    // A rejected status check says nothing about the payment, which may have been paid.
     const inconclusive = [
       ...AMBIGUOUS_FAULTS,
-      { kind: 'http_429', title: 'the provider has too much to do', reasons: ['no_answer', 'unreadable'] },
+      { kind: 'http_429', title: 'the provider reports a rate limit', reasons: ['no_answer', 'unreadable'] },
     ] as const
     for (const { kind, title, reasons } of inconclusive) {
-      it(`is unknown when ${title}, and paid when it is asked about again`, async (t) => {
+      it(`is unknown if ${title}, and paid at the next check`, async (t) => {
         const rig = await startRig(t, subject)
         const { attempt, paid } = await rig.payNew()
         const reference = paid.gatewayReference
@@ -165,7 +165,7 @@ function testVerify(subject: Subject): void {
       })
     }
 
-    it('is paid or unknown, whichever request of the query goes wrong', async (t) => {
+    it('is paid or unknown, whichever of its requests fails', async (t) => {
       const rig = await startRig(t, subject)
       await failEachRequest(rig, {
         make: rig.payNew,
@@ -189,7 +189,7 @@ function testVerify(subject: Subject): void {
 }
 
 function testEndings(subject: Subject): void {
-  it('that is paid tells the amount, the currency, the key and the time', async (t) => {
+  it('returns the amount, the currency, the key and the time of a paid checkout', async (t) => {
     const rig = await startRig(t, subject)
     const { attempt, paid } = await rig.payNew()
     assert.deepEqual(paid.paid, subject.amount)
@@ -200,7 +200,7 @@ function testEndings(subject: Subject): void {
     assert.deepEqual(await rig.gateway.verify(attempt, paid.gatewayReference), paid)
   })
 
-  it('that is paid is found without its reference by a provider that looks up by key', async (t) => {
+  it('finds a paid checkout without its reference if the provider supports lookups by key', async (t) => {
     const rig = await startRig(t, subject)
     const { attempt, paid } = await rig.payNew()
     const outcome = await rig.gateway.verify(attempt, null)
@@ -209,7 +209,7 @@ function testEndings(subject: Subject): void {
   })
 
   for (const { how, code } of subject.declines.filter(({ on }) => on === 'checkout')) {
-    it(`that ends with ${how} is declined as ${code}`, async (t) => {
+    it(`is declined as ${code} if the checkout ends with ${how}`, async (t) => {
       const rig = await startRig(t, subject)
       const { attempt, reference } = await rig.startNew()
       await rig.provider.finish(attempt.key, { kind: 'declines', how })
@@ -223,7 +223,7 @@ function testEndings(subject: Subject): void {
   }
 }
 
-/** A connector does not compare: it carries the provider's own values to those who do. */
+/** A connector does not compare: it passes the provider's values on to the caller, which does. */
 function testMismatches(subject: Subject): void {
   const other = { minor: (subject.amount.minor * 9n) / 10n, key: randomUUID() }
   const currency = subject.amount.currency === 'USD' ? 'EUR' : 'USD'
@@ -237,7 +237,7 @@ function testMismatches(subject: Subject): void {
     { title: 'another key', ending: { key: other.key }, paid: subject.amount },
   ]
   for (const { title, ending, paid } of cases) {
-    it(`that was paid with ${title} says so`, async (t) => {
+    it(`reports a payment with ${title}`, async (t) => {
       const rig = await startRig(t, subject)
       const { attempt, reference } = await rig.startNew()
       await rig.provider.finish(attempt.key, { kind: 'pays', ...ending })

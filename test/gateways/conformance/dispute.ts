@@ -1,4 +1,4 @@
-// Money that is taken back after it was paid: told in answer to a query, and by a doorbell that says whose it is.
+// Disputes: reported by a status check, and by a webhook that names our key.
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -9,7 +9,7 @@ import type { Subject, Webhook } from './subject.ts'
 
 export function testDispute(subject: Subject): void {
   describe('a dispute', { concurrency: CONCURRENCY }, () => {
-    it('is told of with its amount, and under the same name to its end', async (t) => {
+    it('is reported with its amount, and with the same id until it ends', async (t) => {
       for (const end of ['won', 'lost'] as const) {
         const rig = await startRig(t, subject)
         const { attempt, paid } = await rig.payNew()
@@ -25,7 +25,7 @@ export function testDispute(subject: Subject): void {
       }
     })
 
-    it('stands beside the next one, which has a name of its own', async (t) => {
+    it('is reported beside the next one, which has its own id', async (t) => {
       const rig = await startRig(t, subject)
       const { attempt, paid } = await rig.payNew()
       for (const status of ['open', 'won', 'open'] as const) await dispute(rig, attempt, status)
@@ -37,7 +37,7 @@ export function testDispute(subject: Subject): void {
       assert.equal(new Set(reports.map(({ reference }) => reference)).size, 2)
     })
 
-    it('rings about our key, so that we ask also about what has succeeded', async (t) => {
+    it('sends a webhook about our key, so that succeeded payments are checked too', async (t) => {
       const rig = await startRig(t, subject)
       const { attempt } = await rig.payNew()
       const hooks = [await dispute(rig, attempt, 'open'), await dispute(rig, attempt, 'lost')]
@@ -47,7 +47,7 @@ export function testDispute(subject: Subject): void {
       assert.equal(new Set(ids).size, 2, 'each event has an id of its own')
     })
 
-    it('that nobody can be asked about stays unknown', async (t) => {
+    it('stays unknown if the request about it gets no response', async (t) => {
       const rig = await startRig(t, subject)
       const { attempt, paid } = await rig.payNew()
       await dispute(rig, attempt, 'open')
@@ -60,11 +60,10 @@ export function testDispute(subject: Subject): void {
 }
 
 async function dispute(rig: Rig, { key }: Attempt, status: DisputeReport['status']): Promise<Webhook> {
-  assert.ok(rig.provider.dispute, 'the fake of a gateway that tells of disputes can play them')
+  assert.ok(rig.provider.dispute, 'the fake of a gateway with disputes can simulate them')
   return rig.provider.dispute(key, status)
 }
 
-/** The latest. */
 async function findLatestDispute(
   rig: Rig,
   attempt: Attempt,

@@ -1,5 +1,5 @@
-// What may be said about a request that ran into trouble, as data. The rule behind all of it: whoever cannot know says
-// `unknown`, and only what provably began nothing is a refusal.
+// The allowed outcomes of a request that fails, as data. The rule: if the effect is not certain the outcome is
+// `unknown`, and only a request that provably began nothing is a refusal.
 
 import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
@@ -12,7 +12,7 @@ type UnknownReason = Extract<Outcome, { kind: 'unknown' }>['reason']
 interface FaultCase {
   kind: Fault
   title: string
-  /** What a connector may answer for a reason; more than one where both readings are honest. */
+  /** The allowed reasons; more than one if both are correct. */
   reasons: readonly UnknownReason[]
 }
 
@@ -20,33 +20,33 @@ const LOST: readonly UnknownReason[] = ['no_answer']
 const UNREADABLE: readonly UnknownReason[] = ['unreadable']
 const EITHER: readonly UnknownReason[] = ['no_answer', 'unreadable']
 
-/** After each of these nobody can know whether the provider acted. */
+/** After each of these faults the provider may have acted. */
 export const AMBIGUOUS_FAULTS: readonly FaultCase[] = [
-  { kind: 'hang', title: 'the provider never answers', reasons: LOST },
-  { kind: 'hang_after_acting', title: 'the provider acts and never answers', reasons: LOST },
+  { kind: 'hang', title: 'the provider never responds', reasons: LOST },
+  { kind: 'hang_after_acting', title: 'the provider acts and never responds', reasons: LOST },
   { kind: 'cut_off', title: 'the connection is cut', reasons: LOST },
   { kind: 'cut_off_after_acting', title: 'the provider acts and the connection is cut', reasons: LOST },
   { kind: 'http_500', title: 'the provider fails', reasons: LOST },
-  { kind: 'http_500_after_acting', title: 'the provider acts and says that it failed', reasons: LOST },
-  { kind: 'html_503', title: 'a proxy answers with a page', reasons: LOST },
-  { kind: 'garbage', title: 'the answer is garbage', reasons: UNREADABLE },
-  { kind: 'truncated', title: 'the answer is half of one', reasons: UNREADABLE },
-  { kind: 'huge_body', title: 'the answer has ten megabytes', reasons: EITHER },
-  // Another request under the same key may be at work right now, so a conflict is no refusal.
-  { kind: 'http_409', title: 'the provider sees a conflict', reasons: EITHER },
+  { kind: 'http_500_after_acting', title: 'the provider acts and reports an error', reasons: LOST },
+  { kind: 'html_503', title: 'a proxy responds with a page', reasons: LOST },
+  { kind: 'garbage', title: 'the response is garbage', reasons: UNREADABLE },
+  { kind: 'truncated', title: 'the response is truncated', reasons: UNREADABLE },
+  { kind: 'huge_body', title: 'the response has ten megabytes', reasons: EITHER },
+  // Another request with the same key may be in progress, so a conflict is not a refusal.
+  { kind: 'http_409', title: 'the provider reports a conflict', reasons: EITHER },
 ]
 
-// Short, because every hang costs it; long enough for a request to reach the fake on a busy machine.
+// Short, because every hang takes this long; long enough for a request to reach the fake on a busy machine.
 const SHORT_TIMEOUT_MS = 800
-// A verb may take a second call to find its message, but no more than that.
+// An operation may make a second request, but no more than that.
 const MAX_ELAPSED_MS = 2 * SHORT_TIMEOUT_MS + 500
 
-/** What the verb answers in this trouble, within the time that its client allows. Leaves a calm provider behind. */
+/** The result of the operation with this fault, within the client's timeout. Clears the fault afterwards. */
 export function queryWithFault<Answer>(rig: Rig, kind: Fault, ask: Call<Answer>): Promise<Answer> {
   return callWithFault(rig, kind, undefined, ask)
 }
 
-/** The same for a verb that acts: what it may have to ask before goes well, so that the trouble meets the act. */
+/** The same for a submission: status checks before it succeed, so that the fault hits the submission. */
 export function submitWithFault<Answer>(rig: Rig, kind: Fault, act: Call<Answer>): Promise<Answer> {
   return callWithFault(rig, kind, /^(?!GET )/, act)
 }
@@ -66,20 +66,20 @@ async function callWithFault<Answer>(
   const startedMs = performance.now()
   const answer = await ask(gateway)
   const tookMs = performance.now() - startedMs
-  if (hangs) assert.ok(tookMs <= MAX_ELAPSED_MS, `answered after ${Math.round(tookMs)} ms`)
+  if (hangs) assert.ok(tookMs <= MAX_ELAPSED_MS, `responded after ${Math.round(tookMs)} ms`)
   server.clearFaults()
   return answer
 }
 
-/** A verb that is tried in many ways, each time on something new. */
+/** An operation that runs many times, each time on a new object. */
 export interface Scenario<Thing, Answer> {
   make(): Promise<Thing>
   act(thing: Thing): Promise<Answer>
-  /** Finds a calm provider. */
+  /** Runs without a fault. */
   check(thing: Thing, answer: Answer): Promise<void>
 }
 
-/** Runs the check, and says in which of many cases it failed. */
+/** Runs the check, and adds the case to its error. */
 export async function withFailureContext(which: string, check: () => Promise<void>): Promise<void> {
   try {
     await check()
@@ -88,7 +88,7 @@ export async function withFailureContext(which: string, check: () => Promise<voi
   }
 }
 
-// Those that take no time: a verb of several requests is tried with each of them at each request.
+// Faults that take no time: an operation of several requests runs with each of them at each request.
 const QUICK_FAULTS: readonly Fault[] = [
   'cut_off',
   'cut_off_after_acting',
@@ -99,7 +99,7 @@ const QUICK_FAULTS: readonly Fault[] = [
   'http_429',
 ]
 
-/** Tries the verb once for each of its requests and each trouble that this one request runs into. */
+/** Runs the operation once for each of its requests and each fault of that request. */
 export async function failEachRequest<Thing, Answer>(
   rig: Rig,
   scenario: Scenario<Thing, Answer>,
@@ -130,13 +130,13 @@ export function assertUnknown(
   assert.notEqual(outcome.message, '')
 }
 
-/** Not an ending of any kind: asking again stays the only legal next step. */
+/** Not final: only a status check or a retry may follow. */
 export function assertNotFinal(outcome: StartedCheckout | Outcome | RefundOutcome): void {
   const open: readonly string[] = ['started', 'pending', 'unknown']
   assert.ok(open.includes(outcome.kind), inspect(outcome))
 }
 
-/** The provider would not even begin, and another gateway may be tried. */
+/** The provider began nothing, and another gateway may be tried. */
 export function assertRejected(outcome: StartedCheckout | Outcome): void {
   assert.ok(outcome.kind === 'declined', inspect(outcome))
   assert.equal(outcome.code, 'provider_unavailable')
@@ -144,7 +144,7 @@ export function assertRejected(outcome: StartedCheckout | Outcome): void {
   assert.notEqual(outcome.message, '')
 }
 
-/** From now on connections are refused, to a gateway that has none in its pool that could break in its hands. */
+/** From now on connections are refused. The returned gateway has no pooled connection that could break in use. */
 export async function refuseConnections(rig: Rig): Promise<Gateway> {
   await rig.provider.server.close()
   return rig.open({})

@@ -1,4 +1,4 @@
-// The harmless call that tries credentials before they are kept.
+// The call without effect that checks credentials before they are stored.
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -8,7 +8,7 @@ import { queryWithFault, refuseConnections } from './faults.ts'
 import { CONCURRENCY, startRig } from './rig.ts'
 import type { Subject } from './subject.ts'
 
-// Trouble that says nothing about the credentials: an operator must not hear that they are wrong.
+// Faults that say nothing about the credentials: the operator must not read that they are wrong.
 const INCONCLUSIVE_FAULTS: readonly Fault[] = ['hang', 'cut_off', 'http_500', 'html_503', 'http_429']
 
 export function testProbe(subject: Subject): void {
@@ -23,14 +23,14 @@ export function testProbe(subject: Subject): void {
       assert.equal(await probe(rig.open({ credentials: subject.otherCredentials })), 'refused')
     })
 
-    it('reaches nobody when the connection is refused', async (t) => {
+    it('is unreachable if the connection is refused', async (t) => {
       const rig = await startRig(t, subject)
       const gateway = await refuseConnections(rig)
       assert.equal(await probe(gateway), 'unreachable')
     })
 
     for (const kind of INCONCLUSIVE_FAULTS) {
-      it(`blames no credential for ${kind}`, async (t) => {
+      it(`does not report wrong credentials for ${kind}`, async (t) => {
         const rig = await startRig(t, subject)
         assert.equal(await queryWithFault(rig, kind, probe), 'unreachable')
       })
@@ -39,6 +39,6 @@ export function testProbe(subject: Subject): void {
 }
 
 function probe(gateway: Gateway): Promise<'works' | 'refused' | 'unreachable'> {
-  assert.ok(gateway.probe, 'the gateway can be probed')
+  assert.ok(gateway.probe, 'the gateway has probe')
   return gateway.probe()
 }

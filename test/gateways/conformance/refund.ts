@@ -1,4 +1,4 @@
-// Money back: all of it, a part, later, not at all, and once however often the answer gets lost.
+// Refunds: full, partial, delayed, failed, and executed once even if the response is lost.
 
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -25,35 +25,35 @@ export function testRefund(subject: Subject): void {
 }
 
 function testEndings(subject: Subject): void {
-  it('gives all of it back', async (t) => {
+  it('returns the whole amount', async (t) => {
     const { rig, request, given } = await prepareRefund(t, subject)
     const all = { ...request, amount: subject.amount, isFull: true }
     assert.equal((await finish(rig, all)).kind, 'succeeded')
     assert.deepEqual(await given(), [subject.amount.minor])
   })
 
-  it('gives back a part, and later the rest', async (t) => {
+  it('returns a part, and later the rest', async (t) => {
     const { rig, request, given } = await prepareRefund(t, subject)
     const rest = { ...request, key: randomUUID(), amount: subtract(subject.amount, request.amount) }
     for (const one of [request, rest]) assert.equal((await finish(rig, one)).kind, 'succeeded')
     assert.deepEqual(await given(), [request.amount.minor, rest.amount.minor])
   })
 
-  it('is given once, however often it is submitted', async (t) => {
+  it('is executed once, even if it is submitted several times', async (t) => {
     const { rig, request, given } = await prepareRefund(t, subject)
     await refund(rig.gateway, request)
     assertNotFailed(await refund(rig.gateway, request))
     assert.equal((await given()).length, 1)
   })
 
-  it('is pending while the provider is at work', async (t) => {
+  it('is pending while the provider processes it', async (t) => {
     const { rig, request } = await prepareRefund(t, subject, 'waits')
     const outcome = await refund(rig.gateway, request)
     assert.ok(outcome.kind === 'pending', inspect(outcome))
     assert.equal((await verify(rig, request, outcome.gatewayReference)).kind, 'pending')
   })
 
-  it('that the provider cannot give has failed', async (t) => {
+  it('fails if the provider cannot execute it', async (t) => {
     const { rig, request, given } = await prepareRefund(t, subject, 'fails')
     const outcome = await finish(rig, request)
     assert.ok(outcome.kind === 'failed', inspect(outcome))
@@ -61,14 +61,14 @@ function testEndings(subject: Subject): void {
     assert.deepEqual(await given(), [])
   })
 
-  it('that the provider does not know is not found', async (t) => {
+  it('is not found if the provider does not know it', async (t) => {
     const { rig, request } = await prepareRefund(t, subject)
     if (rig.gateway.verifyRefund) assertUnknown(await verify(rig, request, null), ['not_found'])
   })
 }
 
 function testFaults(subject: Subject): void {
-  it('is given once whichever of its requests goes wrong', async (t) => {
+  it('is executed once, whichever of its requests fails', async (t) => {
     const { rig, prepareOne } = await prepareRefund(t, subject)
     await failEachRequest(rig, {
       make: prepareOne,
@@ -82,13 +82,13 @@ function testFaults(subject: Subject): void {
     })
   })
 
-  it('was not sent when the connection is refused', async (t) => {
+  it('was not sent if the connection is refused', async (t) => {
     const { rig, request } = await prepareRefund(t, subject)
     const gateway = await refuseConnections(rig)
     assertUnknown(await refund(gateway, request), ['not_sent'])
   })
 
-  it('gives nothing with credentials that the provider does not know', async (t) => {
+  it('executes nothing with credentials that the provider does not know', async (t) => {
     const { rig, request, given } = await prepareRefund(t, subject)
     const outcome = await refund(rig.open({ credentials: subject.otherCredentials }), request)
     assert.ok(outcome.kind === 'failed' || outcome.kind === 'unknown', inspect(outcome))
@@ -96,7 +96,7 @@ function testFaults(subject: Subject): void {
   })
 
   for (const { kind, title, reasons } of AMBIGUOUS_FAULTS) {
-    it(`is unknown when ${title}, and is given once`, async (t) => {
+    it(`is unknown if ${title}, and is executed once`, async (t) => {
       const { rig, request, given } = await prepareRefund(t, subject)
       const outcome = await submitWithFault(rig, kind, (gateway) => refund(gateway, request))
       assertUnknown(outcome, reasons)
@@ -105,7 +105,7 @@ function testFaults(subject: Subject): void {
       assert.deepEqual(await given(), [request.amount.minor])
     })
 
-    it(`that is asked about is unknown when ${title}`, async (t) => {
+    it(`is unknown in a status check if ${title}`, async (t) => {
       const { rig, request } = await prepareRefund(t, subject)
       if (!rig.gateway.verifyRefund) return
       const made = await refund(rig.gateway, request)
@@ -119,8 +119,7 @@ function testFaults(subject: Subject): void {
 }
 
 /**
- * A paid checkout and the request to give a tenth of it back: a part, because providers notice by themselves when all of
- * it is to go back twice.
+ * A paid checkout and a refund of a tenth of it. A part, because providers detect a second full refund by themselves.
  */
 export async function prepareRefund(t: TestContext, subject: Subject, behavior: RefundBehavior = 'succeeds') {
   const rig = await startRig(t, subject)
@@ -136,33 +135,33 @@ export async function prepareRefund(t: TestContext, subject: Subject, behavior: 
     }
     return { request, given: () => listRefunds(rig, attempt.key) }
   }
-  assert.ok(rig.provider.setRefundBehavior, 'the fake provider ends refunds')
+  assert.ok(rig.provider.setRefundBehavior, 'the fake provider has setRefundBehavior')
   rig.provider.setRefundBehavior(behavior)
   return { rig, prepareOne, ...(await prepareOne()) }
 }
 
 async function listRefunds(rig: Rig, attemptKey: string): Promise<bigint[]> {
-  assert.ok(rig.provider.refunds, 'the fake provider tells its refunds')
+  assert.ok(rig.provider.refunds, 'the fake provider has refunds')
   return [...(await rig.provider.refunds(attemptKey))]
 }
 
 export function refund(gateway: Gateway, request: RefundRequest): Promise<RefundOutcome> {
-  assert.ok(gateway.refund, 'the gateway refunds')
+  assert.ok(gateway.refund, 'the gateway has refund')
   return gateway.refund(request)
 }
 
 async function verify(rig: Rig, request: RefundRequest, reference: string | null): Promise<RefundOutcome> {
-  assert.ok(rig.gateway.verifyRefund, 'a gateway whose refunds take time can be asked about them')
+  assert.ok(rig.gateway.verifyRefund, 'a gateway with pending refunds has verifyRefund')
   return rig.gateway.verifyRefund(request, reference)
 }
 
-/** The end of a refund: at once, or when it is asked about. */
+/** The final outcome of a refund: at once, or by a status check. */
 async function finish(rig: Rig, request: RefundRequest): Promise<RefundOutcome> {
   const outcome = await refund(rig.gateway, request)
   return outcome.kind === 'pending' ? verify(rig, request, outcome.gatewayReference) : outcome
 }
 
-/** What the service does after `unknown`: it asks, and only for what is not there submits the same once more. */
+/** As the service does after `unknown`: a status check, and only if the refund is not found the same request again. */
 async function resolve(rig: Rig, request: RefundRequest): Promise<RefundOutcome> {
   const outcome = rig.gateway.verifyRefund && (await verify(rig, request, null))
   if (outcome && outcome.kind !== 'unknown') return outcome

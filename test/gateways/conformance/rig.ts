@@ -1,5 +1,5 @@
-// One test's own world: a fresh fake provider, the connector opened on it with the real HTTP client, and a watch over
-// everything that the connector says.
+// The setup of one test: a new fake provider, the connector opened on it with the real HTTP client, and checks of
+// everything that the connector returns.
 
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -13,25 +13,25 @@ import { type FakeProvider, PUBLIC_URL, type Subject } from './subject.ts'
 const CUSTOMER = { email: 'amina.otieno@example.com', firstname: 'Amina', lastname: 'Otieno' }
 const RETURN_URL = `${PUBLIC_URL}/pay/return`
 
-// Long enough that a busy machine does not make answers late, which would look like a broken connector.
+// Long enough that a busy machine does not cause timeouts, which would look like a broken connector.
 const DEFAULT_TIMEOUT_MS = 10_000
 
-// Words are kept with the attempt and shown to operators: a sentence or two, not a provider's whole page.
+// Messages are stored with the attempt and shown to operators: a sentence or two, not a whole page of the provider.
 const MAX_MESSAGE_LENGTH = 1_000
 
-/** Most of a test is waiting; more of them at once would wait for the processor instead, which looks like a hang. */
+/** Tests mostly wait. More of them at once would wait for the CPU instead, which looks like a hang. */
 export const CONCURRENCY = 6
 
 export interface Rig {
   readonly provider: FakeProvider
   readonly gateway: Gateway
-  /** The same gateway as another operator would have opened it, or one in a hurry. */
+  /** The same gateway with other credentials, or with a shorter timeout. */
   open(options: { credentials?: Subject['credentials']; timeoutMs?: number }): Gateway
   makeAttempt(operation?: Attempt['operation']): Attempt
   start(attempt: Attempt, gateway?: Gateway): Promise<StartedCheckout | Outcome>
-  /** A started checkout, with the provider's reference of it. */
+  /** A started checkout, with the provider's reference. */
   startNew(): Promise<{ attempt: Attempt; reference: string }>
-  /** A checkout that was paid as asked, with its outcome. */
+  /** A paid checkout, with its outcome. */
   payNew(): Promise<{ attempt: Attempt; paid: Extract<Outcome, { kind: 'succeeded' }> }>
 }
 
@@ -91,37 +91,40 @@ function makeAttempt(subject: Subject, operation: Attempt['operation']): Attempt
   }
 }
 
-/** Addresses stand in the access logs of everybody on the way. */
+/** URLs end up in the access logs of every proxy. */
 function assertNoSecretInUrls({ server }: FakeProvider, secrets: readonly string[]): void {
   for (const { path, query } of server.requests) {
     const address = decodeURIComponent(`${path}?${query}`)
-    for (const secret of secrets) assert.ok(!address.includes(secret), 'an address tells a credential')
+    for (const secret of secrets) assert.ok(!address.includes(secret), 'a URL contains a credential')
   }
 }
 
-type AnyVerb = (...given: unknown[]) => unknown
+type AnyOperation = (...given: unknown[]) => unknown
 
-/** The same gateway, whose every answer is searched for what nobody may read in it. */
+/** The same gateway; every result is searched for secrets. */
 function withSecretChecks(gateway: Gateway, secrets: readonly string[]): Gateway {
-  const checked = (name: string, verb: AnyVerb): AnyVerb => {
-    // parseWebhook answers at once, all others later.
-    if (name === 'parseWebhook') return (...given) => assertNoSecretIn(name, verb(...given), secrets)
-    return async (...given) => assertNoSecretIn(name, await verb(...given), secrets)
+  const checked = (name: string, operation: AnyOperation): AnyOperation => {
+    // parseWebhook is synchronous, all others are not.
+    if (name === 'parseWebhook') return (...given) => assertNoSecretIn(name, operation(...given), secrets)
+    return async (...given) => assertNoSecretIn(name, await operation(...given), secrets)
   }
   const entries = Object.entries(gateway).map(([name, value]) => [
     name,
     typeof value === 'function' ? checked(name, value) : value,
   ])
-  // A boundary: the same names with the same verbs behind them.
+  // A boundary: the same names with the same operations.
   return Object.fromEntries(entries) as Gateway
 }
 
-function assertNoSecretIn(verb: string, answer: unknown, secrets: readonly string[]): unknown {
+function assertNoSecretIn(operation: string, answer: unknown, secrets: readonly string[]): unknown {
   const everything = inspect(answer, { depth: 10, maxStringLength: null })
-  for (const secret of secrets) assert.ok(!everything.includes(secret), `${verb} tells a credential`)
+  for (const secret of secrets) assert.ok(!everything.includes(secret), `${operation} returns a credential`)
   const message =
     answer !== null && typeof answer === 'object' && 'message' in answer ? String(answer.message) : ''
-  assert.ok(!message.includes(CUSTOMER.email), `${verb} tells the payer's e-mail in its message`)
-  assert.ok(message.length <= MAX_MESSAGE_LENGTH, `${verb} answers ${message.length} characters of message`)
+  assert.ok(!message.includes(CUSTOMER.email), `${operation} returns the payer's e-mail in its message`)
+  assert.ok(
+    message.length <= MAX_MESSAGE_LENGTH,
+    `${operation} returns a message of ${message.length} characters`,
+  )
   return answer
 }

@@ -1,4 +1,4 @@
-// The provider's doorbell: whom it is from, and about which key. Nothing else in it is believed.
+// Webhooks: the sender and the key are verified. Nothing else in the body is trusted.
 
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -15,21 +15,21 @@ export function testWebhook(subject: Subject): void {
 }
 
 function testReading(subject: Subject): void {
-  it('is about our key', async (t) => {
+  it('returns our key', async (t) => {
     const rig = await startRig(t, subject)
     const { attempt } = await rig.payNew()
     const webhook = await rig.provider.webhook(attempt.key)
     assertNamesKey(rig.gateway.parseWebhook(webhook.headers, webhook.body), attempt.key)
   })
 
-  it('that comes before the payment is known is about its key too', async (t) => {
+  it('returns the key even if it arrives before the payment is known', async (t) => {
     const rig = await startRig(t, subject)
     const key = randomUUID()
     const webhook = await rig.provider.webhook(key)
     assertNamesKey(rig.gateway.parseWebhook(webhook.headers, webhook.body), key)
   })
 
-  it('that comes again has the same event id', async (t) => {
+  it('has the same event id when it is delivered again', async (t) => {
     const rig = await startRig(t, subject)
     const { attempt } = await rig.payNew()
     const webhook = await rig.provider.webhook(attempt.key)
@@ -39,7 +39,7 @@ function testReading(subject: Subject): void {
     assert.deepEqual(first, second)
   })
 
-  it('is read alone: in another order they say the same', async (t) => {
+  it('is parsed independently: in another order the results are the same', async (t) => {
     const rig = await startRig(t, subject)
     const keys = [(await rig.payNew()).attempt.key, (await rig.payNew()).attempt.key]
     const hooks = await Promise.all(keys.map((key) => rig.provider.webhook(key)))
@@ -52,7 +52,7 @@ function testReading(subject: Subject): void {
     assert.notEqual(first.eventId, second.eventId)
   })
 
-  it('of an event that nobody has heard of breaks nothing, and is no forgery', async (t) => {
+  it('with an unknown event type causes no error and is not forged', async (t) => {
     const rig = await startRig(t, subject)
     const webhook = await rig.provider.webhook(randomUUID(), 'made.up_by_a_test')
     assert.notEqual(rig.gateway.parseWebhook(webhook.headers, webhook.body).kind, 'forged')
@@ -63,14 +63,14 @@ function testForgery(subject: Subject): void {
   const { unsignedBody } = subject
 
   if (unsignedBody === undefined)
-    it('with a changed body is forged', async (t) => {
+    it('is forged with a changed body', async (t) => {
       const { gateway, webhook } = await receiveWebhook(t, subject)
       for (const offset of [0, Math.floor(webhook.body.length / 2), webhook.body.length - 1])
         assertForged(gateway.parseWebhook(webhook.headers, flipBit(webhook.body, offset)))
       assertForged(gateway.parseWebhook(webhook.headers, Buffer.concat([webhook.body, Buffer.from(' ')])))
     })
   else
-    it('with a changed body is about a key or ignored, and breaks nothing', async (t) => {
+    it('returns a key or is ignored with a changed body, and causes no error', async (t) => {
       const { gateway, webhook } = await receiveWebhook(t, subject)
       for (let offset = 0; offset < webhook.body.length; offset += 1) {
         const { kind } = gateway.parseWebhook(webhook.headers, flipBit(webhook.body, offset))
@@ -78,16 +78,16 @@ function testForgery(subject: Subject): void {
       }
     })
 
-  it('with any changed word of its signature is forged', async (t) => {
+  it('is forged with any changed part of its signature', async (t) => {
     const { gateway, webhook } = await receiveWebhook(t, subject)
     const names = signatureHeaders(webhook)
-    assert.ok(names.length > 0, 'the webhook proves where it comes from')
+    assert.ok(names.length > 0, 'the webhook has a signature')
     for (const name of names)
       for (const value of tamperedValues(webhook.headers[name] ?? ''))
         assertForged(gateway.parseWebhook({ ...webhook.headers, [name]: value }, webhook.body))
   })
 
-  it('without its signature is forged', async (t) => {
+  it('is forged without its signature', async (t) => {
     const { gateway, webhook } = await receiveWebhook(t, subject)
     for (const name of signatureHeaders(webhook)) {
       const { [name]: _left, ...headers } = webhook.headers
@@ -97,14 +97,14 @@ function testForgery(subject: Subject): void {
     assertForged(gateway.parseWebhook({}, webhook.body))
   })
 
-  it('of another account is forged', async (t) => {
+  it('is forged if it is of another account', async (t) => {
     const rig = await startRig(t, subject)
     const webhook = await rig.provider.webhook(randomUUID())
     const otherAccount = rig.open({ credentials: subject.otherCredentials })
     assertForged(otherAccount.parseWebhook(webhook.headers, webhook.body))
   })
 
-  it('of nothing but noise is forged', async (t) => {
+  it('is forged if it is random bytes', async (t) => {
     const { gateway, webhook } = await receiveWebhook(t, subject)
     const noise = Buffer.from('ff00fe7b22', 'hex')
     const headers = Object.fromEntries(signatureHeaders(webhook).map((name) => [name, '\u00ff,=;"" t=,v1=']))
@@ -124,11 +124,11 @@ function signatureHeaders({ headers }: Webhook): string[] {
   return Object.keys(headers).filter((name) => name !== 'content-type')
 }
 
-/** The value with one letter or digit changed, in the middle of each run of them: ends may be padding. */
+/** The value with one letter or digit changed, in the middle of each run of them: the ends may be padding. */
 function tamperedValues(value: string): string[] {
   return [...value.matchAll(/[A-Za-z0-9]+/g)].map(({ 0: word, index }) => {
     const offset = index + Math.floor(word.length / 2)
-    // Never the same letter in the other case, which hexadecimal digits may be written in.
+    // Never the same letter in the other case, because hexadecimal digits may be written in both.
     const changed = value[offset] === '0' ? '1' : '0'
     return `${value.slice(0, offset)}${changed}${value.slice(offset + 1)}`
   })

@@ -8,7 +8,7 @@ import { FLUTTERWAVE } from '../../../src/gateways/flutterwave/index.ts'
 import { readFixture } from './fake.ts'
 import { CREDENTIAL, makeAttempt, RETURN_URL, startFixedServer, verifyAnswer } from './rig.ts'
 
-/** The smallest amount, 1, 1234 and the largest of the interface: our minor units, and the text on the wire. */
+/** The smallest amount, 1, 1234 and the largest of the API: our minor units, and the text on the wire. */
 const HUNDREDTHS = [
   [1n, '0.01'],
   [100n, '1'],
@@ -26,15 +26,15 @@ const CURRENCIES: readonly Currency[] = [
   ...(['RWF', 'UGX', 'XAF', 'XOF'] as const),
 ]
 
-/** A good answer whose amount is written exactly so: no JavaScript number has touched it. */
+/** A good response with exactly this amount text, not converted through a JavaScript number. */
 function answerWith(amount: string, currency: string): string {
   const { data, ...envelope } = readFixture('verify-card')
   const text = JSON.stringify({ ...envelope, data: { ...Object(data), amount: 'HERE', currency } })
   return text.replace('"HERE"', amount)
 }
 
-describe('the amounts of Flutterwave', () => {
-  it('have a table for every currency that it collects', () => {
+describe('amounts at Flutterwave', () => {
+  it('are tested for every currency that Flutterwave collects', () => {
     const collected = FLUTTERWAVE.rails.map(({ currency }) => currency)
     assert.deepEqual(CURRENCIES.toSorted(), collected.toSorted())
   })
@@ -70,7 +70,7 @@ describe('the amounts of Flutterwave', () => {
         assert.deepEqual(outcome.paid, amount)
       })
 
-  it('go there and back without loss, whatever they are', () => {
+  it('survive a round trip without loss', () => {
     const amounts = fc.record({
       currency: fc.constantFrom(...CURRENCIES),
       hundredths: fc.bigInt(1n, 99_999_999_999_999n),
@@ -86,7 +86,7 @@ describe('the amounts of Flutterwave', () => {
     )
   })
 
-  it('are read from their digits, however those are written', () => {
+  it('are parsed from their digits, in any notation', () => {
     const asked = money(1n, 'NGN')
     const ways: [string, bigint][] = [
       ['1250.5', 125_050n],
@@ -100,7 +100,7 @@ describe('the amounts of Flutterwave', () => {
     for (const [text, minor] of ways) assert.deepEqual(fromMajor(text, 'NGN', asked), money(minor, 'NGN'))
   })
 
-  it('with more decimals than the currency has are never what was asked for', async (t) => {
+  it('with more decimals than the currency has never equal the requested amount', async (t) => {
     const cases = [
       { text: '100.5', asked: money(100n, 'UGX') },
       { text: '100.5', asked: money(101n, 'UGX') },
@@ -116,7 +116,7 @@ describe('the amounts of Flutterwave', () => {
     }
   })
 
-  it('in no currency of ours, or beyond all reason, are no success that can be read', async (t) => {
+  it('are unreadable in an unknown currency or beyond the limit', async (t) => {
     for (const [amount, currency] of [
       ['100', 'SLL'],
       ['1e17', 'NGN'],
@@ -128,7 +128,7 @@ describe('the amounts of Flutterwave', () => {
     }
   })
 
-  it('are not sent when a JSON number could not say them', () => {
+  it('are not sent if a JSON number cannot represent them', () => {
     assert.throws(() => toMajor(money(900_719_925_474_099_321n, 'NGN')), /cannot be written/)
   })
 })

@@ -8,7 +8,7 @@ testConformance({
   credentials: { secretKey: SECRET_KEY, webhookHash: WEBHOOK_HASH },
   otherCredentials: {
     secretKey: 'FLWSECK_TEST-0d9e8c7b6a5f4e3d2c1b0a9f8e7d6c5b-X',
-    webhookHash: 'a-hash-of-somebody-else',
+    webhookHash: 'a-hash-of-another-account',
   },
   amount: money(125_050n, 'NGN'),
   country: 'NG',

@@ -1,5 +1,5 @@
-// For tests: Flutterwave as its documents tell of it, also in its errors. It knows a reference from the first try to pay
-// on, refuses it for two minutes after, and takes exactly the fields that its API names.
+// A fake Flutterwave, written from its documentation, including its errors. It knows a reference from the first try to
+// pay on, refuses it for the next two minutes, and accepts exactly the fields of its API.
 
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -17,7 +17,7 @@ export function readFixture(name: string): Json {
   return JSON.parse(readFileSync(new URL(`fixtures/${name}.json`, import.meta.url), 'utf8'))
 }
 
-/** Every reason that banks and networks give here, in the texts in which Flutterwave passes them on. */
+/** Every decline reason, in the texts that Flutterwave passes on. */
 const REASONS = [
   ['Insufficient Funds', 'insufficient_funds'],
   ['No sufficient funds', 'insufficient_funds'],
@@ -52,7 +52,7 @@ export const FLUTTERWAVE_DECLINES = [
   { how: CANCELS, code: 'customer_cancelled' as const, on: 'checkout' as const },
 ]
 
-// How long a used reference is refused, as the refusal itself says.
+// How long a used reference is refused, according to the error message.
 const REFERENCE_RETENTION_MS = 120_000
 
 const FIELDS = {
@@ -75,7 +75,7 @@ interface Page {
 }
 
 interface Transaction {
-  /** The reference under which it was made, whatever the record is made to say. */
+  /** The reference of the request, even if the record shows another one. */
   madeFor: string
   madeAtMs: number
   record: Json
@@ -87,7 +87,7 @@ interface Refund {
 }
 
 export interface FakeFlutterwave extends Required<Omit<FakeProvider, 'dispute'>> {
-  /** Moves the provider's own clock. */
+  /** Advances the provider's clock. */
   advance(ms: number): void
 }
 
@@ -212,10 +212,10 @@ export async function startFakeFlutterwave(t: Pick<TestContext, 'after'>): Promi
 
   const finish = (key: string, ending: CheckoutEnding) => {
     const page = pages.get(key)
-    if (!page) throw new Error(`nobody has a page for ${key}`)
+    if (!page) throw new Error(`there is no page for ${key}`)
     const template = readFixture('verify-card').data as Json
     const customer = { ...(template.customer as Json), email: page.email }
-    // The same card again, under a new token.
+    // The same card again, with a new token.
     const card = { ...(template.card as Json), token: issueToken('approves', page.email) }
     const { amount, currency, meta } = page
     make(key, { amount, currency, meta, customer, card, ...toEnding(ending, page) })
@@ -280,13 +280,13 @@ function readBody(
   return odd.length > 0 ? errorReply(`${odd.join(', ')} is not allowed`) : act(body)
 }
 
-/** Two decimals at most, and none where the currency has none. */
+/** At most two decimals, and none if the currency has none. */
 function isPayable(amount: number, currency: unknown): boolean {
   if (!isCurrency(currency) || amount <= 0) return false
   return new RegExp(decimalsOf(currency) === 0 ? '^\\d+$' : '^\\d+(\\.\\d{1,2})?$').test(String(amount))
 }
 
-/** Exact for what isPayable lets through. */
+/** Exact for amounts that isPayable accepts. */
 function cents(amount: number): number {
   return Math.round(amount * 100)
 }

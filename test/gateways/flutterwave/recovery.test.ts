@@ -20,7 +20,7 @@ import {
   startFlutterwave,
 } from './rig.ts'
 
-/** Flutterwave acts, and its answer does not reach us. */
+/** Flutterwave acts, and its response does not reach us. */
 const LOST: readonly Fault[] = ['cut_off_after_acting', 'http_500_after_acting', 'truncated', 'garbage']
 const HOUR_MS = 3_600_000
 
@@ -43,21 +43,21 @@ async function startPaid(t: Parameters<typeof startFlutterwave>[0]) {
   return { ...rig, attempt, request }
 }
 
-describe('a charge by Flutterwave whose answer was lost', () => {
+describe('a charge at Flutterwave with a lost response', () => {
   for (const fault of LOST)
-    it(`is found by asking, and made once, after ${fault}`, async (t) => {
+    it(`is found by a status check, and executed once, after ${fault}`, async (t) => {
       const { provider, server, gateway } = await startFlutterwave(t)
       const attempt = newCharge()
       const credential = String(provider.savedCredential('approves'))
       server.injectFault(fault, { times: 1, on: /^POST/ })
       assert.equal((await gateway.chargeSaved(attempt, credential)).kind, 'unknown')
       assert.equal((await gateway.verify(attempt, null)).kind, 'succeeded')
-      // Also for who does not ask: the refusal of the duplicate is answered by what it is a duplicate of.
+      // A retry without a status check works too: the duplicate error leads to the outcome of the first request.
       assert.equal((await gateway.chargeSaved(attempt, credential)).kind, 'succeeded')
       assert.equal(provider.executions(attempt.key), 1)
     })
 
-  it('is made once by a hundred submissions that cross each other', async (t) => {
+  it('is executed once by a hundred concurrent submissions', async (t) => {
     const { provider, server, gateway } = await startFlutterwave(t)
     const credential = String(provider.savedCredential('approves'))
     const attempts = Array.from({ length: 20 }, newCharge)
@@ -73,7 +73,7 @@ describe('a charge by Flutterwave whose answer was lost', () => {
     }
   })
 
-  it('is not called off while Flutterwave has the reference and hides the record', async (t) => {
+  it('does not fail while Flutterwave has the reference and hides the record', async (t) => {
     const { gateway } = await startFixedServer(t, ({ method }) =>
       method === 'POST'
         ? { http: 400, body: readFixture('charge-duplicate') }
@@ -84,7 +84,7 @@ describe('a charge by Flutterwave whose answer was lost', () => {
     assert.equal(outcome.reason, 'no_answer')
   })
 
-  it('is not called "not sent" when nobody can be asked about the reference that is taken', async (t) => {
+  it('is not reported as "not sent" if the status check of a duplicate is not sent', async (t) => {
     const { server } = await startFixedServer(t, { http: 400, body: readFixture('charge-duplicate') })
     const http = createHttpClient()
     t.after(() => http.close())
@@ -92,7 +92,7 @@ describe('a charge by Flutterwave whose answer was lost', () => {
       credentials: CREDENTIALS,
       baseUrl: server.url,
       mode: 'test',
-      // The network breaks between the two requests.
+      // The network fails between the two requests.
       http: {
         ...http,
         request: (request) =>
@@ -106,7 +106,7 @@ describe('a charge by Flutterwave whose answer was lost', () => {
     assert.equal(outcome.reason, 'no_answer')
   })
 
-  it('would be made again after the time for which keys are trusted, and not before', async (t) => {
+  it('would execute again after the key retention, and not before', async (t) => {
     const { provider, gateway } = await startFlutterwave(t)
     const attempt = newCharge()
     const credential = String(provider.savedCredential('approves'))
@@ -121,8 +121,8 @@ describe('a charge by Flutterwave whose answer was lost', () => {
   })
 })
 
-describe('a checkout by Flutterwave whose answer was lost', () => {
-  it('waits for its payer, and a second start brings the page under the same key', async (t) => {
+describe('a checkout at Flutterwave with a lost response', () => {
+  it('waits for its payer, and a retry returns the page under the same key', async (t) => {
     const { provider, server, gateway } = await startFlutterwave(t)
     const attempt = makeAttempt({ key: randomUUID() })
     server.injectFault('cut_off_after_acting', { times: 1, on: /^POST/ })
@@ -134,12 +134,12 @@ describe('a checkout by Flutterwave whose answer was lost', () => {
     assert.equal(provider.executions(attempt.key), 1)
   })
 
-  it('is told as paid to who starts it again after it was paid', async (t) => {
+  it('is reported as paid to a retry after it was paid', async (t) => {
     const { gateway, attempt } = await startPaid(t)
     assert.equal((await gateway.startCheckout(attempt, { channel: 'card' }, RETURN_URL)).kind, 'succeeded')
   })
 
-  it('is paid also when an earlier try on its page has failed', async (t) => {
+  it('is paid even if an earlier try on its page has failed', async (t) => {
     const { provider, gateway } = await startFlutterwave(t)
     const attempt = makeAttempt({ key: randomUUID() })
     await gateway.startCheckout(attempt, { channel: 'card' }, RETURN_URL)
@@ -150,9 +150,9 @@ describe('a checkout by Flutterwave whose answer was lost', () => {
   })
 })
 
-describe('a refund by Flutterwave', () => {
+describe('a refund at Flutterwave', () => {
   for (const fault of LOST)
-    it(`whose answer was lost is found by its comment, and given once, after ${fault}`, async (t) => {
+    it(`with a lost response is found by its comment, and executed once, after ${fault}`, async (t) => {
       const { provider, server, gateway, attempt, request } = await startPaid(t)
       const part = request(40_000n)
       server.injectFault(fault, { times: 1, on: /^POST/ })
@@ -169,7 +169,7 @@ describe('a refund by Flutterwave', () => {
     assert.deepEqual(await provider.refunds(attempt.key), [40_000n, 40_000n])
   })
 
-  it('of more than is left has failed', async (t) => {
+  it('of more than is left fails', async (t) => {
     const { gateway, request } = await startPaid(t)
     assert.equal((await gateway.refund(request(125_050n))).kind, 'succeeded')
     const outcome = await gateway.refund(request(1n))
@@ -177,7 +177,7 @@ describe('a refund by Flutterwave', () => {
     assert.match(outcome.message, /greater than what is left/)
   })
 
-  it('is not made while an earlier one of this amount has no comment to tell whose it is', async (t) => {
+  it('is not sent while an earlier refund of this amount has no comment', async (t) => {
     const rows = [{ id: 7, status: 'completed', amount_refunded: 400, comment: null }]
     const { server, gateway } = await startFixedServer(t, {
       http: 200,
@@ -190,7 +190,7 @@ describe('a refund by Flutterwave', () => {
     assert.ok(server.requests.every(({ method }) => method === 'GET'))
   })
 
-  it('has the state that Flutterwave gives it', async (t) => {
+  it('has the status that Flutterwave reports', async (t) => {
     const states = {
       succeeded: [
         'completed',
@@ -212,7 +212,7 @@ describe('a refund by Flutterwave', () => {
       }
   })
 
-  it('of another amount than was asked for is not believed, whoever tells of it', async (t) => {
+  it('is not trusted if its amount differs from the request', async (t) => {
     const request = { key: 'k', attemptKey: 'a', attemptReference: '7', isFull: false }
     const part = { ...request, amount: money(40_000n, 'NGN') }
     for (const amount_refunded of [1250.5, 400.01, 400.001, 4])
@@ -234,7 +234,7 @@ describe('a refund by Flutterwave', () => {
       }
   })
 
-  it('that could not be handed on has failed, whatever its status', async (t) => {
+  it('that could not be paid out fails, whatever its status', async (t) => {
     for (const meta of [{ disburse_status: 'failed' }, JSON.stringify({ disburse_status: 'Failed' })]) {
       const { gateway } = await startFixedServer(t, altered('refund', { meta }))
       const request = { key: 'k', attemptKey: 'a', attemptReference: '7', isFull: true }

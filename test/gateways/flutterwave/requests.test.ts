@@ -27,7 +27,7 @@ const REFUND = {
   isFull: false,
 }
 
-/** The requests that a verb makes to a server which knows of nothing. */
+/** The requests of an operation to a server that knows no record. */
 async function record(
   t: Parameters<typeof startFixedServer>[0],
   act: (gateway: Flutterwave) => Promise<unknown>,
@@ -40,7 +40,7 @@ async function record(
   return server.requests
 }
 
-/** Method, address, what the connector says in headers, and body. */
+/** Method, URL, the connector's headers, and body. */
 function show({ method, path, query, headers, text }: FakeRequest) {
   const { authorization, 'content-type': contentType } = headers
   return { method, url: query.size > 0 ? `${path}?${query}` : path, authorization, contentType, text }
@@ -81,21 +81,21 @@ async function startBody(
 }
 
 describe('a request to Flutterwave', () => {
-  it('for its page is these bytes', async (t) => {
+  it('for a page has these bytes', async (t) => {
     const requests = await record(t, (gateway) =>
       gateway.startCheckout(makeAttempt(), { channel: 'card' }, RETURN_URL),
     )
     assert.deepEqual(requests.map(show), [sent('/v3/payments', PAYMENT)])
   })
 
-  it('for its page leaves out what there is not', async (t) => {
+  it('for a page omits absent values', async (t) => {
     const body = await startBody(t, { description: null, expiresAt: null, country: null })
     assert.equal('country' in body.meta, false)
     assert.deepEqual(body.customizations, { title: 'Duka La Vitabu' })
     assert.equal('session_duration' in body, false)
   })
 
-  it('for its page asks it to close with our checkout, within what it can', async (t) => {
+  it("for a page lets it expire with our checkout, within Flutterwave's limits", async (t) => {
     const minutes = async (ms: number) =>
       (await startBody(t, { expiresAt: new Date(NOW.getTime() + ms) })).session_duration
     assert.equal(await minutes(5 * 60_000), 5)
@@ -105,7 +105,7 @@ describe('a request to Flutterwave', () => {
     assert.equal(await minutes(-1_000), 1)
   })
 
-  it('for its page names what belongs to the channel that the payer chose', async (t) => {
+  it('for a page names the payment options of the chosen channel', async (t) => {
     const options = async (currency: Attempt['amount']['currency'], channel: Channel) =>
       (await startBody(t, { amount: money(1_000n, currency) }, channel)).payment_options
     assert.equal(await options('NGN', 'bank_transfer'), 'banktransfer, ussd, account')
@@ -116,7 +116,7 @@ describe('a request to Flutterwave', () => {
     assert.equal(await options('EUR', 'card'), 'card')
   })
 
-  it('to charge a saved card is these bytes', async (t) => {
+  it('for a charge has these bytes', async (t) => {
     const attempt = makeAttempt({ operation: 'charge', description: 'Second month', expiresAt: null })
     const requests = await record(t, (gateway) => gateway.chargeSaved(attempt, CREDENTIAL))
     const body = {
@@ -134,7 +134,7 @@ describe('a request to Flutterwave', () => {
     assert.deepEqual(requests.map(show), [sent('/v3/tokenized-charges', body)])
   })
 
-  it('to charge a saved card names the e-mail and the country of the card, not those of the charge', async (t) => {
+  it('for a charge uses the e-mail and the country of the card, not those of the charge', async (t) => {
     const credential = JSON.stringify({ token: TOKEN, email: 'first@example.com', country: 'GH' })
     const [request] = await record(t, (gateway) =>
       gateway.chargeSaved(makeAttempt({ operation: 'charge' }), credential),
@@ -144,7 +144,7 @@ describe('a request to Flutterwave', () => {
     assert.equal(body.country, 'GH')
   })
 
-  it('to charge a card of nobody knows where names the country of the charge, or one of its currency', async (t) => {
+  it('for a card without a country uses that of the charge, or one of its currency', async (t) => {
     const credential = JSON.stringify({ token: TOKEN, email: EMAIL, country: null })
     const countryOf = async (country: string | null, currency: Currency) => {
       const amount = money(1_000n, currency)
@@ -166,7 +166,7 @@ describe('a request to Flutterwave', () => {
       assert.match(await countryOf(null, currency), /^[A-Z]{2}$/, currency)
   })
 
-  it('is not made with a credential that cannot be read', async (t) => {
+  it('is not sent with an unreadable credential', async (t) => {
     const requests = await record(t, async (gateway) => {
       for (const odd of ['', '{}', '{"token":"x"}', 'flw-t1nf-x']) {
         const outcome = await gateway.chargeSaved(makeAttempt({ operation: 'charge' }), odd)
@@ -177,7 +177,7 @@ describe('a request to Flutterwave', () => {
     assert.deepEqual(requests, [])
   })
 
-  it('about a payment is these bytes, whatever reference is known', async (t) => {
+  it('for a status check has these bytes, with any known reference', async (t) => {
     const requests = await record(t, async (gateway) => {
       await gateway.verify(makeAttempt(), null)
       await gateway.verify(makeAttempt(), '4975363')
@@ -190,7 +190,7 @@ describe('a request to Flutterwave', () => {
     ])
   })
 
-  it('for a refund looks for an earlier try first, then is these bytes', async (t) => {
+  it('for a refund is sent after a lookup of an earlier one, and has these bytes', async (t) => {
     const requests = await record(t, (gateway) => gateway.refund(REFUND))
     assert.deepEqual(requests.map(show), [
       asked('/v3/refunds?id=4975363'),
@@ -198,7 +198,7 @@ describe('a request to Flutterwave', () => {
     ])
   })
 
-  it('about a refund asks by its number, or among those of the payment', async (t) => {
+  it('for the status of a refund uses its id, or lists those of the payment', async (t) => {
     const requests = await record(t, async (gateway) => {
       await gateway.verifyRefund(REFUND, '75923')
       await gateway.verifyRefund(REFUND, null)
@@ -206,12 +206,12 @@ describe('a request to Flutterwave', () => {
     assert.deepEqual(requests.map(show), [asked('/v3/refunds/75923'), asked('/v3/refunds?id=4975363')])
   })
 
-  it('to try the credentials changes nothing', async (t) => {
+  it('for a credential check has no effect', async (t) => {
     const requests = await record(t, (gateway) => gateway.probe())
     assert.deepEqual(requests.map(show), [asked('/v3/balances')])
   })
 
-  it('goes to the same place when the address is given with its version', async (t) => {
+  it('uses the same URL if the base URL contains the version', async (t) => {
     const { server } = await startFixedServer(t, { http: 404, body: '' })
     await openFlutterwave(t, `${server.url}/v3`).probe()
     assert.deepEqual(server.requests.map(show), [asked('/v3/balances')])
@@ -225,7 +225,7 @@ describe('the definition of Flutterwave', () => {
     return field.validate
   }
 
-  it('takes test keys in test mode and live keys in live mode, and says which is which', () => {
+  it('accepts test keys in test mode and live keys in live mode, and names the right prefix', () => {
     const validate = issues('secretKey')
     const live = 'FLWSECK-8c1f0d2b6e7a4935b0c8d1e2f3a4b5c6-X'
     assert.equal(validate(SECRET_KEY, 'test'), undefined)
@@ -237,7 +237,7 @@ describe('the definition of Flutterwave', () => {
       assert.ok(validate(odd, 'test'), odd)
   })
 
-  it('takes any hash that can be typed and is not too short to guess', () => {
+  it('accepts any printable hash that is long enough', () => {
     const validate = issues('webhookHash')
     assert.equal(validate('my-secret-hash', 'test'), undefined)
     for (const odd of ['', 'short', 'has a space', 'déjà-vu-hash']) assert.ok(validate(odd, 'live'), odd)
@@ -250,7 +250,7 @@ describe('the definition of Flutterwave', () => {
         assert.doesNotMatch(validate(odd, mode) ?? '', /0a1b2c3d4e/)
   })
 
-  it('serves only the countries that its default routes name', () => {
+  it('supports only the countries that its default routes name', () => {
     const served = (currency: string) =>
       FLUTTERWAVE.rails.find((rail) => rail.currency === currency)?.countries
     assert.deepEqual(served('XAF'), ['CM'])

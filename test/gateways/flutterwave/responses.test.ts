@@ -46,8 +46,8 @@ function assertUnknown(outcome: StartedCheckout | Outcome, reason: string): void
   assert.equal(outcome.reason, reason)
 }
 
-describe('an answer of Flutterwave to a start', () => {
-  it('leads the payer to its page', async (t) => {
+describe('the response of Flutterwave to a start', () => {
+  it('redirects the payer to its page', async (t) => {
     assert.deepEqual(await startAnswer(t, { http: 200, body: readFixture('payment-link') }), {
       kind: 'started',
       gatewayReference: FIXTURE_KEY,
@@ -55,12 +55,12 @@ describe('an answer of Flutterwave to a start', () => {
     })
   })
 
-  it('that complains has begun nothing, also under HTTP 200', async (t) => {
+  it('with a validation error began nothing, even with HTTP 200', async (t) => {
     for (const http of [200, 400, 404, 422])
       assertRejected(await startAnswer(t, errorReply('currency is not enabled for this merchant', http)))
   })
 
-  it('that blames the key says so in a message for the operator', async (t) => {
+  it('with an error about the key has a message for the operator', async (t) => {
     for (const http of [401, 403]) {
       const outcome = await startAnswer(t, errorReply('Invalid authorization key', http))
       assertRejected(outcome)
@@ -70,7 +70,7 @@ describe('an answer of Flutterwave to a start', () => {
     }
   })
 
-  it('that quotes what was sent is told without it', async (t) => {
+  it('that quotes the request is passed on without the quotes', async (t) => {
     const quoting = `${EMAIL} may not use ${SECRET_KEY} or ${TOKEN} with 5531 8866 5214 2950 or 5531886652142950`
     const outcome = await startAnswer(t, errorReply(quoting))
     assert.ok(outcome.kind === 'declined')
@@ -79,7 +79,7 @@ describe('an answer of Flutterwave to a start', () => {
     assert.ok((await startAnswer(t, errorReply('no '.repeat(5_000)))).kind === 'declined')
   })
 
-  it('that is not its own JSON says nothing', async (t) => {
+  it('that is not its own JSON leaves the outcome unknown', async (t) => {
     for (const http of [200, 302, 400, 404, 418])
       assertUnknown(await startAnswer(t, { http, body: '<h1>Hello</h1>' }), 'unreadable')
     assertUnknown(
@@ -89,15 +89,15 @@ describe('an answer of Flutterwave to a start', () => {
   })
 })
 
-describe('an answer of Flutterwave about a payment', () => {
-  it('that was paid by card carries its own amount, key and time, and the card', async (t) => {
+describe('the response of Flutterwave to a status check', () => {
+  it('for a payment by card contains amount, key, time and card', async (t) => {
     const outcome = await verifyAnswer(t, { http: 200, body: readFixture('verify-card') })
     assert.ok(outcome.kind === 'succeeded', inspect(outcome))
     const { savedMethod, ...facts } = outcome
     assert.deepEqual(facts, {
       kind: 'succeeded',
       gatewayReference: '4975363',
-      // Not charged_amount, which has the fee on top.
+      // Not charged_amount, which includes the fee.
       paid: money(125_050n, 'NGN'),
       key: FIXTURE_KEY,
       paidAt: new Date('2026-11-15T09:34:27.000Z'),
@@ -115,7 +115,7 @@ describe('an answer of Flutterwave about a payment', () => {
     assert.doesNotMatch(savedMethod.fingerprint, /553188|2950/)
   })
 
-  it('finds the same card under another token, and another card as another', async (t) => {
+  it('has the same fingerprint for a card under another token, and another one for another card', async (t) => {
     const { card } = readFixture('verify-card').data as { card: object }
     const fingerprintOf = async (changes: object) => {
       const outcome = await verifyAnswer(t, altered('verify-card', { card: { ...card, ...changes } }))
@@ -127,7 +127,7 @@ describe('an answer of Flutterwave about a payment', () => {
       assert.notEqual(await fingerprintOf(other), own)
   })
 
-  it('saves nothing that could not be charged again', async (t) => {
+  it('saves no card that cannot be charged again', async (t) => {
     const { card } = readFixture('verify-card').data as { card: Record<string, unknown> }
     const { token: _left, ...tokenless } = card
     for (const changes of [{ card: tokenless }, { card: null }, { card: 'N/A' }, { customer: null }]) {
@@ -137,7 +137,7 @@ describe('an answer of Flutterwave about a payment', () => {
     }
   })
 
-  it('reads the country of a card however it is written, or not at all', async (t) => {
+  it('reads the country of a card in any notation, or ignores it', async (t) => {
     const { card } = readFixture('verify-card').data as { card: object }
     const countryOf = async (country: unknown) => {
       const outcome = await verifyAnswer(t, altered('verify-card', { card: { ...card, country } }))
@@ -148,7 +148,7 @@ describe('an answer of Flutterwave about a payment', () => {
     for (const odd of ['NIGERIA', 'N/A', '', null, 'XX']) assert.equal(await countryOf(odd), null)
   })
 
-  it("keeps the country in which the card will be charged: its own, the payment's, or the currency's", async (t) => {
+  it("keeps the country for later charges: the card's, the payment's, or the currency's", async (t) => {
     const { card } = readFixture('verify-card').data as { card: object }
     const chargeCountry = async (country: unknown, meta: unknown, currency: string) => {
       const changes = { card: { ...card, country }, meta, currency, amount: 100 }
@@ -164,7 +164,7 @@ describe('an answer of Flutterwave about a payment', () => {
     assert.equal(await chargeCountry(null, null, 'EUR'), 'DE')
   })
 
-  it('that was paid by mobile money saves nothing', async (t) => {
+  it('for a payment by mobile money saves nothing', async (t) => {
     const asked = { amount: money(5_000n, 'UGX') }
     const outcome = await verifyAnswer(t, { http: 200, body: readFixture('verify-mobile-money') }, asked)
     assert.ok(outcome.kind === 'succeeded', inspect(outcome))
@@ -172,7 +172,7 @@ describe('an answer of Flutterwave about a payment', () => {
     assert.equal(outcome.savedMethod, null)
   })
 
-  it('without a time that can be read was paid just now', async (t) => {
+  it('without a readable time dates the payment now', async (t) => {
     for (const created_at of [null, 'soon', ''])
       assert.deepEqual(
         await verifyAnswer(t, altered('verify-card', { created_at })).then(
@@ -182,7 +182,7 @@ describe('an answer of Flutterwave about a payment', () => {
       )
   })
 
-  it('is pending while it is, under each of its names for it', async (t) => {
+  it('is pending for each of its pending statuses', async (t) => {
     for (const status of ['pending', 'pending auth', 'success-pending-validation'])
       assert.deepEqual(await verifyAnswer(t, altered('verify-card', { status })), {
         kind: 'pending',
@@ -191,7 +191,7 @@ describe('an answer of Flutterwave about a payment', () => {
   })
 
   for (const { how, code } of FLUTTERWAVE_DECLINES.filter(({ on }) => on === 'charge'))
-    it(`that failed with "${how}" is declined as ${code}, with its own message`, async (t) => {
+    it(`with the failure "${how}" is declined as ${code}, with the provider's message`, async (t) => {
       const reply = altered('verify-card', { status: 'failed', processor_response: how })
       assert.deepEqual(await verifyAnswer(t, reply), {
         kind: 'declined',
@@ -201,7 +201,7 @@ describe('an answer of Flutterwave about a payment', () => {
       })
     })
 
-  it('that failed without a word is declined as unknown', async (t) => {
+  it('with a failure without a message is declined as unknown', async (t) => {
     for (const processor_response of [null, '']) {
       const outcome = await verifyAnswer(t, altered('verify-card', { status: 'failed', processor_response }))
       assert.ok(outcome.kind === 'declined')
@@ -209,12 +209,12 @@ describe('an answer of Flutterwave about a payment', () => {
     }
   })
 
-  it('with a status that nobody has heard of is unknown', async (t) => {
+  it('with an unknown status is unknown', async (t) => {
     for (const status of ['reversed', 'refunded', 'success', ''])
       assertUnknown(await verifyAnswer(t, altered('verify-card', { status })), 'unreadable')
   })
 
-  it('that found nothing is a payer who has not paid yet', async (t) => {
+  it('without a transaction is pending while the payer can pay', async (t) => {
     for (const http of [400, 404])
       assert.deepEqual(await verifyAnswer(t, { ...NOTHING, http }), {
         kind: 'pending',
@@ -222,7 +222,7 @@ describe('an answer of Flutterwave about a payment', () => {
       })
   })
 
-  it('that found nothing long after its page has closed is a payer who never paid', async (t) => {
+  it('without a transaction long after the page has expired means that the payer never paid', async (t) => {
     const expiresAt = addMs(NOW, 60 * 60_000)
     const after = async (ms: number) => {
       const { gateway } = await startFixedServer(t, NOTHING, clockAt(addMs(expiresAt, ms)))
@@ -234,11 +234,11 @@ describe('an answer of Flutterwave about a payment', () => {
     assert.equal(over.code, 'customer_timeout')
   })
 
-  it('that found no charge does not know it (yet), however late it is', async (t) => {
+  it('without a charge is not found, however late', async (t) => {
     assertUnknown(await verifyAnswer(t, NOTHING, CHARGE), 'not_found')
   })
 
-  it('that refuses to tell says nothing about the payment', async (t) => {
+  it('that is rejected says nothing about the payment', async (t) => {
     for (const http of [401, 403, 429])
       assertUnknown(await verifyAnswer(t, errorReply('No', http)), 'no_answer')
     assertUnknown(await verifyAnswer(t, errorReply('tx_ref is required')), 'unreadable')
@@ -247,8 +247,8 @@ describe('an answer of Flutterwave about a payment', () => {
   })
 })
 
-describe('an answer of Flutterwave to a charge', () => {
-  it('that approves carries its own amount and key, and saves no card again', async (t) => {
+describe('the response of Flutterwave to a charge', () => {
+  it('with an approval contains amount and key, and saves no card again', async (t) => {
     assert.deepEqual(await chargeAnswer(t, { http: 200, body: readFixture('charge-approved') }), {
       kind: 'succeeded',
       gatewayReference: '4975512',
@@ -259,7 +259,7 @@ describe('an answer of Flutterwave to a charge', () => {
     })
   })
 
-  it('that leads to a challenge wants the customer, now and when it is asked about', async (t) => {
+  it('with a challenge requires the customer, now and in a status check', async (t) => {
     const challenge = { http: 200, body: readFixture('charge-challenged') }
     for (const outcome of [await chargeAnswer(t, challenge), await verifyAnswer(t, challenge, CHARGE)]) {
       assert.ok(outcome.kind === 'declined', inspect(outcome))
@@ -268,7 +268,7 @@ describe('an answer of Flutterwave to a charge', () => {
     assert.equal((await verifyAnswer(t, challenge)).kind, 'pending')
   })
 
-  it('that got lost with its challenge wants the customer when it is still pending after an hour', async (t) => {
+  it('that was lost with its challenge requires the customer if still pending after an hour', async (t) => {
     const after = async (ms: number, changes: Partial<Attempt>) => {
       const { gateway } = await startFixedServer(
         t,
@@ -281,18 +281,18 @@ describe('an answer of Flutterwave to a charge', () => {
     const late = await after(60 * 60_000 + 1, CHARGE)
     assert.ok(late.kind === 'declined', inspect(late))
     assert.deepEqual([late.code, late.refused], ['authentication_required', undefined])
-    // A payer may always still come.
+    // A checkout's payer may still come.
     assert.equal((await after(24 * 60 * 60_000, {})).kind, 'pending')
   })
 
-  it('is read by its record when an error carries one', async (t) => {
+  it('is decided by the record if an error contains one', async (t) => {
     const failed = altered('charge-approved', { status: 'failed', processor_response: 'Insufficient Funds' })
     const outcome = await chargeAnswer(t, { http: 400, body: { ...Object(failed.body), status: 'error' } })
     assert.ok(outcome.kind === 'declined', inspect(outcome))
     assert.deepEqual([outcome.code, outcome.gatewayReference], ['insufficient_funds', '4975512'])
   })
 
-  it('that has only a message is declined by it', async (t) => {
+  it('with only a message is declined by it', async (t) => {
     for (const [message, code] of [
       ['Insufficient Funds', 'insufficient_funds'],
       ['Wrong token or email passed', 'invalid_card'],
@@ -305,7 +305,7 @@ describe('an answer of Flutterwave to a charge', () => {
     }
   })
 
-  it('that complains about the request has begun nothing', async (t) => {
+  it('with a validation error began nothing', async (t) => {
     for (const message of [
       'token is required',
       'Provide a valid redirect url',
@@ -319,7 +319,7 @@ describe('an answer of Flutterwave to a charge', () => {
     for (const http of [404, 405, 422]) assertRejected(await chargeAnswer(t, errorReply('No', http)))
   })
 
-  it('that says no without a reason that proves anything is asked about', async (t) => {
+  it('with a decline without a conclusive reason leads to a status check', async (t) => {
     for (const http of [200, 400])
       for (const message of [
         '',
@@ -332,8 +332,8 @@ describe('an answer of Flutterwave to a charge', () => {
         assertUnknown(await chargeAnswer(t, errorReply(message, http)), 'no_answer')
   })
 
-  // Seen in public: the call failed with such messages, and the card was charged all the same.
-  it('that tells of broken work is no decline, whatever its status', async (t) => {
+  // Reported publicly: the request failed with such messages, and the card was charged nevertheless.
+  it('with an internal error is not a decline, whatever its status', async (t) => {
     for (const message of [
       'An error occured. Please contact support',
       'read ECONNRESET',
@@ -344,17 +344,17 @@ describe('an answer of Flutterwave to a charge', () => {
       assertUnknown(await chargeAnswer(t, errorReply(message)), 'no_answer')
   })
 
-  it("that says there are too many requests makes it wait, and a page another gateway's", async (t) => {
+  it('with a rate limit is unknown for a charge, and a refusal for a page', async (t) => {
     const busy = errorReply('Too many requests', 429)
     assertUnknown(await chargeAnswer(t, busy), 'no_answer')
     assertRejected(await startAnswer(t, busy))
   })
 
-  it('that comes after 28 seconds as 503 is unknown', async (t) => {
+  it('that arrives after 28 seconds as 503 is unknown', async (t) => {
     assertUnknown(await chargeAnswer(t, { http: 503, body: readFixture('timeout') }), 'no_answer')
   })
 
-  it('in which nothing can be read is unknown', async (t) => {
+  it('that is unreadable is unknown', async (t) => {
     for (const body of [{ status: 'success', data: null }, { status: 'success', data: [] }, 'OK', ''])
       assertUnknown(await chargeAnswer(t, { http: 200, body }), 'unreadable')
   })

@@ -1,4 +1,4 @@
-// For tests: the connector on the fake Flutterwave, or on a server that says what it is told to.
+// The connector on the fake Flutterwave, or on a server with fixed responses.
 
 import type { TestContext } from 'node:test'
 import { money } from '../../../src/core/money.ts'
@@ -38,7 +38,7 @@ export function openFlutterwave(
   t.after(() => http.close())
   const publicUrl = () => 'https://pay.example.com'
   const gateway = FLUTTERWAVE.open({ credentials, baseUrl, mode: 'test', http, clock, publicUrl })
-  // A boundary: what the conformance suite finds by absence, these tests rely on.
+  // A boundary: these tests rely on operations that are optional in the contract.
   return gateway as Flutterwave
 }
 
@@ -47,7 +47,7 @@ export async function startFlutterwave(t: Test) {
   return { provider, server: provider.server, gateway: openFlutterwave(t, provider.server.url) }
 }
 
-/** A server that says the same to everybody, or what a function makes of the request. */
+/** A server with one response to every request, or with a response function. */
 export async function startFixedServer(
   t: Test,
   reply: FakeReply | ((request: FakeRequest) => FakeReply),
@@ -59,7 +59,7 @@ export async function startFixedServer(
   return { server, gateway: openFlutterwave(t, server.url, { clock }) }
 }
 
-/** What verify makes of an answer; a text goes over the wire as it is. */
+/** The outcome of verify for a response; text is sent as it is. */
 export async function verifyAnswer(
   t: Test,
   reply: FakeReply,
@@ -69,7 +69,7 @@ export async function verifyAnswer(
   return gateway.verify(makeAttempt(changes), null)
 }
 
-/** A good answer with some of its data written differently. */
+/** A good response with some data replaced. */
 export function altered(name: string, changes: Json = {}): FakeReply {
   const { data, ...envelope } = readFixture(name)
   return { http: 200, body: { ...envelope, data: { ...Object(data), ...changes } } }

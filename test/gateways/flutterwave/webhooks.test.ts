@@ -15,7 +15,7 @@ function openVector(t: Test) {
   })
 }
 
-/** What is made of a genuine webhook with this event and data. */
+/** The result for a verified webhook with this event and data. */
 function parse(t: Test, event: string, data = {}) {
   const { headers, body } = buildWebhook(event, data)
   return openFlutterwave(t, UNREACHABLE_URL).parseWebhook(headers, body)
@@ -29,7 +29,7 @@ function flip(bytes: Buffer): Buffer {
 }
 
 describe('a webhook of Flutterwave', () => {
-  it('is known by the hash of the dashboard', (t) => {
+  it('is verified by the hash of the dashboard', (t) => {
     const reading = openVector(t).parseWebhook({ [vector.header]: vector.value }, Buffer.from(vector.body))
     assert.deepEqual(reading, {
       kind: 'payment',
@@ -47,8 +47,8 @@ describe('a webhook of Flutterwave', () => {
     }
   })
 
-  // The body is not signed, so nothing of it is believed but the name of whom to ask about.
-  it('tells no more than a key after any of 10,000 changes of one bit in its body', (t) => {
+  // The body is not signed, so only the key in it is used.
+  it('returns at most a key after any of 10,000 changes of one bit in its body', (t) => {
     const gateway = openVector(t)
     for (let round = 0; round < 10_000; round += 1) {
       const reading = gateway.parseWebhook({ [vector.header]: vector.value }, flip(Buffer.from(vector.body)))
@@ -57,7 +57,7 @@ describe('a webhook of Flutterwave', () => {
     }
   })
 
-  it('is forged with a hash that is longer, shorter or in other letters', (t) => {
+  it('is forged with a hash that is longer, shorter or in other case', (t) => {
     const { value } = vector
     for (const odd of [
       `${value}x`,
@@ -72,7 +72,7 @@ describe('a webhook of Flutterwave', () => {
       })
   })
 
-  it('is forged when no hash was configured, also without a hash of its own', (t) => {
+  it('is forged if no hash is configured, even without a hash of its own', (t) => {
     const { webhookHash: _left, ...credentials } = CREDENTIALS
     const gateway = openFlutterwave(t, UNREACHABLE_URL, { credentials })
     const { headers, body } = buildWebhook('charge.completed', {})
@@ -80,12 +80,12 @@ describe('a webhook of Flutterwave', () => {
       assert.deepEqual(gateway.parseWebhook(given, body), { kind: 'forged' })
   })
 
-  it('in the way of version 4 is forged: the two are not mixed', (t) => {
+  it('with the signature of version 4 is forged: the versions are not mixed', (t) => {
     const headers = { 'flutterwave-signature': 'qDk7DquwWVszLW/HYcDECJW1BgK/IZiBZY4jELDuzr4=' }
     assert.deepEqual(openVector(t).parseWebhook(headers, Buffer.from(vector.body)), { kind: 'forged' })
   })
 
-  it('is about its payment also when that failed, each status with an id of its own', (t) => {
+  it('returns its payment even if that failed, with one event id per status', (t) => {
     const failed = parse(t, 'charge.completed', { status: 'failed' })
     const paid = parse(t, 'charge.completed', { status: 'successful' })
     assert.ok(failed.kind === 'payment' && paid.kind === 'payment')
@@ -93,7 +93,7 @@ describe('a webhook of Flutterwave', () => {
     assert.notEqual(failed.eventId, paid.eventId)
   })
 
-  it('keeps a number that no JavaScript number can hold', (t) => {
+  it('keeps an id beyond the safe integers', (t) => {
     const { headers } = buildWebhook('charge.completed', {})
     const body = Buffer.from('{"event":"charge.completed","data":{"id":90071992547409931,"tx_ref":"k"}}')
     assert.deepEqual(openFlutterwave(t, UNREACHABLE_URL).parseWebhook(headers, body), {

@@ -21,13 +21,13 @@ describe('a callback of pawaPay', () => {
   it('is about a deposit, once per status', (t) => {
     const completed = { kind: 'payment', key: RECORDED_KEY, eventId: `${RECORDED_KEY}:COMPLETED` }
     assert.deepEqual(read(t, signCallback(RECORDED_KEY)), completed)
-    // Tried again, it is signed again.
+    // A retry has a new signature.
     assert.deepEqual(read(t, signCallback(RECORDED_KEY)), completed)
     const processing = { kind: 'payment', key: RECORDED_KEY, eventId: `${RECORDED_KEY}:PROCESSING` }
     assert.deepEqual(read(t, signCallback(RECORDED_KEY, 'PROCESSING')), processing)
   })
 
-  it('is ignored when it is signed and about something else', (t) => {
+  it('is ignored if it is signed and about something else', (t) => {
     const bodies = [
       readFixture('callback-refund'),
       { payoutId: RECORDED_KEY, status: 'COMPLETED' },
@@ -45,13 +45,13 @@ describe('a callback of pawaPay', () => {
         assert.equal(read(t, sign({ encoding, digest })).kind, 'payment')
   })
 
-  it('is forged when it was meant for another host, another path or another method', (t) => {
+  it('is forged if it was sent to another host, another path or with another method', (t) => {
     assert.deepEqual(read(t, sign({ publicUrl: 'https://another.example.com' })), FORGED)
     assert.deepEqual(read(t, sign({ path: '/hooks/pawapay/0197a3c2-7d51-7cc3-98c4-dc0c0c07398f' })), FORGED)
     assert.deepEqual(read(t, sign({ method: 'PUT' })), FORGED)
   })
 
-  it('comes to the path of its account, behind whatever the public address begins with', (t) => {
+  it('is verified on the path of its account, below any prefix of the public URL', (t) => {
     const webhookPath = '/hooks/pawapay/0197a3c2-7d51-7cc3-98c4-dc0c0c07398f'
     assert.equal(read(t, sign({ path: webhookPath }), { webhookPath }).kind, 'payment')
     const publicUrl = 'https://pay.example.com:8443/cowry'
@@ -59,7 +59,7 @@ describe('a callback of pawaPay', () => {
     assert.equal(read(t, webhook, { publicUrl: () => publicUrl }).kind, 'payment')
   })
 
-  it('is forged when the signature leaves out the body, the host, the path or the method', (t) => {
+  it('is forged if the signature does not cover the body, the host, the path or the method', (t) => {
     const all = ['@method', '@authority', '@path', 'signature-date', 'content-digest', 'content-type']
     assert.equal(read(t, sign({ components: all })).kind, 'payment')
     for (const left of ['@method', '@authority', '@path', 'content-digest'])
@@ -67,19 +67,19 @@ describe('a callback of pawaPay', () => {
     assert.deepEqual(read(t, sign({ components: [...all, '@query'] })), FORGED)
   })
 
-  it('is forged when it is signed in another way than pawaPay says', (t) => {
+  it('is forged if it is signed in another way than pawaPay documents', (t) => {
     assert.deepEqual(read(t, sign({ algorithm: 'rsa-pss-sha512' })), FORGED)
     assert.deepEqual(read(t, sign({ privateKey: OTHER_KEYS.privateKey })), FORGED)
   })
 
-  it('is forged when it is more than five minutes old or from the future', (t) => {
+  it('is forged if it is more than five minutes old or in the future', (t) => {
     const clock = createTestClock()
     const readAfter = (ms: number) => read(t, sign({ at: addMs(clock.now(), -ms) }), { clock })
     for (const ms of [0, 290_000, -290_000]) assert.equal(readAfter(ms).kind, 'payment')
     for (const ms of [302_000, 86_400_000, -302_000]) assert.deepEqual(readAfter(ms), FORGED)
   })
 
-  it('is forged as long as nobody has given the key', (t) => {
+  it('is forged if no key is configured', (t) => {
     const credentials = { apiToken: 'made-up' }
     assert.deepEqual(read(t, signCallback(RECORDED_KEY), { credentials }), FORGED)
   })
@@ -89,7 +89,7 @@ describe('the public key of pawaPay', () => {
   const validate = (text: string) => PAWAPAY.credentials[1]?.validate(text, 'live')
   const { publicKey } = PAWAPAY_KEYS
 
-  it('may be written on one line, and there may be two while keys change', (t) => {
+  it('may be written on one line, and there may be two during a key rotation', (t) => {
     for (const text of [publicKey.replaceAll('\n', '\\n'), `${OTHER_KEYS.publicKey}${publicKey}`]) {
       assert.equal(validate(text), undefined)
       const credentials = { apiToken: 'made-up', publicKey: text }
@@ -97,7 +97,7 @@ describe('the public key of pawaPay', () => {
     }
   })
 
-  it('is told apart from what is none', () => {
+  it('is rejected if it is not a key', () => {
     const { privateKey } = PAWAPAY_KEYS
     const secret = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
     assert.match(validate(secret) ?? '', /private key/)
@@ -124,7 +124,7 @@ describe('the published vector of a callback', () => {
   const key = '8917c345-4791-4285-a416-62f24b6982db'
 
   for (const encoding of ['der', 'ieee-p1363']) {
-    it(`is genuine with its signature in ${encoding}`, (t) => {
+    it(`is verified with its signature in ${encoding}`, (t) => {
       const headers = { ...vector.headers, signature: vector.signatures[encoding] }
       assert.deepEqual(open(t).parseWebhook(headers, body), {
         kind: 'payment',
@@ -138,7 +138,7 @@ describe('the published vector of a callback', () => {
       const headers: Record<string, string> = { ...vector.headers, signature: vector.signatures[encoding] }
       const places = ['body', ...Object.keys(headers)]
       for (let count = 0; count < 5_000; count += 1) {
-        // Half of the flips hit the body, the others any header, the signature among them.
+        // Half of the flips are in the body, the others in any header, including the signature.
         const place = count % 2 === 0 ? 'body' : (places[randomInt(1, places.length)] ?? '')
         const flippedHeaders =
           place === 'body'

@@ -1,4 +1,4 @@
-// For tests: callbacks as pawaPay signs them.
+// Callbacks with pawaPay's signatures.
 
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { PUBLIC_URL, type Webhook } from '../conformance.ts'
@@ -26,7 +26,7 @@ export interface CallbackOptions {
 
 const COMPONENTS = ['@method', '@authority', '@path', 'signature-date', 'content-digest', 'content-type']
 
-/** A callback about a deposit that has come to a status, as it arrives at our public address. */
+/** A callback about a deposit that has reached a status, as sent to our public URL. */
 export function signCallback(key: string, status = 'COMPLETED', options: CallbackOptions = {}): Webhook {
   const at = options.at ?? new Date()
   const fields = options.body ?? {

@@ -1,5 +1,5 @@
-// For tests: the stand-in's own judgement of requests, written from what is known of pawaPay and apart from the
-// connector: every field that is not known is refused, like at the real one.
+// The request validation of the fake pawaPay, written from its documentation and independently of the connector. Like
+// pawaPay it rejects every unknown field.
 
 import type { FakeReply } from '../fake-server.ts'
 
@@ -8,7 +8,7 @@ export interface PageRequest {
   amountDetails: { amount: string; currency: string }
   country: string
   metadata: Record<string, string>[]
-  /** Why a request that is well-formed cannot be taken. */
+  /** Why a well-formed request is rejected. */
   rejection: string | undefined
 }
 
@@ -52,7 +52,7 @@ const REFUND_RULES: Record<string, Rule> = {
   metadata: isMetadata,
 }
 
-// Which currency is collected where, and the most decimals that any operator of it takes.
+// Which currency is collected where, and the most decimals that any of its operators accepts.
 const COLLECTED: Record<string, Record<string, number>> = {
   BEN: { XOF: 0 },
   BFA: { XOF: 0 },
@@ -77,17 +77,17 @@ const COLLECTED: Record<string, Record<string, number>> = {
 }
 
 export function validatePage(text: string): PageRequest | FakeReply {
-  // The amount locks the page to it, and needs a country then.
+  // A fixed amount requires a country.
   const fields = validateBody(text, PAGE_RULES, ['depositId', 'returnUrl', 'amountDetails', 'country'])
   if (isReply(fields)) return fields
-  // A boundary: the rules above have looked at every field.
+  // A boundary: the rules above have checked every field.
   const page = fields as unknown as PageRequest
   return { ...page, metadata: page.metadata ?? [], rejection: rejectionOf(page) }
 }
 
 export function validateRefund(text: string): RefundSubmission | FakeReply {
   const fields = validateBody(text, REFUND_RULES, ['refundId', 'depositId', 'amount', 'currency'])
-  // A boundary: the rules above have looked at every field.
+  // A boundary: the rules above have checked every field.
   return isReply(fields) ? fields : (fields as unknown as RefundSubmission)
 }
 
@@ -118,7 +118,7 @@ function findIssue(fields: Fields, rules: Record<string, Rule>, required: string
   }
 }
 
-/** At most ten objects with one field each, beside the mark of what is personal; no field twice. */
+/** At most ten objects with one field each, beside the isPII flag; no field twice. */
 function isMetadata(value: unknown): boolean {
   if (!Array.isArray(value) || value.length > 10) return false
   const names = value.map((one) => (isObject(one) ? Object.keys(one).filter((name) => name !== 'isPII') : []))
@@ -130,7 +130,7 @@ function parse(text: string): Fields | undefined {
     const value: unknown = JSON.parse(text)
     return isObject(value) ? value : undefined
   } catch {
-    // What is not JSON cannot be judged any further.
+    // Invalid JSON is rejected as a whole.
     return undefined
   }
 }

@@ -1,5 +1,5 @@
-// For tests: a stand-in for pawaPay on a real socket. It judges requests as strictly as the real one, keeps pages,
-// deposits and refunds apart, and never lets one id act twice.
+// A fake pawaPay on a real socket. It validates requests as strictly as pawaPay, stores pages, deposits and refunds,
+// and never executes one id twice.
 
 import { randomUUID } from 'node:crypto'
 import type { TestContext } from 'node:test'
@@ -36,25 +36,25 @@ interface RefundRecord {
 }
 
 interface FakeState {
-  /** By the id of the deposit that they lead to: every page that was opened for it. */
+  /** Every page that was opened, by the id of its deposit. */
   pages: Map<string, PageRequest[]>
   deposits: Map<string, DepositRecord>
   refunds: Map<string, RefundRecord>
-  /** The ids of deposits for which a payer's money really moved, one entry a time. */
+  /** The ids of deposits for which money moved, one entry per execution. */
   executed: string[]
   refundBehavior: RefundBehavior
-  /** The code with which the next request is rejected, although it is well-formed. */
+  /** The code with which the next well-formed request is rejected. */
   rejection: string | undefined
 }
 
 export interface FakePawapay extends FakeProvider {
-  /** The next well-formed request that would begin something is rejected with this code. */
+  /** Rejects the next well-formed submission with this code. */
   rejectNext(failureCode: string): void
   /** How many pages were opened for a deposit. */
   pagesOf(key: string): number
-  /** What the provider says of a deposit from now on, whatever happened. */
+  /** Changes what the provider reports about a deposit. */
   setDeposit(key: string, changes: Partial<DepositRecord>): void
-  /** The same for a refund. */
+  /** Changes what the provider reports about a refund. */
   setRefund(refundKey: string, changes: Partial<RefundRecord>): void
 }
 
@@ -105,7 +105,7 @@ function answer(state: FakeState, request: FakeRequest): FakeReply {
   if (authorization === undefined)
     return { http: 401, body: failureBody('NO_AUTHENTICATION', 'There is no API token in the request.') }
   if (authorization !== `Bearer ${API_TOKEN}`) {
-    // Quoting the token back is what no log may ever see; a provider may do it.
+    // A provider may quote the token; our log must never contain it.
     const message = `The API token '${authorization.slice('Bearer '.length)}' in the request is invalid.`
     return { http: 403, body: failureBody('AUTHENTICATION_ERROR', message) }
   }
@@ -161,10 +161,10 @@ function openPage(state: FakeState, { text }: FakeRequest): FakeReply {
   return { http: 200, body: { redirectUrl } }
 }
 
-/** The payer presses Pay on one of the pages. The deposit is made by whichever page is first; the others do nothing. */
+/** The payer presses Pay on one of the pages. The first page creates the deposit; the others do nothing. */
 function pressPay(state: FakeState, key: string, ending: CheckoutEnding): void {
   const page = state.pages.get(key)?.[0]
-  if (!page) throw new Error(`no page of the fake provider leads to ${key}`)
+  if (!page) throw new Error(`the fake provider has no page for ${key}`)
   if (state.deposits.has(key)) return
   state.deposits.set(key, { ...newDeposit(page), ...endOf(page, ending) })
   if (ending.kind === 'pays') state.executed.push(key)
@@ -260,7 +260,7 @@ function refundsOf(state: FakeState, depositId: string): RefundRecord[] {
 
 const DECIMALS: Partial<Record<Currency, number>> = { RWF: 0, UGX: 0, XAF: 0, XOF: 0 }
 
-/** Written apart from the connector's own way, so that a mistake there does not hide here. */
+/** Written independently of the connector, so that a bug there is not hidden here. */
 function readMoney({ amount, currency }: { amount: string; currency: string }): Money {
   if (!isCurrency(currency)) throw new Error(`the fake provider does not know ${currency}`)
   const [whole = '', fraction = ''] = amount.split('.')
@@ -268,7 +268,7 @@ function readMoney({ amount, currency }: { amount: string; currency: string }): 
   return money(tenThousandths / 10n ** BigInt(4 - (DECIMALS[currency] ?? 2)), currency)
 }
 
-/** pawaPay writes more zeros than it takes. */
+/** pawaPay returns more zeros than it accepts. */
 function writeAmount({ minor, currency }: Money): string {
   const scale = 10n ** BigInt(DECIMALS[currency] ?? 2)
   const fraction = scale === 1n ? '' : String(minor % scale).padStart(2, '0')

@@ -21,7 +21,7 @@ import {
 
 const HEADERS = { accept: 'application/json', authorization: `Bearer ${API_TOKEN}` }
 
-/** The last request as it arrived, without what the client adds to every request. */
+/** The last request, without the headers that the client always adds. */
 function lastRequest({ provider }: Rig) {
   const request = provider.server.requests.at(-1)
   assert.ok(request)
@@ -44,14 +44,14 @@ describe('a request to pawaPay', () => {
     })
   })
 
-  it('asks about a deposit by our key and sends no body', async (t) => {
+  it('checks a deposit by our key and without a body', async (t) => {
     const rig = await startPawapay(t)
     await rig.gateway.verify(ATTEMPT, null)
     const line = `GET /v2/deposits/${RECORDED_KEY}?`
     assert.deepEqual(lastRequest(rig), { line, headers: HEADERS, text: '' })
   })
 
-  it('tries credentials by reading the configuration of the account', async (t) => {
+  it('checks credentials by reading the configuration of the account', async (t) => {
     const rig = await startPawapay(t)
     assert.equal(await rig.gateway.probe?.(), 'works')
     const line = 'GET /v2/active-conf?operationType=DEPOSIT'
@@ -65,7 +65,7 @@ describe('a request to pawaPay', () => {
     return JSON.parse(lastRequest(rig).text)
   }
 
-  it('names the merchant on the phone in the letters that operators take', async (t) => {
+  it("shows the merchant's name on the phone in the characters that operators accept", async (t) => {
     const names: [string, string | undefined][] = [
       ['Épicerie <Chez> Zoë & Fils, Abidjan', 'Epicerie Chez Zoe Fils'],
       ['A very long name of a shop', 'A very long name of a'],
@@ -76,7 +76,7 @@ describe('a request to pawaPay', () => {
       assert.equal((await bodyOf(t, { merchantName })).customerMessage, message)
   })
 
-  it('gives a reason of at most 50 characters, and the reference when there is no description', async (t) => {
+  it('has a reason of at most 50 characters, and the reference if there is no description', async (t) => {
     const long = await bodyOf(t, { description: `${'x'.repeat(49)}😀 and more` })
     assert.equal(long.reason, 'x'.repeat(49))
     assert.equal((await bodyOf(t, { description: ' \n ' })).reason, 'A-1042')
@@ -85,24 +85,24 @@ describe('a request to pawaPay', () => {
     assert.equal(metadata[1].reference.length, 50)
   })
 
-  it('speaks French where business is done in French', async (t) => {
+  it('uses French where business is done in French', async (t) => {
     const { language, country } = await bodyOf(t, { amount: money(5_000n, 'XOF'), country: 'SN' })
     assert.deepEqual([language, country], ['FR', 'SEN'])
   })
 
-  it('takes the country of the currency when the payment names none', async (t) => {
+  it('uses the country of the currency if the payment has none', async (t) => {
     assert.equal((await bodyOf(t, { country: null })).country, 'ZMB')
   })
 })
 
 describe('the rails of pawaPay', () => {
-  // The rows of the default routes in which pawaPay stands, and whether only whole amounts are sure to be payable.
+  // The default routes with pawaPay, and whether only whole amounts can always be paid.
   const WHOLE_ONLY: readonly Currency[] = ['CDF', 'KES', 'MZN', 'NGN', 'TZS']
   const ROUTED =
     'CDF-CD ETB-ET GHS-GH KES-KE LSL-LS MWK-MW MZN-MZ NGN-NG RWF-RW SLE-SL TZS-TZ UGX-UG USD-CD XAF-CM XAF-GA ' +
     'XAF-CG XOF-CI XOF-SN XOF-BJ XOF-BF ZMW-ZM'
 
-  it('are the rows of the default routes, mobile money only', () => {
+  it('match the default routes, with mobile money only', () => {
     const rows = PAWAPAY.rails.flatMap(({ currency, countries = [] }) =>
       countries.map((country) => `${currency}-${country}`),
     )
@@ -110,12 +110,12 @@ describe('the rails of pawaPay', () => {
     assert.ok(PAWAPAY.rails.every(({ channels }) => channels.join() === 'mobile_money'))
   })
 
-  it('take whole amounts only where one operator of the currency takes no decimals', () => {
+  it('take only whole amounts if one operator of the currency takes no decimals', () => {
     for (const { currency, stepMinor } of PAWAPAY.rails)
       assert.equal(stepMinor, WHOLE_ONLY.includes(currency) ? 100n : undefined, currency)
   })
 
-  it('refuse what they do not take before anything is sent', async (t) => {
+  it('refuse unsupported amounts before anything is sent', async (t) => {
     const rig = await startPawapay(t)
     const attempts = [
       rig.makeAttempt({ amount: money(125_050n, 'KES'), country: 'KE' }),
@@ -144,7 +144,7 @@ describe('the rails of pawaPay', () => {
   }
 
   for (const { currency, countries = [] } of PAWAPAY.rails) {
-    it(`carry amounts of ${currency} there and back to the last unit`, async (t) => {
+    it(`convert amounts of ${currency} in both directions without loss`, async (t) => {
       const rig = await startPawapay(t)
       for (const country of countries)
         for (const [minor, text] of amountsOf(currency)) {
@@ -161,8 +161,8 @@ describe('the rails of pawaPay', () => {
   }
 })
 
-describe('an amount of pawaPay', () => {
-  it('may have any number of zeros behind the last decimal', () => {
+describe('an amount at pawaPay', () => {
+  it('may have any number of trailing zeros', () => {
     assert.deepEqual(fromAmount('1000.0000', 'RWF'), money(1_000n, 'RWF'))
     assert.deepEqual(fromAmount('15.5', 'ZMW'), money(1_550n, 'ZMW'))
     assert.deepEqual(fromAmount('15.50', 'ZMW'), money(1_550n, 'ZMW'))
@@ -191,7 +191,7 @@ describe('an amount of pawaPay', () => {
     assert.equal(fromAmount('100.50', 'UGX'), undefined)
   })
 
-  it('that our books cannot hold is unknown, although it was paid', async (t) => {
+  it('that exceeds our ledger is unknown, although it was paid', async (t) => {
     const rig = await startPawapay(t)
     const attempt = rig.makeAttempt({ amount: money(100n, 'UGX'), country: 'UG' })
     await rig.start(attempt)
@@ -203,13 +203,13 @@ describe('an amount of pawaPay', () => {
   })
 })
 
-describe('the start of a page', () => {
+describe('the start of a page at pawaPay', () => {
   const start = async (t: TestContext, fixture: string, http?: number) => {
     const { gateway } = await replay(t, fixture, http)
     return gateway.startCheckout(ATTEMPT, MOBILE_MONEY, RETURN_URL)
   }
 
-  it('leads to the address in either spelling', async (t) => {
+  it('redirects to the URL in either spelling', async (t) => {
     for (const fixture of ['page-opened', 'page-opened-other-spelling'])
       assert.deepEqual(await start(t, fixture), {
         kind: 'started',
@@ -218,13 +218,13 @@ describe('the start of a page', () => {
       })
   })
 
-  it('that is rejected with HTTP 200 has begun nothing', async (t) => {
+  it('that is rejected with HTTP 200 began nothing', async (t) => {
     assertRejected(await start(t, 'page-rejected-operator-down'))
     assertRejected(await start(t, 'page-rejected-phone'))
     assertRejected(await start(t, 'page-rejected-amount'), 'limit_exceeded')
   })
 
-  it('that is turned away names the code and the parameter, and neither phone nor token', async (t) => {
+  it('that is rejected names the code and the parameter, and neither phone nor token', async (t) => {
     assertRejected(
       await start(t, 'page-missing-parameter', 400),
       'provider_unavailable',
@@ -239,39 +239,39 @@ describe('the start of a page', () => {
     assert.ok(!inspect(outcome).includes(credentials.apiToken))
   })
 
-  it('is refused for a wrong token with HTTP 401 as with 403', async (t) => {
+  it('is refused for a wrong token with HTTP 401 and with 403', async (t) => {
     for (const http of [401, 403])
       assertRejected(await start(t, 'wrong-token', http), 'provider_unavailable', /apiToken/)
   })
 
-  it('is never called refused for their own word for not knowing', async (t) => {
+  it('is never refused after UNKNOWN_ERROR', async (t) => {
     assertUnknown(await start(t, 'unknown-error', 500), 'no_answer')
     const body = { status: 'REJECTED', failureReason: { failureCode: 'UNKNOWN_ERROR' } }
     const { gateway } = await replayReply(t, { http: 200, body })
     assertUnknown(await gateway.startCheckout(ATTEMPT, MOBILE_MONEY, RETURN_URL), 'no_answer')
   })
 
-  it('is unreadable when it is neither a page nor a refusal', async (t) => {
+  it('is unreadable if it is neither a page nor a rejection', async (t) => {
     for (const body of [{}, { status: 'ACCEPTED' }, { redirectUrl: 'javascript:alert(1)' }, []]) {
       const { gateway } = await replayReply(t, { http: 200, body })
       assertUnknown(await gateway.startCheckout(ATTEMPT, MOBILE_MONEY, RETURN_URL), 'unreadable')
     }
   })
 
-  it('is rejected by the stand-in for every code that pawaPay rejects with', async (t) => {
+  it('is rejected by the fake for every rejection code of pawaPay', async (t) => {
     const rig = await startPawapay(t)
     for (const code of ['INVALID_AMOUNT', 'INVALID_CURRENCY', 'INVALID_PROVIDER', 'DEPOSITS_NOT_ALLOWED']) {
       rig.provider.rejectNext(code)
       const attempt = rig.makeAttempt()
       assertRejected(await rig.start(attempt), 'provider_unavailable', new RegExp(code))
-      // What was rejected has not used the id up.
+      // A rejected request does not use up the id.
       assert.equal((await rig.start(attempt)).kind, 'started')
     }
   })
 })
 
-describe('a deposit', () => {
-  it('that is completed is read to the letter', async (t) => {
+describe('a deposit at pawaPay', () => {
+  it('that is completed is parsed exactly', async (t) => {
     const { gateway } = await replay(t, 'deposit-completed')
     assert.deepEqual(await gateway.verify(ATTEMPT, RECORDED_KEY), {
       kind: 'succeeded',
@@ -288,7 +288,7 @@ describe('a deposit', () => {
     assert.deepEqual(await gateway.verify(ATTEMPT, null), { kind: 'pending', gatewayReference: RECORDED_KEY })
   })
 
-  it('that failed tells the code and not whose phone it was', async (t) => {
+  it('that failed reports the code and not the phone number', async (t) => {
     const { gateway } = await replay(t, 'deposit-failed')
     assert.deepEqual(await gateway.verify(ATTEMPT, RECORDED_KEY), {
       kind: 'declined',
@@ -298,7 +298,7 @@ describe('a deposit', () => {
     })
   })
 
-  it('is pending in every status on the way, also the one of older versions', async (t) => {
+  it('is pending in every intermediate status, including that of older versions', async (t) => {
     const rig = await startPawapay(t)
     const attempt = await pay(rig)
     for (const status of ['ACCEPTED', 'PROCESSING', 'SUBMITTED', 'IN_RECONCILIATION']) {
@@ -307,19 +307,19 @@ describe('a deposit', () => {
     }
   })
 
-  it('is unknown in a status that we do not know, and after their own word for not knowing', async (t) => {
+  it('is unknown in an unknown status, and after UNKNOWN_ERROR', async (t) => {
     const rig = await startPawapay(t)
     const attempt = await pay(rig)
     for (const status of ['completed', 'PENDING', 'REVERSED', '']) {
       rig.provider.setDeposit(attempt.key, { status })
       assertUnknown(await rig.gateway.verify(attempt, attempt.key), 'unreadable')
     }
-    const failureReason = { failureCode: 'UNKNOWN_ERROR', failureMessage: 'Nobody knows.' }
+    const failureReason = { failureCode: 'UNKNOWN_ERROR', failureMessage: 'Outcome unknown.' }
     rig.provider.setDeposit(attempt.key, { status: 'FAILED', failureReason })
     assertUnknown(await rig.gateway.verify(attempt, attempt.key), 'unreadable')
   })
 
-  it('that failed without a reason, or with one of no form, is declined all the same', async (t) => {
+  it('that failed without a reason, or with a malformed one, is declined nevertheless', async (t) => {
     const rig = await startPawapay(t)
     const attempt = await pay(rig)
     const reasons = [undefined, { failureCode: 'call 260763456789', failureMessage: '' }]
@@ -332,7 +332,7 @@ describe('a deposit', () => {
     }
   })
 
-  it('is unknown, and not called not found, where a wrong base address answers 404', async (t) => {
+  it('is unknown, and not "not found", if a wrong base URL answers 404', async (t) => {
     const { gateway } = await replayReply(t, { http: 404, body: { message: 'no such page' } })
     assertUnknown(await gateway.verify(ATTEMPT, null), 'no_answer')
   })
@@ -352,14 +352,14 @@ describe('the credentials of pawaPay', () => {
     )
   })
 
-  it('are told apart from what operators give by mistake', () => {
+  it('are distinguished from common mistakes of operators', () => {
     assert.equal(validate('apiToken', API_TOKEN), undefined)
     assert.match(validate('apiToken', `Bearer ${API_TOKEN}`) ?? '', /without the word Bearer/)
     assert.match(validate('apiToken', 'two words') ?? '', /no spaces/)
     assert.match(validate('apiToken', 'line\nend') ?? '', /no spaces/)
   })
 
-  it('do not open a gateway without a token', (t) => {
+  it('cannot open a gateway without a token', (t) => {
     assert.throws(() => openOn(t, 'http://127.0.0.1:1', { credentials: {} }), /apiToken/)
   })
 

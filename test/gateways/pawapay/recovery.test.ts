@@ -23,7 +23,7 @@ import {
   startPawapay,
 } from './rig.ts'
 
-describe('a page whose address got lost', () => {
+describe('a page at pawaPay with a lost URL', () => {
   it('is not found in the first minutes, and opens again under the same key', async (t) => {
     const rig = await startPawapay(t)
     const attempt = rig.makeAttempt()
@@ -35,7 +35,7 @@ describe('a page whose address got lost', () => {
     assert.equal(rig.provider.pagesOf(attempt.key), 2)
   })
 
-  it('is one of two doors to one deposit: paying behind both takes the money once', async (t) => {
+  it('is one of two pages for one deposit: paying on both takes the money once', async (t) => {
     const rig = await startPawapay(t)
     const attempt = rig.makeAttempt()
     await loseAnswer(rig, () => rig.start(attempt))
@@ -46,7 +46,7 @@ describe('a page whose address got lost', () => {
     assert.equal((await rig.gateway.verify(attempt, null)).kind, 'succeeded')
   })
 
-  it('is answered with what the deposit became when it was paid meanwhile', async (t) => {
+  it('returns the outcome of the deposit if it was paid in the meantime', async (t) => {
     const rig = await startPawapay(t)
     const attempt = rig.makeAttempt()
     await loseAnswer(rig, () => rig.start(attempt))
@@ -56,7 +56,7 @@ describe('a page whose address got lost', () => {
     assert.equal(rig.provider.executions(attempt.key), 1)
   })
 
-  it('is not opened again when its page would outlive the attempt, and needs no person', async (t) => {
+  it('is not opened again if it would outlive the attempt, and needs no manual review', async (t) => {
     const rig = await startPawapay(t)
     const attempt = rig.makeAttempt()
     await loseAnswer(rig, () => rig.start(attempt))
@@ -68,7 +68,7 @@ describe('a page whose address got lost', () => {
     assertAbandoned(await rig.gateway.verify(attempt, null))
   })
 
-  it('ends as exactly one execution each, however the answers of 60 of them get lost', async (t) => {
+  it('ends as exactly one execution for each of 60 with differently lost responses', async (t) => {
     const rig = await startPawapay(t)
     const faults = [
       'cut_off_after_acting',
@@ -92,8 +92,8 @@ describe('a page whose address got lost', () => {
   })
 })
 
-describe('a duplicate at pawaPay that nobody can be asked about', () => {
-  /** The network breaks between the submission and the query. */
+describe('a duplicate at pawaPay whose status check is not sent', () => {
+  /** The network fails between the submission and the status check. */
   async function openOneWay(t: TestContext) {
     const { server } = await replayReply(t, { http: 200, body: { status: 'DUPLICATE_IGNORED' } })
     const http = createHttpClient()
@@ -107,18 +107,18 @@ describe('a duplicate at pawaPay that nobody can be asked about', () => {
     })
   }
 
-  it('is not called "not sent": an earlier page was', async (t) => {
+  it('is not reported as "not sent": an earlier page request was sent', async (t) => {
     const gateway = await openOneWay(t)
     assert.equal(reasonOf(await gateway.startCheckout(ATTEMPT, MOBILE_MONEY, RETURN_URL)), 'no_answer')
   })
 
-  it('is not called "not sent": an earlier refund was', async (t) => {
+  it('is not reported as "not sent": an earlier refund was sent', async (t) => {
     assert.equal(reasonOf(await refund(await openOneWay(t), RECORDED)), 'no_answer')
   })
 })
 
-describe('a page on which nobody has pressed Pay', () => {
-  it('is pending while it is open, and abandoned when no page can be open any more', async (t) => {
+describe('an unpaid page at pawaPay', () => {
+  it('is pending while it can be open, and abandoned afterwards', async (t) => {
     const rig = await startPawapay(t)
     const attempt = rig.makeAttempt()
     const started = await rig.start(attempt)
@@ -131,7 +131,7 @@ describe('a page on which nobody has pressed Pay', () => {
     assertAbandoned(await ask())
   })
 
-  it('is not abandoned when the payer pressed it in the last minute, however late that is told', async (t) => {
+  it('is not abandoned if the payer paid in the last minute, even if that is reported late', async (t) => {
     const rig = await startPawapay(t)
     const attempt = rig.makeAttempt()
     await rig.start(attempt)
@@ -144,7 +144,7 @@ describe('a page on which nobody has pressed Pay', () => {
 })
 
 describe('a refund at pawaPay', () => {
-  it('says its amount also when it is all of it', async (t) => {
+  it('sends its amount even if it is the whole amount', async (t) => {
     const rig = await startPawapay(t)
     const request = await payAndRequestRefund(rig)
     await refund(rig.gateway, request)
@@ -156,7 +156,7 @@ describe('a refund at pawaPay', () => {
     )
   })
 
-  it('is accepted first and completed when it is asked about', async (t) => {
+  it('is accepted first, and completed in a status check', async (t) => {
     const accepted = await replay(t, 'refund-accepted')
     const request: RefundRequest = { ...RECORDED, amount: money(1_550n, 'ZMW') }
     const pending = { kind: 'pending', gatewayReference: request.key }
@@ -166,7 +166,7 @@ describe('a refund at pawaPay', () => {
     assert.deepEqual(await verifyRefund(completed.gateway, request), succeeded)
   })
 
-  it('is read from its status when it comes a second time', async (t) => {
+  it('that is sent a second time returns its status', async (t) => {
     const rig = await startPawapay(t)
     const request = await payAndRequestRefund(rig)
     assert.equal((await refund(rig.gateway, request)).kind, 'pending')
@@ -174,7 +174,7 @@ describe('a refund at pawaPay', () => {
     assert.deepEqual(rig.provider.refunds?.(request.attemptKey), [125_050n])
   })
 
-  it('waits for the one before it: nothing was begun, and the same request works later', async (t) => {
+  it('waits for the refund in progress: nothing was begun, and the same request succeeds later', async (t) => {
     const recorded = await replay(t, 'refund-in-progress')
     assert.equal(reasonOf(await refund(recorded.gateway, RECORDED)), 'not_found')
     const rig = await startPawapay(t)
@@ -192,7 +192,7 @@ describe('a refund at pawaPay', () => {
     assert.deepEqual(rig.provider.refunds?.(whole.attemptKey), [100_000n, 25_050n])
   })
 
-  it('that pawaPay rejects has failed', async (t) => {
+  it('that pawaPay rejects fails', async (t) => {
     const rig = await startPawapay(t)
     const request = await payAndRequestRefund(rig)
     const outcome = await refund(rig.gateway, part(request, 125_051n))
@@ -203,7 +203,7 @@ describe('a refund at pawaPay', () => {
     assert.deepEqual(rig.provider.refunds?.(request.attemptKey), [])
   })
 
-  it('that is turned away for the token or for too many requests is not called failed', async (t) => {
+  it('that is rejected for the token or a rate limit is not failed', async (t) => {
     for (const http of [401, 403, 429]) {
       const { gateway } = await replay(t, 'wrong-token', http)
       assert.equal(reasonOf(await refund(gateway, RECORDED)), 'no_answer')
@@ -212,7 +212,7 @@ describe('a refund at pawaPay', () => {
     assert.equal((await refund(gateway, RECORDED)).kind, 'failed')
   })
 
-  it('is believed only with our key, our amount and our currency', async (t) => {
+  it('is trusted only with our key, our amount and our currency', async (t) => {
     const rig = await startPawapay(t)
     for (const changes of [{ refundId: randomUUID() }, { amount: '1250.51' }, { currency: 'KES' }]) {
       const request = await payAndRequestRefund(rig)
@@ -222,7 +222,7 @@ describe('a refund at pawaPay', () => {
     }
   })
 
-  it('is pending in every status on the way, and unknown in one that we do not know', async (t) => {
+  it('is pending in every intermediate status, and unknown in an unknown one', async (t) => {
     const rig = await startPawapay(t)
     const request = await payAndRequestRefund(rig)
     await refund(rig.gateway, request)
@@ -265,7 +265,7 @@ async function verifyRefund(gateway: Gateway, request: RefundRequest): Promise<R
   return gateway.verifyRefund(request, null)
 }
 
-/** The provider acts and its answer never arrives. */
+/** The provider acts, and its response never arrives. */
 async function loseAnswer<Answer>({ provider }: Rig, ask: () => Promise<Answer>): Promise<Answer> {
   provider.server.injectFault('cut_off_after_acting', { times: 1 })
   return ask()

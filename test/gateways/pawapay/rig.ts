@@ -1,4 +1,4 @@
-// For tests: the connector on a stand-in, with a clock that the test moves.
+// The connector on a fake provider, with a clock that the test controls.
 
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -18,7 +18,7 @@ import { PAWAPAY_KEYS } from './fake-callbacks.ts'
 export const RETURN_URL = `${PUBLIC_URL}/pay/return`
 export const MOBILE_MONEY: CheckoutChoice = { channel: 'mobile_money' }
 
-/** The id that the recorded answers are about. */
+/** The id in the recorded responses. */
 export const RECORDED_KEY = '5e2f3a4b-6c7d-4e8f-9a0b-1c2d3e4f5a6b'
 
 export interface TestClock extends Clock {
@@ -66,7 +66,7 @@ export async function startPawapay(t: TestContext) {
 
 export type Rig = Awaited<ReturnType<typeof startPawapay>>
 
-/** The connector on a provider that gives one recorded answer to everything. */
+/** The connector on a provider with one recorded response to every request. */
 export async function replay(t: TestContext, fixture: string, http = 200) {
   return replayReply(t, { http, body: readFixture(fixture) })
 }

@@ -15,14 +15,14 @@ import {
   verifyAnswer,
 } from './rig.ts'
 
-/** The smallest amount, 1, 1234 and the largest of the interface: our minor units, and the digits on the wire. */
+/** The smallest amount, 1, 1234 and the largest of the API: our minor units, and the digits on the wire. */
 const AMOUNTS: Partial<Record<Currency, readonly (readonly [bigint, string])[]>> = {
   NGN: hundredths('5000'),
   GHS: hundredths('10'),
   KES: hundredths('300'),
   ZAR: hundredths('100'),
   USD: hundredths('200'),
-  // No hundredths by ISO, but written with them all the same.
+  // No decimals in ISO 4217, but hundredths on the wire.
   XOF: [
     [1n, '100'],
     [1_234n, '123400'],
@@ -34,14 +34,14 @@ function hundredths(smallest: string): readonly (readonly [bigint, string])[] {
   return [smallest, '100', '123400', '99999999999999'].map((digits) => [BigInt(digits), digits])
 }
 
-/** An answer whose amount has exactly these digits, which no JavaScript number has touched. */
+/** A response with exactly these digits, not converted through a JavaScript number. */
 function answerWithAmount(fixture: string, digits: string, currency: string): string {
   const text = JSON.stringify(altered(fixture, { amount: 'DIGITS', currency }))
   return text.replace('"DIGITS"', digits)
 }
 
-describe('the amounts of Paystack', () => {
-  it('have a table for every currency that it collects', () => {
+describe('amounts at Paystack', () => {
+  it('are tested for every currency that Paystack collects', () => {
     const collected = PAYSTACK.rails.map(({ currency }) => currency)
     assert.deepEqual(Object.keys(AMOUNTS).toSorted(), collected.toSorted())
     for (const { currency, minimumMinor } of PAYSTACK.rails)
@@ -49,7 +49,7 @@ describe('the amounts of Paystack', () => {
   })
 
   for (const [name, rows] of Object.entries(AMOUNTS)) {
-    // The keys of the table are currencies, which Object.entries cannot say by itself.
+    // The keys of the table are currencies; Object.entries only says string.
     const currency = name as Currency
     for (const [minor, digits] of rows ?? []) {
       it(`write ${minor} of ${currency} as ${digits} and read it back`, async (t) => {
@@ -68,7 +68,7 @@ describe('the amounts of Paystack', () => {
     }
   }
 
-  it('go there and back without loss, whatever they are', () => {
+  it('survive a round trip at Paystack without loss', () => {
     for (const { currency } of PAYSTACK.rails)
       for (let minor = 1n; minor < 10n ** 12n; minor = minor * 7n + 3n)
         assert.deepEqual(
@@ -94,19 +94,19 @@ describe('the amounts of Paystack', () => {
     )
   })
 
-  it('are read by their digits, also beyond what a JavaScript number can hold', async (t) => {
+  it('are parsed from their digits, even beyond the safe integers', async (t) => {
     const paid = await verifyAnswer(t, answerWithAmount('verify-success', '9007199254740993', 'NGN'))
     assert.ok(paid.kind === 'succeeded')
     assert.equal(paid.paid.minor, 9_007_199_254_740_993n)
   })
 
-  it('may come as text', async (t) => {
+  it('may be text', async (t) => {
     const paid = await verifyAnswer(t, answerWithAmount('verify-success', '"125050"', 'NGN'))
     assert.ok(paid.kind === 'succeeded')
     assert.equal(paid.paid.minor, 125_050n)
   })
 
-  it('are never rounded: a part of a hundredth or of a franc is not what was asked for', async (t) => {
+  it('are never rounded: a fraction of a hundredth or of a franc is a mismatch', async (t) => {
     const odd = [
       ['125050.5', 'NGN'],
       ['125050.0000000000000001', 'NGN'],
@@ -121,7 +121,7 @@ describe('the amounts of Paystack', () => {
     }
   })
 
-  it('are what was collected, not what was asked for', async (t) => {
+  it('are the collected ones, not the requested ones', async (t) => {
     const outcome = await verifyAnswer(
       t,
       altered('verify-success', { amount: 100_000, requested_amount: 125_050 }),

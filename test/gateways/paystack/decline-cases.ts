@@ -1,4 +1,4 @@
-// For tests: what banks, networks and Paystack write when they say no, and what it means.
+// Decline texts of banks, networks and Paystack, and our code for each.
 
 import type { FailureCode } from '../../../src/core/failures.ts'
 
@@ -38,5 +38,5 @@ export const DECLINES: readonly (readonly [string, FailureCode])[] = [
   ['System malfunction', 'provider_unavailable'],
   ['Transaction timed out', 'provider_unavailable'],
   ['Duplicate transaction', 'duplicate'],
-  ['Something that nobody has written before', 'unknown'],
+  ['A text that is not in the table', 'unknown'],
 ]

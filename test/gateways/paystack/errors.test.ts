@@ -18,7 +18,7 @@ import {
 const CARD = { channel: 'card' } as const
 
 describe('a decline of Paystack', () => {
-  it('is known by its response code, whatever the bank has written', async (t) => {
+  it('is determined by its response code, whatever text the bank wrote', async (t) => {
     const known = [
       ['51', 'insufficient_funds'],
       ['54', 'card_expired'],
@@ -30,7 +30,7 @@ describe('a decline of Paystack', () => {
       ['17', 'customer_cancelled'],
       ['91', 'provider_unavailable'],
       ['94', 'duplicate'],
-      // No code of the table: the message decides.
+      // Not in the table of codes: the message decides.
       ['B7', 'insufficient_funds'],
     ] as const
     for (const [response_code, code] of known) {
@@ -40,7 +40,7 @@ describe('a decline of Paystack', () => {
     }
   })
 
-  it('is known by Paystack’s own name for it before the bank’s message', async (t) => {
+  it('is determined by Paystack’s reason before the bank’s message', async (t) => {
     const named = { gateway_response_code: 'expired_card', gateway_response: 'Declined' }
     const outcome = await verifyAnswer(t, altered('verify-failed', named))
     assert.deepEqual(outcome, {
@@ -51,25 +51,25 @@ describe('a decline of Paystack', () => {
     })
   })
 
-  it('has a message also when the bank has none', async (t) => {
+  it('has a message even if the bank wrote none', async (t) => {
     const silent = { gateway_response: null, message: null }
     const outcome = await verifyAnswer(t, altered('verify-failed', silent))
     assert.ok(outcome.kind === 'declined')
     assert.deepEqual([outcome.code, outcome.message], ['unknown', 'failed'])
   })
 
-  it('of every kind that banks write has one meaning', () => {
-    assert.ok(new Set(DECLINES.map(([, code]) => code)).size >= 12, 'nearly every reason of ours is met')
+  it('has one meaning for every known bank text', () => {
+    assert.ok(new Set(DECLINES.map(([, code]) => code)).size >= 12, 'the cases cover nearly all of our codes')
   })
 
-  it('tells no address, key, token or card number in its message', async (t) => {
+  it('contains no e-mail address, key, token or card number in its message', async (t) => {
     const reason = `${EMAIL}: card 4084 0840 8408 4081, 4084-0840-8408-4081, AUTH_8dfhjjdt and ${FAKE_SECRET_KEY} failed`
     const outcome = await verifyAnswer(t, altered('verify-failed', { gateway_response: reason }))
     assert.ok(outcome.kind === 'declined')
     assert.equal(outcome.message, '… card …, …, … and … failed')
   })
 
-  it('by a charge is HTTP 200 all the same', async (t) => {
+  it('of a charge comes with HTTP 200', async (t) => {
     const { gateway } = await startFixedServer(t, { http: 200, body: readFixture('charge-failed') })
     assert.deepEqual(
       await gateway.chargeSaved(makeAttempt({ key: FIXTURE_KEY, operation: 'charge' }), CREDENTIAL),
@@ -82,7 +82,7 @@ describe('a decline of Paystack', () => {
     )
   })
 
-  it('by a paused charge is a demand for the customer', async (t) => {
+  it('of a paused charge requires the customer', async (t) => {
     const { gateway } = await startFixedServer(t, { http: 200, body: readFixture('charge-paused') })
     const outcome = await gateway.chargeSaved(
       makeAttempt({ key: FIXTURE_KEY, operation: 'charge' }),
@@ -105,7 +105,7 @@ describe('a refusal of Paystack', () => {
   }
   const typed = (type: string, message = 'Something') => ({ status: false, message, type, code: 'some_code' })
 
-  it('to begin lets another gateway be tried, and says why', async (t) => {
+  it('of a request lets another gateway be tried, and gives the reason', async (t) => {
     const rejections = [
       [400, readFixture('currency-not-supported'), 'Paystack refuses: Currency not supported by merchant'],
       [400, typed('validation_error', 'No active channel'), 'Paystack refuses: No active channel'],
@@ -122,8 +122,8 @@ describe('a refusal of Paystack', () => {
         })
   })
 
-  it('for too many requests lets another gateway open the page, and a charge wait', async (t) => {
-    const message = 'Paystack has too much to do'
+  it('after too many requests lets another gateway open the page, and a charge wait', async (t) => {
+    const message = 'Paystack reports too many requests'
     const page = await start(t, 429, '<h1>Slow down</h1>')
     assert.ok(page.kind === 'declined' && page.refused)
     assert.deepEqual([page.code, page.message], ['provider_unavailable', message])
@@ -134,7 +134,7 @@ describe('a refusal of Paystack', () => {
     })
   })
 
-  it('of the key tells the operator which credential it is', async (t) => {
+  it('of the key names the credential for the operator', async (t) => {
     for (const [http, body] of [
       [401, readFixture('invalid-key')],
       [400, readFixture('invalid-key')],
@@ -157,7 +157,7 @@ describe('a refusal of Paystack', () => {
     assert.equal(other.code, 'do_not_honor')
   })
 
-  it('that is trouble of its own proves nothing', async (t) => {
+  it('with an internal error proves nothing', async (t) => {
     for (const [http, body] of [
       [400, typed('api_error')],
       [400, '<h1>Bad Request</h1>'],
@@ -180,7 +180,7 @@ describe('a refusal of Paystack', () => {
     }
   })
 
-  it('is not waited for when what was saved is not a card of Paystack', async (t) => {
+  it('is final if the saved credential is not a card of Paystack', async (t) => {
     const { server, gateway } = await startPaystack(t)
     for (const odd of ['', 'AUTH_1', '{}', '{"authorization_code":"AUTH_1"}', 'null']) {
       const outcome = await gateway.chargeSaved(makeAttempt({ operation: 'charge' }), odd)

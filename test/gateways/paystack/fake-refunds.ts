@@ -1,4 +1,4 @@
-// For tests: the refunds of the fake Paystack. It takes no key with them and would give the same part back twice.
+// The refunds of the fake Paystack. They have no idempotency key, so it would execute the same partial refund twice.
 
 import { systemClock } from '../../../src/kit/clock.ts'
 import type { RefundBehavior } from '../conformance.ts'
@@ -68,7 +68,7 @@ export function createFakeRefunds(payments: ReadonlyMap<string, FakePayment>): F
       const createdAt = systemClock.now().toISOString()
       const refund = { id: 15_581_137 + refunds.length, payment, amount, note, behavior, createdAt }
       refunds.push(refund)
-      // However it will end, it begins as pending.
+      // Every refund starts as pending.
       return fixtureReply('refund-created', { ...serializeCreated(refund), status: 'pending' })
     },
     list(query) {

@@ -1,16 +1,16 @@
-// For tests: the state and the behaviors of the fake Paystack, which its parts share.
+// The state and the responses of the fake Paystack, shared by its parts.
 
 import { readFileSync } from 'node:fs'
 import type { FakeReply } from '../fake-server.ts'
 
-// The fixtures are objects of JSON, and each test knows what is in its own.
+// Fixtures are JSON objects; each test knows the content of its own.
 export type Json = Record<string, unknown>
 
 export function readFixture(name: string): Json {
   return JSON.parse(readFileSync(new URL(`fixtures/${name}.json`, import.meta.url), 'utf8'))
 }
 
-/** The data of a fixture with what differs in this answer. */
+/** The data of a fixture with some values replaced. */
 export function fixtureReply(name: string, changes: Json = {}): FakeReply {
   const { data, ...envelope } = readFixture(name)
   return { http: 200, body: { ...envelope, data: { ...Object(data), ...changes } } }
@@ -23,10 +23,10 @@ export function errorReply(http: number, message: string, more: Json = {}): Fake
 /** A payment in Paystack's state. */
 export interface FakePayment {
   id: number
-  /** As it is shown; a test may let it differ from the reference under which it is kept. */
+  /** As reported; a test may let it differ from the key of the map. */
   reference: string
   status: string
-  /** Hundredths, whatever the currency. */
+  /** Hundredths in every currency. */
   amount: number
   requestedAmount: number
   currency: string
@@ -43,7 +43,7 @@ export type Check = (value: unknown) => boolean
 export const isText: Check = (value) => typeof value === 'string' && value !== ''
 export const isObject: Check = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** What is wrong with the fields, as a validation error: one that is missing, unknown or of another type. */
+/** A validation error if a field is missing, unknown or of the wrong type. */
 export function validationError(
   body: Json,
   fields: Record<string, Check>,

@@ -1,5 +1,5 @@
-// For tests: Paystack as its sheet describes it, on a real socket. It knows the fields of each request and no others,
-// takes a reference once, and answers in the shapes of the fixtures.
+// A fake Paystack on a real socket, written from its documentation. It accepts only the documented fields, accepts a
+// reference once, and responds with the shapes of the fixtures.
 
 import { createHmac } from 'node:crypto'
 import type { TestContext } from 'node:test'
@@ -43,7 +43,7 @@ export async function startFakePaystack(t: Pick<TestContext, 'after'>): Promise<
   })
   const payment = (key: string) => {
     const found = payments.get(key)
-    if (!found) throw new Error(`the fake Paystack does not know ${key}`)
+    if (!found) throw new Error(`the fake Paystack has no payment for ${key}`)
     return found
   }
   return {
@@ -84,7 +84,7 @@ export async function startFakePaystack(t: Pick<TestContext, 'after'>): Promise<
   }
 }
 
-/** An event as it would arrive; a text goes as it is. */
+/** A signed event; text is sent as it is. */
 export function signWebhook(webhook: unknown, secretKey = FAKE_SECRET_KEY) {
   const body = Buffer.from(typeof webhook === 'string' ? webhook : JSON.stringify(webhook))
   const signature = createHmac('sha512', secretKey).update(body).digest('hex')
@@ -146,11 +146,11 @@ const INITIALIZE_FIELDS: Record<string, Check> = {
 const CHARGE_FIELDS: Record<string, Check> = {
   ...PAYMENT_FIELDS,
   authorization_code: isText,
-  // Text with JSON in it.
+  // JSON as text.
   metadata: (value) => isText(value) && isObject(JSON.parse(String(value))),
 }
 
-/** The smallest amounts of the currency table, in hundredths; a currency that is not in it is not this account's. */
+/** The minimum of each currency in hundredths; the account does not support other currencies. */
 const MINIMUMS: Readonly<Record<string, number>> = {
   NGN: 5_000,
   USD: 200,
@@ -272,7 +272,7 @@ function serializePayment(state: FakeState, record: FakePayment): Json {
     gateway_response: record.gatewayResponse,
     paid_at: record.paidAt,
     paidAt: record.paidAt,
-    // Nothing, a number or an object: whatever was sent, Paystack shows it as it likes.
+    // Empty text, a number or an object: Paystack's responses vary.
     metadata: isPaid ? '' : 0,
     authorization: isPaid ? { ...authorization, authorization_code: code } : {},
     customer: { ...customer, email: record.email },
@@ -292,7 +292,7 @@ function decline(record: FakePayment, how: string): void {
   record.gatewayResponse = how
 }
 
-/** One authorization per e-mail and behavior, as a card that is used twice has one. */
+/** One authorization per e-mail and behavior, as for a card that is used twice. */
 function authorize({ authorizations }: FakeState, requested: Authorization): string {
   const serialized = JSON.stringify(requested)
   const known = [...authorizations].find(([, one]) => JSON.stringify(one) === serialized)

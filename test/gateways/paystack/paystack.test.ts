@@ -20,7 +20,7 @@ import {
 
 const CARD = { channel: 'card' } as const
 
-/** The request as it went over the wire, without what the HTTP client adds by itself. */
+/** The request on the wire, without the headers that the HTTP client adds. */
 function wire({ method, path, query, headers, text }: FakeRequest) {
   const { host: _host, connection: _connection, 'content-length': _length, ...own } = headers
   return { method, path: query.size > 0 ? `${path}?${query}` : path, headers: own, text }
@@ -35,8 +35,8 @@ const CUSTOM_FIELDS = {
   ],
 }
 
-describe('what is sent to Paystack', () => {
-  it('starts a checkout that leads back to us whether it is paid or cancelled', async (t) => {
+describe('a request to Paystack', () => {
+  it('starts a checkout that returns to us after paying and after cancelling', async (t) => {
     const { server, gateway } = await startFixedServer(t, { http: 200, body: readFixture('initialize') })
     const started = await gateway.startCheckout(makeAttempt({ key: FIXTURE_KEY }), CARD, RETURN_URL)
     assert.deepEqual(started, {
@@ -62,7 +62,7 @@ describe('what is sent to Paystack', () => {
     ])
   })
 
-  it('sends no payer to the page of another payment', async (t) => {
+  it('does not redirect a payer to the page of another payment', async (t) => {
     const { gateway } = await startFixedServer(t, { http: 200, body: readFixture('initialize') })
     const outcome = await gateway.startCheckout(makeAttempt(), CARD, RETURN_URL)
     assert.ok(outcome.kind === 'unknown')
@@ -98,7 +98,7 @@ describe('what is sent to Paystack', () => {
     ])
   })
 
-  it('asks about a payment by its reference, and for the balance to try the key', async (t) => {
+  it('checks a payment by its reference, and the key by reading the balance', async (t) => {
     const { server, gateway } = await startFixedServer(t, { http: 200, body: readFixture('verify-success') })
     await gateway.verify(makeAttempt({ key: FIXTURE_KEY }), '4099260516')
     await gateway.probe()
@@ -118,7 +118,7 @@ describe('what is sent to Paystack', () => {
     ['XOF', 'CI', 'mobile_money', ['mobile_money']],
   ] as const
   for (const [currency, country, channel, expected] of channels) {
-    it(`offers for ${currency} by ${channel} what Paystack calls ${expected.join(', ')}`, async (t) => {
+    it(`offers ${expected.join(', ')} for ${currency} by ${channel}`, async (t) => {
       const { server, gateway } = await startPaystack(t)
       const attempt = makeAttempt({ amount: money(100_000n, currency), country })
       assert.equal((await gateway.startCheckout(attempt, { channel }, RETURN_URL)).kind, 'started')
@@ -168,7 +168,7 @@ describe('a payment at Paystack', () => {
     assert.ok(withoutCustomer.kind === 'succeeded' && withoutCustomer.savedMethod === null)
   })
 
-  it('reads a card whose facts are written in another way', async (t) => {
+  it('reads a card in other notations', async (t) => {
     const { authorization } = Object(readFixture('verify-success').data)
     const change = {
       brand: ' ',
@@ -191,7 +191,7 @@ describe('a payment at Paystack', () => {
     })
   })
 
-  it('keeps an id that is larger than a JavaScript number, and minds no metadata of any kind', async (t) => {
+  it('keeps an id beyond the safe integers, and ignores any metadata', async (t) => {
     for (const metadata of ['""', '0', 'null', '{"cancel_action":"x"}', '[]']) {
       const text = JSON.stringify(altered('verify-success', { id: 'ID', metadata: 'METADATA' }))
       const body = text.replace('"ID"', '90071992547409931').replace('"METADATA"', metadata)
@@ -201,7 +201,7 @@ describe('a payment at Paystack', () => {
     }
   })
 
-  it('was paid when it was begun, or now, where Paystack does not say when', async (t) => {
+  it('is dated by its start, or now, if Paystack does not report the time', async (t) => {
     const begun = await verifyAnswer(t, altered('verify-success', { paid_at: null }))
     assert.ok(begun.kind === 'succeeded')
     assert.equal(begun.paidAt.toISOString(), '2026-11-15T09:26:44.000Z')
@@ -211,13 +211,13 @@ describe('a payment at Paystack', () => {
   })
 
   for (const status of ['pending', 'processing', 'queued', 'ongoing', 'abandoned']) {
-    it(`whose status is ${status} is pending`, async (t) => {
+    it(`with the status ${status} is pending`, async (t) => {
       const outcome = await verifyAnswer(t, altered('verify-abandoned', { status }))
       assert.deepEqual(outcome, { kind: 'pending', gatewayReference: '4099260516' })
     })
   }
 
-  it('that its payer has left stays pending however late it is, for they may still come', async (t) => {
+  it('that its payer has left stays pending however late it is, because the payer may return', async (t) => {
     const times = {
       startedAt: addMs(systemClock.now(), -8 * 24 * 3_600_000),
       expiresAt: addMs(systemClock.now(), -1),
@@ -225,13 +225,13 @@ describe('a payment at Paystack', () => {
     assert.equal((await verifyAnswer(t, readFixture('verify-abandoned'), 200, times)).kind, 'pending')
   })
 
-  it('that was given back is not there to be credited', async (t) => {
+  it('that was reversed is not credited', async (t) => {
     const outcome = await verifyAnswer(t, altered('verify-success', { status: 'reversed' }))
     assert.ok(outcome.kind === 'declined')
     assert.equal(outcome.code, 'unknown')
   })
 
-  it('with a status that nobody knows is unknown, never pending', async (t) => {
+  it('with an unknown status is unknown, never pending', async (t) => {
     for (const status of ['SUCCESS', 'successful', 'send_otp', '']) {
       const outcome = await verifyAnswer(t, altered('verify-success', { status }))
       assert.ok(outcome.kind === 'unknown', status)
@@ -267,10 +267,10 @@ describe('a payment at Paystack', () => {
   })
 })
 
-describe('PAYSTACK', () => {
+describe('the definition of Paystack', () => {
   const validate = (text: string, mode: 'test' | 'live') => PAYSTACK.credentials[0]?.validate(text, mode)
 
-  it('takes test keys in test mode and live keys in live mode, and complains without telling the key', () => {
+  it('accepts test keys in test mode and live keys in live mode, and does not repeat the key in an issue', () => {
     assert.equal(validate(FAKE_SECRET_KEY, 'test'), undefined)
     assert.equal(validate('sk_live_abc123', 'live'), undefined)
     const issues = [
@@ -288,7 +288,7 @@ describe('PAYSTACK', () => {
     }
   })
 
-  it('collects in the countries of its accounts, each from its smallest amount on', () => {
+  it('collects in the countries of its accounts, each from its minimum on', () => {
     const rails = PAYSTACK.rails.map(({ currency, countries, channels, minimumMinor }) => [
       currency,
       countries?.join(' ') ?? 'its own',
@@ -305,7 +305,7 @@ describe('PAYSTACK', () => {
     ])
   })
 
-  it('is at one address in both modes', () => {
+  it('has one URL for both modes', () => {
     assert.deepEqual(PAYSTACK.baseUrl, { test: 'https://api.paystack.co', live: 'https://api.paystack.co' })
   })
 })

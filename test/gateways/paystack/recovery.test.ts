@@ -1,4 +1,4 @@
-// Fault ids as in the names: answers that get lost after Paystack has acted, and requests that act late.
+// Lost responses after Paystack has acted, and requests that execute late; with fault ids in the titles.
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -13,22 +13,22 @@ const LOSSES: readonly Fault[] = ['cut_off_after_acting', 'http_500_after_acting
 
 const isPaid = ({ kind }: Outcome | StartedCheckout) => kind === 'succeeded'
 
-describe('F-28 an answer of Paystack that gets lost', () => {
-  it('leaves one execution of each of 250 charges, asked about or submitted again', async (t) => {
+describe('F-28 a lost response of Paystack', () => {
+  it('leaves one execution of each of 250 charges, after a status check or a retry', async (t) => {
     const { paystack, server, gateway } = await startPaystack(t)
     const credential = String(await paystack.savedCredential('approves'))
     for (let round = 0; round < 250; round += 1) {
       const attempt = makeAttempt({ operation: 'charge' })
       server.injectFault(LOSSES[round % LOSSES.length] ?? 'garbage', { times: 1, on: CHARGE })
       assert.equal((await gateway.chargeSaved(attempt, credential)).kind, 'unknown')
-      // Half of them go the resolver's way, half as if the query had found nothing yet.
+      // Half of them use a status check as the resolver does, half a retry as if the check had found nothing.
       const again = round % 2 === 0 ? gateway.verify(attempt, null) : gateway.chargeSaved(attempt, credential)
       assert.ok(isPaid(await again))
       assert.equal(paystack.executions(attempt.key), 1)
     }
   })
 
-  it('of a decline ends as that decline', async (t) => {
+  it('about a decline ends as that decline', async (t) => {
     const { paystack, server, gateway } = await startPaystack(t)
     const credential = String(await paystack.savedCredential({ declines: 'Expired Card' }))
     const attempt = makeAttempt({ operation: 'charge' })
@@ -41,7 +41,7 @@ describe('F-28 an answer of Paystack that gets lost', () => {
       assert.ok(outcome.kind === 'declined' && outcome.code === 'card_expired')
   })
 
-  it('of a demand for the customer is pending for an hour and then that demand', async (t) => {
+  it('about a challenge is pending for an hour and then requires the customer', async (t) => {
     const { paystack, server, gateway } = await startPaystack(t)
     const credential = String(await paystack.savedCredential('wants_customer'))
     const attempt = makeAttempt({ operation: 'charge' })
@@ -54,7 +54,7 @@ describe('F-28 an answer of Paystack that gets lost', () => {
     assert.equal(paystack.executions(attempt.key), 0)
   })
 
-  it('of a start leaves one page, whose address Paystack does not tell again', async (t) => {
+  it('to a start leaves one page, whose URL Paystack does not repeat', async (t) => {
     const { paystack, server, gateway } = await startPaystack(t)
     const attempt = makeAttempt()
     server.injectFault('cut_off_after_acting', { times: 1 })
@@ -68,7 +68,7 @@ describe('F-28 an answer of Paystack that gets lost', () => {
 })
 
 describe('F-29 a charge that Paystack executes late', () => {
-  it('is one execution, also when it is submitted again before it arrives', async (t) => {
+  it('is one execution, even if it is submitted again before it arrives', async (t) => {
     const { paystack, server, gateway } = await startPaystack(t)
     const credential = String(await paystack.savedCredential('approves'))
     for (let round = 0; round < 20; round += 1) {

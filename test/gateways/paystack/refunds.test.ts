@@ -37,7 +37,7 @@ describe('a refund at Paystack', () => {
     'http_500_after_acting',
     'truncated',
   ] as const) {
-    it(`of a part is given once when its answer is lost by ${kind}, although Paystack takes no key`, async (t) => {
+    it(`of a part is executed once after a response lost by ${kind}, although Paystack has no idempotency key`, async (t) => {
       const { server, gateway, part, given } = await startPaid(t)
       const refund = part(10_000n)
       server.injectFault(kind, { on: /^POST \/refund$/ })
@@ -49,7 +49,7 @@ describe('a refund at Paystack', () => {
     })
   }
 
-  it('is not submitted while nobody can say whether it was before', async (t) => {
+  it('is not submitted while an earlier one cannot be looked up', async (t) => {
     const { server, gateway, part, given } = await startPaid(t)
     server.injectFault('http_500', { on: /^GET \/refund$/ })
     const outcome = await gateway.refund(part(10_000n))
@@ -75,7 +75,7 @@ describe('a refund at Paystack', () => {
     assert.match(server.requests[0]?.query.get('from') ?? '', /^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
   })
 
-  it('that finds all of it given back already is the one that gave it, if it was', async (t) => {
+  it('of an amount that is already refunded is the earlier refund, if that was ours', async (t) => {
     const lists = [[], [altered('refund', { status: 'processing' }).data]]
     const { gateway } = await startFixedServer(t, ({ method }) =>
       method === 'POST'
@@ -86,7 +86,7 @@ describe('a refund at Paystack', () => {
     assert.equal((await gateway.refund(request())).kind, 'failed')
   })
 
-  it('that Paystack refuses has failed, with its message and without its customer', async (t) => {
+  it('that Paystack refuses fails, with its message and without customer data', async (t) => {
     const { gateway } = await startFixedServer(t, ({ method }) =>
       method === 'POST'
         ? errorReply(400, 'Insufficient balance to refund owner@example.com. Please top up.')
@@ -106,7 +106,7 @@ describe('a refund at Paystack', () => {
     ['processed', { kind: 'succeeded', gatewayReference: '15581137' }],
   ] as const
   for (const [status, expected] of statuses) {
-    it(`whose status is ${status} has ${expected.kind}`, async (t) => {
+    it(`with the status ${status} has ${expected.kind}`, async (t) => {
       const { server, gateway } = await startFixedServer(t, {
         http: 200,
         body: altered('refund', { status }),
@@ -117,7 +117,7 @@ describe('a refund at Paystack', () => {
     })
   }
 
-  it('has failed when Paystack says so', async (t) => {
+  it('fails if Paystack reports it as failed', async (t) => {
     const { gateway } = await startFixedServer(t, {
       http: 200,
       body: altered('refund', { status: 'failed' }),
@@ -125,7 +125,7 @@ describe('a refund at Paystack', () => {
     assert.equal((await gateway.verifyRefund(request(), '15581137')).kind, 'failed')
   })
 
-  it('of another amount, currency or status than is known says nothing', async (t) => {
+  it('with another amount, currency or an unknown status stays unknown', async (t) => {
     for (const odd of [{ amount: 125_051 }, { currency: 'GHS' }, { status: 'reversed' }, { amount: 1.5 }]) {
       const { gateway } = await startFixedServer(t, { http: 200, body: altered('refund', odd) })
       const outcome = await gateway.verifyRefund(request(), '15581137')
@@ -134,7 +134,7 @@ describe('a refund at Paystack', () => {
     }
   })
 
-  it('may have its amount written as text', async (t) => {
+  it('may have its amount as text', async (t) => {
     const { gateway } = await startFixedServer(t, {
       http: 200,
       body: altered('refund', { amount: '125050' }),
@@ -142,7 +142,7 @@ describe('a refund at Paystack', () => {
     assert.equal((await gateway.verifyRefund(request(), '15581137')).kind, 'succeeded')
   })
 
-  it('begins as pending', async (t) => {
+  it('starts as pending', async (t) => {
     const { gateway } = await startFixedServer(t, ({ method }) =>
       method === 'POST'
         ? { http: 200, body: readFixture('refund-created') }

@@ -1,4 +1,4 @@
-// For tests: the connector on a fake Paystack, or on a server that says one thing to everybody.
+// The connector on a fake Paystack, or on a server with one fixed response.
 
 import { randomUUID } from 'node:crypto'
 import type { TestContext } from 'node:test'
@@ -34,7 +34,7 @@ export function openPaystack(
     clock,
     publicUrl: () => 'https://pay.example.com',
   })
-  // A boundary: what the conformance suite finds by absence, these tests rely on.
+  // A boundary: these tests rely on operations that are optional in the contract.
   return gateway as ReturnType<typeof openPaystack>
 }
 
@@ -43,7 +43,7 @@ export async function startPaystack(t: Test) {
   return { paystack, server: paystack.server, gateway: openPaystack(t, paystack.server.url) }
 }
 
-/** A server that gives everybody the same answer. */
+/** A server with one response to every request. */
 export async function startFixedServer(
   t: Test,
   reply: FakeReply | ((request: FakeRequest) => FakeReply),
@@ -55,7 +55,7 @@ export async function startFixedServer(
   return { server, gateway: openPaystack(t, server.url, clock) }
 }
 
-/** What verify makes of an answer; a text goes over the wire as it is. */
+/** The outcome of verify for a response; text is sent as it is. */
 export async function verifyAnswer(
   t: Test,
   body: unknown,
@@ -66,7 +66,7 @@ export async function verifyAnswer(
   return gateway.verify(makeAttempt({ key: FIXTURE_KEY, ...changes }), null)
 }
 
-/** A fixture with some of its data written differently. */
+/** A fixture with some data replaced. */
 export function altered(name: string, changes: Record<string, unknown>) {
   const { data, ...envelope } = readFixture(name)
   return { ...envelope, data: { ...Object(data), ...changes } }

@@ -24,14 +24,14 @@ function openWith(secretKey: string) {
 const read = (signature: string, body: Buffer) =>
   openWith(vector.secret).parseWebhook({ [vector.header]: signature }, body)
 
-/** Reads an event that is signed as Paystack would. */
+/** Parses an event with a valid signature. */
 const parse = (webhook: unknown) => {
   const { headers, body } = signWebhook(webhook, vector.secret)
   return openWith(vector.secret).parseWebhook(headers, body)
 }
 
 describe('a webhook of Paystack', () => {
-  it('is known by the signature over its bytes', () => {
+  it('is verified by the signature over its bytes', () => {
     assert.deepEqual(read(vector.value, Buffer.from(vector.body)), {
       kind: 'payment',
       key: 'ord_1',
@@ -56,7 +56,7 @@ describe('a webhook of Paystack', () => {
     }
   })
 
-  it('is forged when its signature is written in another way', () => {
+  it('is forged if its signature has another notation', () => {
     const body = Buffer.from(vector.body)
     for (const odd of [
       vector.value.toUpperCase(),
@@ -67,18 +67,18 @@ describe('a webhook of Paystack', () => {
       assert.deepEqual(read(odd, body), { kind: 'forged' })
   })
 
-  it('is forged when it was signed over the same JSON in other bytes', () => {
+  it('is forged if it was signed over the same JSON in other bytes', () => {
     const spaced = Buffer.from(JSON.stringify(JSON.parse(vector.body), null, 1))
     assert.deepEqual(read(vector.value, spaced), { kind: 'forged' })
   })
 
-  it('has the same event id when it comes again, and another for another payment', () => {
+  it('has the same event id in a repeat, and another one for another payment', () => {
     const webhook = (id: number) => ({ event: 'charge.success', data: { id, reference: FIXTURE_KEY } })
     assert.deepEqual(parse(webhook(1)), parse(webhook(1)))
     assert.notDeepEqual(parse(webhook(1)), parse(webhook(2)))
   })
 
-  it('keeps an id that no JavaScript number can hold', () => {
+  it('keeps an id beyond the safe integers of JavaScript', () => {
     const webhook = '{"event":"charge.success","data":{"id":90071992547409931,"reference":"r"}}'
     assert.deepEqual(parse(webhook), {
       kind: 'payment',
@@ -87,7 +87,7 @@ describe('a webhook of Paystack', () => {
     })
   })
 
-  it('about a refund is about the payment that is given back', () => {
+  it('about a refund is about the refunded payment', () => {
     const reading = parse(readFixture('webhook-refund'))
     assert.ok(reading.kind === 'payment')
     assert.equal(reading.key, FIXTURE_KEY)
@@ -96,7 +96,7 @@ describe('a webhook of Paystack', () => {
     assert.notEqual(other.eventId, reading.eventId)
   })
 
-  it('about a dispute is about the payment that is disputed', () => {
+  it('about a dispute is about the disputed payment', () => {
     assert.deepEqual(parse(readFixture('webhook-dispute')), {
       kind: 'payment',
       key: FIXTURE_KEY,
@@ -105,7 +105,7 @@ describe('a webhook of Paystack', () => {
     })
   })
 
-  it('that concerns no payment is ignored', () => {
+  it('of Paystack without a payment is ignored', () => {
     const data = { id: 1, reference: 'r', transaction_reference: 'r' }
     for (const event of [
       'transfer.success',

@@ -1,5 +1,4 @@
-// For tests: the real sandbox provider behind the frame of the fakes, so that it can also break in the ways that it
-// never does by itself.
+// The real sandbox provider behind the server of the fakes, so that all faults can be injected.
 
 import { randomUUID } from 'node:crypto'
 import type { TestContext } from 'node:test'
@@ -20,7 +19,7 @@ export const SANDBOX_DECLINES = [
   { how: UNKNOWN_CARD, code: 'invalid_card', on: 'charge' },
 ] as const
 
-/** Which card a payer pays with, so that its refunds end so. */
+/** The card for each refund behavior. */
 const REFUND_CARDS: Readonly<Record<RefundBehavior, string>> = {
   succeeds: 'card_success',
   waits: 'card_refund_pending',
@@ -82,7 +81,7 @@ function tokenOf(instrument: string): string {
 async function forward(rig: Rig, { method, path, query, headers, text }: FakeRequest): Promise<FakeReply> {
   const { authorization = '', 'idempotency-key': key } = headers
   const answer = await rig.http.request({
-    // A boundary: the connector that asks uses no other methods.
+    // A boundary: the connector uses no other methods.
     method: method as 'GET' | 'POST',
     url: `${rig.url}${path}${query.size > 0 ? `?${query}` : ''}`,
     headers: { authorization, ...(key !== undefined && { 'idempotency-key': key }) },
@@ -92,7 +91,7 @@ async function forward(rig: Rig, { method, path, query, headers, text }: FakeReq
   return { http: answer.status, body: answer.body }
 }
 
-/** The provider's record as a test wants it told. */
+/** Changes the provider's record in the response as the test requires. */
 function misreport(reply: FakeReply, misreports: ReadonlyMap<string, Partial<RecordBody>>): FakeReply {
   const record = JSON.parse(String(reply.body))
   const changes = misreports.get(record.key)

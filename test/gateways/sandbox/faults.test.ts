@@ -31,7 +31,7 @@ async function chargeUnder(fault: Partial<Fault> & Pick<Fault, 'kind'>) {
 
 const executed = async (paymentId: string) => (await rig.gateway.executions(paymentId)).length
 
-describe('F-32 an answer that cannot be trusted leaves the outcome unknown', () => {
+describe('F-32 a malformed response leaves the outcome unknown', () => {
   const faults: [Fault['kind'], string, number][] = [
     ['500_before', 'no_answer', 0],
     ['500_after', 'no_answer', 1],
@@ -40,7 +40,7 @@ describe('F-32 an answer that cannot be trusted leaves the outcome unknown', () 
     ['garbage', 'unreadable', 1],
   ]
   for (const [kind, reason, executions] of faults) {
-    it(`${kind}: ${reason}, ${executions} executed, and one after the same key again`, async () => {
+    it(`${kind}: ${reason}, ${executions} executed, and one after a retry with the same key`, async () => {
       const { attempt, outcome } = await chargeUnder({ kind })
       assert(outcome.kind === 'unknown')
       assert.equal(outcome.reason, reason)
@@ -51,7 +51,7 @@ describe('F-32 an answer that cannot be trusted leaves the outcome unknown', () 
   }
 })
 
-describe('F-34 a wrong answer shows what the provider says, so that the service can refuse it', () => {
+describe('F-34 a wrong response is passed on, so that the service can reject it', () => {
   it('wrong_amount, wrong_currency and wrong_key', async () => {
     const amount = await chargeUnder({ kind: 'wrong_amount' })
     assert(amount.outcome.kind === 'succeeded')
@@ -65,8 +65,8 @@ describe('F-34 a wrong answer shows what the provider says, so that the service 
   })
 })
 
-describe('F-29 F-39 an act that shows late', () => {
-  it('late_ms executes after the caller has given up, once, also when the key came again meanwhile', async () => {
+describe('F-29 F-39 a late or hidden execution', () => {
+  it('late_ms executes after the caller’s timeout, once, even if the key is sent again in between', async () => {
     const { attempt, outcome } = await chargeUnder({ kind: 'late_ms', ms: 150 })
     assert.equal(outcome.kind, 'unknown')
     assert.equal((await rig.gateway.verify(attempt, null)).kind, 'unknown')
@@ -85,7 +85,7 @@ describe('F-29 F-39 an act that shows late', () => {
     assert.equal((await rig.gateway.verify(attempt, null)).kind, 'succeeded')
   })
 
-  it('slow_ms answers late', async () => {
+  it('slow_ms responds late', async () => {
     rig.clock.sleeps.length = 0
     const { outcome } = await chargeUnder({ kind: 'slow_ms', ms: 1_234 })
     assert.equal(outcome.kind, 'succeeded')
@@ -93,8 +93,8 @@ describe('F-29 F-39 an act that shows late', () => {
   })
 })
 
-describe('fault switches', () => {
-  it('count down and then are gone', async () => {
+describe('injected faults', () => {
+  it('count down and then end', async () => {
     await setFault({ kind: '500_before', times: 2 })
     const kinds: string[] = []
     for (let count = 0; count < 3; count += 1) {
@@ -103,7 +103,7 @@ describe('fault switches', () => {
     assert.deepEqual(kinds, ['unknown', 'unknown', 'succeeded'])
   })
 
-  it('touch only the requests they are for', async () => {
+  it('affect only the requests that they name', async () => {
     await setFault({ kind: '500_before', on: 'verify' })
     const attempt = makeAttempt()
     assert.equal((await rig.gateway.chargeSaved(attempt, credential)).kind, 'succeeded')

@@ -30,7 +30,7 @@ async function get(url: string, headers: Record<string, string> = {}) {
   return answer
 }
 
-/** Sends a form as a browser does, and answers where it leads. */
+/** Submits a form as a browser does, and returns the redirect URL. */
 async function submit(url: string, fields: Record<string, string>): Promise<string> {
   const answer = await rig.http.request({
     method: 'POST',
@@ -48,7 +48,7 @@ const statusOf = async (attempt: Attempt) => {
   return outcome.kind === 'declined' ? outcome.code : outcome.kind
 }
 
-/** The bank's query about a payment whose form was sent with a card that asks for approval. */
+/** The approval page of a payment with a card that requires approval. */
 async function openApproval() {
   const { url, attempt } = await openPage()
   const approval = await submit(url, { action: 'pay', instrument: 'card_3ds' })
@@ -64,7 +64,7 @@ async function openTooLate() {
   return opened
 }
 
-/** Each page as a payer meets it; the late one last, because the time that passes for it passes for all. */
+/** Every page; the expired one last, because advancing the clock affects all. */
 async function getEveryPage() {
   return [
     await get((await openPage(makeAttempt({ description: '"><script>alert(1)</script>' }))).url),
@@ -77,7 +77,7 @@ async function getEveryPage() {
 const bodyOf = async (url: string) => (await get(url)).body.toString()
 
 describe('the hosted page', () => {
-  it('shows the amount, the merchant and every test card, and no field to type in', async () => {
+  it('shows the amount, the merchant and every test card, and no input field', async () => {
     const { url } = await openPage()
     const page = (await get(url)).body.toString()
     assert.match(page, /<p class="amount">KES\u00a01,250\.50<\/p>/)
@@ -90,14 +90,14 @@ describe('the hosted page', () => {
     assert.doesNotMatch(page, /<script|https?:\/\/(?!127\.0\.0\.1)/)
   })
 
-  it('shows each amount in the way of its currency', async () => {
+  it('formats each amount for its currency', async () => {
     const francs = await openPage(makeAttempt({ amount: money(5_000n, 'XOF') }))
     assert.match(await bodyOf(francs.url), /Pay XOF\u00a05,000</)
     const large = await openPage(makeAttempt({ amount: money(99_999_999_999_999n, 'NGN') }))
     assert.match(await bodyOf(large.url), /<p class="amount long">NGN\u00a0999,999,999,999\.99</)
   })
 
-  it('F-67 escapes what the merchant wrote', async () => {
+  it('F-67 escapes the merchant’s texts', async () => {
     const pages = (await getEveryPage()).map(({ body }) => body.toString())
     const [open = '', approval = '', late = ''] = pages
     assert.match(open, /&quot;&gt;&lt;script&gt;alert\(1\)/)
@@ -106,7 +106,7 @@ describe('the hosted page', () => {
     for (const page of pages) assert.doesNotMatch(page, /<script|<b>/)
   })
 
-  it('F-81 may load nothing, be framed by nobody, and lead only home and back', async () => {
+  it('F-81 may load nothing, be framed by no site, and submit only to itself and the return URL', async () => {
     const { headers, body } = await get((await openPage()).url)
     const [, style = ''] = /<style>([\s\S]*)<\/style>/.exec(body.toString()) ?? []
     const hash = createHash('sha256').update(style).digest('base64')
@@ -122,7 +122,7 @@ describe('the hosted page', () => {
     ])
   })
 
-  it('F-81 tells browsers to be careful on every page, and on the way back', async () => {
+  it('F-81 sends the security headers on every page, and on the redirect back', async () => {
     const pages = await getEveryPage()
     assert.deepEqual(
       pages.map(({ status }) => status),
@@ -145,7 +145,7 @@ describe('the hosted page', () => {
     assert.equal(back.headers['cache-control'], 'no-store')
   })
 
-  it('travels compressed to whoever can read it, in at most 6 KB', async () => {
+  it('is compressed for browsers that support it, to at most 6 KB', async () => {
     const { url } = await openPage()
     const plain = await get(url, { 'accept-encoding': 'gzip;q=0, identity' })
     assert.equal(plain.headers['content-encoding'], undefined)
@@ -157,25 +157,25 @@ describe('the hosted page', () => {
     assert.ok(zipped.body.length <= 6_144, `${zipped.body.length} bytes`)
   })
 
-  it('pays, and leads back', async () => {
+  it('pays, and redirects back', async () => {
     const { url, attempt } = await openPage()
     assert.equal(await submit(url, { action: 'pay', instrument: 'card_success' }), RETURN_URL)
     assert.equal(await statusOf(attempt), 'succeeded')
   })
 
-  it('declines, and leads back', async () => {
+  it('declines, and redirects back', async () => {
     const { url, attempt } = await openPage()
     assert.equal(await submit(url, { action: 'pay', instrument: 'card_declined' }), RETURN_URL)
     assert.equal(await statusOf(attempt), 'do_not_honor')
   })
 
-  it('cancels, and leads back', async () => {
+  it('cancels, and redirects back', async () => {
     const { url, attempt } = await openPage()
     assert.equal(await submit(url, { action: 'cancel', instrument: 'card_success' }), RETURN_URL)
     assert.equal(await statusOf(attempt), 'customer_cancelled')
   })
 
-  it('asks for approval on one more page, which may be approved or refused', async () => {
+  it('requires approval on one more page, which may be approved or refused', async () => {
     for (const [action, verdict] of [
       ['approve', 'succeeded'],
       ['refuse', 'authentication_failed'],
@@ -190,7 +190,7 @@ describe('the hosted page', () => {
     }
   })
 
-  it('pays once, however often the form is sent', async () => {
+  it('pays once, even if the form is sent several times', async () => {
     const { url, attempt } = await openPage()
     const places = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -204,7 +204,7 @@ describe('the hosted page', () => {
     assert.equal((await get(url)).headers.location, RETURN_URL)
   })
 
-  it('asks again for a form without a card, with a wallet, or with anything but pay and cancel', async () => {
+  it('shows an error for a form without a card, with a wallet, or with anything but pay and cancel', async () => {
     const { url, attempt } = await openPage()
     for (const fields of [
       {},
@@ -223,7 +223,7 @@ describe('the hosted page', () => {
     assert.equal(await submit(url, { action: 'pay', instrument: 'card_success' }), RETURN_URL)
   })
 
-  it('takes nothing but approve and refuse for an answer to the bank', async () => {
+  it('accepts only approve and refuse on the approval page', async () => {
     const { attempt, approval } = await openApproval()
     for (const action of ['', 'pay', 'yes'])
       assert.equal(await submit(approval, { action }), `${approval}?problem=choice`)
@@ -231,7 +231,7 @@ describe('the hosted page', () => {
     assert.equal(await statusOf(attempt), 'pending')
   })
 
-  it('says that the session is over to whoever comes or pays too late, and charges nothing', async () => {
+  it('shows that the session has expired to a late payer, and charges nothing', async () => {
     const { url, attempt } = await openTooLate()
     assert.equal(await submit(url, { action: 'pay', instrument: 'card_success' }), url)
     const answer = await get(url)
@@ -243,7 +243,7 @@ describe('the hosted page', () => {
     assert.equal(await statusOf(attempt), 'customer_timeout')
   })
 
-  it('is not found by guessing, and says so in the same way for every address', async () => {
+  it('is not found by guessing, with the same response for every unknown URL', async () => {
     const pages = new Set<string>()
     for (const path of [
       '/pay/0000000000000000000000',

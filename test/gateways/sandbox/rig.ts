@@ -1,5 +1,4 @@
-// For tests: a provider on a real socket with a journal in a temporary folder, the connector to it, and a clock that
-// the test moves.
+// A provider on a real socket with a journal in a temporary folder, its connector, and a clock that the test controls.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
@@ -22,8 +21,8 @@ export const RETURN_URL = 'http://127.0.0.1:9/return'
 const random = systemRandom(systemClock)
 
 /**
- * Time stands still unless it is moved. A sleeper leaves a note of how long it asked for; short sleeps are real, long
- * ones are cut short.
+ * Time stands still unless the test advances it. Each sleep is recorded; short sleeps are real, long ones are cut
+ * short.
  */
 export interface TestClock extends Clock {
   move(ms: number): void
@@ -102,7 +101,7 @@ export function makeAttempt(changes: Partial<Attempt> = {}): Attempt {
 
 export const CARD: CheckoutChoice = { channel: 'card' }
 
-/** Asks the provider's API past the connector. */
+/** Calls the provider's API without the connector. */
 export function callApi(rig: Rig, method: 'GET' | 'POST' | 'DELETE', apiPath: string, body?: unknown) {
   return rig.http.request({
     method,
@@ -126,7 +125,7 @@ export interface ReceivedWebhook {
   body: Buffer
 }
 
-/** The service's side of webhooks: keeps what arrives, and answers with the statuses given, then 200. */
+/** The service's webhook endpoint: records what arrives, and responds with the given statuses, then 200. */
 export async function receiveWebhooks(cleanups: Cleanup[], statuses: number[] = []) {
   const hooks: ReceivedWebhook[] = []
   const server = createServer(async (req, res) => {
@@ -144,7 +143,7 @@ export async function receiveWebhooks(cleanups: Cleanup[], statuses: number[] = 
       }),
   )
   const address = server.address()
-  if (!address || typeof address === 'string') throw new Error('the receiver does not listen')
+  if (!address || typeof address === 'string') throw new Error('the receiver is not listening')
   const arrived = async (count: number) => {
     for (let waited = 0; hooks.length < count && waited < 5_000; waited += 10) await delay(10)
     return hooks

@@ -31,7 +31,7 @@ async function startWith(instrument: string) {
   return { attempt, started: await rig.gateway.startCheckout(attempt, { channel, instrument }, RETURN_URL) }
 }
 
-describe('a card in checkout', () => {
+describe('a card in a sandbox checkout', () => {
   const endings: [string, string, string | null][] = [
     ['card_success', 'paid 125050 KES', '4242'],
     ['card_3ds', 'paid 125050 KES', '3155'],
@@ -76,14 +76,14 @@ describe('a card in checkout', () => {
     assert((first.card?.expiryYear ?? 0) > rig.clock.now().getFullYear())
   })
 
-  it('may be played with another instrument than was remembered, of the same channel only', async () => {
+  it('can be simulated with another instrument, of the same channel only', async () => {
     const { attempt } = await startWith('card_success')
     assert.equal(summarize(await rig.gateway.simulatePayer(attempt.key, 'mobile_success')), 'unreadable')
     assert.equal(summarize(await rig.gateway.simulatePayer(attempt.key, 'card_declined')), 'do_not_honor')
     assert.equal(summarize(await rig.gateway.simulatePayer(attempt.key, 'card_success')), 'do_not_honor')
   })
 
-  it('closes with the checkout', async () => {
+  it('expires with the checkout', async () => {
     const { attempt } = await startWith('card_success')
     rig.clock.move(3_600_000)
     assert.equal(summarize(await rig.gateway.verify(attempt, null)), 'customer_timeout')
@@ -91,7 +91,7 @@ describe('a card in checkout', () => {
   })
 })
 
-describe('what happens away from the page happens by the clock', () => {
+describe('events outside the page follow the clock', () => {
   const ends: [string, number, string][] = [
     ['mobile_success', 2_000, 'paid 125050 KES'],
     ['mobile_cancelled', 1_000, 'customer_cancelled'],
@@ -114,13 +114,13 @@ describe('what happens away from the page happens by the clock', () => {
       assert(outcome.kind !== 'succeeded' || outcome.savedMethod === null)
     })
 
-    it(`${instrument} ends at once when it is played`, async () => {
+    it(`${instrument} ends at once when it is simulated`, async () => {
       const { attempt } = await startWith(instrument)
       assert.equal(summarize(await rig.gateway.simulatePayer(attempt.key)), ending)
     })
   }
 
-  it('prompts the phone it was given, by the name of its network and of the merchant', async () => {
+  it('prompts the given phone, with the names of its network and of the merchant', async () => {
     const choice = { channel: 'mobile_money' as const, phone: '+254712345678', network: 'mpesa_ke' }
     const started = await rig.gateway.startCheckout(makeAttempt(), choice, RETURN_URL)
     assert(started.kind === 'started' && started.next.kind === 'prompt')
@@ -134,14 +134,14 @@ describe('what happens away from the page happens by the clock', () => {
     assert.equal(Date.parse(expiresAt), rig.clock.now().getTime() + 300_000)
   })
 
-  it('prompts nobody in particular when only the instrument is named', async () => {
+  it('prompts a placeholder number if only the instrument is named', async () => {
     const { started } = await startWith('mobile_success')
     assert(started.kind === 'started' && started.next.kind === 'prompt')
     assert.equal(started.next.phone, '+254700000000')
     assert.equal(started.next.network, 'Sandbox Mobile')
   })
 
-  it('takes no phone and no network that are not written as the contract says', async () => {
+  it('rejects phones and networks in another format than the contract', async () => {
     const prompts = [
       { phone: '0712345678' },
       { phone: `+254${'7'.repeat(20)}` },
@@ -166,8 +166,8 @@ describe('what happens away from the page happens by the clock', () => {
   })
 })
 
-describe('cancelling', () => {
-  it('stops what is not paid, and tells when it came too late', async () => {
+describe('cancelling a sandbox checkout', () => {
+  it('stops an unpaid checkout, and returns success if it was paid before', async () => {
     const open = await startWith('mobile_success')
     assert.equal(summarize(await rig.gateway.cancel(open.attempt, null)), 'customer_cancelled')
     rig.clock.move(2_000)
@@ -178,7 +178,7 @@ describe('cancelling', () => {
   })
 })
 
-describe('a saved card charged again', () => {
+describe('a saved sandbox card that is charged again', () => {
   const charge = async (instrument: string) => {
     const attempt = makeAttempt()
     const credential = await saveCard(rig, instrument)
@@ -198,7 +198,7 @@ describe('a saved card charged again', () => {
     })
   }
 
-  it('F-28 card_lost_answer_later executes once, and says so when asked again', async () => {
+  it('F-28 card_lost_answer_later executes once, and reports it in a status check', async () => {
     const { attempt, credential, outcome } = await charge('card_lost_answer_later')
     assert.equal(summarize(outcome), 'no_answer')
     assert.equal(summarize(await rig.gateway.verify(attempt, null)), 'paid 125050 KES')
@@ -207,14 +207,14 @@ describe('a saved card charged again', () => {
     assert.equal((await rig.gateway.executions(attempt.paymentId)).length, 1)
   })
 
-  it('card_slow_later answers after five seconds', async () => {
+  it('card_slow_later responds after five seconds', async () => {
     rig.clock.sleeps.length = 0
     const { outcome } = await charge('card_slow_later')
     assert.equal(outcome.kind, 'succeeded')
     assert(rig.clock.sleeps.includes(5_000))
   })
 
-  it('declines a token that was never given', async () => {
+  it('declines an unknown token', async () => {
     for (const token of ['x', `tok_${'0'.repeat(32)}.card_declined`, `tok_${'0'.repeat(32)}.toString`]) {
       const outcome = await rig.gateway.chargeSaved(makeAttempt(), token)
       assert.equal(summarize(outcome), 'invalid_card')
@@ -222,8 +222,8 @@ describe('a saved card charged again', () => {
   })
 })
 
-describe('the key', () => {
-  it('F-47 comes to one execution for 50 parallel requests', async () => {
+describe('the idempotency key of the sandbox', () => {
+  it('F-47 leads to one execution for 50 parallel requests', async () => {
     const attempt = makeAttempt()
     const credential = await saveCard(rig, 'card_success')
     const outcomes = await Promise.all(
@@ -237,7 +237,7 @@ describe('the key', () => {
     assert.equal((await rig.gateway.executions(attempt.paymentId)).length, 1)
   })
 
-  it('counts executions by payment, so that a second key shows as a second execution', async () => {
+  it('does not hide a second execution: executions are counted by payment, across keys', async () => {
     const attempt = makeAttempt()
     const credential = await saveCard(rig, 'card_success')
     await rig.gateway.chargeSaved(attempt, credential)
@@ -264,7 +264,7 @@ describe('the key', () => {
     assert.equal((await rig.gateway.executions(attempt.paymentId)).length, 1)
   })
 
-  it('answers the same checkout again, as it stands now', async () => {
+  it('returns the same checkout again, with its current status', async () => {
     const attempt = makeAttempt()
     const first = await rig.gateway.startCheckout(attempt, CARD, RETURN_URL)
     assert.deepEqual(await rig.gateway.startCheckout(attempt, CARD, RETURN_URL), first)
@@ -272,13 +272,13 @@ describe('the key', () => {
     assert.equal(summarize(await rig.gateway.startCheckout(attempt, CARD, RETURN_URL)), 'paid 125050 KES')
   })
 
-  it('that nobody knows is not found', async () => {
+  it('is not found if it is unknown', async () => {
     assert.equal(summarize(await rig.gateway.verify(makeAttempt(), null)), 'not_found')
   })
 })
 
-describe('the API', () => {
-  it('takes nothing without the right secret', async () => {
+describe('the API of the sandbox', () => {
+  it('refuses requests without the right secret', async () => {
     const otherAccount = rig.connect('wrong')
     const attempt = makeAttempt()
     const refused = await otherAccount.startCheckout(attempt, CARD, RETURN_URL)
@@ -289,7 +289,7 @@ describe('the API', () => {
     await assert.rejects(otherAccount.executions(attempt.paymentId))
   })
 
-  it('F-32 refuses what is not a request', async () => {
+  it('F-32 rejects malformed requests', async () => {
     for (const body of [undefined, {}, { order: 'x' }]) {
       const answer = await callApi(rig, 'POST', '/charges', body)
       assert(answer.kind === 'answered')

@@ -52,8 +52,8 @@ async function mountProvider(t: TestContext, db: Db) {
   return { url, gateway, http }
 }
 
-describe('the provider mounted in several processes', () => {
-  it('has its pages below the base path, and nothing beside it', async (t) => {
+describe('the sandbox provider mounted in several processes', () => {
+  it('serves its pages below the base path only', async (t) => {
     const { url, gateway, http } = await mountProvider(t, await testDatabase(t))
     const started = await gateway.startCheckout(makeAttempt(), CARD, RETURN_URL)
     assert(started.kind === 'started' && started.next.kind === 'redirect')
@@ -67,7 +67,7 @@ describe('the provider mounted in several processes', () => {
     assert(beside.kind === 'answered' && beside.status === 404)
   })
 
-  it('F-47 executes once for 50 parallel requests over two of them, and both know', async (t) => {
+  it('F-47 executes once for 50 parallel requests over two of them, and both report it', async (t) => {
     const db = await testDatabase(t)
     const [one, two] = [await mountProvider(t, db), await mountProvider(t, db)]
     const attempt = makeAttempt()
@@ -85,7 +85,7 @@ describe('the provider mounted in several processes', () => {
     )
   })
 
-  it('shows what one has planned also through the other', async (t) => {
+  it('shows in one process what another has planned', async (t) => {
     const db = await testDatabase(t)
     const [one, two] = [await mountProvider(t, db), await mountProvider(t, db)]
     const attempt = makeAttempt()

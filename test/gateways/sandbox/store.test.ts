@@ -48,7 +48,7 @@ async function tempDirOf(t: TestContext): Promise<string> {
   return folder
 }
 
-/** Two stores over one memory, as two processes have them; a journal has one process only. */
+/** Two stores over the same data, as in two processes; a journal supports one process only. */
 const STORES: Record<string, (t: TestContext) => Promise<[SandboxStore, SandboxStore]>> = {
   journal: async (t) => {
     const store = await openJournalStore(path.join(await tempDirOf(t), 'journal.jsonl'))
@@ -75,7 +75,7 @@ for (const [name, open] of Object.entries(STORES)) {
       assert.equal((await stores[0].findByOrder(attempt.paymentId)).length, 1)
     })
 
-    it('finds by key, page and order exactly what was kept', async (t) => {
+    it('finds by key, page and order exactly the stored records', async (t) => {
       const [store] = await open(t)
       const attempt = makeAttempt()
       const checkout = makeCheckout(attempt)
@@ -90,7 +90,7 @@ for (const [name, open] of Object.entries(STORES)) {
       assert.deepEqual(await store.findByOrder('missing'), [])
     })
 
-    it('lets one of many replace a version', async (t) => {
+    it('lets one of several writers replace a version', async (t) => {
       const stores = await open(t)
       const checkout = makeCheckout()
       await stores[0].insert(checkout)
@@ -101,7 +101,7 @@ for (const [name, open] of Object.entries(STORES)) {
       assert.deepEqual((await stores[1].findByKey(checkout.key))?.status, 'declined')
     })
 
-    it('finds what is due until it has ended', async (t) => {
+    it('finds due records until they have ended', async (t) => {
       const [store] = await open(t)
       const checkout = makeCheckout()
       await store.insert(checkout)
@@ -114,8 +114,8 @@ for (const [name, open] of Object.entries(STORES)) {
   })
 }
 
-describe('the journal', () => {
-  it('is read again after a restart, the last version of each record', async (t) => {
+describe('the journal of the sandbox', () => {
+  it('is read after a restart, with the last version of each record', async (t) => {
     const file = path.join(await tempDirOf(t), 'journal.jsonl')
     const checkout = makeCheckout()
     const charge = makeCharge()
@@ -133,7 +133,7 @@ describe('the journal', () => {
     })
   })
 
-  it('is read when an older version wrote it, with the name of a network instead of its code', async (t) => {
+  it('is read if an older version wrote it, with the name of a network instead of its code', async (t) => {
     const dataDir = await tempDirOf(t)
     const record = makeCheckout()
     const older = { ...record.checkout, phone: '+254700000000', network: 'Sandbox Mobile' }
@@ -150,7 +150,7 @@ describe('the journal', () => {
     assert.deepEqual([next.kind, next.phone, next.network], ['prompt', '+254700000000', 'Sandbox Mobile'])
   })
 
-  it('cuts off a torn last line, and goes on behind it', async (t) => {
+  it('cuts off a torn last line, and appends after it', async (t) => {
     const file = path.join(await tempDirOf(t), 'journal.jsonl')
     const kept = makeCharge()
     const torn = makeCharge()
@@ -168,7 +168,7 @@ describe('the journal', () => {
     )
   })
 
-  it('refuses a file that is broken in the middle', async (t) => {
+  it('rejects a file that is corrupt in the middle', async (t) => {
     const file = path.join(await tempDirOf(t), 'journal.jsonl')
     await writeFile(file, `{"key":\n${JSON.stringify(makeCharge())}\n`)
     await assert.rejects(openJournalStore(file))
@@ -187,7 +187,7 @@ const CHILD = `
   process.stdout.write(url)`
 
 describe('F-10 the provider killed under load', () => {
-  it('knows every charge that it answered, and each once', async (t) => {
+  it('has every charge that it acknowledged, each once', async (t) => {
     const dataDir = await tempDirOf(t)
     const options = { dataDir, secret: SECRET, webhookSecret: WEBHOOK_SECRET }
     const child = spawn(process.execPath, ['--input-type=module', '-e', CHILD, JSON.stringify(options)], {
@@ -207,7 +207,7 @@ describe('F-10 the provider killed under load', () => {
       }
     }
     const clients = Array.from({ length: 16 }, load)
-    // Enough answers that some are under way at any moment, however slow this machine is.
+    // Enough responses that some are in progress at any moment, even on a slow machine.
     while (attempts.filter((entry) => entry.answered).length < 100) await delay(20)
     child.kill('SIGKILL')
     await Promise.all(clients)

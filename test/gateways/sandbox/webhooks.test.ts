@@ -17,11 +17,11 @@ after(async () => {
   for (const cleanup of cleanups.reverse()) await cleanup()
 })
 
-// Node's headers may be lists; ours are all single.
+// A boundary: Node's headers may be lists; ours are all single.
 const flat = (headers: object) => headers as Record<string, string>
 
 describe('a webhook of the sandbox', () => {
-  it('leaves when a checkout ends, signed, and names the attempt and nothing about money', async () => {
+  it('is sent when a checkout ends, signed, and names the attempt and nothing about money', async () => {
     const receiver = await receiveWebhooks(cleanups)
     const rig = await startRig(cleanups, { webhookUrl: receiver.url })
     const attempt = makeAttempt()
@@ -38,7 +38,7 @@ describe('a webhook of the sandbox', () => {
     assert.equal(body.order, attempt.paymentId)
   })
 
-  it('leaves by itself when a planned time comes, also after a restart', async () => {
+  it('is sent when a planned time comes, even after a restart', async () => {
     const receiver = await receiveWebhooks(cleanups)
     const first = await startRig(cleanups)
     const attempt = makeAttempt()
@@ -51,7 +51,7 @@ describe('a webhook of the sandbox', () => {
     assert.equal(JSON.parse(String(hooks[0]?.body)).key, attempt.key)
   })
 
-  it('is tried again with the same event id when nobody takes it', async () => {
+  it('is retried with the same event id if the delivery fails', async () => {
     const receiver = await receiveWebhooks(cleanups, [500, 302])
     const rig = await startRig(cleanups, { webhookUrl: receiver.url })
     const attempt = makeAttempt()
@@ -62,7 +62,7 @@ describe('a webhook of the sandbox', () => {
     assert.equal(hooks.length, 3)
   })
 
-  it('does not leave for a charge that was answered, but does when the answer got lost', async () => {
+  it('is not sent for a charge with a response, but is sent if the response was lost', async () => {
     const receiver = await receiveWebhooks(cleanups)
     const rig = await startRig(cleanups, { webhookUrl: receiver.url })
     const good = await saveCard(rig, 'card_success')
@@ -79,7 +79,7 @@ describe('a webhook of the sandbox', () => {
     )
   })
 
-  it('never disturbs the API when it fails', async () => {
+  it('does not affect the API if it fails', async () => {
     const rig = await startRig(cleanups, { webhookUrl: 'http://127.0.0.1:1/hooks/sandbox' })
     const attempt = makeAttempt()
     await rig.gateway.startCheckout(attempt, CARD, RETURN_URL)
@@ -102,11 +102,11 @@ describe('F-40 a forged webhook', async () => {
   const read = (header: string | undefined, raw = body) =>
     rig.gateway.parseWebhook(header === undefined ? {} : { 'cowry-sandbox-signature': header }, raw)
 
-  it('is told from the real one', () => {
+  it('is distinguished from the real one', () => {
     assert.deepEqual(read(signature), { kind: 'payment', key: 'k', eventId: 'e1' })
   })
 
-  it('is noticed by its signature', () => {
+  it('is detected by its signature', () => {
     const otherTime = `t=1,${signature.split(',')[1]}`
     const otherSecret = sign('another', rig.clock.now(), body)
     for (const header of [
@@ -121,7 +121,7 @@ describe('F-40 a forged webhook', async () => {
       assert.deepEqual(read(header), { kind: 'forged' })
   })
 
-  it('is noticed by any changed byte of its body', () => {
+  it('is detected by any changed byte of its body', () => {
     for (let index = 0; index < body.length; index += 1) {
       const changed = Buffer.from(body)
       changed[index] = (changed[index] ?? 0) ^ 1
@@ -129,13 +129,13 @@ describe('F-40 a forged webhook', async () => {
     }
   })
 
-  it('is noticed by its age', () => {
+  it('is detected by its age', () => {
     const clock = createTestClock()
     clock.move(-600_000)
     assert.deepEqual(read(sign(WEBHOOK_SECRET, clock.now(), body)), { kind: 'forged' })
   })
 
-  it('is ignored when it is signed but says nothing we know', () => {
+  it('is ignored if it is signed but has no known content', () => {
     const other = Buffer.from('[]')
     assert.equal(read(sign(WEBHOOK_SECRET, rig.clock.now(), other), other).kind, 'ignored')
   })

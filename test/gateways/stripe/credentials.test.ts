@@ -19,15 +19,15 @@ describe('a credential of Stripe', () => {
     ['', 'live', /^must be a secret key of Stripe, which begins with sk_live_ or rk_live_$/],
   ]
   for (const [text, mode, issue] of keys) {
-    it(`${text || 'without a letter'} is ${issue ? 'refused' : 'taken'} in ${mode} mode`, () => {
+    it(`${text || 'without a letter'} is ${issue ? 'rejected' : 'accepted'} in ${mode} mode`, () => {
       const message = secretKey?.validate(text, mode)
       if (issue === undefined) assert.equal(message, undefined)
       else assert.match(message ?? '', issue)
-      assert.ok(!message?.includes('made0up'), 'the value itself is not told')
+      assert.ok(!message?.includes('made0up'), 'the issue does not repeat the value')
     })
   }
 
-  it('for webhooks begins with whsec_ in both modes, and can be left out', () => {
+  it('for webhooks begins with whsec_ in both modes, and is optional', () => {
     for (const mode of ['test', 'live'] as const) {
       assert.equal(webhookSecret?.validate('whsec_made0up', mode), undefined)
       assert.match(webhookSecret?.validate('sk_test_made0up', mode) ?? '', /^must begin with whsec_/)
@@ -46,7 +46,7 @@ describe('a credential of Stripe', () => {
     assert.equal(await gateway.probe?.(), 'refused')
   })
 
-  it('is not tried by a probe that reaches somebody else', async (t) => {
+  it('is not judged by a probe that reaches another server', async (t) => {
     const gateway = await startFixedReply(t, { http: 200, body: '<h1>Welcome</h1>' })
     assert.equal(await gateway.probe?.(), 'unreachable')
   })

@@ -1,5 +1,5 @@
-// For tests: the forms that Stripe takes, field by field, and the errors it answers. Written from the facts about
-// the provider and not from the connector, so that a field which Stripe would not take is noticed here.
+// The forms that Stripe accepts, field by field, and its errors. Written from Stripe's documentation and not from the
+// connector, so that an unsupported field is detected.
 
 import type { FakeReply } from '../fake-server.ts'
 
@@ -8,7 +8,7 @@ export type Fields = ReadonlyMap<string, string>
 interface Rule {
   name: RegExp
   value: RegExp
-  /** The one name that must be there. */
+  /** The name that must be present. */
   required?: string
 }
 
@@ -64,7 +64,7 @@ export const REFUND_RULES: readonly Rule[] = [
   metadata('metadata'),
 ]
 
-/** The fields of a form that Stripe would take, or its error about the first that it would not. */
+/** The fields of a valid form, or Stripe's error about the first invalid one. */
 export function readFields(text: string, rules: readonly Rule[]): Fields | FakeReply {
   const fields = new Map(new URLSearchParams(text))
   for (const [name, value] of fields) {
@@ -82,7 +82,7 @@ export function readFields(text: string, rules: readonly Rule[]): Fields | FakeR
   return fields
 }
 
-// The currencies that Stripe does not present, and the amounts that it does not charge in the others.
+// The error for a currency that Stripe does not support, or for an amount that it does not charge.
 export function moneyError(currency: string, amount: string, param: string): FakeReply | undefined {
   if (currency === 'ghs' || currency === 'ssp')
     return errorReply(undefined, 'currency', `Invalid currency: ${currency}.`)

@@ -1,5 +1,5 @@
-// For tests: what Stripe holds, how it comes to be, and how it is read. Objects begin as the written-down ones of
-// fixtures/ and get what was asked for.
+// The state of the fake Stripe, and how it is created and read. Objects start as copies of fixtures/ and get the
+// requested values.
 
 import { createHash, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -8,11 +8,11 @@ import type { ChargeBehavior, CheckoutEnding, RefundBehavior } from '../conforma
 import type { FakeReply, FakeRequest } from '../fake-server.ts'
 import { errorReply, type Fields, moneyError } from './fake-forms.ts'
 
-// Any object of Stripe's: the fake writes them and reads no more of them than it has written.
+// Any object of Stripe: the fake only reads fields that it has written itself.
 // biome-ignore lint/suspicious/noExplicitAny: the shapes are the provider's, and the fixtures hold them
 export type Stripe = any
 
-/** A provider's answer as it was written down for the tests. */
+/** A recorded response of the provider. */
 export function readFixture(name: string): Stripe {
   return JSON.parse(readFileSync(new URL(`./fixtures/${name}.json`, import.meta.url), 'utf8'))
 }
@@ -21,13 +21,13 @@ export interface FakeState {
   clock: Clock
   sessions: Map<string, Stripe>
   intents: Map<string, Stripe>
-  /** What the payment of a session will be made of, by the session. */
+  /** The future payment of each session. */
   drafts: Map<string, Stripe>
   methods: Map<string, Stripe>
   behaviors: Map<string, ChargeBehavior>
   refunds: Map<string, Stripe>
   refundBehavior: RefundBehavior
-  /** Newest first, as they are listed. */
+  /** Newest first, as Stripe lists them. */
   disputes: Stripe[]
 }
 
@@ -96,7 +96,7 @@ export function expireSession(state: FakeState, id: string): FakeReply {
   return { http: 200, body: session }
 }
 
-// Decline codes that are the error's own code too; the others come under card_declined.
+// Decline codes that are also the error's code; the others come with card_declined.
 const SAME_AS_ERROR_CODE = [
   'expired_card',
   'incorrect_cvc',
@@ -186,7 +186,7 @@ export function makeRefund(state: FakeState, fields: Fields): FakeReply {
 
 const DISPUTE_STATUSES = { open: 'needs_response', won: 'won', lost: 'lost' }
 
-/** The bank of the payer of an intent opens a dispute about all of it, or decides it; after one that ended, another. */
+/** The payer's bank opens a dispute about the whole intent, or decides it; after one that ended, another. */
 export function setDispute(state: FakeState, intent: Stripe, status: keyof typeof DISPUTE_STATUSES): Stripe {
   const { id: payment_intent, amount_received: amount, currency } = intent
   const isOpen = (one: Stripe) => one.status === DISPUTE_STATUSES.open
@@ -239,10 +239,10 @@ function expandSession(state: FakeState, session: Stripe, expanded: readonly str
   return { ...session, payment_intent: { ...intent, payment_method: method } }
 }
 
-/** The payer on Stripe's page. A card that is declined there leaves the page open, so a decline here is a final one. */
+/** The payer on Stripe's page. A declined card leaves the page open, so a decline here is final. */
 export function finish(state: FakeState, key: string, ending: CheckoutEnding): void {
   const session = [...state.sessions.values()].find((one) => one.client_reference_id === key)
-  if (!session) throw new Error(`there is no session of ${key}`)
+  if (!session) throw new Error(`there is no session for ${key}`)
   if (session.status !== 'open') return
   if (ending.kind === 'declines' && ending.how === 'expired') {
     expireSession(state, session.id)

@@ -1,5 +1,5 @@
-// For tests: Stripe on a socket. It answers as the facts about the provider say, in its errors too: it checks the key and
-// the form, replays what it answered under an idempotency key (also a 500), and forgets the key after 24 hours.
+// A fake Stripe on a socket, written from its documentation, including its errors. It checks the key and the form,
+// replays responses under an idempotency key (also a 500), and drops the key after 24 hours.
 
 import { createHmac } from 'node:crypto'
 import type { TestContext } from 'node:test'
@@ -39,7 +39,7 @@ export const FAKE_SECRET_KEY = 'sk_test_made0up0key0of0the0tests'
 export const FAKE_WEBHOOK_SECRET = 'whsec_made0up0secret0of0the0tests'
 
 export interface FakeStripe extends FakeProvider {
-  /** The next request that makes something is executed, and its answer is a 500 for as long as its key lives. */
+  /** Executes the next submission, and responds with a 500 for as long as its key is kept. */
   failAfterExecuting(): void
   savedCredential(behavior: ChargeBehavior): string
   setRefundBehavior(behavior: RefundBehavior): void
@@ -118,7 +118,10 @@ function answer(state: FakeState, idempotency: IdempotencyState, request: FakeRe
   return writeOnce(state, idempotency, request)
 }
 
-/** What execution has begun for is replayed under its key; what was refused before is forgotten at once. */
+/**
+ * Once execution has begun the response is replayed under its key; a request refused before that does not use up the
+ * key.
+ */
 function writeOnce(state: FakeState, idempotency: IdempotencyState, request: FakeRequest): FakeReply {
   const key = request.headers['idempotency-key']
   const fingerprint = `${request.path}?${request.text}`
@@ -132,7 +135,7 @@ function writeOnce(state: FakeState, idempotency: IdempotencyState, request: Fak
   if (reply.http !== 200 && reply.http !== 402) return reply
   const sent = idempotency.failsAfterExecuting ? { http: 500, body: errorBody(500) } : reply
   idempotency.failsAfterExecuting = false
-  // Stored as it is now: the state moves on, the first answer does not.
+  // Stored as a copy: the state changes later, the first response does not.
   if (key !== undefined)
     idempotency.keys.set(key, { request: fingerprint, reply: structuredClone(sent), atMs: nowMs })
   return sent

@@ -1,4 +1,4 @@
-// Provider answers that were written down, replayed to the connector, and what it makes of them.
+// Recorded responses of the provider, and the outcomes that the connector returns for them.
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -34,8 +34,8 @@ const paidSession = readFixture('checkout-session-paid')
 const declined402 = readFixture('error-card-declined')
 const intent = readFixture('payment-intent')
 
-describe('a session of Stripe', () => {
-  it('that was paid tells everything', async (t) => {
+describe('a session at Stripe', () => {
+  it('that was paid returns amount, key, time and card', async (t) => {
     const gateway = await startFixedReply(t, { http: 200, body: paidSession })
     assert.deepEqual(await gateway.verify(makeAttempt({ key: FIXTURE_KEY }), REFERENCE), {
       kind: 'succeeded',
@@ -101,7 +101,7 @@ describe('a session of Stripe', () => {
     [{ amount_total: 9_007_199_254_740_992 }, 'unreadable'],
     [{ currency: 'jpy' }, 'unreadable'],
     [{ currency: 'ugx', amount_total: 500_000 }, 'paid 5000 UGX'],
-    // Cents that the currency does not have are not rounded away.
+    // Decimals that the currency does not have are not rounded away.
     [{ currency: 'ugx', amount_total: 500_001 }, 'unreadable'],
     [{ currency: 'xof', amount_total: 5_000 }, 'paid 5000 XOF'],
     // The payer saw another currency; the session stays in ours.
@@ -127,17 +127,17 @@ describe('a session of Stripe', () => {
     ],
     ['no method that is not a card', withMethod({ id: 'pm_2', type: 'sepa_debit', sepa_debit: {} }), null],
     [
-      'no card of a shape that we do not know',
+      'no card of an unknown shape',
       withMethod({ id: 'pm_2', type: 'card', card: { ...card, exp_month: 13 } }),
       null,
     ],
-    ['no card that was not told', withMethod('pm_2'), null],
+    ['no card that is only an id', withMethod('pm_2'), null],
     [
       'no card without a customer',
       { ...paidSession, customer: null, payment_intent: { ...paidSession.payment_intent, customer: null } },
       null,
     ],
-    ['no card of a payment that was not told', { ...paidSession, payment_intent: 'pi_1' }, null],
+    ['no card of a payment that is only an id', { ...paidSession, payment_intent: 'pi_1' }, null],
   ]
   for (const [title, body, fingerprint] of methods) {
     it(`that was paid saves ${title}`, async (t) => {
@@ -148,7 +148,7 @@ describe('a session of Stripe', () => {
     })
   }
 
-  it('is closed by a cancellation, which is not the same as having run out of time', async (t) => {
+  it('is closed by a cancellation, which differs from an expiry', async (t) => {
     const { gateway, provider, clock } = await startStripe(t)
     const [cancelled, late] = [
       makeAttempt({ startedAt: clock.now() }),
@@ -175,7 +175,7 @@ describe('a session of Stripe', () => {
 })
 
 describe('a cancellation at Stripe', () => {
-  it('is unknown when Stripe has too much to do, whichever way it says so', async (t) => {
+  it('is unknown after a rate limit, in each of its forms', async (t) => {
     for (const http of [400, 429]) {
       const gateway = await startFixedReply(t, { http, body: readFixture('error-rate-limit') })
       assert.equal((await gateway.cancel?.(makeAttempt(), REFERENCE))?.kind, 'unknown')
@@ -183,7 +183,7 @@ describe('a cancellation at Stripe', () => {
   })
 })
 
-describe('a payment of Stripe', () => {
+describe('a payment at Stripe', () => {
   const states: [changes: object, expected: string][] = [
     [{ status: 'succeeded' }, 'paid 125050 KES'],
     [{ status: 'succeeded', amount_received: 125_049 }, 'paid 125049 KES'],
@@ -206,7 +206,7 @@ describe('a payment of Stripe', () => {
     [{ status: 'dreaming' }, 'unreadable'],
   ]
   for (const [changes, expected] of states) {
-    it(`with ${JSON.stringify(changes)} is ${expected}, in answer to a charge and to a query`, async (t) => {
+    it(`with ${JSON.stringify(changes)} is ${expected}, as the response to a charge and to a status check`, async (t) => {
       const gateway = await startFixedReply(t, { http: 200, body: { ...intent, ...changes } })
       assert.equal(summarize(await gateway.verify(makeCharge({ key: FIXTURE_KEY }), intent.id)), expected)
       const charged = await gateway.chargeSaved?.(makeCharge({ key: FIXTURE_KEY }), SAVED)
@@ -215,7 +215,7 @@ describe('a payment of Stripe', () => {
     })
   }
 
-  it('is not even asked for with a credential that is not of Stripe', async (t) => {
+  it('is not requested with a credential that is not of Stripe', async (t) => {
     const { gateway, provider } = await startStripe(t)
     for (const credential of ['', 'AUTH_x', '{}', '{"customer":"cus_1"}', 'null']) {
       const outcome = await gateway.chargeSaved?.(makeCharge({ key: FIXTURE_KEY }), credential)
@@ -226,10 +226,10 @@ describe('a payment of Stripe', () => {
   })
 })
 
-describe('an answer of Stripe about another payment', () => {
+describe('a response of Stripe about another payment', () => {
   const otherIntent = { ...intent, metadata: { cowry_key: '7d3f0c8f-6f0e-4f0b-9a55-0d9b1f1c2a77' } }
 
-  it('ends none of ours, whether it comes alone or in an error', async (t) => {
+  it('ends none of ours, alone and in an error', async (t) => {
     for (const [http, body] of [
       [200, { ...otherIntent, status: 'canceled' }],
       [402, { error: { ...declined402.error, payment_intent: { ...otherIntent, status: 'canceled' } } }],
@@ -240,7 +240,7 @@ describe('an answer of Stripe about another payment', () => {
     }
   })
 
-  it('that was paid carries the key of the other one', async (t) => {
+  it('that was paid contains the key of the other one', async (t) => {
     const gateway = await startFixedReply(t, { http: 200, body: otherIntent })
     const outcome = await gateway.verify(makeCharge({ key: FIXTURE_KEY }), 'pi_1')
     assert.ok(outcome.kind === 'succeeded')
@@ -248,7 +248,7 @@ describe('an answer of Stripe about another payment', () => {
   })
 })
 
-/** What an error means in answer to a charge, and to a query about one. */
+/** The outcome of an error in response to a charge, and to a status check. */
 const ERRORS: [title: string, reply: FakeReply, charged: string, asked: string][] = [
   ['402 of a card', { http: 402, body: declined402 }, 'insufficient_funds', 'unreadable'],
   [
@@ -270,7 +270,7 @@ const ERRORS: [title: string, reply: FakeReply, charged: string, asked: string][
     'unreadable',
   ],
   [
-    '402 with a payment that nobody can read',
+    '402 with an unreadable payment',
     { http: 402, body: { error: { ...declined402.error, payment_intent: 7 } } },
     'unreadable',
     'unreadable',
@@ -297,12 +297,12 @@ const ERRORS: [title: string, reply: FakeReply, charged: string, asked: string][
   ['400 of the rate limit', { http: 400, body: readFixture('error-rate-limit') }, 'no_answer', 'no_answer'],
   ['400 of a lock', { http: 400, body: invalid({ code: 'lock_timeout' }) }, 'no_answer', 'no_answer'],
   [
-    '400 about a key that was used otherwise',
+    '400 about a key that another request used',
     { http: 400, body: readFixture('error-idempotency') },
     'unreadable',
     'unreadable',
   ],
-  ['400 of somebody else', { http: 400, body: '<h1>Bad Request</h1>' }, 'unreadable', 'unreadable'],
+  ['400 of a proxy', { http: 400, body: '<h1>Bad Request</h1>' }, 'unreadable', 'unreadable'],
   [
     '401',
     { http: 401, body: readFixture('error-invalid-key') },
@@ -316,11 +316,11 @@ const ERRORS: [title: string, reply: FakeReply, charged: string, asked: string][
     'provider_unavailable, refused',
     'not_found',
   ],
-  ['404 of somebody else', { http: 404, body: '<h1>Not Found</h1>' }, 'unreadable', 'unreadable'],
+  ['404 of a proxy', { http: 404, body: '<h1>Not Found</h1>' }, 'unreadable', 'unreadable'],
   ['409', { http: 409, body: invalid() }, 'no_answer', 'no_answer'],
   ['429', { http: 429, body: readFixture('error-rate-limit') }, 'no_answer', 'no_answer'],
-  ['429 of somebody else', { http: 429, body: '<h1>Slow down</h1>' }, 'no_answer', 'no_answer'],
-  ['418 of a kind that nobody has heard of', { http: 418, body: invalid() }, 'unreadable', 'unreadable'],
+  ['429 of a proxy', { http: 429, body: '<h1>Slow down</h1>' }, 'no_answer', 'no_answer'],
+  ['418 of an unknown kind', { http: 418, body: invalid() }, 'unreadable', 'unreadable'],
   ['302', { http: 302, body: '', headers: { location: 'https://example.com' } }, 'unreadable', 'unreadable'],
   ['500', { http: 500, body: { error: { type: 'api_error' } } }, 'no_answer', 'no_answer'],
   ['200 with an error in it', { http: 200, body: declined402 }, 'unreadable', 'unreadable'],
@@ -328,7 +328,7 @@ const ERRORS: [title: string, reply: FakeReply, charged: string, asked: string][
 
 describe('an error of Stripe', () => {
   for (const [title, reply, charged, asked] of ERRORS) {
-    it(`${title} makes a charge ${charged} and an answer ${asked}, in messages that quote nothing`, async (t) => {
+    it(`${title} makes a charge ${charged} and a status check ${asked}, in messages that quote nothing`, async (t) => {
       const gateway = await startFixedReply(t, reply)
       const charge = await gateway.chargeSaved?.(makeCharge({ key: FIXTURE_KEY }), SAVED)
       const answer = await gateway.verify(makeCharge({ key: FIXTURE_KEY }), 'pi_1')
@@ -342,7 +342,7 @@ describe('an error of Stripe', () => {
     })
   }
 
-  it('of a busy hour lets another gateway open the page, whichever way Stripe says it', async (t) => {
+  it('about a rate limit lets another gateway open the page, in each of its forms', async (t) => {
     for (const [http, body] of [
       [429, readFixture('error-rate-limit')],
       [429, '<h1>Slow down</h1>'],
@@ -355,7 +355,7 @@ describe('an error of Stripe', () => {
     }
   })
 
-  it('tells the operator which credential it is about, and which request to look up', async (t) => {
+  it('names the credential and the request id for the operator', async (t) => {
     const body = readFixture('error-invalid-key')
     const gateway = await startFixedReply(t, { http: 401, body, headers: { 'request-id': 'req_Abc123' } })
     const outcome = await gateway.startCheckout(makeAttempt(), CARD, RETURN_URL)
@@ -366,7 +366,7 @@ describe('an error of Stripe', () => {
     )
   })
 
-  it('names the field that Stripe did not take', async (t) => {
+  it('names the field that Stripe rejected', async (t) => {
     const gateway = await startFixedReply(t, { http: 400, body: readFixture('error-invalid-email') })
     const outcome = await gateway.startCheckout(makeAttempt(), CARD, RETURN_URL)
     assert.ok(outcome.kind === 'declined')

@@ -41,13 +41,13 @@ describe('a refund at Stripe', () => {
       { http: 400, body: invalid({ code: 'charge_already_refunded' }) },
       'failed',
     ],
-    ['a payment that is not there', { http: 404, body: readFixture('error-session-missing') }, 'failed'],
-    ['a key that was used otherwise', { http: 400, body: readFixture('error-idempotency') }, 'unreadable'],
-    ['a rate limit of the other kind', { http: 400, body: readFixture('error-rate-limit') }, 'no_answer'],
+    ['an unknown payment', { http: 404, body: readFixture('error-session-missing') }, 'failed'],
+    ['a key that another request used', { http: 400, body: readFixture('error-idempotency') }, 'unreadable'],
+    ['a rate limit with HTTP 400', { http: 400, body: readFixture('error-rate-limit') }, 'no_answer'],
     ['a lock', { http: 400, body: invalid({ code: 'lock_timeout' }) }, 'no_answer'],
-    ['a busy hour', { http: 429, body: readFixture('error-rate-limit') }, 'no_answer'],
+    ['a rate limit', { http: 429, body: readFixture('error-rate-limit') }, 'no_answer'],
     ['a wrong key', { http: 401, body: readFixture('error-invalid-key') }, 'no_answer'],
-    ['a request under way', { http: 409, body: invalid() }, 'no_answer'],
+    ['a request in progress', { http: 409, body: invalid() }, 'no_answer'],
   ]
   for (const [title, reply, expected] of errors) {
     it(`is ${expected} for ${title}`, async (t) => {
@@ -59,7 +59,7 @@ describe('a refund at Stripe', () => {
     })
   }
 
-  it('of a charge is made without asking for its session', async (t) => {
+  it('of a charge is made without reading its session', async (t) => {
     const { gateway, provider } = await startStripe(t)
     const charge = makeCharge()
     const charged = await gateway.chargeSaved?.(charge, provider.savedCredential('approves'))

@@ -1,4 +1,4 @@
-// For tests: the connector opened on a fake Stripe or on a server that says one thing, with a clock that the test moves.
+// The connector opened on a fake Stripe or on a server with one fixed response, with a clock that the test controls.
 
 import { randomUUID } from 'node:crypto'
 import type { TestContext } from 'node:test'
@@ -44,7 +44,7 @@ export async function startStripe(t: TestContext): Promise<StripeRig> {
   return { provider, gateway: openOn(t, provider.server, clock), clock }
 }
 
-/** The connector before a server that gives the same answer to everything. */
+/** The connector on a server with one response to every request. */
 export async function startFixedReply(t: TestContext, reply: FakeReply): Promise<Gateway> {
   return openOn(t, await startFakeServer(t, async () => reply), createTestClock())
 }
@@ -94,10 +94,10 @@ export function makeRefund(changes: Partial<RefundRequest> = {}): RefundRequest 
   }
 }
 
-/** What the fixtures' messages quote, and what nobody may read in our messages. */
+/** Texts that the fixtures' messages quote, and that must not appear in our messages. */
 export const QUOTED = /amina|@|sk_test|pm_1Nn2|4242|made up/
 
-/** The body of a complaint about a request. */
+/** The body of a validation error. */
 export function invalid(changes: object = {}): object {
   return { error: { type: 'invalid_request_error', message: 'No.', ...changes } }
 }

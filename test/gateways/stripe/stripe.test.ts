@@ -62,7 +62,7 @@ testConformance({
   country: 'KE',
   declines: [
     ...DECLINED_CHARGES.map((decline) => ({ ...decline, on: 'charge' as const })),
-    // A card that is declined on Stripe's page leaves it open; these two end it.
+    // A declined card leaves Stripe's page open; these two end it.
     { how: 'expired', code: 'customer_timeout', on: 'checkout' },
     { how: 'insufficient_funds', code: 'insufficient_funds', on: 'checkout' },
   ],
@@ -74,7 +74,7 @@ testConformance({
 const KEY = '0b8e1c4a-51d3-4b6f-9d0e-6d3a5f0c7e21'
 const STARTED = new Date('2026-11-15T12:00:00.000Z')
 
-/** What reached the fake, in bytes, but for the headers that HTTP itself needs. */
+/** The request as bytes, without the headers that HTTP itself needs. */
 function requestOf(request: FakeRequest | undefined) {
   assert.ok(request)
   const { host: _host, connection: _connection, 'content-length': _length, ...headers } = request.headers
@@ -86,8 +86,8 @@ const READING = { authorization: `Bearer ${CREDENTIALS.secretKey}`, 'stripe-vers
 const WRITING = { ...READING, 'content-type': 'application/x-www-form-urlencoded' }
 const EXPANDED = '?expand%5B%5D=payment_intent.payment_method'
 
-describe('Stripe is sent', () => {
-  it('a checkout with exactly these fields', async (t) => {
+describe('a request to Stripe', () => {
+  it('for a checkout has exactly these fields', async (t) => {
     const { gateway, provider } = await startStripe(t)
     const attempt = makeAttempt({ key: KEY, description: 'Tea & “cakes”, 100%', startedAt: STARTED })
     await gateway.startCheckout(attempt, CARD, RETURN_URL)
@@ -117,7 +117,7 @@ describe('Stripe is sent', () => {
     })
   })
 
-  it('a charge with exactly these fields', async (t) => {
+  it('for a charge has exactly these fields', async (t) => {
     const { gateway, provider } = await startStripe(t)
     const credential = provider.savedCredential('approves')
     const { customer, payment_method: method } = JSON.parse(credential)
@@ -141,7 +141,7 @@ describe('Stripe is sent', () => {
     })
   })
 
-  it('the reference where a description is nothing but space, which Stripe takes for no name', async (t) => {
+  it('uses the reference if a description is only white space, which Stripe rejects as a name', async (t) => {
     const { gateway, provider } = await startStripe(t)
     const attempt = makeAttempt({ description: ' \n' })
     assert.equal((await gateway.startCheckout(attempt, CARD, RETURN_URL)).kind, 'started')
@@ -149,7 +149,7 @@ describe('Stripe is sent', () => {
     assert.equal(form.get('line_items[0][price_data][product_data][name]'), 'A-1042')
   })
 
-  it('questions, a cancellation and a refund as they are', async (t) => {
+  it('for a status check, a cancellation and a refund has these bytes', async (t) => {
     const { gateway, provider } = await startStripe(t)
     const attempt = makeAttempt()
     const started = await gateway.startCheckout(attempt, CARD, RETURN_URL)
@@ -178,13 +178,13 @@ describe('Stripe is sent', () => {
     ])
   })
 
-  it('a reference of any letters inside its own part of the path', async (t) => {
+  it('escapes a reference of any characters inside its part of the path', async (t) => {
     const { gateway, provider } = await startStripe(t)
     await gateway.verify(makeAttempt(), '../balance?x=/y')
     assert.equal(provider.server.requests[0]?.path, '/v1/checkout/sessions/..%2Fbalance%3Fx%3D%2Fy')
   })
 
-  it('an expires_at one hour after the attempt began, whenever the checkout ends', async (t) => {
+  it('has an expires_at one hour after the start of the attempt, whenever the checkout ends', async (t) => {
     const { gateway, provider, clock } = await startStripe(t)
     const startedAt = clock.now()
     const hour = String(Math.floor(startedAt.getTime() / 1_000) + 3_600)
@@ -197,7 +197,7 @@ describe('Stripe is sent', () => {
     assert.deepEqual(sent, [hour, hour, hour, hour])
   })
 
-  it('a checkout that Stripe takes also half an hour after it began', async (t) => {
+  it('for a checkout is accepted even half an hour after its start', async (t) => {
     const { gateway, provider, clock } = await startStripe(t)
     const attempt = makeAttempt({ startedAt: clock.now() })
     provider.server.injectFault('cut_off', { times: 1 })
@@ -209,8 +209,7 @@ describe('Stripe is sent', () => {
   })
 })
 
-// Stripe's own minor unit is the major unit for these four; for every other one, the Ugandan shilling too, it is the
-// hundredth.
+// Stripe's minor unit is the major unit for these four; for all others, including UGX, it is the hundredth.
 const WHOLE_UNITS: readonly Currency[] = ['BIF', 'RWF', 'XAF', 'XOF']
 const LARGEST_MAJOR = 999_999_999_999n
 
@@ -228,9 +227,9 @@ function amountTable(currency: Currency): { minor: bigint; encoded: string }[] {
   ]
 }
 
-describe('Stripe counts', () => {
+describe('an amount at Stripe', () => {
   for (const { currency } of STRIPE.rails) {
-    it(`${currency} there and back without loss`, async (t) => {
+    it(`in ${currency} survives a round trip without loss`, async (t) => {
       const { gateway, provider } = await startStripe(t)
       const credential = provider.savedCredential('approves')
       for (const { minor, encoded } of amountTable(currency)) {
@@ -249,7 +248,7 @@ describe('Stripe counts', () => {
     })
   }
 
-  it('neither cedis nor South Sudanese pounds: they have no rail, and a request is refused', async (t) => {
+  it('in cedis or South Sudanese pounds has no rail, and a request is refused', async (t) => {
     const taken = STRIPE.rails.map(({ currency }) => currency)
     const others = CURRENCY_CODES.filter((currency) => !taken.includes(currency))
     assert.deepEqual(others, ['GHS', 'SSP'])
@@ -265,7 +264,7 @@ describe('Stripe counts', () => {
     }
   })
 
-  it('by card in every currency, by bank too in three, and dollars from fifty cents', () => {
+  it('can be paid by card in every currency, by bank in three, and in dollars from fifty cents', () => {
     const withBanks = STRIPE.rails.filter(({ channels }) => channels.includes('bank_transfer'))
     assert.deepEqual(
       withBanks.map(({ currency }) => currency),
@@ -280,7 +279,7 @@ describe('Stripe counts', () => {
   })
 })
 
-describe('Stripe, when an answer is lost,', () => {
+describe('Stripe with a lost response', () => {
   const faults: readonly Fault[] = [
     'cut_off',
     'cut_off_after_acting',
@@ -299,7 +298,7 @@ describe('Stripe, when an answer is lost,', () => {
     for (const [index, charge] of charges.entries()) {
       provider.server.injectFault(faults[index % faults.length] ?? 'cut_off', { times: 1 })
       assert.equal((await submit(gateway, charge, credential)).kind, 'unknown')
-      // Stripe cannot be asked by our key, so the resolver submits the same once more.
+      // Stripe cannot be queried by our key, so the resolver sends the same request again.
       const asked = await gateway.verify(charge, null)
       assert.ok(asked.kind === 'unknown' && asked.reason === 'not_found')
       assertPaid(await submit(gateway, charge, credential), charge)
@@ -310,7 +309,7 @@ describe('Stripe, when an answer is lost,', () => {
     )
   })
 
-  it('sends the same bytes whoever renamed the merchant meanwhile', async (t) => {
+  it('gets the same bytes even if the merchant was renamed in the meantime', async (t) => {
     const { gateway, provider } = await startStripe(t)
     const attempt = makeAttempt()
     await gateway.startCheckout(attempt, CARD, RETURN_URL)
@@ -319,7 +318,7 @@ describe('Stripe, when an answer is lost,', () => {
     assert.equal(first?.text, second?.text)
   })
 
-  it('finds the session of a checkout that became longer meanwhile, and makes no second one', async (t) => {
+  it('finds the session of a checkout that was extended in the meantime, and creates no second one', async (t) => {
     const { gateway, provider } = await startStripe(t)
     const attempt = makeAttempt()
     provider.server.injectFault('cut_off_after_acting', { times: 1 })
@@ -330,7 +329,7 @@ describe('Stripe, when an answer is lost,', () => {
     assert.deepEqual(await gateway.startCheckout(attempt, CARD, RETURN_URL), again)
   })
 
-  it('stays unknown after a 500 that Stripe replays, and is executed once', async (t) => {
+  it('stays unknown after a 500 that Stripe replays, and executes once', async (t) => {
     const { gateway, provider, clock } = await startStripe(t)
     const credential = provider.savedCredential('approves')
     const charge = makeCharge()
@@ -344,7 +343,7 @@ describe('Stripe, when an answer is lost,', () => {
     assert.equal(gateway.recovery.cachesErrors, true)
   })
 
-  it('replays for as long as it is trusted to, and not a day later', async (t) => {
+  it('replays within the key retention, and not after it', async (t) => {
     const { gateway, provider, clock } = await startStripe(t)
     const credential = provider.savedCredential('approves')
     const charge = makeCharge({ startedAt: clock.now() })
@@ -352,13 +351,13 @@ describe('Stripe, when an answer is lost,', () => {
     clock.move(gateway.recovery.keyRetentionHours * 3_600_000 - 1)
     assertPaid(await submit(gateway, charge, credential), charge)
     assert.equal(provider.executions(charge.key), 1)
-    // Why nobody may submit after that: the key is forgotten.
+    // Why no retry may follow: the key is dropped.
     clock.move(1)
     await submit(gateway, charge, credential)
     assert.equal(provider.executions(charge.key), 2)
   })
 
-  it('F-48 makes nothing under a key that was used for something else', async (t) => {
+  it('F-48 executes nothing under a key that was used for another request', async (t) => {
     const { gateway, provider } = await startStripe(t)
     const credential = provider.savedCredential('approves')
     const charge = makeCharge()
@@ -368,7 +367,7 @@ describe('Stripe, when an answer is lost,', () => {
     assert.equal(provider.executions(charge.key), 1)
   })
 
-  it('cancels nothing that it has no reference of', async (t) => {
+  it('cancels nothing without a reference', async (t) => {
     const { gateway, provider } = await startStripe(t)
     const outcome = await gateway.cancel?.(makeAttempt(), null)
     assert.ok(outcome?.kind === 'unknown' && outcome.reason === 'not_found')

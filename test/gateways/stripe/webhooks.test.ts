@@ -7,7 +7,7 @@ import { FAKE_WEBHOOK_SECRET, signEvent } from './fake.ts'
 import { readFixture } from './fake-state.ts'
 import { FIXTURE_KEY, startStripe } from './rig.ts'
 
-// Made elsewhere, not by the code that is tested here.
+// Computed independently of the code under test.
 const VECTOR = {
   secret: 'whsec_test_secret',
   now: new Date(1_700_000_000_000),
@@ -21,7 +21,7 @@ const FORGED = { kind: 'forged' }
 const readVector = (value: string, body = VECTOR.body, now = VECTOR.now) =>
   readSignedEvent(VECTOR.secret, now, { 'stripe-signature': value }, body)
 
-/** The vector's body with a key in it, signed as Stripe signs. */
+/** The vector's body with a key in it, signed as Stripe does. */
 function makeEvent(changes: object = {}, object: object = {}) {
   const fixture = readFixture('event')
   const data = { object: { ...readFixture('checkout-session-paid'), ...object } }
@@ -37,7 +37,7 @@ const readEvent = (body: Buffer) =>
   )
 
 describe("Stripe's signature", () => {
-  it('is right on the known vector, whose event has no key', () => {
+  it('is valid for the known vector, whose event has no key', () => {
     assert.deepEqual(readVector(VECTOR.value), { kind: 'ignored', reason: 'an event without a key of ours' })
   })
 
@@ -59,28 +59,28 @@ describe("Stripe's signature", () => {
   const [time = '', proof = ''] = VECTOR.value.split(',')
   const others = 'v1='.padEnd(67, '0')
   const ways: [title: string, value: string, isRight: boolean][] = [
-    ['passes beside one of another secret, before or after', `${time},${others},${proof},${others}`, true],
-    ['passes beside a scheme that we do not know', `${time},${proof},v0=${'1'.repeat(64)}`, true],
-    ['fails under the name of another scheme', `${time},${proof.replace('v1', 'v0')}`, false],
-    ['fails in capitals', `${time},${proof.toUpperCase().replace('V1', 'v1')}`, false],
-    ['fails when it is cut short', `${time},${proof.slice(0, -2)}`, false],
-    ['fails without a time', proof, false],
-    ['fails with two times', `${time},t=1700000001,${proof}`, false],
-    ['fails with a time that is no number', `t=1.7e9,${proof}`, false],
-    ['fails when there is none', time, false],
+    ['is valid beside one of another secret, before or after', `${time},${others},${proof},${others}`, true],
+    ['is valid beside an unknown scheme', `${time},${proof},v0=${'1'.repeat(64)}`, true],
+    ['is invalid under the name of another scheme', `${time},${proof.replace('v1', 'v0')}`, false],
+    ['is invalid in capitals', `${time},${proof.toUpperCase().replace('V1', 'v1')}`, false],
+    ['is invalid when it is truncated', `${time},${proof.slice(0, -2)}`, false],
+    ['is invalid without a time', proof, false],
+    ['is invalid with two times', `${time},t=1700000001,${proof}`, false],
+    ['is invalid with a time that is not an integer', `t=1.7e9,${proof}`, false],
+    ['is invalid when it is absent', time, false],
   ]
   for (const [title, value, isRight] of ways) {
     it(title, () => assert.equal(readVector(value).kind, isRight ? 'ignored' : 'forged'))
   }
 
-  it('is good for five minutes to both sides', () => {
+  it('is valid for five minutes in both directions', () => {
     const at = (offsetMs: number) =>
       readVector(VECTOR.value, VECTOR.body, new Date(VECTOR.now.getTime() + offsetMs)).kind
     assert.deepEqual([-300_000, 0, 300_000].map(at), ['ignored', 'ignored', 'ignored'])
     assert.deepEqual([-300_001, 300_001].map(at), ['forged', 'forged'])
   })
 
-  it('is never right without a secret, not even one that was made with an empty secret', () => {
+  it('is never valid without a secret, even if it was made with an empty secret', () => {
     const body = makeEvent()
     const headers = { 'stripe-signature': signEvent('', 1_700_000_000, body) }
     for (const secret of [undefined, '']) {
@@ -107,7 +107,7 @@ describe("Stripe's event", () => {
     'charge.refund.updated',
   ]
   for (const type of concerning) {
-    it(`${type} is about the attempt whose key it carries`, async (t) => {
+    it(`${type} is about the attempt whose key it contains`, async (t) => {
       const { gateway, provider } = await startStripe(t)
       const { headers, body } = provider.webhook(FIXTURE_KEY, type)
       const { id } = JSON.parse(body.toString())
@@ -119,14 +119,14 @@ describe("Stripe's event", () => {
     })
   }
 
-  it('is about the client_reference_id of a session that has lost its metadata', () => {
+  it('is about the client_reference_id of a session without metadata', () => {
     const reading = readEvent(makeEvent({}, { metadata: {}, client_reference_id: 'ours' }))
     assert.ok(reading.kind === 'payment')
     assert.equal(reading.key, 'ours')
   })
 
   const ignored: [title: string, body: Buffer][] = [
-    ['of a kind that concerns no payment', makeEvent({ type: 'customer.created' })],
+    ['of a type that concerns no payment', makeEvent({ type: 'customer.created' })],
     [
       'of a dispute, which carries no key',
       makeEvent({ type: 'charge.dispute.created', data: { object: {} } }),
@@ -135,7 +135,7 @@ describe("Stripe's event", () => {
       'of other software on the account',
       makeEvent({}, { metadata: { order: '7' }, client_reference_id: null }),
     ],
-    ['whose key is no text', makeEvent({}, { metadata: { cowry_key: 7 }, client_reference_id: null })],
+    ['whose key is not text', makeEvent({}, { metadata: { cowry_key: 7 }, client_reference_id: null })],
     ['without an object', makeEvent({ data: null })],
     ['that is not JSON', Buffer.from('evt_1')],
   ]
@@ -143,7 +143,7 @@ describe("Stripe's event", () => {
     it(`${title} is ignored`, () => assert.equal(readEvent(body).kind, 'ignored'))
   }
 
-  it('is read whatever version of the API the account has', () => {
+  it('is parsed for any API version of the account', () => {
     const body = makeEvent({
       api_version: '2026-10-28.endive',
       data: { object: { metadata: { cowry_key: 'k' } } },
@@ -151,7 +151,7 @@ describe("Stripe's event", () => {
     assert.equal(readEvent(body).kind, 'payment')
   })
 
-  it('is forged when it comes to a connector that has no webhook secret', async (t) => {
+  it('is forged if the connector has no webhook secret', async (t) => {
     const { provider } = await startStripe(t)
     const { headers, body } = provider.webhook(FIXTURE_KEY)
     assert.deepEqual(readSignedEvent(undefined, systemClock.now(), headers, body), FORGED)
