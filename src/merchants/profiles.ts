@@ -5,7 +5,8 @@ import { createCache } from '../kit/cache.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Db } from '../kit/db/db.ts'
 import { type Logo, readLogo } from './logo.ts'
-import { findMerchant, type MerchantRow } from './queries.ts'
+import type { MerchantRow } from './merchant.ts'
+import { findMerchant } from './queries.ts'
 import { readSettings } from './settings.ts'
 
 export interface MerchantProfile {

@@ -3,33 +3,18 @@
 import { COUNT_CAP } from '../core/page.ts'
 import { sql, type Tx } from '../kit/db/db.ts'
 import { requireRow } from '../kit/db/rows.ts'
+import { MERCHANT, type MerchantRow } from './merchant.ts'
 import type { SettingsPatch } from './settings.ts'
 
-export interface MerchantRow {
-  id: string
-  name: string
-  mode: 'test' | 'live'
-  base_currency: string
-  status: 'active' | 'suspended'
-  settings: Record<string, unknown>
-  created_at: Date
-  updated_at: Date
-}
-
-const MERCHANT_COLUMNS = 'id, name, mode, base_currency, status, settings, created_at, updated_at'
+const MERCHANT_COLUMNS = MERCHANT.select()
 
 const insertMerchantStatement = sql<MerchantRow>`
-insert into merchants (id, name, mode, base_currency, settings, created_at, updated_at)
-values ($1, $2, $3, $4, $5::jsonb, $6, $6)
+insert into merchants (${MERCHANT.list()})
+values (${MERCHANT.placeholders()})
 returning ${MERCHANT_COLUMNS}`
 
-export async function insertMerchant(
-  db: Tx,
-  merchant: Pick<MerchantRow, 'id' | 'name' | 'mode' | 'base_currency' | 'settings' | 'created_at'>,
-): Promise<MerchantRow> {
-  const { id, name, mode, base_currency, settings, created_at } = merchant
-  const values = [id, name, mode, base_currency, JSON.stringify(settings), created_at]
-  return requireRow(await db.query(insertMerchantStatement, values))
+export async function insertMerchant(db: Tx, merchant: MerchantRow): Promise<MerchantRow> {
+  return requireRow(await db.query(insertMerchantStatement, MERCHANT.values(merchant)))
 }
 
 const findMerchantStatement = sql<MerchantRow>`
@@ -103,12 +88,12 @@ returning ${MERCHANT_COLUMNS}`
 export async function updateMerchantRow(
   db: Tx,
   merchantId: string,
-  changes: Partial<Pick<MerchantRow, 'name' | 'base_currency' | 'status'>> & { settings?: SettingsPatch },
+  changes: Partial<Pick<MerchantRow, 'name' | 'baseCurrency' | 'status'>> & { settings?: SettingsPatch },
   updatedAt: Date,
 ): Promise<MerchantRow | undefined> {
-  const { name, base_currency, settings, status } = changes
+  const { name, baseCurrency, settings, status } = changes
   const texts = settings && [JSON.stringify(settings.fields), JSON.stringify(settings.branding)]
   const [fields, branding] = texts ?? []
-  const values = [merchantId, name, base_currency, fields, branding, status, updatedAt]
+  const values = [merchantId, name, baseCurrency, fields, branding, status, updatedAt]
   return (await db.query(updateMerchantStatement, values))[0]
 }

@@ -6,6 +6,7 @@ import type { Merchant, Mode } from '../core/merchant.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Tx } from '../kit/db/db.ts'
 import type { Random } from '../kit/random.ts'
+import type { MerchantRow } from './merchant.ts'
 import { type Listed, type ListWindow, pageMeta, readWindow } from './operator-list.ts'
 
 import {
@@ -13,7 +14,6 @@ import {
   findMerchant,
   insertMerchant,
   listMerchantRows,
-  type MerchantRow,
   updateMerchantRow,
 } from './queries.ts'
 import type { CreateMerchant, MerchantSettings, UpdateMerchant } from './schema.ts'
@@ -39,13 +39,16 @@ export interface ManagedMerchant extends Merchant {
 export async function createMerchant(app: MerchantsApp, input: CreateMerchant): Promise<ManagedMerchant> {
   assertValidSettings(app, input)
   const { fields, branding } = patchOf(input.settings ?? {})
+  const now = app.clock.now()
   const row = await insertMerchant(app.db, {
     id: app.random.uuid(),
     name: input.name,
     mode: app.mode,
-    base_currency: input.baseCurrency ?? DEFAULT_CURRENCY,
+    baseCurrency: input.baseCurrency ?? DEFAULT_CURRENCY,
+    status: 'active',
     settings: { ...fields, branding },
-    created_at: app.clock.now(),
+    createdAt: now,
+    updatedAt: now,
   })
   return toMerchant(row)
 }
@@ -77,7 +80,7 @@ export async function updateMerchant(
   assertValidSettings(app, changes)
   const { name, settings, baseCurrency } = changes
   const patch = settings === undefined ? undefined : patchOf(settings)
-  return changeMerchant(app, merchantId, { name, settings: patch, base_currency: baseCurrency })
+  return changeMerchant(app, merchantId, { name, settings: patch, baseCurrency })
 }
 
 function assertValidSettings(
@@ -111,14 +114,5 @@ function requireMerchantRow(row: MerchantRow | undefined): MerchantRow {
 }
 
 function toMerchant(row: MerchantRow): ManagedMerchant {
-  return {
-    id: row.id,
-    name: row.name,
-    mode: row.mode,
-    baseCurrency: row.base_currency,
-    status: row.status,
-    settings: readSettings(row.settings, row.mode),
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  }
+  return { ...row, settings: readSettings(row.settings, row.mode) }
 }
