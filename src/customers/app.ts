@@ -1,4 +1,4 @@
-// What the verbs of this slice ask for.
+// The dependencies of the functions in this slice.
 
 import type { Mode } from '../core/merchant.ts'
 import type { Clock } from '../kit/clock.ts'
@@ -12,7 +12,7 @@ export interface CustomersApp {
   random: Random
   vault: Vault
   cursors: Signer
-  /** Told in every event. */
+  /** Part of every event. */
   mode: Mode
   /** The lists that are known to have more rows than are counted; see countUpToCap. */
   cappedLists?: Set<string>

@@ -1,4 +1,4 @@
-// What the document shows beside the shapes.
+// Examples for the OpenAPI document.
 
 export const CUSTOMER_EXAMPLE = {
   uuid: '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f',

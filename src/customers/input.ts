@@ -1,4 +1,4 @@
-// What a merchant says about a customer: the shapes, the rules that a shape cannot say, and the facts that are kept.
+// The request bodies for customers, the validation that a schema cannot express, and the conversion to columns.
 
 import { type Static, Type } from 'typebox'
 import { containsCardNumber } from '../core/card-number.ts'
@@ -10,7 +10,7 @@ import type { BodyFacts } from '../kit/http/route.ts'
 import { CountryInput, Email, Metadata, PersonName } from '../kit/http/schema.ts'
 import type { CustomerFields, CustomerRow } from './customer.ts'
 
-// E.164: fifteen digits at most, and no country's numbers are shorter than seven with its code.
+// E.164 allows at most fifteen digits; with the country code no number has fewer than seven.
 const PHONE_PATTERN = '\\+[1-9][0-9]{6,14}'
 const PHONE_MESSAGE = 'must be in international form without spaces, such as +254712345678.'
 
@@ -107,7 +107,7 @@ function withDerivedFields(fields: Omit<CustomerFields, 'emailKey' | 'searchText
   return { ...fields, emailKey: fields.email.toLowerCase(), searchText: searchTextOf(fields) }
 }
 
-/** A card number must not be kept anywhere, not even by mistake. */
+/** Rejects a card number in any text, because we must not store one. */
 export function assertNoCardNumbers(texts: Readonly<Record<string, string | undefined>>): void {
   const details = Object.entries(texts)
     .filter(([, text]) => text !== undefined && containsCardNumber(text))
@@ -127,7 +127,7 @@ function mergeMetadata(
     ([key]) => !Object.hasOwn(changes, key) || changes[key] !== null,
   )
   const metadata = Object.fromEntries(entries)
-  // What is within the limits by itself may be beyond them together with what is there.
+  // The changes alone may be within the limits and the merged metadata beyond them.
   const issues = metadataIssues(metadata, { lossyNumbers: new Set() })
   if (issues.length > 0) throw errorFromIssues(issues)
   return metadata

@@ -3,6 +3,6 @@ import type { CustomersApp } from './app.ts'
 import { expireMethods } from './methods.ts'
 
 export function customerJobs(app: CustomersApp): Job[] {
-  // Cards end with a month, so nobody is in a hurry; what is charged meanwhile is refused by the calendar.
+  // Cards expire at the end of a month, and charges check the date themselves, so a minute of delay is harmless.
   return [{ name: 'expire-payment-methods', intervalMs: 60_000, run: () => expireMethods(app) }]
 }

@@ -1,5 +1,5 @@
-// The payment methods that customers saved: kept with the provider's own token sealed, charged by a token of ours, ended
-// by the merchant or by the calendar.
+// The payment methods that customers saved. The provider's token is stored sealed; the merchant charges by our recurring
+// token. A method ends when the merchant revokes it or when its card expires.
 
 import { createHash } from 'node:crypto'
 import { ApiError } from '../core/errors.ts'
@@ -53,7 +53,7 @@ export interface MethodFinder {
   findMethod(lookup: TokenLookup): Promise<MethodByTokenRow | undefined>
 }
 
-/** The method behind a recurring token of this merchant; another merchant's token is as unknown as a made-up one. */
+/** Finds a method by the merchant's recurring token. Another merchant's token is not found. */
 export async function requireMethodByToken(
   { findMethod }: MethodFinder,
   merchant: Merchant,
@@ -75,12 +75,12 @@ export interface MethodOwner {
   merchantId: string
   customerId: string
   gateway: string
-  /** The account at the gateway that can charge it; null is the installation's. */
+  /** The account at the gateway that can charge the method; null is the account of the instance. */
   accountId: string | null
   isRecurring: boolean
 }
 
-/** Keeps what the provider let us keep. The same card of the same customer is one record, also in parallel. */
+/** Saves a method. Concurrent saves of the same card of the same customer make one record. */
 export async function saveMethod(
   app: CustomersApp,
   owner: MethodOwner,
@@ -121,7 +121,7 @@ async function saveInTransaction(
   return (await replaceCredential(tx, saved.merchantId, saved.id, sealed)) ?? saved
 }
 
-/** Two defaults of one customer at once: the database takes one of them, and the other sees it when it looks again. */
+/** Of two concurrent defaults of one customer the unique index rejects one; its retry sees the other. */
 async function retryOnUniqueViolation<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
@@ -131,7 +131,7 @@ async function retryOnUniqueViolation<Result>(work: () => Promise<Result>): Prom
   }
 }
 
-/** Without the recurring token: a stored event must not open what the table keeps sealed. */
+/** Omits the recurring token: the table stores it sealed, so an event must not hold it in plain text. */
 async function emitMethodEvents(
   app: CustomersApp,
   tx: Tx,
@@ -148,7 +148,7 @@ async function emitMethodEvents(
   await recordEvents(app, tx, app.mode, events)
 }
 
-/** Ends a method for good. A repeat answers it as it is. */
+/** Revokes a method permanently. A repeated request returns it unchanged. */
 export async function revokeMethod(
   app: CustomersApp,
   merchant: Merchant,
@@ -191,7 +191,7 @@ export async function makeDefault(
   return { ...once, record: serializeMethod(app, once.record) }
 }
 
-/** The customer first, so that two who change the default of one customer go one after the other. */
+/** Locks the customer first, which serializes changes of the customer's default. */
 async function requireLockedMethod(
   tx: Tx,
   merchant: Merchant,
@@ -206,9 +206,7 @@ async function requireLockedMethod(
 
 const EXPIRY_BATCH = 100
 
-/**
- * Tells of the methods whose month is over. Nobody waits for it: a method expires by the calendar, written down or not.
- */
+/** Marks methods as expired and emits their events. Charges do not wait for this: they check the expiry date. */
 export async function expireMethods(app: CustomersApp): Promise<number> {
   return app.db.transaction(async (tx) => {
     const now = app.clock.now()
@@ -220,7 +218,7 @@ export async function expireMethods(app: CustomersApp): Promise<number> {
   })
 }
 
-// The token has 256 random bits, so a plain hash cannot be searched backwards.
+// The token has 256 random bits, so a plain hash cannot be reversed by guessing.
 function hashToken(token: string): Buffer {
   return createHash('sha256').update(token).digest()
 }
@@ -229,7 +227,7 @@ function encryptionContext(row: { merchantId: string; id: string }, column: stri
   return { table: 'payment_methods', column, rowId: row.id, merchantId: row.merchantId }
 }
 
-/** A card is good to the end of its month. */
+/** A card is valid to the end of its month. */
 function endOfMonth(year: number, month: number): Date {
   return new Date(Date.UTC(year, month, 1))
 }

@@ -1,4 +1,4 @@
-// Every statement over customers, except their lists and the upsert inside the record of a payment.
+// Every statement over customers, except their lists and the upsert in the statement that records a payment.
 
 import { sql, type Tx } from '../kit/db/db.ts'
 import { CUSTOMER, CUSTOMER_FIELDS, type CustomerFields, type CustomerRow } from './customer.ts'
@@ -24,7 +24,7 @@ from ${FIELDS_RECORD}
 on conflict (merchant_id, email_key) do nothing
 returning ${CUSTOMER_COLUMNS}`
 
-/** Undefined when the e-mail is somebody's already; who makes the same at this moment is waited for. */
+/** Returns undefined if a customer has this e-mail. Waits for a concurrent insert of the same e-mail. */
 export async function insertCustomer(
   tx: Tx,
   merchantId: string,
@@ -50,7 +50,7 @@ export async function findCustomerByEmail(
   return row
 }
 
-// The same lock as a payment of the customer takes, so that whoever comes first is seen by the other.
+// A payment of the customer takes the same lock, so the later transaction sees the changes of the earlier one.
 const lockCustomerStatement = sql<CustomerRow>`
 select ${CUSTOMER_COLUMNS}
 from customers
@@ -81,7 +81,7 @@ export async function updateCustomerRow(
 
 const recordOf = (fields: CustomerFields) => JSON.stringify(CUSTOMER_FIELDS.toRecord(fields))
 
-// A repeat changes nothing, so that the time of the change stays true; a new reason replaces the old one.
+// A repeated request changes nothing, so updated_at stays correct; a new reason replaces the old one.
 const setStatusStatement = sql<CustomerRow>`
 update customers
 set

@@ -1,4 +1,4 @@
-// What a customer and a saved payment method look like on the way out.
+// The response schemas of a customer and of a saved payment method, and their serialization.
 
 import { Type } from 'typebox'
 import { CurrencyCode, Enum, Metadata, Nullable, PAGE_QUERY, Timestamp, Uuid } from '../kit/http/schema.ts'
@@ -81,7 +81,7 @@ export function toCustomer(row: CustomerRow) {
 
 export type SavedMethodView = ReturnType<typeof toSavedMethod>
 
-/** `recurringToken` is null where the record is kept at rest, as in a stored event. */
+/** `recurringToken` is null in a record that is stored, such as an event. */
 export function toSavedMethod(row: MethodRow, recurringToken: string | null, now: Date) {
   return {
     uuid: row.id,
@@ -102,7 +102,7 @@ export function toSavedMethod(row: MethodRow, recurringToken: string | null, now
   }
 }
 
-/** A method expires by the calendar; nobody has to write it down first. */
+/** A method expires at its date, also before the job has marked it. */
 export function statusOf(row: Pick<MethodRow, 'status' | 'expiresAt'>, now: Date): MethodRow['status'] {
   if (row.status === 'active' && row.expiresAt !== null && row.expiresAt <= now) return 'expired'
   return row.status

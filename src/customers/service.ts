@@ -1,5 +1,5 @@
-// The face of this slice: customers and the payment methods they saved. A payment writes its customer's row itself; here
-// they are read, and what a merchant does with them stands in the file of its name.
+// Reads customers and their saved payment methods. The statement that records a payment writes its customer itself; write.ts
+// and methods.ts have the merchant's changes.
 
 import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
@@ -38,7 +38,7 @@ export async function requireCustomer(
   return customer
 }
 
-/** Whether nothing new may be begun for the customer. */
+/** Whether new payments and charges of the customer are rejected. */
 export async function isBlocked(app: CustomersApp, merchantId: string, id: string): Promise<boolean> {
   return (await findCustomer(app.db, merchantId, id))?.status === 'blocked'
 }
@@ -61,7 +61,7 @@ export async function findSavedMethod(
   return findMethod(app.db, merchantId, id)
 }
 
-/** Several at once, by their ids. */
+/** Finds several methods by their ids. */
 export async function findSavedMethods(
   app: CustomersApp,
   merchantId: string,

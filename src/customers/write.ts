@@ -1,4 +1,4 @@
-// What a merchant does with a customer: make, change, block and unblock one.
+// The merchant's changes of a customer: create, update, block and unblock.
 
 import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
@@ -89,11 +89,11 @@ async function changeCustomer(
   if (!customer) throw new ApiError('customer_not_found')
   const fields = applyCustomerChanges(customer, changes)
   const changed = await updateCustomerRow(tx, merchant.id, id, fields, app.clock.now())
-  if (!changed) throw new Error(`customer ${id} has vanished`)
+  if (!changed) throw new Error(`customer ${id} was not updated although its row is locked`)
   return changed
 }
 
-/** Nothing new is begun for the customer from now on. An attempt that is under way goes on: late money is money. */
+/** Rejects new payments of the customer. An attempt in progress continues, and a late payment is accepted. */
 export async function blockCustomer(
   app: CustomersApp,
   merchant: Merchant,

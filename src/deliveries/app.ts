@@ -1,4 +1,4 @@
-// What the verbs of this slice ask for, and the writer behind which results that come in together share one commit.
+// The dependencies of the functions in this slice, and the batched writer: concurrent results share one commit.
 
 import type { Mode } from '../core/merchant.ts'
 import type { Clock } from '../kit/clock.ts'
@@ -29,7 +29,7 @@ export interface DeliveriesApp {
 
 export type FinishDelivery = (result: DeliveryResult) => Promise<Finished>
 
-// One statement at a time keeps up with hundreds of answers a second, and leaves the connections to the API.
+// Few concurrent statements keep up with hundreds of responses a second, and leave the connections to the API.
 const BATCH_SIZE = 64
 const BATCH_CONCURRENCY = 2
 

@@ -1,13 +1,13 @@
-// How many events still wait for their endpoints, for whoever operates the service.
+// Counts the deliveries that wait for their endpoints, for the operator's metrics and status.
 
 import { type Db, sql } from '../kit/db/db.ts'
 import { BACKLOG_LIMIT, type Backlog } from '../kit/observability/backlog.ts'
 
 export interface DeliveryBacklog extends Backlog {
-  /** Also those whose next try is not due yet. */
+  /** Includes deliveries whose next attempt is not due yet. */
   undelivered: number
   oldestUndeliveredAt: Date | null
-  /** Endpoints of which the last try was none that arrived. */
+  /** Enabled endpoints whose last attempt failed. */
   failingEndpoints: number
 }
 
@@ -17,7 +17,7 @@ select
   count(*) filter (where d.due_at <= $1)::integer as due,
   min(d.due_at) filter (where d.due_at <= $1) as "oldestDueAt",
   count(*)::integer as undelivered,
-  -- Of all of them, also where more wait than are counted.
+  -- Over all deliveries, also those beyond the count limit.
   (select min(created_at) from deliveries where due_at is not null) as "oldestUndeliveredAt",
   (
     select count(*)::integer
@@ -33,6 +33,6 @@ from (
 
 export async function readDeliveryBacklog(db: Db, now: Date): Promise<DeliveryBacklog> {
   const [backlog] = await db.query(selectBacklog, [now])
-  if (!backlog) throw new Error('the backlog of deliveries was not counted')
+  if (!backlog) throw new Error('the backlog query returned no row')
   return backlog
 }

@@ -7,7 +7,7 @@ import { readDeliveryBacklog } from './backlog-queries.ts'
 const db = await testDatabase({ after })
 const now = new Date('2026-05-01T12:00:00.000Z')
 
-/** So many wait for one endpoint, whose merchant's id begins with this digit, since this time. */
+/** Inserts waiting deliveries of one endpoint. The digit begins its merchant's id; `since` is when they were created. */
 const wait = (count: number, digit: string, since: string) =>
   db.script(`
     insert into deliveries (merchant_id, event_id, endpoint_id, resource_type, resource_id, version, due_at, created_at)
@@ -17,7 +17,7 @@ const wait = (count: number, digit: string, since: string) =>
     from generate_series(1, ${count})`)
 
 describe('the backlog of deliveries', () => {
-  it('tells the oldest event of all, also where more wait than are counted', async () => {
+  it('reports the oldest undelivered event also beyond the count limit', async () => {
     await wait(Number(BACKLOG_LIMIT), '1', '2026-05-01T11:58:00Z')
     await wait(1, '9', '2026-05-01T09:00:00Z')
     const backlog = await readDeliveryBacklog(db, now)

@@ -1,14 +1,14 @@
-// What is due, found and claimed. The statements span the tables of events and endpoints as well, so that a claim brings
-// along all that is sent.
+// Finds due deliveries and claims them with a lease and a fence. The statements also read events and endpoints, so that a
+// claim returns everything that the request needs.
 //
-// What is to be done stands in two small indexes, by endpoint. A claim leaps from endpoint to endpoint and then takes a few
-// from those whose turn it is, so that it costs the same however much one of them has waiting.
+// Two small partial indexes hold the pending deliveries by endpoint. A claim skips from endpoint to endpoint in the index and
+// takes a few deliveries each, so its cost does not depend on the backlog of one endpoint.
 
 import { type Db, sql } from '../kit/db/db.ts'
 import { CLAIM_COLUMNS, type ClaimedDelivery } from './delivery.ts'
 import { BACKOFF_MS, MAX_ATTEMPTS } from './retry-policy.ts'
 
-/** Where a round over the endpoints begins. */
+/** The position of the round-robin over endpoints: the next page begins after it. */
 export interface EndpointCursor {
   merchantId: string
   endpointId: string
@@ -21,7 +21,7 @@ export interface DueEndpoint extends EndpointCursor {
   isFailing: boolean
 }
 
-// Each is one look into an index, some microseconds: a page of them holds up nobody.
+// Each endpoint costs one index probe of some microseconds, so a page is quick.
 const ENDPOINTS_PER_PAGE = '1000'
 
 interface WaitingRow extends DueEndpoint {
@@ -61,7 +61,7 @@ join webhook_endpoints e on e.merchant_id = w.merchant_id and e.id = w.endpoint_
 where w.due_at <= $1 or w.step = ${ENDPOINTS_PER_PAGE}
 order by w.step`
 
-/** The endpoints with something due behind a place, and where to go on; undefined when there are no more. */
+/** Returns the endpoints with due deliveries after the cursor; `next` is undefined if there are no more. */
 export async function findDueEndpoints(
   db: Db,
   now: Date,
@@ -71,39 +71,39 @@ export async function findDueEndpoints(
   return { due: rows.filter(({ isDue }) => isDue), next: rows.find(({ isLast }) => isLast) }
 }
 
-// How far a claim looks at one endpoint: enough to find other resources behind a few that wait for their turn.
+// How many due deliveries of an endpoint a claim reads: enough to find other resources behind a few deferred ones.
 const WINDOW = '32'
 
-// The call at its limit of fifteen seconds, and our own statements on a machine that may be busy.
+// The timeout of a call is fifteen seconds; the rest is for our own statements on a busy machine.
 const LEASE = "interval '30 seconds'"
 
-// All processes share the clock of the database, so that one whose own is wrong takes nothing from the others.
+// Leases use the database's clock, so a process with a wrong clock cannot take over a valid lease.
 export const IS_UNLEASED = '(d.leased_until is null or d.leased_until <= statement_timestamp())'
 const IS_LEASED = 'p.leased_until > statement_timestamp()'
 
-// A version waits this long for the one before it, counted from when that one was first tried.
+// A version waits this long for the previous version, counted from the first attempt of that version.
 const ORDERING_TIMEOUT = "interval '10 minutes'"
 
-// Whatever the patience: who is being tried, or is due as well, goes first. A worker that was away finds everything due.
+// After this timeout a previous version still goes first if it is leased or due: after an outage everything is due.
 const BLOCKS_LATER_VERSIONS = `
         p.first_attempt_at is null
         or p.first_attempt_at > $1::timestamptz - ${ORDERING_TIMEOUT}
         or p.due_at <= $1
         or ${IS_LEASED}`
 
-// Who waits for one that is being tried is taken on when that one ends; it looks again by itself as well, because an end
-// that is written just before it came to be does not know of it.
+// A version blocked by an in-flight one is claimed when that one finishes. It also re-checks every second, because a finish
+// that commits just before this row exists cannot see it.
 const DEFERRED_UNTIL = `
       greatest(
         case when ${IS_LEASED} then null else least(p.due_at, p.first_attempt_at + ${ORDERING_TIMEOUT}) end,
         $1::timestamptz + interval '1 second'
       )`
 
-// Events about an endpoint itself, such as its tests, tell nothing that a later one would make stale.
+// Events about an endpoint itself, such as its test events, need no order: a later one does not replace an earlier one.
 export const UNORDERED_TYPE = "'webhook_endpoint'"
 
-// A try is counted when it begins. Should nobody tell its end, it is made again after a wait as if it had failed: what kills
-// whoever touches it comes back less and less often.
+// An attempt is counted when it begins. If the process crashes, the delivery is retried with the same backoff as after a
+// failure, so a delivery that crashes the process is retried less and less often.
 export const beginAttempt = (at: string): string => `
     unfinished_count = d.unfinished_count + 1,
     fence = d.fence + 1,
@@ -114,8 +114,8 @@ export const beginAttempt = (at: string): string => `
 
 export const HAS_ATTEMPTS_LEFT = `d.unfinished_count < ${MAX_ATTEMPTS}`
 
-// Those that wait for an earlier version are put off until it is tried again: they leave the window to others.
-// What is due is hidden where rows are locked: by the index over all that waits, all that waits would be read.
+// Deliveries that wait for an earlier version are deferred until its next attempt, so that they leave the window to others.
+// `is true` hides the due condition from the planner, which would otherwise read the whole index over pending deliveries.
 const claimDeliveriesStatement = sql<{ outcome: 'claimed' | 'deferred' | 'exhausted' } & ClaimedDelivery>`
 with candidate as (
   select
@@ -192,17 +192,17 @@ left join events v on v.merchant_id = d.merchant_id and v.id = d.event_id and d.
 left join webhook_endpoints e on e.merchant_id = d.merchant_id and e.id = d.endpoint_id and d.outcome = 'claimed'
 order by d.created_at, d.version`
 
-/** An endpoint whose turn it is, and how many deliveries it is given at most. */
+/** An endpoint and the number of its deliveries that may be claimed now. */
 export interface Allotment extends EndpointCursor {
   quota: number
 }
 
-/** What became of what was due at some endpoints. */
+/** The outcome of a claim. */
 export interface ClaimResult {
   claimed: ClaimedDelivery[]
-  /** How many were put off because an earlier version of their resource is not done. */
+  /** Deliveries that wait for an earlier version of their resource. */
   deferred: number
-  /** Those that broke off as often as they could be tried, and are given up. */
+  /** Deliveries that crashed at every attempt and are now dead letters. */
   exhausted: Pick<ClaimedDelivery, 'merchantId' | 'eventId' | 'endpointId'>[]
 }
 

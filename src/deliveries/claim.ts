@@ -1,5 +1,5 @@
-// The delivery worker's choice: goes round over the endpoints that have something due, and takes for each what the lanes
-// give it. Whoever was served last comes last, so that none waits for another's backlog.
+// The delivery worker's claim loop. It round-robins over the endpoints with due deliveries and claims as many as the
+// concurrency pools allot to each, so that no endpoint waits for the backlog of another.
 
 import type { DeliveriesApp } from './app.ts'
 import {
@@ -13,23 +13,23 @@ import { deliverInOrder, idsOf } from './deliver.ts'
 import type { ClaimedDelivery } from './delivery.ts'
 import { type ConcurrencyPools, createConcurrencyPools } from './pools.ts'
 
-/** What a process remembers between its claims. */
+/** The state that a process keeps between claims. */
 export interface ClaimState {
   pools: ConcurrencyPools
-  /** Who was served last. */
+  /** The endpoint that was served last. */
   cursor: EndpointCursor
 }
 
 export const newClaimState = (): ClaimState => ({ pools: createConcurrencyPools(), cursor: START_CURSOR })
 
-// A process that finds others busy with the same looks again at once, but not for ever.
+// If other processes hold the locks of the same deliveries, scan again at once, but only a few times.
 const MAX_SCANS = 50
 const MAX_EMPTY_SCANS = 3
 
-// Calls whose ends are written together make room together, instead of each for a claim of its own.
+// Results are written in batches. A short linger lets one claim fill all the slots that a batch has released.
 const LINGER_MS = 2
 
-/** Claims what is due; each answer is the work of one delivery, and of the versions right behind it. */
+/** Claims due deliveries. Each returned function makes one delivery and then the next versions of its resource. */
 export async function claimDeliveries(
   app: DeliveriesApp,
   limit: number,
@@ -55,7 +55,7 @@ async function claimRoundRobin(
   limit: number,
   state: ClaimState,
 ): Promise<ClaimedDelivery[]> {
-  // A round that began in the middle goes on from the beginning, once.
+  // A pass that began in the middle wraps around to the beginning once.
   let passesLeft = state.cursor === START_CURSOR ? 1 : 2
   let emptyScans = 0
   for (let scans = 0; scans < MAX_SCANS && passesLeft > 0; scans += 1) {
@@ -73,7 +73,7 @@ async function claimRoundRobin(
       return claimed
     }
     emptyScans = deferred + exhausted.length > 0 ? 0 : emptyScans + 1
-    // Behind what was put off, given up, or is in others' hands for this moment, there may be more.
+    // There may be more due deliveries behind deferred, dead-lettered or locked ones.
     if (last && emptyScans < MAX_EMPTY_SCANS) continue
     state.cursor = next ?? START_CURSOR
     if (next === undefined) passesLeft -= 1

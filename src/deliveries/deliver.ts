@@ -1,5 +1,5 @@
-// Making a delivery: calls the endpoint, and writes down how it ended. A process that dies in between gives its deliveries
-// back when their lease ends, and they are made again under the same id.
+// Makes a delivery: calls the endpoint and records the result. If the process dies in between, the lease ends and another
+// attempt is made under the same webhook id.
 
 import { addMs } from '../kit/clock.ts'
 import { VaultError } from '../kit/crypto.ts'
@@ -15,10 +15,10 @@ import { deliveryHeaders, signDelivery } from './signature.ts'
 const TIMEOUT_MS = 15_000
 const MAX_RESPONSE_BYTES = 4_096
 
-// A resource whose versions take longer goes back to the queue in between: a stopping process waits for this work.
+// After this time the next version of the resource returns to the queue: a stopping process waits for this function.
 const MAX_SEQUENCE_MS = 5_000
 
-/** Makes a delivery, and those of the versions behind it that become ours with its end. */
+/** Makes a delivery and then the next versions of its resource, as far as this process can claim them. */
 export async function deliverInOrder(
   app: DeliveriesApp,
   first: ClaimedDelivery,
@@ -28,14 +28,14 @@ export async function deliverInOrder(
   for (let delivery: ClaimedDelivery | undefined = first; delivery; ) {
     const current: ClaimedDelivery = delivery
     delivery = await deliver(app, current, slot, until).catch((error: unknown) => {
-      // The lease runs out, and it is claimed again in its time: one that breaks us must not stop the others.
+      // The lease ends and the delivery is claimed again. One failing delivery must not stop the others.
       app.log.write('webhook.delivery_crashed', { ...idsOf(current), ...errorFields(error) })
       return undefined
     })
   }
 }
 
-/** Makes one try; answers the next version of the resource when it became ours with the end of this one. */
+/** Makes one attempt. Returns the next version of the resource if this process has claimed it with the result. */
 async function deliver(
   app: DeliveriesApp,
   delivery: ClaimedDelivery,
@@ -82,12 +82,12 @@ async function sendRequest(
   } catch (error) {
     if (!(error instanceof VaultError)) throw error
     app.log.write('webhook.endpoint_secret_unreadable', { ...idsOf(delivery), ...errorFields(error) })
-    const words = 'The secret of the endpoint could not be read. Rotate it.'
-    return { signature: '', answer: { kind: 'failed', failure: 'closed', message: words, durationMs: 0 } }
+    const message = 'The secret of the endpoint could not be read. Rotate it.'
+    return { signature: '', answer: { kind: 'failed', failure: 'closed', message, durationMs: 0 } }
   }
 }
 
-/** What becomes of the delivery. */
+/** The status of the delivery after this attempt: delivered, pending with backoff, or a dead letter. */
 function nextState(
   delivery: ClaimedDelivery,
   outcome: AttemptOutcome,
@@ -100,7 +100,7 @@ function nextState(
   return { status: 'pending', reason: null, due_at: addMs(at, Math.max(backoff, retryAfterMs)) }
 }
 
-// Enough to recognise an error page; more would make us a way to read what only this machine can reach.
+// Enough to recognize an error page. More would help an attacker to read internal servers through us (SSRF).
 const MAX_STORED_CHARACTERS = 200
 
 function responseFields(

@@ -1,4 +1,4 @@
-// How deliveries went, as their merchants read it.
+// Lists the deliveries of an event and their attempts for the merchant.
 
 import { type Db, sql } from '../kit/db/db.ts'
 import { IS_UNLEASED } from './claim-queries.ts'
@@ -8,7 +8,7 @@ interface StoredAttempt extends Omit<DeliveryAttemptRow, 'startedAt'> {
   startedAt: string
 }
 
-// Two whole schedules: more than that is a merchant who replays again and again.
+// Two full retry schedules; only repeated replays make more attempts.
 const MAX_ATTEMPTS_SHOWN = '20'
 
 const selectDeliveriesStatement = sql<Omit<DeliveryRow, 'attempts'> & { attempts: StoredAttempt[] }>`

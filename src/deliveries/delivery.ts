@@ -1,12 +1,14 @@
+// The rows of deliveries: claimed by the worker, listed for the merchant, and the result of an attempt.
+
 import type { DeadReason } from './states.ts'
 
-/** A delivery that is ours until its lease ends, with all that is needed to make it. */
+/** A delivery that this process holds until its lease ends, with everything that the request needs. */
 export interface ClaimedDelivery {
   merchantId: string
   eventId: string
   endpointId: string
   fence: number
-  /** Tries that ended without success so far. */
+  /** Failed attempts so far. */
   attemptCount: number
   resourceId: string
   url: string
@@ -14,13 +16,15 @@ export interface ClaimedDelivery {
   previousSecretSealed: string | null
   previousSecretUntil: Date | null
   failingSince: Date | null
-  /** The stored event as text: the same bytes at every try, and at every replay. */
+  /** The stored event as text: the same bytes at every attempt and replay. */
   body: string
 }
+
 export const CLAIM_COLUMNS = `
   d.merchant_id as "merchantId", d.event_id as "eventId", d.endpoint_id as "endpointId", d.fence, d.attempt_count as "attemptCount",
   d.resource_id as "resourceId", e.url, e.secret_sealed as "secretSealed", e.previous_secret_sealed as "previousSecretSealed",
   e.previous_secret_until as "previousSecretUntil", e.failing_since as "failingSince", v.body::text as body`
+
 export interface DeliveryAttemptRow {
   startedAt: Date
   url: string
@@ -30,18 +34,20 @@ export interface DeliveryAttemptRow {
   responseBody: string | null
   durationMs: number
 }
+
 export interface DeliveryRow {
   endpointId: string
   url: string
   status: 'pending' | 'delivered' | 'dead'
   reason: DeadReason | null
-  /** Null also while a try is under way. */
+  /** Null also while an attempt is in progress. */
   nextAttemptAt: Date | null
   finishedAt: Date | null
-  /** The latest, oldest first. */
+  /** The latest attempts, oldest first. */
   attempts: DeliveryAttemptRow[]
 }
-/** How a try ended, in the words of the columns. */
+
+/** The result of an attempt, under the column names. */
 export interface DeliveryResult {
   merchant_id: string
   event_id: string
@@ -52,7 +58,7 @@ export interface DeliveryResult {
   due_at: Date | null
   started_at: Date
   ended_at: Date
-  /** Whether the next version of the same resource becomes ours as well; otherwise it is due for whoever comes first. */
+  /** Whether this process also claims the next version of the resource; otherwise that version becomes due. */
   claims_next: boolean
   url: string
   signature: string

@@ -6,7 +6,7 @@ import { scansOf } from '../../test/support/query-plans.ts'
 
 const connectionString = await testDatabaseUrl({ after })
 
-// Ten thousand merchants have one endpoint each; and sixteen events are written at once.
+// Ten thousand merchants with one endpoint each, and sixteen events in one insert.
 const SEED = `
 set session_replication_role = replica;
 insert into webhook_endpoints (
@@ -27,7 +27,7 @@ analyze webhook_endpoints;
 analyze added`
 
 describe('the fan-out of events', () => {
-  it('looks up the endpoints of their merchants, not those of all (0023_endpoints.sql)', async (t) => {
+  it('reads the endpoints of the events’ merchants by index, not all endpoints (0023_endpoints.sql)', async (t) => {
     const client = new pg.Client({ connectionString })
     await client.connect()
     t.after(() => client.end())
@@ -36,7 +36,10 @@ describe('the fan-out of events', () => {
       `select prosrc as source from pg_proc where proname = 'fan_out_events'`,
     )
     const text = /insert into deliveries[^;]*from added [^;]*/.exec(rows[0]?.source ?? '')?.[0]
-    const scans = await scansOf(client, { name: 'fan_out', text: text ?? assert.fail('it is there') })
+    const scans = await scansOf(client, {
+      name: 'fan_out',
+      text: text ?? assert.fail('fan_out_events has no insert into deliveries'),
+    })
     assert.deepEqual(
       scans.filter(({ table }) => table === 'webhook_endpoints'),
       [{ table: 'webhook_endpoints', index: 'webhook_endpoints_not_deleted', isWhole: false }],

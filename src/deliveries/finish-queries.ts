@@ -1,4 +1,5 @@
-// How tries end. A result is one commit, with what it means for the endpoint and for the next version of the resource.
+// Records the results of attempts. One statement writes the delivery, the attempt log, the health of the endpoint and the
+// claim of the next version. The fence rejects a result whose lease another process has taken over.
 
 import { type Db, sql } from '../kit/db/db.ts'
 import { beginAttempt, HAS_ATTEMPTS_LEFT, IS_UNLEASED, UNORDERED_TYPE } from './claim-queries.ts'
@@ -9,13 +10,13 @@ interface FinishedRow extends ClaimedDelivery {
   hasNext: boolean
 }
 
-// The row of an endpoint that fails is not written at every failure, only this often.
+// Limits how often failures update the row of a failing endpoint.
 const FAILURE_UPDATE_INTERVAL = "interval '1 minute'"
 
-// The longest wait between two tries, with its jitter. Failures further apart tell nothing about the time between them.
+// The longest backoff with its jitter. Failures further apart do not show that the endpoint failed in between.
 const MAX_ATTEMPT_GAP = "interval '27 hours'"
 
-// The lowest version that is still to be delivered; while somebody else has it, nobody overtakes it.
+// The lowest undelivered version. While another process holds its lease, no later version overtakes it.
 const IS_NEXT_VERSION = `
     d.merchant_id = l.merchant_id
     and d.event_id = l.event_id
@@ -133,9 +134,9 @@ left join events v on v.merchant_id = d.merchant_id and v.id = d.event_id
 left join webhook_endpoints e on e.merchant_id = d.merchant_id and e.id = d.endpoint_id`
 
 export interface Finished {
-  /** False when somebody else has claimed the delivery since: nothing was written. */
+  /** False if another process has claimed the delivery since; then nothing was written. */
   isLeaseValid: boolean
-  /** The next version of the same resource, ours as well from now on. */
+  /** The next version of the same resource, which this process now holds. */
   next: ClaimedDelivery | undefined
 }
 

@@ -13,7 +13,7 @@ import { RETENTION_DAYS } from './replay.ts'
 import { purgeReplays, replayBatch } from './replay-queries.ts'
 
 const DAY_MS = 24 * 3_600_000
-// The first try of a delivery is so much older than its end, with every retry and its jitter.
+// The first attempt of a delivery can be this much older than the last one, with every retry and its jitter.
 const MAX_DELIVERY_DAYS = 5
 
 export function deliveryJobs(app: DeliveriesApp, retentionDays = RETENTION_DAYS): Job[] {

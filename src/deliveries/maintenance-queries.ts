@@ -1,10 +1,11 @@
-// What becomes of deliveries that nobody makes any more, and of what ended long ago.
+// Dead-letters the deliveries of disabled endpoints, purges old deliveries and endpoints, and maintains the partitions of the
+// attempt log.
 
 import { type Db, sql } from '../kit/db/db.ts'
 import { IS_UNLEASED } from './claim-queries.ts'
 
-// What is under way ends first: it may yet be delivered. The endpoints are held while this is written, so that none is
-// enabled again in between.
+// A leased delivery finishes first, because it may still succeed. The lock on the endpoints keeps them disabled until this
+// commits.
 const deadLetterDeliveriesStatement = sql<unknown>`
 with disabled as materialized (
   select e.merchant_id, e.id, e.disabled_reason
@@ -36,7 +37,7 @@ from undeliverable x
 where d.merchant_id = x.merchant_id and d.event_id = x.event_id and d.endpoint_id = x.endpoint_id
 returning 1`
 
-/** Ends deliveries to endpoints that are not called any more, a thousand at a time; answers how many. */
+/** Dead-letters deliveries to disabled endpoints, up to a thousand per call; returns how many. */
 export async function deadLetterDeliveries(db: Db, now: Date): Promise<number> {
   return (await db.query(deadLetterDeliveriesStatement, [now])).length
 }
@@ -58,7 +59,7 @@ using old
 where d.merchant_id = old.merchant_id and d.event_id = old.event_id and d.endpoint_id = old.endpoint_id
 returning 1`
 
-/** Deletes deliveries that ended before, a thousand at a time; answers how many. */
+/** Purges deliveries that finished before this time, up to a thousand per call; returns how many. */
 export async function purgeDeliveries(db: Db, before: Date): Promise<number> {
   return (await db.query(purgeDeliveriesStatement, [before])).length
 }
@@ -66,14 +67,14 @@ export async function purgeDeliveries(db: Db, before: Date): Promise<number> {
 const maintainPartitionsStatement = sql<{ changes: number }>`
 select maintain_month_partitions('delivery_attempts', 'started_at', now(), now() - $1::integer * interval '1 day') as changes`
 
-/** Makes the months to come of the log of tries, and drops those that ended so many days ago; answers how many. */
+/** Creates the coming month partitions of the attempt log and drops expired ones; returns the number of changes. */
 export async function maintainPartitions(db: Db, retentionDays: number): Promise<number> {
   const [row] = await db.query(maintainPartitionsStatement, [retentionDays])
   return row?.changes ?? 0
 }
 
-// A delivery to an endpoint ends within moments of its deletion. When none is left of the day after that, none is left of
-// this endpoint.
+// Deliveries to a deleted endpoint finish soon after its deletion. If no delivery that finished up to a day later is left,
+// none of this endpoint is left.
 const purgeEndpointsStatement = sql<unknown>`
 with old as materialized (
   select e.merchant_id, e.id
@@ -91,7 +92,7 @@ using old
 where e.merchant_id = old.merchant_id and e.id = old.id
 returning 1`
 
-/** Takes away deleted endpoints of which nothing is told any more, a thousand at a time; answers how many. */
+/** Purges deleted endpoints without deliveries, up to a thousand per call; returns how many. */
 export async function purgeEndpoints(db: Db, before: Date): Promise<number> {
   return (await db.query(purgeEndpointsStatement, [before])).length
 }

@@ -11,26 +11,26 @@ const due = (count: number, name = 'e', isFailing = false) =>
 const quotasOf = (allotments: { quota: number }[]) => allotments.map(({ quota }) => quota)
 const sum = (quotas: number[]) => quotas.reduce((total, quota) => total + quota, 0)
 
-/** Pools in which every one of them has a call under way since NOW. */
+/** Pools in which each endpoint has a call in flight since NOW. */
 function busy(endpoints: ReturnType<typeof due>) {
   const pools = createConcurrencyPools()
   const calls = endpoints.map(({ endpointId, isFailing }) => pools.acquire(endpointId, isFailing, NOW))
   return { pools, calls }
 }
 
-describe('the pools of a process', () => {
-  it('give one call to who has not answered yet, and eight to who has', () => {
+describe('the concurrency pools', () => {
+  it('allot one call to an endpoint without a response so far, and eight after a response', () => {
     const pools = createConcurrencyPools()
     assert.deepEqual(quotasOf(pools.allocate(due(2), 100, NOW)), [1, 1])
     const call = pools.acquire('e0', false, NOW)
-    assert.deepEqual(quotasOf(pools.allocate(due(2), 100, NOW)), [1], 'the other one')
+    assert.deepEqual(quotasOf(pools.allocate(due(2), 100, NOW)), [1], 'the other endpoint')
     call.responded(later(100))
     assert.deepEqual(quotasOf(pools.allocate(due(2), 100, NOW)), [7, 1])
     call.release()
     assert.deepEqual(quotasOf(pools.allocate(due(2), 100, NOW)), [8, 1])
   })
 
-  it('deal one for each first, and keep the last places for those that are known to answer', () => {
+  it('allot one call to each endpoint first, and reserve the last ones for endpoints known to respond', () => {
     const { pools, calls } = busy(due(2))
     for (const call of calls) {
       call.responded(later(10))
@@ -42,32 +42,32 @@ describe('the pools of a process', () => {
     assert.equal(sum(quotasOf(many)), 128 + 16)
   })
 
-  it('leave quota for others when all that fail have something due', () => {
+  it('leave capacity for healthy endpoints when a thousand failing endpoints are due', () => {
     const failing = due(1_000, 'failing', true)
     const allotments = createConcurrencyPools().allocate([...failing, ...due(50)], CONCURRENCY, NOW)
     assert.equal(allotments.filter(({ endpointId }) => endpointId.startsWith('failing')).length, 128)
     assert.equal(allotments.filter(({ endpointId }) => endpointId.startsWith('e')).length, 50)
   })
 
-  it('give one call to who fails, until it is known that it fails quickly', () => {
+  it('allot one call to a failing endpoint until it is known to fail quickly', () => {
     const { pools, calls } = busy(due(1, 'e', true))
     assert.deepEqual(pools.allocate(due(1, 'e', true), 100, NOW), [])
     calls[0]?.responded(later(10))
     assert.deepEqual(quotasOf(pools.allocate(due(1, 'e', true), 100, NOW)), [7])
   })
 
-  it('make quota as soon as those that were called are late', () => {
+  it('free the healthy pool as soon as its calls are slow', () => {
     const { pools } = busy(due(192))
     assert.deepEqual(pools.allocate(due(10, 'other'), 100, later(1_999)), [])
     assert.equal(sum(quotasOf(pools.allocate(due(10, 'other'), 100, later(2_000)))), 10)
     assert.deepEqual(
       pools.allocate(due(1, 'failing', true), 100, later(2_000)),
       [],
-      'but not for more of their kind',
+      'but not for more suspect endpoints',
     )
   })
 
-  it('remember who was slow, until it is not', () => {
+  it('keep a slow endpoint in the suspect pool until it responds quickly', () => {
     const { pools, calls } = busy(due(1))
     calls[0]?.responded(later(5_000))
     calls[0]?.release()
@@ -81,7 +81,7 @@ describe('the pools of a process', () => {
     assert.deepEqual(quotasOf(pools.allocate(due(1), 8, NOW)), [8])
   })
 
-  it('say when nobody could be given a turn', () => {
+  it('report when no call can be allotted', () => {
     const { pools, calls } = busy([...due(192), ...due(128, 'failing', true)])
     assert.equal(pools.hasCapacity(NOW), false)
     calls[0]?.release()

@@ -1,40 +1,40 @@
-// Whose turn it is. A process makes many calls at once, and an endpoint that does not answer keeps its call for fifteen
-// seconds: enough of them would leave nothing for the others. So there are two pools. In the one are endpoints that answer,
-// be it with an error; in the other those that are slow, and those that fail and have not answered this process yet: one
-// call each, in a part of the capacity that is theirs. A call that turns out slow leaves the first pool while it is under way.
+// Concurrency pools (bulkheads) of the delivery worker. An endpoint that does not respond holds its call for fifteen seconds,
+// so many such endpoints could use up all calls of the process. Healthy endpoints, which respond, even with an error, have one
+// pool. Suspect endpoints, which are slow or fail without a response to this process so far, have another, with one call
+// each. A call that becomes slow moves from the healthy to the suspect pool while it is in flight.
 
 import type { Allotment, DueEndpoint } from './claim-queries.ts'
 
-/** How many calls this process makes at once. Each is a socket and an event of a few kilobytes. */
+/** The maximum of concurrent calls of this process. Each is a socket and an event of a few kilobytes. */
 export const CONCURRENCY = 512
 
 const LIMITS = { healthy: 192, suspect: 128 }
 
-// The last of the capacity, in the first pool and in all, is for those that are known to answer.
+// This part of the capacity, in the healthy pool and in total, is reserved for endpoints that are known to respond.
 const RESERVED_FOR_HEALTHY = 64
 
-// Enough for a fast consumer. One that has not answered this process yet has one.
+// Enough for a fast consumer. An endpoint without a response to this process so far gets one call.
 const MAX_PER_ENDPOINT = 8
 
-// A call that takes longer leaves the first pool, and so do all others of its endpoint while it is under way.
+// A call in flight for longer makes its endpoint suspect, with all its other calls.
 const SLOW_IN_FLIGHT_MS = 2_000
 
-// Whoever took longer the last time begins in the second pool.
+// An endpoint whose last response took longer starts in the suspect pool.
 const SLOW_RESPONSE_MS = 5_000
 
-// Beyond them the one that was heard of longest ago is as good as unknown.
+// Beyond this number the endpoint with the oldest response is evicted.
 const MAX_TRACKED_ENDPOINTS = 10_000
 
 export interface CallSlot {
-  /** An answer came, or the time for it is over; the next call of the same resource begins. */
+  /** A response came or the call timed out; the next call of the same resource begins. */
   responded(at: Date): void
   release(): void
 }
 
 export interface ConcurrencyPools {
-  /** How often each may be called now, in the order given: one for each, then a second one, until the capacity is gone. */
+  /** Allots calls round-robin in the given order: one to each endpoint, then a second, until the capacity is used up. */
   allocate(due: readonly DueEndpoint[], limit: number, now: Date): Allotment[]
-  /** Whether anybody could be given a turn. */
+  /** Whether any call can be allotted. */
   hasCapacity(now: Date): boolean
   acquire(endpointId: string, isFailing: boolean, at: Date): CallSlot
 }
@@ -111,7 +111,7 @@ export function createConcurrencyPools(): ConcurrencyPools {
   }
 }
 
-/** One that fails or is slow has a pool of its own, in which nothing is kept for others. */
+/** The suspect pool has no reserved part. */
 function hasCapacityFor(
   { pool, reserved }: { pool: keyof typeof LIMITS; reserved: number },
   capacity: typeof LIMITS,

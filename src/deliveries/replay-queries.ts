@@ -1,11 +1,11 @@
-// Sending events once more. A replay starts the same delivery afresh, or makes one where there was none; it reads the events
-// themselves, because they stay when their deliveries are long forgotten.
+// Replays events. A replay restarts the existing delivery or creates a new one. It reads the events themselves, which stay
+// after their deliveries are purged.
 
 import { type Db, sql, type Tx } from '../kit/db/db.ts'
 import { IS_UNLEASED } from './claim-queries.ts'
 import { REPLAY_COLUMNS, type ReplayRange, type ReplayRow } from './replay-request.ts'
 
-// One that is being tried at this moment is left to it. The order of the keys is everybody's who locks more than one.
+// A leased delivery keeps its attempt. Every statement that locks several deliveries uses this key order, against deadlocks.
 const RESTART_DELIVERIES = `
 insert into deliveries as d (
   merchant_id, event_id, endpoint_id, resource_type, resource_id, version, due_at, created_at
@@ -38,7 +38,7 @@ with target as (
 ${RESTART_DELIVERIES}
 returning endpoint_id as "endpointId"`
 
-/** Sends one event again; to one endpoint whatever that listens to, or to all that listen to it. Answers to how many. */
+/** Replays one event, to one endpoint or to all subscribed endpoints. Returns the number of deliveries. */
 export async function replayEvent(
   tx: Tx,
   merchantId: string,
@@ -56,7 +56,7 @@ insert into webhook_replays (
 values ($1, $2, 'done', least($3::integer, 1), $3, $4, $4, $4)
 returning ${REPLAY_COLUMNS}`
 
-/** One event that was sent again to so many endpoints. */
+/** Records the finished replay of one event, with its number of deliveries. */
 export async function insertReplay(
   tx: Tx,
   merchantId: string,
@@ -65,7 +65,7 @@ export async function insertReplay(
   at: Date,
 ): Promise<ReplayRow> {
   const [row] = await tx.query(insertReplayStatement, [merchantId, id, deliveries, at])
-  if (!row) throw new Error('an insert returns its row')
+  if (!row) throw new Error('the insert of a replay returned no row')
   return row
 }
 
@@ -86,7 +86,7 @@ export async function queueReplay(
   const { from, to, types, endpointId, onlyUndelivered } = range
   const values = [merchantId, id, from, to, types, endpointId, onlyUndelivered, at]
   const [row] = await tx.query(queueReplayStatement, values)
-  if (!row) throw new Error('an insert returns its row')
+  if (!row) throw new Error('the insert of a replay returned no row')
   return row
 }
 
@@ -110,11 +110,11 @@ export async function findReplay(db: Db, merchantId: string, id: string): Promis
   return row
 }
 
-// So many deliveries are written, and events looked at, in one statement, by one process at a time: whoever waits for one
-// of them waits for moments.
+// The limit of deliveries that one statement writes, and of events that it reads. One process runs it at a time, so it holds
+// its row locks only briefly.
 const REPLAY_BATCH_SIZE = '500'
 
-// The types are looked at after the slice is cut: a rare one would make it read through all events there are.
+// The types are filtered after the batch is read: for a rare type the statement would otherwise read every event.
 const replayBatchStatement = sql<{ deliveries: number }>`
 with mutex as materialized (
   select pg_try_advisory_xact_lock(hashtextextended('webhook_replays', 0)) as is_acquired
@@ -191,7 +191,7 @@ left join last l on true
 where r.merchant_id = a.merchant_id and r.id = a.id
 returning r.deliveries`
 
-/** Does the next slice of some replay; what ended before `keptSince` may be forgotten. Answers whether there was one. */
+/** Processes the next batch of a queued replay; deliveries before `keptSince` may be purged. Returns false if none is queued. */
 export async function replayBatch(db: Db, now: Date, keptSince: Date): Promise<boolean> {
   const rows = await db.query(replayBatchStatement, [now, keptSince])
   return rows.length > 0
@@ -209,7 +209,7 @@ using old
 where r.merchant_id = old.merchant_id and r.id = old.id
 returning 1`
 
-/** Deletes those that ended before, a thousand at a time; answers how many. */
+/** Purges replays that finished before this time, up to a thousand per call; returns how many. */
 export async function purgeReplays(db: Db, before: Date): Promise<number> {
   return (await db.query(purgeReplaysStatement, [before])).length
 }

@@ -1,5 +1,5 @@
-// Sending events once more: one of them, or all of a time. They carry the id and the body that they had, so a consumer
-// that has taken them before knows it.
+// Replays one event or all events of a period. A replay sends the same id and body, so a consumer that has already received
+// the event can drop it.
 
 import { ApiError } from '../core/errors.ts'
 import type { EventType } from '../core/event-types.ts'
@@ -14,10 +14,10 @@ import { listDeliveryRows } from './delivery-queries.ts'
 import { countQueuedReplays, findReplay, insertReplay, queueReplay, replayEvent } from './replay-queries.ts'
 import type { ReplayRow } from './replay-request.ts'
 
-// Each of them takes its turn with all the others, of every merchant.
+// Queued replays of all merchants are processed in turn, so one merchant must not queue many.
 export const MAX_QUEUED_REPLAYS = 10
 
-// How deliveries ended is told for so long at least; the events themselves stay, and can be replayed at any time.
+// The minimum retention of finished deliveries. Events themselves stay and can be replayed at any time.
 export const RETENTION_DAYS = 30
 
 export interface RangeInput {
@@ -58,7 +58,7 @@ export async function replayOne(
   })
 }
 
-/** Only notes what is to be done: it may be any number of events, and is done slice by slice. */
+/** Queues the replay. A job processes it in batches, because the range may hold any number of events. */
 export async function replayRange(
   app: DeliveriesApp,
   merchant: Merchant,

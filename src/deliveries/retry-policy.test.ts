@@ -17,8 +17,8 @@ const answered = (status: number, headers: Record<string, string> = {}): PublicH
 
 const jitterKey = fc.record({ endpointId: fc.uuid(), resourceId: fc.uuid() })
 
-describe('the schedule of a delivery', () => {
-  it('waits 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h, each up to a tenth longer', () => {
+describe('the backoff of a delivery', () => {
+  it('is 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h, each up to a tenth longer by jitter', () => {
     const hours = [5 / 3600, 5 / 60, 0.5, 2, 5, 10, 14, 20, 24]
     fc.assert(
       fc.property(jitterKey, (of) => {
@@ -31,7 +31,7 @@ describe('the schedule of a delivery', () => {
     )
   })
 
-  it('reaches beyond a consumer that was down for 72 hours', () => {
+  it('retries a delivery beyond an outage of 72 hours', () => {
     fc.assert(
       fc.property(jitterKey, (of) => {
         const waits = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((attempts) => backoffAfter(attempts, of) ?? 0)
@@ -40,7 +40,7 @@ describe('the schedule of a delivery', () => {
     )
   })
 
-  it('is the same for all versions of a resource, and another for other resources', () => {
+  it('has the same jitter for all versions of a resource, and another for other resources', () => {
     const endpointId = '0197a3c2-9b3e-7d10-a5c4-2f6f0b1d7e85'
     const of = (resourceId: string) => backoffAfter(9, { endpointId, resourceId })
     assert.equal(of('a'), of('a'))
@@ -48,8 +48,8 @@ describe('the schedule of a delivery', () => {
   })
 })
 
-describe('the outcome on an answer', () => {
-  it('is a success for 2xx alone', () => {
+describe('the classification of a response', () => {
+  it('counts only a 2xx response as delivered', () => {
     for (const status of [200, 201, 204, 299])
       assert.equal(classifyResponse(answered(status), NOW).kind, 'delivered')
     for (const status of [100, 199, 300, 301, 304, 308, 400, 404, 429, 500])
@@ -58,11 +58,11 @@ describe('the outcome on an answer', () => {
     assert.deepEqual(classifyResponse(noResponse, NOW), { kind: 'failed', retryAfterMs: 0 })
   })
 
-  it('of 410 is that the endpoint is gone', () => {
+  it('takes a 410 response as an endpoint that is gone', () => {
     assert.equal(classifyResponse(answered(410), NOW).kind, 'gone')
   })
 
-  it('honours Retry-After in seconds and as a date, up to an hour', () => {
+  it('honours Retry-After of a webhook response in seconds and as a date, up to an hour', () => {
     const after = (text: string) => {
       const outcome = classifyResponse(answered(503, { 'retry-after': text }), NOW)
       return outcome.kind === 'failed' ? outcome.retryAfterMs : undefined

@@ -1,4 +1,4 @@
-// When a delivery that failed is tried again, and what its answer means. Pure, so that three days can be tested at once.
+// The retry policy of deliveries: backoff with jitter, and the classification of responses. Pure, so tests need no clock.
 
 import { crc32 } from '../kit/crypto.ts'
 import type { PublicHttpResult } from '../kit/http/public-http.ts'
@@ -8,7 +8,7 @@ const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 
-// What Standard Webhooks recommends: ten tries over three days. Each wait is counted from the try before it.
+// The backoff that Standard Webhooks recommends: ten attempts over three days, each delay counted from the attempt before.
 export const BACKOFF_MS = [
   5 * SECOND,
   5 * MINUTE,
@@ -23,21 +23,21 @@ export const BACKOFF_MS = [
 
 export const MAX_ATTEMPTS = BACKOFF_MS.length + 1
 
-// Only ever longer: shortened waits would use up the tries before a consumer that was down for three days is back.
+// Jitter only lengthens a delay: shorter delays would use up the attempts during an outage of three days.
 const JITTER = 0.1
 
-// A consumer that asks for more is asked again after an hour all the same.
+// A longer Retry-After is cut to an hour.
 const MAX_RETRY_AFTER_MS = HOUR
 
-/** What a delivery is told apart by when its waits are spread. */
+/** The jitter is derived from these ids. */
 export interface JitterKey {
   endpointId: string
   resourceId: string
 }
 
 /**
- * How long to wait after so many failed tries, or undefined when there were enough. The jitter is a resource's own: its
- * versions keep their order however long a consumer is down, while different resources come back at different times.
+ * Returns the backoff in milliseconds, or undefined after the last attempt. All versions of a resource have the same jitter,
+ * so they keep their order through an outage, while different resources are retried at different times.
  */
 export function backoffAfter(
   failedAttempts: number,
@@ -54,7 +54,7 @@ export type AttemptOutcome =
   | { kind: 'gone' }
   | { kind: 'failed'; retryAfterMs: number }
 
-/** Only 2xx is a success: a redirect is not followed, and what it leads to was never asked. */
+/** Only 2xx is a success. Redirects are not followed: they could lead to an internal address. */
 export function classifyResponse(answer: PublicHttpResult, now: Date): AttemptOutcome {
   if (answer.kind === 'failed') return { kind: 'failed', retryAfterMs: 0 }
   const { status, headers } = answer

@@ -1,4 +1,4 @@
-// Events, how they were delivered, and sending them again.
+// Routes for events, their deliveries and replays.
 
 import type { Issue } from '../core/errors.ts'
 import { singlePage } from '../core/page.ts'
@@ -72,7 +72,7 @@ const eventRoutes = (app: DeliveriesApp): Route[] => [
     method: 'GET',
     path: `${EVENTS}/{uuid}/deliveries`,
     summary: 'List the deliveries of an event',
-    description: `One for each endpoint, with its tries. Kept for ${RETENTION_DAYS} days after they ended.`,
+    description: `One for each endpoint, with its attempts. Kept for ${RETENTION_DAYS} days after they ended.`,
     params: UuidParams,
     response: { http: 200, data: DeliveryRecord, list: true },
     errors: ['invalid_uuid', 'event_not_found'],
@@ -151,7 +151,7 @@ function rangeIssues({ from, to, onlyUndelivered }: Record<string, unknown>, now
   return [{ field: 'from', code: 'out_of_range', message }]
 }
 
-/** Not a number for anything but a text: an object may refuse to become one, and the schema complains of it. */
+/** NaN for any other type: the schema validation reports it. */
 function timeOf(value: unknown): number {
   return typeof value === 'string' ? Date.parse(value) : Number.NaN
 }

@@ -1,4 +1,4 @@
-// What an endpoint, an event and a delivery look like, and what a merchant may say about them.
+// The response schemas of deliveries and replays, and the request bodies of replays.
 
 import { type Static, Type } from 'typebox'
 import { EVENT_TYPE_NAMES } from '../core/event-types.ts'
@@ -10,7 +10,7 @@ import { DEAD_REASONS, DELIVERY_STATUSES, type DeadReason, REPLAY_STATUSES } fro
 
 const DEAD_REASON_NAMES = Object.keys(DEAD_REASONS) as DeadReason[]
 
-export const time = (description: string) => Type.String({ format: 'date-time', description })
+const time = (description: string) => Type.String({ format: 'date-time', description })
 
 const DeliveryAttemptRecord = Type.Object({
   at: Timestamp,
@@ -21,9 +21,9 @@ const DeliveryAttemptRecord = Type.Object({
       additionalProperties: { type: 'string' },
     }),
   }),
-  http: Nullable(Type.Integer({ description: 'The status that was answered; null when no answer came.' })),
-  error: Nullable(Type.String({ description: 'Why no answer came.' })),
-  responseBody: Nullable(Type.String({ description: 'The first 200 characters of what was answered.' })),
+  http: Nullable(Type.Integer({ description: 'The HTTP status of the response; null without a response.' })),
+  error: Nullable(Type.String({ description: 'Why there was no response.' })),
+  responseBody: Nullable(Type.String({ description: 'The first 200 characters of the response body.' })),
   durationMs: Type.Integer(),
 })
 
@@ -31,9 +31,9 @@ export const DeliveryRecord = Type.Object({
   endpoint: Uuid,
   url: Type.String(),
   status: Enum(DELIVERY_STATUSES),
-  reason: Nullable(Enum(DEAD_REASON_NAMES, { description: 'Why it was given up.' })),
+  reason: Nullable(Enum(DEAD_REASON_NAMES, { description: 'Why it was dead-lettered.' })),
   message: Nullable(Type.String({ description: 'The reason in words.' })),
-  nextAttemptAt: Nullable(time('Null while a try is under way, and when none will be made.')),
+  nextAttemptAt: Nullable(time('Null while an attempt is in progress, and when none will be made.')),
   deliveredAt: Nullable(Timestamp),
   attempts: Type.Array(DeliveryAttemptRecord, { description: 'The latest 20, oldest first.' }),
 })
@@ -79,7 +79,7 @@ export const ReplayRangeBody = Type.Object({
     Type.Boolean({
       default: false,
       description:
-        'Leaves out what an endpoint has taken already. That is known for 30 days, so from must not be longer ago.',
+        'Skips events that an endpoint has received. Deliveries are kept for 30 days, so from must not be longer ago.',
     }),
   ),
 })

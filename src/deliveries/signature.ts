@@ -1,11 +1,11 @@
-// Secrets of endpoints and what is signed with them, as Standard Webhooks has it.
+// Signs deliveries and builds their headers as Standard Webhooks defines them.
 
 import { Webhook } from 'standardwebhooks'
 import type { Vault } from '../kit/crypto.ts'
 import { openSecret } from '../webhook-endpoints/secret.ts'
 import type { ClaimedDelivery } from './delivery.ts'
 
-/** The new secret signs first; the one before it as well until its time is over, so that a consumer can change over. */
+/** The current secret signs first. During the overlap the previous secret also signs, so that a consumer can switch. */
 export function signDelivery(vault: Vault, delivery: ClaimedDelivery, at: Date): string {
   const { secretSealed, previousSecretSealed, previousSecretUntil } = delivery
   const isPreviousValid = previousSecretUntil !== null && at < previousSecretUntil
@@ -18,7 +18,7 @@ export function signDelivery(vault: Vault, delivery: ClaimedDelivery, at: Date):
 
 const USER_AGENT = 'Cowry-Webhooks/1.0'
 
-/** The id is the event's, so that a consumer knows a repetition by it; the time is that of this try. */
+/** The webhook id is the event's id, so that a consumer can detect duplicates; the time is that of this attempt. */
 export function deliveryHeaders(eventId: string, at: Date, signature: string): Record<string, string> {
   return {
     'content-type': 'application/json',

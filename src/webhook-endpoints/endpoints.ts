@@ -1,4 +1,4 @@
-// Endpoints as their merchants keep them.
+// The merchant's operations on webhook endpoints: create, change, delete, rotate the secret, send a test event.
 
 import { containsCardNumber } from '../core/card-number.ts'
 import { ApiError } from '../core/errors.ts'
@@ -23,7 +23,7 @@ import {
 import { toEndpoint } from './schema.ts'
 import { newSecret, openSecret, sealSecret } from './secret.ts'
 
-// Every event is delivered to each of them; who needs more is better served by one that passes them on.
+// Every event is delivered to each endpoint. A merchant that needs more can forward events from one endpoint.
 export const MAX_ENDPOINTS = 20
 
 export const ENDPOINTS_PATH = '/api/v1/webhooks/endpoints'
@@ -49,7 +49,7 @@ export async function requireEndpoint(app: { db: Tx }, merchant: Merchant, id: s
   return endpoint
 }
 
-/** The same request again shows its secret again, while that is the one: whoever lost the answer has not seen it. */
+/** A retry with the same idempotency key returns the secret again while it is current, because the response may be lost. */
 export async function createEndpoint(
   app: WebhookEndpointsApp,
   merchant: Merchant,
@@ -113,7 +113,7 @@ export async function changeEndpoint(
   requireValidInput(app, input)
   const changed = await updateEndpoint(app.db, merchant.id, id, app.clock.now(), {
     url,
-    // Null is the same as absent, so an empty text takes the description away.
+    // In a request null means absent, so an empty text removes the description.
     description: description === undefined ? undefined : description || null,
     events: events && normalise(events),
     status: enabled === undefined ? undefined : enabled ? 'enabled' : 'disabled',
@@ -140,7 +140,7 @@ const toIssue = (field: string, code: string, message = 'must not hold a card nu
   message,
 })
 
-/** What waits for it dies with it; what was delivered can still be read. */
+/** Waiting deliveries are dead-lettered; finished deliveries stay readable. */
 export async function deleteEndpoint(
   app: WebhookEndpointsApp,
   merchant: Merchant,
@@ -182,7 +182,7 @@ export async function rotateSecret(
   })
 }
 
-/** A third secret would void the first one while it is promised to sign. */
+/** A second rotation would end the overlap of the previous secret early. */
 async function rejectRotation(tx: Tx, merchant: Merchant, id: string): Promise<never> {
   const { previousSecretUntil } = await requireEndpoint({ db: tx }, merchant, id)
   const until = previousSecretUntil?.toISOString()
@@ -190,7 +190,7 @@ async function rejectRotation(tx: Tx, merchant: Merchant, id: string): Promise<n
   throw new ApiError('invalid_state', { message })
 }
 
-/** Writes a test event, which goes the way of every other, to this endpoint alone. */
+/** Writes a test event, which is delivered like every other event, but only to this endpoint. */
 export async function testEndpoint(
   app: WebhookEndpointsApp,
   merchant: Merchant,
@@ -212,7 +212,7 @@ export async function testEndpoint(
         data: toEndpoint(endpoint),
       } as const
       const [event] = await recordEvents(app, tx, app.mode, [{ ...eventInput, id: eventId }])
-      if (!event) throw new Error('an event that was recorded is there')
+      if (!event) throw new Error('recordEvents returned no event')
       return event
     },
     find: (eventId) => requireEvent(app, merchant, eventId),

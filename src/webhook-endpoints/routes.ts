@@ -94,7 +94,7 @@ const endpointRoutes = (app: WebhookEndpointsApp): Route[] => [
     path: ONE,
     summary: 'Change, enable or disable a webhook endpoint',
     description:
-      'What is absent stays as it is. What waits when an endpoint is disabled is given up; enable it and replay.',
+      'What is absent stays as it is. Deliveries that wait when an endpoint is disabled are dead-lettered; enable it and replay.',
     params: UuidParams,
     body: ChangeEndpointBody,
     response: { http: 200, data: EndpointRecord },
@@ -115,7 +115,7 @@ const endpointRoutes = (app: WebhookEndpointsApp): Route[] => [
     path: ONE,
     summary: 'Delete a webhook endpoint',
     description:
-      'It is not called any more, its secret is destroyed, and what waits for it is given up. How its deliveries went can still be read with their events.',
+      'It is not called any more, its secret is destroyed, and its waiting deliveries are dead-lettered. Its deliveries can still be read with their events.',
     params: UuidParams,
     response: { http: 200, data: EndpointRecord },
     errors: ['invalid_uuid', 'webhook_endpoint_not_found'],
@@ -156,7 +156,7 @@ const secretRoutes = (app: WebhookEndpointsApp): Route[] => [
     path: `${ONE}/test`,
     summary: 'Send a test event to a webhook endpoint',
     description:
-      'Writes a webhook.test event, which is delivered like every other, to this endpoint alone; its deliveries tell how it went.',
+      'Writes a webhook.test event, which is delivered like every other, to this endpoint alone; its deliveries show the result.',
     params: UuidParams,
     response: { http: 201, data: EventRecord },
     errors: ['invalid_uuid', 'webhook_endpoint_not_found', 'invalid_state', 'idempotency_key_reused'],
