@@ -3,20 +3,7 @@
 
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-
-// Longer than the longest file takes on a busy machine.
-const FILE_TIMEOUT_MS = 900_000
-
-/** Runs the files one after the other in this process. */
-export function runGroup(root: string, files: readonly string[]): void {
-  for (const file of files) {
-    test(file, { timeout: FILE_TIMEOUT_MS }, async () => {
-      await import(pathToFileURL(join(root, file)).href)
-    })
-  }
-}
 
 /** Deals the files out by size, so that the groups take about the same time. */
 export function dealOut(root: string, files: readonly string[], count: number): string[][] {
@@ -34,7 +21,7 @@ export function dealOut(root: string, files: readonly string[], count: number): 
 /** Writes the entry file of a group; the test runner starts one process for it. */
 export function writeGroup(folder: string, name: string, root: string, files: readonly string[]): string {
   const entry = join(folder, `${name}.test.ts`)
-  const self = JSON.stringify(pathToFileURL(join(import.meta.dirname, 'groups.ts')).href)
+  const self = JSON.stringify(pathToFileURL(join(import.meta.dirname, 'run-group.ts')).href)
   writeFileSync(
     entry,
     `import { runGroup } from ${self}\nrunGroup(${JSON.stringify(root)}, ${JSON.stringify(files)})\n`,
