@@ -2,7 +2,8 @@
 // while a worker is replaced, and nothing else that they would need.
 
 import cluster, { type Worker } from 'node:cluster'
-import { type ServiceOptions, startPrivatePostgres } from './app.ts'
+import type { ServiceOptions } from './app.ts'
+import { startPrivatePostgres } from './compose/database.ts'
 import type { Config } from './config.ts'
 import { type Clock, systemClock } from './kit/clock.ts'
 import { createLog, type Log } from './kit/observability/log.ts'

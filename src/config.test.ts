@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import { GATEWAYS } from './app.ts'
+import { GATEWAYS } from './compose/gateways.ts'
 import { ConfigError, publicUrlOf, readClientConfig, readConfig, renderEnvExample } from './config.ts'
 import { allSettings } from './settings.ts'
 

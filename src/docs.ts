@@ -3,7 +3,8 @@
 
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { GATEWAYS, merchantRoutes } from './app.ts'
+import { GATEWAYS } from './compose/gateways.ts'
+import { merchantRoutes } from './compose/routes.ts'
 import { renderEnvExample } from './config.ts'
 import { CURRENCIES } from './core/currency.ts'
 import { API_ERRORS } from './core/errors.ts'

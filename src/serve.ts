@@ -1,8 +1,9 @@
 // `cowry serve`: a service in the foreground, from its first line to its last signal.
 
-import { type Role, type ServiceOptions, startService } from './app.ts'
+import { type ServiceOptions, startService } from './app.ts'
 import { removeServerFile, writeServerFile } from './cli/server-file.ts'
 import { startCluster, WorkerNotStarted } from './cluster.ts'
+import type { Role } from './compose/parts.ts'
 import type { Config } from './config.ts'
 import type { LogKey } from './core/log-lines.ts'
 import { createLog, errorFields, openLogOutput } from './kit/observability/log.ts'

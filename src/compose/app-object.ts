@@ -1,0 +1,74 @@
+// The app object: each slice declares the part of it that it needs as a type, and this one object satisfies them all.
+
+import { createKeyCache } from '../api-keys/authenticate.ts'
+import { createDeliveryWriter } from '../deliveries/app.ts'
+import { createSigner, createVault } from '../kit/crypto.ts'
+import { withCommitFailpoints } from '../kit/failpoints.ts'
+import { createHttpClient } from '../kit/http/http-client.ts'
+import { createPublicHttp } from '../kit/http/public-http.ts'
+import { reserveSlot } from '../links/slots.ts'
+import { createMerchantProfiles } from '../merchants/profiles.ts'
+import { requireMerchant } from '../merchants/service.ts'
+import { createPaymentWriters } from '../payments/app.ts'
+import type { PaymentRow } from '../payments/payment.ts'
+import { wakeRefunds } from '../refunds/advance.ts'
+import type { RefundWake } from '../refunds/queries.ts'
+import { loadSecrets, requireKeyring } from '../secrets/secrets.ts'
+import { composeGateways } from './gateways.ts'
+import type { Addresses, Parts } from './parts.ts'
+
+export type App = Awaited<ReturnType<typeof composeApp>>['app']
+
+export async function composeApp(parts: Parts, addresses: Addresses) {
+  const { config, clock, log, random, stops, counters, tracing } = parts
+  const { mode } = config
+  const db = tracing.db(withCommitFailpoints(parts.tenantDb, config.failpoints))
+  const unscopedDb = tracing.db(withCommitFailpoints(parts.db, config.failpoints))
+  const secrets = await loadSecrets(db, config, random)
+  const vault = createVault(secrets.encryptionKeys, random)
+  await requireKeyring(db, vault)
+  const { http, publicHttp } = openHttpClients(parts)
+  const stopped = new AbortController()
+  stops.push(async () => stopped.abort())
+  const refreshUntil = stopped.signal
+  const { provider, ...gateways } = await composeGateways(parts, {
+    ...{ db, unscopedDb, vault, http, secrets, refreshUntil },
+    ...addresses,
+  })
+  const app = {
+    ...gateways,
+    ...{ db, clock, random, log, vault, mode, publicHttp, counters },
+    cursors: createSigner(secrets.cursorKey),
+    keyPepper: secrets.keyPepper,
+    keyCache: createKeyCache({ db: unscopedDb, clock }, { refreshUntil }),
+    cappedLists: new Set<string>(),
+    merchantProfile: createMerchantProfiles({ db: unscopedDb, clock }),
+    writers: createPaymentWriters(unscopedDb, clock),
+    wakeRefunds: (wake: RefundWake) => wakeRefunds({ db, clock }, wake),
+    requireMerchant: (id: string) => requireMerchant({ db }, id),
+    checkCapacity: (payment: PaymentRow) => reserveSlot({ db, clock }, payment),
+    finishDelivery: createDeliveryWriter(unscopedDb),
+    failpoints: config.failpoints,
+    promptKey: secrets.promptKey,
+    settings: {
+      mode,
+      publicUrl: addresses.publicUrl,
+      checkoutMs: config.checkoutMinutes * 60_000,
+      promptsPerNumber: config.promptsPerNumber,
+      settlementMs: config.settlementHours * 3_600_000,
+      gatewayTimeoutMs: config.gatewayTimeoutMs,
+      fees: config.fees,
+    },
+  }
+  return { app, provider }
+}
+
+/** One client for gateways, and one for the addresses that merchants configure. */
+function openHttpClients({ config, stops, tracing }: Parts) {
+  const http = tracing.http(createHttpClient({ totalTimeoutMs: config.gatewayTimeoutMs }))
+  stops.push(() => http.close())
+  const { webhookAllow: allow, webhookPorts: ports } = config
+  const publicHttp = tracing.publicHttp(createPublicHttp({ allow, ports }))
+  stops.push(() => publicHttp.close())
+  return { http, publicHttp }
+}

@@ -1,0 +1,93 @@
+// The gateways of the service: those that are configured, the sandbox, and transfers to the merchant's own account.
+
+import type { GatewayDefinition } from '../gateways/definition.ts'
+import { FLUTTERWAVE } from '../gateways/flutterwave/index.ts'
+import { createGatewayMeasure } from '../gateways/measure.ts'
+import { PAWAPAY } from '../gateways/pawapay/index.ts'
+import { PAYSTACK } from '../gateways/paystack/index.ts'
+import { createGateways } from '../gateways/registry.ts'
+import { createSandboxGateway } from '../gateways/sandbox/index.ts'
+import { openListener } from '../gateways/sandbox/provider/listener.ts'
+import { createPostgresStore } from '../gateways/sandbox/provider/postgres-store.ts'
+import { createSandboxProvider } from '../gateways/sandbox/provider/server.ts'
+import { STRIPE } from '../gateways/stripe/index.ts'
+import type { Vault } from '../kit/crypto.ts'
+import type { Db } from '../kit/db/db.ts'
+import type { HttpClient } from '../kit/http/http-client.ts'
+import { createRoutingRules } from '../merchants/routing-rules-cache.ts'
+import { createDirectGateways } from '../p2p/gateway.ts'
+import type { InstanceSecrets } from '../secrets/secrets.ts'
+import type { Addresses, Parts } from './parts.ts'
+
+/** Every gateway that can be configured. Staging also has the sandbox. */
+export const GATEWAYS: readonly GatewayDefinition[] = [STRIPE, PAYSTACK, FLUTTERWAVE, PAWAPAY]
+
+export const SANDBOX_PATH = '/sandbox'
+
+interface Needs extends Addresses {
+  db: Db
+  unscopedDb: Db
+  vault: Vault
+  http: HttpClient
+  secrets: InstanceSecrets
+  /** Caches refresh their entries until this signal aborts. */
+  refreshUntil: AbortSignal
+}
+
+export async function composeGateways(parts: Parts, needs: Needs) {
+  const { config, clock, random, log, stops, measured, tracing } = parts
+  const { db, unscopedDb, vault, refreshUntil, publicUrl } = needs
+  const { mode } = config
+  const { provider, sandbox } = await composeSandbox(parts, needs)
+  const measure = createGatewayMeasure(measured.metrics)
+  const builtIn = mode === 'test' ? [measure(sandbox)] : []
+  const direct = createDirectGateways({ db, clock, random, mode }, unscopedDb, refreshUntil)
+  const routingRules = createRoutingRules({ db: unscopedDb, clock }, refreshUntil)
+  const gateways = createGateways(
+    { db: unscopedDb, clock, vault, log, routingRules },
+    {
+      definitions: GATEWAYS,
+      configs: config.gateways,
+      builtIn,
+      perMerchant: [direct],
+      refreshUntil,
+      mode,
+      timeoutMs: config.gatewayTimeoutMs,
+      publicUrl,
+      measure,
+      wrap: tracing.http,
+    },
+  )
+  stops.push(() => gateways.close())
+  const gatewayNames = [...GATEWAYS, ...builtIn, direct].map(({ name }) => name)
+  return { provider, sandbox, direct, gateways, gatewayNames }
+}
+
+/** The sandbox provider runs in this process unless COWRY_SANDBOX_URL names another one. Production has none. */
+async function composeSandbox(parts: Parts, { http, secrets, localUrl, publicUrl }: Needs) {
+  const { config, role, clock, log, random, db, stops } = parts
+  const { sandboxSecret: secret, sandboxWebhookSecret: webhookSecret } = secrets
+  const provider =
+    config.mode === 'test' && config.sandboxUrl === null
+      ? createSandboxProvider({
+          store: createPostgresStore(db),
+          clock,
+          random,
+          log,
+          http,
+          secret,
+          webhookSecret,
+          basePath: SANDBOX_PATH,
+          get publicUrl() {
+            return publicUrl()
+          },
+          get webhookUrl() {
+            return role === 'worker' ? undefined : `${localUrl()}/hooks/sandbox`
+          },
+        })
+      : null
+  const listener = provider && (await openListener(provider, { host: '127.0.0.1', port: 0 }))
+  if (listener) stops.push(() => listener.close())
+  const baseUrl = config.sandboxUrl ?? (listener ? `${listener.url}${SANDBOX_PATH}` : '')
+  return { provider, sandbox: createSandboxGateway({ http, clock, secret, webhookSecret, baseUrl }) }
+}

@@ -1,0 +1,60 @@
+import { authenticate, isSecretGuess } from '../api-keys/authenticate.ts'
+import { syncRateLimits } from '../api-keys/rate-limits.ts'
+import { gatewayWebhookRoutes } from '../gateway-webhooks/receive.ts'
+import type { SandboxProvider } from '../gateways/sandbox/provider/server.ts'
+import { createRequestMetrics } from '../http/metrics.ts'
+import { createHttpShell } from '../http/server.ts'
+import type { Db } from '../kit/db/db.ts'
+import { requireUsableServer } from '../kit/db/server-check.ts'
+import { errorFields, type Log } from '../kit/observability/log.ts'
+import { errorPage } from '../pages/error-page.ts'
+import { pageRoutes } from '../pages/routes.ts'
+import { ensureAdminToken, isAdminToken } from '../secrets/admin-token.ts'
+import type { App } from './app-object.ts'
+import { SANDBOX_PATH } from './gateways.ts'
+import type { Parts } from './parts.ts'
+import { allOperatorRoutes, merchantRoutes } from './routes.ts'
+
+/** The HTTP server with the routes of every slice; it does not listen yet. */
+export async function composeShell(parts: Parts, app: App, provider: SandboxProvider | null) {
+  const { config, clock, log, readLines, random, db, measured, tracing } = parts
+  const adminToken = await ensureAdminToken(config, random)
+  const { metricsToken } = config
+  return createHttpShell({
+    routes: merchantRoutes(app),
+    operatorRoutes: allOperatorRoutes(app, db),
+    pageRoutes: pageRoutes(app),
+    errorPage: errorPage({ isTest: app.mode === 'test' }),
+    gatewayWebhookRoutes: gatewayWebhookRoutes(app),
+    mounts: provider ? { [SANDBOX_PATH]: provider.handle } : {},
+    authenticate: (request) => authenticate(app, request),
+    isWrongSecret: isSecretGuess,
+    adminTokenMatches: (token) => isAdminToken(adminToken, token),
+    metricsTokenMatches: (token) => metricsToken !== null && isAdminToken(metricsToken, token),
+    readMetrics: measured.read,
+    measure: createRequestMetrics(measured.metrics),
+    tracer: tracing.tracer,
+    ready: () => checkReadiness(db, log),
+    publicUrl: app.settings.publicUrl,
+    environment: config.environment,
+    rateLimit: config.rateLimit,
+    syncRateLimits: (at, spendings) => syncRateLimits(db, at, spendings),
+    failpoints: config.failpoints,
+    trustProxy: config.trustProxy,
+    clock,
+    random,
+    log,
+    readLines,
+  })
+}
+
+/** The route needs no key, so its reason is a fixed text; the database's own error goes to the log. */
+async function checkReadiness(db: Db, log: Log): Promise<{ ready: boolean; reasons: string[] }> {
+  try {
+    await requireUsableServer(db, false)
+    return { ready: true, reasons: [] }
+  } catch (error) {
+    log.write('service.not_ready', errorFields(error))
+    return { ready: false, reasons: ['The database does not answer.'] }
+  }
+}

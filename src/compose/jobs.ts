@@ -1,0 +1,38 @@
+import { apiKeyJobs } from '../api-keys/jobs.ts'
+import { checkoutJobs } from '../checkout/jobs.ts'
+import type { Config } from '../config.ts'
+import { customerJobs } from '../customers/jobs.ts'
+import { deliveryJobs } from '../deliveries/jobs.ts'
+import { gatewayWebhookJobs } from '../gateway-webhooks/jobs.ts'
+import { invariantJobs } from '../kit/db/invariant-checks.ts'
+import type { Job } from '../kit/jobs.ts'
+import { ledgerJobs } from '../ledger/jobs.ts'
+import { linkJobs } from '../links/jobs.ts'
+import { p2pJobs } from '../p2p/jobs.ts'
+import { paymentJobs } from '../payments/jobs.ts'
+import { refundJobs } from '../refunds/jobs.ts'
+import { resolverJobs } from '../resolver/jobs.ts'
+import { webhookEndpointJobs } from '../webhook-endpoints/jobs.ts'
+import type { App } from './app-object.ts'
+
+/** The background jobs of every slice. Any number of processes share them: a job claims its work in the database. */
+export function backgroundJobs(
+  app: App,
+  { invariantCheckMinutes, idempotencyRetentionDays, deliveryRetentionDays }: Config,
+): Job[] {
+  return [
+    ...apiKeyJobs(app),
+    ...paymentJobs(app, idempotencyRetentionDays),
+    ...checkoutJobs(app),
+    ...resolverJobs(app),
+    ...gatewayWebhookJobs(app),
+    ...refundJobs(app),
+    ...linkJobs(app),
+    ...p2pJobs(app),
+    ...customerJobs(app),
+    ...ledgerJobs(app),
+    ...webhookEndpointJobs(app),
+    ...deliveryJobs(app, deliveryRetentionDays),
+    ...invariantJobs(app, invariantCheckMinutes * 60_000),
+  ]
+}

@@ -1,0 +1,70 @@
+// The routes of every slice, in the order of the API document.
+
+import { operatorKeyRoutes } from '../api-keys/operator-routes.ts'
+import { apiKeyRoutes } from '../api-keys/routes.ts'
+import type { SelfServiceKeysApp } from '../api-keys/self-service.ts'
+import { catalogRoutes } from '../catalog/routes.ts'
+import { chargeRoutes } from '../charges/routes.ts'
+import { checkoutRoutes } from '../checkout/routes.ts'
+import { customerRoutes } from '../customers/routes.ts'
+import type { DeliveriesApp } from '../deliveries/app.ts'
+import { deliveryRoutes } from '../deliveries/routes.ts'
+import { caseRoutes } from '../disputes/routes.ts'
+import { gatewayRoutes } from '../gateways/routes.ts'
+import { instanceRoutes } from '../instance.ts'
+import type { Db } from '../kit/db/db.ts'
+import { checkInvariants } from '../kit/db/invariants.ts'
+import type { OperatorRoute, Route } from '../kit/http/route.ts'
+import type { LinksApp } from '../links/app.ts'
+import { linkRoutes } from '../links/routes.ts'
+import { operatorRoutes } from '../merchants/routes.ts'
+import type { P2pApp } from '../p2p/app.ts'
+import { p2pRoutes } from '../p2p/routes.ts'
+import { p2pAccountRoutes } from '../p2p-accounts/routes.ts'
+import { findReferences } from '../payments/find.ts'
+import { paymentListRoutes } from '../payments/routes.ts'
+import { reconciliationRoutes } from '../reconciliation/routes.ts'
+import { findGatewayRefunds } from '../refunds/gateway-refund-queries.ts'
+import { refundRoutes } from '../refunds/routes.ts'
+import { sandboxApiRoutes } from '../sandbox-api/routes.ts'
+import type { SandboxApiApp } from '../sandbox-api/service.ts'
+import { walletRoutes } from '../wallet/routes.ts'
+import { webhookEndpointRoutes } from '../webhook-endpoints/routes.ts'
+import type { App } from './app-object.ts'
+
+/** Every operation of the merchants' API. */
+export function merchantRoutes(
+  app: SandboxApiApp & LinksApp & SelfServiceKeysApp & P2pApp & DeliveriesApp,
+): Route[] {
+  return [
+    ...checkoutRoutes(app),
+    ...chargeRoutes(app),
+    ...paymentListRoutes(app),
+    ...refundRoutes(app),
+    ...linkRoutes(app),
+    ...p2pAccountRoutes(app),
+    ...p2pRoutes(app),
+    ...customerRoutes(app),
+    ...walletRoutes({ ...app, referencesOf: (merchantId, ids) => findReferences(app.db, merchantId, ids) }),
+    ...catalogRoutes(app),
+    ...webhookEndpointRoutes(app),
+    ...deliveryRoutes(app),
+    ...apiKeyRoutes(app),
+    ...(app.settings.mode === 'test' ? sandboxApiRoutes(app) : []),
+  ]
+}
+
+/** Every operation of the operators' API. Operators see all merchants, so these routes get the unscoped handle. */
+export function allOperatorRoutes(app: App, unscopedDb: Db): OperatorRoute[] {
+  return [
+    ...operatorKeyRoutes(app),
+    ...operatorRoutes(app, { checkInvariants: () => checkInvariants(unscopedDb) }),
+    ...gatewayRoutes({ ...app, publicUrl: app.settings.publicUrl }),
+    ...caseRoutes(app),
+    ...instanceRoutes(app),
+    ...reconciliationRoutes({
+      ...app,
+      findRefunds: (...wanted) => findGatewayRefunds(unscopedDb, ...wanted),
+    }),
+  ]
+}
