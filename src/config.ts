@@ -21,6 +21,11 @@ import {
   type Setting,
 } from './settings.ts'
 
+/** What a process does: serve requests (`api`), run the background jobs (`worker`), or both (`all`). */
+export const ROLES = ['all', 'api', 'worker'] as const
+
+export type Role = (typeof ROLES)[number]
+
 export interface Config {
   readonly environment: 'staging' | 'production'
   /** The mode of every merchant and key here: test in staging, live in production. */

@@ -2,9 +2,9 @@
 
 import { type ServiceOptions, startService } from './app.ts'
 import { removeServerFile, writeServerFile } from './cli/server-file.ts'
+import type { ServeOptions } from './cli/shell.ts'
 import { startCluster, WorkerNotStarted } from './cluster.ts'
-import type { Role } from './compose/parts.ts'
-import type { Config } from './config.ts'
+import type { Config, Role } from './config.ts'
 import type { LogKey } from './core/log-lines.ts'
 import { createLog, errorFields, openLogOutput } from './kit/observability/log.ts'
 import { openPrimaryChannel, type PrimaryChannel, type ServiceInfo } from './primary-channel.ts'
@@ -17,14 +17,6 @@ const FORCE_EXIT_AFTER_MS = 1_000
 
 // Whoever takes the log is there or is not; the last lines are not worth more than this.
 const LOG_FLUSH_TIMEOUT_MS = 1_000
-
-export interface ServeOptions {
-  role: Role
-  /** How many processes share the port. */
-  workers: number
-  /** One line of JSON for scripts instead of the words for people. */
-  json: boolean
-}
 
 /** Runs until a signal asks it to end; answers the exit code. */
 export async function serve(config: Config, options: ServeOptions): Promise<number> {

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { ENTRY_POINTS } from '../entry-points.ts'
 import { runCommandLine } from './program.ts'
 import { readServerFile, removeServerFile, writeServerFile } from './server-file.ts'
 
@@ -48,7 +49,7 @@ async function run(argv: string[], env: Record<string, string> = {}) {
       err += text
     },
   }
-  const code = await runCommandLine(argv, terminal, env)
+  const code = await runCommandLine(argv, { entryPoints: ENTRY_POINTS, terminal, env })
   return { code, out, err }
 }
 

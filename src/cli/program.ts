@@ -20,19 +20,29 @@ import { addServeCommand } from './commands/serve.ts'
 import { addTriggerCommand } from './commands/trigger.ts'
 import { connectMerchant } from './merchant-client.ts'
 import { connectOperator } from './operator-client.ts'
-import type { Env, Shell } from './shell.ts'
+import type { EntryPoints, Env, Shell } from './shell.ts'
 import { CommandError, type Envelope, handleEpipe, systemTerminal, type Terminal } from './terminal.ts'
+
+export interface CommandLineOptions {
+  entryPoints?: EntryPoints
+  terminal?: Terminal
+  /** Undefined means the environment of the process. */
+  env?: Env
+  /** Interrupts a command that runs until then; signals do it if this is absent. */
+  interruption?: AbortSignal
+}
+
+const noEntryPoint = () => Promise.reject(new Error('this program cannot start the service'))
+const NO_ENTRY_POINTS: EntryPoints = { serve: noEntryPoint, writeDocs: noEntryPoint }
 
 /** Runs one command and returns the exit code of the process. */
 export async function runCommandLine(
   argv: string[],
-  terminal: Terminal = systemTerminal,
-  env?: Env,
-  interruption?: AbortSignal,
+  { entryPoints = NO_ENTRY_POINTS, terminal = systemTerminal, env, interruption }: CommandLineOptions,
 ): Promise<number> {
   if (terminal === systemTerminal) handleEpipe(argv)
   const json = argv.includes('--json')
-  const shell = makeShell(terminal, env, interruption)
+  const shell = makeShell(terminal, entryPoints, env, interruption)
   try {
     await buildProgram(terminal, json, shell).parseAsync(argv, { from: 'user' })
     return shell.exitCode
@@ -70,7 +80,12 @@ The commands call a running service. On its machine they find its address in the
 another machine set COWRY_URL, and COWRY_ADMIN_TOKEN for operator commands. Listen, trigger and events act for a
 merchant: the demo merchant of the data folder, or the owner of COWRY_API_KEY.`
 
-function makeShell(terminal: Terminal, env: Env | undefined, interruption: AbortSignal | undefined): Shell {
+function makeShell(
+  terminal: Terminal,
+  entryPoints: EntryPoints,
+  env: Env | undefined,
+  interruption: AbortSignal | undefined,
+): Shell {
   const withService = async <Result>(work: (config: ClientConfig, http: HttpClient) => Promise<Result>) => {
     const config = readClientConfig(env)
     const http = createHttpClient({ maxBodyBytes: MAX_RESPONSE_BYTES })
@@ -84,6 +99,7 @@ function makeShell(terminal: Terminal, env: Env | undefined, interruption: Abort
     exitCode: 0,
     env,
     terminal,
+    entryPoints,
     clock: systemClock,
     random: systemRandom(systemClock),
     show(envelope, options, renderText) {

@@ -1,4 +1,4 @@
-import type { ClientConfig } from '../config.ts'
+import type { ClientConfig, Role } from '../config.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { HttpClient } from '../kit/http/http-client.ts'
 import type { Random } from '../kit/random.ts'
@@ -8,6 +8,23 @@ import type { Envelope, Terminal } from './terminal.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
 
+/** What `cowry serve` starts. */
+export interface ServeOptions {
+  role: Role
+  /** The number of processes that share the port. */
+  workers: number
+  /** Print one line of JSON for scripts instead of the text for people. */
+  json: boolean
+}
+
+/** The programs above this folder. main.ts passes them in, so that no command imports the service. */
+export interface EntryPoints {
+  /** Runs the service until a signal, and returns the exit code. */
+  serve(env: Env | undefined, options: ServeOptions): Promise<number>
+  /** Writes the generated documents, and returns their paths. */
+  writeDocs(): Promise<string[]>
+}
+
 /** The environment of a command. */
 export interface Shell {
   /** The exit code of the process if the command itself did not fail. */
@@ -15,6 +32,7 @@ export interface Shell {
   /** Undefined means the environment of the process. */
   env: Env | undefined
   terminal: Terminal
+  entryPoints: EntryPoints
   clock: Clock
   random: Random
   /** Prints the envelope with --json, and the text otherwise. */

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import type { Config, Role } from '../config.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Db } from '../kit/db/db.ts'
 import type { Counters } from '../kit/observability/counters.ts'
@@ -7,9 +7,6 @@ import type { Random } from '../kit/random.ts'
 import type { ServiceMetrics } from '../metrics.ts'
 import type { ReadLines } from '../primary-channel.ts'
 import type { Tracing } from '../tracing.ts'
-
-/** Serve requests, run the background jobs, or both. */
-export type Role = 'all' | 'api' | 'worker'
 
 /** Closes what the start has opened. The service runs the steps in reverse order, also after a failed start. */
 export type Stops = (() => Promise<unknown>)[]

@@ -331,7 +331,10 @@ describe('cowry merchants brand', () => {
       out += text
     }
     const env = { COWRY_URL: staging.url, COWRY_ADMIN_TOKEN: token }
-    const code = await runCommandLine(['merchants', 'brand', ...argv], { out: take, err: take }, env)
+    const code = await runCommandLine(['merchants', 'brand', ...argv], {
+      terminal: { out: take, err: take },
+      env,
+    })
     return { code, out }
   }
 

@@ -81,7 +81,7 @@ describe('the operators’ cases', () => {
       out += text
     }
     const env = { COWRY_URL: service.url, COWRY_ADMIN_TOKEN: ADMIN_TOKEN }
-    assert.equal(await runCommandLine(['doctor'], { out: take, err: take }, env), 0, out)
+    assert.equal(await runCommandLine(['doctor'], { terminal: { out: take, err: take }, env }), 0, out)
     assert.match(out, /^cases +ok +\d+ need manual review: GET \/admin\/v1\/cases$/m)
   })
 })

@@ -32,7 +32,7 @@ function start(argv: string[], settings: Record<string, string> = env): Running 
     text += more
   }
   const terminal = { out: write, err: write }
-  const ended = runCommandLine(argv, terminal, settings, interruption.signal)
+  const ended = runCommandLine(argv, { terminal, env: settings, interruption: interruption.signal })
   const stop = () => {
     interruption.abort()
     return ended

@@ -27,7 +27,7 @@ async function run(...argv: string[]) {
     },
   }
   const env = { COWRY_URL: service.url, COWRY_ADMIN_TOKEN: ADMIN_TOKEN }
-  const code = await runCommandLine(['gateways', ...argv], terminal, env)
+  const code = await runCommandLine(['gateways', ...argv], { terminal, env })
   return { code, out, err }
 }
 

@@ -193,7 +193,10 @@ describe('GET /admin/v1/jobs', () => {
         out += text
       }
       const env = { COWRY_URL: service.url, COWRY_ADMIN_TOKEN: ADMIN_TOKEN }
-      return { code: await runCommandLine(['doctor'], { out: take, err: take }, env), out: () => out }
+      return {
+        code: await runCommandLine(['doctor'], { terminal: { out: take, err: take }, env }),
+        out: () => out,
+      }
     }
     const healthyRun = await run()
     assert.equal(healthyRun.code, 0, healthyRun.out())

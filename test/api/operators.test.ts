@@ -74,7 +74,10 @@ async function startService(t: TestContext) {
     const take = (text: string) => {
       out += text
     }
-    const code = await runCommandLine(argv, { out: take, err: take }, { COWRY_DATA_DIR: dataDir })
+    const code = await runCommandLine(argv, {
+      terminal: { out: take, err: take },
+      env: { COWRY_DATA_DIR: dataDir },
+    })
     return { code, out }
   }
   const cowryJson = async (...argv: string[]) => {

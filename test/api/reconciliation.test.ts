@@ -390,7 +390,7 @@ async function run(...argv: string[]) {
     },
   }
   const env = { COWRY_URL: service.url, COWRY_ADMIN_TOKEN: ADMIN_TOKEN }
-  const code = await runCommandLine(['reconcile', ...argv], terminal, env)
+  const code = await runCommandLine(['reconcile', ...argv], { terminal, env })
   return { code, out }
 }
 

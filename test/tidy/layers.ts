@@ -68,11 +68,6 @@ const UPWARD_EXCEPTIONS: readonly Rule[] = [
     to: /^src\/gateways\/gateway\.ts$/,
     reason: 'the gateway contract is types only, and defines a saved method',
   },
-  {
-    from: /^src\/cli\/commands\/(?:serve|docs)\.ts$/,
-    to: /^src\/(?:app|serve|docs)\.ts$/,
-    reason: 'a command loads what it starts, and only then',
-  },
 ]
 
 /** Files that no other folder imports. */

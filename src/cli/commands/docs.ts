@@ -8,8 +8,7 @@ export function addDocsCommand(program: Command, shell: Shell): void {
   withJson(program.command('docs'))
     .description('Write openapi.json, .env.example and docs/generated from the code.')
     .action(async (options: JsonOption) => {
-      const { writeDocs } = await import('../../docs.ts')
-      const files = await writeDocs()
+      const files = await shell.entryPoints.writeDocs()
       const message = `${files.length} files written.`
       shell.show({ status: 'success', message, data: { files } }, options, () =>
         [...files, message, ''].join('\n'),

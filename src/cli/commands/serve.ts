@@ -1,13 +1,10 @@
 // cowry serve: runs the service.
 
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import type { Role } from '../../compose/parts.ts'
-import { ConfigError, readConfig } from '../../config.ts'
+import { ConfigError, ROLES, type Role } from '../../config.ts'
 import { type JsonOption, withJson } from '../options.ts'
 import type { Shell } from '../shell.ts'
 import { CommandError } from '../terminal.ts'
-
-const ROLES: readonly Role[] = ['all', 'api', 'worker']
 
 export function addServeCommand(program: Command, shell: Shell): void {
   withJson(program.command('serve'))
@@ -19,13 +16,8 @@ export function addServeCommand(program: Command, shell: Shell): void {
     )
     .option('--workers <count>', 'the number of processes that share the port', parseWorkers, 1)
     .action(async ({ role, workers, json }: JsonOption & { role: Role; workers: number }) => {
-      // Imported here, so that the other commands start without loading the whole service.
-      const [{ serve }, { GATEWAYS }] = await Promise.all([
-        import('../../serve.ts'),
-        import('../../compose/gateways.ts'),
-      ])
-      const config = readConfig(shell.env, GATEWAYS)
-      shell.exitCode = await serve(config, { role, workers, json: json ?? false }).catch(explainStartFailure)
+      const options = { role, workers, json: json ?? false }
+      shell.exitCode = await shell.entryPoints.serve(shell.env, options).catch(explainStartFailure)
     })
 }
 

@@ -1,0 +1,17 @@
+import type { EntryPoints } from './cli/shell.ts'
+import { readConfig } from './config.ts'
+
+/** What the command line can start. Each is loaded only when it runs, so that the other commands start fast. */
+export const ENTRY_POINTS: EntryPoints = {
+  async serve(env, options) {
+    const [{ serve }, { GATEWAYS }] = await Promise.all([
+      import('./serve.ts'),
+      import('./compose/gateways.ts'),
+    ])
+    return serve(readConfig(env, GATEWAYS), options)
+  },
+  async writeDocs() {
+    const { writeDocs } = await import('./docs.ts')
+    return writeDocs()
+  },
+}
