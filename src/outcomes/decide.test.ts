@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { money } from '../core/money.ts'
 import type { Outcome } from '../gateways/gateway.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
-import type { PaymentRow } from '../payments/payment.ts'
+import { detailsOf, type PaymentRow } from '../payments/payment.ts'
 import { type AttemptStatus, PAYMENT_STATUSES, type PaymentStatus } from '../payments/states.ts'
 import { decide, MAX_ATTEMPTS } from './decide.ts'
 
@@ -25,11 +25,7 @@ function paymentIn(status: PaymentStatus, changes: Partial<PaymentRow> = {}): Pa
     feeMinor: null,
     refundedMinor: 0n,
     gateway: 'sandbox',
-    country: 'KE',
-    description: null,
-    metadata: {},
-    redirectUrl: null,
-    isRecurring: false,
+    ...detailsOf({ country: 'KE' }),
     customerId: 'c',
     customerEmail: 'a@example.com',
     customerFirstname: 'A',
@@ -39,7 +35,6 @@ function paymentIn(status: PaymentStatus, changes: Partial<PaymentRow> = {}): Pa
     failovers: 0,
     paymentMethodId: null,
     recoveryPaymentId: null,
-    linkId: null,
     failureCode: null,
     failureMessage: null,
     expiresAt: NOW,

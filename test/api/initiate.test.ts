@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { assertApiError, assertKeys, assertNothingStored, ISO_TIME, UUID_V7 } from '../support/assertions.ts'
+import { InitiatedPayment } from '../../src/payments/schema.ts'
+import {
+  assertApiError,
+  assertFields,
+  assertKeys,
+  assertNothingStored,
+  ISO_TIME,
+  UUID_V7,
+} from '../support/assertions.ts'
 import { CUSTOMER, initiateBody } from '../support/builders.ts'
 import { testService } from '../support/service.ts'
 
@@ -70,7 +78,7 @@ describe('POST /api/v1/checkout/initiate-payment', () => {
     assertKeys(answer.body, ['status', 'message', 'data'])
     assert.equal(answer.body.status, 'success')
     assert.equal(typeof answer.body.message, 'string')
-    assertKeys(answer.body.data, INITIATED_FIELDS)
+    assertFields(answer.body.data, INITIATED_FIELDS, InitiatedPayment)
     assertKeys(answer.body.data.customer, ['uuid', 'firstname', 'lastname', 'email'])
   })
 

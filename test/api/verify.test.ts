@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import { PaymentRecord } from '../../src/payments/schema.ts'
 import {
   assertApiError,
+  assertFields,
   assertKeys,
   assertSameApiError,
   ISO_TIME,
@@ -92,7 +94,7 @@ describe('GET /api/v1/checkout/verify-payment', () => {
     const answer = await api.get(verifyPath(`?reference=${initiated.reference}`))
     assertKeys(answer.body, ['status', 'message', 'data'])
     assert.equal(answer.body.status, 'success')
-    assertKeys(answer.body.data, PAYMENT_FIELDS)
+    assertFields(answer.body.data, PAYMENT_FIELDS, PaymentRecord)
     assert.deepEqual(answer.body.data, {
       ...initiated,
       statusReason: null,
@@ -112,7 +114,7 @@ describe('GET /api/v1/checkout/verify-payment', () => {
     const paid = await payWith(api, 'card_success', { isRecurring: true })
     const data = await verify(`?reference=${paid.reference}`)
     assert.deepEqual(data, paid, 'the same record that the sandbox answered')
-    assertKeys(data, PAYMENT_FIELDS)
+    assertFields(data, PAYMENT_FIELDS, PaymentRecord)
     assert.equal(data.status, 'successful')
     assert.equal(data.statusReason, null)
     assert.equal(data.amountPaid, '1250.50')
@@ -157,7 +159,7 @@ describe('GET /api/v1/checkout/verify-payment', () => {
     const charge = (await api.post('/api/v1/charges/recurring', body)).body.data
     for (const query of [`?reference=${body.reference}`, `?uuid=${charge.uuid}`]) {
       const data = await verify(query)
-      assertKeys(data, PAYMENT_FIELDS)
+      assertFields(data, PAYMENT_FIELDS, PaymentRecord)
       assert.equal(data.uuid, charge.uuid)
       assert.equal(data.status, 'successful')
       assert.equal(data.amountPaid, '100.00')

@@ -65,3 +65,16 @@ export async function assertNothingStored(db: Db, requests: () => Promise<unknow
   await requests()
   assert.deepEqual(await db.query(countStored), before)
 }
+
+/** The record has every promised field, and exactly the fields that its documented schema has. */
+export function assertFields(
+  record: object,
+  promised: readonly string[],
+  schema: { properties: Record<string, unknown> },
+): void {
+  assert.deepEqual(
+    promised.filter((field) => !(field in record)),
+    [],
+  )
+  assertKeys(record, Object.keys(schema.properties))
+}
