@@ -6,7 +6,10 @@ import type { FailureCode } from '../core/failures.ts'
 import { column, columnTable, type RowOf } from '../kit/db/columns.ts'
 import type { PaymentStatus } from './states.ts'
 
-/** The columns that a request sets under the same name. A new field of the request body is added here and to NO_DETAILS. */
+/**
+ * The columns that a request sets under the same name. A new field of the request body is added here and to NO_DETAILS. In
+ * checkout/input.ts it stays undefined when it is absent, so that the fingerprints of earlier requests stay the same.
+ */
 const DETAILS = {
   country: column<string | null>('text'),
   description: column<string | null>('text'),
