@@ -104,7 +104,7 @@ describe('the metrics', () => {
     const token = await saveMethod(api, 'card_declined_later')
     await api.post('/api/v1/charges/recurring', chargeBody(token))
     const text = await read()
-    const charge = { gateway: 'sandbox', verb: 'charge_saved' }
+    const charge = { gateway: 'sandbox', operation: 'charge_saved' }
     assert.equal(metricValue(text, 'cowry_gateway_calls_total', { ...charge, outcome: 'declined' }), 1)
     assert.equal(metricValue(text, 'cowry_gateway_call_duration_seconds_count', charge), 1)
   })

@@ -80,7 +80,7 @@ describe('the payment of a dispute', () => {
   })
 
   it('is unknown while the request gets no response', () => {
-    const silent: HttpResult = { kind: 'unknown', error: 'timeout', code: 'TIMEOUT' }
-    assert.equal(fromKeyQuery(silent).kind, 'unknown')
+    const timedOut: HttpResult = { kind: 'unknown', error: 'timeout', code: 'TIMEOUT' }
+    assert.equal(fromKeyQuery(timedOut).kind, 'unknown')
   })
 })

@@ -42,8 +42,8 @@ const SHORT_TIMEOUT_MS = 800
 const MAX_ELAPSED_MS = 2 * SHORT_TIMEOUT_MS + 500
 
 /** The result of the operation with this fault, within the client's timeout. Clears the fault afterwards. */
-export function queryWithFault<Answer>(rig: Rig, kind: Fault, ask: Call<Answer>): Promise<Answer> {
-  return callWithFault(rig, kind, undefined, ask)
+export function queryWithFault<Answer>(rig: Rig, kind: Fault, query: Call<Answer>): Promise<Answer> {
+  return callWithFault(rig, kind, undefined, query)
 }
 
 /** The same for a submission: status checks before it succeed, so that the fault hits the submission. */
@@ -57,14 +57,14 @@ async function callWithFault<Answer>(
   rig: Rig,
   kind: Fault,
   on: RegExp | undefined,
-  ask: Call<Answer>,
+  query: Call<Answer>,
 ): Promise<Answer> {
   const { server } = rig.provider
   const hangs = kind === 'hang' || kind === 'hang_after_acting'
   const gateway = hangs ? rig.open({ timeoutMs: SHORT_TIMEOUT_MS }) : rig.gateway
   server.injectFault(kind, { on })
   const startedMs = performance.now()
-  const answer = await ask(gateway)
+  const answer = await query(gateway)
   const tookMs = performance.now() - startedMs
   if (hangs) assert.ok(tookMs <= MAX_ELAPSED_MS, `responded after ${Math.round(tookMs)} ms`)
   server.clearFaults()

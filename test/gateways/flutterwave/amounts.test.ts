@@ -87,7 +87,7 @@ describe('amounts at Flutterwave', () => {
   })
 
   it('are parsed from their digits, in any notation', () => {
-    const asked = money(1n, 'NGN')
+    const requested = money(1n, 'NGN')
     const ways: [string, bigint][] = [
       ['1250.5', 125_050n],
       ['1250.50', 125_050n],
@@ -97,22 +97,22 @@ describe('amounts at Flutterwave', () => {
       ['0.3', 30n],
       ['90071992547409.93', 9_007_199_254_740_993n],
     ]
-    for (const [text, minor] of ways) assert.deepEqual(fromMajor(text, 'NGN', asked), money(minor, 'NGN'))
+    for (const [text, minor] of ways) assert.deepEqual(fromMajor(text, 'NGN', requested), money(minor, 'NGN'))
   })
 
   it('with more decimals than the currency has never equal the requested amount', async (t) => {
     const cases = [
-      { text: '100.5', asked: money(100n, 'UGX') },
-      { text: '100.5', asked: money(101n, 'UGX') },
-      { text: '12.505', asked: money(1_250n, 'NGN') },
-      { text: '12.505', asked: money(1_251n, 'NGN') },
-      { text: '12.4999999999999999', asked: money(1_250n, 'NGN') },
+      { text: '100.5', requested: money(100n, 'UGX') },
+      { text: '100.5', requested: money(101n, 'UGX') },
+      { text: '12.505', requested: money(1_250n, 'NGN') },
+      { text: '12.505', requested: money(1_251n, 'NGN') },
+      { text: '12.4999999999999999', requested: money(1_250n, 'NGN') },
     ]
-    for (const { text, asked } of cases) {
-      const reply = { http: 200, body: answerWith(text, asked.currency) }
-      const outcome = await verifyAnswer(t, reply, { amount: asked })
+    for (const { text, requested } of cases) {
+      const reply = { http: 200, body: answerWith(text, requested.currency) }
+      const outcome = await verifyAnswer(t, reply, { amount: requested })
       assert.ok(outcome.kind === 'succeeded')
-      assert.notEqual(outcome.paid.minor, asked.minor, text)
+      assert.notEqual(outcome.paid.minor, requested.minor, text)
     }
   })
 

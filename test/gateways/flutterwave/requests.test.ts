@@ -47,7 +47,7 @@ function show({ method, path, query, headers, text }: FakeRequest) {
 }
 
 const authorization = `Bearer ${SECRET_KEY}`
-const asked = (url: string) => ({ method: 'GET', url, authorization, contentType: undefined, text: '' })
+const getRequest = (url: string) => ({ method: 'GET', url, authorization, contentType: undefined, text: '' })
 const sent = (url: string, body: object) => ({
   method: 'POST',
   url,
@@ -184,16 +184,16 @@ describe('a request to Flutterwave', () => {
       await gateway.verify(makeAttempt({ key: 'a b&c' }), null)
     })
     assert.deepEqual(requests.map(show), [
-      asked(`/v3/transactions/verify_by_reference?tx_ref=${FIXTURE_KEY}`),
-      asked(`/v3/transactions/verify_by_reference?tx_ref=${FIXTURE_KEY}`),
-      asked('/v3/transactions/verify_by_reference?tx_ref=a+b%26c'),
+      getRequest(`/v3/transactions/verify_by_reference?tx_ref=${FIXTURE_KEY}`),
+      getRequest(`/v3/transactions/verify_by_reference?tx_ref=${FIXTURE_KEY}`),
+      getRequest('/v3/transactions/verify_by_reference?tx_ref=a+b%26c'),
     ])
   })
 
   it('for a refund is sent after a lookup of an earlier one, and has these bytes', async (t) => {
     const requests = await record(t, (gateway) => gateway.refund(REFUND))
     assert.deepEqual(requests.map(show), [
-      asked('/v3/refunds?id=4975363'),
+      getRequest('/v3/refunds?id=4975363'),
       sent('/v3/transactions/4975363/refund', { amount: 500.5, comments: REFUND.key }),
     ])
   })
@@ -203,18 +203,21 @@ describe('a request to Flutterwave', () => {
       await gateway.verifyRefund(REFUND, '75923')
       await gateway.verifyRefund(REFUND, null)
     })
-    assert.deepEqual(requests.map(show), [asked('/v3/refunds/75923'), asked('/v3/refunds?id=4975363')])
+    assert.deepEqual(requests.map(show), [
+      getRequest('/v3/refunds/75923'),
+      getRequest('/v3/refunds?id=4975363'),
+    ])
   })
 
   it('for a credential check has no effect', async (t) => {
     const requests = await record(t, (gateway) => gateway.probe())
-    assert.deepEqual(requests.map(show), [asked('/v3/balances')])
+    assert.deepEqual(requests.map(show), [getRequest('/v3/balances')])
   })
 
   it('uses the same URL if the base URL contains the version', async (t) => {
     const { server } = await startFixedServer(t, { http: 404, body: '' })
     await openFlutterwave(t, `${server.url}/v3`).probe()
-    assert.deepEqual(server.requests.map(show), [asked('/v3/balances')])
+    assert.deepEqual(server.requests.map(show), [getRequest('/v3/balances')])
   })
 })
 

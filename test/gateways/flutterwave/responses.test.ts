@@ -165,10 +165,10 @@ describe('the response of Flutterwave to a status check', () => {
   })
 
   it('for a payment by mobile money saves nothing', async (t) => {
-    const asked = { amount: money(5_000n, 'UGX') }
-    const outcome = await verifyAnswer(t, { http: 200, body: readFixture('verify-mobile-money') }, asked)
+    const requested = { amount: money(5_000n, 'UGX') }
+    const outcome = await verifyAnswer(t, { http: 200, body: readFixture('verify-mobile-money') }, requested)
     assert.ok(outcome.kind === 'succeeded', inspect(outcome))
-    assert.deepEqual(outcome.paid, asked.amount)
+    assert.deepEqual(outcome.paid, requested.amount)
     assert.equal(outcome.savedMethod, null)
   })
 

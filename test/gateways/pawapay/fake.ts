@@ -196,11 +196,11 @@ function endOf(page: PageRequest, ending: CheckoutEnding): Partial<DepositRecord
         ...failureBody(ending.how, "The payer '260763456789' could not be charged."),
       }
     case 'pays': {
-      const asked = readMoney(page.amountDetails)
+      const requested = readMoney(page.amountDetails)
       return {
         status: 'COMPLETED',
-        amount: writeAmount(money(ending.minor ?? asked.minor, asked.currency)),
-        currency: ending.currency ?? asked.currency,
+        amount: writeAmount(money(ending.minor ?? requested.minor, requested.currency)),
+        currency: ending.currency ?? requested.currency,
         depositId: ending.key ?? page.depositId,
         providerTransactionId: '1024601234',
       }

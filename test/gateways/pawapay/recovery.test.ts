@@ -27,7 +27,7 @@ describe('a page at pawaPay with a lost URL', () => {
   it('is not found in the first minutes, and opens again under the same key', async (t) => {
     const rig = await startPawapay(t)
     const attempt = rig.makeAttempt()
-    const lost = await loseAnswer(rig, () => rig.start(attempt))
+    const lost = await loseResponse(rig, () => rig.start(attempt))
     assert.equal(reasonOf(lost), 'no_answer')
     rig.clock.move(3.9)
     assert.equal(reasonOf(await rig.gateway.verify(attempt, null)), 'not_found')
@@ -38,7 +38,7 @@ describe('a page at pawaPay with a lost URL', () => {
   it('is one of two pages for one deposit: paying on both takes the money once', async (t) => {
     const rig = await startPawapay(t)
     const attempt = rig.makeAttempt()
-    await loseAnswer(rig, () => rig.start(attempt))
+    await loseResponse(rig, () => rig.start(attempt))
     await rig.start(attempt)
     await rig.provider.finish(attempt.key, { kind: 'pays' })
     await rig.provider.finish(attempt.key, { kind: 'pays' })
@@ -49,7 +49,7 @@ describe('a page at pawaPay with a lost URL', () => {
   it('returns the outcome of the deposit if it was paid in the meantime', async (t) => {
     const rig = await startPawapay(t)
     const attempt = rig.makeAttempt()
-    await loseAnswer(rig, () => rig.start(attempt))
+    await loseResponse(rig, () => rig.start(attempt))
     await rig.provider.finish(attempt.key, { kind: 'pays' })
     const again = await rig.start(attempt)
     assert.equal(again.kind, 'succeeded', inspect(again))
@@ -59,7 +59,7 @@ describe('a page at pawaPay with a lost URL', () => {
   it('is not opened again if it would outlive the attempt, and needs no manual review', async (t) => {
     const rig = await startPawapay(t)
     const attempt = rig.makeAttempt()
-    await loseAnswer(rig, () => rig.start(attempt))
+    await loseResponse(rig, () => rig.start(attempt))
     rig.clock.move(4)
     assert.equal(reasonOf(await rig.gateway.verify(attempt, null)), 'no_answer')
     rig.clock.move(15.9)
@@ -123,12 +123,12 @@ describe('an unpaid page at pawaPay', () => {
     const attempt = rig.makeAttempt()
     const started = await rig.start(attempt)
     assert.ok(started.kind === 'started')
-    const ask = () => rig.gateway.verify(attempt, started.gatewayReference)
-    assert.equal((await ask()).kind, 'pending')
+    const checkStatus = () => rig.gateway.verify(attempt, started.gatewayReference)
+    assert.equal((await checkStatus()).kind, 'pending')
     rig.clock.move(19.9)
-    assert.equal((await ask()).kind, 'pending')
+    assert.equal((await checkStatus()).kind, 'pending')
     rig.clock.move(0.1)
-    assertAbandoned(await ask())
+    assertAbandoned(await checkStatus())
   })
 
   it('is not abandoned if the payer paid in the last minute, even if that is reported late', async (t) => {
@@ -266,9 +266,9 @@ async function verifyRefund(gateway: Gateway, request: RefundRequest): Promise<R
 }
 
 /** The provider acts, and its response never arrives. */
-async function loseAnswer<Answer>({ provider }: Rig, ask: () => Promise<Answer>): Promise<Answer> {
+async function loseResponse<Answer>({ provider }: Rig, checkStatus: () => Promise<Answer>): Promise<Answer> {
   provider.server.injectFault('cut_off_after_acting', { times: 1 })
-  return ask()
+  return checkStatus()
 }
 
 function reasonOf(outcome: StartedCheckout | Outcome | RefundOutcome): string | undefined {

@@ -127,11 +127,11 @@ export interface ReceivedWebhook {
 
 /** The service's webhook endpoint: records what arrives, and responds with the given statuses, then 200. */
 export async function receiveWebhooks(cleanups: Cleanup[], statuses: number[] = []) {
-  const hooks: ReceivedWebhook[] = []
+  const webhooks: ReceivedWebhook[] = []
   const server = createServer(async (req, res) => {
     const chunks: Buffer[] = []
     for await (const chunk of req) chunks.push(chunk)
-    hooks.push({ headers: req.headers, body: Buffer.concat(chunks) })
+    webhooks.push({ headers: req.headers, body: Buffer.concat(chunks) })
     res.writeHead(statuses.shift() ?? 200).end()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -145,8 +145,8 @@ export async function receiveWebhooks(cleanups: Cleanup[], statuses: number[] = 
   const address = server.address()
   if (!address || typeof address === 'string') throw new Error('the receiver is not listening')
   const arrived = async (count: number) => {
-    for (let waited = 0; hooks.length < count && waited < 5_000; waited += 10) await delay(10)
-    return hooks
+    for (let waited = 0; webhooks.length < count && waited < 5_000; waited += 10) await delay(10)
+    return webhooks
   }
-  return { url: `http://127.0.0.1:${address.port}/hooks/sandbox`, arrived, hooks }
+  return { url: `http://127.0.0.1:${address.port}/webhooks/sandbox`, arrived, webhooks }
 }

@@ -45,10 +45,10 @@ describe('a webhook of the sandbox', () => {
     await first.gateway.startCheckout(attempt, { channel: 'mobile_money' }, RETURN_URL)
     await first.close()
     const second = await startRig(cleanups, { webhookUrl: receiver.url, dataDir: first.dataDir })
-    assert.equal(receiver.hooks.length, 0)
+    assert.equal(receiver.webhooks.length, 0)
     second.clock.move(2_000)
-    const hooks = await receiver.arrived(1)
-    assert.equal(JSON.parse(String(hooks[0]?.body)).key, attempt.key)
+    const webhooks = await receiver.arrived(1)
+    assert.equal(JSON.parse(String(webhooks[0]?.body)).key, attempt.key)
   })
 
   it('is retried with the same event id if the delivery fails', async () => {
@@ -57,9 +57,9 @@ describe('a webhook of the sandbox', () => {
     const attempt = makeAttempt()
     await rig.gateway.startCheckout(attempt, CARD, RETURN_URL)
     await rig.gateway.simulatePayer(attempt.key)
-    const hooks = await receiver.arrived(3)
-    assert.equal(new Set(hooks.map((webhook) => JSON.parse(webhook.body.toString()).id)).size, 1)
-    assert.equal(hooks.length, 3)
+    const webhooks = await receiver.arrived(3)
+    assert.equal(new Set(webhooks.map((webhook) => JSON.parse(webhook.body.toString()).id)).size, 1)
+    assert.equal(webhooks.length, 3)
   })
 
   it('is not sent for a charge with a response, but is sent if the response was lost', async () => {
@@ -70,8 +70,8 @@ describe('a webhook of the sandbox', () => {
     await rig.gateway.chargeSaved(makeAttempt(), good)
     const lost = makeAttempt()
     await rig.gateway.chargeSaved(lost, lossy)
-    const hooks = await receiver.arrived(3)
-    const bodies = hooks.map((webhook) => JSON.parse(webhook.body.toString()))
+    const webhooks = await receiver.arrived(3)
+    const bodies = webhooks.map((webhook) => JSON.parse(webhook.body.toString()))
     const charges = bodies.filter((body) => body.type === 'charge.succeeded')
     assert.deepEqual(
       charges.map((body) => body.key),
@@ -80,7 +80,7 @@ describe('a webhook of the sandbox', () => {
   })
 
   it('does not affect the API if it fails', async () => {
-    const rig = await startRig(cleanups, { webhookUrl: 'http://127.0.0.1:1/hooks/sandbox' })
+    const rig = await startRig(cleanups, { webhookUrl: 'http://127.0.0.1:1/webhooks/sandbox' })
     const attempt = makeAttempt()
     await rig.gateway.startCheckout(attempt, CARD, RETURN_URL)
     assert.equal((await rig.gateway.simulatePayer(attempt.key)).kind, 'succeeded')

@@ -278,9 +278,9 @@ function pay(
   intent: Stripe,
   { minor, currency, key }: CheckoutEnding & { kind: 'pays' },
 ): void {
-  const asked = BigInt(session.amount_total) / scaleOf(session.currency)
+  const requested = BigInt(session.amount_total) / scaleOf(session.currency)
   const paidCurrency = currency?.toLowerCase() ?? session.currency
-  const amount = Number((minor ?? asked) * scaleOf(paidCurrency))
+  const amount = Number((minor ?? requested) * scaleOf(paidCurrency))
   Object.assign(session, { payment_status: 'paid', amount_total: amount, currency: paidCurrency })
   Object.assign(session, { client_reference_id: key ?? session.client_reference_id })
   Object.assign(intent, { status: 'succeeded', amount, amount_received: amount, currency: paidCurrency })

@@ -249,7 +249,7 @@ describe('a response of Stripe about another payment', () => {
 })
 
 /** The outcome of an error in response to a charge, and to a status check. */
-const ERRORS: [title: string, reply: FakeReply, charged: string, asked: string][] = [
+const ERRORS: [title: string, reply: FakeReply, charged: string, checked: string][] = [
   ['402 of a card', { http: 402, body: declined402 }, 'insufficient_funds', 'unreadable'],
   [
     '402 that wants the customer',
@@ -327,13 +327,13 @@ const ERRORS: [title: string, reply: FakeReply, charged: string, asked: string][
 ]
 
 describe('an error of Stripe', () => {
-  for (const [title, reply, charged, asked] of ERRORS) {
-    it(`${title} makes a charge ${charged} and a status check ${asked}, in messages that quote nothing`, async (t) => {
+  for (const [title, reply, charged, checked] of ERRORS) {
+    it(`${title} makes a charge ${charged} and a status check ${checked}, in messages that quote nothing`, async (t) => {
       const gateway = await startFixedReply(t, reply)
       const charge = await gateway.chargeSaved?.(makeCharge({ key: FIXTURE_KEY }), SAVED)
       const answer = await gateway.verify(makeCharge({ key: FIXTURE_KEY }), 'pi_1')
       assert.ok(charge)
-      assert.deepEqual([summarize(charge), summarize(answer)], [charged, asked])
+      assert.deepEqual([summarize(charge), summarize(answer)], [charged, checked])
       for (const outcome of [charge, answer])
         if ('message' in outcome) {
           assert.notEqual(outcome.message, '')

@@ -299,8 +299,8 @@ describe('Stripe with a lost response', () => {
       provider.server.injectFault(faults[index % faults.length] ?? 'cut_off', { times: 1 })
       assert.equal((await submit(gateway, charge, credential)).kind, 'unknown')
       // Stripe cannot be queried by our key, so the resolver sends the same request again.
-      const asked = await gateway.verify(charge, null)
-      assert.ok(asked.kind === 'unknown' && asked.reason === 'not_found')
+      const checked = await gateway.verify(charge, null)
+      assert.ok(checked.kind === 'unknown' && checked.reason === 'not_found')
       assertPaid(await submit(gateway, charge, credential), charge)
     }
     assert.deepEqual(
