@@ -3,18 +3,17 @@
 import { COUNT_CAP } from '../core/page.ts'
 import { type Db, sql, type Tx } from '../kit/db/db.ts'
 import type { ListWindow } from '../kit/db/pagination.ts'
-import type { CaseRow } from './case.ts'
+import { CASE, type CaseRow } from './case.ts'
 
-const CASE_COLUMNS = `
-  merchant_id as "merchantId", id, kind, payment_id as "paymentId", attempt_id as "attemptId", refund_id as "refundId",
-  note, opened_at as "openedAt", closed_at as "closedAt"`
+const CASE_COLUMNS = CASE.select()
+const NEW_CASE = CASE.except('note', 'closedAt')
 
 const insertCaseStatement = sql<{ id: string }>`
-insert into cases as c (merchant_id, id, kind, payment_id, attempt_id, refund_id, opened_at)
-values ($1, $2, $3, $4, $5, $6, $7)
+insert into cases as c (${CASE.list(NEW_CASE)})
+values (${CASE.placeholders(NEW_CASE)})
 on conflict (merchant_id, attempt_id, kind, refund_id) do update
 set opened_at = excluded.opened_at, closed_at = null, note = null
-where c.closed_at is not null and $8
+where c.closed_at is not null and $${String(NEW_CASE.length + 1)}
 returning id`
 
 /** Whether the case is new or was reopened. */
@@ -23,9 +22,11 @@ export async function insertCase(
   row: Omit<CaseRow, 'note' | 'closedAt'>,
   reopens: boolean,
 ): Promise<boolean> {
-  const { merchantId, id, kind, paymentId, attemptId, refundId, openedAt } = row
-  const values = [merchantId, id, kind, paymentId, attemptId, refundId, openedAt, reopens]
-  return (await tx.query(insertCaseStatement, values)).length > 0
+  const rows = await tx.query(insertCaseStatement, [
+    ...CASE.values({ ...row, note: null, closedAt: null }, NEW_CASE),
+    reopens,
+  ])
+  return rows.length > 0
 }
 
 const selectCasesOfAttempt = sql<CaseRow>`

@@ -1,3 +1,5 @@
+import { column, columnTable, type RowOf } from '../kit/db/columns.ts'
+
 /** The kinds of cases that need manual review, with their meaning for the operator. */
 export const CASE_KINDS = {
   duplicate_not_refundable: 'A payer paid twice, and the gateway cannot send the second payment back.',
@@ -14,15 +16,17 @@ export type CaseKind = keyof typeof CASE_KINDS
 // A boundary: Object.keys returns strings, and a constant object has no other keys than its type.
 export const CASE_KIND_NAMES = Object.keys(CASE_KINDS) as CaseKind[]
 
-export interface CaseRow {
-  merchantId: string
-  id: string
-  kind: CaseKind
-  paymentId: string
-  attemptId: string
-  refundId: string | null
+export const CASE = columnTable({
+  merchantId: column<string>('uuid'),
+  id: column<string>('uuid'),
+  kind: column<CaseKind>('text'),
+  paymentId: column<string>('uuid'),
+  attemptId: column<string>('uuid'),
+  refundId: column<string | null>('uuid'),
   /** The operator's note at the close. */
-  note: string | null
-  openedAt: Date
-  closedAt: Date | null
-}
+  note: column<string | null>('text'),
+  openedAt: column<Date>('timestamptz'),
+  closedAt: column<Date | null>('timestamptz'),
+})
+
+export type CaseRow = RowOf<typeof CASE>

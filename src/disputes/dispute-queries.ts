@@ -1,39 +1,21 @@
 // Every statement over disputes.
 
 import { sql, type Tx } from '../kit/db/db.ts'
-import type { DisputeRow } from './dispute.ts'
+import { DISPUTE, type DisputeRow } from './dispute.ts'
 
 export const selectDisputes = sql<DisputeRow>`
-select
-  merchant_id as "merchantId", id, payment_id as "paymentId", attempt_id as "attemptId",
-  gateway_reference as "gatewayReference", status, claimed_minor as "claimedMinor", amount_minor as "amountMinor",
-  currency, opened_at as "openedAt", closed_at as "closedAt"
+select ${DISPUTE.select()}
 from disputes
 where merchant_id = $1 and payment_id = $2
 order by opened_at, id`
 
 // No `on conflict`: of two concurrent inserts of one dispute, the second transaction fails as a whole and is retried.
 const insertDisputeStatement = sql<unknown>`
-insert into disputes (
-  merchant_id, id, payment_id, attempt_id, gateway_reference, status, claimed_minor, amount_minor, currency, opened_at,
-  closed_at
-)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+insert into disputes (${DISPUTE.list()})
+values (${DISPUTE.placeholders()})`
 
 export async function insertDispute(tx: Tx, dispute: DisputeRow): Promise<void> {
-  await tx.query(insertDisputeStatement, [
-    dispute.merchantId,
-    dispute.id,
-    dispute.paymentId,
-    dispute.attemptId,
-    dispute.gatewayReference,
-    dispute.status,
-    dispute.claimedMinor,
-    dispute.amountMinor,
-    dispute.currency,
-    dispute.openedAt,
-    dispute.closedAt,
-  ])
+  await tx.query(insertDisputeStatement, DISPUTE.values(dispute))
 }
 
 const updateDisputeStatement = sql<unknown>`
