@@ -3,24 +3,24 @@
 // locking by version). Two concurrent proofs therefore make one credit and one event.
 
 import { type Money, money } from '../core/money.ts'
-import { sanitizeText, sanitizeTexts } from '../core/sanitize-text.ts'
 import type { MethodRow } from '../customers/method.ts'
 import { saveMethod } from '../customers/methods.ts'
 import { applyDispute, logUnrecordedDisputes } from '../disputes/apply-dispute.ts'
 import { recordDuplicateDisputes } from '../disputes/duplicate-dispute.ts'
 import { listDisputes } from '../disputes/find.ts'
-import type { Gateway, Outcome, SavedMethod } from '../gateways/gateway.ts'
+import type { Gateway, Outcome } from '../gateways/gateway.ts'
 import { capturePostings, directPostings, duplicatePostings, feeOf, type Posting } from '../ledger/service.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow, PaymentWithAttempt } from '../payments/attempt.ts'
 import { findPayment, listAttempts } from '../payments/find.ts'
-import { type Move, movePayment } from '../payments/move.ts'
+import { type Move, movePayment, plainMove } from '../payments/move.ts'
 import type { PaymentRow } from '../payments/payment.ts'
-import { isOpen, type MoveSource } from '../payments/states.ts'
+import type { MoveSource } from '../payments/states.ts'
 import { closeAttempt } from '../payments/update-attempt.ts'
 import { methodOf } from '../payments/views.ts'
 import { type Decision, decide } from './decide.ts'
 import { openRecovery } from './recovery.ts'
+import { sanitizeOutcome } from './sanitize.ts'
 import { declinedPollAt } from './schedule.ts'
 
 export interface OutcomeContext {
@@ -43,7 +43,7 @@ export async function applyOutcome(
 ): Promise<PaymentWithAttempt> {
   let current = initial
   const { merchantId, id: paymentId } = initial.payment
-  const outcome = sanitized(reported)
+  const outcome = sanitizeOutcome(reported)
   const reports = disputesOf(outcome)
   const rounds = MAX_ROUNDS + MOVES_PER_DISPUTE * reports.length
   for (let round = 0; round < rounds; round += 1) {
@@ -94,32 +94,6 @@ function applyDecision(
   }
 }
 
-/** The provider's texts are stored, so characters that PostgreSQL cannot store are removed. */
-function sanitized(outcome: Outcome): Outcome {
-  if (outcome.kind === 'unknown') return { ...outcome, message: sanitizeText(outcome.message) }
-  const gatewayReference = outcome.gatewayReference === null ? null : sanitizeText(outcome.gatewayReference)
-  switch (outcome.kind) {
-    case 'succeeded':
-      return {
-        ...outcome,
-        gatewayReference: gatewayReference ?? '',
-        savedMethod: outcome.savedMethod && sanitizedMethod(outcome.savedMethod),
-        ...(outcome.disputes && {
-          disputes: outcome.disputes.map((one) => ({ ...one, reference: sanitizeText(one.reference) })),
-        }),
-      }
-    case 'declined':
-      return { ...outcome, gatewayReference, message: sanitizeText(outcome.message) }
-    case 'pending':
-      return { ...outcome, gatewayReference }
-  }
-}
-
-/** The credential stays unchanged: it is encrypted, and the provider expects it back exactly. */
-function sanitizedMethod(method: SavedMethod): SavedMethod {
-  return { ...sanitizeTexts(method), credential: method.credential }
-}
-
 export async function reload(app: PaymentsApp, stale: PaymentWithAttempt): Promise<PaymentWithAttempt> {
   const { merchantId, id } = stale.payment
   const [payment, attempts] = await Promise.all([
@@ -132,54 +106,31 @@ export async function reload(app: PaymentsApp, stale: PaymentWithAttempt): Promi
   return { payment, attempt: { ...attempt, dueAt: attempt.dueAt && stale.attempt.dueAt } }
 }
 
+type MoveDecision = Extract<Decision, { kind: 'move' }>
+
 async function applyMove(
   app: PaymentsApp,
   gateway: Gateway,
   current: PaymentWithAttempt,
-  decision: Extract<Decision, { kind: 'move' }>,
+  decision: MoveDecision,
   outcome: Outcome,
   context: OutcomeContext,
 ): Promise<PaymentWithAttempt | undefined> {
   const { payment, attempt } = current
   const now = app.clock.now()
-  const savedMethod = outcome.kind === 'succeeded' ? outcome.savedMethod : null
   // The method is saved before the move, because the move refers to it; saving is idempotent.
-  const { merchantId, customerId } = payment
-  const owner = { merchantId, customerId, gateway: attempt.gateway, accountId: attempt.accountId }
-  const saved = savedMethod
-    ? await saveMethod(app, { ...owner, isRecurring: payment.isRecurring }, savedMethod)
-    : (current.method ?? (await methodOf(app, payment)))
+  const saved = await saveOutcomeMethod(app, current, outcome)
   const method = saved && decision.paid ? withLastUse(saved, now) : saved
   const recovery = await openRecovery(app, payment, decision, method)
   const credit = decision.paid === null ? null : creditOf(app, gateway, decision.paid)
-
   const next: PaymentRow = {
-    ...payment,
-    status: decision.to,
-    // If a decline leaves the checkout open, only the attempt has failed; the payment has not.
-    failureCode: decision.to === 'failed' ? (decision.failure?.code ?? null) : null,
-    failureMessage: decision.to === 'failed' ? (decision.failure?.message ?? null) : null,
-    statusReason: null,
-    version: payment.version + 1,
-    gateway: attempt.gateway,
-    amountPaidMinor: decision.paid?.minor ?? payment.amountPaidMinor,
+    ...movedPayment(current, decision),
     feeMinor: credit?.feeMinor ?? payment.feeMinor,
-    paidAt: decision.paidAt ?? payment.paidAt,
     paymentMethodId: method?.id ?? payment.paymentMethodId,
     recoveryPaymentId: recovery?.id ?? payment.recoveryPaymentId,
-    dueAt: isOpen(decision.to) ? payment.expiresAt : null,
   }
-  const nextAttempt: AttemptRow = {
-    ...attempt,
-    status: decision.attemptStatus,
-    failureCode: decision.failure?.code ?? null,
-    failureMessage: decision.failure?.message ?? null,
-    gatewayReference: decision.gatewayReference ?? attempt.gatewayReference,
-    paidMinor: decision.paid?.minor ?? null,
-    paidCurrency: decision.paid?.currency ?? null,
-    endedAt: now,
-    dueAt: decision.proof === 'declined' ? declinedPollAt(app, current, gateway.recovery) : null,
-  }
+  const dueAt = decision.proof === 'declined' ? declinedPollAt(app, current, gateway.recovery) : null
+  const nextAttempt: AttemptRow = { ...endedAttempt(attempt, decision), endedAt: now, dueAt }
   const ended = {
     proof: decision.proof,
     source: context.source,
@@ -191,6 +142,44 @@ async function applyMove(
   const move: Move = credit ? { kind: 'captured', ...ended, ...credit } : { kind: 'attempt_ended', ...ended }
   const moved = await movePayment(app, payment, next, move)
   return moved ? { payment: next, attempt: nextAttempt, method } : undefined
+}
+
+/** Saves the method that the outcome brings; otherwise returns the method that the payment already has. */
+async function saveOutcomeMethod(
+  app: PaymentsApp,
+  { payment, attempt, method }: PaymentWithAttempt,
+  outcome: Outcome,
+): Promise<MethodRow | null> {
+  const savedMethod = outcome.kind === 'succeeded' ? outcome.savedMethod : null
+  if (!savedMethod) return method ?? methodOf(app, payment)
+  const { merchantId, customerId, isRecurring } = payment
+  const { gateway, accountId } = attempt
+  return saveMethod(app, { merchantId, customerId, gateway, accountId, isRecurring }, savedMethod)
+}
+
+function movedPayment({ payment, attempt }: PaymentWithAttempt, decision: MoveDecision): PaymentRow {
+  // If a decline leaves the checkout open, only the attempt has failed; the payment has not.
+  const failure = decision.to === 'failed' ? decision.failure : null
+  return {
+    ...plainMove(payment, decision.to),
+    gateway: attempt.gateway,
+    failureCode: failure?.code ?? null,
+    failureMessage: failure?.message ?? null,
+    amountPaidMinor: decision.paid?.minor ?? payment.amountPaidMinor,
+    paidAt: decision.paidAt ?? payment.paidAt,
+  }
+}
+
+function endedAttempt(attempt: AttemptRow, decision: MoveDecision): AttemptRow {
+  return {
+    ...attempt,
+    status: decision.attemptStatus,
+    failureCode: decision.failure?.code ?? null,
+    failureMessage: decision.failure?.message ?? null,
+    gatewayReference: decision.gatewayReference ?? attempt.gatewayReference,
+    paidMinor: decision.paid?.minor ?? null,
+    paidCurrency: decision.paid?.currency ?? null,
+  }
 }
 
 interface Credit {

@@ -1,0 +1,28 @@
+import { sanitizeText, sanitizeTexts } from '../core/sanitize-text.ts'
+import type { Outcome, SavedMethod } from '../gateways/gateway.ts'
+
+/** The provider's texts are stored, so characters that PostgreSQL cannot store are removed. */
+export function sanitizeOutcome(outcome: Outcome): Outcome {
+  if (outcome.kind === 'unknown') return { ...outcome, message: sanitizeText(outcome.message) }
+  const gatewayReference = outcome.gatewayReference === null ? null : sanitizeText(outcome.gatewayReference)
+  switch (outcome.kind) {
+    case 'succeeded':
+      return {
+        ...outcome,
+        gatewayReference: gatewayReference ?? '',
+        savedMethod: outcome.savedMethod && sanitizeMethod(outcome.savedMethod),
+        ...(outcome.disputes && {
+          disputes: outcome.disputes.map((one) => ({ ...one, reference: sanitizeText(one.reference) })),
+        }),
+      }
+    case 'declined':
+      return { ...outcome, gatewayReference, message: sanitizeText(outcome.message) }
+    case 'pending':
+      return { ...outcome, gatewayReference }
+  }
+}
+
+/** The credential stays unchanged: it is encrypted, and the provider expects it back exactly. */
+function sanitizeMethod(method: SavedMethod): SavedMethod {
+  return { ...sanitizeTexts(method), credential: method.credential }
+}
