@@ -2,7 +2,8 @@
 // books found. The same whichever process is asked; for the metrics, and for operators and `cowry doctor`.
 
 import { Type } from 'typebox'
-import { type DeliveryBacklog, readDeliveryBacklog } from './deliveries/backlog-queries.ts'
+import { readDeliveryBacklog } from './deliveries/backlog.ts'
+import type { DeliveryBacklog } from './deliveries/delivery.ts'
 import { countOpenCases } from './disputes/find.ts'
 import type { Clock } from './kit/clock.ts'
 import type { Db } from './kit/db/db.ts'

@@ -1,17 +1,10 @@
 // Counts the deliveries that wait for their endpoints, for the operator's metrics and status.
 
-import { type Db, sql } from '../kit/db/db.ts'
-import { BACKLOG_LIMIT, type Backlog } from '../kit/observability/backlog.ts'
+import { sql } from '../kit/db/db.ts'
+import { BACKLOG_LIMIT } from '../kit/observability/backlog.ts'
+import type { DeliveryBacklog } from './delivery.ts'
 
-export interface DeliveryBacklog extends Backlog {
-  /** Includes deliveries whose next attempt is not due yet. */
-  undelivered: number
-  oldestUndeliveredAt: Date | null
-  /** Enabled endpoints whose last attempt failed. */
-  failingEndpoints: number
-}
-
-const selectBacklog = sql<DeliveryBacklog>`
+export const selectBacklog = sql<DeliveryBacklog>`
 select
   'deliver-events' as name,
   count(*) filter (where d.due_at <= $1)::integer as due,
@@ -30,9 +23,3 @@ from (
   order by merchant_id, endpoint_id, due_at
   limit ${BACKLOG_LIMIT}
 ) d`
-
-export async function readDeliveryBacklog(db: Db, now: Date): Promise<DeliveryBacklog> {
-  const [backlog] = await db.query(selectBacklog, [now])
-  if (!backlog) throw new Error('the backlog query returned no row')
-  return backlog
-}

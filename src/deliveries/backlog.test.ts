@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { testDatabase } from '../../test/support/database.ts'
 import { BACKLOG_LIMIT } from '../kit/observability/backlog.ts'
-import { readDeliveryBacklog } from './backlog-queries.ts'
+import { readDeliveryBacklog } from './backlog.ts'
 
 const db = await testDatabase({ after })
 const now = new Date('2026-05-01T12:00:00.000Z')

@@ -1,5 +1,6 @@
-// The rows of deliveries: claimed by the worker, listed for the merchant, and the result of an attempt.
+// The rows of deliveries (claimed by the worker, listed for the merchant, the result of an attempt) and of replays.
 
+import type { Backlog } from '../kit/observability/backlog.ts'
 import type { DeadReason } from './states.ts'
 
 /** A delivery that this process holds until its lease ends, with everything that the request needs. */
@@ -66,4 +67,33 @@ export interface DeliveryResult {
   error: string | null
   response_body: string | null
   duration_ms: number
+}
+
+export interface ReplayRow {
+  id: string
+  status: 'queued' | 'done'
+  events: number
+  deliveries: number
+  createdAt: Date
+  finishedAt: Date | null
+}
+
+export interface ReplayRange {
+  from: Date
+  to: Date
+  types: readonly string[] | null
+  endpointId: string | null
+  /** Skips events that the endpoint has received. */
+  onlyUndelivered: boolean
+}
+
+export const REPLAY_COLUMNS = `
+  id, status, events, deliveries, created_at as "createdAt", finished_at as "finishedAt"`
+
+export interface DeliveryBacklog extends Backlog {
+  /** Includes deliveries whose next attempt is not due yet. */
+  undelivered: number
+  oldestUndeliveredAt: Date | null
+  /** Enabled endpoints whose last attempt failed. */
+  failingEndpoints: number
 }

@@ -3,7 +3,7 @@
 
 import { type Db, sql, type Tx } from '../kit/db/db.ts'
 import { IS_UNLEASED } from './claim-queries.ts'
-import { REPLAY_COLUMNS, type ReplayRange, type ReplayRow } from './replay-request.ts'
+import { REPLAY_COLUMNS, type ReplayRange, type ReplayRow } from './delivery.ts'
 
 // A leased delivery keeps its attempt. Every statement that locks several deliveries uses this key order, against deadlocks.
 const RESTART_DELIVERIES = `

@@ -9,10 +9,9 @@ import type { Tx } from '../kit/db/db.ts'
 import { createIdempotently, type IdempotentResult } from '../kit/db/idempotency.ts'
 import { requireEnabled, requireEndpoint } from '../webhook-endpoints/endpoints.ts'
 import type { DeliveriesApp } from './app.ts'
-import type { DeliveryRow } from './delivery.ts'
+import type { DeliveryRow, ReplayRow } from './delivery.ts'
 import { listDeliveryRows } from './delivery-queries.ts'
 import { countQueuedReplays, findReplay, insertReplay, queueReplay, replayEvent } from './replay-queries.ts'
-import type { ReplayRow } from './replay-request.ts'
 
 // Queued replays of all merchants are processed in turn, so one merchant must not queue many.
 export const MAX_QUEUED_REPLAYS = 10

@@ -10,6 +10,7 @@ import { created, listed, ok, type Route, type RouteResponse, route } from '../k
 import { UuidParams } from '../kit/http/schema.ts'
 import { ENDPOINT_EXAMPLE } from '../webhook-endpoints/examples.ts'
 import type { DeliveriesApp } from './app.ts'
+import type { ReplayRow } from './delivery.ts'
 import { DELIVERY_EXAMPLE, PROGRESS_EXAMPLE, RANGE_EXAMPLE, REPLAY_EXAMPLE } from './examples.ts'
 import {
   listDeliveries,
@@ -19,7 +20,6 @@ import {
   replayRange,
   requireReplay,
 } from './replay.ts'
-import type { ReplayRow } from './replay-request.ts'
 import {
   DeliveryRecord,
   ReplayEventBody,

@@ -3,8 +3,7 @@
 import { type Static, Type } from 'typebox'
 import { EVENT_TYPE_NAMES } from '../core/event-types.ts'
 import { Enum, Nullable, Timestamp, Uuid, UuidInput } from '../kit/http/schema.ts'
-import type { DeliveryAttemptRow, DeliveryRow } from './delivery.ts'
-import type { ReplayRow } from './replay-request.ts'
+import type { DeliveryAttemptRow, DeliveryRow, ReplayRow } from './delivery.ts'
 import { deliveryHeaders } from './signature.ts'
 import { DEAD_REASONS, DELIVERY_STATUSES, type DeadReason, REPLAY_STATUSES } from './states.ts'
 
