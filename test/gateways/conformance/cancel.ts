@@ -37,8 +37,8 @@ export function testCancel(subject: Subject): void {
       it(`is unknown if ${title}, and can be cancelled again`, async (t) => {
         const rig = await startRig(t, subject)
         const { attempt, reference } = await rig.startNew()
-        const ask = (gateway: Gateway) => cancel(gateway, attempt, reference)
-        assertUnknown(await submitWithFault(rig, kind, ask), reasons)
+        const call = (gateway: Gateway) => cancel(gateway, attempt, reference)
+        assertUnknown(await submitWithFault(rig, kind, call), reasons)
         assertDeclined(await cancel(rig.gateway, attempt, reference))
       })
     }

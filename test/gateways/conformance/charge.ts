@@ -118,8 +118,8 @@ function testLostAnswers(subject: Subject): void {
   // A refusal would be final: unlike a checkout, no other gateway can take it over.
   it('is unknown after a rate limit, and ends as one execution', async (t) => {
     const { rig, attempt, credential } = await prepareCharge(t, subject, 'approves')
-    const ask = (gateway: Gateway) => charge(gateway, attempt, credential)
-    assertUnknown(await submitWithFault(rig, 'http_429', ask), ['no_answer'])
+    const call = (gateway: Gateway) => charge(gateway, attempt, credential)
+    assertUnknown(await submitWithFault(rig, 'http_429', call), ['no_answer'])
     assertCharged(await resolve(rig, attempt, credential), attempt)
     assert.equal(await rig.provider.executions(attempt.key), 1)
   })
@@ -127,8 +127,8 @@ function testLostAnswers(subject: Subject): void {
   for (const { kind, title, reasons } of AMBIGUOUS_FAULTS) {
     it(`is unknown if ${title}, and ends as one execution`, async (t) => {
       const { rig, attempt, credential } = await prepareCharge(t, subject, 'approves')
-      const ask = (gateway: Gateway) => charge(gateway, attempt, credential)
-      assertUnknown(await submitWithFault(rig, kind, ask), reasons)
+      const call = (gateway: Gateway) => charge(gateway, attempt, credential)
+      assertUnknown(await submitWithFault(rig, kind, call), reasons)
       assertCharged(await resolve(rig, attempt, credential), attempt)
       assert.equal(await rig.provider.executions(attempt.key), 1)
     })

@@ -159,8 +159,8 @@ function testVerify(subject: Subject): void {
         const rig = await startRig(t, subject)
         const { attempt, paid } = await rig.payNew()
         const reference = paid.gatewayReference
-        const ask = (gateway: Rig['gateway']) => gateway.verify(attempt, reference)
-        assertUnknown(await queryWithFault(rig, kind, ask), reasons)
+        const call = (gateway: Rig['gateway']) => gateway.verify(attempt, reference)
+        assertUnknown(await queryWithFault(rig, kind, call), reasons)
         assert.deepEqual(await rig.gateway.verify(attempt, reference), paid)
       })
     }

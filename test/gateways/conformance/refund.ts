@@ -110,8 +110,8 @@ function testFaults(subject: Subject): void {
       if (!rig.gateway.verifyRefund) return
       const made = await refund(rig.gateway, request)
       assert.ok(made.kind === 'succeeded' || made.kind === 'pending', inspect(made))
-      const ask = async (gateway: Gateway) => gateway.verifyRefund?.(request, made.gatewayReference)
-      const outcome = await queryWithFault(rig, kind, ask)
+      const call = async (gateway: Gateway) => gateway.verifyRefund?.(request, made.gatewayReference)
+      const outcome = await queryWithFault(rig, kind, call)
       assert.ok(outcome)
       assertUnknown(outcome, reasons)
     })
