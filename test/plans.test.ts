@@ -130,14 +130,14 @@ describe('every table', () => {
     assert.deepEqual(everywhere.map(({ name }) => name).sort(), Object.keys(UNIQUE_ACROSS_MERCHANTS).sort())
   })
 
-  it('has the planner look at the whole key, as if few merchants had all the rows (0022_planner.sql)', async () => {
+  it('has the planner look at the whole key, as if few merchants had all the rows (0013_row_level_security.sql)', async () => {
     const unconfigured = await query<{ table: string }>(`
       select t.relname as "table"
       from pg_class t
       join pg_attribute a on a.attrelid = t.oid and a.attname = 'merchant_id'
       where t.relkind = 'r' and not t.relispartition and t.${OUR_SCHEMAS}
         and not coalesce(a.attoptions @> '{n_distinct=10}', false)`)
-    // Of which a merchant has a handful, and all of a merchant's are looked for (0023_endpoints.sql).
+    // Of which a merchant has a handful, and all of a merchant's are looked for (0013_row_level_security.sql).
     assert.deepEqual(unconfigured, [{ table: 'webhook_endpoints' }])
   })
 

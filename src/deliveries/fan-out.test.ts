@@ -27,7 +27,7 @@ analyze webhook_endpoints;
 analyze added`
 
 describe('the fan-out of events', () => {
-  it('reads the endpoints of the events’ merchants by index, not all endpoints (0023_endpoints.sql)', async (t) => {
+  it('reads the endpoints of the events’ merchants by index, not all endpoints (0013_row_level_security.sql)', async (t) => {
     const client = new pg.Client({ connectionString })
     await client.connect()
     t.after(() => client.end())

@@ -1,6 +1,6 @@
 // What must be true. After every commit the rows that it changed are held against each other, against what the providers
 // have done, and against what people were told; in the end the books are compared as a whole. The letters are those of the
-// invariants in migrations/0007_invariants.sql.
+// invariants in migrations/0012_invariants.sql.
 
 import type { PaymentRow } from '../../../src/payments/payment.ts'
 import { canMove, type PaymentStatus } from '../../../src/payments/states.ts'

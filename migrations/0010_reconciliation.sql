@@ -1,23 +1,23 @@
--- A provider's settlement files held against our books: which were read, and every break between the two until it is closed.
+-- Reconciliation of a provider's settlement files with the ledger: the files, and every break until it is closed.
 
--- A file of the installation's own account at a gateway has no merchant; a file of a merchant's own account has one.
+-- A file of the instance's own account at a gateway has no merchant; a file of a merchant's account has one.
 create table reconciliations (
   id uuid primary key,
   gateway text not null,
   merchant_id uuid references merchants (id),
-  -- Of the file's bytes: the same file is the same reconciliation, however often it is sent.
+  -- Of the file's bytes: uploading the same file again is idempotent.
   digest bytea not null check (octet_length(digest) = 32),
   file_name text,
   format text not null,
-  -- The time whose payments the file has all of; null where nobody said so.
+  -- The period of which the file has all payments; null where it was not specified.
   covers_from timestamptz,
   covers_to timestamptz,
-  -- Null while it is read, and for ever if the process died: sending the file again goes on.
+  -- Null while the file is read, and after a crash: uploading the file again resumes it.
   finished_at timestamptz,
   row_count integer not null default 0,
   ignored_count integer not null default 0,
   matched_count integer not null default 0,
-  -- Payments whose money this file made available.
+  -- Payments whose money became available by this file.
   settled_count integer not null default 0,
   break_count integer not null default 0,
   created_at timestamptz not null,
@@ -38,19 +38,19 @@ create table reconciliation_breaks (
       'negative_payment', 'reference_mismatch', 'fee_mismatch'
     )
   ),
-  -- What it is about: "payment" or "refund" and the key or the reference at the gateway.
+  -- "payment" or "refund", and the key or the reference at the gateway.
   subject text not null check (char_length(subject) between 1 and 300),
-  -- The file that showed it last, and the line there.
+  -- The latest file with this break, and the line there.
   reconciliation_id uuid not null references reconciliations (id),
   line integer,
-  -- Of whom and what in our books; null where we know nothing of it.
+  -- The record in our ledger; null where there is none.
   owner_merchant_id uuid,
   payment_id uuid,
   refund_id uuid,
   ours jsonb,
   theirs jsonb,
   state text not null default 'open' check (state in ('open', 'closed')),
-  -- Who looks after it.
+  -- The operator in charge.
   owner text,
   note text,
   closed_by text check (closed_by in ('file', 'operator')),
@@ -65,8 +65,3 @@ create table reconciliation_breaks (
 create index reconciliation_breaks_by_state on reconciliation_breaks (state, opened_at, id);
 create index reconciliation_breaks_by_file on reconciliation_breaks (reconciliation_id, opened_at, id);
 create index reconciliation_breaks_of_subject on reconciliation_breaks (gateway, subject) where state = 'open';
-
--- A file names payments by the provider's reference too, and is asked what it has left out of a time.
-create index attempts_by_gateway_reference on attempts (gateway, gateway_reference) where gateway_reference is not null;
-create index refunds_by_gateway_reference on refunds (gateway, gateway_reference) where gateway_reference is not null;
-create index payments_by_paid_time on payments (gateway, paid_at, id) where paid_at is not null;

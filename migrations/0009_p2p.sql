@@ -1,4 +1,4 @@
--- Pay by transfer to an account of the merchant: the accounts, the transfers that are expected there, and every move of them.
+-- Payment by transfer to an account of the merchant: the accounts, the expected transfers, and every move of a transfer.
 
 create table p2p_accounts (
   merchant_id uuid not null references merchants (id),
@@ -7,7 +7,7 @@ create table p2p_accounts (
   currency text not null,
   -- Null: any country that uses the currency.
   country text,
-  -- What a payer needs to send money there, so it is shown to everybody who pays and kept as it is.
+  -- The details that a payer needs for the transfer. Every payer sees them, so they are stored as plain text.
   account_name text not null,
   account_number text,
   bank_name text,
@@ -27,11 +27,11 @@ create table p2p_accounts (
 
 create index p2p_accounts_by_time on p2p_accounts (merchant_id, created_at, id);
 
--- One for each payment that was to be paid this way. It keeps the account as the payer was told it.
+-- One row for each payment by transfer. It keeps a copy of the account details that the payer saw.
 create table p2p_transfers (
   merchant_id uuid not null,
   payment_id uuid not null,
-  -- Which attempt the transfer is made for; a payer who chooses this way again goes on with the same transfer.
+  -- The attempt of the transfer. A payer who chooses this method again continues the same transfer.
   attempt_key text not null unique,
   channel text not null check (channel in ('bank_transfer', 'mobile_money')),
   account_id uuid,
@@ -40,7 +40,7 @@ create table p2p_transfers (
   bank_name text,
   network text,
   phone_number text,
-  -- What the payer writes beside the money, and the merchant finds it by.
+  -- The payer writes it in the transfer, and the merchant finds the payment by it.
   narration text not null check (narration ~ '^[0-9A-Z]{8}$'),
   status text not null check (
     status in (
@@ -50,16 +50,16 @@ create table p2p_transfers (
   version integer not null check (version >= 1),
   currency text not null,
   expected_minor bigint not null check (expected_minor > 0),
-  -- All that has arrived so far, by the merchant's word.
+  -- The total received so far, as the merchant confirmed it.
   received_minor bigint check (received_minor > 0),
   rejection_reason text,
   expires_at timestamptz not null,
-  -- When the background ends it for time; null when there is nothing to end.
+  -- When the background job expires it; null when it cannot expire.
   due_at timestamptz,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   primary key (merchant_id, payment_id),
-  -- Also among those that are over: money may come late, and then its words must name one payment.
+  -- Also among finished transfers: a late payment must name one payment by its narration.
   unique (merchant_id, narration),
   foreign key (merchant_id, payment_id) references payments (merchant_id, id),
   foreign key (merchant_id, account_id) references p2p_accounts (merchant_id, id) on delete set null (account_id),
@@ -87,7 +87,7 @@ create table p2p_moves (
   from_status text,
   to_status text not null,
   received_minor bigint,
-  -- The payer, the merchant, or the time.
+  -- What caused the move; time is the expiry.
   source text not null check (source in ('payer', 'merchant', 'time')),
   at timestamptz not null,
   primary key (merchant_id, payment_id, version),
@@ -107,56 +107,3 @@ create table p2p_moves (
 
 create trigger p2p_moves_append_only before update or delete or truncate on p2p_moves
 for each statement execute function reject_change();
-
-create view invariant_p01_transfers_follow_their_moves as
-select m.merchant_id, m.payment_id, m.version, 'does not continue the move before it' as why
-from p2p_moves m
-left join p2p_moves b
-  on b.merchant_id = m.merchant_id and b.payment_id = m.payment_id and b.version = m.version - 1
-where m.version > 1 and b.to_status is distinct from m.from_status
-union all
-select t.merchant_id, t.payment_id, t.version, 'the transfer is not where its last move led'
-from p2p_transfers t
-left join p2p_moves m on m.merchant_id = t.merchant_id and m.payment_id = t.payment_id and m.version = t.version
-where m.to_status is distinct from t.status
-union all
-select m.merchant_id, m.payment_id, m.version, 'a move beyond the transfer''s version'
-from p2p_moves m
-join p2p_transfers t on t.merchant_id = m.merchant_id and t.payment_id = m.payment_id
-where m.version > t.version;
-
-create view invariant_p02_one_event_per_transfer_move as
-select
-  coalesce(m.merchant_id, e.merchant_id) as merchant_id,
-  coalesce(m.payment_id, e.resource_id) as payment_id,
-  coalesce(m.version, e.version) as version
-from p2p_moves m
-full join (select * from events where resource_type = 'p2p_payment') e
-  on e.merchant_id = m.merchant_id and e.resource_id = m.payment_id and e.version = m.version
-where m.version is null or e.version is null or e.type <> 'p2p.' || m.to_status;
-
--- The merchant's word is the proof: what it confirmed is paid or about to be asked about, and nothing else is paid.
-create view invariant_p03_confirmed_transfers_are_paid as
-select t.merchant_id, t.payment_id, t.status, 'confirmed and forgotten' as why
-from p2p_transfers t
-left join attempts a on a.merchant_id = t.merchant_id and a.gateway_key = t.attempt_key
-where t.status in ('confirmed', 'overpaid')
-  and (a.id is null or (a.status not in ('succeeded', 'duplicate_success') and a.due_at is null))
-union all
-select a.merchant_id, a.payment_id, t.status, 'paid without being confirmed'
-from attempts a
-left join p2p_transfers t on t.merchant_id = a.merchant_id and t.attempt_key = a.gateway_key
-where a.gateway = 'p2p'
-  and a.status in ('succeeded', 'duplicate_success')
-  and coalesce(t.status, '') not in ('confirmed', 'overpaid');
-
--- Money that the merchant has already stands in no balance of its wallet.
-create view invariant_p04_direct_money_is_in_no_balance as
-select p.merchant_id, p.entry_id, p.account
-from postings p
-where p.account in ('available', 'pending', 'fees')
-  and exists (
-    select
-    from postings d
-    where d.merchant_id = p.merchant_id and d.entry_id = p.entry_id and d.account = 'direct'
-  );

@@ -1,11 +1,11 @@
--- A second wall between merchants: what a merchant's key asks for runs as a role that sees the rows of this merchant only.
+-- Row-level security isolates tenants: requests of a merchant run as a role that sees the rows of this merchant only.
 
 create function current_merchant() returns uuid language sql stable parallel safe
--- After the transaction that has set it, the setting is empty and no longer absent.
+-- After the transaction that set it, the setting is empty instead of absent.
 return nullif(current_setting('app.merchant_id', true), '')::uuid;
 
--- What stands behind the wall, and by which column. A partition is reached through its table, which has the policy; by itself
--- the role may not touch it.
+-- The tables with row-level security, and the column that names the tenant. Queries reach a partition through its parent,
+-- which has the policy; the role has no privileges on the partition itself.
 create view tenant_tables as
 select c.oid as table_id, c.relname as table_name, a.attname as column_name, c.relrowsecurity as row_security_enabled
 from pg_class c
@@ -15,9 +15,9 @@ where c.relnamespace = current_schema()::regnamespace
   and not c.relispartition
   and a.attname = case when c.relname = 'merchants' then 'id' else 'merchant_id' end;
 
--- Searches by trigrams cannot go by their index under a policy: like is not leakproof, so the policy comes before it. They
--- read these views instead, which have the same condition and let the planner choose. Nobody sends statements of their own
--- here, so there is no function by which rows could leak. In parentheses each question is asked once and not for every row.
+-- A policy keeps trigram searches from using their index: LIKE is not leakproof, so PostgreSQL applies the policy first. The
+-- searches read these views instead, which have the same condition and leave the choice to the planner. Merchants cannot
+-- send SQL, so no function of theirs can leak rows. The scalar subqueries are evaluated once and not for every row.
 create function has_row_level_security() returns boolean language sql stable parallel safe
 return current_setting('role') = 'cowry_merchant';
 
@@ -41,8 +41,8 @@ select *
 from payment_links
 where not (select has_row_level_security()) or merchant_id = (select current_merchant());
 
--- What requests of merchants may do at most. Whoever makes keys locks the row of the merchant, which takes the right to
--- update it. Phones are counted over all merchants, by a hash.
+-- The privileges of the role. Creating an API key locks the row of the merchant, which requires the update privilege. Phone
+-- prompts are counted by a hash over all merchants.
 create view tenant_role_privileges as
 select t.table_id, p.privilege
 from tenant_tables t
@@ -60,7 +60,7 @@ values
   ('phone_prompts'::regclass::oid, 'insert'),
   ('phone_prompts'::regclass::oid, 'update');
 
--- Since PostgreSQL 16 a role may be given to be administered without letting its holder become it.
+-- Since PostgreSQL 16 a member of a role may lack the privilege to SET ROLE to it.
 create function can_set_merchant_role() returns boolean language sql stable
 return (
   select coalesce(
@@ -86,14 +86,14 @@ from tenant_role_privileges p
 join pg_roles r on r.rolname = 'cowry_merchant'
 where not has_table_privilege(r.oid, p.table_id, p.privilege);
 
--- Here and at every start, so that a table that was added and a role that was given are found. It changes only what is not as
--- it should be: usually nothing, and then no table is locked. A user who may make no roles leaves the wall unfinished; the
--- view above tells.
+-- Runs here and at every start, so that it covers new tables and a role that was granted later. It changes only what is
+-- missing: usually nothing, and then it locks no table. If the database user may not create roles, isolation stays
+-- incomplete, and the view above reports it.
 create function apply_row_level_security() returns void language plpgsql as $$
 declare
   missing record;
 begin
-  -- The lock of the migrations.
+  -- The advisory lock of the migrations.
   perform pg_advisory_xact_lock(7061646);
   for missing in
     select *
@@ -113,7 +113,7 @@ begin
       create role cowry_merchant nologin;
     end if;
   exception
-    -- The role belongs to the whole server, and another database of it may make it at this moment.
+    -- Roles belong to the whole server, and a service on another database may create the role at the same time.
     when insufficient_privilege or duplicate_object or unique_violation then null;
   end;
   begin
@@ -143,3 +143,26 @@ end
 $$;
 
 select apply_row_level_security();
+
+-- Without statistics the planner assumes one row per merchant. Then any index that starts with merchant_id seems as good as
+-- the primary key, and the lookup of one payment reads all payments of its merchant: measured, half of the database time of
+-- a charge, growing until the next analyze. With ten distinct merchants the planner always uses the whole key.
+-- A merchant has few webhook endpoints, and the fan-out reads all of them. With ten merchants the planner reads those of
+-- every merchant: measured, 2.6 instead of 1.0 ms for sixteen events where ten thousand merchants have one each.
+do $$
+declare
+  tenant_table record;
+begin
+  for tenant_table in
+    select c.oid::regclass as name, case when c.relname = 'webhook_endpoints' then -0.25 else 10 end as n_distinct
+    from pg_class c
+    join pg_attribute a on a.attrelid = c.oid and a.attname = 'merchant_id' and not a.attisdropped
+    where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and not c.relispartition
+  loop
+    execute format(
+      'alter table %s alter column merchant_id set (n_distinct = %s)', tenant_table.name, tenant_table.n_distinct
+    );
+    execute format('analyze %s', tenant_table.name);
+  end loop;
+end
+$$;

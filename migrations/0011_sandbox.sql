@@ -1,4 +1,4 @@
--- The sandbox provider's own memory: another party's books, so a schema of its own that nothing of ours refers to.
+-- The records of the sandbox provider. It stands for another company, so its schema is separate and nothing refers to it.
 create schema sandbox;
 
 create table sandbox.records (
@@ -11,5 +11,4 @@ create table sandbox.records (
 );
 
 create index records_by_order on sandbox.records (order_id);
-
 create index records_due on sandbox.records (due_at) where due_at is not null;
