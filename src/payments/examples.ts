@@ -1,4 +1,4 @@
-// What the document shows beside the shapes.
+// The examples in the OpenAPI document. A test validates them against the schemas.
 
 import { METHOD_EXAMPLE } from '../customers/examples.ts'
 

@@ -6,7 +6,7 @@ import type { PaymentsApp } from './app.ts'
 import type { AttemptRow } from './attempt.ts'
 import type { PaymentRow } from './payment.ts'
 
-/** An attempt as the connector needs to see it. */
+/** The attempt in the form that a gateway connector takes. */
 export function toGatewayAttempt(payment: PaymentRow, attempt: AttemptRow, merchantName: string): Attempt {
   return {
     key: attempt.gatewayKey,
@@ -28,7 +28,7 @@ export function toGatewayAttempt(payment: PaymentRow, attempt: AttemptRow, merch
   }
 }
 
-/** What a gateway is asked about. */
+/** The status query for an attempt. */
 export function toStatusQuery(payment: PaymentRow, attempt: AttemptRow): StatusQuery {
   const { gatewayKey: key, operation, startedAt } = attempt
   const { amountMinor, currency, expiresAt } = payment
@@ -37,12 +37,12 @@ export function toStatusQuery(payment: PaymentRow, attempt: AttemptRow): StatusQ
   return isPaid ? { ...query, isPaid } : query
 }
 
-/** The gateway that has the attempt, with the account that it was begun with. */
+/** The gateway of the attempt, with the account with which the attempt started. */
 export function gatewayOf(app: PaymentsApp, attempt: AttemptRow): Promise<Gateway> {
   return app.gateways.get(attempt.merchantId, attempt.gateway, attempt.accountId)
 }
 
-/** A fresh key for an attempt at a gateway. It stands on disk before the first call and is the same for every try. */
+/** A new idempotency key for an attempt. It is stored before the first call to the gateway, and every retry sends it. */
 export function newGatewayKey(random: Random): string {
   return uuidV4(random.bytes(16))
 }

@@ -16,7 +16,7 @@ const issuesOf = (changes: Record<string, unknown>, allowHttp = true) =>
   initiateIssues(allowHttp)({ ...body, ...changes }, exact).map(({ field, code }) => `${field}: ${code}`)
 
 describe('a request to initiate', () => {
-  it('is brought to one form: codes in upper case, defaults written out, money in minor units', () => {
+  it('normalises an initiate request: codes in upper case, defaults filled in, amounts in minor units', () => {
     const input = toInitiateInput({ ...body, country: 'ke', customer: { ...customer, country: 'ug' } })
     const expected = {
       reference: 'order-1',
@@ -32,14 +32,14 @@ describe('a request to initiate', () => {
     assert.equal(canonicalJson(input), canonicalJson(expected))
   })
 
-  it('is in USD when it names no currency', () => {
+  it('defaults the currency of an initiate request to USD', () => {
     const { currency: _, ...bare } = body
     const { amount, country } = toInitiateInput(bare)
     assert.deepEqual(amount, { minor: 125_050n, currency: 'USD' })
     assert.equal(country, 'US')
   })
 
-  it('needs a country for exactly the currencies that several countries share', () => {
+  it('requires a country for exactly the currencies that several countries share', () => {
     for (const currency of CURRENCY_CODES) {
       const issues = issuesOf({ amount: 1000, currency })
       const wanted = CURRENCIES[currency].countryRequired ? ['country: country_required'] : []
@@ -47,7 +47,7 @@ describe('a request to initiate', () => {
     }
   })
 
-  it('takes every country that uses the currency, in either case, and no other', () => {
+  it('accepts every country that uses the currency, in either case, and no other', () => {
     for (const currency of CURRENCY_CODES) {
       for (const country of CURRENCIES[currency].countries) {
         assert.deepEqual(issuesOf({ amount: 1000, currency, country: country.toLowerCase() }), [])
@@ -59,14 +59,14 @@ describe('a request to initiate', () => {
     }
   })
 
-  it('may send the payer back to https, and to http only in staging', () => {
+  it('accepts an https redirectUrl, and http only in staging', () => {
     const wrong = ['redirectUrl: invalid_format']
     assert.deepEqual(issuesOf({ redirectUrl: 'https://shop.example/thanks?a=1#b' }, false), [])
     assert.deepEqual(issuesOf({ redirectUrl: 'http://127.0.0.1:3000/back' }, true), [])
     assert.deepEqual(issuesOf({ redirectUrl: 'http://shop.example/back' }, false), wrong)
   })
 
-  it('bears any shape: issues about types are the schema’s', () => {
+  it('ignores values of a wrong type, which the schema reports', () => {
     for (const value of [null, undefined, 7, 'text', [], {}, true]) {
       const odd = { amount: value, currency: value, country: value, customer: value, metadata: value }
       assert.ok(Array.isArray(initiateIssues(true)({ ...odd, redirectUrl: value }, exact)))
@@ -79,7 +79,7 @@ describe('the fingerprint of a request (F-48)', () => {
   const initiate = (changes: object) => fingerprintOf('initiate', toInitiateInput({ ...body, ...changes }))
   const again = (changes: object) => fingerprintOf('charge', toChargeInput({ ...charge, ...changes }))
 
-  it('is the same for another order of keys, for defaults written out and for codes in another case', () => {
+  it('gives one fingerprint for any order of keys, for explicit defaults and for codes in another case', () => {
     const reordered = Object.fromEntries(Object.entries(body).reverse())
     const same = [
       reordered,
@@ -95,7 +95,7 @@ describe('the fingerprint of a request (F-48)', () => {
     assert.equal(initiate({ amount: 1250.5 }), initiate({ amount: 1250.5 }))
   })
 
-  it('is another one when any field of an initiate says something else', () => {
+  it('gives another fingerprint when any field of an initiate request differs', () => {
     const others: object[] = [
       { amount: 1250.51 },
       { currency: 'USD' },
@@ -115,7 +115,7 @@ describe('the fingerprint of a request (F-48)', () => {
     assert.equal(new Set(prints).size, prints.length)
   })
 
-  it('is another one when any field of a charge says something else, and for another operation', () => {
+  it('gives another fingerprint when any field of a charge or its operation differs', () => {
     const others: object[] = [
       { amount: 1 },
       { currency: 'USD' },
@@ -141,7 +141,7 @@ describe('a card number', () => {
     return true
   }
 
-  it('in description or a name is refused, each place named', () => {
+  it('rejects a card number in the description or a name, and names each field', () => {
     const card = '4242 4242 4242 4242'
     assert.throws(
       () => toInitiateInput({ ...body, description: `pay with ${card}` }),
@@ -153,7 +153,7 @@ describe('a card number', () => {
     )
   })
 
-  it('is never repeated in the words of the refusal', () => {
+  it('does not repeat the card number in the error', () => {
     try {
       toInitiateInput({ ...body, description: '4242424242424242' })
       assert.fail('a card number passed')

@@ -1,5 +1,5 @@
-// What a merchant sends to start a payment or a charge: the shapes, the rules that a shape cannot say, and the
-// normalised input that the service works with.
+// The request bodies of payments and charges: their common schemas, the validation that a schema cannot express, and the
+// normalised input.
 
 import { createHash } from 'node:crypto'
 import { type Static, Type } from 'typebox'
@@ -58,8 +58,7 @@ interface CommonBody {
 export function toCommonInput(body: CommonBody): PaymentInput {
   rejectCardNumbers(body)
   const amount = parseAmount(body.amount, body.currency ?? DEFAULT_CURRENCY)
-  if (typeof amount === 'string')
-    throw new Error('an amount passed the complaints and is still not acceptable')
+  if (typeof amount === 'string') throw new Error('an amount passed validation but cannot be parsed')
   return {
     reference: body.reference,
     amount,
@@ -84,7 +83,7 @@ function rejectCardNumbers(body: {
   if (details.length > 0) throw new ApiError('card_data_not_allowed', { details })
 }
 
-/** The same request has the same fingerprint, whatever the order of its keys; null and absent are the same. */
+/** Identical requests have the same fingerprint, whatever the order of their keys. */
 export function fingerprintOf(operation: string, input: PaymentInput): string {
   return createHash('sha256')
     .update(operation)
@@ -102,7 +101,7 @@ export function newIssue(
   return { field, code, message }
 }
 
-/** About an amount in the body's currency, in whichever field it stands. */
+/** Validates an amount in the body's currency; `field` is the field that has it. */
 export function amountIssues(body: Record<string, unknown>, facts: BodyFacts, field = 'amount'): Issue[] {
   const value = body[field]
   const currency = body.currency ?? DEFAULT_CURRENCY

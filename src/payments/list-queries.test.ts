@@ -30,11 +30,11 @@ const filter = {
   gateway: null,
 } as const
 
-/** How many references are read to search ten times for it. */
+/** How many references ten searches for the text read. */
 async function rowsRead(merchantId: string, search: string): Promise<number> {
   return db.transaction(async (tx) => {
     const before = await readsOf(tx, 'payment_references')
-    // A prepared statement may keep its plan for good from the sixth time on. A list only ever queries.
+    // From its sixth execution on, PostgreSQL may use a generic plan for a prepared statement. A list only calls query.
     for (let round = 0; round < 10; round += 1)
       await listPaymentRows(tx as Db, merchantId, { ...filter, search }, window)
     return (await readsOf(tx, 'payment_references')) - before
@@ -42,7 +42,7 @@ async function rowsRead(merchantId: string, search: string): Promise<number> {
 }
 
 describe('a search for references', () => {
-  it('does not read what other merchants have, nor all that its own has', async () => {
+  it('reads neither the references of other merchants nor all of its own merchant', async () => {
     await db.script(`
       insert into payment_references (merchant_id, reference, fingerprint, payment_id, created_at)
       select m, 'order-' || n, '\\x00', gen_random_uuid(), now()
@@ -55,7 +55,7 @@ describe('a search for references', () => {
     ]
     for (const [merchant, text] of searches) {
       const read = await rowsRead(merchant, text)
-      // Ten searches; each that reads them all would come to 20,000.
+      // A single full read of the merchant's references would be 20,000 rows.
       assert.ok(read < 5_000, `${read} were read for ${text}`)
     }
   })

@@ -42,7 +42,7 @@ export type Move = Cause &
     | ({
         kind: 'captured'
         postings: Posting[]
-        /** What becomes available to the merchant later; null where nothing is owed. */
+        /** The amount that becomes available to the merchant later; null where nothing is owed. */
         settlementMinor: bigint | null
       } & EndedAttempt)
   )

@@ -5,7 +5,7 @@ import type { PaymentRow } from './payment.ts'
 import { type Claim, type NewPayment, type Recorded, recordPayment } from './record.ts'
 import { serializeRedacted } from './views.ts'
 
-/** Records an open checkout on a gateway that was chosen already. */
+/** Records an open checkout for a gateway that the caller has chosen. */
 export async function openCheckout(
   app: PaymentsApp,
   merchantId: string,

@@ -1,5 +1,5 @@
-// The first half of the rhythm: what is about to happen is on disk before anything happens. Insert first, then act, so
-// that N identical requests over several processes come to one execution.
+// Records a payment before any gateway is called, and replays the record to repeated requests (idempotency). The insert
+// claims the reference and the key, so that identical requests in several processes execute once.
 
 import { createHash } from 'node:crypto'
 import { ApiError } from '../core/errors.ts'
@@ -18,7 +18,7 @@ import { detailsOf, type PaymentDetails, type PaymentRow } from './payment.ts'
 import type { RecordInput } from './record-queries.ts'
 import { eventType } from './states.ts'
 
-/** How a request is told from another one: by its reference and key, and by what it says. */
+/** The identity of a request: its reference and Idempotency-Key, and a fingerprint of its content. */
 export interface Claim {
   operation: string
   reference: string
@@ -48,7 +48,10 @@ export interface Recorded {
   attempt?: AttemptRow | null
 }
 
-/** Records the payment, or returns the one that an earlier request with this claim recorded. Its event has `serialize`d data. */
+/**
+ * Records the payment, or returns the payment that an earlier request with this claim recorded. `serialize` makes the data
+ * of its event.
+ */
 export async function recordPayment(
   app: PaymentsApp,
   merchantId: string,
@@ -79,7 +82,7 @@ export async function recordPayment(
 
 const REJECTION_CODES = { blocked: 'customer_blocked', inactive: 'recurring_token_inactive' } as const
 
-/** What an earlier request with this claim made, if there was one. Refuses when it said something else. */
+/** The payment of an earlier request with this claim. Throws an ApiError when that request had another content. */
 export async function findReplay(
   app: PaymentsApp,
   merchantId: string,
@@ -89,13 +92,13 @@ export async function findReplay(
   const existing = await findReference(app.db, merchantId, claim.reference)
   if (!existing) return undefined
   const payment = await findPayment(app.db, merchantId, existing.paymentId)
-  if (!payment) throw new Error('a reference is claimed together with its payment')
+  if (!payment) throw new Error('a reference exists without its payment')
   if (existing.fingerprint.toString('hex') !== claim.fingerprint) throw duplicateReference(payment)
   await awaitStandby(app.db)
   return payment
 }
 
-/** Gives the answer of an earlier request where this one would be refused: a retry is never an error. */
+/** Returns the payment of an earlier identical request, or throws `error`: a retry of an accepted request is no error. */
 export async function replayOrRethrow(
   app: PaymentsApp,
   merchantId: string,
@@ -116,7 +119,7 @@ async function replay(
 ): Promise<PaymentRow> {
   try {
     const payment = await findReplay(app, merchantId, claim)
-    // The claim was lost to a request that has not shown its record: only a lost answer of the database does that.
+    // Another request holds the claim, but its record is not visible. Only a lost reply of the database can cause this.
     if (!payment) throw new ApiError('temporarily_unavailable')
     return payment
   } catch (error) {

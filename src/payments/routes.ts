@@ -7,7 +7,7 @@ import { ChargeRecord, PaymentRecord } from './schema.ts'
 import { serializeCharges, serializePayments } from './views.ts'
 
 const FILTERS =
-  'Newest first. Filters narrow together; search finds a part of the reference or of the e-mail. Deep pages go by cursor. Each item is the record as reading it alone answers it.'
+  'Newest first. Filters narrow together; search finds a part of the reference or of the e-mail. Use cursors for deep pages. Each item is the same record that reading one returns.'
 
 export function paymentListRoutes(app: PaymentsApp): Route[] {
   return [
@@ -50,7 +50,7 @@ export function paymentListRoutes(app: PaymentsApp): Route[] {
       scope: 'customers:read',
       summary: "List a customer's payments",
       description:
-        'Payments and charges together, newest first, with the filters of the other lists. A charge is told as verify-payment tells it.',
+        'Payments and charges together, newest first, with the filters of the other lists. A charge has the form that verify-payment returns.',
       params: UuidParams,
       query: CustomerPaymentsQuery,
       response: { http: 200, data: PaymentRecord, list: true },

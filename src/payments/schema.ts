@@ -1,5 +1,5 @@
-// What a payment and a charge look like on the way out: the only description of these shapes, for the answers, the
-// events and the document alike.
+// The response schemas of payments and charges, and the functions that make these records out of rows. Responses, events
+// and the OpenAPI document all use them.
 
 import { Type } from 'typebox'
 import type { Currency } from '../core/currency.ts'
@@ -18,7 +18,7 @@ const CustomerSummary = Type.Object({
   email: Type.String(),
 })
 
-// The keys of a constant object are exactly its type's keys, which Object.keys cannot say by itself.
+// Object.keys returns string[]; the keys of this constant are exactly those of its type.
 const FAILURE_CODES = Object.keys(FAILURES) as FailureCode[]
 
 const Failure = Type.Object({
@@ -59,7 +59,8 @@ const AttemptRecord = Type.Object({
   endedAt: Nullable(Timestamp),
   refundedAmount: Type.Unsafe<string>({
     ...AmountText,
-    description: 'What has gone back of a duplicate_success: money that came twice is sent back by itself.',
+    description:
+      'How much of a duplicate_success was refunded. Duplicate payments are refunded automatically.',
   }),
 })
 
@@ -75,7 +76,7 @@ export const PaymentRecord = Type.Object({
   refundedAmount: AmountText,
   paymentMethod: Nullable(SavedMethodRecord),
   paymentLink: Nullable(
-    Type.String({ format: 'uuid', description: 'The payment link at which it was begun.' }),
+    Type.String({ format: 'uuid', description: 'The payment link on which the payer opened it.' }),
   ),
 })
 
@@ -109,7 +110,7 @@ export const ChargeRecord = Type.Object({
   ),
 })
 
-/** The parts of an answer that are secrets at rest. An event is stored without them. */
+/** The secret parts of a response. They are sealed in the database, and events do not have them. */
 export interface PaymentSecrets {
   accessCode: string
   checkoutUrl: string

@@ -29,13 +29,13 @@ const PROMISED: Record<string, string[]> = {
 
 const PAIRS = PAYMENT_STATUSES.flatMap((from) => PAYMENT_STATUSES.map((to) => [from, to] as const))
 
-describe('the table of moves', () => {
-  it('is the one that was promised, and nothing leads to where it is already', () => {
+describe('the payment state machine', () => {
+  it('has exactly the promised moves, and no status moves to itself', () => {
     assert.deepEqual(PAYMENT_MOVES, PROMISED)
     assert.ok(PAYMENT_STATUSES.every((status) => !canMove(status, status)))
   })
 
-  it('calls open what still waits for an end, and unpaid whatever a proven success may still reach', () => {
+  it('names the open statuses, and the unpaid ones that a proven success may still reach', () => {
     assert.deepEqual(PAYMENT_STATUSES.filter(isOpen), ['pending', 'processing'])
     assert.deepEqual(PAYMENT_STATUSES.filter(isUnpaid), [
       'pending',
@@ -46,7 +46,7 @@ describe('the table of moves', () => {
     ])
   })
 
-  it('gives every move an event, named after the record and where it came to', () => {
+  it('names the event of a move after the record and the new status', () => {
     assert.equal(eventType('checkout', 'expired'), 'payment.expired')
     assert.equal(eventType('charge', 'processing'), 'charge.processing')
     assert.equal(eventType('checkout', 'partially_refunded'), 'payment.refunded')
@@ -80,7 +80,7 @@ values ($1, $2, $3, $4, $5, $6, 'api', now())`
 
 let version = 1
 
-/** Whether the database lets a payment make this move. */
+/** Whether the database accepts this move of a payment. */
 async function isAccepted(from: string | null, to: string, proof: string | null): Promise<boolean> {
   if (from !== null) version += 1
   try {
@@ -94,8 +94,8 @@ async function isAccepted(from: string | null, to: string, proof: string | null)
 
 const proofOf = (to: PaymentStatus) => (to === 'failed' ? 'declined' : 'gateway')
 
-describe('the database', () => {
-  it('knows the same moves: every pair of the ten states is tried', async () => {
+describe('the database checks on moves', () => {
+  it('accepts exactly the moves of the state machine, over all 100 pairs', async () => {
     await db.script(prepare)
     assert.equal(PAIRS.length, 100)
     for (const [from, to] of PAIRS) {
@@ -104,7 +104,7 @@ describe('the database', () => {
     assert.equal(await isAccepted('pending', 'paid', 'gateway'), false)
   })
 
-  it('lets nothing fail without proof: no answer is no proof', async () => {
+  it('rejects a move to failed without proof: a timeout is no proof', async () => {
     for (const proof of [null, 'time', 'customer', 'gateway', 'timeout']) {
       assert.equal(await isAccepted('processing', 'failed', proof), false, String(proof))
     }
@@ -113,7 +113,7 @@ describe('the database', () => {
     }
   })
 
-  it('lets nothing succeed but on the gateway’s own word, or when a dispute was won', async () => {
+  it('accepts a move to successful only with the gateway’s proof or after a won dispute', async () => {
     for (const from of ['pending', 'processing', 'failed', 'abandoned', 'expired']) {
       for (const proof of [null, 'time', 'customer', 'declined']) {
         assert.equal(await isAccepted(from, 'successful', proof), false, `${from} by ${proof}`)
@@ -122,14 +122,14 @@ describe('the database', () => {
     assert.equal(await isAccepted('disputed', 'successful', null), true)
   })
 
-  it('lets a history begin only with its first version', async () => {
+  it('accepts a move without a previous status only as version 1', async () => {
     assert.equal(await isAccepted(null, 'pending', null), true)
     await assert.rejects(db.query(insertMove, [merchantId, paymentId, 99_999, null, 'pending', null]), {
       code: '23514',
     })
   })
 
-  it('keeps a charge out of the states of a checkout', async () => {
+  it('rejects the statuses of a checkout for a charge', async () => {
     const toCharge = (status: string) =>
       db.script(
         `update payments set kind = 'charge', status = '${status}' where merchant_id = '${merchantId}'`,
@@ -140,7 +140,7 @@ describe('the database', () => {
     await assert.rejects(toCharge('paid'), { code: '23514' })
   })
 
-  it('never changes or forgets a move', async () => {
+  it('rejects updates, deletes and truncates of moves', async () => {
     for (const statement of ['update moves set reason = null', 'delete from moves', 'truncate moves']) {
       await assert.rejects(db.script(statement), /moves is append-only/, statement)
     }

@@ -1,5 +1,5 @@
-// The state machine of payments and charges, as a table one can read aloud. The same pairs stand in the database as a
-// check on every move; a test holds the two against each other.
+// The state machine of payments and charges. The database checks every move against the same pairs; a test compares the
+// two tables.
 
 import { type EventType, isEventType } from '../core/event-types.ts'
 
@@ -24,16 +24,16 @@ export const STATUS_MEANINGS: Readonly<Record<PaymentStatus, string>> = {
     'An attempt is with the gateway: the customer is approving it, or the outcome is not known yet.',
   successful: 'Money was collected, proven by the gateway.',
   failed:
-    'Declined for good. Late money is money: a proof that comes late still counts, here and in the next two.',
+    'Declined for good. A late payment is accepted: a proof that arrives later still counts, as in abandoned and expired.',
   abandoned: 'The customer cancelled and left.',
   expired: 'The time passed with nothing paid.',
-  partially_refunded: 'A part of the money went back.',
-  refunded: 'All of the money went back.',
-  disputed: 'A chargeback is open: won leads back, lost on.',
+  partially_refunded: 'A part of the money was refunded.',
+  refunded: 'All of the money was refunded.',
+  disputed: 'A dispute is open. If it is won, the payment is successful again; if it is lost, reversed.',
   reversed: 'The provider took the money back.',
 }
 
-// The keys of a constant object are exactly its type's keys, which Object.keys cannot say by itself.
+// Object.keys returns string[]; the keys of this constant are exactly those of its type.
 export const PAYMENT_STATUSES = Object.keys(PAYMENT_MOVES) as PaymentStatus[]
 
 export function canMove(from: PaymentStatus, to: PaymentStatus): boolean {
@@ -41,12 +41,12 @@ export function canMove(from: PaymentStatus, to: PaymentStatus): boolean {
   return allowed.includes(to)
 }
 
-/** Still waiting for an end. */
+/** The payment has not ended yet. */
 export function isOpen(status: PaymentStatus): boolean {
   return status === 'pending' || status === 'processing'
 }
 
-/** Nothing was collected (yet): a proven success may still arrive. */
+/** No money was collected so far; a proven success may still arrive. */
 export function isUnpaid(status: PaymentStatus): boolean {
   return canMove(status, 'successful') && status !== 'disputed'
 }
@@ -62,13 +62,13 @@ export type AttemptStatus =
 
 export type MoveSource = 'api' | 'checkout' | 'return' | 'verify' | 'webhook' | 'resolver' | 'expiry'
 
-/** What makes a move true. `failed` needs one of the middle three, `successful` the gateway's own word. */
+/** The proof of a move. `failed` needs declined, not_sent or expired_verified; `successful` needs gateway. */
 export type Proof = 'gateway' | 'declined' | 'not_sent' | 'expired_verified' | 'customer' | 'time'
 
-/** The event of a move: the status is its name, except that a partial refund is told as a refund. */
+/** The event type of a move: the new status, except that a partial refund has the event of a refund. */
 export function eventType(kind: 'checkout' | 'charge', status: PaymentStatus): EventType {
   const noun = kind === 'charge' ? 'charge' : 'payment'
   const type = `${noun}.${status === 'partially_refunded' ? 'refunded' : status}`
   if (isEventType(type)) return type
-  throw new Error(`a ${noun} is never ${status}`)
+  throw new Error(`a ${noun} cannot have the status ${status}`)
 }

@@ -1,4 +1,4 @@
-// Payments and charges as the API shows them, with what is sealed at rest opened for the merchant who owns it.
+// Serialises payments and charges for the API. It opens the sealed access code for the merchant who owns the payment.
 
 import type { MethodRow } from '../customers/method.ts'
 import { serializeMethod } from '../customers/methods.ts'
@@ -47,7 +47,7 @@ export async function serializeCharge(app: PaymentsApp, charge: PaymentRow, meth
   return toChargeRecord(charge, used ? summarise(used) : null, await recoveryOf(app, charge))
 }
 
-/** The same as a stored event tells it, read in the transaction of what the event is about. */
+/** The record for an event, read in the transaction that writes the event. */
 export async function loadRedactedPayment(
   app: Pick<PaymentsApp, 'clock'>,
   tx: Tx,
@@ -55,11 +55,11 @@ export async function loadRedactedPayment(
   method: MethodRow | null,
 ) {
   const payment = await findPayment(tx, merchantId, id)
-  if (!payment) throw new Error(`payment ${id} has vanished`)
+  if (!payment) throw new Error(`payment ${id} does not exist`)
   return serializeRedacted(app, payment, await listAttempts(tx, merchantId, id), method)
 }
 
-/** The records of a page, of one merchant, with one question for all their attempts and one for all their methods. */
+/** The records of one merchant's page, with one statement for all attempts and one for all methods. */
 export async function serializePayments(app: PaymentsApp, payments: readonly PaymentRow[]) {
   const [first] = payments
   if (!first) return []
@@ -96,7 +96,7 @@ function methodsOf(app: PaymentsApp, payments: readonly PaymentRow[]): Promise<M
   return findSavedMethods(app, payments[0]?.merchantId ?? '', [...new Set(ids)])
 }
 
-/** The record as a stored event tells it: nothing in it opens anything. */
+/** The record for an event: without the access code and the recurring token, which are secrets. */
 export function serializeRedacted(
   app: Pick<PaymentsApp, 'clock'>,
   payment: PaymentRow,
