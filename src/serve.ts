@@ -6,7 +6,8 @@ import type { ServeOptions } from './cli/shell.ts'
 import { startCluster, WorkerNotStarted } from './cluster.ts'
 import type { Config, Role } from './config.ts'
 import type { LogKey } from './core/log-lines.ts'
-import { createLog, errorFields, openLogOutput } from './kit/observability/log.ts'
+import { createLog, errorFields, type LogOutput, openLogOutput } from './kit/observability/log.ts'
+import { prettyOutput } from './kit/observability/pretty-output.ts'
 import { openPrimaryChannel, type PrimaryChannel, type ServiceInfo } from './primary-channel.ts'
 
 // A crashed process is crash-safe by design; this much time is for the requests that are not to blame.
@@ -39,7 +40,7 @@ async function serveUntilEnd(
   const { role, json } = options
   const isQuiet = json || primary !== undefined
   const print = (line: string) => void process.stdout.write(`${line}\n`)
-  const output = openLogOutput(process.stderr.fd)
+  const output = openOutput(json)
   const log = createLog(config.logLevel, output)
   output.onDropped((count) => log.write('log.lines_dropped', { count }))
   const ending = Promise.withResolvers<number>()
@@ -71,6 +72,13 @@ async function serveUntilEnd(
     // A line that nobody takes would keep the process for ever: also an ordinary exit waits for it.
     if (!(await output.end(LOG_FLUSH_TIMEOUT_MS))) process.kill(process.pid, 'SIGKILL')
   }
+}
+
+/** In a terminal the log is for people, beside the instructions; with --json, and everywhere else, it is JSON. */
+function openOutput(json: boolean): LogOutput {
+  const output = openLogOutput(process.stderr.fd)
+  // hasColors honours NO_COLOR and the terminal type.
+  return process.stderr.isTTY && !json ? prettyOutput(output, process.stderr.hasColors()) : output
 }
 
 interface Served extends ServiceInfo {
