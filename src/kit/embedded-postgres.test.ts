@@ -16,9 +16,6 @@ import { connect } from 'node:net'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { findPostgresBinaries } from './embedded-postgres/binaries.ts'
-import { DataFolderLocked } from './embedded-postgres/folder-lock.ts'
-import { MACHINE } from './embedded-postgres/launcher.ts'
 import {
   assertGone,
   copyWithoutLinks,
@@ -44,7 +41,10 @@ import {
   startService,
   test,
   waitUntil,
-} from './embedded-postgres/test-harness.ts'
+} from '../../test/support/embedded-postgres.ts'
+import { findPostgresBinaries } from './embedded-postgres/binaries.ts'
+import { DataFolderLocked } from './embedded-postgres/folder-lock.ts'
+import { MACHINE } from './embedded-postgres/launcher.ts'
 import { findRunningPostgres, startEmbeddedPostgres } from './embedded-postgres.ts'
 
 const LOCK = new URL('./embedded-postgres/folder-lock.ts', import.meta.url).href

@@ -29,15 +29,9 @@ function isText(path: string): boolean {
   return !/\.(?:png|webp|svg|ico|woff2|gz)$/.test(path)
 }
 
-/** What stands in src and is never part of the product. */
-const TEST_SUPPORT: readonly { path: RegExp; reason: string }[] = [
-  { path: /\.test\.ts$/, reason: 'tests stand beside what they test' },
-  { path: /\/test-[\w-]+\.ts$/, reason: 'what the tests of one folder stand on' },
-]
-
-/** Code of the product, without its tests and what only they use. */
+/** Code of the product, without its tests. */
 export function isProduct({ path }: TreeFile): boolean {
-  return path.startsWith('src/') && !TEST_SUPPORT.some((support) => support.path.test(path))
+  return path.startsWith('src/') && !path.endsWith('.test.ts')
 }
 
 export function isTest({ path }: TreeFile): boolean {

@@ -4,8 +4,6 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { chmodSync, chownSync, cpSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { startEmbeddedPostgres } from '../embedded-postgres.ts'
-import { MACHINE } from './launcher.ts'
 import {
   assertGone,
   copyWithoutLinks,
@@ -25,7 +23,9 @@ import {
   test,
   whyNoNamespace,
   whyUnprivilegedCannotRun,
-} from './test-harness.ts'
+} from '../../../test/support/embedded-postgres.ts'
+import { startEmbeddedPostgres } from '../embedded-postgres.ts'
+import { MACHINE } from './launcher.ts'
 
 // A user id without a name.
 const NAMELESS = 54_321

@@ -20,16 +20,16 @@ import { createInterface } from 'node:readline'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
+import { findPostgresBinaries } from '../../src/kit/embedded-postgres/binaries.ts'
+import { MACHINE } from '../../src/kit/embedded-postgres/launcher.ts'
+import { isAlive } from '../../src/kit/embedded-postgres/signals.ts'
 import {
   type EmbeddedPostgres,
   type EmbeddedPostgresOptions,
   startEmbeddedPostgres,
-} from '../embedded-postgres.ts'
-import { findPostgresBinaries } from './binaries.ts'
-import { MACHINE } from './launcher.ts'
-import { isAlive } from './signals.ts'
+} from '../../src/kit/embedded-postgres.ts'
 
-const MODULE_URL = new URL('../embedded-postgres.ts', import.meta.url).href
+const MODULE_URL = new URL('../../src/kit/embedded-postgres.ts', import.meta.url).href
 export const NOBODY = 65534
 export const isRoot = process.getuid?.() === 0
 export const onLinux = process.platform === 'linux'
