@@ -161,3 +161,11 @@ export function errorFromIssues(issues: Issue[]): ApiError {
   const code = sharesCode && isApiErrorCode(first.code) ? first.code : 'validation_failed'
   return new ApiError(code, { details: issues, message: code === first.code ? first.message : undefined })
 }
+
+export function newIssue(
+  field: string,
+  code: ApiErrorCode,
+  message: string = API_ERRORS[code].message,
+): Issue {
+  return { field, code, message }
+}

@@ -3,10 +3,10 @@
 
 import { containsCardNumber } from '../core/card-number.ts'
 import { type Currency, defaultCountry, isCurrency } from '../core/currency.ts'
-import { ApiError, errorFromIssues, type Issue } from '../core/errors.ts'
+import { ApiError, errorFromIssues, type Issue, newIssue } from '../core/errors.ts'
 import { networksOf } from '../core/networks.ts'
 import { readPhone } from '../kit/phone.ts'
-import { countryIssues, newIssue } from '../payments/input.ts'
+import { countryIssues } from '../payments/input.ts'
 import type { AccountChannel, AccountRow, Destination } from './account.ts'
 
 import type { AccountChange, AccountInput } from './schema.ts'

@@ -2,7 +2,7 @@
 
 import { initiateIssues } from '../checkout/input.ts'
 import { containsCardNumber } from '../core/card-number.ts'
-import { ApiError, type Issue } from '../core/errors.ts'
+import { ApiError, type Issue, newIssue } from '../core/errors.ts'
 import { REPLAYED_HEADER } from '../kit/db/idempotency.ts'
 import {
   type BodyFacts,
@@ -14,7 +14,6 @@ import {
   route,
 } from '../kit/http/route.ts'
 import { UuidParams } from '../kit/http/schema.ts'
-import { newIssue } from '../payments/input.ts'
 
 import type { P2pApp } from './app.ts'
 import {

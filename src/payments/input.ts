@@ -7,7 +7,7 @@ import { canonicalJson } from '../core/canonical.ts'
 import { containsCardNumber } from '../core/card-number.ts'
 import { isCountry } from '../core/countries.ts'
 import { CURRENCIES, type Currency, DEFAULT_CURRENCY, isCurrency, usesCurrency } from '../core/currency.ts'
-import { API_ERRORS, ApiError, type ApiErrorCode, type Issue } from '../core/errors.ts'
+import { ApiError, type Issue, newIssue } from '../core/errors.ts'
 import { type Money, parseAmount } from '../core/money.ts'
 import type { BodyFacts } from '../kit/http/route.ts'
 import { CountryInput, Email, PersonName } from '../kit/http/schema.ts'
@@ -91,14 +91,6 @@ export function fingerprintOf(operation: string, input: PaymentInput): string {
       canonicalJson({ ...input, customer: { ...input.customer, email: input.customer.email.toLowerCase() } }),
     )
     .digest('hex')
-}
-
-export function newIssue(
-  field: string,
-  code: ApiErrorCode,
-  message: string = API_ERRORS[code].message,
-): Issue {
-  return { field, code, message }
 }
 
 /** Validates an amount in the body's currency; `field` is the field that has it. */

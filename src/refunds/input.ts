@@ -2,11 +2,11 @@
 
 import { containsCardNumber } from '../core/card-number.ts'
 import type { Currency } from '../core/currency.ts'
-import { ApiError, errorFromIssues, type Issue } from '../core/errors.ts'
+import { ApiError, errorFromIssues, type Issue, newIssue } from '../core/errors.ts'
 import { type Money, parseAmount } from '../core/money.ts'
 import { metadataIssues } from '../kit/http/metadata.ts'
 import type { BodyFacts } from '../kit/http/route.ts'
-import { amountIssues, newIssue } from '../payments/input.ts'
+import { amountIssues } from '../payments/input.ts'
 import type { RefundBody } from './schema.ts'
 
 export interface RefundInput {
