@@ -6,8 +6,8 @@ import { ApiError } from '../core/errors.ts'
 import { money } from '../core/money.ts'
 import type { MethodRow } from '../customers/method.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import { openCheckout } from '../payments/open-checkout.ts'
 import type { PaymentRow } from '../payments/payment.ts'
+import { openCheckout } from '../payments/record.ts'
 import type { Decision } from './decide.ts'
 
 /** Idempotent: the reference is made of the charge's id, so applying the outcome again opens the same checkout. */

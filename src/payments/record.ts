@@ -2,6 +2,7 @@
 // claims the reference and the key, so that identical requests in several processes execute once.
 
 import { createHash } from 'node:crypto'
+import { defaultCountry } from '../core/currency.ts'
 import { ApiError } from '../core/errors.ts'
 import { base62 } from '../core/ids.ts'
 import type { Money } from '../core/money.ts'
@@ -13,10 +14,11 @@ import { awaitStandby } from '../kit/db/standby.ts'
 import type { PaymentsApp } from './app.ts'
 import { ATTEMPT, type AttemptRow, type NewAttempt, newAttempt } from './attempt.ts'
 import { findPayment, findReference } from './find.ts'
-import type { PaymentInput } from './input.ts'
+import type { InitiateInput, PaymentInput } from './input.ts'
 import { detailsOf, type PaymentDetails, type PaymentRow } from './payment.ts'
 import type { RecordInput } from './record-queries.ts'
 import { eventType } from './states.ts'
+import { accessContext, serializeRedacted } from './views.ts'
 
 /** The identity of a request: its reference and Idempotency-Key, and a fingerprint of its content. */
 export interface Claim {
@@ -78,6 +80,30 @@ export async function recordPayment(
       return { payment: await replayOrRethrow(app, merchantId, claim, error), replayed: true }
     }
   }
+}
+
+/** Records an open checkout for a gateway that the caller has chosen. */
+export async function openCheckout(
+  app: PaymentsApp,
+  merchantId: string,
+  claim: Claim,
+  input: InitiateInput,
+  gateway: string,
+): Promise<Recorded> {
+  const newPayment: NewPayment = {
+    ...input,
+    kind: 'checkout',
+    status: 'pending',
+    statusReason: null,
+    gateway,
+    country: input.country ?? defaultCountry(input.amount.currency),
+    paymentMethodId: null,
+    openForMs: input.openForMs ?? app.settings.checkoutMs,
+    attempt: null,
+  }
+  await app.failpoints.hit('initiate.before_record')
+  const serialize = (payment: PaymentRow) => serializeRedacted(app, payment, [], null)
+  return recordPayment(app, merchantId, claim, newPayment, serialize)
 }
 
 const REJECTION_CODES = { blocked: 'customer_blocked', inactive: 'recurring_token_inactive' } as const
@@ -152,10 +178,6 @@ const ACCESS_CHARACTERS = 43
 
 export function hashAccessCode(accessCode: string): Buffer {
   return createHash('sha256').update(accessCode).digest()
-}
-
-export function accessContext(payment: { merchantId: string; id: string }) {
-  return { table: 'payments', column: 'access_sealed', rowId: payment.id, merchantId: payment.merchantId }
 }
 
 interface Draft {

@@ -9,11 +9,14 @@ import type { PaymentsApp } from './app.ts'
 import type { AttemptRow } from './attempt.ts'
 import { findPayment, findPayments, listAttempts, listAttemptsOfPayments } from './find.ts'
 import type { PaymentRow } from './payment.ts'
-import { accessContext } from './record.ts'
 import { type PaymentSecrets, toChargeRecord, toInitiatedPayment, toPaymentRecord } from './schema.ts'
 
 export function checkoutUrl(app: PaymentsApp, accessCode: string): string {
   return `${app.settings.publicUrl()}/pay/${accessCode}`
+}
+
+export function accessContext(payment: { merchantId: string; id: string }) {
+  return { table: 'payments', column: 'access_sealed', rowId: payment.id, merchantId: payment.merchantId }
 }
 
 export function openAccessCode(app: PaymentsApp, payment: PaymentRow): string | null {
