@@ -72,7 +72,7 @@ describe('the months of the log of tries', () => {
     assert.equal(await maintainPartitions(db, 35), 0)
   })
 
-  it('are missed by the doctor when nobody has made them for weeks', async () => {
+  it('are reported by cowry doctor when none was created for weeks', async () => {
     const violations = async () =>
       (await checkInvariants(db)).find(({ name }) => name === 'invariant_g01_partitions_exist')?.violations
     assert.equal(await violations(), 0)

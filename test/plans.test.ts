@@ -93,7 +93,7 @@ describe('every statement at a million rows', () => {
     assert.deepEqual(found, [])
   })
 
-  it('goes by the same indexes behind the wall between merchants, where it searches', async () => {
+  it('uses the same indexes under row-level security, where it searches', async () => {
     const searches = statements.filter(({ text }) => text.includes('searched_'))
     assert.ok(searches.length > 10)
     for (const statement of searches) {

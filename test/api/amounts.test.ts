@@ -105,7 +105,7 @@ describe('an amount (F-65)', () => {
     })
   })
 
-  it('is told back to the minor unit, however the number was written', async () => {
+  it('is returned exactly to the minor unit, in whatever notation it was sent', async () => {
     for (const [literal, wanted] of [
       ['10', '10.00'],
       ['10.0', '10.00'],

@@ -239,7 +239,7 @@ describe('a key gives only what it has', () => {
     assert.ok(old.expiresAt < end, 'the overlap is shorter than what was left')
   })
 
-  it('of pace', async () => {
+  it('of the rate limit', async () => {
     const strong = await service.newMerchant()
     const rateLimit = { perSecond: 50, burst: 60 }
     const slow = await keyOf(strong.uuid, { scopes: ['*'], rateLimit })

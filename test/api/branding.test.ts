@@ -180,7 +180,7 @@ describe('the settings of a merchant', () => {
     assert.deepEqual((await staging.admin.get(`/admin/v1/merchants/${uuid}`)).body.data.settings, FULL)
   })
 
-  it('are refused with all complaints at once', async () => {
+  it('are rejected with all validation issues at once', async () => {
     const { uuid } = await staging.newMerchant()
     const answer = await change(staging, uuid, {
       redirectOrigins: ['https://shop.example/', 'https://good.example', 'http://shop.example'],
@@ -282,7 +282,7 @@ describe('registered origins', () => {
     assert.deepEqual(assertApiError(other, 'validation_failed'), ['redirectUrl: not_allowed'])
   })
 
-  it('refuse nobody while there are none', async () => {
+  it('restrict no redirect while none is registered', async () => {
     const { api } = await staging.newMerchant()
     const answer = await api.post(INITIATE, initiateBody({ redirectUrl: 'https://anywhere.example/' }))
     assert.equal(answer.http, 201, answer.text)

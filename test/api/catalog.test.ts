@@ -68,7 +68,7 @@ describe('the directory', () => {
     }
   })
 
-  it('shows nobody another merchant’s accounts and rules', async () => {
+  it('shows no account and no rule of another merchant', async () => {
     const chosen = await merchantWith(['paystack'], [{ exclude: ['sandbox', 'stripe'] }])
     const other = await service.newMerchant()
     assert.deepEqual((await routeOf(chosen.api, 'KES', 'KE')).names, ['paystack'])
@@ -211,7 +211,7 @@ describe('the currencies', () => {
     assert.equal(meta.total, 28)
   })
 
-  it('have the smallest minimum of the gateways that serve the merchant, and none where nobody does', async () => {
+  it('have the smallest minimum of the gateways that serve the merchant, and none where no gateway does', async () => {
     const rails = (minimumMinor?: bigint): Rail[] => [
       { currency: 'NGN', channels: ['card'], minimumMinor },
       { currency: 'KES', channels: ['card'], minimumMinor: minimumMinor && minimumMinor * 2n },

@@ -59,7 +59,7 @@ describe('a walk by cursor', () => {
     assert.deepEqual(uuids, [...before, ...added])
   })
 
-  it('loses nobody among customers of the same millisecond', async () => {
+  it('loses no customer among those created in the same millisecond', async () => {
     const { api, uuid } = await service.newMerchant()
     const same = await seedCustomers(
       service.db,

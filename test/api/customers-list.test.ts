@@ -156,7 +156,7 @@ describe('a page of customers', () => {
     }
   })
 
-  it('tells all complaints at once', async () => {
+  it('reports all validation issues at once', async () => {
     const answer = await service.api.get('/api/v1/customers?page=0&limit=101&sort=x&createdFrom=y')
     assert.deepEqual(answer.body.error.details.map(({ field }: { field: string }) => field).sort(), [
       'createdFrom',

@@ -47,7 +47,7 @@ const typesOf = async (uuid: string) =>
   (await eventsOf(db, uuid)).map(({ type, version }) => `${type} ${version}`)
 
 describe('a saved payment method', () => {
-  it('is told of once, however often it is saved, as the record shows it without its token', async () => {
+  it('emits one event, however often it is saved, with the record but without its token', async () => {
     const { api } = await service.newMerchant()
     const paid = await payWith(api, 'card_success')
     await Promise.all(Array.from({ length: 4 }, () => payWith(api, 'card_success')))
@@ -63,7 +63,7 @@ describe('a saved payment method', () => {
     assert.deepEqual(event.body.data, { ...paid.paymentMethod, recurringToken: null, lastUsedAt })
   })
 
-  it('is told of once when many save it for the first time at once', async () => {
+  it('emits one event when several payments save it for the first time at once', async () => {
     const { api } = await service.newMerchant()
     const paid = await Promise.all(Array.from({ length: 8 }, () => payWith(api, 'card_success')))
     const uuids = new Set(paid.map(({ paymentMethod }) => paymentMethod.uuid))
@@ -128,7 +128,7 @@ describe('revoking a method', () => {
     assert.equal((await typesOf(paymentMethod.uuid)).length, 2)
   })
 
-  it('answers 404 for a method of another customer, of another merchant and of nobody alike', async () => {
+  it('answers the same 404 for a method of another customer, of another merchant and for an unknown one', async () => {
     const [mine, theirs] = [await service.newMerchant(), await service.newMerchant()]
     const own = await payWith(mine.api, 'card_success')
     const otherCustomer = await payWith(mine.api, 'card_success', {
@@ -174,7 +174,7 @@ describe('the default method', () => {
 const YEARS_MS = 6 * 366 * 24 * 3_600_000
 
 describe('a method whose card has expired', () => {
-  it('is told of once, gives the default away, and lives again when the card is renewed', async () => {
+  it('emits one event, loses the default flag, and is active again when the card is renewed', async () => {
     const { api } = await service.newMerchant()
     const { customer, first, second } = await withCards(api)
     const end = sql`update payment_methods set expires_at = now() - interval '1 day' where id = $1`

@@ -210,7 +210,7 @@ describe('searching among many customers', async () => {
     )
   })
 
-  it('finds nobody of another merchant', async () => {
+  it('finds no customer of another merchant', async () => {
     const other = await service.newMerchant()
     await seedCustomers(service.db, other.uuid, manyPeople().slice(0, 1_100))
     assert.equal((await search('qz')).meta.total, expected('qz').length)

@@ -275,7 +275,7 @@ describe('a blocked customer', () => {
     assert.equal(data.status, 'successful')
   })
 
-  it('is decided by whoever commits first, the block or the payment', async () => {
+  it('is decided by the transaction that commits first, the block or the payment', async () => {
     const { api } = await service.newMerchant()
     const { paymentMethod, customer } = await payWith(api, 'card_success')
     const token = paymentMethod.recurringToken

@@ -168,7 +168,7 @@ describe('POST /api/v1/sandbox/payments/{reference}/dispute', () => {
     assert.deepEqual(await balance(api), ['0.00', '0.00'])
   })
 
-  it('is told of a charge as of a payment', async () => {
+  it('disputes a charge in the same way as a payment', async () => {
     const { api } = await service.newMerchant()
     const token = await saveMethod(api, 'card_success', { amount: 1 })
     const reference = newReference()

@@ -212,7 +212,7 @@ describe('a body', () => {
     assert.ok(assertApiError(only, 'validation_failed').includes('amount: required'))
   })
 
-  it('tells all complaints at once', async () => {
+  it('reports all validation issues at once', async () => {
     const answer = await api.post(CHARGE, {
       ...chargeBody('x'),
       reference: ' ',

@@ -132,7 +132,7 @@ describe("a merchant's own account at a gateway", () => {
     assert.equal(paystack.server.requests.length, before)
   })
 
-  it('is complained of field by field, without repeating what was given', async () => {
+  it('is rejected with one validation issue per field, without echoing the values', async () => {
     const { uuid } = await service.newMerchant()
     const bad: [unknown, string[]][] = [
       [{}, ['credentials.secretKey: required']],

@@ -66,7 +66,7 @@ for (const name of ['stripe', 'paystack'] as const) {
 }
 
 describe('a dispute that names a payment by Stripe’s own id', () => {
-  it('is sent again when nobody can tell whose payment it is, and is noted once that is known', async () => {
+  it('is answered 503 while its payment cannot be looked up, and is stored once it can', async () => {
     const { uuid, key } = await paidAt('stripe')
     const webhook = fakes.stripe.dispute(key, 'open')
     fakes.stripe.server.injectFault('http_500', { on: /^GET \/v1\/payment_intents\// })

@@ -204,7 +204,7 @@ describe('the account of a merchant', () => {
     assert.equal((await attemptOf(db, uuid)).accountId, null)
   })
 
-  it('is used for nobody else', async () => {
+  it('is used for no other merchant', async () => {
     const merchant = await service.newMerchant()
     await putAccount(merchant.uuid, OTHER_KEY)
     const other = await service.newMerchant()

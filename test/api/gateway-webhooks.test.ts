@@ -108,7 +108,7 @@ const signed = (key: string, secretKey: string, id = Math.floor(Math.random() * 
   signWebhook({ event: 'charge.success', data: { id, reference: key } }, secretKey)
 
 describe("webhooks at a merchant's own address", () => {
-  it("ring about this merchant's payments", async () => {
+  it("wake the attempts of this merchant's payments", async () => {
     const merchant = await merchantWith(FAKE_SECRET_KEY)
     const { uuid, key } = await paidWithoutWebhook(merchant.api)
     assert.equal((await deliver(api, merchant.hooks, await paystack.webhook(key))).http, 200)
@@ -127,7 +127,7 @@ describe("webhooks at a merchant's own address", () => {
     assert.equal(await isDueNow(uuid), false)
   })
 
-  it("cannot ring about another merchant's payment, however well they are signed", async () => {
+  it('cannot wake an attempt of another merchant, even with a valid signature', async () => {
     const [one, other] = [await merchantWith(FAKE_SECRET_KEY), await merchantWith(OTHER_KEY)]
     const theirs = await paidWithoutWebhook(one.api)
     const ours = await paidWithoutWebhook()
@@ -144,7 +144,7 @@ describe("webhooks at a merchant's own address", () => {
     await successful(theirs.uuid, one.api)
   })
 
-  it('still ring for an account that was replaced', async () => {
+  it('still wake attempts of an account that was replaced', async () => {
     const merchant = await merchantWith(FAKE_SECRET_KEY)
     const { uuid, key } = await paidWithoutWebhook(merchant.api)
     await merchant.remove()
@@ -238,7 +238,7 @@ describe('a flood of forged webhooks (F-45)', () => {
     )
   })
 
-  it('to addresses that nobody has shares its questions', async () => {
+  it('to addresses without an account shares its lookups', async () => {
     const statements = watchStatements(db, OURS)
     assert.deepEqual(await flood(500, () => `/hooks/paystack/${randomUUID()}`), new Set([404]))
     assert.ok(statements.length <= 250, `${statements.length} statements for 500 addresses`)

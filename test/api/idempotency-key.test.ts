@@ -104,7 +104,7 @@ describe('an Idempotency-Key', () => {
     assert.notEqual(theirs.body.data.uuid, ours.body.data.uuid)
   })
 
-  it('is kept for at least 24 hours, and after it is forgotten the reference still holds (F-50)', async () => {
+  it('is kept for at least 24 hours, and after its purge the reference is still idempotent (F-50)', async () => {
     // The job needs no more of the service than these two.
     const jobs = paymentJobs({ db: service.db, clock } as unknown as PaymentsApp, 7)
     const job = jobs.find(({ name }) => name === 'purge-idempotency-keys')

@@ -161,7 +161,7 @@ describe('the same reference with another body', () => {
     assert.equal((await api.post(INITIATE, body)).body.data.uuid, ours.body.data.uuid)
   })
 
-  it('is told apart to the letter: case and spelling name another payment', async () => {
+  it('is compared exactly: another case or spelling is another payment', async () => {
     const reference = newReference()
     for (const other of [reference, reference.toUpperCase(), `${reference}\u0301`]) {
       const answer = await api.post(INITIATE, initiateBody({ reference: other }))

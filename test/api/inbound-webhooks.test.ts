@@ -118,7 +118,7 @@ describe('POST /hooks/{gateway}', () => {
     assert.equal((await stored(payment.uuid)).status, 'processing')
   })
 
-  it('makes the service ask when the doorbell is real', async () => {
+  it('triggers a status check when the signature is valid', async () => {
     const payment = await paidWithoutWebhook()
     assert.equal((await stored(payment.uuid)).status, 'processing')
     const body = webhookBodyFor(payment.key)
@@ -133,7 +133,7 @@ describe('POST /hooks/{gateway}', () => {
     assert.equal(paid.amountPaid, '1250.50')
   })
 
-  it('believes nothing that the doorbell says, and asks (F-44)', async () => {
+  it('trusts no field of the body, and checks the status at the gateway (F-44)', async () => {
     const { data } = (await service.api.post('/api/v1/checkout/initiate-payment', initiateBody())).body
     const page = new URL(data.checkoutUrl).pathname
     const form = { 'content-type': 'application/x-www-form-urlencoded' }

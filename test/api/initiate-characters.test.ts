@@ -160,7 +160,7 @@ describe('a name (F-64)', () => {
   const send = (field: string, name: string) =>
     api.post(INITIATE, initiateBody({ customer: { ...FULL_CUSTOMER, [field]: name } }))
 
-  it('has something that can be seen, and turns nobody’s reading around', async () => {
+  it('has a visible character, and none that reverses the direction of text', async () => {
     const invisible = [' ', '\u200b', '\u2060\ufeff', '\u3164', '\u2800', '\u00ad \u180e', '\ufe0f']
     await assertNothingStored(service.db, async () => {
       for (const name of [...invisible, '\u202egnp', 'A\u2066B', 'A\u202c'])

@@ -48,7 +48,7 @@ describe('an open checkout', () => {
     assert.equal(expired?.source, 'expiry')
   })
 
-  it('cannot be paid afterwards, by nobody', async () => {
+  it('cannot be paid after it expired', async () => {
     const { uuid, reference, checkoutUrl } = await initiate()
     const page = await payer.open(checkoutUrl)
     clock.advance(60 * MINUTE_MS)

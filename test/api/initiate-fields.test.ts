@@ -20,7 +20,7 @@ async function refused(changes: Record<string, unknown>, code: Parameters<typeof
 }
 
 describe('the fields of an initiate request', () => {
-  it('amount, reference and customer are required, and all that is missing is told at once', async () => {
+  it('amount, reference and customer are required, and all missing fields are reported at once', async () => {
     await assertNothingStored(service.db, async () => {
       const details = assertApiError(await post({}), 'validation_failed')
       assert.deepEqual(details.sort(), ['amount: required', 'customer: required', 'reference: required'])
@@ -102,7 +102,7 @@ describe('the fields of an initiate request', () => {
     assert.equal('polluted' in {}, false)
   })
 
-  it('the wrong type of any field is told by name, all at once', async () => {
+  it('the wrong type of any field is reported by name, all at once', async () => {
     const wrong = {
       amount: '10',
       reference: 7,
@@ -129,7 +129,7 @@ describe('the fields of an initiate request', () => {
     assert.deepEqual(await refused({ customer: 'Amina' }, 'validation_failed'), ['customer: invalid_type'])
   })
 
-  it('complaints of the schema and of the rules come together, each field once', async () => {
+  it('issues of the schema and of the rules are reported together, each field once', async () => {
     const wrong = {
       amount: 10.005,
       reference: ' padded',
@@ -162,7 +162,7 @@ describe('the currency and the country of a payment', () => {
     }
   })
 
-  it('XOF and XAF need a country, which the complaint lists', async () => {
+  it('XOF and XAF need a country, and the issue lists the countries', async () => {
     for (const currency of ['XOF', 'XAF']) {
       const answer = await post(initiateBody({ amount: 1000, currency }))
       assert.deepEqual(assertApiError(answer, 'country_required'), ['country: country_required'])

@@ -136,7 +136,7 @@ describe('POST /api/v1/checkout/initiate-payment', () => {
     assert.equal(Date.parse(data.expiresAt) - Date.parse(data.createdAt), 60 * 60_000)
   })
 
-  it('sends the payer to a page of our own behind a code that nobody can guess', async () => {
+  it('sends the payer to our own page behind an unguessable access code', async () => {
     const data = await initiate()
     assert.equal(data.checkoutUrl, `${service.publicUrl}/pay/${data.accessCode}`)
     // 43 base62 characters hold 256 random bits.

@@ -48,7 +48,7 @@ describe('production', () => {
     }
   })
 
-  it('has no demo merchant, no sandbox, and nobody who plays the customer', async () => {
+  it('has no demo merchant, no sandbox and no simulation of payers', async () => {
     assert.equal(production.demoKey, null)
     assert.equal((await production.admin.get('/admin/v1/merchants?limit=100')).body.data[0].mode, 'live')
     const { api } = await production.newMerchant()

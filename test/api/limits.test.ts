@@ -44,7 +44,7 @@ async function awaitTokensSynced(key: string): Promise<void> {
 }
 
 describe('the rate limit', () => {
-  it('is told with every answer', async () => {
+  it('is in the headers of every response', async () => {
     const { api } = await service.newMerchant()
     assert.deepEqual(headersOf(await api.get(PATH)), ['"default";q=5;w=1', '"default";r=4;t=1', null])
     assert.deepEqual(headersOf(await api.get(PATH))[1], '"default";r=3;t=1')
@@ -115,7 +115,7 @@ describe('the rate limit', () => {
     assertApiError(await slow.get(PATH), 'rate_limited')
   })
 
-  it('is 100 a second with a burst of 500 when nobody sets it', async () => {
+  it('is 100 a second with a burst of 500 by default', async () => {
     const usual = await testService({ after })
     assert.equal((await usual.api.get(PATH)).headers.get('ratelimit-policy'), '"default";q=500;w=5')
   })

@@ -55,7 +55,7 @@ function namedIn(page: string): string[] {
 }
 
 describe('the metrics', () => {
-  it('are for nobody without a token, and for no merchant', async () => {
+  it('need the metrics token, and reject the keys of merchants', async () => {
     assertApiError(await anonymous.get(METRICS), 'invalid_admin_token')
     assertApiError(await api.get(METRICS), 'invalid_admin_token')
     assertApiError(await anonymous.get(METRICS, bearer('another-token')), 'invalid_admin_token')
@@ -186,7 +186,7 @@ describe('GET /admin/v1/jobs', () => {
     assertKeys(body.data.events, ['undelivered', 'oldestUndeliveredAt', 'failingEndpoints'])
   })
 
-  it('lets cowry doctor notice work that nobody does', async () => {
+  it('lets cowry doctor report jobs that no process runs', async () => {
     const run = async () => {
       let out = ''
       const take = (text: string) => {

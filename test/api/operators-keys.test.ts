@@ -53,7 +53,7 @@ describe('an operator', () => {
     assert.equal((await service.apiWith(apiKey).get('/api/v1/wallet/balance')).http, 200)
   })
 
-  it('is told everything that is wrong with a new key', async () => {
+  it('gets all validation issues of a new key at once', async () => {
     const bad: [object, string[]][] = [
       [{ scopes: [] }, ['scopes: too_short']],
       [{ scopes: ['everything'] }, ['scopes.0: not_allowed']],
@@ -118,7 +118,7 @@ describe('an operator', () => {
       assertApiError(await admin.send('POST', `/admin/v1/keys/${keyId}/revoke`), 'validation_failed')
   })
 
-  it('sends JSON as a merchant does: bad bodies are told alike', async () => {
+  it('sends JSON as a merchant does: bad bodies get the same errors', async () => {
     const path = '/admin/v1/merchants'
     assertApiError(await admin.postText(path, '{"name":'), 'malformed_json')
     assertApiError(

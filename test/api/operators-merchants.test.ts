@@ -97,7 +97,7 @@ describe('a merchant', () => {
     })
   })
 
-  it('is refused with a bad name, currency or settings, all complaints at once', async () => {
+  it('is rejected with a bad name, currency or settings, all issues at once', async () => {
     const bad = [
       [{}, ['name: required']],
       [{ name: '' }, ['name: too_short']],

@@ -109,7 +109,7 @@ describe('the operators’ API', () => {
     }
   })
 
-  it('tells all complaints of a request at once', async (t) => {
+  it('reports all validation issues of a request at once', async (t) => {
     const { callAdmin } = await startService(t)
     const answer = await callAdmin('POST', '/merchants', { name: '', baseCurrency: 'XXX' })
     assert.equal(answer.http, 400)

@@ -62,7 +62,7 @@ describe('every P2P operation', () => {
     assert.equal((await read(theirs.uuid)).transferStatus, 'awaiting_payment')
   })
 
-  it('leaves a payment that nobody was to transfer alone', async () => {
+  it('rejects a payment that is not paid by transfer', async () => {
     const body = { ...p2pBody(), currency: 'KES' }
     const { uuid } = await dataOf(api.post('/api/v1/checkout/initiate-payment', body))
     assertApiError(await api.get(`${PAYMENTS}/${uuid}`), 'p2p_payment_not_found')
@@ -86,7 +86,7 @@ describe('a receiving account', () => {
     assert.deepEqual([bank.country, bank.phoneNumber, bank.accountNumber], [null, null, BANK.accountNumber])
   })
 
-  it('is refused with every complaint at once, and nothing is kept', async () => {
+  it('is rejected with every validation issue at once, and nothing is stored', async () => {
     const wrong: [object, string, string[]][] = [
       [{}, 'validation_failed', ['accountName: required', 'channel: required', 'currency: required']],
       [
@@ -167,7 +167,7 @@ describe('a receiving account', () => {
     assertApiError(await many.get(`${ACCOUNTS}?currency=JPY`), 'invalid_currency')
   })
 
-  it('that is changed, switched off or deleted changes nothing for who was told it before', async () => {
+  it('that is changed, disabled or deleted stays the same for payers who already saw it', async () => {
     const own = await p2pMerchant(service, WALLET)
     const [{ uuid }] = await dataOf(own.api.get(ACCOUNTS))
     const transfer = await own.requestTransfer()
@@ -196,7 +196,7 @@ describe('a receiving account', () => {
     )
   })
 
-  it('that is deleted while a payer is being told it is told to nobody', async () => {
+  it('that is deleted while a transfer is opened is not shown to the payer', async () => {
     const own = await p2pMerchant(service, WALLET)
     const [{ uuid }] = await dataOf(own.api.get(ACCOUNTS))
     const asked = await service.db.transaction(async (tx) => {

@@ -90,7 +90,7 @@ describe('the checkout', () => {
     assert.deepEqual([confirmed.status, confirmed.paymentGateway], ['successful', 'p2p'])
   })
 
-  it('lets nobody cancel or pay another way while the money is said to be sent, or a part of it has come', async () => {
+  it('rejects cancelling and other methods while the payer reports the money as sent, or a part of it arrived', async () => {
     const states: [string, (uuid: string) => Promise<unknown>, string][] = [
       ['marked_paid', (uuid) => dataOf(act(uuid, 'mark-paid')), 'Another Shop is checking your transfer'],
       ['underpaid', (uuid) => dataOf(confirm(uuid, 3000)), 'SSP 3,000.00 of SSP 5,000.00 arrived'],
@@ -224,7 +224,7 @@ describe('the checkout', () => {
     assertApiError(await alone.api.post(PAYMENTS, p2pBody()), 'p2p_account_required')
   })
 
-  it('asks nobody in between: the merchant rings', async () => {
+  it("does not poll in between: the merchant's confirmation wakes the attempt", async () => {
     const { uuid } = await requestTransfer()
     const [attempt] = await db.query(selectDue, [uuid])
     assert.deepEqual(attempt, { dueAt: null, polls: 0 })
@@ -242,7 +242,7 @@ describe('the checkout', () => {
 })
 
 describe('the time of a transfer', () => {
-  it('ends what nobody said was sent, and money that comes late is money', async () => {
+  it('expires a transfer that was not reported as sent, and a late payment is accepted', async () => {
     const { uuid } = await requestTransfer({ expiresInMinutes: 10 })
     const { uuid: sent } = await requestTransfer({ expiresInMinutes: 10 })
     await dataOf(act(sent, 'mark-paid'))

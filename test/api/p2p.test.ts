@@ -282,7 +282,7 @@ describe('what a merchant says of a transfer', () => {
     )
   })
 
-  it('cancelled: while nobody has sent anything, and never after', async () => {
+  it('cancelled: only while nothing was reported as sent', async () => {
     const { uuid } = await requestTransfer()
     const cancelled = await dataOf(api.send('POST', `${PAYMENTS}/${uuid}/cancel`))
     assert.deepEqual(

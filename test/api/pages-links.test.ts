@@ -172,7 +172,7 @@ describe('the form of a link', () => {
     assert.equal((await paymentsOf(link.uuid)).length, 1)
   })
 
-  it('bears what nobody would write: no token, no field, a problem and a cookie of their own', async () => {
+  it('survives forged input: no token, no field, an invented problem and an invented cookie', async () => {
     const { link } = await visit()
     const headers = { 'content-type': 'application/x-www-form-urlencoded' }
     const post = (body: string) => fetch(link.url, { method: 'POST', body, headers, redirect: 'manual' })
@@ -287,7 +287,7 @@ describe('a checkout whose link has no place', () => {
     assert.equal(played.http, 409)
   })
 
-  it('lets who is approving finish when the merchant switches the link off, and nobody else', async () => {
+  it('lets a payer who is approving finish when the merchant deactivates the link, and no other', async () => {
     const { link, payer, page } = await visit()
     const waiting = await payer.open((await fillIn(payer, page)).location ?? '')
     const paying = await payAt(service, link, null)
@@ -299,7 +299,7 @@ describe('a checkout whose link has no place', () => {
     assert.deepEqual([(await read()).status, (await read()).paymentsCount], ['inactive', 1])
   })
 
-  it('lets who is approving finish when the time of the link passes, and nobody else', async () => {
+  it('lets a payer who is approving finish when the link expires, and no other', async () => {
     const expiresAt = new Date(clock.now().getTime() + 10 * MINUTE_MS).toISOString()
     const { link, payer, page } = await visit({ expiresAt })
     const waiting = await payer.open((await fillIn(payer, page)).location ?? '')

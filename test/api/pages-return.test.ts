@@ -194,7 +194,7 @@ describe('one checkout', () => {
     assert.equal(attempts[0].channel, 'card')
   })
 
-  it('can be paid another way after the first was given up', async () => {
+  it('can be paid by another method after the first attempt was cancelled', async () => {
     const { page, checkoutUrl, read } = await openCheckout(api, payer)
     await payer.goToCardPage(page)
     const open = await payer.submit(await payer.open(checkoutUrl), '/other')

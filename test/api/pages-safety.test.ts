@@ -43,7 +43,7 @@ describe('an unknown address', () => {
     assert.equal(pages.size, 1)
   })
 
-  it('F-84: is guessed by nobody: a code has at least 128 random bits', async () => {
+  it('F-84: is not guessable: a code has at least 128 random bits', async () => {
     const codes = await Promise.all(
       Array.from(
         { length: 5 },
@@ -83,7 +83,7 @@ describe('a page', () => {
     assert.ok(mainTextOf(page).includes('<b>Shop</b>') || page.html.includes('&lt;b&gt;Shop&lt;/b&gt;'))
   })
 
-  it('is kept by no cache, framed by nobody, and loads from us alone', async () => {
+  it('is not cached, not framed, and loads from our origin only', async () => {
     const redirectUrl = 'https://shop.example:8443/thanks?x=1'
     const { page, checkoutUrl } = await openCheckout(api, payer, { redirectUrl })
     const policy = page.headers.get('content-security-policy') ?? ''

@@ -44,7 +44,7 @@ describe('a form of an old tab', () => {
 })
 
 describe('a payment that has ended', () => {
-  it('leads nobody to the page of a gateway', async () => {
+  it('redirects no payer to the page of a gateway', async () => {
     const { page, checkoutUrl } = await openCheckout(api, payer)
     await payer.goToCardPage(page)
     assert.match((await payer.open(`${checkoutUrl}/continue`)).html, /http-equiv="refresh" content="0;url=/)
@@ -55,7 +55,7 @@ describe('a payment that has ended', () => {
 })
 
 describe('money of another amount', () => {
-  it('is told before any more is asked for', async () => {
+  it('is shown before anything else is asked for', async () => {
     const { page, checkoutUrl, read } = await openCheckout(api, payer, { amount: 100, currency: 'NGN' })
     await payer.submit(page, '/attempts', {
       ...TRANSFER,

@@ -144,7 +144,7 @@ describe('asking one phone', () => {
       assert.equal((await promptPhone(phone, unlimited)).payment.status, 'processing')
   })
 
-  it('keeps no number that whoever reads the table could find out by trying them all', async () => {
+  it('stores no number that a reader of the table could find by brute force', async () => {
     const phone = newPhone()
     const hashes = async () => (await db.query(selectPrompts)).map(({ hash }) => hash.toString('hex'))
     const before = await hashes()
@@ -177,7 +177,7 @@ describe('asking one phone', () => {
     assert.equal((await apiErrorOf(promptPhone(phone))).code, 'rate_limited')
   })
 
-  it('is forgotten when its window is over', async () => {
+  it('is purged when its window is over', async () => {
     const job = checkoutJobs(app).find(({ name }) => name === 'purge-prompt-windows')
     assert.ok(job && 'run' in job)
     await promptPhone(newPhone())
@@ -192,7 +192,7 @@ describe('asking one phone', () => {
     assert.equal(await job.run(), 0)
   })
 
-  it('is not forgotten when a new window begins while the old one is swept away', async () => {
+  it('is not purged when a new window begins during the purge of the old one', async () => {
     const job = checkoutJobs(app).find(({ name }) => name === 'purge-prompt-windows')
     assert.ok(job && 'run' in job)
     clock.advance(HOUR)
@@ -313,7 +313,7 @@ describe('leaving an attempt for another way to pay', () => {
     assert.equal((await cancelAttempt(app, view)).payment.status, 'pending')
   })
 
-  it('is not possible either when nobody knows whether the phone rang', async () => {
+  it('is not possible while it is unknown whether the phone got the prompt', async () => {
     const payment = await rig.checkout()
     gateway.answers('startCheckout', NO_ANSWER)
     const view = await startAttempt(app, await readCheckout(payment), prompt(newPhone()))

@@ -202,7 +202,7 @@ describe('the operators’ reconciliation', () => {
     assert.deepEqual([both.settled, both.breaks, await kindsOf(both.uuid)], [1, 1, ['negative_payment']])
   })
 
-  it('settles nobody’s payment by a line whose key and reference name two', async () => {
+  it('settles no payment by a line whose key and reference name two payments', async () => {
     const [{ api }, other] = [await service.newMerchant(), await service.newMerchant()]
     const [ours, theirs] = [await paid(api), await paid(other.api)]
     const file = await send([

@@ -100,7 +100,7 @@ describe('POST /api/v1/refunds', () => {
     assert.deepEqual(await refundedAmounts(payment.reference), ['1250.50'])
   })
 
-  it('gives it back in parts: the first and the last move the payment, each is told', async () => {
+  it('refunds in parts: the first and the last move the payment, each emits an event', async () => {
     const { uuid, reference } = await payWith(api, 'card_success', { amount: 100 })
     const parts = [await refund({ uuid, amount: 30 }), await refund({ uuid, amount: 20.5 })]
     assert.equal((await readPayment(uuid)).status, 'partially_refunded')

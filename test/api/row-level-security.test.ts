@@ -118,7 +118,7 @@ describe('without the merchant in any statement (F-74)', ONE_PROCESS, () => {
     })
   })
 
-  it('everything is found once the wall is gone as well, which shows that it is the wall', async () => {
+  it('every foreign row is found once row-level security is off as well, which shows that it was the protection', async () => {
     const tables = `select format('alter table %I ', table_name) from tenant_tables`
     const turn = (how: string) =>
       service.db.script(`do $$

@@ -76,7 +76,7 @@ describe('verifying a payment that is with its gateway', () => {
     assert.equal((await postingsOf(service.db, uuid)).length, 2, 'one credit')
   })
 
-  it('asks nobody about a payment that is final, or that was never tried', async () => {
+  it('checks no status of a payment that is final or has no attempt', async () => {
     const { verify } = await prompted(service.db, api, 'mobile_success')
     clock.advance(4_000)
     await verify()

@@ -198,7 +198,7 @@ describe('the deliveries of an event', () => {
     assert.ok(!JSON.stringify(delivery).includes('whsec_'))
   })
 
-  it('are none for an event that nobody wanted', async () => {
+  it('are none for an event without a subscribed endpoint', async () => {
     const [pending] = ids(await shop.api.get(`${EVENTS}?type=payment.pending`))
     assert.deepEqual(await deliveriesOf(shop.api, pending ?? ''), [])
   })

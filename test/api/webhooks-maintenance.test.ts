@@ -112,7 +112,7 @@ from webhook_endpoints e, generate_series(1, 2000)
 where e.id = $1`
 
 describe('a deleted endpoint', () => {
-  it('is taken away with the last that is told about it, and not before', async () => {
+  it('is purged with its last delivery, and not before', async () => {
     const shop = await newShop()
     await shop.emitEvent()
     await shop.deliverAll()

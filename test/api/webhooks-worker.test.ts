@@ -434,7 +434,7 @@ describe('a process that was away longer than its lease (F-07)', () => {
 })
 
 describe('deliveries that ended long ago', () => {
-  it('are forgotten with their tries, and the books do not miss them', async () => {
+  it('are purged with their attempts, and the invariants still hold', async () => {
     const shop = await newShop()
     await shop.emitEvent()
     await shop.deliverAll()

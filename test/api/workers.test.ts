@@ -153,7 +153,7 @@ describe('two workers', () => {
     assert.equal(text.match(/^cowry_database_up 1$/gm)?.length, 1)
   })
 
-  it('take one reference once, whoever of them is asked', async () => {
+  it('execute one reference once, whichever worker gets the request', async () => {
     const body = initiateBody()
     const answers = await many(20, () => fresh(demoKey, '/api/v1/checkout/initiate-payment', body))
     assert.deepEqual([...new Set(answers.map(({ http }) => http))], [201])
@@ -222,7 +222,7 @@ describe('two workers', () => {
     assert.ok(keys.includes('cluster.worker_exited'), 'the operator reads it over the API too')
   })
 
-  it('end what they have begun when they are told to end, and leave nobody behind', async () => {
+  it('finish their requests on SIGTERM, and leave no process behind', async () => {
     const inFlight = fresh(demoKey, '/api/v1/charges/recurring', chargeBody(slow))
     await delay(500)
     const pids = workerPids()

@@ -69,7 +69,7 @@ describe('while a prompt is fresh', { concurrency: 6 }, () => {
     )
   })
 
-  it('starts no second one for whoever posts the form again and again', async (t) => {
+  it('starts no second one when the form is posted repeatedly', async (t) => {
     const { page, read, checkoutUrl } = await open(t)
     const form = choiceOf('mobile_timeout')
     const { request } = page.context()
@@ -114,7 +114,7 @@ describe('while a prompt is fresh', { concurrency: 6 }, () => {
     assert.equal(await left.innerText(), '0:00')
   })
 
-  it('asks for the result every two seconds, then five, then fifteen, and not while nobody looks', async (t) => {
+  it('polls for the result every two seconds, then five, then fifteen, and not while the page is hidden', async (t) => {
     const page = await openPromptInPageTime(t)
     const asked = async () => Number(await page.evaluate('window.asked'))
     /** One question comes of it, and its answer has been read: only then the next one is planned. */

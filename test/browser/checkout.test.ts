@@ -189,7 +189,7 @@ describe('a payer', { concurrency: 2 }, () => {
         assert.equal(page.url(), `${checkoutUrl}/receipt`)
       })
 
-      it('presses Pay in two tabs at once, and one phone rings once', async (t) => {
+      it('presses Pay in two tabs at once, and one phone gets one prompt', async (t) => {
         const { page, newTab, checkoutUrl, read, executions } = await open(t, { javaScript })
         const other = await newTab()
         await other.goto(checkoutUrl)
@@ -236,7 +236,7 @@ describe('a payer on a winding way', { concurrency: 6 }, () => {
     assert.equal(await executions(), 1)
   })
 
-  it('is told after five declines that it is over', async (t) => {
+  it('reads after five declines that the checkout has failed', async (t) => {
     const { page, reference, read, returnUrlWith } = await open(t)
     for (let round = 1; round <= 4; round += 1) {
       const path = `/api/v1/sandbox/payments/${reference}/complete`
@@ -374,7 +374,7 @@ describe('time', () => {
   const SECOND_MS = 1_000
   const MINUTE_MS = 60 * SECOND_MS
 
-  it('ends a checkout that nobody paid, also for the one who presses Pay too late', async (t) => {
+  it('expires an unpaid checkout, also for a payer who presses Pay too late', async (t) => {
     const { page, read, returnUrlWith } = await open(t)
     await choose(page, 'card')
     clock.advance(61 * MINUTE_MS)
@@ -390,7 +390,7 @@ describe('time', () => {
   for (const javaScript of [true, false]) {
     const manner = javaScript ? 'with' : 'without'
 
-    it(`ends a prompt that nobody answered (mobile_timeout), ${manner} JavaScript`, async (t) => {
+    it(`ends a prompt that was not answered (mobile_timeout), ${manner} JavaScript`, async (t) => {
       const { page, read, returnUrlWith } = await open(t, { javaScript })
       await payWith(page, 'mobile_timeout')
       await waitForHeading(page, 'Check your phone')

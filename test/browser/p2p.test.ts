@@ -73,7 +73,7 @@ describe('a transfer to the merchant', { concurrency: 3 }, () => {
     await page.getByText('You sent SSP 250.50 more than asked for.').waitFor()
   })
 
-  it('is chosen in a checkout, also without JavaScript, and can be given up before anything was sent', async (t) => {
+  it('is chosen in a checkout, also without JavaScript, and can be cancelled before anything was sent', async (t) => {
     const { checkoutUrl, uuid } = await dataOf(api.post('/api/v1/checkout/initiate-payment', p2pBody()))
     const { page } = await visit(t, { ...NARROW, javaScript: false })
     await page.goto(checkoutUrl)

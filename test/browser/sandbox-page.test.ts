@@ -153,7 +153,7 @@ describe('a payer at the provider', { concurrency: 4 }, () => {
     assert.deepEqual(problems, [])
   })
 
-  it('is told at once what is missing, and then pays', async (t) => {
+  it('sees at once what is missing, and then pays', async (t) => {
     const { attempt, url } = await startPayment()
     const { page } = await visit(t, `${url}?problem=choice`)
     assert.equal(await focused(page).getAttribute('role'), 'alert')

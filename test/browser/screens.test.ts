@@ -160,7 +160,7 @@ describe('a reader', { concurrency: POOL_SIZE }, () => {
     assert.deepEqual(leftInEnglish('fr', words, words), ['fr: "Receipt" is in English'])
   })
 
-  it('of a page that is wrong in every way is told so', async () => {
+  it('of a page with every defect gets a report of each', async () => {
     const problems = await withPage(async ({ page, evaluate }) => {
       await page.setViewportSize(NARROW)
       await page.goto(`data:text/html;charset=utf-8,${encodeURIComponent(WRONG)}`)

@@ -34,7 +34,7 @@ describe('slow callers (F-85)', () => {
     return { socket, ended: new Promise((resolve) => socket.on('close', () => resolve(received))) }
   }
 
-  it('hold nobody up, and are hung up on', async () => {
+  it('do not delay other requests, and are disconnected', async () => {
     const callers = Array.from({ length: CALLERS }, openSlowConnection)
     const dripTimer = setInterval(() => {
       for (const { socket } of callers) if (socket.writable) socket.write('x')

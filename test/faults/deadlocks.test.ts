@@ -52,7 +52,7 @@ select count(*)::integer as count
 from pg_locks
 where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())`
 
-describe('a statement without a transaction that is given up for the sake of another (F-22)', () => {
+describe('a statement without a transaction that is a deadlock victim (F-22)', () => {
   /** Locks one row after the other, while somebody who holds the second asks for the first. Answers what it drew. */
   async function lockInCycle(target: Db): Promise<bigint[]> {
     const statement = Promise.withResolvers<{ begun: bigint }[]>()
@@ -72,12 +72,12 @@ describe('a statement without a transaction that is given up for the sake of ano
     assert.deepEqual(await lockInCycle(db), [3n, 4n], 'it drew two numbers in vain, and two more')
   })
 
-  it('is sent again behind the wall too', async () => {
+  it('is retried under row-level security too', async () => {
     await db.script('alter sequence runs_of_the_test restart')
     assert.deepEqual(await lockInCycle(db.forMerchant(randomUUID())), [3n, 4n])
   })
 
-  it('is told as something that may be asked again, when it is given up each time', async () => {
+  it('fails as retryable when it is the deadlock victim each time', async () => {
     let runs = 0
     const work = db.transaction(async (tx) => {
       runs += 1

@@ -123,7 +123,7 @@ describe('a consumer that is down for 72 hours (F-55)', () => {
   const RESOURCES = sized({ quick: 40, rest: 100, long: 500 })
   const VERSIONS = [1, 2, 3, 4]
 
-  it('gets everything when it is back, in order, and nothing is given up before', async () => {
+  it('gets everything in order when it is back, and nothing is dead-lettered before', async () => {
     const { uuid: merchantId, api } = await service.newMerchant()
     let isDown = true
     const consumer = await startConsumer({ after }, { clock, react: () => (isDown ? 503 : 204) })

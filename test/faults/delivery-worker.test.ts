@@ -95,8 +95,8 @@ describe('a version that is under way', () => {
   })
 })
 
-describe('a delivery that breaks whoever makes it (F-54)', () => {
-  it('comes back less and less often, is given up after ten tries, and holds up its resource ten minutes', async () => {
+describe('a delivery that crashes its worker (F-54)', () => {
+  it('is retried with backoff, dead-lettered after ten attempts, and delays its resource for ten minutes', async () => {
     const shop = await newShop()
     const { post } = app.publicHttp
     const [broken, taken]: [number[], number[]] = [[], []]

@@ -149,7 +149,7 @@ describe('F-36: news in any order', () => {
     }
   })
 
-  it('of one dispute after another is told apart by its name', async () => {
+  it('of one dispute after another is distinguished by the dispute id', async () => {
     const id = await newCharge()
     for (const [reported, reference] of [
       ['paid', 'dp-1'],
@@ -231,7 +231,7 @@ describe('F-36: two disputes about one payment', () => {
   })
 })
 
-describe('a doorbell about a payment that has succeeded', () => {
+describe('a webhook about a payment that has succeeded', () => {
   const open: Partial<Extract<Outcome, { kind: 'succeeded' }>> = {
     disputes: [{ status: 'open', amount: money(PAID, 'KES'), reference: 'dp-1' }],
   }
@@ -245,7 +245,7 @@ describe('a doorbell about a payment that has succeeded', () => {
   const notifyDispute = (attempt: Awaited<ReturnType<typeof rig.attempt>>) =>
     rig.deliverWebhook(attempt, { isDispute: true })
 
-  it('makes us ask only when it is about a dispute', async () => {
+  it('triggers a status check only when it is about a dispute', async () => {
     const { id, attempt } = await paidCharge()
     await rig.deliverWebhook(attempt)
     assert.equal(await rig.resolve(), 0)
@@ -255,7 +255,7 @@ describe('a doorbell about a payment that has succeeded', () => {
     assert.equal((await rig.payment(id)).status, 'disputed')
   })
 
-  it('is asked about until somebody answers, however long ago it was paid', async () => {
+  it('is polled until the gateway answers, however long ago it was paid', async () => {
     const { id, attempt } = await paidCharge()
     rig.clock.advance(90 * DAY_MS)
     await notifyDispute(attempt)
@@ -267,7 +267,7 @@ describe('a doorbell about a payment that has succeeded', () => {
     assert.equal((await rig.payment(id)).status, 'disputed')
   })
 
-  it('that nobody rings again is looked at every day while the dispute is open, and then no more', async () => {
+  it('without a further webhook is polled every day while the dispute is open, and then no more', async () => {
     const { id, attempt } = await paidCharge()
     await notifyDispute(attempt)
     rig.gateway.answers('verify', paid(open), paid(open))

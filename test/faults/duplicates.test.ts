@@ -100,7 +100,7 @@ async function duplicatesOwed(paymentId: string): Promise<number> {
 }
 
 describe('money that came twice, at a gateway that cannot send it back', () => {
-  it('is told once, stays among the cases, and is sent when the gateway can after all', async () => {
+  it('is logged once, stays an open case, and is refunded when the gateway can after all', async () => {
     const id = await paidTwice()
     delete gateway.refund
     for (let hours = 0; hours < 5; hours += 1) {
@@ -175,7 +175,7 @@ describe('a chargeback about money that came twice', () => {
     return id
   }
 
-  it('holds up the automatic refund, and is told once', async () => {
+  it('defers the automatic refund, and is logged once', async () => {
     const id = await disputedTwice()
     await applySuccess(id, 1, dispute('open'))
     clock.advance(2 * HOUR_MS)
@@ -220,7 +220,7 @@ describe('a chargeback about money that came twice', () => {
     assert.equal(errors.length, 2)
   })
 
-  it('is asked about when its webhook rings, and every day while it is open', async () => {
+  it('is polled on its webhook, and every day while it is open', async () => {
     const id = await paidTwice()
     await rig.deliverWebhook(await rig.attempt(id, 1), { isDispute: true })
     gateway.answers('verify', paid({ disputes: dispute('open') }), paid({ disputes: dispute('won') }))
@@ -258,7 +258,7 @@ describe('a refund that fails after it was successful', () => {
       ...[status, statusReason, dueAt],
     ])
 
-  it('is told to the operator once, and shown', async () => {
+  it('is logged once, and shown in the record', async () => {
     const { id, notify } = await refunded()
     refundAnswer = FAILED
     await notify()

@@ -51,7 +51,7 @@ async function underWay() {
 }
 
 describe('a webhook about a payment that is not known', () => {
-  it('is kept, tried again, and rings once the payment is there', async () => {
+  it('is kept, retried, and wakes the attempt once the payment exists', async () => {
     const { id, key } = await underWay()
     const tomorrow = new Date(clock.now().getTime() + DAY_MS)
     await db.query(setKey, [id, 'another', tomorrow])
@@ -74,7 +74,7 @@ describe('a webhook about a payment that is not known', () => {
     assert.equal(await rig.credits(id), 1)
   })
 
-  it('does not ring at another gateway that happens to have the same key', async () => {
+  it('does not wake an attempt of another gateway with the same key', async () => {
     const { id, key } = await underWay()
     const tomorrow = new Date(clock.now().getTime() + DAY_MS)
     await db.query(setKey, [id, key, tomorrow])
@@ -105,7 +105,7 @@ describe('a webhook about a payment that is not known', () => {
     assert.deepEqual(await eventOf('early-3'), { isHandled: false, dueAt: null })
   })
 
-  it('is forgotten after more than a year, as every other', async () => {
+  it('is purged after more than a year, as every other', async () => {
     const { key } = await underWay()
     await deliver(key, 'old-1')
     clock.advance(399 * DAY_MS)
@@ -116,7 +116,7 @@ describe('a webhook about a payment that is not known', () => {
     assert.equal(await eventOf('old-1'), undefined)
   })
 
-  it('makes nobody ask about what is known and settled', async () => {
+  it('triggers no status check of an attempt that is final', async () => {
     const { id, key } = await underWay()
     clock.advance(MINUTE_MS)
     gateway.answers('verify', paid())

@@ -157,7 +157,7 @@ describe('a gateway that is down', () => {
     assert.deepEqual((await deployment.snapshotOf(paid.body.data.uuid)).attempts, ['declined', 'succeeded'])
   })
 
-  it('50 charges of which nobody knows the outcome are resolved when it is back (F-38)', async () => {
+  it('50 charges with an unknown outcome are resolved when it is back (F-38)', async () => {
     for (const fault of [SILENCE, { ...onCharge('drop_after'), times: 50 }]) await sandbox.addFault(fault)
     const charges = await chargeMany(50)
     await sandbox.kill()

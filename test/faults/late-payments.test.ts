@@ -58,7 +58,7 @@ async function cancelledAttempt() {
 const statusesOf = (payment: { attempts: { status: string }[] }) =>
   payment.attempts.map(({ status }) => status)
 
-it('an attempt that was given up and turns out paid pays a checkout that is still open', async () => {
+it('a cancelled attempt that turns out paid pays a checkout that is still open', async () => {
   const { key, read } = await cancelledAttempt()
   await service.db.query(takeBack, [key])
   await sendWebhook(key)

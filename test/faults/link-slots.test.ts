@@ -139,7 +139,7 @@ describe('a slot at a link', () => {
     assert.equal(await stateOf(link), '1 paid, 1 taken, completed')
   })
 
-  it('stays with a payer who was declined on a page that can still be paid: nobody else pays for them (F-28)', async () => {
+  it('stays reserved for a payer who was declined on a page that can still be paid (F-28)', async () => {
     const { recovery } = gateway
     gateway.recovery = { ...recovery, paysAfterDecline: true }
     const link = await newLink(1)
@@ -174,7 +174,7 @@ describe('a slot at a link', () => {
     gateway.recovery = recovery
   })
 
-  it('is kept until a doorbell that rang with the decline is answered, and then given back at once (F-43)', async () => {
+  it('is kept until the webhook that came with the decline is processed, and then released at once (F-43)', async () => {
     const link = await newLink(1)
     const one = await startPayment(link)
     await declinedWithWebhook(one)

@@ -87,7 +87,7 @@ async function assertEmitted(uuid: string, expected: string[]): Promise<void> {
 }
 
 describe('50 payers at once over two processes (F-47)', () => {
-  it('on a link for single use: one goes on to pay, and every other one is told why', async () => {
+  it('on a single-use link: one goes on to pay, and every other one reads why not', async () => {
     const link = await makeLink(api, { usage: 'single' })
     const people = await fillInAll(link, PAYERS)
     // A tool presses for most of them; the others press on their pages, at the same moment.

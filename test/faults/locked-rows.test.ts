@@ -34,7 +34,7 @@ const emails = Array.from({ length: 12 }, (_, n) => `payer-${n}@example.com`)
 const LOCKED = 'payer-5@example.com'
 
 describe('one customer whose row is locked by another session', () => {
-  it('spoils nobody’s batch (F-23)', async () => {
+  it('fails no other row of the batch (F-23)', async () => {
     await rig.checkout(LOCKED)
     await whileLocked(rig.db, LOCKED, async () => {
       // In one turn of the event loop, so in one batch.
@@ -47,7 +47,7 @@ describe('one customer whose row is locked by another session', () => {
     assert.equal((await rig.checkout(LOCKED)).status, 'pending')
   })
 
-  it('is the only one who is told to come back: 503 with Retry-After, the others 201 (F-23)', async () => {
+  it('is the only one to get 503 with Retry-After; the others get 201 (F-23)', async () => {
     const bodyOf = (email: string) => initiateBody({ customer: { ...CUSTOMER, email } })
     const bodies = new Map(emails.map((email) => [email, bodyOf(email)]))
     assert.equal((await service.api.post(INITIATE, bodyOf(LOCKED))).http, 201)

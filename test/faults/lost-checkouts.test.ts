@@ -146,7 +146,7 @@ describe('leaving a page that the gateway cannot close', () => {
     assert.equal(await rig.credits(payment.id), 1)
   })
 
-  it('does nothing while nobody knows what became of it', async () => {
+  it('does nothing while the outcome is unknown', async () => {
     const payment = await started()
     gateway.answers('cancel', NO_ANSWER)
     await cancelAttempt(app, await readCheckout(payment))
@@ -172,7 +172,7 @@ describe('cancelling while the gateway does not answer', () => {
     assert.equal((await rig.payment(payment.id)).status, 'successful')
   })
 
-  it('abandons nothing either when nobody knows whether the attempt ever started', async () => {
+  it('abandons nothing while it is unknown whether the attempt started', async () => {
     for (const answer of [NO_ANSWER, NOT_FOUND, PENDING]) {
       const payment = await started(NO_ANSWER)
       gateway.answers('cancel', answer)
@@ -239,7 +239,7 @@ describe('a checkout whose start was executed and whose answer got lost', () => 
     assert.equal((await rig.payment(payment.id)).status, 'expired')
   })
 
-  it('rings no phone for a checkout that is over, and still ends (F-28)', async () => {
+  it('prompts no phone for a checkout that is over, and still ends (F-28)', async () => {
     const payment = await started(NO_ANSWER, 'mobile_money')
     clock.advance(HOUR_MS)
     gateway.answers('verify', PENDING)
@@ -252,7 +252,7 @@ describe('a checkout whose start was executed and whose answer got lost', () => 
     assert.equal((await rig.payment(payment.id)).status, 'expired')
   })
 
-  it('does not end for time while nobody knows about a way that the payer left before (F-35)', async () => {
+  it('does not expire while the outcome of an earlier attempt is unknown (F-35)', async () => {
     const payment = await started()
     gateway.answers('cancel', PENDING)
     await cancelAttempt(app, await readCheckout(payment))
@@ -276,7 +276,7 @@ describe('a checkout whose start was executed and whose answer got lost', () => 
     assert.equal(await rig.credits(payment.id), 1)
   })
 
-  it('does not end for time while nobody knows whether it was paid', async () => {
+  it('does not expire while it is unknown whether it was paid', async () => {
     const payment = await started(NO_ANSWER)
     clock.advance(HOUR_MS)
     gateway.answers('verify', NO_ANSWER)

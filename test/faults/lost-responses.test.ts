@@ -101,7 +101,7 @@ describe('a caller that stalled and was taken over', () => {
     })
   })
 
-  it('fails the charge when nobody took over: what never left us did nothing (F-27)', async () => {
+  it('fails the charge when the lease was not taken over: a request that was not sent did nothing (F-27)', async () => {
     gateway.answers('chargeSaved', NOT_SENT)
     const { id } = await rig.charge()
     assert.deepEqual(await statusOf(id), { status: 'failed', reason: null, attempt: 'declined', credits: 0 })
@@ -125,7 +125,7 @@ describe('a charge that its gateway does not know', () => {
     assert.deepEqual(gateway.calls.filter((call) => call === `chargeSaved ${gatewayKey}`).length, 2)
   })
 
-  it('waits for a person once the key may be forgotten, and a success that is proven later settles it (F-30)', async () => {
+  it('needs manual review once the key may have expired at the gateway, and a later proof of success is applied (F-30)', async () => {
     const id = await unanswered()
     clock.advance(24 * 0.9 * HOUR_MS + 1_000)
     gateway.answers('verify', NOT_FOUND)

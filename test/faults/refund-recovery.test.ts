@@ -99,7 +99,7 @@ const withRecovery = (changes: Partial<typeof recovery>) => {
   gateway.recovery = { ...recovery, ...changes }
 }
 
-describe('a refund of which nobody knows', () => {
+describe('a refund with an unknown outcome', () => {
   it('is asked about, and submitted again only under the same key (F-28, F-29)', async () => {
     refunds.push(NO_ANSWER, GIVEN)
     answers.push(NO_ANSWER, NOT_FOUND)
@@ -114,7 +114,7 @@ describe('a refund of which nobody knows', () => {
     assert.equal(callsTo('refund').length, 2)
   })
 
-  it('is not submitted again when the gateway may have forgotten the key: a person is told, and it stays pending', async () => {
+  it('is not submitted again when the key may have expired at the gateway: it stays pending and needs manual review', async () => {
     refunds.push(NO_ANSWER)
     answers.push(NOT_FOUND, GIVEN)
     const { id } = await requestTestRefund((await payment()).id, 40)
@@ -288,7 +288,7 @@ describe('money that came twice', () => {
     assert.equal((await rig.payment(paymentId)).refundedMinor, 0n)
   })
 
-  it('is told to the operator when the gateway cannot send it back, or will not', async () => {
+  it('is logged for the operator when the gateway cannot refund it, or refuses to', async () => {
     await duplicate()
     const { refund } = gateway
     delete gateway.refund

@@ -67,7 +67,7 @@ async function pollLater(...outcomes: (Outcome | ReturnType<typeof paid>)[]): Pr
   }
 }
 
-describe('a doorbell about an attempt that was over', () => {
+describe('a webhook about an attempt that was over', () => {
   it('is asked about until the gateway answers, and late money is money (F-35)', async () => {
     const payment = await cancelledAttempt()
     await rig.deliverWebhook(await rig.attempt(payment.id))
@@ -119,7 +119,7 @@ describe('a doorbell about an attempt that was over', () => {
   })
 })
 
-describe('a doorbell that rings while the resolver asks', () => {
+describe('a webhook that arrives during a status check', () => {
   const notifyDuringPoll = async (payment: PaymentRow, outcome: Outcome) => {
     const attempt = await rig.attempt(payment.id)
     gateway.answers('verify', async () => {
@@ -139,7 +139,7 @@ describe('a doorbell that rings while the resolver asks', () => {
     'no answer': NO_ANSWER,
     'an answer from before': PENDING,
   })) {
-    it(`is not forgotten over ${what}`, async () => {
+    it(`is not lost to ${what}`, async () => {
       const payment = await rig.checkout()
       await start(payment)
       clock.advance(60_000)
@@ -148,7 +148,7 @@ describe('a doorbell that rings while the resolver asks', () => {
     })
   }
 
-  it('is not forgotten over a decline from before', async () => {
+  it('is not lost to a decline from before', async () => {
     const payment = await rig.checkout()
     await start(payment)
     clock.advance(60_000)
@@ -157,14 +157,14 @@ describe('a doorbell that rings while the resolver asks', () => {
     await assertFoundPaid(payment)
   })
 
-  it('is not forgotten over a decline of an attempt that was over', async () => {
+  it('is not lost to a decline of an attempt that was over', async () => {
     const payment = await cancelledAttempt()
     await rig.deliverWebhook(await rig.attempt(payment.id))
     await notifyDuringPoll(payment, CANCELLED)
     await assertFoundPaid(payment)
   })
 
-  it('is not forgotten over a decline of an attempt whose checkout is over', async () => {
+  it('is not lost to a decline of an attempt whose checkout is over', async () => {
     const payment = await rig.checkout()
     await start(payment)
     clock.advance(HOUR_MS)
@@ -175,7 +175,7 @@ describe('a doorbell that rings while the resolver asks', () => {
     await assertFoundPaid(payment)
   })
 
-  it('is not forgotten over a charge that is put aside for a person', async () => {
+  it('is not lost to a charge that needs manual review', async () => {
     gateway.answers('chargeSaved', NO_ANSWER)
     const charge = await rig.charge()
     clock.advance(24 * HOUR_MS)
@@ -185,7 +185,7 @@ describe('a doorbell that rings while the resolver asks', () => {
   })
 })
 
-describe('the note of a doorbell', () => {
+describe('the record of a webhook', () => {
   const countWebhooks = sql<{ hooks: number }>`
     select count(*)::integer as hooks from gateway_webhooks where event_id = $1`
   const webhooksOf = async (eventId: string) => (await db.query(countWebhooks, [eventId]))[0]?.hooks
@@ -212,7 +212,7 @@ describe('the note of a doorbell', () => {
     assert.equal((await rig.payment(payment.id)).status, 'successful')
   })
 
-  it('makes the same webhook ring once', async () => {
+  it('makes a repeated webhook wake the attempt once', async () => {
     const payment = await cancelledAttempt()
     const { gatewayKey: key } = await rig.attempt(payment.id)
     const deliver = () =>
