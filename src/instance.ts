@@ -11,8 +11,8 @@ import { findInvariantCheck, type InvariantCheck } from './kit/db/invariant-chec
 import { type OperatorRoute, ok, operatorRoute } from './kit/http/route.ts'
 import { Nullable, Timestamp } from './kit/http/schema.ts'
 import type { Backlog } from './kit/observability/backlog.ts'
-import { readSettlementBacklog } from './ledger/backlog-queries.ts'
-import { readRefundBacklog } from './refunds/backlog-queries.ts'
+import { readSettlementBacklog } from './ledger/service.ts'
+import { readRefundBacklog } from './refunds/find.ts'
 import { readPaymentBacklog } from './resolver/backlog.ts'
 
 export interface InstanceState {

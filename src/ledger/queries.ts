@@ -5,6 +5,7 @@
 
 import type { Currency } from '../core/currency.ts'
 import { type Db, sql, type Tx } from '../kit/db/db.ts'
+import { BACKLOG_LIMIT, type Backlog } from '../kit/observability/backlog.ts'
 
 export interface BalanceRow {
   currency: Currency
@@ -133,4 +134,12 @@ export async function claimSettlementsOf(
 ): Promise<SettledRow[]> {
   const wanted = payments.map((one) => ({ merchant_id: one.merchantId, payment_id: one.paymentId }))
   return tx.query(claimSettlementsOfStatement, [now, JSON.stringify(wanted), payments.map(makeId)])
+}
+
+const selectBacklogStatement = sql<Backlog>`
+select 'settle-money' as name, count(*)::integer as due, min(s.due_at) as "oldestDueAt"
+from (select due_at from pending_settlements where due_at <= $1 order by due_at limit ${BACKLOG_LIMIT}) s`
+
+export async function selectSettlementBacklog(db: Db, now: Date): Promise<Backlog[]> {
+  return db.query(selectBacklogStatement, [now])
 }

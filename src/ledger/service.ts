@@ -7,8 +7,15 @@ import { formatAmount, type Money, money, shareOf, subtract } from '../core/mone
 import { type EventInput, recordEvents } from '../events/service.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Db, Tx } from '../kit/db/db.ts'
+import type { Backlog } from '../kit/observability/backlog.ts'
 import type { Random } from '../kit/random.ts'
-import { claimDueSettlements, claimSettlementsOf, type SettledRow, selectBalances } from './queries.ts'
+import {
+  claimDueSettlements,
+  claimSettlementsOf,
+  type SettledRow,
+  selectBalances,
+  selectSettlementBacklog,
+} from './queries.ts'
 
 export interface Posting {
   account: string
@@ -129,4 +136,9 @@ export async function recordSettlementEvents(
     }
   })
   await recordEvents(app, tx, app.mode, events)
+}
+
+/** How many settlements are due, for the operator and the metrics. */
+export function readSettlementBacklog(db: Db, now: Date): Promise<Backlog[]> {
+  return selectSettlementBacklog(db, now)
 }

@@ -1,9 +1,9 @@
 // The statement of a wallet: the fold, which turns deltas into numbered lines and balances, and the lists of its lines.
 
-import type { Currency } from '../core/currency.ts'
 import { COUNT_CAP } from '../core/page.ts'
 import { type Db, sql, type Tx } from '../kit/db/db.ts'
 import type { ListWindow } from '../kit/db/pagination.ts'
+import { type LineFilter, type LineRow, WALLET_LINE } from './line.ts'
 
 // Whoever adds to a balance holds its row to the end, so two that fold at once number their lines one after the other. The
 // row comes back as it is after all of these lines, and each line's own balances are that minus what follows it. Deltas are
@@ -89,26 +89,6 @@ export async function foldMerchantDeltas(db: Db, merchantId: string, limit: numb
   return row?.folded ?? 0
 }
 
-export interface LineRow {
-  /** Currency and number, which name a line of a merchant. */
-  id: string
-  currency: Currency
-  number: bigint
-  kind: string
-  account: 'available' | 'pending'
-  amountMinor: bigint
-  availableMinor: bigint
-  pendingMinor: bigint
-  paymentId: string
-  createdAt: Date
-}
-
-export interface LineFilter {
-  currency: Currency | null
-  kind: string | null
-  paymentId: string | null
-}
-
 // One statement for each index, so that a page costs the same whatever was asked for and however long the statement is:
 // the planner cannot promise that for one statement in which any filter may be absent.
 const INDEX_FILTERS = {
@@ -135,15 +115,12 @@ const filterOf = (index: IndexChoice) => `
   and created_at >= coalesce($5::timestamptz, '-infinity')
   and created_at <= coalesce($6::timestamptz, 'infinity')`
 
-const LINE_COLUMNS = `
-  currency || ':' || number as id, currency, number, kind, account, amount_minor as "amountMinor",
-  available_minor as "availableMinor", pending_minor as "pendingMinor", payment_id as "paymentId",
-  created_at as "createdAt"`
+const COLUMNS = `currency || ':' || number as id, ${WALLET_LINE.select()}`
 
 // The time of the position stands beside it once more: of several bounds the server begins at the first plain one, and would
 // walk from the end of the list to the position.
 const newest = (index: IndexChoice) => `
-select ${LINE_COLUMNS}
+select ${COLUMNS}
 from wallet_lines
 where ${filterOf(index)}
   and (created_at, currency, number)
@@ -154,7 +131,7 @@ limit $10
 offset $11`
 
 const oldest = (index: IndexChoice) => `
-select ${LINE_COLUMNS}
+select ${COLUMNS}
 from wallet_lines
 where ${filterOf(index)}
   and (created_at, currency, number)

@@ -6,9 +6,9 @@ import { systemClock } from '../kit/clock.ts'
 import { createSigner } from '../kit/crypto.ts'
 import { sql } from '../kit/db/db.ts'
 import { systemRandom } from '../kit/random.ts'
+import type { LineRow } from './line.ts'
 import { readBalances } from './service.ts'
 import { foldBalances, type LineQuery, listLines, readLines } from './statement.ts'
-import type { LineRow } from './statement-queries.ts'
 import { selectLines } from './statement-queries.ts'
 
 const db = await testDatabase({ after })

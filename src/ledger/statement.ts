@@ -6,14 +6,8 @@ import type { PageMeta } from '../core/page.ts'
 import type { Signer } from '../kit/crypto.ts'
 import type { Db } from '../kit/db/db.ts'
 import { type ListQuery, pageOf, windowOf } from '../kit/db/pagination.ts'
-import {
-  countLineRows,
-  foldDeltas,
-  foldMerchantDeltas,
-  type LineFilter,
-  type LineRow,
-  selectLines,
-} from './statement-queries.ts'
+import type { LineFilter, LineRow } from './line.ts'
+import { countLineRows, foldDeltas, foldMerchantDeltas, selectLines } from './statement-queries.ts'
 
 /** The kinds of entries that touch a merchant's balances, in words. */
 export const LINE_KINDS = {

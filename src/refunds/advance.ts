@@ -16,12 +16,11 @@ import {
   findRefund,
   markRefundsDue,
   markSubmitted,
-  type RefundRow,
-  type RefundWake,
   saveRefundProgress,
   wakeQueued,
 } from './queries.ts'
 import { recheckRefund } from './recheck.ts'
+import type { RefundRow, RefundWake } from './refund.ts'
 import type { RefundReason } from './states.ts'
 import { checkRefundStatus, toRequest } from './status-check.ts'
 

@@ -13,7 +13,8 @@ import type { PaymentsApp } from '../payments/app.ts'
 import { getPayment } from '../payments/find.ts'
 import { methodOf } from '../payments/views.ts'
 import { applyRefund, releaseRefund } from './payment-effects.ts'
-import { completeRefund, findRefund, type RefundRow } from './queries.ts'
+import { completeRefund, findRefund } from './queries.ts'
+import type { RefundRow } from './refund.ts'
 import { toRefund } from './schema.ts'
 
 type FinalOutcome = Extract<RefundOutcome, { kind: 'succeeded' | 'failed' }>

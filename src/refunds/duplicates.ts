@@ -11,7 +11,7 @@ import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
 import { getPayment, listAttempts } from '../payments/find.ts'
 import { advanceRefund } from './advance.ts'
-import type { RefundRow } from './queries.ts'
+import type { RefundRow } from './refund.ts'
 import { recordRefund } from './request.ts'
 
 // Also how often a gateway that could not give back is looked at again: its credentials may have come back.

@@ -1,20 +1,12 @@
-// What a gateway has given back by our books, for whoever holds its settlement file against them.
+// Reads refunds by the names that a gateway's settlement file has for them.
 
-import type { Currency } from '../core/currency.ts'
 import { type Db, sql } from '../kit/db/db.ts'
-import type { RefundStatus } from './states.ts'
+import type { GatewayRefundRow } from './refund.ts'
 
-export interface GatewayRefundRow {
-  merchantId: string
-  paymentId: string
-  refundId: string
-  /** Our key at the gateway. */
-  key: string
-  /** The gateway's own name for it. */
-  reference: string | null
-  status: RefundStatus
-  amountMinor: bigint
-  currency: Currency
+export interface GatewayAccount {
+  gateway: string
+  /** The merchant whose own account it is; null is the account of the instance. */
+  merchantId: string | null
 }
 
 const selectGatewayRefundsStatement = sql<GatewayRefundRow>`
@@ -35,10 +27,9 @@ join refunds r on r.merchant_id = n.merchant_id and r.id = n.id
 where r.gateway = $1
   and (case when $2::uuid is null then r.account_id is null else r.merchant_id = $2 and r.account_id is not null end)`
 
-/** The refunds that have one of these keys or references, of the installation's account or of this merchant's own. */
-export async function findGatewayRefunds(
+export async function selectGatewayRefunds(
   db: Db,
-  { gateway, merchantId }: { gateway: string; merchantId: string | null },
+  { gateway, merchantId }: GatewayAccount,
   keys: readonly string[],
   references: readonly string[],
 ): Promise<GatewayRefundRow[]> {

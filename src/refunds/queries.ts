@@ -1,82 +1,22 @@
 // Every statement over refunds, except those that list them.
 
-import type { Currency } from '../core/currency.ts'
 import { type Db, sql, type Tx } from '../kit/db/db.ts'
-import type { RefundReason, RefundStatus } from './states.ts'
+import { BACKLOG_LIMIT, type Backlog } from '../kit/observability/backlog.ts'
+import { REFUND, type RefundRow, type RefundWake } from './refund.ts'
+import type { RefundReason } from './states.ts'
 
-export interface RefundRow {
-  merchantId: string
-  id: string
-  paymentId: string
-  paymentReference: string
-  attemptId: string
-  attemptKey: string
-  attemptReference: string
-  gateway: string
-  /** The merchant's own account at the gateway; null is the installation's. */
-  accountId: string | null
-  status: RefundStatus
-  statusReason: RefundReason | null
-  version: number
-  amountMinor: bigint
-  currency: Currency
-  isFull: boolean
-  isDuplicate: boolean
-  reason: string | null
-  metadata: Record<string, unknown>
-  gatewayKey: string
-  gatewayReference: string | null
-  failureMessage: string | null
-  submittedAt: Date | null
-  dueAt: Date | null
-  polls: number
-  fence: number
-  createdAt: Date
-  updatedAt: Date
-}
-
-export const REFUND_COLUMNS = `
-  r.merchant_id as "merchantId", r.id, r.payment_id as "paymentId", r.payment_reference as "paymentReference",
-  r.attempt_id as "attemptId", r.attempt_key as "attemptKey", r.attempt_reference as "attemptReference", r.gateway,
-  r.account_id as "accountId", r.status, r.status_reason as "statusReason", r.version,
-  r.amount_minor as "amountMinor", r.currency, r.is_full as "isFull", r.is_duplicate as "isDuplicate", r.reason,
-  r.metadata, r.gateway_key as "gatewayKey", r.gateway_reference as "gatewayReference",
-  r.failure_message as "failureMessage", r.submitted_at as "submittedAt", r.due_at as "dueAt", r.polls, r.fence,
-  r.created_at as "createdAt", r.updated_at as "updatedAt"`
+const COLUMNS = REFUND.select('r')
 
 const insertRefundStatement = sql<unknown>`
-insert into refunds (
-  merchant_id, id, payment_id, payment_reference, attempt_id, attempt_key, attempt_reference, gateway, account_id,
-  status, version, amount_minor, currency, is_full, is_duplicate, reason, metadata, gateway_key, due_at, created_at,
-  updated_at
-)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'pending', 1, $10, $11, $12, $13, $14, $15, $16, $17, $18, $18)`
+insert into refunds (${REFUND.list()})
+values (${REFUND.placeholders()})`
 
 export async function insertRefund(tx: Tx, refund: RefundRow): Promise<void> {
-  await tx.query(insertRefundStatement, [
-    refund.merchantId,
-    refund.id,
-    refund.paymentId,
-    refund.paymentReference,
-    refund.attemptId,
-    refund.attemptKey,
-    refund.attemptReference,
-    refund.gateway,
-    refund.accountId,
-    refund.amountMinor,
-    refund.currency,
-    refund.isFull,
-    refund.isDuplicate,
-    refund.reason,
-    JSON.stringify(refund.metadata),
-    refund.gatewayKey,
-    refund.dueAt,
-    refund.createdAt,
-  ])
+  await tx.query(insertRefundStatement, REFUND.values(refund))
 }
 
 const selectRefund = sql<RefundRow>`
-select ${REFUND_COLUMNS}
+select ${COLUMNS}
 from refunds r
 where r.merchant_id = $1 and r.id = $2`
 
@@ -89,7 +29,7 @@ const markSubmittedStatement = sql<RefundRow>`
 update refunds r
 set submitted_at = coalesce(r.submitted_at, $4), is_blocking = $5
 where r.merchant_id = $1 and r.id = $2 and r.fence = $3 and r.status = 'pending'
-returning ${REFUND_COLUMNS}`
+returning ${COLUMNS}`
 
 /**
  * From now on a call may have left us. Undefined when another process speaks for the refund by now; a unique violation
@@ -126,7 +66,7 @@ set
   is_blocking = r.is_blocking and not $9,
   updated_at = case when r.status_reason is distinct from $4 then $10 else r.updated_at end
 where r.merchant_id = $1 and r.id = $2 and r.fence = $3 and r.status = 'pending'
-returning ${REFUND_COLUMNS}`
+returning ${COLUMNS}`
 
 /**
  * What is known of a refund that has not ended, and when to look again; a doorbell that rang meanwhile keeps its time.
@@ -164,7 +104,7 @@ set
   due_at = null,
   updated_at = $6
 where r.merchant_id = $1 and r.id = $2 and r.status = 'pending'
-returning ${REFUND_COLUMNS}`
+returning ${COLUMNS}`
 
 /** Undefined when it has ended before: two parallel proofs end it once. */
 export async function completeRefund(
@@ -212,7 +152,7 @@ update refunds r
 set due_at = $2, polls = r.polls + 1, fence = r.fence + 1
 from due d
 where r.merchant_id = d.merchant_id and r.id = d.id
-returning ${REFUND_COLUMNS}`
+returning ${COLUMNS}`
 
 /** Refunds whose time has come, leased until `leaseUntil`: a process that dies gives them back by then. */
 export async function claimDueRefunds(
@@ -231,7 +171,7 @@ set
   due_at = case when r.due_at = $5 then $6 else r.due_at end,
   updated_at = case when r.status_reason is distinct from $4 then $7 else r.updated_at end
 where r.merchant_id = $1 and r.id = $2 and r.fence = $3 and r.status = 'successful'
-returning ${REFUND_COLUMNS}`
+returning ${COLUMNS}`
 
 /** What a further look at a refund that was successful has shown; undefined when another process speaks for it by now. */
 export async function saveRecheck(
@@ -262,17 +202,18 @@ where attempt_key = $3
   and account_id is not distinct from $2
   and (due_at > $4 or (due_at is null and status = 'successful' and status_reason is null))`
 
-/** A webhook about a paid attempt: the key is the attempt's. */
-export interface RefundWake {
-  gateway: string
-  accountId: string | null
-  key: string
-}
-
 export async function markRefundsDue(
   db: Db,
   { gateway, accountId, key }: RefundWake,
   now: Date,
 ): Promise<void> {
   await db.query(markRefundsDueStatement, [gateway, accountId, key, now])
+}
+
+const selectBacklogStatement = sql<Backlog>`
+select 'resolve-refunds' as name, count(*)::integer as due, min(r.due_at) as "oldestDueAt"
+from (select due_at from refunds where due_at <= $1 order by due_at limit ${BACKLOG_LIMIT}) r`
+
+export async function selectRefundBacklog(db: Db, now: Date): Promise<Backlog[]> {
+  return db.query(selectBacklogStatement, [now])
 }

@@ -7,7 +7,8 @@ import { addMs } from '../kit/clock.ts'
 import { jittered } from '../kit/random.ts'
 import { unknownBackoffMs } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import { type RefundRow, saveRecheck } from './queries.ts'
+import { saveRecheck } from './queries.ts'
+import type { RefundRow } from './refund.ts'
 import { checkRefundStatus } from './status-check.ts'
 
 /** The refund as it stands after one question about what was given. */

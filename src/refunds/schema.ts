@@ -14,7 +14,7 @@ import {
   Uuid,
   UuidInput,
 } from '../kit/http/schema.ts'
-import type { RefundRow } from './queries.ts'
+import type { RefundRow } from './refund.ts'
 import { REFUND_REASONS, REFUND_STATUSES } from './states.ts'
 
 export const RefundBody = Type.Object({

@@ -1,6 +1,6 @@
 import { money } from '../core/money.ts'
 import type { Gateway, RefundOutcome, RefundRequest } from '../gateways/gateway.ts'
-import type { RefundRow } from './queries.ts'
+import type { RefundRow } from './refund.ts'
 
 /** Asks a gateway what became of a refund. */
 export async function checkRefundStatus(gateway: Gateway, refund: RefundRow): Promise<RefundOutcome> {

@@ -6,8 +6,8 @@ import { formatAmount, money } from '../core/money.ts'
 import type { PageMeta } from '../core/page.ts'
 import type { Signer } from '../kit/crypto.ts'
 import type { Db } from '../kit/db/db.ts'
+import type { LineRow } from '../ledger/line.ts'
 import { countLines, type LineQuery, listLines, readLines } from '../ledger/statement.ts'
-import type { LineRow } from '../ledger/statement-queries.ts'
 import { BYTE_ORDER_MARK, csvLine, trustedCell, untrustedCell } from './csv.ts'
 
 export interface StatementApp {

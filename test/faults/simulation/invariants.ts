@@ -4,7 +4,7 @@
 
 import type { PaymentRow } from '../../../src/payments/payment.ts'
 import { canMove, type PaymentStatus } from '../../../src/payments/states.ts'
-import type { RefundRow } from '../../../src/refunds/queries.ts'
+import type { RefundRow } from '../../../src/refunds/refund.ts'
 import type { Change, Row, Store } from './model/store.ts'
 import type { Provider } from './provider.ts'
 import type { Sim } from './sim.ts'

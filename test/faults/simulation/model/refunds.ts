@@ -19,30 +19,21 @@ import {
   saveRefundProgress,
   wakeQueued,
 } from '../../../../src/refunds/queries.ts'
+import { REFUND } from '../../../../src/refunds/refund.ts'
 import { findOwned, pickPayment } from './payments.ts'
 import { claim, isSame, modelStatement, pickColumns, timeOf } from './statement.ts'
 import type { Row, TableAccess } from './store.ts'
 
-const pickRefund = pickColumns(
-  ...['merchant_id', 'id', 'payment_id', 'payment_reference', 'attempt_id', 'attempt_key'],
-  ...['attempt_reference', 'gateway', 'account_id', 'status', 'status_reason', 'version', 'amount_minor'],
-  ...['currency', 'is_full', 'is_duplicate', 'reason', 'metadata', 'gateway_key', 'gateway_reference'],
-  ...['failure_message', 'submitted_at', 'due_at', 'polls', 'fence', 'created_at', 'updated_at'],
-)
+const COLUMNS = REFUND.list().split(', ')
+const pickRefund = pickColumns(...COLUMNS)
 
 const ANY_ROW = { merchantId: '', id: '' } as never
 const never = new Date(0)
 
-const INSERTED = [
-  ...['merchant_id', 'id', 'payment_id', 'payment_reference', 'attempt_id', 'attempt_key'],
-  ...['attempt_reference', 'gateway', 'account_id', 'amount_minor', 'currency', 'is_full', 'is_duplicate'],
-  ...['reason', 'metadata', 'gateway_key', 'due_at', 'created_at'],
-]
-
 function insert(access: TableAccess, values: readonly unknown[]): Row[] {
-  const row: Row = Object.fromEntries(INSERTED.map((column, index) => [column, values[index]]))
+  const row: Row = Object.fromEntries(COLUMNS.map((column, index) => [column, values[index]]))
   const metadata = JSON.parse(row.metadata as string)
-  access.insert('refunds', { ...row, metadata, status: 'pending', version: 1, updated_at: row.created_at })
+  access.insert('refunds', { ...row, metadata })
   return []
 }
 

@@ -1,12 +1,16 @@
-// Refunds as they are stored, one or many.
+// Reads refunds: one, a list, those that a settlement file names, and the backlog of the resolver.
 
 import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
+import type { Db } from '../kit/db/db.ts'
 import { pageOf, substringPattern, windowOf } from '../kit/db/pagination.ts'
+import type { Backlog } from '../kit/observability/backlog.ts'
 import type { PaymentsApp } from '../payments/app.ts'
+import { type GatewayAccount, selectGatewayRefunds } from './gateway-refund-queries.ts'
 import { listRefundRows } from './list-queries.ts'
-import { findRefund, type RefundRow } from './queries.ts'
+import { findRefund, selectRefundBacklog } from './queries.ts'
+import type { GatewayRefundRow, RefundRow } from './refund.ts'
 import type { RefundsQuery } from './schema.ts'
 
 export async function requireRefund(app: PaymentsApp, merchant: Merchant, id: string): Promise<RefundRow> {
@@ -27,4 +31,19 @@ export async function listRefunds(
   const filter = { status, paymentId, currency, pattern }
   const { rows, counted } = await listRefundRows(app.db, merchant.id, filter, window)
   return pageOf(app.cursors, scope, window, rows, counted)
+}
+
+/** Finds the refunds with one of these keys or references, for reconciliation with a settlement file. */
+export function findGatewayRefunds(
+  db: Db,
+  account: GatewayAccount,
+  keys: readonly string[],
+  references: readonly string[],
+): Promise<GatewayRefundRow[]> {
+  return selectGatewayRefunds(db, account, keys, references)
+}
+
+/** How many refunds are due, for the operator and the metrics. */
+export function readRefundBacklog(db: Db, now: Date): Promise<Backlog[]> {
+  return selectRefundBacklog(db, now)
 }
