@@ -1,16 +1,29 @@
-// What to do when the service cannot start for reasons of the machine, in words for whoever starts it.
+// Start errors with advice for the operator, where the cause is the machine, the database or the data folder.
 
 import type { Config } from './config.ts'
 import { DbUnavailable } from './kit/db/db.ts'
+import { MigrationsReplaced } from './kit/db/migrate.ts'
 
-/** The private server explains itself; about somebody else's we can only say what it must be. */
-export function explainDatabase({ databaseUrl }: Config): (error: unknown) => never {
+type DatabasePlace = Pick<Config, 'databaseUrl' | 'dataDir'>
+
+/** Errors of the embedded PostgreSQL contain their advice already. */
+export function explainDatabase({ databaseUrl, dataDir }: DatabasePlace): (error: unknown) => never {
   return (error) => {
+    if (error instanceof MigrationsReplaced) throw explainReplaced({ databaseUrl, dataDir }, error)
     if (databaseUrl === null || !(error instanceof DbUnavailable)) throw error
     const reason = error.cause instanceof Error ? error.cause.message : error.message
     const advice = 'It must exist, run and let this user in.'
     throw new Error(`the database of DATABASE_URL cannot be used: ${reason}. ${advice}`, { cause: error })
   }
+}
+
+function explainReplaced({ databaseUrl, dataDir }: DatabasePlace, cause: Error): Error {
+  const reason = 'was made by an earlier version, whose migrations were replaced before the first release'
+  const text =
+    databaseUrl === null
+      ? `the data folder ${dataDir} ${reason}: set COWRY_DATA_DIR to a new folder, or move this one away.`
+      : `the database ${new URL(databaseUrl).pathname.slice(1)} ${reason}: set DATABASE_URL to an empty database.`
+  return new Error(text, { cause })
 }
 
 const LISTEN_ADVICE: Record<string, string> = {

@@ -43,7 +43,7 @@ export async function openDatabase(
   const db = connectDb({ url, poolSize, preparedStatements, onError })
   stops.push(() => db.close())
   await requireUsableServer(db, config.environment === 'production').catch(explainDatabase(config))
-  const { applied } = await migrate(db)
+  const { applied } = await migrate(db).catch(explainDatabase(config))
   if (applied.length > 0) log.write('database.migrated', { count: applied.length })
   return db
 }

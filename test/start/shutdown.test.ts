@@ -9,7 +9,7 @@ import { after, before, describe, it } from 'node:test'
 import { descendantsOf } from '../../bench/processes.ts'
 import { createApi } from '../support/api.ts'
 import { initiateBody } from '../support/builders.ts'
-import type { Cleanup } from '../support/database.ts'
+import { type Cleanup, testDatabaseUrl } from '../support/database.ts'
 import {
   awaitExit,
   type RunningProcess,
@@ -18,6 +18,7 @@ import {
   startUntilOutput,
   tempFolder,
 } from '../support/process.ts'
+import { runAsAdmin } from '../support/template.ts'
 
 // What went wrong is told to a person, who has no use for our lines of code.
 const STACK = /\n\s+at /
@@ -171,6 +172,22 @@ describe('a start that cannot be', () => {
     assert.ok(err.includes(`127.0.0.1:${address.port}: something else listens there`), err)
     assert.doesNotMatch(err, STACK)
     assert.deepEqual((await readdir(join(dataDir, 'postgres'))).sort(), ['cluster', 'server.log'])
+  })
+
+  it('on a database of version 0.1.0: says what to do, and exits with 1', async (t) => {
+    const databaseUrl = await testDatabaseUrl(t)
+    await runAsAdmin(
+      databaseUrl,
+      `update schema_migrations set name = '0001_merchants.sql' where version = 1`,
+    )
+    const { code, err } = await runCowry(t, ['serve'], {
+      PORT: '0',
+      COWRY_DATA_DIR: await tempFolder(t, 'replaced'),
+      DATABASE_URL: databaseUrl,
+    })
+    assert.equal(code, 1)
+    assert.match(err, /made by an earlier version, .* set DATABASE_URL to an empty database/)
+    assert.doesNotMatch(err, STACK)
   })
 
   it('without a PostgreSQL at DATABASE_URL: says so and exits with 1', async (t) => {

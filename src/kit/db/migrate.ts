@@ -1,5 +1,5 @@
-// Forward-only SQL migrations, applied at start under a lock, all pending ones in one transaction: either the schema is
-// the one this program was written for, or nothing has changed.
+// Forward-only SQL migrations. Every start applies all pending ones in one transaction, under a lock: either the schema is
+// the one that this version needs, or nothing has changed.
 
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
@@ -20,7 +20,14 @@ interface AppliedRow {
   checksum: string
 }
 
-// Any constant will do, as long as every process uses the same.
+/** Thrown for a database made by files that this version replaced by others; it cannot be upgraded. */
+export class MigrationsReplaced extends Error {
+  constructor(name: string) {
+    super(`the database has migration ${name}, which was replaced before the first release`)
+  }
+}
+
+// An arbitrary constant that every process uses.
 const lockMigrations = sql<unknown>`select pg_advisory_xact_lock(7061646)`
 const selectApplied = sql<AppliedRow>`select version, name, checksum from schema_migrations order by version`
 const insertApplied = sql<unknown>`insert into schema_migrations (version, name, checksum) values ($1, $2, $3)`
@@ -35,7 +42,7 @@ const CREATE_TABLE = `create table if not exists schema_migrations (
 export async function migrate(db: Db, dir: URL = MIGRATIONS_DIR): Promise<{ applied: string[] }> {
   const migrations = await readMigrations(dir)
   const applyPending = async (tx: Tx) => {
-    // Another process may be migrating: the lock is held to the end of the transaction, so the loser finds all done.
+    // Another process may be migrating. The lock lasts until the transaction ends, so the second process finds no pending ones.
     await tx.script('set local lock_timeout = 0; set local statement_timeout = 0')
     await tx.query(lockMigrations)
     await tx.script(CREATE_TABLE)
@@ -62,6 +69,7 @@ function pendingOf(migrations: Migration[], done: AppliedRow[]): Migration[] {
   const known = new Map(migrations.map((migration) => [migration.version, migration]))
   for (const row of done) {
     const migration = known.get(row.version)
+    if (migration && migration.name !== row.name) throw new MigrationsReplaced(row.name)
     if (!migration) {
       throw new Error(
         `the database has migration ${row.name}, which this program does not know: it was written by a newer version. Start that version, or restore a backup from before the upgrade.`,

@@ -1,0 +1,42 @@
+// Which databases a start refuses to migrate, and that it changes nothing there.
+
+import assert from 'node:assert/strict'
+import { after, beforeEach, describe, it } from 'node:test'
+import { testDatabase } from '../../../test/support/database.ts'
+import { sql } from './db.ts'
+import { MigrationsReplaced, migrate } from './migrate.ts'
+
+const db = await testDatabase({ after })
+
+const countApplied = sql<{ count: number }>`select count(*)::integer as count from schema_migrations`
+await db.script('create table applied as select * from schema_migrations')
+
+describe('a start on a database', () => {
+  beforeEach(() =>
+    db.script('truncate schema_migrations; insert into schema_migrations select * from applied'),
+  )
+
+  it('that is up to date applies no migration', async () => {
+    assert.deepEqual(await migrate(db), { applied: [] })
+  })
+
+  it('of version 0.1.0, whose migrations were replaced, is refused', async () => {
+    await db.script(`
+      truncate schema_migrations;
+      insert into schema_migrations (version, name, checksum)
+      values (1, '0001_merchants.sql', 'a'), (2, '0002_customers.sql', 'b'), (23, '0023_endpoints.sql', 'c')`)
+    await assert.rejects(migrate(db), MigrationsReplaced)
+    assert.deepEqual(await db.query(countApplied), [{ count: 3 }])
+  })
+
+  it('of a newer version is refused', async () => {
+    await db.script(`
+      insert into schema_migrations (version, name, checksum) values (9999, '9999_later.sql', 'a')`)
+    await assert.rejects(migrate(db), /9999_later\.sql, .* newer version/)
+  })
+
+  it('with a migration whose file was changed afterwards is refused', async () => {
+    await db.script(`update schema_migrations set checksum = 'a' where version = 1`)
+    await assert.rejects(migrate(db), /0001_\w+\.sql was changed after/)
+  })
+})
