@@ -75,7 +75,7 @@ export function columnTable<const Table extends Columns>(columns: Table): Column
     placeholders: (names = all, first = 1) => names.map((_, index) => `$${first + index}`).join(', '),
     values: (row, names) =>
       (names ?? (all as never[])).map((name) =>
-        columns[name]?.type === 'jsonb' ? JSON.stringify(row[name]) : row[name],
+        columns[name]?.type === 'jsonb' && row[name] !== null ? JSON.stringify(row[name]) : row[name],
       ),
     toRecord: (row) =>
       Object.fromEntries(
