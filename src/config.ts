@@ -1,6 +1,7 @@
 // The only reader of process.env: a frozen Config, or one error with every issue at once, so that an operator
 // fixes a start in one go. What each setting is stands in settings.ts.
 
+import type { FeeTable } from './core/fee.ts'
 import type { Mode } from './core/merchant.ts'
 import type { RateLimit } from './core/rate-limit.ts'
 import type { VaultKey } from './kit/crypto.ts'
@@ -13,7 +14,6 @@ import {
   CLIENT_SETTINGS,
   type ConfigurableGateway,
   envNameOf,
-  type Fees,
   gatewaySettings,
   isInvalid,
   type ListenAddress,
@@ -45,7 +45,7 @@ export interface Config {
   /** 0: no limit. */
   readonly promptsPerNumber: number
   readonly settlementHours: number
-  readonly fees: Fees
+  readonly fees: FeeTable
   readonly logLevel: LogLevel
   readonly poolSize: number
   /** Null: the sandbox gateway is mounted in this process. */

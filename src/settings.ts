@@ -2,6 +2,7 @@
 // environment by this table; .env.example and the documentation are written from it.
 
 import { CURRENCY_CODES, type Currency, decimalsOf, isCurrency } from './core/currency.ts'
+import type { Fee, FeeTable } from './core/fee.ts'
 import type { Mode } from './core/merchant.ts'
 import { parseRateLimit, type RateLimit } from './core/rate-limit.ts'
 import { isVaultKeyId, type VaultKey } from './kit/crypto.ts'
@@ -28,15 +29,6 @@ export interface ListenAddress {
   host: string
   port: number
 }
-
-/** What a gateway's use costs the merchant: a share in parts per million and a fixed part in minor units. */
-export interface Fee {
-  partsPerMillion: bigint
-  fixedMinor: bigint
-}
-
-/** By gateway and currency, with `*` already spread over the currencies that are not named. */
-export type Fees = ReadonlyMap<string, ReadonlyMap<Currency, Fee>>
 
 function readFailpointSetting(text: string): Failpoints | InvalidSetting {
   const reading = readFailpoints(text)
@@ -173,7 +165,7 @@ function isLowEntropy(bytes: Uint8Array): boolean {
   return new Set(bytes).size < 16
 }
 
-function readFees(text: string): Fees | InvalidSetting {
+function readFees(text: string): FeeTable | InvalidSetting {
   const table = parseObject(text)
   if (!table) return invalid('must be JSON such as {"paystack":{"NGN":{"percent":"1.5","fixed":"100"}}}')
   const issues: string[] = []

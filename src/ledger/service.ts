@@ -3,7 +3,7 @@
 
 import type { Currency } from '../core/currency.ts'
 import type { Mode } from '../core/merchant.ts'
-import { formatAmount, type Money, money, shareOf, subtract } from '../core/money.ts'
+import { formatAmount, type Money, money, subtract } from '../core/money.ts'
 import { type EventInput, recordEvents } from '../events/service.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Db, Tx } from '../kit/db/db.ts'
@@ -20,23 +20,6 @@ import {
 export interface Posting {
   account: string
   amount_minor: string
-}
-
-/** A percentage and a fixed part, per gateway and currency. */
-export interface Fee {
-  partsPerMillion: bigint
-  fixedMinor: bigint
-}
-
-/** By gateway and currency. */
-export type FeeTable = ReadonlyMap<string, ReadonlyMap<Currency, Fee>>
-
-/** What we keep of a payment: never more than the payment itself. */
-export function feeOf(fees: FeeTable, gateway: string, paid: Money): Money {
-  const fee = fees.get(gateway)?.get(paid.currency)
-  if (!fee) return money(0n, paid.currency)
-  const wanted = shareOf(paid, fee.partsPerMillion).minor + fee.fixedMinor
-  return money(wanted > paid.minor ? paid.minor : wanted, paid.currency)
 }
 
 export function capturePostings(gateway: string, paid: Money, fee: Money): Posting[] {

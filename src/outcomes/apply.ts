@@ -2,6 +2,7 @@
 // statement writes the move, the ledger entry and the event, and only if the payment is still as it was read (optimistic
 // locking by version). Two concurrent proofs therefore make one credit and one event.
 
+import { feeOf } from '../core/fee.ts'
 import { type Money, money } from '../core/money.ts'
 import type { MethodRow } from '../customers/method.ts'
 import { saveMethod } from '../customers/methods.ts'
@@ -9,7 +10,7 @@ import { applyDispute, logUnrecordedDisputes } from '../disputes/apply-dispute.t
 import { recordDuplicateDisputes } from '../disputes/duplicate-dispute.ts'
 import { listDisputes } from '../disputes/find.ts'
 import type { Gateway, Outcome } from '../gateways/gateway.ts'
-import { capturePostings, directPostings, duplicatePostings, feeOf, type Posting } from '../ledger/service.ts'
+import { capturePostings, directPostings, duplicatePostings, type Posting } from '../ledger/service.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow, PaymentWithAttempt } from '../payments/attempt.ts'
 import { findPayment, listAttempts } from '../payments/find.ts'

@@ -1,6 +1,7 @@
 // The dependencies of this slice, and its writers. The writers batch: concurrent callers share one statement and one
 // commit (group commit). Lookups of saved methods share a statement too.
 
+import type { FeeTable } from '../core/fee.ts'
 import type { Mode } from '../core/merchant.ts'
 import type { CustomersApp } from '../customers/app.ts'
 import { findMethodsByToken, type MethodFinder } from '../customers/methods.ts'
@@ -12,7 +13,6 @@ import { assertSameTenant } from '../kit/db/tenant-isolation.ts'
 import type { Failpoints } from '../kit/failpoints.ts'
 import type { Counters } from '../kit/observability/counters.ts'
 import type { Log } from '../kit/observability/log.ts'
-import type { FeeTable } from '../ledger/service.ts'
 import type { MerchantProfile } from '../merchants/profiles.ts'
 import { applyMoves, type MoveInput } from './move-queries.ts'
 import type { PaymentRow } from './payment.ts'
