@@ -12,12 +12,12 @@ function reversed(value: unknown): unknown {
 }
 
 describe('canonical JSON', () => {
-  it('is the same text whatever the order of the keys', () => {
+  it('gives the same text for any order of the keys', () => {
     fc.assert(fc.property(fc.jsonValue(), (value) => canonicalJson(reversed(value)) === canonicalJson(value)))
     assert.equal(canonicalJson({ b: [{ d: 1, c: null }], a: 'x' }), '{"a":"x","b":[{"c":null,"d":1}]}')
   })
 
-  it('is JSON of the same content, so that two contents never share one text', () => {
+  it('parses back to the same content, so two contents never share a text', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         assert.deepEqual(JSON.parse(canonicalJson(value)), JSON.parse(JSON.stringify(value)))
@@ -25,11 +25,11 @@ describe('canonical JSON', () => {
     )
   })
 
-  it('keeps the order of a list, because it says something', () => {
+  it('keeps the order of an array', () => {
     assert.notEqual(canonicalJson([1, 2]), canonicalJson([2, 1]))
   })
 
-  it('writes large whole numbers to the digit and leaves out what is absent', () => {
+  it('writes large integers exactly and omits undefined fields', () => {
     assert.equal(canonicalJson({ minor: 90071992547409931n, gone: undefined }), '{"minor":90071992547409931}')
   })
 })

@@ -1,5 +1,4 @@
-// The same content gives the same text whatever the order of its keys, so that a repeated request can be told from
-// another one under the same name.
+// JSON with sorted keys: equal contents have equal texts. Idempotency compares a repeated request with the first by it.
 
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`

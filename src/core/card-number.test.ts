@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { containsCardNumber } from './card-number.ts'
 
-// Numbers that the schemes themselves publish for tests.
+// The test numbers that the card schemes publish.
 const CARDS = {
   visa: '4242424242424242',
   'visa of 13 digits': '4222222222222',
@@ -19,22 +19,22 @@ const CARDS = {
   verve: '5060990580000217499',
 }
 
-describe('a text that people write', () => {
-  it('holds a card number of any scheme, alone or in a sentence', () => {
+describe('the search for card numbers in a text', () => {
+  it('finds a card number of any scheme, alone or in a sentence', () => {
     for (const [scheme, number] of Object.entries(CARDS)) {
       assert.ok(containsCardNumber(number), scheme)
       assert.ok(containsCardNumber(`my card is ${number}, thanks`), scheme)
     }
   })
 
-  it('holds it also when the digits stand in groups or are full-width', () => {
+  it('finds a card number whose digits are in groups or full-width', () => {
     const fullWidth = '４２４２４２４２４２４２４２４２'
     for (const text of ['4242 4242 4242 4242', '4242-4242-4242-4242', '3782 822463 10005', fullWidth]) {
       assert.ok(containsCardNumber(text), text)
     }
   })
 
-  it('holds it also when another number stands beside it', () => {
+  it('finds a card number next to another number', () => {
     for (const text of [
       'Invoice 12 4242 4242 4242 4242',
       'order 2026 4242424242424242',
@@ -45,7 +45,7 @@ describe('a text that people write', () => {
     }
   })
 
-  it('holds none when the digits are too few, too many, of no scheme or fail the check digit', () => {
+  it('finds no card number when the digits are too few, too many, of no scheme or fail the check digit', () => {
     for (const text of [
       '',
       'no digits at all',
@@ -61,12 +61,12 @@ describe('a text that people write', () => {
     }
   })
 
-  it('is looked through in little time however it is made', () => {
+  it('is fast for any arrangement of digits and separators', () => {
     const digitsAndGaps = fc.string({ unit: fc.constantFrom(...'0123456789 -'), maxLength: 255 })
     fc.assert(fc.property(digitsAndGaps, (text) => typeof containsCardNumber(text) === 'boolean'))
   })
 
-  it('with one wrong digit holds no card number: that is what the check digit is for', () => {
+  it('finds no card number when one digit is wrong, because the check digit differs', () => {
     const spoilt = fc.tuple(
       fc.constantFrom(...Object.values(CARDS)),
       fc.nat({ max: 11 }),

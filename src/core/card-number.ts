@@ -1,24 +1,22 @@
-// No page or field of ours takes a card number. Free text written by people is looked through for one by mistake.
+// No page or field of ours takes a card number. We scan free text for card numbers that people enter by mistake.
 
 // First digits of the card schemes: Visa, Mastercard (two ranges), American Express, Diners, Discover, JCB, UnionPay,
-// Maestro, Verve. A number without such a beginning is somebody's order number.
+// Maestro, Verve. A number without such a prefix is not a card number, but for example an order number.
 const KNOWN_PREFIX = /^(4|5[0-8]|2[2-7]|3[4-9]|30|6|35)/
 
 const MIN_DIGITS = 13
 const MAX_DIGITS = 19
 
-// Groups of digits with a single space or dash between them, the ways in which people write a card number.
+// People write a card number in groups of digits, with a single space or dash between them.
 const GROUPS = /\d+(?:[ -]\d+)*/g
 
 export function containsCardNumber(text: string): boolean {
-  // Full-width digits and the like are the same number to whoever reads them.
-  return [...text.normalize('NFKC').matchAll(GROUPS)].some(([groups]) =>
-    holdsCardNumber(groups.split(/[ -]/)),
-  )
+  // NFKC turns full-width digits into ASCII digits.
+  return [...text.normalize('NFKC').matchAll(GROUPS)].some(([groups]) => hasCardNumber(groups.split(/[ -]/)))
 }
 
-/** Any neighbouring groups may be the card: an order number or an expiry date often stands beside it. */
-function holdsCardNumber(groups: string[]): boolean {
+/** Tries every run of neighbouring groups, because an order number or an expiry date often precedes or follows the card. */
+function hasCardNumber(groups: string[]): boolean {
   return groups.some((_, start) => {
     let digits = ''
     for (const group of groups.slice(start)) {

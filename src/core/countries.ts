@@ -1,4 +1,4 @@
-// ISO 3166-1 alpha-2, the codes a customer's country may have.
+// The country codes of ISO 3166-1 alpha-2, and XK for Kosovo.
 
 const CODES = `AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY BZ
   CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH ER ES ET FI FJ FK FM FO FR
@@ -10,7 +10,7 @@ const CODES = `AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG
 
 const COUNTRY_CODES: ReadonlySet<string> = new Set(CODES.split(/\s+/))
 
-/** Codes are taken in either case. */
+/** Accepts upper and lower case. */
 export function isCountry(text: string): boolean {
   return COUNTRY_CODES.has(text.toUpperCase())
 }

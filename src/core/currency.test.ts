@@ -15,7 +15,7 @@ const PROMISED =
   'BDT BIF BWP CAD CDF EGP ETB EUR GBP GHS GMD KES LRD LSL MUR MWK MZN NGN RWF SLE SSP TZS UGX USD XAF XOF ZAR ZMW'
 
 describe('the currencies', () => {
-  it('are exactly the 28 of the interface, and USD when none is named', () => {
+  it('are exactly the 28 of the API, and USD is the default', () => {
     assert.deepEqual([...CURRENCY_CODES].sort(), PROMISED.split(' '))
     assert.equal(DEFAULT_CURRENCY, 'USD')
   })
@@ -28,14 +28,14 @@ describe('the currencies', () => {
     assert.equal(CURRENCY_CODES.filter((code) => decimalsOf(code) === 2).length, 23)
   })
 
-  it('are known by their exact code alone', () => {
+  it('are recognised only by their exact code', () => {
     for (const text of ['usd', 'Usd', ' USD', 'XXX', '', 'toString', '__proto__', null, undefined, 840]) {
       assert.equal(isCurrency(text), false, String(text))
     }
     assert.ok(CURRENCY_CODES.every(isCurrency))
   })
 
-  it('want a country only where several countries have rails of their own: XAF and XOF', () => {
+  it('require a country only for XAF and XOF, whose countries each have their own rails', () => {
     assert.deepEqual(
       CURRENCY_CODES.filter((code) => CURRENCIES[code].countryRequired),
       ['XAF', 'XOF'],
@@ -44,7 +44,7 @@ describe('the currencies', () => {
     assert.deepEqual([...CURRENCIES.XAF.countries].sort(), 'CF CG CM GA GQ TD'.split(' '))
   })
 
-  it('are each used in at least one country that exists', () => {
+  it('are each used in at least one country of ISO 3166-1', () => {
     for (const code of CURRENCY_CODES) {
       const countries: readonly string[] = CURRENCIES[code].countries
       assert.ok(countries.length > 0, code)
@@ -57,7 +57,7 @@ describe('the currencies', () => {
     assert.equal(usesCurrency('KE', 'NGN'), false)
   })
 
-  it('fall back to a country of their own when the payment names none, except where that would be a guess', () => {
+  it('have a default country, except where that would be a guess', () => {
     assert.equal(defaultCountry('KES'), 'KE')
     assert.equal(defaultCountry('USD'), 'US')
     assert.equal(defaultCountry('ZAR'), 'ZA')

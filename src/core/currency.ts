@@ -1,10 +1,10 @@
-// The 28 currencies of the interface, and the countries where each is used. Decimals follow ISO 4217;
-// providers that count differently say so in their own connector.
+// The 28 currencies of the API, and the countries that use each. Decimals follow ISO 4217; the connector of a gateway
+// that counts differently converts the amounts.
 
 interface CurrencyFacts {
   decimals: 0 | 2
   countries: readonly string[]
-  /** Several countries share it and each has rails of its own, so a payment must name one. */
+  /** Several countries share the currency and each has its own rails, so a payment must name the country. */
   countryRequired: boolean
 }
 
@@ -57,7 +57,7 @@ export const CURRENCIES = {
 
 export type Currency = keyof typeof CURRENCIES
 
-// The keys of a constant object are exactly its type's keys, which Object.keys cannot say by itself.
+// The cast is safe: a constant object has exactly the keys of its type, but Object.keys returns string[].
 export const CURRENCY_CODES = Object.keys(CURRENCIES) as Currency[]
 
 export const DEFAULT_CURRENCY: Currency = 'USD'
@@ -75,7 +75,7 @@ export function usesCurrency(country: string, currency: Currency): boolean {
   return facts.countries.includes(country)
 }
 
-/** The country whose rails serve a payment that names none: the only or first country of the currency. */
+/** The country of a payment that names none: the only or first country of the currency. Null where that would be a guess. */
 export function defaultCountry(currency: Currency): string | null {
   const facts: CurrencyFacts = CURRENCIES[currency]
   if (facts.countryRequired || currency === 'EUR') return null

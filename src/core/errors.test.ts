@@ -35,8 +35,8 @@ const TYPES: Record<number, string> = {
   503: 'api_error',
 }
 
-describe('the refusals', () => {
-  it('have every promised code under its promised status', () => {
+describe('the API errors', () => {
+  it('have every documented code with its documented status', () => {
     for (const [http, codes] of Object.entries(PROMISED)) {
       for (const code of codes.split(/\s+/)) {
         assert.ok(isApiErrorCode(code), code)
@@ -45,14 +45,14 @@ describe('the refusals', () => {
     }
   })
 
-  it('each have the type of their status and a sentence', () => {
+  it('each have the type of their status, and a sentence as their message', () => {
     for (const [code, { http, type, message }] of Object.entries(API_ERRORS)) {
       assert.equal(type, TYPES[http], code)
       assert.match(message, /^[A-Z].*\.$/, code)
     }
   })
 
-  it('can be sent again as they are only when the fault is ours or of the moment', () => {
+  it('are retryable only for a fault of ours or a temporary condition', () => {
     const retryable = Object.entries(API_ERRORS).filter(([, facts]) => facts.retryable)
     assert.deepEqual(
       retryable.map(([code]) => code),
@@ -60,23 +60,23 @@ describe('the refusals', () => {
     )
   })
 
-  it('are known by their own names only', () => {
+  it('have no codes beside those of the table', () => {
     assert.equal(isApiErrorCode('toString'), false)
     assert.equal(isApiErrorCode('nothing_like_it'), false)
   })
 })
 
-describe('a error of several issues', () => {
+describe('an API error made from issues', () => {
   const issue = (field: string, code: string) => ({ field, code, message: `${field} is wrong.` })
 
-  it('takes the code and words of a issue that stands alone', () => {
+  it('takes the code and the message of a single issue', () => {
     const error = errorFromIssues([issue('amount', 'amount_precision')])
     assert.equal(error.code, 'amount_precision')
     assert.equal(error.message, 'amount is wrong.')
     assert.equal(error.details.length, 1)
   })
 
-  it('is validation_failed when they differ or when a issue is no error of its own', () => {
+  it('is validation_failed when the codes differ or a code is not an API error code', () => {
     const mixed = errorFromIssues([issue('amount', 'amount_precision'), issue('reference', 'required')])
     assert.equal(mixed.code, 'validation_failed')
     assert.equal(mixed.message, API_ERRORS.validation_failed.message)
@@ -87,11 +87,11 @@ describe('a error of several issues', () => {
     assert.equal(errorFromIssues([issue('reference', 'required')]).code, 'validation_failed')
   })
 
-  it('needs one', () => {
+  it('needs at least one issue', () => {
     assert.throws(() => errorFromIssues([]), /at least one issue/)
   })
 
-  it('speaks the words of the table unless it has its own', () => {
+  it('has the message of the table unless the caller passes one', () => {
     const codes = Object.keys(API_ERRORS) as ApiErrorCode[]
     for (const code of codes) assert.equal(new ApiError(code).message, API_ERRORS[code].message)
     assert.equal(new ApiError('invalid_state', { message: 'Not now.' }).message, 'Not now.')

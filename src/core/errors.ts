@@ -1,5 +1,5 @@
-// Every refusal the API can answer, in one table: the only place where a code can be added. The HTTP shell,
-// the OpenAPI document and the error pages are written from it.
+// Every API error in one table, the only place to add a code. The HTTP layer, the OpenAPI document and the error pages
+// use this table.
 
 export type ApiErrorType =
   | 'validation_error'
@@ -14,7 +14,7 @@ export type ApiErrorType =
 interface ApiErrorDefinition {
   http: number
   type: ApiErrorType
-  /** Whether the same request may succeed later without being changed. */
+  /** Whether the same request may succeed later. */
   retryable: boolean
   message: string
 }
@@ -118,7 +118,7 @@ export const API_ERRORS = {
 
 export type ApiErrorCode = keyof typeof API_ERRORS
 
-/** One issue about one field. Codes of details are refusal codes or the schema's own words, such as required. */
+/** One validation issue about one field. Its code is an API error code or a keyword of the schema, such as required. */
 export interface Issue {
   field: string
   code: string
@@ -132,7 +132,7 @@ interface ApiErrorOptions {
   cause?: unknown
 }
 
-/** The merchant asked for something we refuse. Thrown anywhere, translated to an answer once, in http. */
+/** A request that we refuse. Any slice throws it; the HTTP layer turns it into a response. */
 export class ApiError extends Error {
   readonly code: ApiErrorCode
   readonly details: Issue[]
@@ -143,7 +143,7 @@ export class ApiError extends Error {
     this.name = 'ApiError'
     this.code = code
     this.details = options.details ?? []
-    // Whoever is told that we are busy for the moment is also told when to come back.
+    // A 503 always carries Retry-After.
     const fallback = code === 'temporarily_unavailable' ? 1 : undefined
     this.retryAfterSeconds = options.retryAfterSeconds ?? fallback
   }
@@ -153,10 +153,10 @@ export function isApiErrorCode(code: string): code is ApiErrorCode {
   return Object.hasOwn(API_ERRORS, code)
 }
 
-/** One refusal for all issues of a request: its code is the issues' own when they agree on one. */
+/** One API error for all issues of a request. It has the code of the issues if they all share one. */
 export function errorFromIssues(issues: Issue[]): ApiError {
   const first = issues[0]
-  if (!first) throw new Error('a refusal needs at least one issue')
+  if (!first) throw new Error('an API error from issues needs at least one issue')
   const sharesCode = issues.every((issue) => issue.code === first.code)
   const code = sharesCode && isApiErrorCode(first.code) ? first.code : 'validation_failed'
   return new ApiError(code, { details: issues, message: code === first.code ? first.message : undefined })

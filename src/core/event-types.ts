@@ -1,4 +1,4 @@
-// Every event that a merchant can be told, in one table: endpoints filter by it, and the documentation is written from it.
+// Every event type that we send to merchants. Webhook endpoints filter by it; docs/generated/events.md lists it.
 
 export const EVENT_TYPES = {
   'payment.pending': 'The checkout is open; also after a decline that leaves it open.',
@@ -41,7 +41,7 @@ export const EVENT_TYPES = {
 
 export type EventType = keyof typeof EVENT_TYPES
 
-// The keys of a constant object are exactly its type's keys, which Object.keys cannot say by itself.
+// The cast is safe: a constant object has exactly the keys of its type, but Object.keys returns string[].
 export const EVENT_TYPE_NAMES = Object.keys(EVENT_TYPES) as EventType[]
 
 export function isEventType(name: string): name is EventType {

@@ -1,7 +1,7 @@
-// Why a payment was declined, in our own words, whatever the provider calls it.
+// The failure codes of declined payments. Each gateway maps its own codes to these.
 
 interface FailureFacts {
-  /** soft: may work later or with another method; hard: will not work again; technical: nobody's decision. */
+  /** soft: may work later or with another method; hard: will not work again; technical: a fault, not a decision. */
   category: 'soft' | 'hard' | 'technical'
   retryable: boolean
   message: string

@@ -7,7 +7,7 @@ const tenBytes = fc.uint8Array({ minLength: 10, maxLength: 10 })
 const anyTime = fc.date({ min: new Date(0), max: new Date('9999-12-31T23:59:59.999Z'), noInvalidDate: true })
 
 describe('an identifier', () => {
-  it('is a UUIDv7 that begins with the millisecond it was made in', () => {
+  it('is a UUIDv7 that begins with the millisecond of its creation', () => {
     fc.assert(
       fc.property(anyTime, tenBytes, (now, bytes) => {
         const uuid = uuidV7(now, bytes)
@@ -18,7 +18,7 @@ describe('an identifier', () => {
     )
   })
 
-  it('sorts by the time it was made in', () => {
+  it('sorts by the time of its creation', () => {
     fc.assert(
       fc.property(anyTime, anyTime, tenBytes, tenBytes, (a, b, first, second) => {
         fc.pre(a.getTime() < b.getTime())
@@ -27,13 +27,13 @@ describe('an identifier', () => {
     )
   })
 
-  it('carries 74 of its random bits', () => {
+  it('contains 74 random bits', () => {
     const now = new Date()
     assert.equal(uuidV7(now, new Uint8Array(10).fill(255)).slice(14), '7fff-bfff-ffffffffffff')
     assert.equal(uuidV7(now, new Uint8Array(10)).slice(14), '7000-8000-000000000000')
   })
 
-  it('is taken in the one form we write, though PostgreSQL takes more (F-69)', () => {
+  it('is accepted only in the form that we write, although PostgreSQL accepts more (F-69)', () => {
     const uuid = '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f'
     assert.ok(isUuid(uuid))
     const others = [
@@ -52,7 +52,7 @@ describe('an identifier', () => {
 })
 
 describe('base62 text', () => {
-  it('has a fixed length and is another one for other bytes', () => {
+  it('has a fixed length and differs for different bytes', () => {
     const bytes = fc.uint8Array({ minLength: 32, maxLength: 32 })
     fc.assert(
       fc.property(bytes, bytes, (a, b) => {
@@ -62,7 +62,7 @@ describe('base62 text', () => {
     )
   })
 
-  it('refuses a length that cannot hold the bytes, instead of cutting them', () => {
+  it('throws when the bytes do not fit the length, instead of truncating them', () => {
     assert.equal(base62(new Uint8Array([61]), 1), 'z')
     assert.equal(base62(new Uint8Array(0), 3), '000')
     assert.throws(() => base62(new Uint8Array([62]), 1), /do not fit/)

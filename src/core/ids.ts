@@ -1,9 +1,9 @@
-// Identifiers are UUIDv7: sortable by time, so that indexes stay dense, and never a capability by themselves. Only what
-// providers know an attempt by is a UUIDv4.
+// Our ids are UUIDv7: they sort by time, so that indexes stay dense. Knowing an id grants no access. Only the id that
+// a gateway receives for an attempt is a UUIDv4.
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-/** Strict on purpose: PostgreSQL also takes braces and upper case, the API does not. */
+/** Strict: PostgreSQL also accepts braces and upper case, the API does not. */
 export function isUuid(text: unknown): text is string {
   return typeof text === 'string' && UUID.test(text)
 }
@@ -16,7 +16,7 @@ export function uuidV7(now: Date, random: Uint8Array): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${hex.slice(0, 3)}-${variant}${hex.slice(4, 7)}-${hex.slice(7, 19)}`
 }
 
-/** A UUIDv4 from sixteen random bytes: says nothing about its time, and some providers take no other. */
+/** A UUIDv4 from sixteen random bytes. It does not reveal its time, and some gateways accept no other version. */
 export function uuidV4(random: Uint8Array): string {
   const hex = Buffer.from(random.subarray(0, 16)).toString('hex')
   const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 0x3) | 0x8).toString(16)
@@ -25,7 +25,7 @@ export function uuidV4(random: Uint8Array): string {
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** Bytes as base62 text of a fixed length; the length must be able to hold them. */
+/** The bytes as base62 text of a fixed length. Throws if they do not fit. */
 export function base62(bytes: Uint8Array, length: number): string {
   let rest = BigInt(`0x${Buffer.from(bytes).toString('hex') || '0'}`)
   let text = ''

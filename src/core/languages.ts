@@ -1,4 +1,4 @@
-// The languages that payers are spoken to in, by their ISO 639-1 codes.
+// The languages of the payers' pages, as ISO 639-1 codes.
 
 export const LANGUAGE_CODES = ['en', 'fr', 'pt', 'sw', 'ar', 'am', 'bn'] as const
 

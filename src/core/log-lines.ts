@@ -216,7 +216,7 @@ const DEFINITIONS = {
     'error',
     'The private PostgreSQL exited by itself; the service stops.',
     'reason',
-    'Read its log in the data folder (postgres.log), then start the service again.',
+    'Read its log in the data folder (postgres/server.log), then start the service again.',
   ),
   'process.uncaught_exception': line(
     'error',

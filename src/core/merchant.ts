@@ -1,4 +1,4 @@
-// Who is asking. The merchant comes only from the API key and stands in the where of every query over its data.
+// The tenant. A request's merchant comes only from its API key; every query over merchant data filters by merchant id.
 
 export type Mode = 'test' | 'live'
 
@@ -25,5 +25,5 @@ export const SCOPES = [
 
 export type Scope = (typeof SCOPES)[number]
 
-/** `*` is every scope, also those added later. */
+/** `*` grants every scope, including scopes that later versions add. */
 export type GrantedScope = Scope | '*'

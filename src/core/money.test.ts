@@ -8,7 +8,7 @@ const MAX_HUNDREDTHS = 99_999_999_999_999n
 
 const anyCurrency = fc.constantFrom(...CURRENCY_CODES)
 const maxMinor = (currency: Currency) => (decimalsOf(currency) === 0 ? MAX_HUNDREDTHS / 100n : MAX_HUNDREDTHS)
-/** Every amount that the interface takes, small ones as often as large ones. */
+/** Every amount that the API accepts, small ones as often as large ones. */
 const anyMoney = anyCurrency.chain((currency) =>
   fc
     .oneof(
@@ -19,8 +19,8 @@ const anyMoney = anyCurrency.chain((currency) =>
     .map((minor) => money(minor, currency)),
 )
 
-describe('an amount that comes in (F-65)', () => {
-  it('is, for every amount of all 28 currencies, exactly the minor units that its text says', () => {
+describe('an amount in a request (F-65)', () => {
+  it('becomes exactly the minor units of its decimal text, in all 28 currencies', () => {
     assert.equal(CURRENCY_CODES.length, 28)
     for (const currency of CURRENCY_CODES) {
       const amounts = fc.bigInt({ min: 1n, max: maxMinor(currency) })
@@ -34,7 +34,7 @@ describe('an amount that comes in (F-65)', () => {
     }
   })
 
-  it('is never rounded: any number at all is either refused or told back to the digit', () => {
+  it('is never rounded: every number is either rejected or returned to the digit', () => {
     const anyNumber = fc.oneof(
       fc.double(),
       fc.double({ min: 0, max: 1e13, noNaN: true }),
@@ -52,7 +52,7 @@ describe('an amount that comes in (F-65)', () => {
     )
   })
 
-  it('with more decimals than the currency has is amount_precision', () => {
+  it('is rejected with amount_precision when it has more decimals than the currency', () => {
     const tooFine = (currency: Currency) =>
       fc
         .tuple(fc.integer({ min: 0, max: 999_999 }), fc.integer({ min: 1, max: 9 }))
@@ -67,7 +67,7 @@ describe('an amount that comes in (F-65)', () => {
     assert.equal(parseAmount(1e-7, 'USD'), 'amount_precision')
   })
 
-  it('that is not above 0, above 999,999,999,999.99 or no number is amount_out_of_range', () => {
+  it('is rejected with amount_out_of_range when it is not above 0, above 999,999,999,999.99 or not a number', () => {
     const wrong = [0, -0, -1, -0.01, Number.NaN, Infinity, -Infinity, 1e12, 1e21, 1e308, 999_999_999_999.995]
     for (const number of wrong) {
       for (const currency of CURRENCY_CODES) {
@@ -79,7 +79,7 @@ describe('an amount that comes in (F-65)', () => {
   })
 })
 
-describe('an amount that goes out', () => {
+describe('an amount in a response', () => {
   it('has two decimals in every currency', () => {
     fc.assert(fc.property(anyMoney, (amount) => /^\d+\.\d\d$/.test(formatAmount(amount))))
     assert.equal(formatAmount(money(5_000n, 'XOF')), '5000.00')
@@ -88,7 +88,7 @@ describe('an amount that goes out', () => {
     assert.equal(formatAmount(money(0n, 'UGX')), '0.00')
   })
 
-  it('shows a debt with one sign in front', () => {
+  it('starts with one minus sign when it is negative', () => {
     assert.equal(formatAmount(money(-7n, 'USD')), '-0.07')
     assert.equal(formatAmount(money(-7n, 'RWF')), '-7.00')
   })
@@ -101,7 +101,7 @@ describe('money', () => {
       .map(([a, b]): [Money, Money] => [money(a, currency), money(b, currency)]),
   )
 
-  it('comes back when what was added is subtracted, in any order', () => {
+  it('is unchanged after adding and subtracting the same amount, in any order', () => {
     fc.assert(
       fc.property(pair, ([a, b]) => {
         assert.ok(equals(subtract(add(a, b), b), a))
@@ -110,7 +110,7 @@ describe('money', () => {
     )
   })
 
-  it('of two currencies is never mixed', () => {
+  it('cannot be added to or subtracted from money of another currency', () => {
     const a = money(100n, 'USD')
     const b = money(100n, 'KES')
     assert.throws(() => add(a, b), /cannot mix USD with KES/)
@@ -118,7 +118,7 @@ describe('money', () => {
     assert.equal(equals(a, b), false)
   })
 
-  it('is shared by one rounding rule, half a minor unit goes up', () => {
+  it('is rounded half up when a share of it is computed', () => {
     const share = fc.bigInt({ min: 0n, max: 1_000_000n })
     fc.assert(
       fc.property(anyMoney, share, (amount, partsPerMillion) => {

@@ -1,5 +1,5 @@
-// Money is a whole number of minor units and a currency. A JavaScript number never holds money past the edge:
-// it enters through parseAmount, which reads the shortest decimal text of the number, and leaves as text.
+// Money is a whole number of minor units and a currency. No JavaScript number holds money inside the service:
+// parseAmount reads the shortest decimal text of a JSON number, and formatAmount writes text.
 
 import { type Currency, decimalsOf } from './currency.ts'
 
@@ -8,7 +8,7 @@ export interface Money {
   readonly currency: Currency
 }
 
-/** 999,999,999,999.99 in major units, the largest amount the interface takes, in hundredths. */
+/** The largest amount of the API in hundredths: 999,999,999,999.99 in major units. */
 const MAX_HUNDREDTHS = 99_999_999_999_999n
 
 export type AmountIssue = 'amount_out_of_range' | 'amount_precision'
@@ -17,11 +17,11 @@ export function money(minor: bigint, currency: Currency): Money {
   return { minor, currency }
 }
 
-/** The exact minor units of a JSON number in major units, or what is wrong with it. Never rounds. */
+/** Converts a JSON number in major units to exact minor units, or returns the issue. It never rounds. */
 export function parseAmount(amount: number, currency: Currency): Money | AmountIssue {
   if (!Number.isFinite(amount) || amount <= 0) return 'amount_out_of_range'
   const match = /^(\d+)(?:\.(\d+))?$/.exec(String(amount))
-  // Exponent form: what is left after the range check is either far too large or far too fine.
+  // Exponent form: the number is either far too large or has far too many decimals.
   if (!match) return amount < 1 ? 'amount_precision' : 'amount_out_of_range'
   const whole = match[1] ?? ''
   const fraction = match[2] ?? ''
@@ -32,8 +32,8 @@ export function parseAmount(amount: number, currency: Currency): Money | AmountI
 }
 
 /**
- * The exact minor units of a decimal text, such as a provider writes into a file. Undefined when it is none, or finer than
- * the currency: noughts behind the last place are only noughts.
+ * Reads a decimal text, such as an amount in a settlement file. Undefined if it is not a decimal, or has more decimals
+ * than the currency; trailing zeros do not count.
  */
 export function readDecimal(text: string, currency: Currency): Money | undefined {
   const match = /^(-?)(\d{1,15})(?:\.(\d{1,10}))?$/.exec(text)
@@ -45,7 +45,7 @@ export function readDecimal(text: string, currency: Currency): Money | undefined
   return money(sign === '-' ? -digits : digits, currency)
 }
 
-/** Decimal text with two places in every currency, as the interface shows amounts: 5000 XOF is "5000.00". */
+/** Decimal text with two places in every currency, as in API responses: 5000 XOF is "5000.00". */
 export function formatAmount(amount: Money): string {
   const hundredths = decimalsOf(amount.currency) === 0 ? amount.minor * 100n : amount.minor
   const sign = hundredths < 0n ? '-' : ''
@@ -70,7 +70,7 @@ function requireSameCurrency(a: Money, b: Money): Money {
   return b
 }
 
-/** A share in parts per million, rounded half up to a whole minor unit: the one rounding rule of fees. */
+/** A share in parts per million, rounded half up to a whole minor unit. Fees are rounded only here. */
 export function shareOf(amount: Money, partsPerMillion: bigint): Money {
   return money((amount.minor * partsPerMillion + 500_000n) / 1_000_000n, amount.currency)
 }

@@ -7,8 +7,8 @@ import { timeZoneOf } from './time-zones.ts'
 const COUNTRIES = [...new Set(Object.values(CURRENCIES).flatMap(({ countries }) => [...countries]))]
 const NETWORKS = COUNTRIES.flatMap((country) => networksOf(country))
 
-describe('the networks of mobile money', () => {
-  it('names the largest network of a country first', () => {
+describe('the mobile-money networks', () => {
+  it('list the largest network of a country first', () => {
     assert.deepEqual(
       networksOf('KE').map(({ name }) => name),
       ['M-Pesa', 'Airtel Money', 'Equitel', 'T-Kash'],
@@ -16,13 +16,13 @@ describe('the networks of mobile money', () => {
     assert.equal(networksOf('UG')[0]?.code, 'mtn_ug')
   })
 
-  it('names none where mobile money is not used, or no country is known', () => {
+  it('are none where mobile money is not used or the country is unknown', () => {
     assert.deepEqual(networksOf('DE'), [])
     assert.deepEqual(networksOf('toString'), [])
     assert.deepEqual(networksOf(null), [])
   })
 
-  it('finds each network by a code that no other has', () => {
+  it('have unique codes', () => {
     assert.ok(NETWORKS.length > 80)
     assert.equal(new Set(NETWORKS.map(({ code }) => code)).size, NETWORKS.length)
     for (const network of NETWORKS) {
@@ -32,7 +32,7 @@ describe('the networks of mobile money', () => {
     assert.equal(findNetwork('mpesa_xx'), undefined)
   })
 
-  it('gives no prefix to two networks of one country', () => {
+  it('share no prefix within a country', () => {
     for (const country of COUNTRIES) {
       const prefixes = networksOf(country).flatMap((network) => network.prefixes)
       assert.equal(new Set(prefixes).size, prefixes.length, country)
@@ -40,27 +40,27 @@ describe('the networks of mobile money', () => {
     }
   })
 
-  it('writes menu codes as they are dialled', () => {
+  it('have menu codes that can be dialled', () => {
     for (const { code, ussd } of NETWORKS) if (ussd !== null) assert.match(ussd, /^[*#]\d+(\*\d+)*#$/, code)
   })
 })
 
 describe('guessing the network of a number', () => {
-  it('goes by how the number starts', () => {
+  it('uses the prefix of the number', () => {
     assert.equal(guessNetwork('+254712345678', 'KE')?.code, 'mpesa_ke')
     assert.equal(guessNetwork('+254733345678', 'KE')?.code, 'airtel_ke')
     assert.equal(guessNetwork('+256752345678', 'UG')?.code, 'airtel_ug')
     assert.equal(guessNetwork('+2250701234567', 'CI')?.code, 'orange_ci')
   })
 
-  it('lets the longest prefix win', () => {
+  it('prefers the longest prefix', () => {
     assert.equal(guessNetwork('+26774123456', 'BW')?.code, 'myzaka_bw')
     assert.equal(guessNetwork('+26774323456', 'BW')?.code, 'orange_bw')
     assert.equal(guessNetwork('+2290150123456', 'BJ')?.code, 'mtn_bj')
     assert.equal(guessNetwork('+2290155123456', 'BJ')?.code, 'moov_bj')
   })
 
-  it('says nothing about a number from abroad, a free prefix, or a country without networks', () => {
+  it('returns undefined for a foreign number, an unassigned prefix, or a country without networks', () => {
     assert.equal(guessNetwork('+256752345678', 'KE'), undefined)
     assert.equal(guessNetwork('+254747345678', 'KE'), undefined)
     assert.equal(guessNetwork('+4915123456789', 'DE'), undefined)
@@ -69,7 +69,7 @@ describe('guessing the network of a number', () => {
 })
 
 describe('the time zone of a payer', () => {
-  it('is one that formats for every country of every currency', () => {
+  it('is valid for every country of every currency', () => {
     for (const country of COUNTRIES) {
       assert.notEqual(timeZoneOf(country), 'UTC', country)
       assert.doesNotThrow(() => new Intl.DateTimeFormat('en', { timeZone: timeZoneOf(country) }), country)
@@ -77,7 +77,7 @@ describe('the time zone of a payer', () => {
     assert.equal(timeZoneOf('CD'), 'Africa/Kinshasa')
   })
 
-  it('is UTC where no country is known', () => {
+  it('is UTC when the country is unknown', () => {
     assert.equal(timeZoneOf(null), 'UTC')
     assert.equal(timeZoneOf('AQ'), 'UTC')
   })

@@ -1,16 +1,16 @@
 // The mobile-money networks of the served countries, the largest of each country first. Names are as payers know them.
 //
-// A prefix tells who issued a number, and since numbers can be ported it is a guess that the payer can always change.
-// The prefixes are public numbering plans and common knowledge; no operator has confirmed them. Wallets that any
-// number can have (bKash, Wave, OPay, ...) have none. A menu code stands here only where public sources agree on it; a
-// wrong one would send the payer to somebody else's menu.
+// A prefix only suggests the network, because numbers can be ported; the payer can always choose another one. The
+// prefixes come from public numbering plans; no network operator has confirmed them. Wallets that any number can have
+// (bKash, Wave, OPay, ...) have no prefixes. We list a menu code only where public sources agree on it: a wrong code
+// would send the payer to another menu.
 
 export interface Network {
-  /** Stable: it is stored with attempts and sent to gateways. */
+  /** Never change a code: attempts store it, and gateways receive it. */
   code: string
   country: string
   name: string
-  /** How the number starts after the country's calling code, without the 0 that is dialled inside the country. */
+  /** The first digits after the country's calling code, without the 0 that is dialled inside the country. */
   prefixes: readonly string[]
   /** The menu that a payer can dial to approve or to pay. */
   ussd: string | null
@@ -211,7 +211,7 @@ const BY_CODE: ReadonlyMap<string, Network> = new Map(
   Object.values(TABLE).flatMap(({ networks }) => networks.map((network) => [network.code, network])),
 )
 
-/** The networks of a country, the largest first; none where mobile money is not used. */
+/** The networks of a country, the largest first. Empty where mobile money is not used. */
 export function networksOf(country: string | null): readonly Network[] {
   return country !== null && Object.hasOwn(TABLE, country) ? (TABLE[country]?.networks ?? []) : []
 }
@@ -220,7 +220,7 @@ export function findNetwork(code: string): Network | undefined {
   return BY_CODE.get(code)
 }
 
-/** Who probably serves a number of this country. Numbers can be ported, so the payer has the last word. */
+/** The network with the longest matching prefix. Numbers can be ported, so the payer may choose another network. */
 export function guessNetwork(e164: string, country: string): Network | undefined {
   const start = Object.hasOwn(TABLE, country) ? `+${TABLE[country]?.callingCode}` : undefined
   if (start === undefined || !e164.startsWith(start)) return undefined

@@ -1,9 +1,9 @@
-// What a list answers beside its rows, the same for every list.
+// Pagination: the metadata that every list response carries beside its rows.
 
 export interface PageMeta {
   page: number
   limit: number
-  /** Exact up to COUNT_CAP; beyond it totalIsCapped says that there are more. */
+  /** Exact up to COUNT_CAP. If there are more rows, totalIsCapped is true. */
   total: number
   totalIsCapped: boolean
   pageCount: number
@@ -15,10 +15,10 @@ export interface PageMeta {
 export const DEFAULT_LIMIT = 20
 export const MAX_LIMIT = 100
 
-/** Counting further would make the cost of a page grow with the number of rows. */
+/** Without a cap, the cost of a page would grow with the number of rows. */
 export const COUNT_CAP = 10_000
 
-/** A list that is short by nature and always comes as one page. */
+/** For short lists that are never paginated. */
 export function singlePage(count: number): PageMeta {
   return {
     page: 1,

@@ -7,7 +7,7 @@ export interface RateLimit {
 // Enough for a page that sends its calls at once, and for a short stall of the caller.
 const DEFAULT_BURST_SECONDS = 5
 
-/** Reads `N` or `N:BURST`. The settings and the command line write limits so. */
+/** Reads `N` or `N:BURST`, the form of rate limits in settings and on the command line. */
 export function parseRateLimit(text: string): RateLimit | undefined {
   const [, rate, size] = /^(\d{1,6})(?::(\d{1,7}))?$/.exec(text) ?? []
   if (rate === undefined) return undefined

@@ -1,19 +1,19 @@
-// What an operator decides about the order of gateways for one merchant, as data.
+// The routing rules that an operator sets for one merchant: which gateways to prefer, exclude or split payments over.
 
 import type { Currency } from './currency.ts'
 
 export interface Share {
   gateway: string
-  /** Of the merchant's payments; whole numbers. What all shares leave over goes the usual way. */
+  /** Whole percent of the merchant's payments. Payments outside all shares use the default order. */
   percent: number
 }
 
 export interface RoutingRule {
-  /** Null: every currency that has no rule of its own. */
+  /** Null: every currency without its own rule. */
   currency: Currency | null
-  /** Tried first, in this order, wherever they collect. */
+  /** These gateways come first, in this order, where they serve the currency and country. */
   prefer: readonly string[]
-  /** Never tried. */
+  /** These gateways are never used. */
   exclude: readonly string[]
   split: readonly Share[]
 }
@@ -21,7 +21,7 @@ export interface RoutingRule {
 /** At most one rule per currency. */
 export type RoutingRules = readonly RoutingRule[]
 
-/** The rule of the currency, else the one for every currency. They are not added up: one rule tells everything. */
+/** The rule of the currency, or else the rule for every currency. The two are never combined. */
 export function ruleFor(rules: RoutingRules, currency: Currency): RoutingRule | undefined {
   return rules.find((rule) => rule.currency === currency) ?? rules.find((rule) => rule.currency === null)
 }

@@ -1,5 +1,5 @@
-// What a customer is found by: "first last" and the e-mail, in lower case. The line break keeps a search from matching
-// across the two, because a search text has no control characters.
+// The search text of a customer: "first last" and the e-mail, in lower case. A query has no control characters, so the
+// line break prevents a match across the two.
 
 export function searchTextOf(customer: { firstname: string; lastname: string; email: string }): string {
   return `${customer.firstname} ${customer.lastname}\n${customer.email}`.toLowerCase()
@@ -8,9 +8,9 @@ export function searchTextOf(customer: { firstname: string; lastname: string; em
 const GRAM = 4
 
 /**
- * What a text is looked up by in the index of search_ngrams (migrations): pieces of four characters that cover it, or the
- * beginning of such a piece where it is shorter. Each begins with the end of the merchant's id, so that nobody reads what
- * others have. Whoever has them all may yet lack the text: it is compared as well.
+ * The tsquery for the index over search_ngrams (migrations): n-grams of four characters that cover the text, or a prefix
+ * query for a shorter text. Each n-gram starts with the end of the merchant id, so that a lookup reads only the entries of
+ * this merchant. A row may contain all n-grams without the text, so the statement also compares the text.
  */
 export function searchQueryOf(merchantId: string, text: string): string {
   const characters = Array.from(selectivePart(text))
@@ -23,10 +23,10 @@ export function searchQueryOf(merchantId: string, text: string): string {
   return [...new Set(grams)].map((gram) => quoteLexeme(merchantSuffix + gram)).join(' & ')
 }
 
-// Three pieces tell almost all e-mails of a merchant apart; each further one is read as well.
+// Three n-grams distinguish almost all e-mails of a merchant; each further one adds an index lookup.
 const MAX_SELECTIVE_CHARACTERS = 3 * GRAM
 
-/** Every other e-mail ends like this one: what stands before the @ is found much sooner by itself. */
+/** Many e-mails share their domain, so the index is much faster for the part before the @ alone. */
 function selectivePart(text: string): string {
   const end = text.indexOf('@') + 1
   return end > GRAM ? Array.from(text.slice(0, end)).slice(-MAX_SELECTIVE_CHARACTERS).join('') : text

@@ -1,5 +1,4 @@
-// The time zone in which a payer of a country reads a deadline. Where a country has several, it is the one in which
-// most of its people live.
+// The time zone in which we show deadlines to payers of a country. Of several zones, we use the one with the most people.
 
 const ZONES = `AD Europe/Andorra AS Pacific/Pago_Pago AT Europe/Vienna BD Asia/Dhaka BE Europe/Brussels
   BF Africa/Ouagadougou BG Europe/Sofia BI Africa/Bujumbura BJ Africa/Porto-Novo BQ America/Kralendijk

@@ -1,12 +1,12 @@
-// Addresses of others that a payer's browser is led to.
+// Checks external URLs to which we redirect a payer's browser.
 
-// The URL parser takes signs in a host that no name has, such as a semicolon. An origin stands in the content security
-// policy of our pages, where such a sign would begin a directive.
+// The URL parser accepts characters in a host that no host name has, such as a semicolon. Our pages put origins into
+// their content security policy, where a semicolon would start another directive.
 const HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])$/
 
 /**
- * An http or https address, or undefined. Checked on the raw text as well, because the URL parser forgives what a
- * browser may read in another way.
+ * Parses an http or https URL, or returns undefined. The raw text is checked as well, because the URL parser is lenient
+ * where browsers may parse differently.
  */
 export function readWebAddress(text: string): URL | undefined {
   if (/[\s\\]/.test(text) || !/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text)) return undefined
@@ -15,7 +15,7 @@ export function readWebAddress(text: string): URL | undefined {
   return hasUser || !HOST.test(url.hostname) ? undefined : url
 }
 
-/** The developer's own machine, which has no certificate. */
+/** The developer's own machine. Test mode accepts it without https. */
 export function isLocalhost(url: URL): boolean {
   return ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
 }
