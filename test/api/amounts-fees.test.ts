@@ -26,11 +26,11 @@ async function balanceOf(api: Api, currency: string) {
   return { pending: data.pendingBalance, available: data.availableBalance }
 }
 
-describe('a fee', () => {
-  it('is a share and a fixed part, rounded half up; the wallet gets the rest', async () => {
+describe('fees', () => {
+  it('charges a percentage and a fixed part as fee, rounded half up, and credits the rest to the wallet', async () => {
     const { api } = await service.newMerchant()
     const data = await payWith(api, 'card_success', { amount: 1250.5, currency: 'KES' })
-    // 1.5 % of 1250.50 is 18.7575, and 10 more.
+    // 1.5 % of 1250.50 is 18.7575; the fixed part adds 10.
     assert.equal(data.amountPaid, '1250.50')
     assert.equal(data.fee, '28.76')
     assert.equal(data.netAmount, '1221.74')
@@ -42,7 +42,7 @@ describe('a fee', () => {
     ])
   })
 
-  it('is a whole unit where the currency has no decimals: half a franc goes up', async () => {
+  it('rounds a fee to whole units where the currency has no decimals, half a unit up', async () => {
     const { api } = await service.newMerchant()
     const data = await payWith(api, 'card_success', { amount: 5000, currency: 'XOF', country: 'SN' })
     assert.equal(data.fee, '75.00')
@@ -50,14 +50,14 @@ describe('a fee', () => {
     assert.deepEqual(await balanceOf(api, 'XOF'), { pending: '4925.00', available: '0.00' })
   })
 
-  it('of less than half a minor unit is nothing', async () => {
+  it('charges no fee when it would be less than half a minor unit', async () => {
     const { api } = await service.newMerchant()
     const data = await payWith(api, 'card_success', { amount: 0.01, currency: 'USD' })
     assert.equal(data.fee, '0.00')
     assert.equal(data.netAmount, '0.01')
   })
 
-  it('is never above the payment', async () => {
+  it('never charges a fee above the amount of the payment', async () => {
     const { api } = await service.newMerchant()
     const data = await payWith(api, 'card_success', { amount: 50, currency: 'NGN' })
     assert.equal(data.fee, '50.00')
@@ -69,18 +69,18 @@ describe('a fee', () => {
     ])
   })
 
-  it('is the same for a recurring charge', async () => {
+  it('charges the same fee for a recurring charge', async () => {
     const { api } = await service.newMerchant()
     const token = await saveMethod(api, 'card_success', { amount: 100, currency: 'KES' })
     const body = chargeBody(token, { amount: 1250.5 })
     const { data } = (await api.post('/api/v1/charges/recurring', body)).body
     assert.equal(data.fee, '28.76')
     assert.equal(data.netAmount, '1221.74')
-    // 100 less 11.50, and 1250.50 less 28.76.
+    // 100 minus 11.50, and 1250.50 minus 28.76.
     assert.deepEqual(await balanceOf(api, 'KES'), { pending: '1310.24', available: '0.00' })
   })
 
-  it('is not there before something is paid', async () => {
+  it('shows no fee before a payment is paid', async () => {
     const { api } = await service.newMerchant()
     const data = await payWith(api, 'card_declined')
     assert.equal(data.fee, null)
@@ -89,7 +89,7 @@ describe('a fee', () => {
   })
 })
 
-describe('settlement', () => {
+describe('settlement of collected money', () => {
   const app = { db: service.db, clock, random: systemRandom(clock), mode: 'test' as const }
 
   it('moves the net amount from pending to available after a day, once', async () => {
@@ -112,7 +112,7 @@ describe('settlement', () => {
     ])
   })
 
-  it('happens by itself, as soon as COWRY_SETTLEMENT_HOURS says', async (t) => {
+  it('settles in the background after COWRY_SETTLEMENT_HOURS', async (t) => {
     const prompt = await testService(t, { env: { COWRY_SETTLEMENT_HOURS: '0' } })
     await payWith(prompt.api, 'card_success')
     await eventually(

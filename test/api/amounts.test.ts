@@ -15,7 +15,7 @@ const OPERATIONS = {
   charge: ['/api/v1/charges/recurring', (changes: object) => chargeBody(token, { ...changes })],
 } as const
 
-/** Posts the amount exactly as it is written here, to each operation that takes one. */
+/** Posts the amount literally, as a JSON text, to each operation that takes one. */
 async function postAmount(literal: string, changes: object = { currency: 'USD' }) {
   const answers = []
   for (const [path, body] of Object.values(OPERATIONS)) {
@@ -25,7 +25,7 @@ async function postAmount(literal: string, changes: object = { currency: 'USD' }
   return answers
 }
 
-/** What is wrong with the literal; both operations say the same and store nothing. */
+/** The validation issue for the literal. Both operations must report the same one and store nothing. */
 async function refused(literal: string, code: ApiErrorCode, detail: string = code, changes?: object) {
   await assertNothingStored(service.db, async () => {
     for (const answer of await postAmount(literal, changes)) {
@@ -36,7 +36,7 @@ async function refused(literal: string, code: ApiErrorCode, detail: string = cod
 }
 
 describe('an amount (F-65)', () => {
-  it('with more decimals than its currency is amount_precision, never a rounding', async () => {
+  it('rejects an amount with more decimals than its currency as amount_precision, and never rounds', async () => {
     for (const literal of ['10.005', '1.005', '0.001', '1e-7', '10.0050', '819.9999999999999']) {
       await refused(literal, 'amount_precision')
     }
@@ -50,14 +50,14 @@ describe('an amount (F-65)', () => {
     }
   })
 
-  it('whose digits a JSON number cannot carry is refused instead of being read as another one', async () => {
+  it('rejects an amount whose digits a JSON number cannot represent', async () => {
     await refused('10.0000000000000001', 'amount_precision')
     await refused('999999999999.990000000001', 'amount_precision')
     await refused('5000.0000000000000001', 'amount_precision', 'amount_precision', XOF)
     await refused('90071992547409931.23', 'amount_out_of_range')
   })
 
-  it('that is not above 0 or is above 999,999,999,999.99 is amount_out_of_range', async () => {
+  it('rejects an amount of 0, below 0 or above 999,999,999,999.99 as amount_out_of_range', async () => {
     for (const literal of ['0', '-0', '0.0', '-0.0', '0e5', '-1', '-0.01']) {
       await refused(literal, 'amount_out_of_range')
     }
@@ -67,13 +67,13 @@ describe('an amount (F-65)', () => {
     await refused('1000000000000', 'amount_out_of_range', 'amount_out_of_range', XOF)
   })
 
-  it('that is no number is refused by name', async () => {
+  it('rejects an amount that is not a number, with its own code', async () => {
     for (const literal of ['"10"', '"10.00"', 'null', 'true', '[10]', '{"value":10}', '""']) {
       await refused(literal, 'validation_failed', 'invalid_type')
     }
   })
 
-  it('that is not JSON makes the body malformed', async () => {
+  it('rejects a body whose amount is not JSON as malformed', async () => {
     await assertNothingStored(service.db, async () => {
       for (const literal of [
         'NaN',
@@ -95,7 +95,7 @@ describe('an amount (F-65)', () => {
     })
   })
 
-  it('written twice in one body is refused: two readers could believe in two amounts (F-62)', async () => {
+  it('rejects an amount that occurs twice in one body, because parsers could read different amounts (F-62)', async () => {
     await assertNothingStored(service.db, async () => {
       for (const [path, body] of Object.values(OPERATIONS)) {
         const text = JSON.stringify(body({ amount: 10 })).replace('"amount":10', '"amount":10,"amount":99')
@@ -105,7 +105,7 @@ describe('an amount (F-65)', () => {
     })
   })
 
-  it('is returned exactly to the minor unit, in whatever notation it was sent', async () => {
+  it('returns an amount exactly to the minor unit, in whatever notation it was sent', async () => {
     for (const [literal, wanted] of [
       ['10', '10.00'],
       ['10.0', '10.00'],
@@ -130,7 +130,7 @@ describe('an amount (F-65)', () => {
     }
   })
 
-  it('is collected, credited and shown in the wallet to the minor unit', async () => {
+  it('collects, credits and shows an amount in the wallet exactly to the minor unit', async () => {
     const { api: shop } = await service.newMerchant()
     const body = initiateBody({ amount: 999_999_999_999.99, currency: 'USD' })
     await shop.post('/api/v1/checkout/initiate-payment', body)

@@ -27,7 +27,7 @@ const keyRequest = (scopes: GrantedScope[], more: object = {}) => ({
   ...more,
 })
 
-/** A key of a merchant, made by an operator, with settings that a merchant may not choose. */
+/** An operator creates this key of the merchant, with settings that a merchant may not choose. */
 async function keyOf(merchantUuid: string, settings: object) {
   const made = await service.admin.post(`/admin/v1/merchants/${merchantUuid}/keys`, settings)
   assert.equal(made.http, 201, made.text)
@@ -46,8 +46,8 @@ const countLive = async (api: Api) =>
     ({ status }: { status: string }) => status === 'active',
   ).length
 
-describe('the keys of a merchant', () => {
-  it('want a key with the scope keys:write', async () => {
+describe('the API keys of a merchant', () => {
+  it('requires the scope keys:write to manage API keys', async () => {
     const { api } = await service.newMerchant(SCOPES.filter((scope) => scope !== 'keys:write'))
     const requests = (client: Api) => [
       client.get(PATH),
@@ -61,7 +61,7 @@ describe('the keys of a merchant', () => {
     for (const request of requests(api)) assertApiError(await request, 'insufficient_scope')
   })
 
-  it('of another merchant answer like those that do not exist', async () => {
+  it('answers the same for an API key of another merchant as for an unknown one', async () => {
     const mine = await service.newMerchant()
     const theirs = await service.newMerchant()
     const theirId = keyIdOf(theirs.key)
@@ -76,7 +76,7 @@ describe('the keys of a merchant', () => {
     assert.equal((await mine.api.get(PATH)).body.meta.total, 1)
   })
 
-  it('are created and shown once', async () => {
+  it('creates an API key and shows its secret once', async () => {
     const { api, key } = await service.newMerchant()
     const expiresAt = later(24)
     const body = keyRequest(['wallet:read', 'wallet:read'], {
@@ -114,7 +114,7 @@ describe('the keys of a merchant', () => {
     assert.ok(!one.text.includes(apiKey.slice(24)))
   })
 
-  it('are listed newest first, page by page, with the one that asks marked', async () => {
+  it('lists API keys newest first, page by page, and marks the key of the caller', async () => {
     const { api, key } = await service.newMerchant()
     for (const name of ['one', 'two', 'three']) await make(api, keyRequest(['wallet:read'], { name }))
     const names = ({ body }: Awaited<ReturnType<Api['get']>>) =>
@@ -140,7 +140,7 @@ describe('the keys of a merchant', () => {
     ])
   })
 
-  it('are refused with everything that is wrong with them', async () => {
+  it('rejects an invalid API key with all validation issues at once', async () => {
     const { api } = await service.newMerchant()
     const bad: [object, string[]][] = [
       [{}, ['name: required', 'scopes: required']],
@@ -157,7 +157,7 @@ describe('the keys of a merchant', () => {
     assert.equal(await countLive(api), 1)
   })
 
-  it('are as many as a merchant may have, also when many are made at once', async () => {
+  it('enforces the maximum number of API keys, also for parallel requests', async () => {
     const { api } = await service.newMerchant()
     const answers = await Promise.all(
       Array.from({ length: 24 }, () => api.post(PATH, keyRequest(['wallet:read']))),
@@ -168,15 +168,19 @@ describe('the keys of a merchant', () => {
     assert.equal(await countLive(api), 20)
     const [spare] = answers.filter(({ http }) => http === 201)
     const { keyId } = spare?.body.data ?? {}
-    assert.equal((await api.post(`${PATH}/${keyId}/rotate`, {})).http, 201, 'rotation has room of its own')
+    assert.equal(
+      (await api.post(`${PATH}/${keyId}/rotate`, {})).http,
+      201,
+      'rotation does not count against the maximum',
+    )
     assertApiError(await api.post(PATH, keyRequest(['wallet:read'])), 'too_many_api_keys')
     for (const key of answers.slice(0, 3)) await api.post(`${PATH}/${key.body.data?.keyId}/revoke`, {})
     assert.equal((await api.post(PATH, keyRequest(['wallet:read']))).http, 201)
   })
 })
 
-describe('a key gives only what it has', () => {
-  it('of scopes', async () => {
+describe('an API key cannot create a key with more rights than its own', () => {
+  it('rejects a new key with scopes that the caller does not have', async () => {
     const own: GrantedScope[] = ['keys:write', 'wallet:read']
     const { api } = await service.newMerchant(own)
     for (const scope of SCOPES.filter((one) => !own.includes(one))) {
@@ -187,23 +191,23 @@ describe('a key gives only what it has', () => {
     assert.deepEqual((await make(api, keyRequest(own))).scopes, own)
   })
 
-  it('also when it has every scope there is today: * holds those of tomorrow too', async () => {
+  it('rejects a new key with * unless the caller has *, because * includes future scopes', async () => {
     const { api } = await service.newMerchant([...SCOPES])
     assertApiError(await api.post(PATH, keyRequest(['*'])), 'scope_exceeded')
     assert.deepEqual((await make(api, keyRequest([...SCOPES]))).scopes, [...SCOPES])
   })
 
-  it('by rotation neither: the successor of a stronger key would be its own', async () => {
+  it('rejects the rotation of a key with more scopes than the caller', async () => {
     const strong = await service.newMerchant()
     const weak = await keyOf(strong.uuid, { scopes: ['keys:write', 'wallet:read'] })
     const path = `${PATH}/${keyIdOf(strong.key)}/rotate`
     assertApiError(await weak.api.post(path, { overlapHours: 0 }), 'scope_exceeded')
     const record = (await strong.api.get(`${PATH}/${keyIdOf(strong.key)}`)).body.data
     assert.deepEqual([record.replacedBy, record.expiresAt], [null, null])
-    assert.equal((await weak.api.post(`${PATH}/${weak.keyId}/rotate`, {})).http, 201, 'itself it can replace')
+    assert.equal((await weak.api.post(`${PATH}/${weak.keyId}/rotate`, {})).http, 201, 'it may rotate itself')
   })
 
-  it('of addresses', async () => {
+  it('rejects a new key with addresses outside those of the caller', async () => {
     const { uuid } = await service.newMerchant()
     const { api } = await keyOf(uuid, { scopes: ['*'], allowedIps: ['127.0.0.0/30', '203.0.113.0/24'] })
     for (const allowedIps of [
@@ -224,7 +228,7 @@ describe('a key gives only what it has', () => {
       ])
   })
 
-  it('of time', async () => {
+  it('rejects a new key that expires after the key of the caller', async () => {
     const strong = await service.newMerchant()
     const end = later(48)
     const short = await keyOf(strong.uuid, { scopes: ['*'], expiresAt: end })
@@ -234,12 +238,12 @@ describe('a key gives only what it has', () => {
     assertApiError(await short.api.post(`${PATH}/${keyIdOf(strong.key)}/rotate`, {}), 'scope_exceeded')
     clock.advance(HOUR_MS)
     const successor = await short.api.post(`${PATH}/${short.keyId}/rotate`, {})
-    assert.equal(successor.body.data.expiresAt, end, 'not even itself does it prolong')
+    assert.equal(successor.body.data.expiresAt, end, 'it cannot extend its own expiry')
     const old = (await strong.api.get(`${PATH}/${short.keyId}`)).body.data
-    assert.ok(old.expiresAt < end, 'the overlap is shorter than what was left')
+    assert.ok(old.expiresAt < end, 'the overlap ends with the remaining lifetime')
   })
 
-  it('of the rate limit', async () => {
+  it('rejects a new key with a higher rate limit than the caller', async () => {
     const strong = await service.newMerchant()
     const rateLimit = { perSecond: 50, burst: 60 }
     const slow = await keyOf(strong.uuid, { scopes: ['*'], rateLimit })
@@ -249,8 +253,8 @@ describe('a key gives only what it has', () => {
   })
 })
 
-describe('rotating a key of its own', () => {
-  it('lets the old key live as long as asked', async () => {
+describe('self-service rotation of an API key', () => {
+  it('keeps the old key valid for the requested overlap', async () => {
     const { api } = await service.newMerchant()
     const old = await make(api, keyRequest(['wallet:read'], { allowedIps: ['127.0.0.1'] }))
     const fresh = await api.post(`${PATH}/${old.keyId}/rotate`, { overlapHours: 2 })
@@ -265,7 +269,7 @@ describe('rotating a key of its own', () => {
     assert.equal((await freshApi.get(BALANCE)).http, 200)
   })
 
-  it('makes one successor, however many ask at once', async () => {
+  it('creates one successor for parallel rotations', async () => {
     const { api } = await service.newMerchant()
     const { keyId } = await make(api, keyRequest(['wallet:read']))
     const answers = await Promise.all(
@@ -276,8 +280,8 @@ describe('rotating a key of its own', () => {
   })
 })
 
-describe('an Idempotency-Key on a key', () => {
-  it('makes one, also when many ask at once, and shows it once', async () => {
+describe('an Idempotency-Key on operations of API keys', () => {
+  it('creates one API key for parallel requests with one Idempotency-Key, and shows its secret once', async () => {
     const { api } = await service.newMerchant()
     const body = keyRequest(['wallet:read'])
     const headers = { 'idempotency-key': 'make-one' }
@@ -297,7 +301,7 @@ describe('an Idempotency-Key on a key', () => {
     assert.equal(await countLive(api), 2)
   })
 
-  it('rotates once', async () => {
+  it('rotates an API key once per Idempotency-Key', async () => {
     const { api } = await service.newMerchant()
     const { keyId } = await make(api, keyRequest(['wallet:read']))
     const rotate = () => api.post(`${PATH}/${keyId}/rotate`, {}, { 'idempotency-key': 'rotate-one' })
@@ -309,8 +313,8 @@ describe('an Idempotency-Key on a key', () => {
   })
 })
 
-describe('revoking a key of its own', () => {
-  it('ends it, as often as one likes, also a stronger one', async () => {
+describe('self-service revocation of an API key', () => {
+  it('revokes any key of the merchant, also one with more scopes, and repeats idempotently', async () => {
     const strong = await service.newMerchant()
     const weak = await keyOf(strong.uuid, { scopes: ['keys:write'] })
     const path = `${PATH}/${keyIdOf(strong.key)}/revoke`
@@ -323,7 +327,7 @@ describe('revoking a key of its own', () => {
     assertApiError(await weak.api.post(`${PATH}/${keyIdOf(strong.key)}/rotate`, {}), 'scope_exceeded')
   })
 
-  it('does not end the key that asks, unless it says so', async () => {
+  it('revokes the key of the caller only when the request confirms it', async () => {
     const { api, key } = await service.newMerchant()
     const path = `${PATH}/${keyIdOf(key)}/revoke`
     const refused = await api.post(path, {})
@@ -335,8 +339,8 @@ describe('revoking a key of its own', () => {
   })
 })
 
-describe('a second process', () => {
-  it('makes no key for a revoked one at all, and lets it do nothing after five seconds', async (t) => {
+describe('revocation seen by a second process', () => {
+  it('creates no key for a revoked caller, and rejects its requests after five seconds at most', async (t) => {
     const other = await startProcess(t, ['serve', '--role', 'api'], {
       PORT: '0',
       DATABASE_URL: service.databaseUrl,
@@ -350,12 +354,12 @@ describe('a second process', () => {
       })
     const { api } = await service.newMerchant()
     const leaked = await make(api, keyRequest(['keys:write', 'wallet:read']))
-    assert.equal((await there(BALANCE)).status, 200, 'remembered there from now on')
+    assert.equal((await there(BALANCE)).status, 200, 'now in the cache of the second process')
     assert.equal((await api.post(`${PATH}/${leaked.keyId}/revoke`, {})).http, 200)
     const revokedAt = Date.now()
     const body = JSON.stringify(keyRequest(['wallet:read']))
     const made = await there(PATH, { method: 'POST', body, headers: { 'content-type': 'application/json' } })
-    assert.equal(made.status, 401, 'at once')
+    assert.equal(made.status, 401, 'rejected at once')
     const ended = await eventually(
       () => there(BALANCE),
       ({ status }) => status !== 200,

@@ -26,7 +26,7 @@ const production = await testService(
   },
 )
 const INITIATE = '/api/v1/checkout/initiate-payment'
-/** How long a process may remember a merchant's profile. */
+/** TTL of a merchant's profile in the cache of a process. */
 const CACHE_TTL_MS = 30_000
 
 const EMPTY = {
@@ -76,8 +76,8 @@ async function merchantWithBranding(settings: unknown, service = staging) {
   return shop
 }
 
-describe('the settings of a merchant', () => {
-  it('are taken with the merchant, and answered as they were sent', async () => {
+describe('the branding settings of a merchant', () => {
+  it('stores the settings given at the creation of a merchant, and returns them unchanged', async () => {
     const answer = await staging.admin.post('/admin/v1/merchants', { name: 'Book House', settings: FULL })
     assert.equal(answer.http, 201, answer.text)
     assert.deepEqual(answer.body.data.settings, FULL)
@@ -85,7 +85,7 @@ describe('the settings of a merchant', () => {
     assert.deepEqual(read.body.data.settings, FULL)
   })
 
-  it('are merged by a change: what is not named stays, null clears', async () => {
+  it('merges a change of settings: absent fields stay, null clears a field', async () => {
     const { uuid } = await staging.newMerchant()
     assert.deepEqual(await changed(uuid, {}), EMPTY)
     assert.deepEqual(await changed(uuid, FULL), FULL)
@@ -106,7 +106,7 @@ describe('the settings of a merchant', () => {
     assert.deepEqual(await changed(uuid, null), EMPTY)
   })
 
-  it('do not change when the merchant is renamed or suspended', async () => {
+  it('keeps the settings when the merchant is renamed or suspended', async () => {
     const { uuid } = await merchantWithBranding(FULL)
     await staging.admin.send('POST', `/admin/v1/merchants/${uuid}/suspend`)
     const renamed = await staging.admin.send('PATCH', `/admin/v1/merchants/${uuid}`, {
@@ -116,7 +116,7 @@ describe('the settings of a merchant', () => {
     assert.deepEqual([renamed.body.data.name, renamed.body.data.settings], ['Renamed', FULL])
   })
 
-  it('drop what they do not know, as every body does', async () => {
+  it('drops unknown fields of settings', async () => {
     const { uuid } = await staging.newMerchant()
     const unknown = { theme: 'dark', branding: { slogan: 'x', accentColor: '#112233' } }
     assert.deepEqual(await changed(uuid, unknown), {
@@ -125,7 +125,7 @@ describe('the settings of a merchant', () => {
     })
   })
 
-  it('are refused field by field, each with what to do', async () => {
+  it('rejects each invalid setting with a message that says what to do', async () => {
     const wrong: [unknown, string, RegExp][] = [
       [[], 'settings: invalid_type', /object/],
       [{ locale: 'de' }, 'settings.locale: not_allowed', /one of en, fr, pt, sw, ar, am, bn/],
@@ -180,7 +180,7 @@ describe('the settings of a merchant', () => {
     assert.deepEqual((await staging.admin.get(`/admin/v1/merchants/${uuid}`)).body.data.settings, FULL)
   })
 
-  it('are rejected with all validation issues at once', async () => {
+  it('rejects invalid settings with all validation issues at once', async () => {
     const { uuid } = await staging.newMerchant()
     const answer = await change(staging, uuid, {
       redirectOrigins: ['https://shop.example/', 'https://good.example', 'http://shop.example'],
@@ -194,7 +194,7 @@ describe('the settings of a merchant', () => {
     ])
   })
 
-  it('have http addresses of the developer’s own machine in staging only', async () => {
+  it('accepts http addresses of localhost in staging only', async () => {
     const local = {
       redirectOrigins: ['http://localhost:3000'],
       branding: { supportUrl: 'http://127.0.0.1:3000/' },
@@ -213,7 +213,7 @@ describe('the settings of a merchant', () => {
 })
 
 describe('registered origins', () => {
-  it('are exact origins, at most 20 of them', async () => {
+  it('accepts exact origins, at most 20', async () => {
     const { uuid } = await staging.newMerchant()
     const twenty = Array.from({ length: 20 }, (_, index) => `https://shop-${index}.example`)
     assert.deepEqual((await changed(uuid, { redirectOrigins: twenty })).redirectOrigins, twenty)
@@ -241,7 +241,7 @@ describe('registered origins', () => {
     }
   })
 
-  it('are the only ones that payers are sent back to, in production and in staging', async () => {
+  it('redirects payers to registered origins only, in production and in staging', async () => {
     const registered = { redirectOrigins: ['https://shop.example'] }
     for (const service of [production, staging]) {
       const { api } = await merchantWithBranding(registered, service)
@@ -260,7 +260,7 @@ describe('registered origins', () => {
     }
   })
 
-  it('let every path of theirs through, and a payment without a way back', async () => {
+  it('accepts every path of a registered origin, and a payment without redirectUrl', async () => {
     const shop = await merchantWithBranding({ redirectOrigins: ['https://shop.example'] })
     for (const redirectUrl of ['https://shop.example', 'HTTPS://SHOP.example:443/a?b=c#d', undefined, null])
       assert.equal(
@@ -268,13 +268,13 @@ describe('registered origins', () => {
         201,
         String(redirectUrl),
       )
-    // Production has no gateway yet, so what passes the check gets as far as the route.
+    // Production has no gateway here, so a request that passes the check fails later, at routing.
     const live = await merchantWithBranding({ redirectOrigins: ['https://shop.example'] }, production)
     const answer = await live.api.post(INITIATE, initiateBody({ redirectUrl: 'https://shop.example/a' }))
     assertApiError(answer, 'no_route_available')
   })
 
-  it('leave the developer’s own machine alone in staging', async () => {
+  it('accepts redirects to localhost in staging beside registered origins', async () => {
     const { api } = await merchantWithBranding({ redirectOrigins: ['https://shop.example'] })
     const answer = await api.post(INITIATE, initiateBody({ redirectUrl: 'http://localhost:3000/back' }))
     assert.equal(answer.http, 201, answer.text)
@@ -282,20 +282,20 @@ describe('registered origins', () => {
     assert.deepEqual(assertApiError(other, 'validation_failed'), ['redirectUrl: not_allowed'])
   })
 
-  it('restrict no redirect while none is registered', async () => {
+  it('restricts no redirect while no origin is registered', async () => {
     const { api } = await staging.newMerchant()
     const answer = await api.post(INITIATE, initiateBody({ redirectUrl: 'https://anywhere.example/' }))
     assert.equal(answer.http, 201, answer.text)
   })
 
-  it('of one merchant mean nothing for another', async () => {
+  it('does not apply the origins of one merchant to another', async () => {
     await merchantWithBranding({ redirectOrigins: ['https://shop.example'] })
     const { api } = await merchantWithBranding({ redirectOrigins: ['https://other.example'] })
     const answer = await api.post(INITIATE, initiateBody({ redirectUrl: 'https://shop.example/' }))
     assert.deepEqual(assertApiError(answer, 'validation_failed'), ['redirectUrl: not_allowed'])
   })
 
-  it('refuse no retry of what was accepted before they changed', async () => {
+  it('answers the retry of a request that was accepted before the origins changed', async () => {
     const { uuid, api } = await staging.newMerchant()
     const body = initiateBody({ redirectUrl: 'https://old.example/' })
     const first = await api.post(INITIATE, body)
@@ -312,7 +312,7 @@ describe('registered origins', () => {
 })
 
 describe('the display name', () => {
-  it('is what the payer reads, whatever characters it has', async () => {
+  it('shows the display name to the payer, whatever characters it has', async () => {
     const { api } = await merchantWithBranding({ branding: { displayName: 'Duka <la> Vitabu' } })
     const body = initiateBody()
     const { checkoutUrl } = (await api.post(INITIATE, body)).body.data
@@ -345,7 +345,7 @@ describe('cowry merchants brand', () => {
     return join(folder, name)
   }
 
-  it('sets what is named, reads the logo from a file, and clears', async (t) => {
+  it('changes the named settings, reads the logo from a file, and clears settings from the command line', async (t) => {
     const { uuid } = await staging.newMerchant()
     const set = await brand(
       ...[uuid, '--json', '--display-name', 'Duka', '--logo', await fileWith(t, 'logo.svg', SVG)],
@@ -390,7 +390,7 @@ describe('cowry merchants brand', () => {
     })
   })
 
-  it('says what is wrong with a file or a value, and changes nothing', async (t) => {
+  it('reports what is wrong with a logo file or a value, and changes nothing', async (t) => {
     const { uuid } = await staging.newMerchant()
     const big = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(3065)])
     const wrong: [string[], RegExp][] = [

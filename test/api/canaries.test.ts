@@ -1,5 +1,5 @@
-// Card numbers and secrets through every field and header of every operation, and then looked for: in the answers, in
-// the log, and in every column of the database (F-79).
+// Sends card numbers and secrets in every field and header of every operation, then searches for them in the responses,
+// the log, and every column of the database (F-79).
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
@@ -28,13 +28,13 @@ const operations = operationsOf(service.openApi())
 const own = await makeOneOfEverything(api, 'Own')
 const itemPaths = await findItemPaths(api, operations, own)
 
-/** Each card number by where it was sent, so that it tells how it got where it is found. */
+/** Each card number by the place where it was sent, so that a match shows its origin. */
 const sentIn = new Map<string, string>()
-/** Every answer, with the numbers that its request held. */
+/** Every response, with the card numbers of its request. */
 const answers: { place: string; answer: ApiResponse; numbers: string[] }[] = []
 let fresh: string[] = []
 
-/** A card number that nobody else sends: Visa, 16 digits, right by its last one. */
+/** A unique card number: Visa, 16 digits, with a valid check digit. */
 function cardNumberFor(place: string): string {
   const digits = `4${String(7_310_000_000 + sentIn.size * 13).padStart(14, '9')}`
   const sum = [...digits].reduce((total, digit, index) => {
@@ -64,7 +64,7 @@ async function send(
   answers.push({ place, numbers, answer: await api.send(operation.method, path, init) })
 }
 
-/** A body that the operation takes, as far as its example goes. */
+/** A valid body of the operation, as far as its example goes. */
 function rightBody(operation: DocumentedOperation): Document {
   const example = exampleOf(operation)
   if (!isObject(example)) return undefined
@@ -94,8 +94,8 @@ const HEADERS = [
   'x-custom',
 ]
 
-describe('card numbers in every place (F-79)', () => {
-  it('are sent', async () => {
+describe('card numbers in every field (F-79)', () => {
+  it('sends a card number in every field of every operation', async () => {
     for (const operation of operations) {
       for (const { path: field } of fieldsOf(bodySchemaOf(operation)).filter(({ schema }) =>
         isOfType(schema, 'string'),
@@ -125,10 +125,10 @@ describe('card numbers in every place (F-79)', () => {
     }
     assert.ok(sentIn.size > 900, `${sentIn.size} were sent`)
     const taken = answers.filter(({ answer }) => answer.http < 300)
-    assert.ok(taken.length > 60, `${taken.length} of ${answers.length} were taken`)
+    assert.ok(taken.length > 60, `${taken.length} of ${answers.length} were accepted`)
   })
 
-  it('come back in no refusal', () => {
+  it('returns no card number in an error', () => {
     const refusals = answers.filter(({ answer }) => answer.http >= 400)
     for (const { place, answer, numbers } of refusals) {
       const shown = numbers.filter((number) => shows(withoutEcho(answer.text), number))
@@ -136,7 +136,7 @@ describe('card numbers in every place (F-79)', () => {
     }
   })
 
-  it('are stored nowhere but as names and data of the merchant’s own', async () => {
+  it('stores a card number only in references and data of the merchant', async () => {
     const stored = await dumpDatabase(service.db)
     const found = new Set<string>()
     for (const [number, place] of sentIn)
@@ -145,24 +145,24 @@ describe('card numbers in every place (F-79)', () => {
     assert.deepEqual([...found], [])
   })
 
-  it('are not in the log', () => {
+  it('logs no card number', () => {
     const all = lines.join('')
     const logged = [...sentIn].filter(([number]) => shows(all, number))
     assert.deepEqual([...new Set(logged.map(([, place]) => place))], [])
   })
 })
 
-/** What a merchant chooses freely, and long numbers of its own pass for a card's one time in ten. */
+/** Free texts of the merchant: one long number in ten passes the check of card numbers. */
 const OWN_PLACES = new Set(['reference', 'metadata', 'idempotency-key'])
 
 const shows = (text: string, number: string) =>
   text.includes(number) || text.includes(number.replaceAll(/(....)(?=.)/g, '$1 '))
 
-/** The id of a request is given back to whoever chose it. */
+/** The request id is echoed to the caller. */
 const withoutEcho = (text: string) => text.replaceAll(/"requestId":"[^"]*"|request:[^"]*"/g, '')
 
-describe('secrets (F-79)', () => {
-  it('are in the clear nowhere', async () => {
+describe('secrets in responses, log and database (F-79)', () => {
+  it('stores and logs no secret in plain text', async () => {
     const secrets: Record<string, string> = { 'the merchant’s key': key, 'the operator’s token': ADMIN_TOKEN }
     secrets['a recurring token'] = own.recurringToken
     const made = await api.post('/api/v1/api-keys', { name: 'A', scopes: ['wallet:read'] })
@@ -184,7 +184,7 @@ describe('secrets (F-79)', () => {
     const all = lines.join('')
     for (const [name, secret] of Object.entries(secrets)) {
       assert.ok(secret?.length > 20, name)
-      // Of a key the first part is its public name.
+      // The first part of a key is its public id.
       const hidden = secret.replace(/^cowry_(?:test|live)_[^_]+_/, '')
       assert.deepEqual(columnsContaining(stored, hidden), [], `${name} in the database`)
       assert.ok(!all.includes(hidden), `${name} in the log: ${lines.find((line) => line.includes(hidden))}`)
@@ -192,7 +192,7 @@ describe('secrets (F-79)', () => {
   })
 })
 
-/** Through every header of a few operations. What looks like no secret of ours may be somebody's name for a request. */
+/** Sends the secrets in every header of a few operations. Other values may be legitimate request ids. */
 async function sendInHeaders(secrets: string[]): Promise<void> {
   for (const operation of operations.filter(({ method }) => method === 'GET').slice(0, 5)) {
     for (const secret of secrets) {

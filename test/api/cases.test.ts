@@ -1,4 +1,4 @@
-// What needs a person, over the operators' API.
+// Cases for manual review, over the operators' API.
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
@@ -17,7 +17,7 @@ const CASES = '/admin/v1/cases'
 
 const selectAttempt = sql<{ id: string }>`select id from attempts where payment_id = $1`
 
-/** A case about a payment that was paid, as the background opens it. */
+/** A case about a paid payment, as a background job opens it. */
 async function newCase() {
   const { api, uuid: merchantId } = await service.newMerchant()
   const { uuid: paymentId } = await payWith(api, 'card_success')
@@ -36,7 +36,7 @@ const listed = async (query = '') => {
 }
 
 describe('the operators’ cases', () => {
-  it('want the operator’s token', async () => {
+  it('requires the operator’s token to read cases', async () => {
     const { api } = await service.newMerchant()
     for (const path of [CASES, `${CASES}/${UNKNOWN_UUID}/close`])
       for (const by of [api, service.apiWith(undefined)]) {
@@ -47,7 +47,7 @@ describe('the operators’ cases', () => {
     assertApiError(await admin.post(`${CASES}/nonsense/close`, { note: 'x' }), 'invalid_uuid')
   })
 
-  it('are listed while they are open, and closed with a note, once', async () => {
+  it('lists open cases, and closes a case with a note once', async () => {
     const { paymentId, merchantId, attemptId } = await newCase()
     const [found] = (await listed()).filter((one: { paymentUuid: string }) => one.paymentUuid === paymentId)
     const { uuid, openedAt: _, meaning, ...rest } = found
@@ -74,7 +74,7 @@ describe('the operators’ cases', () => {
     assertApiError(await admin.get(`${CASES}?state=nonsense`), 'validation_failed')
   })
 
-  it('are counted by cowry doctor, which passes all the same', async () => {
+  it('counts open cases in cowry doctor, which still succeeds', async () => {
     await newCase()
     let out = ''
     const take = (text: string) => {

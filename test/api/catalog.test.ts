@@ -47,7 +47,7 @@ async function read(api: Api, path: string) {
   return answer.body.data
 }
 
-/** The names in order, and who is left out, for one place. */
+/** The selected gateways in order, and the excluded ones, for one place. */
 async function routeOf(api: Api, currency: string, country: string) {
   const [route, ...others] = await read(api, `${ROUTES}?currency=${currency}&country=${country}`)
   assert.deepEqual(others, [])
@@ -59,8 +59,8 @@ async function routeOf(api: Api, currency: string, country: string) {
   }
 }
 
-describe('the directory', () => {
-  it('wants a key, and the scope to read checkouts', async () => {
+describe('the catalog of routes', () => {
+  it('requires a key with the scope checkout:read to read the catalog', async () => {
     const { api } = await service.newMerchant(['wallet:read'])
     for (const path of [GATEWAYS, ROUTES, CURRENCIES, COUNTRIES]) {
       assertApiError(await service.apiWith(undefined).get(path), 'missing_api_key')
@@ -68,7 +68,7 @@ describe('the directory', () => {
     }
   })
 
-  it('shows no account and no rule of another merchant', async () => {
+  it('shows no account and no rule of another merchant in the catalog', async () => {
     const chosen = await merchantWith(['paystack'], [{ exclude: ['sandbox', 'stripe'] }])
     const other = await service.newMerchant()
     assert.deepEqual((await routeOf(chosen.api, 'KES', 'KE')).names, ['paystack'])
@@ -82,7 +82,7 @@ describe('the directory', () => {
     )
   })
 
-  it('tells what each gateway collects and can do', async () => {
+  it('shows what each gateway collects and supports', async () => {
     const { api } = await merchantWith(['pawapay', 'stripe'])
     const gateways: Record<string, unknown>[] = await read(api, GATEWAYS)
     const shown = Object.fromEntries(gateways.map((gateway) => [gateway.name, gateway]))
@@ -101,7 +101,7 @@ describe('the directory', () => {
     assert.equal(shown.stripe?.recurring, true)
   })
 
-  it('lists every row of the table without a filter, and those of a currency or a country', async () => {
+  it('lists all routes without a filter, and filters them by currency or country', async () => {
     const { api } = await merchantWith(['stripe', 'flutterwave'])
     const all: { currency: string; country: string | null; gateways: { name: string }[] }[] = await read(
       api,
@@ -128,13 +128,13 @@ describe('the directory', () => {
     assert.deepEqual(await read(api, `${ROUTES}?country=JP`), [])
   })
 
-  it('refuses a currency that is not ours, and a country that does not use it', async () => {
+  it('rejects an unsupported currency, and a country that does not use it', async () => {
     assertApiError(await service.api.get(`${ROUTES}?currency=JPY`), 'invalid_currency')
     assertApiError(await service.api.get(`${ROUTES}?country=Kenya`), 'invalid_country')
     assertApiError(await service.api.get(`${ROUTES}?currency=KES&country=NG`), 'invalid_country')
   })
 
-  it('shows shares without drawing one', async () => {
+  it('shows the weights of a split without choosing a gateway', async () => {
     const split = [{ gateway: 'stripe', percent: 30 }]
     const { api } = await merchantWith(['paystack', 'stripe'], [{ currency: 'KES', split }])
     const [route] = await read(api, `${ROUTES}?currency=KES&country=KE`)
@@ -153,8 +153,8 @@ const PLACES: { currency: string; country: string | null; gateways: string[] }[]
   readFileSync(new URL('../gateways/fixtures/expected-routes.json', import.meta.url), 'utf8'),
 )
 
-describe('a payment', () => {
-  it('is played at the sandbox also where another gateway comes first', async () => {
+describe('the route of a payment', () => {
+  it('uses the sandbox for a simulated payment, also where another gateway comes first', async () => {
     const { api } = await merchantWith(['paystack'])
     const made = await api.post('/api/v1/checkout/initiate-payment', initiateBody({ currency: 'KES' }))
     const { reference, paymentGateway } = made.body.data
@@ -168,7 +168,7 @@ describe('a payment', () => {
     PROVIDER_NAMES.filter((_, bit) => ((index + 1) >> bit) & 1),
   )
   for (const names of subsets) {
-    it(`goes where the table says, or nowhere, with ${names.join(', ')}`, async () => {
+    it(`routes payments as the route table says, with ${names.join(', ')}`, async () => {
       const { api } = await merchantWith(names, [{ exclude: ['sandbox'] }])
       for (const { currency, country, gateways } of PLACES) {
         const place = `${currency} in ${country}`
@@ -188,8 +188,8 @@ interface CurrencyRecord {
   [field: string]: unknown
 }
 
-describe('the currencies', () => {
-  it('are the 28, with what an amount may look like', async () => {
+describe('the currencies in the catalog', () => {
+  it('lists the 28 currencies with the format of their amounts', async () => {
     const { api } = await service.newMerchant()
     const currencies: CurrencyRecord[] = await read(api, CURRENCIES)
     assert.deepEqual(
@@ -211,7 +211,7 @@ describe('the currencies', () => {
     assert.equal(meta.total, 28)
   })
 
-  it('have the smallest minimum of the gateways that serve the merchant, and none where no gateway does', async () => {
+  it('shows the smallest minimum amount of the merchant’s gateways, and none where no gateway serves the currency', async () => {
     const rails = (minimumMinor?: bigint): Rail[] => [
       { currency: 'NGN', channels: ['card'], minimumMinor },
       { currency: 'KES', channels: ['card'], minimumMinor: minimumMinor && minimumMinor * 2n },
@@ -227,8 +227,8 @@ describe('the currencies', () => {
   })
 })
 
-describe('the countries', () => {
-  it('are those that use a currency, with calling code and networks', async () => {
+describe('the countries in the catalog', () => {
+  it('lists the countries that use a currency, with calling code and networks', async () => {
     const { api } = await service.newMerchant()
     const countries: { code: string; currencies: string[] }[] = await read(api, COUNTRIES)
     const codes = countries.map(({ code }) => code)

@@ -11,7 +11,7 @@ import { testService } from '../support/service.ts'
 const service = await testService({ after })
 const PATH = '/api/v1/charges/recurring'
 
-/** A charge of 100 KES with a card that behaves like this when it is charged again. */
+/** A charge of 100 KES to a card with this behaviour on later charges. */
 async function chargeWith(api: Api, instrument: string) {
   const customer = { ...CUSTOMER, email: `${instrument}@example.com` }
   const token = await saveMethod(api, instrument, { customer })
@@ -27,7 +27,7 @@ const executionsOf = async (api: Api, reference: string) =>
 const statusOf = async (api: Api, uuid: string) => (await api.get(`/api/v1/charges/${uuid}`)).body.data.status
 
 describe('a charge that the bank declines', () => {
-  it('is an answer: 201, failed, with the reason and what can be done about it', async () => {
+  it('answers a declined charge with 201, failed, the reason and the possible next step', async () => {
     const { data } = await chargeWith(service.api, 'card_declined_later')
     assert.equal(data.status, 'failed')
     assertKeys(data.failure, ['code', 'message', 'category', 'retryable'])
@@ -47,8 +47,8 @@ describe('a charge that the bank declines', () => {
   })
 })
 
-describe('a charge for which the bank wants the customer', () => {
-  it('is failed with authentication_required and an address where the customer can pay', async () => {
+describe('a charge that requires authentication by the customer', () => {
+  it('fails the charge with authentication_required and returns a checkout for the customer', async () => {
     const { data } = await chargeWith(service.api, 'card_auth_required_later')
     assert.equal(data.status, 'failed')
     assert.equal(data.failure.code, 'authentication_required')
@@ -62,11 +62,15 @@ describe('a charge for which the bank wants the customer', () => {
     await payer.choose(page, 'mobile_success')
     const readStatus = async () => (await fetch(`${data.recovery.checkoutUrl}/status`)).json()
     await eventually(readStatus, (answer) => (answer as { status: string }).status === 'successful', 15_000)
-    assert.deepEqual(await executionsOf(service.api, data.reference), [], 'the charge itself took nothing')
+    assert.deepEqual(
+      await executionsOf(service.api, data.reference),
+      [],
+      'the charge itself collected nothing',
+    )
     assert.equal(await statusOf(service.api, data.uuid), 'failed')
   })
 
-  it('shows the same address whenever it is read, and opens one checkout only', async () => {
+  it('returns the same checkout on every read, and opens one only', async () => {
     const { data } = await chargeWith(service.api, 'card_auth_required_later')
     const read = await service.api.get(`/api/v1/charges/${data.uuid}`)
     assert.deepEqual(read.body.data.recovery, data.recovery)
@@ -77,15 +81,15 @@ describe('a charge for which the bank wants the customer', () => {
   })
 })
 
-describe('a charge whose answer takes its time', () => {
-  it('is waited for: successful after the five seconds that the provider takes', async () => {
+describe('a charge with a slow gateway', () => {
+  it('waits five seconds for a slow gateway and answers successful', async () => {
     const { data, tookMs } = await chargeWith(service.api, 'card_slow_later')
     assert.equal(data.status, 'successful')
     assert.ok(tookMs >= 4_900, `answered after ${tookMs} ms`)
     assert.equal((await executionsOf(service.api, data.reference)).length, 1)
   })
 
-  it('is not a failure when we wait less: processing, then successful by itself, once', async (t) => {
+  it('answers processing after its time limit, and the charge succeeds in the background, once', async (t) => {
     const hasty = await testService(t, { env: { COWRY_GATEWAY_TIMEOUT_MS: '700' } })
     const { data, tookMs } = await chargeWith(hasty.api, 'card_slow_later')
     assert.equal(data.status, 'processing')
@@ -100,8 +104,8 @@ describe('a charge whose answer takes its time', () => {
   })
 })
 
-describe('a charge whose answer gets lost (F-28)', () => {
-  it('is processing, then successful within ten seconds without anyone asking: one execution, one credit, one event', async () => {
+describe('a charge whose response is lost (F-28)', () => {
+  it('resolves a charge with a lost response within ten seconds: one execution, one credit, one event', async () => {
     const shop = await service.newMerchant()
     const { data, message } = await chargeWith(shop.api, 'card_lost_answer_later')
     assert.equal(data.status, 'processing')
@@ -110,7 +114,7 @@ describe('a charge whose answer gets lost (F-28)', () => {
     assert.equal(data.amountPaid, null)
     assert.match(message, /processing/i)
 
-    // Only the books are looked at: nobody asks the service about this charge.
+    // Read the database only, because a request could trigger a status check.
     await eventually(
       () => pathOf(service.db, data.uuid),
       (path) => path.at(-1) === 'successful',
@@ -132,11 +136,11 @@ describe('a charge whose answer gets lost (F-28)', () => {
     assert.equal(read.body.data.amountPaid, '100.00')
   })
 
-  it('is found out by who verifies it', async () => {
+  it('resolves a charge with a lost response when the merchant verifies it', async () => {
     const { data } = await chargeWith(service.api, 'card_lost_answer_later')
     assert.equal(data.status, 'processing')
     const verify = () => service.api.get(`/api/v1/checkout/verify-payment?uuid=${data.uuid}`)
-    // The resolver may have asked a moment before, and then nobody asks again so soon.
+    // The resolver may have checked a moment ago; another check then waits for its interval.
     await eventually(verify, (answer) => answer.body.data.status === 'successful', 5_000)
     assert.equal((await executionsOf(service.api, data.reference)).length, 1)
   })

@@ -10,7 +10,7 @@ const service = await testService({ after })
 const { api } = service
 const PATH = '/api/v1/charges/recurring'
 
-/** A saved method of a customer of its own, so that no test changes another's. */
+/** A saved method of a new customer, so that tests do not affect each other. */
 async function savedMethod(email: string) {
   const customer = { ...CUSTOMER, email }
   const payment = await payWith(api, 'card_success', { customer })
@@ -35,28 +35,28 @@ async function refused(body: object, code: ApiErrorCode) {
   return message
 }
 
-describe('a recurring charge is refused, and nothing is stored or executed, when its token', () => {
-  it('is unknown', async () => {
+describe('rejected recurring charges', () => {
+  it('rejects a charge with an unknown token', async () => {
     for (const token of ['rtk_nothing', 'x', `rtk_${'0'.repeat(43)}`, 'tok_1', '𝓉']) {
       await refused(chargeBody(token), 'recurring_token_not_found')
     }
   })
 
-  it('is longer than any token is', async () => {
+  it('rejects a charge with a token longer than any real one', async () => {
     const answer = await api.post(PATH, chargeBody('x'.repeat(201)))
     assert.deepEqual(assertApiError(answer, 'validation_failed'), ['recurringToken: too_long'])
     const empty = await api.post(PATH, chargeBody(''))
     assert.deepEqual(assertApiError(empty, 'validation_failed'), ['recurringToken: too_short'])
   })
 
-  it('was revoked', async () => {
+  it('rejects a charge with a revoked token', async () => {
     const { uuid, token, customer, customerUuid } = await savedMethod('revoked@example.com')
     await api.send('DELETE', `/api/v1/customers/${customerUuid}/payment-methods/${uuid}`)
     const message = await refused(chargeBody(token, { customer }), 'recurring_token_inactive')
     assert.match(message, /revoked/)
   })
 
-  it('has expired, by the calendar', async () => {
+  it('rejects a charge with an expired card', async () => {
     const byDate = await savedMethod('expired@example.com')
     await service.db.query(setMethod, [byDate.uuid, new Date(Date.now() - 1000), null])
     assert.match(
@@ -65,14 +65,14 @@ describe('a recurring charge is refused, and nothing is stored or executed, when
     )
   })
 
-  it('belongs to a customer with another e-mail', async () => {
+  it('rejects a charge whose customer has another e-mail', async () => {
     const { token } = await savedMethod('owner@example.com')
     for (const email of ['other@example.com', 'owner@example.com.evil.example', 'owner+tag@example.com']) {
       await refused(chargeBody(token, { customer: { ...CUSTOMER, email } }), 'customer_mismatch')
     }
   })
 
-  it('cannot be charged in the currency, and says in which it can', async () => {
+  it('rejects a charge in a currency that the token does not support, and lists the supported ones', async () => {
     const { uuid, token, customer } = await savedMethod('kes-only@example.com')
     await service.db.query(setMethod, [uuid, null, ['KES', 'NGN']])
     const body = chargeBody(token, { customer, currency: 'USD' })
@@ -84,8 +84,8 @@ describe('a recurring charge is refused, and nothing is stored or executed, when
   })
 })
 
-describe('a recurring charge is taken', () => {
-  it('with the customer’s e-mail in any case', async () => {
+describe('accepted recurring charges', () => {
+  it('accepts the customer’s e-mail in any case', async () => {
     const { token, customer } = await savedMethod('Mixed.Case@Example.com')
     for (const email of ['mixed.case@example.com', 'MIXED.CASE@EXAMPLE.COM']) {
       const answer = await api.post(PATH, chargeBody(token, { customer: { ...customer, email } }))
@@ -94,14 +94,14 @@ describe('a recurring charge is taken', () => {
     }
   })
 
-  it('to the end of the month on the card', async () => {
+  it('accepts a card until the end of its last month', async () => {
     const { uuid, token, customer } = await savedMethod('soon@example.com')
     await service.db.query(setMethod, [uuid, new Date(Date.now() + 60_000), null])
     const answer = await api.post(PATH, chargeBody(token, { customer }))
     assert.equal(answer.body.data.status, 'successful')
   })
 
-  it('with the same token for the life of the method, also when the card is saved again', async () => {
+  it('keeps the token of a method when the card is saved again', async () => {
     const customer = { ...CUSTOMER, email: 'twice@example.com' }
     const first = await saveMethod(api, 'card_success', { customer })
     const second = await saveMethod(api, 'card_success', { customer })

@@ -49,13 +49,13 @@ async function charge(changes: Record<string, unknown> = {}) {
 }
 
 describe('POST /api/v1/charges/recurring', () => {
-  it('refuses a request without a key, and stores nothing', async () => {
+  it('rejects a charge without a key, and stores nothing', async () => {
     await assertNothingStored(service.db, async () => {
       assertApiError(await service.apiWith(undefined).post(PATH, chargeBody(token)), 'missing_api_key')
     })
   })
 
-  it('knows another merchant’s token as little as one that never was', async () => {
+  it('answers the same for the token of another merchant as for an unknown one', async () => {
     const other = await service.newMerchant()
     await assertNothingStored(service.db, async () => {
       const theirs = await other.api.post(PATH, chargeBody(token))
@@ -64,14 +64,14 @@ describe('POST /api/v1/charges/recurring', () => {
     })
   })
 
-  it('needs the scope charges:write and names it', async () => {
+  it('requires the scope charges:write to charge, and names it', async () => {
     const { api: other } = await service.newMerchant(['checkout:write', 'checkout:read'])
     const answer = await other.post(PATH, chargeBody(token))
     assertApiError(answer, 'insufficient_scope')
     assert.match(answer.body.message, /charges:write/)
   })
 
-  it('answers 201 with the envelope and exactly the promised fields', async () => {
+  it('answers a charge with 201, the envelope and exactly the documented fields', async () => {
     const answer = await api.post(PATH, chargeBody(token))
     assert.equal(answer.http, 201)
     assert.match(answer.headers.get('content-type') ?? '', /^application\/json/)
@@ -110,13 +110,13 @@ describe('POST /api/v1/charges/recurring', () => {
     ])
   })
 
-  it('never shows the recurring token or the provider’s own', async () => {
+  it('never returns the recurring token or the gateway’s token in a charge', async () => {
     const answer = await api.post(PATH, chargeBody(token))
     assert.ok(!answer.text.includes(token))
     assert.doesNotMatch(answer.text, /rtk_|tok_|credential/)
   })
 
-  it('needs all seven fields, and tells all that are missing at once', async () => {
+  it('requires all seven fields of a charge, and reports all missing ones at once', async () => {
     await assertNothingStored(service.db, async () => {
       const details = assertApiError(await api.post(PATH, {}), 'validation_failed')
       assert.deepEqual(details.sort(), [
@@ -130,7 +130,7 @@ describe('POST /api/v1/charges/recurring', () => {
     })
   })
 
-  it('takes null for none of them', async () => {
+  it('rejects null for each required field of a charge', async () => {
     await assertNothingStored(service.db, async () => {
       for (const field of ['reference', 'customer', 'metadata', 'amount', 'recurringToken', 'description']) {
         const answer = await api.post(PATH, chargeBody(token, { [field]: null }))
@@ -139,7 +139,7 @@ describe('POST /api/v1/charges/recurring', () => {
     })
   })
 
-  it('falls back to USD only when the currency is absent: null is refused', async () => {
+  it('defaults the currency to USD only when it is absent, and rejects null', async () => {
     const { currency: _, ...bare } = chargeBody(token)
     const answer = await api.post(PATH, bare)
     assert.equal(answer.http, 201, answer.text)
@@ -155,14 +155,14 @@ describe('POST /api/v1/charges/recurring', () => {
     })
   })
 
-  it('lets the token decide the gateway: no country is asked for, whatever the currency', async () => {
+  it('uses the gateway of the token, so no currency needs a country', async () => {
     const data = await charge({ amount: 5000, currency: 'XOF' })
     assert.equal(data.status, 'successful')
     assert.equal(data.sourceAmount, '5000.00')
     assert.equal(data.sourceCurrency, 'XOF')
   })
 
-  it('writes the latest names and the country into the customer’s record', async () => {
+  it('saves the latest names and country to the customer’s record', async () => {
     const customer = { ...CUSTOMER, firstname: 'Amina W.', country: 'tz' }
     const data = await charge({ customer })
     assert.equal(data.customer.firstname, 'Amina W.')
@@ -171,7 +171,7 @@ describe('POST /api/v1/charges/recurring', () => {
     assert.equal(record.body.data.country, 'TZ')
   })
 
-  it('ignores fields that it does not know', async () => {
+  it('ignores unknown fields of a charge', async () => {
     const data = await charge({
       status: 'failed',
       isRecurring: false,
@@ -185,11 +185,11 @@ describe('POST /api/v1/charges/recurring', () => {
 describe('GET /api/v1/charges/{uuid}', () => {
   const path = (uuid: string) => `/api/v1/charges/${uuid}`
 
-  it('refuses a request without a key', async () => {
+  it('rejects reading a charge without a key', async () => {
     assertApiError(await service.apiWith(undefined).get(path(UNKNOWN_UUID)), 'missing_api_key')
   })
 
-  it('knows another merchant’s charge as little as one that never was', async () => {
+  it('answers the same for the charge of another merchant as for an unknown one', async () => {
     const { uuid } = await charge()
     const other = await service.newMerchant()
     const theirs = await other.api.get(path(uuid))
@@ -197,7 +197,7 @@ describe('GET /api/v1/charges/{uuid}', () => {
     assertSameApiError(theirs, unknown, 'charge_not_found')
   })
 
-  it('answers 200 with the very record that the charge answered', async () => {
+  it('reads the same record that creating the charge returned', async () => {
     const created = await charge()
     const answer = await api.get(path(created.uuid))
     assert.equal(answer.http, 200)
@@ -205,19 +205,19 @@ describe('GET /api/v1/charges/{uuid}', () => {
     assert.deepEqual(answer.body.data, created)
   })
 
-  it('refuses a malformed uuid by its own code', async () => {
+  it('rejects a malformed uuid of a charge with its own code', async () => {
     for (const uuid of ['nonsense', UNKNOWN_UUID.toUpperCase(), `%7B${UNKNOWN_UUID}%7D`, '%20']) {
       const details = assertApiError(await api.get(path(uuid)), 'invalid_uuid')
       assert.deepEqual(details, ['uuid: invalid_uuid'], uuid)
     }
   })
 
-  it('does not take a checkout payment for a charge', async () => {
+  it('does not return a checkout payment as a charge', async () => {
     const payment = await payWith(api, 'card_success')
     assertApiError(await api.get(path(payment.uuid)), 'charge_not_found')
   })
 
-  it('needs the scope charges:write', async () => {
+  it('requires the scope charges:write to read a charge', async () => {
     const { api: other } = await service.newMerchant(['checkout:read'])
     assertApiError(await other.get(path(UNKNOWN_UUID)), 'insufficient_scope')
   })

@@ -1,4 +1,4 @@
-// cowry listen and cowry trigger beside a running service: what a developer does first.
+// cowry listen and cowry trigger beside a running service: a developer's first commands.
 
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
@@ -50,7 +50,7 @@ async function run(...argv: string[]) {
   return { code: await running.ended, out: running.output() }
 }
 
-/** What a developer writes: verifies what comes in, and answers. */
+/** A developer's webhook handler: verifies each request and answers. */
 async function startConsumer(secret: () => string, status = 200) {
   const received: { id: string; type: string }[] = []
   const server = createServer(async (request, response) => {
@@ -71,7 +71,7 @@ async function startConsumer(secret: () => string, status = 200) {
 }
 
 describe('cowry listen and cowry trigger', () => {
-  it('bring every event that can be triggered to the developer, verified, once', {
+  it('forwards every event that can be triggered to the developer, with a valid signature, once', {
     timeout: 120_000,
   }, async () => {
     let secret = ''
@@ -108,7 +108,7 @@ describe('cowry listen and cowry trigger', () => {
     })
   })
 
-  it('show people a table, only with the events they want', async () => {
+  it('prints a table of the selected events in a terminal', async () => {
     const consumer = await startConsumer(() => secretIn(listening.output()), 500)
     const listening = start([
       'listen',
@@ -127,7 +127,7 @@ describe('cowry listen and cowry trigger', () => {
       .output()
       .split('\n')
       .filter((line) => /^\d\d:\d\d:\d\d/.test(line))
-    // Refunds that were triggered before may come to their end only now.
+    // Earlier refunds may finish only now.
     const rows = all.filter((row) => row.includes(paymentId) || row.includes(refundId))
     assert.deepEqual(
       rows.map((row) => row.split(/ {2,}/).slice(1, 4)),
@@ -143,10 +143,10 @@ describe('cowry listen and cowry trigger', () => {
       all.filter((row) => !/ (payment\.successful|refund\.\w+) /.test(row)),
       [],
     )
-    assert.ok(!listening.output().includes('\u001b'), 'no colours where nobody watches')
+    assert.ok(!listening.output().includes('\u001b'), 'no colours without a terminal')
   })
 
-  it('wait for a service that restarts, also at another address', async (t) => {
+  it('keeps listening when the service restarts, also at another address', async (t) => {
     const folder = await tempFolder(t, 'listening')
     const settings = { COWRY_DATA_DIR: folder, COWRY_API_KEY: service.demoKey ?? '' }
     const database = { databaseUrl: service.databaseUrl, checksInvariants: false }
@@ -163,10 +163,10 @@ describe('cowry listen and cowry trigger', () => {
     await eventually(listening.output, (text) => text.includes(id), 15_000)
     await listening.stop()
     const notes = listening.lines().filter(({ kind }) => kind === 'notice')
-    assert.equal(notes.length, 2, 'told once that it is away, and once that it is back')
+    assert.equal(notes.length, 2, 'logs once that the service is away, and once that it is back')
   })
 
-  it('say what to do when they cannot', async () => {
+  it('reports what to do when cowry listen or cowry trigger cannot run', async () => {
     const cases: [string[], Record<string, string>, RegExp][] = [
       [
         ['listen'],
@@ -194,7 +194,7 @@ describe('cowry listen and cowry trigger', () => {
 })
 
 describe('cowry events', () => {
-  it('lists, shows and sends again', async () => {
+  it('lists, shows and resends events from the command line', async () => {
     const consumer = await startConsumer(() => secret)
     const endpoint = await service.api.post('/api/v1/webhooks/endpoints', {
       url: consumer.url,
@@ -236,7 +236,7 @@ describe('cowry events', () => {
 })
 
 describe('cowry logs tail', () => {
-  it('shows the last lines and those that come', async () => {
+  it('prints the last log lines and then the new ones', async () => {
     await service.api.get('/api/v1/wallet/balance', { 'x-request-id': 'before-the-tail' })
     const tailing = start(['logs', 'tail', '--level', 'info'])
     await eventually(tailing.output, (text) => text.includes('before-the-tail'), 10_000)

@@ -20,7 +20,7 @@ interface Page {
   meta: Record<string, unknown> & { nextCursor: string | null; page: number }
 }
 
-/** Every page from the first to the last, by cursor. */
+/** All pages, by cursor. */
 async function walk(api: Api, query: string, between: (page: Page) => Promise<void> = async () => undefined) {
   const pages: Page[] = []
   let cursor: string | null = null
@@ -36,8 +36,8 @@ async function walk(api: Api, query: string, between: (page: Page) => Promise<vo
   return { pages, uuids: pages.flatMap(({ data }) => data.map(({ uuid }) => uuid)) }
 }
 
-describe('a walk by cursor', () => {
-  it('visits each customer exactly once while new ones arrive', async () => {
+describe('cursor pagination of customers', () => {
+  it('lists each customer exactly once while new ones arrive', async () => {
     const { api, uuid } = await service.newMerchant()
     const before = await seedCustomers(service.db, uuid, people(50, 'before'))
     let arrived = 0
@@ -48,7 +48,7 @@ describe('a walk by cursor', () => {
     assert.deepEqual(uuids, before.toReversed())
   })
 
-  it('meets those who arrive behind it when the oldest come first', async () => {
+  it('includes customers who arrive during a walk from the oldest', async () => {
     const { api, uuid } = await service.newMerchant()
     const before = await seedCustomers(service.db, uuid, people(20, 'before'))
     const added: string[] = []
@@ -73,7 +73,7 @@ describe('a walk by cursor', () => {
     }
   })
 
-  it('keeps its order, and counts its pages', async () => {
+  it('keeps the order of a cursor, and counts its pages', async () => {
     const { api, uuid } = await service.newMerchant()
     const all = await seedCustomers(service.db, uuid, people(10, 'paged'))
     const first = (await api.get('/api/v1/customers?limit=4&sort=createdAt:asc')).body
@@ -94,7 +94,7 @@ describe('a walk by cursor', () => {
     })
   })
 
-  it('goes on from a numbered page, and with another limit', async () => {
+  it('continues from a numbered page, and with another limit', async () => {
     const { api, uuid } = await service.newMerchant()
     const all = await seedCustomers(service.db, uuid, people(10, 'mixed'))
     const page = (await api.get('/api/v1/customers?limit=3&page=2')).body
@@ -106,7 +106,7 @@ describe('a walk by cursor', () => {
     assert.equal(rest.meta.nextCursor, null)
   })
 
-  it('stays within the search and the times that it began with', async () => {
+  it('keeps the search and the time range of a cursor', async () => {
     const { api, uuid } = await service.newMerchant()
     const wanted = await seedCustomers(service.db, uuid, people(9, 'wanted'))
     await seedCustomers(service.db, uuid, people(9, 'other'))
@@ -115,8 +115,8 @@ describe('a walk by cursor', () => {
   })
 })
 
-describe('a cursor', () => {
-  it('opens nothing for another merchant', async () => {
+describe('the cursor of a customer list', () => {
+  it('rejects the cursor of another merchant', async () => {
     const [one, two] = [await service.newMerchant(), await service.newMerchant()]
     await seedCustomers(service.db, one.uuid, people(3, 'mine'))
     await seedCustomers(service.db, two.uuid, people(3, 'theirs'))
@@ -125,7 +125,7 @@ describe('a cursor', () => {
     assert.equal((await one.api.get(`/api/v1/customers?cursor=${nextCursor}`)).http, 200)
   })
 
-  it('fits only the list it was made for', async () => {
+  it('rejects the cursor of another list', async () => {
     const { api, uuid } = await service.newMerchant()
     await seedCustomers(service.db, uuid, people(3, 'listed'))
     const plain = (await api.get('/api/v1/customers?limit=1')).body.meta.nextCursor
@@ -141,7 +141,7 @@ describe('a cursor', () => {
     }
   })
 
-  it('is refused when a character of it was changed, added or lost', async () => {
+  it('rejects a cursor with a changed, added or missing character', async () => {
     const { api, uuid } = await service.newMerchant()
     await seedCustomers(service.db, uuid, people(2, 'signed'))
     const { nextCursor } = (await api.get('/api/v1/customers?limit=1')).body.meta

@@ -27,7 +27,7 @@ async function merchantWith(count: number) {
 }
 
 describe('a page of customers', () => {
-  it('is the newest 20 by itself, and meta tells the rest', async () => {
+  it('lists the newest 20 customers by default, with totals in meta', async () => {
     const { api, newestFirst } = await merchantWith(45)
     const body = await list(api)
     assert.deepEqual(Object.keys(body), ['status', 'message', 'data', 'meta'])
@@ -45,7 +45,7 @@ describe('a page of customers', () => {
     assert.match(body.meta.nextCursor, /^[\w-]+\.[\w-]+$/)
   })
 
-  it('is chosen by page and limit', async () => {
+  it('selects customers by page and limit', async () => {
     const { api, newestFirst } = await merchantWith(45)
     const last = await list(api, '?page=3')
     assert.deepEqual(uuidsOf(last), newestFirst.slice(40))
@@ -66,7 +66,7 @@ describe('a page of customers', () => {
     assert.deepEqual(uuidsOf(await list(api, '?limit=1')), newestFirst.slice(0, 1))
   })
 
-  it('is empty behind the last one, and for a merchant without customers', async () => {
+  it('lists no customers after the last page, and for a merchant without customers', async () => {
     const { api } = await merchantWith(3)
     const beyond = await list(api, '?page=2')
     assert.deepEqual(beyond.data, [])
@@ -86,13 +86,13 @@ describe('a page of customers', () => {
     })
   })
 
-  it('is sorted by time, newest or oldest first', async () => {
+  it('sorts customers by time, newest or oldest first', async () => {
     const { api, newestFirst, oldestFirst } = await merchantWith(5)
     assert.deepEqual(uuidsOf(await list(api, '?sort=createdAt:desc')), newestFirst)
     assert.deepEqual(uuidsOf(await list(api, '?sort=createdAt%3Aasc')), oldestFirst)
   })
 
-  it('is narrowed by createdFrom and createdTo, both ends included', async () => {
+  it('filters customers by createdFrom and createdTo, both inclusive', async () => {
     const merchant = await service.newMerchant()
     const at = (day: number) => ({
       firstname: 'A',
@@ -113,7 +113,7 @@ describe('a page of customers', () => {
     assert.equal((await list(merchant.api, '?createdFrom=2026-01-02T00:00:00Z')).meta.total, 2)
   })
 
-  it('refuses what is out of range instead of clamping it', async () => {
+  it('rejects parameters out of range instead of clamping them', async () => {
     const bad: Record<string, string[]> = {
       limit: [
         '0',
@@ -156,7 +156,7 @@ describe('a page of customers', () => {
     }
   })
 
-  it('reports all validation issues at once', async () => {
+  it('reports all validation issues of a customer query at once', async () => {
     const answer = await service.api.get('/api/v1/customers?page=0&limit=101&sort=x&createdFrom=y')
     assert.deepEqual(answer.body.error.details.map(({ field }: { field: string }) => field).sort(), [
       'createdFrom',
@@ -166,7 +166,7 @@ describe('a page of customers', () => {
     ])
   })
 
-  it('refuses a parameter that comes twice', async () => {
+  it('rejects a repeated query parameter', async () => {
     for (const query of [
       'limit=10&limit=10',
       'page=1&page=2',
@@ -177,15 +177,15 @@ describe('a page of customers', () => {
     }
   })
 
-  it('ignores parameters that it does not know', async () => {
+  it('ignores unknown query parameters', async () => {
     const { api, newestFirst } = await merchantWith(2)
     const body = await list(api, '?Limit=1&offset=1&merchantId=x&__proto__=1&limit[]=1&&=&%25=%25')
     assert.deepEqual(uuidsOf(body), newestFirst)
   })
 })
 
-describe('the total', () => {
-  it('is exact up to 10,000 and says so beyond', async () => {
+describe('the total of a list', () => {
+  it('counts exactly up to 10,000, and marks a larger total', async () => {
     const exact = await service.newMerchant()
     const more = await service.newMerchant()
     await seedNumberedCustomers(service.db, exact.uuid, 10_000)

@@ -47,7 +47,7 @@ const typesOf = async (uuid: string) =>
   (await eventsOf(db, uuid)).map(({ type, version }) => `${type} ${version}`)
 
 describe('a saved payment method', () => {
-  it('emits one event, however often it is saved, with the record but without its token', async () => {
+  it('emits one event for a saved method, however often it is saved, with the record but without its token', async () => {
     const { api } = await service.newMerchant()
     const paid = await payWith(api, 'card_success')
     await Promise.all(Array.from({ length: 4 }, () => payWith(api, 'card_success')))
@@ -63,7 +63,7 @@ describe('a saved payment method', () => {
     assert.deepEqual(event.body.data, { ...paid.paymentMethod, recurringToken: null, lastUsedAt })
   })
 
-  it('emits one event when several payments save it for the first time at once', async () => {
+  it('emits one event when several payments save a method for the first time at once', async () => {
     const { api } = await service.newMerchant()
     const paid = await Promise.all(Array.from({ length: 8 }, () => payWith(api, 'card_success')))
     const uuids = new Set(paid.map(({ paymentMethod }) => paymentMethod.uuid))
@@ -72,8 +72,8 @@ describe('a saved payment method', () => {
   })
 })
 
-describe('revoking a method', () => {
-  it('ends its token for good; the method that was used last becomes the default; one event', async () => {
+describe('revoking a payment method', () => {
+  it('revokes a method’s token for good, makes the last used method the default, and emits one event', async () => {
     const { api } = await service.newMerchant()
     const { customer, first, second, third } = await withCards(api)
     await api.post('/api/v1/charges/recurring', chargeBody(second.recurringToken))
@@ -103,7 +103,7 @@ describe('revoking a method', () => {
     )
   })
 
-  it('lets the same card be saved again as another method with another token', async () => {
+  it('saves a revoked card again as another method with another token', async () => {
     const { api } = await service.newMerchant()
     const { customer, paymentMethod: old } = await payWith(api, 'card_success')
     await api.send('DELETE', pathOf(customer.uuid, old.uuid))
@@ -119,7 +119,7 @@ describe('revoking a method', () => {
     )
   })
 
-  it('is one event when many revoke it at once', async () => {
+  it('emits one event for parallel revocations', async () => {
     const { api } = await service.newMerchant()
     const { customer, paymentMethod } = await payWith(api, 'card_success')
     const path = pathOf(customer.uuid, paymentMethod.uuid)
@@ -146,8 +146,8 @@ describe('revoking a method', () => {
   })
 })
 
-describe('the default method', () => {
-  it('is exactly one, also when many choose at once while another is saved', async () => {
+describe('the default payment method', () => {
+  it('keeps exactly one default method under parallel changes while another method is saved', async () => {
     const { api } = await service.newMerchant()
     const { customer, first, second, third } = await withCards(api)
     const chosen = await api.post(`${pathOf(customer, third.uuid)}/default`, {})
@@ -161,7 +161,7 @@ describe('the default method', () => {
     assert.equal((await methodsOf(api, customer)).filter(({ isDefault }) => isDefault).length, 1)
   })
 
-  it('is never a revoked one', async () => {
+  it('never makes a revoked method the default', async () => {
     const { api } = await service.newMerchant()
     const { customer, first, second } = await withCards(api)
     await api.send('DELETE', pathOf(customer, second.uuid))
@@ -173,8 +173,8 @@ describe('the default method', () => {
 
 const YEARS_MS = 6 * 366 * 24 * 3_600_000
 
-describe('a method whose card has expired', () => {
-  it('emits one event, loses the default flag, and is active again when the card is renewed', async () => {
+describe('a payment method with an expired card', () => {
+  it('emits one event for an expired card, moves the default flag, and reactivates the method when the card is renewed', async () => {
     const { api } = await service.newMerchant()
     const { customer, first, second } = await withCards(api)
     const end = sql`update payment_methods set expires_at = now() - interval '1 day' where id = $1`
@@ -185,10 +185,10 @@ describe('a method whose card has expired', () => {
       random: systemRandom(clock),
       mode: 'test' as const,
       get vault(): never {
-        return assert.fail('nothing is opened')
+        return assert.fail('no token is returned')
       },
       get cursors(): never {
-        return assert.fail('nothing is listed')
+        return assert.fail('no method is listed')
       },
     }
     const counts = await Promise.all([expireMethods(app), expireMethods(app), expireMethods(app)])

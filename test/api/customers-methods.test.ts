@@ -24,7 +24,7 @@ async function methodsOf(api: Api, customerUuid: string): Promise<ApiResponse> {
 }
 
 describe('the saved payment method', () => {
-  it('has exactly the fields of the contract', async () => {
+  it('returns a saved method with exactly the fields of the contract', async () => {
     const { api } = await service.newMerchant()
     const paid = await payWith(api, 'card_success')
     const { body } = await methodsOf(api, paid.customer.uuid)
@@ -68,7 +68,7 @@ describe('the saved payment method', () => {
     assert.deepEqual(body.data[0], paid.paymentMethod)
   })
 
-  it('is an empty list for a customer who saved nothing, and the meta says so', async () => {
+  it('lists no methods for a customer who saved none, with matching meta', async () => {
     const { api } = await service.newMerchant()
     const paid = await payWith(api, 'mobile_success')
     assert.equal(paid.paymentMethod, null)
@@ -78,7 +78,7 @@ describe('the saved payment method', () => {
     assert.equal(body.meta.pageCount, 0)
   })
 
-  it('is one record with one token when the same card is saved again', async () => {
+  it('keeps one method with one token when the same card is saved again', async () => {
     const { api } = await service.newMerchant()
     const first = await payWith(api, 'card_success')
     const second = await payWith(api, 'card_success')
@@ -90,13 +90,13 @@ describe('the saved payment method', () => {
     assert.ok(body.data[0].lastUsedAt >= first.paymentMethod.lastUsedAt)
   })
 
-  it('is one record when the same card is saved by many payments at once', async () => {
+  it('keeps one method when parallel payments save the same card', async () => {
     const { api } = await service.newMerchant()
     const tokens = await Promise.all(Array.from({ length: 8 }, () => saveMethod(api, 'card_success')))
     assert.equal(new Set(tokens).size, 1)
   })
 
-  it('has another token for another customer and for another merchant', async () => {
+  it('issues another token for another customer and for another merchant', async () => {
     const [one, two] = [await service.newMerchant(), await service.newMerchant()]
     const customer = { ...CUSTOMER, email: 'brother@example.com' }
     const tokens = [
@@ -107,7 +107,7 @@ describe('the saved payment method', () => {
     assert.equal(new Set(tokens).size, 3)
   })
 
-  it('remembers that a merchant once meant to charge it again', async () => {
+  it('keeps isRecurring once a merchant has requested it', async () => {
     const { api } = await service.newMerchant()
     assert.equal((await payWith(api, 'card_success')).paymentMethod.isRecurringIntent, false)
     const meant = await payWith(api, 'card_success', { isRecurring: true })
@@ -116,7 +116,7 @@ describe('the saved payment method', () => {
     assert.equal(withoutIntent.paymentMethod.isRecurringIntent, true)
   })
 
-  it('is listed newest first, and only the first one ever saved is the default', async () => {
+  it('lists methods newest first, with the first saved one as the default', async () => {
     const { api } = await service.newMerchant()
     let customerUuid = ''
     for (const instrument of SAVING_INSTRUMENTS) {
@@ -134,7 +134,7 @@ describe('the saved payment method', () => {
     assert.equal(meta.total, 6)
   })
 
-  it('notes when it was last used by a charge', async () => {
+  it('records when a charge last used a method', async () => {
     const { api } = await service.newMerchant()
     const paid = await payWith(api, 'card_success')
     const token = paid.paymentMethod.recurringToken
@@ -144,7 +144,7 @@ describe('the saved payment method', () => {
     assert.ok(method.lastUsedAt > paid.paymentMethod.lastUsedAt, method.lastUsedAt)
   })
 
-  it('is expired when its month is over', async () => {
+  it('marks a method as expired after its last month', async () => {
     const { api } = await service.newMerchant()
     const paid = await payWith(api, 'card_success')
     const expire = sql`update payment_methods set expires_at = now() - interval '1 second' where id = $1`
@@ -154,7 +154,7 @@ describe('the saved payment method', () => {
     assert.equal(method.recurringToken, paid.paymentMethod.recurringToken)
   })
 
-  it('never shows the provider’s own token, in any answer', async () => {
+  it('never returns the gateway’s own token', async () => {
     const { api } = await service.newMerchant()
     const paid = await payWith(api, 'card_success')
     const { uuid, reference, customer, paymentMethod } = paid
@@ -179,12 +179,12 @@ describe('the saved payment method', () => {
       select (select string_agg(m::text, '') from payment_methods m)
         || (select string_agg(e::text, '') from events e) as text`
     const [row] = await service.db.query(stored)
-    assert.ok(row && row.text.length > 0 && !row.text.includes(credential), 'at rest it is sealed')
-    assert.ok(!row.text.includes(paymentMethod.recurringToken), 'and so is ours')
+    assert.ok(row && row.text.length > 0 && !row.text.includes(credential), 'it is stored encrypted')
+    assert.ok(!row.text.includes(paymentMethod.recurringToken), 'ours is stored encrypted too')
   })
 })
 
-/** What the provider itself says its token for the card is. */
+/** The provider's own token for the card. */
 async function credentialOf(paymentId: string): Promise<string> {
   const keyOf = sql<{ key: string }>`select gateway_key as key from attempts where payment_id = $1`
   const secretOf = sql<{ value: string }>`select value from service_secrets where name = 'sandbox_secret'`

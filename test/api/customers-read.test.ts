@@ -34,11 +34,11 @@ for (const path of ['/api/v1/customers/{uuid}', '/api/v1/customers/{uuid}/paymen
   const pathOf = (uuid: string) => path.replace('{uuid}', uuid)
 
   describe(`GET ${path}`, () => {
-    it('wants a key', async () => {
+    it(`rejects a request without a key on ${path}`, async () => {
       assertErrorCode(await service.apiWith(undefined).get(pathOf(ours.uuid)), 401, 'missing_api_key')
     })
 
-    it('answers the same for another merchant’s customer as for one that does not exist', async () => {
+    it(`answers the same for another merchant’s customer as for an unknown one on ${path}`, async () => {
       const foreign = await service.api.get(pathOf(theirs.uuid))
       const unknown = await service.api.get(pathOf(UNKNOWN))
       assertErrorCode(foreign, 404, 'customer_not_found')
@@ -46,7 +46,7 @@ for (const path of ['/api/v1/customers/{uuid}', '/api/v1/customers/{uuid}/paymen
       assert.equal((await other.api.get(pathOf(theirs.uuid))).http, 200)
     })
 
-    it('refuses a malformed uuid before it looks for anything', async () => {
+    it(`rejects a malformed uuid before any lookup on ${path}`, async () => {
       for (const uuid of MALFORMED) {
         const answer = await service.api.get(pathOf(uuid))
         assertErrorCode(answer, 400, 'invalid_uuid')
@@ -58,18 +58,18 @@ for (const path of ['/api/v1/customers/{uuid}', '/api/v1/customers/{uuid}/paymen
       }
     })
 
-    it('checks the key before the uuid', async () => {
+    it(`checks the key before the uuid on ${path}`, async () => {
       assertErrorCode(await service.apiWith(undefined).get(pathOf('nonsense')), 401, 'missing_api_key')
     })
   })
 }
 
 describe('GET /api/v1/customers', () => {
-  it('wants a key', async () => {
+  it('rejects listing customers without a key', async () => {
     assertErrorCode(await service.apiWith(undefined).get('/api/v1/customers'), 401, 'missing_api_key')
   })
 
-  it('never shows another merchant’s customers, also when both have one with the same e-mail', async () => {
+  it('never lists another merchant’s customers, also when both have one with the same e-mail', async () => {
     for (const query of ['', `?search=${CUSTOMER.email}`, '?search=odhiambo', '?sort=createdAt:asc']) {
       const mine = await service.api.get(`/api/v1/customers${query}`)
       const others = await other.api.get(`/api/v1/customers${query}`)

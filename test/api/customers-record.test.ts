@@ -26,7 +26,7 @@ const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
 describe('the customer record', () => {
-  it('has exactly the fields of the contract and why it is blocked, the same alone as in the list', async () => {
+  it('returns a customer with exactly the fields of the contract and the block reason, alone and in the list', async () => {
     const { api } = await service.newMerchant()
     const person = { email: 'zuri@example.com', firstname: 'Zuri', lastname: 'Mwangi', country: 'ke' }
     const { customer } = await initiate(api, person)
@@ -57,7 +57,7 @@ describe('the customer record', () => {
     assert.deepEqual((await customersOf(api)).data, [answer.body.data])
   })
 
-  it('is one record per merchant and e-mail, whatever the case of the letters', async () => {
+  it('keeps one customer per merchant and e-mail, regardless of case', async () => {
     const { api } = await service.newMerchant()
     const first = await initiate(api, { email: 'Kofi@Example.com', firstname: 'Kofi', lastname: 'Mensah' })
     const again = await initiate(api, { email: 'kofi@example.COM', firstname: 'Kofi', lastname: 'Mensah' })
@@ -71,7 +71,7 @@ describe('the customer record', () => {
     assert.equal((await customersOf(api)).meta.total, 2)
   })
 
-  it('differs between merchants for the same e-mail', async () => {
+  it('keeps different customers of different merchants with the same e-mail', async () => {
     const person = { email: 'shared@example.com', firstname: 'Ama', lastname: 'Owusu' }
     const [one, two] = [await service.newMerchant(), await service.newMerchant()]
     const mine = await initiate(one.api, person)
@@ -80,7 +80,7 @@ describe('the customer record', () => {
     assert.equal((await customerOf(one.api, mine.customer.uuid)).firstname, 'Ama')
   })
 
-  it('shows the latest names, and keeps those of each payment with the payment', async () => {
+  it('shows the customer’s latest names, and keeps those of each payment with the payment', async () => {
     const { api } = await service.newMerchant()
     const email = 'latest@example.com'
     const first = await initiate(api, { email, firstname: 'Wanjiru', lastname: 'Kamau' })
@@ -94,7 +94,7 @@ describe('the customer record', () => {
     assert.equal(payment.body.data.customer.lastname, 'Kamau')
   })
 
-  it('takes the latest names from a recurring charge too', async () => {
+  it('updates the names from a recurring charge too', async () => {
     const { api } = await service.newMerchant()
     const customer = { email: 'charged@example.com', firstname: 'Old', lastname: 'Name' }
     const token = await saveMethod(api, 'card_success', { customer })
@@ -104,7 +104,7 @@ describe('the customer record', () => {
     assert.equal((await customerOf(api, charge.body.data.customer.uuid)).firstname, 'New')
   })
 
-  it('keeps the country when a later payment names none, and takes a new one', async () => {
+  it('keeps the customer’s country when a later payment has none, and replaces it otherwise', async () => {
     const { api } = await service.newMerchant()
     const person = { email: 'moved@example.com', firstname: 'Sena', lastname: 'Addo' }
     const { customer } = await initiate(api, { ...person, country: 'GH' })
@@ -115,14 +115,14 @@ describe('the customer record', () => {
     assert.equal((await customerOf(api, customer.uuid)).country, 'NG')
   })
 
-  it('does not take its country from the payment’s own, which selects rails', async () => {
+  it('does not copy the payment’s country, which selects the route, to the customer', async () => {
     const { api } = await service.newMerchant()
     const person = { email: 'rails@example.com', firstname: 'Awa', lastname: 'Diop' }
     const { customer } = await initiate(api, person, { currency: 'XOF', country: 'SN', amount: 5000 })
     assert.equal((await customerOf(api, customer.uuid)).country, null)
   })
 
-  it('counts successful payments and charges, and nothing else', async () => {
+  it('counts only successful payments and charges of a customer', async () => {
     const { api } = await service.newMerchant()
     const customer = { email: 'totals@example.com', firstname: 'Nia', lastname: 'Banda' }
     await initiate(api, customer)
@@ -139,7 +139,7 @@ describe('the customer record', () => {
     })
   })
 
-  it('is made once by thirty first payments at the same moment', async () => {
+  it('creates one customer for thirty parallel first payments', async () => {
     const { api } = await service.newMerchant()
     const people = Array.from({ length: 30 }, (_, index) => ({
       email: index % 2 ? 'RUSH@example.com' : 'rush@example.com',

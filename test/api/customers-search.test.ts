@@ -32,7 +32,7 @@ async function found(search: string): Promise<string[]> {
 }
 
 describe('searching customers', () => {
-  it('finds any part of the first name, the last name, both, and the e-mail', async () => {
+  it('finds customers by any part of the first name, the last name, both, and the e-mail', async () => {
     for (const text of [
       'amin',
       'mina',
@@ -49,13 +49,13 @@ describe('searching customers', () => {
     assert.deepEqual(await found('nobody at all'), [])
   })
 
-  it('takes one character', async () => {
+  it('searches for a single character', async () => {
     assert.deepEqual(await found('明'), ['明'])
     assert.deepEqual(await found('王'), ['明'])
     assert.ok((await found('@')).length === PEOPLE.length)
   })
 
-  it('does not care for upper and lower case, in every alphabet', async () => {
+  it('searches customers case-insensitively in every alphabet', async () => {
     for (const text of ['AMINA', 'aMiNa OdHiAmBo', 'AMINA.O@EXAMPLE.COM']) {
       assert.deepEqual(await found(text), ['Amina'], text)
     }
@@ -66,17 +66,17 @@ describe('searching customers', () => {
     assert.deepEqual(await found('ΕΛΎΤΗ'), ['Ὀδυσσεύς'])
   })
 
-  it('finds an accent however its characters are composed', async () => {
+  it('finds an accent in composed and in decomposed form', async () => {
     assert.deepEqual(await found('E\u0301lodie'), ['Élodie'])
     assert.deepEqual(await found('man\u0303ana'), ['José'])
   })
 
-  it('tells an accent from its letter', async () => {
+  it('distinguishes an accented letter from its base letter', async () => {
     assert.deepEqual(await found('Elodie'), ['Élodie'], 'by the e-mail')
     assert.deepEqual(await found('Elodie n'), [])
   })
 
-  it('takes %, _ and \\ as what they are', async () => {
+  it('searches for %, _ and \\ literally', async () => {
     assert.deepEqual(await found('%'), ['100%'])
     assert.deepEqual(await found('100%'), ['100%'])
     assert.deepEqual(await found('literal%percent'), ['100%'])
@@ -93,7 +93,7 @@ describe('searching customers', () => {
     assert.deepEqual(await found('odhiambo amina.o'), [])
   })
 
-  it('takes 1 to 100 characters', async () => {
+  it('accepts a search of 1 to 100 characters', async () => {
     assert.deepEqual(await found('x'.repeat(100)), [])
     assert.deepEqual(await found('王'.repeat(100)), [])
     assert.deepEqual(await found('😀'.repeat(100)), [])
@@ -113,7 +113,7 @@ describe('searching customers', () => {
     }
   })
 
-  it('goes on by cursor, also with the longest search', async () => {
+  it('continues a search by cursor, also with the longest text', async () => {
     const { api } = await service.newMerchant()
     const name = '王'.repeat(99)
     for (const number of [1, 2, 3]) {
@@ -135,7 +135,7 @@ describe('searching customers', () => {
   })
 })
 
-// More than are looked at one by one, so that the index has to find them.
+// More rows than a sequential scan reads, so that the search uses the index.
 const MANY = 1_300
 const SYLLABLES = [
   'wa',
@@ -168,7 +168,7 @@ function manyPeople(): SeedCustomer[] {
   }))
 }
 
-describe('searching among many customers', async () => {
+describe('searching many customers', async () => {
   const { api, uuid } = await service.newMerchant()
   const people = manyPeople()
   await seedCustomers(service.db, uuid, people)
@@ -182,7 +182,7 @@ describe('searching among many customers', async () => {
   const expected = (text: string) =>
     people.filter((_, n) => texts[n]?.includes(text)).map(({ email }) => email)
 
-  it('finds exactly those who have the text, of any length, newest and oldest first', async () => {
+  it('finds exactly the customers that contain the text, of any length, in both orders', async () => {
     const cuts = [1, 2, 3, 4, 5, 9].flatMap((length) =>
       [3, 401, 1_111].map((n) => Array.from(texts[n]?.split('\n')[length % 2] ?? '').slice(1, 1 + length)),
     )
@@ -196,9 +196,9 @@ describe('searching among many customers', async () => {
     }
   })
 
-  it('goes on by page and by cursor, and keeps to the time that was asked for', async () => {
+  it('pages a search by number and by cursor within the time range', async () => {
     const wanted = expected('qz')
-    assert.ok(wanted.length > 250, 'three pages and more')
+    assert.ok(wanted.length > 250, 'at least three pages')
     const first = await search('qz')
     const second = await search('qz', `&cursor=${first.meta.nextCursor}`)
     assert.deepEqual(emailsOf(second.data), wanted.toReversed().slice(100, 200))

@@ -33,8 +33,8 @@ async function create(api: Api, changes: object = {}) {
   return answer.body.data
 }
 
-describe('every write of customers', () => {
-  it('wants a key, its scope, and a customer of the merchant', async () => {
+describe('writes to customers', () => {
+  it('requires a key with the scope, and a customer of the merchant, for every write', async () => {
     const [mine, theirs] = [await service.newMerchant(), await service.newMerchant()]
     const reader = await service.newMerchant(['customers:read'])
     const { uuid } = await create(theirs.api)
@@ -61,7 +61,7 @@ describe('every write of customers', () => {
 })
 
 describe('creating a customer', () => {
-  it('answers the record as reading it does, and tells of it once', async () => {
+  it('creates a customer, returns the record as reading does, and emits one event', async () => {
     const { api } = await service.newMerchant()
     const customer = await create(api, {
       country: 'ke',
@@ -81,7 +81,7 @@ describe('creating a customer', () => {
     assert.deepEqual((await api.get(`${CUSTOMERS}?search=zuri`)).body.data, [customer])
   })
 
-  it('is refused for an e-mail that is known, in any case of letters, and names the customer', async () => {
+  it('rejects a known e-mail in any case, and names the customer', async () => {
     const { api } = await service.newMerchant()
     const { uuid } = await create(api)
     const again = await api.post(CUSTOMERS, { ...PERSON, email: 'Zuri@Example.com' })
@@ -89,7 +89,7 @@ describe('creating a customer', () => {
     assert.ok(again.body.message.includes(uuid), again.body.message)
   })
 
-  it('is done once under one Idempotency-Key, also by many at once', async () => {
+  it('creates one customer per Idempotency-Key, also for parallel requests', async () => {
     const { api } = await service.newMerchant()
     const key = { 'Idempotency-Key': 'zuri-1' }
     const answers = await Promise.all(Array.from({ length: 8 }, () => api.post(CUSTOMERS, PERSON, key)))
@@ -99,14 +99,14 @@ describe('creating a customer', () => {
     assert.equal(fresh.length, 1)
     const other = await api.post(CUSTOMERS, { ...PERSON, firstname: 'Ama' }, key)
     assertApiError(other, 'idempotency_key_reused')
-    // A key whose request was refused has made nothing, and is free.
+    // A rejected request stores nothing and releases its key.
     const refused = { 'Idempotency-Key': 'zuri-2' }
     assertApiError(await api.post(CUSTOMERS, PERSON, refused), 'customer_exists')
     const used = await api.post(CUSTOMERS, { ...PERSON, email: 'second@example.com' }, refused)
     assert.equal(used.http, 201, used.text)
   })
 
-  it('makes one customer when many create and pay with the same e-mail at once, and one event', async () => {
+  it('creates one customer and one event when parallel requests create and pay with the same e-mail', async () => {
     const { api } = await service.newMerchant()
     const work = Array.from({ length: 10 }, (_, n) =>
       n % 2 ? api.post(CUSTOMERS, PERSON) : api.post(INITIATE, initiateBody({ customer: PERSON })),
@@ -117,7 +117,7 @@ describe('creating a customer', () => {
     assert.equal((await eventsOf(db, customer.uuid)).length, 1)
   })
 
-  it('refuses what a customer cannot be, all at once, and stores nothing', async () => {
+  it('rejects an invalid customer with all issues at once, and stores nothing', async () => {
     const { api } = await service.newMerchant()
     await assertNothingStored(db, async () => {
       const wrong = { email: 'nobody', firstname: ' ', country: 'QQ', phone: '0712 345 678', metadata: [] }
@@ -138,7 +138,7 @@ describe('creating a customer', () => {
 })
 
 describe('the event of a new customer', () => {
-  it('is written with the first payment alone, and tells the record of that moment', async () => {
+  it('emits customer.created with the first payment only, with the record of that moment', async () => {
     const { api } = await service.newMerchant()
     const person = { ...PERSON, country: 'ke' }
     const { customer } = (await api.post(INITIATE, initiateBody({ customer: person }))).body.data
@@ -160,7 +160,7 @@ describe('the event of a new customer', () => {
 })
 
 describe('changing a customer', () => {
-  it('changes what is given and nothing else, and is found by the new words', async () => {
+  it('changes only the given fields of a customer, and the search finds the new values', async () => {
     const { api } = await service.newMerchant()
     const before = await create(api, { country: 'KE', phone: '+254712345678' })
     const path = `${CUSTOMERS}/${before.uuid}`
@@ -174,7 +174,7 @@ describe('changing a customer', () => {
     assert.deepEqual((await api.get(path)).body.data, cleared)
   })
 
-  it('merges metadata by its keys: given replaces, null removes, the rest stays', async () => {
+  it('merges metadata by key: a value replaces, null removes, other keys stay', async () => {
     const { api } = await service.newMerchant()
     const { uuid } = await create(api, { metadata: { a: 1, b: { c: 2 }, d: 3 } })
     const changes = { b: { e: 4 }, d: null, f: 5 }
@@ -187,7 +187,7 @@ describe('changing a customer', () => {
     assert.deepEqual(assertApiError(beyond, 'validation_failed'), ['metadata: too_long'])
   })
 
-  it('loses no change of many at once', async () => {
+  it('loses none of the parallel changes to a customer', async () => {
     const { api } = await service.newMerchant()
     const { uuid } = await create(api)
     const keys = Array.from({ length: 12 }, (_, n) => `key${n}`)
@@ -196,7 +196,7 @@ describe('changing a customer', () => {
     assert.deepEqual(Object.keys(metadata).sort(), keys.sort())
   })
 
-  it('moves the e-mail with everything that was saved, unless it is another customer’s', async () => {
+  it('moves an e-mail with all saved methods, unless another customer has it', async () => {
     const { api } = await service.newMerchant()
     const paid = await payWith(api, 'card_success')
     const path = `${CUSTOMERS}/${paid.customer.uuid}`
@@ -214,7 +214,7 @@ describe('changing a customer', () => {
 })
 
 describe('a blocked customer', () => {
-  it('cannot pay or be charged, until unblocked; what was accepted before is answered as ever', async () => {
+  it('rejects payments and charges of a blocked customer until unblocked, and still answers retries of accepted ones', async () => {
     const { api } = await service.newMerchant()
     const paid = await payWith(api, 'card_success')
     const token = paid.paymentMethod.recurringToken
@@ -246,7 +246,7 @@ describe('a blocked customer', () => {
     assert.equal((await api.post(CHARGE, chargeBody(token))).body.data.status, 'successful')
   })
 
-  it('is refused calmly on the page of a checkout that was open, in the payer’s language', async () => {
+  it('shows a blocked customer a polite refusal on an open checkout, in the payer’s language', async () => {
     const { api } = await service.newMerchant()
     const { checkoutUrl, customer, reference } = (await api.post(INITIATE, initiateBody())).body.data
     await api.post(`${CUSTOMERS}/${customer.uuid}/block`, {})
@@ -264,7 +264,7 @@ describe('a blocked customer', () => {
     assert.deepEqual(verified.body.data.attempts, [])
   })
 
-  it('is not interrupted in an attempt that is under way: its money counts', async () => {
+  it('does not interrupt the attempt of a customer who is blocked meanwhile, and credits it', async () => {
     const { api } = await service.newMerchant()
     const { checkoutUrl, customer, uuid } = (await api.post(INITIATE, initiateBody())).body.data
     const payer = createPayer()
@@ -275,7 +275,7 @@ describe('a blocked customer', () => {
     assert.equal(data.status, 'successful')
   })
 
-  it('is decided by the transaction that commits first, the block or the payment', async () => {
+  it('applies the transaction that commits first, the block or the payment', async () => {
     const { api } = await service.newMerchant()
     const { paymentMethod, customer } = await payWith(api, 'card_success')
     const token = paymentMethod.recurringToken
@@ -295,7 +295,7 @@ describe('a blocked customer', () => {
     assert.deepEqual(await whileBlocking('commit'), ['customer_blocked', 'customer_blocked'])
   })
 
-  it('keeps the time and the reason of the block when it is repeated', async () => {
+  it('keeps the time and reason of a block when it is repeated', async () => {
     const { api } = await service.newMerchant()
     const { uuid } = await create(api)
     const first = (await api.post(`${CUSTOMERS}/${uuid}/block`, { reason: 'Fraud' })).body.data

@@ -14,7 +14,7 @@ const DAY_MS = 24 * 3_600_000
 const clock = tickingClock()
 const service = await testService({ after }, { clock, env: { COWRY_RATE_LIMIT: '0' } })
 
-/** Lets the time of settlement come; the background may be quicker. */
+/** Moves the clock to the settlement; a background job may settle earlier. */
 async function settleAll(): Promise<void> {
   clock.advance(2 * DAY_MS)
   await settleDueMoney({ db: service.db, clock, random: systemRandom(clock), mode: 'test' })
@@ -43,14 +43,14 @@ async function statement(api: Api): Promise<string[]> {
 }
 
 describe('POST /api/v1/sandbox/payments/{reference}/dispute', () => {
-  it('wants a key', async () => {
+  it('rejects a simulated dispute without a key', async () => {
     for (const verb of ['dispute', 'reverse'] as const) {
       const answer = await service.apiWith(undefined).post(pathTo('order-1', verb), { outcome: 'open' })
       assertErrorCode(answer, 401, 'missing_api_key')
     }
   })
 
-  it('does not know another merchant’s payment', async () => {
+  it('answers the same for a dispute of another merchant’s payment as for an unknown one', async () => {
     const [owner, otherMerchant] = [await service.newMerchant(), await service.newMerchant()]
     const paid = await payWith(owner.api, 'card_success')
     for (const verb of ['dispute', 'reverse'] as const) {
@@ -65,7 +65,7 @@ describe('POST /api/v1/sandbox/payments/{reference}/dispute', () => {
     assert.deepEqual(await pathOf(service.db, paid.uuid), ['pending', 'processing', 'successful'])
   })
 
-  it('wants the scope, and one of the three outcomes', async () => {
+  it('requires the scope and one of the three outcomes of a dispute', async () => {
     const { api } = await service.newMerchant(['checkout:read'])
     assertErrorCode(
       await api.post(pathTo('order-1', 'dispute'), { outcome: 'open' }),
@@ -77,7 +77,7 @@ describe('POST /api/v1/sandbox/payments/{reference}/dispute', () => {
       assertErrorCode(await service.api.post(pathTo('order-1', 'dispute'), body), 400, 'validation_failed')
   })
 
-  it('refuses what was not paid, and what was decided before', async () => {
+  it('rejects a dispute of an unpaid payment, and of one already decided', async () => {
     const { api } = await service.newMerchant()
     const declined = await payWith(api, 'card_declined')
     assertErrorCode(
@@ -93,7 +93,7 @@ describe('POST /api/v1/sandbox/payments/{reference}/dispute', () => {
       assertErrorCode(await api.post(pathTo(reference, 'dispute'), { outcome }), 409, 'invalid_state')
   })
 
-  it('holds the money while it is open, and gives it back as available when it is won', async () => {
+  it('reserves the money while a dispute is open, and returns it as available when it is won', async () => {
     const { api } = await service.newMerchant()
     const { reference, uuid } = await payWith(api, 'card_success', { amount: 100 })
     assert.deepEqual(await balance(api), ['0.00', '100.00'])
@@ -110,13 +110,13 @@ describe('POST /api/v1/sandbox/payments/{reference}/dispute', () => {
       (await eventsOf(service.db, uuid)).map(({ type, body }) => `${type} ${body.data.status}`).slice(-3),
       ['payment.successful successful', 'payment.disputed disputed', 'payment.successful successful'],
     )
-    // Nothing of it is left to be settled: what was pending has been taken.
+    // Nothing is left to settle: the dispute took the pending amount.
     await settleAll()
     assert.equal((await statement(api)).length, 3)
     assert.deepEqual(await balance(api), ['100.00', '0.00'])
   })
 
-  it('sends the money to the gateway when it is lost', async () => {
+  it('debits the money for the gateway when a dispute is lost', async () => {
     const { api } = await service.newMerchant()
     const { reference, uuid } = await payWith(api, 'card_success', { amount: 100 })
     await simulateDispute(api, reference, 'open')
@@ -140,7 +140,7 @@ describe('POST /api/v1/sandbox/payments/{reference}/dispute', () => {
     ])
   })
 
-  it('takes money back without a dispute, below zero where nothing is left, and says so', async () => {
+  it('debits a chargeback without a dispute, below zero if necessary, and reports it', async () => {
     const { api } = await service.newMerchant()
     const first = await payWith(api, 'card_success', { amount: 40 })
     await settleAll()
@@ -160,7 +160,7 @@ describe('POST /api/v1/sandbox/payments/{reference}/dispute', () => {
     const answer = await api.post(pathTo(second.reference, 'reverse'), {})
     assert.equal(answer.body.data.status, 'reversed')
     assert.deepEqual(await balance(api), ['15.00', '10.00'])
-    // Of 40 there are 25 left to dispute, 15 of which are available and 10 pending.
+    // Of 40, 25 can still be disputed: 15 available and 10 pending.
     assert.equal((await simulateDispute(api, first.reference, 'lost')).status, 'reversed')
     assert.deepEqual(await balance(api), ['0.00', '0.00'])
     const third = await payWith(api, 'card_success', { amount: 5 })
@@ -183,7 +183,7 @@ describe('POST /api/v1/sandbox/payments/{reference}/dispute', () => {
     assert.deepEqual(await balance(api), ['0.00', '1.00'])
   })
 
-  it('may be opened once more after it was won, as another dispute', async () => {
+  it('opens another dispute after the first was won', async () => {
     const { api } = await service.newMerchant()
     const { reference, uuid } = await payWith(api, 'card_success', { amount: 100 })
     for (const outcome of ['open', 'won', 'open', 'lost'] as const)

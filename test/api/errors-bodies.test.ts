@@ -12,16 +12,16 @@ const INITIATE = '/api/v1/checkout/initiate-payment'
 const CHARGE = '/api/v1/charges/recurring'
 const LIMIT = 65_536
 
-/** A right body as text, so that a test can break it. */
+/** A valid body as text, for tests to corrupt. */
 const text = (changes: Record<string, unknown> = {}) => JSON.stringify(initiateBody(changes))
 
-/** Arrays in arrays, so many levels of them. */
+/** Nested arrays of that depth. */
 const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
 
 const withMetadata = (json: string) => text().replace(/}$/, `,"metadata":{"deep":${json}}}`)
 
-describe('a body', () => {
-  it('that is not JSON is malformed_json, and says where', async () => {
+describe('request bodies', () => {
+  it('rejects a body that is not JSON as malformed_json, with the position', async () => {
     const broken = [
       '',
       ' ',
@@ -59,13 +59,13 @@ describe('a body', () => {
     assert.equal(details[0].message, 'Unexpected character at line 2, column 13.')
   })
 
-  it('never comes back in the refusal', async () => {
+  it('never echoes the body in the error', async () => {
     const answer = await api.postText(INITIATE, '{"secret": 4242424242424242 "oops"}')
     assertApiError(answer, 'malformed_json')
     assert.ok(!answer.text.includes('4242') && !answer.text.includes('oops'))
   })
 
-  it('that is JSON but no object is refused', async () => {
+  it('rejects a JSON body that is not an object', async () => {
     for (const body of ['null', '1', '"text"', 'true', '[]', `[${text()}]`]) {
       assert.deepEqual(assertApiError(await api.postText(INITIATE, body), 'validation_failed'), [
         'body: invalid_type',
@@ -73,7 +73,7 @@ describe('a body', () => {
     }
   })
 
-  it('wants its content type', async () => {
+  it('requires the content type of JSON', async () => {
     const types = [
       'text/plain',
       'text/json',
@@ -107,7 +107,7 @@ describe('a body', () => {
       assert.equal((await api.postText(INITIATE, text(), { 'content-type': type })).http, 201, type)
   })
 
-  it('may have 64 KB and not a byte more, with and without Content-Length', async () => {
+  it('accepts a body of 64 KB and not a byte more, with and without Content-Length', async () => {
     const fitting = text().padEnd(LIMIT, ' ')
     const tooLarge = text().padEnd(LIMIT + 1, ' ')
     const chunked = (body: string) => ({
@@ -125,7 +125,7 @@ describe('a body', () => {
     })
   })
 
-  it('is refused for its announced size before it is sent', async () => {
+  it('rejects a body by its Content-Length before it is sent', async () => {
     const head = [
       `POST ${INITIATE} HTTP/1.1`,
       'host: x',
@@ -138,7 +138,7 @@ describe('a body', () => {
     assert.match(answer.headers['x-request-id'] ?? '', UUID_V7)
   })
 
-  it('may be 16 levels deep and no deeper', async () => {
+  it('accepts a body of 16 levels and no deeper', async () => {
     // The body, metadata and its first value are three levels; thirteen more make sixteen.
     assert.equal((await api.postText(INITIATE, withMetadata(nested(14)))).http, 201)
     await assertNothingStored(service.db, async () => {
@@ -158,7 +158,7 @@ describe('a body', () => {
     )
   })
 
-  it('may name each key once', async () => {
+  it('rejects a body with a duplicate key', async () => {
     const body = text()
     const twice = [body.replace('{', '{"amount":1,'), body.replace('{', '{"\\u0061mount":1,')]
     for (const broken of twice)
@@ -175,13 +175,13 @@ describe('a body', () => {
     ])
   })
 
-  it('may begin with a byte order mark', async () => {
+  it('accepts a byte order mark', async () => {
     const answer = await api.postText(INITIATE, `\uFEFF${text()}`)
     assert.equal(answer.http, 201, answer.text)
     assertApiError(await api.postText(INITIATE, `\uFEFF\uFEFF${text()}`), 'malformed_json')
   })
 
-  it('is UTF-8 and nothing else', async () => {
+  it('rejects a body that is not UTF-8', async () => {
     const utf16 = Buffer.from(`\uFEFF${text()}`, 'utf16le')
     const latin1 = Buffer.from(text({ description: 'café' }), 'latin1')
     const overlong = Buffer.from(text({ description: '??' }), 'latin1')
@@ -194,7 +194,7 @@ describe('a body', () => {
     })
   })
 
-  it('cannot reach a prototype', async () => {
+  it('protects prototypes from a body', async () => {
     const reference = newReference()
     const hostile = `"__proto__":{"polluted":true,"amount":1,"reference":"x"},"constructor":{"prototype":{"polluted":true}}`
     const body = text({ reference })
@@ -205,14 +205,14 @@ describe('a body', () => {
     assert.equal(answer.http, 201, answer.text)
     assert.equal(answer.body.data.reference, reference)
     assert.equal(answer.body.data.sourceAmount, '1250.50')
-    assert.ok(!('polluted' in {}), 'nothing is polluted in the process that serves')
+    assert.ok(!('polluted' in {}), 'no prototype of the serving process is polluted')
     const kept = answer.body.data.metadata
     assert.deepEqual(Object.keys(kept).sort(), ['__proto__', 'constructor', 'kept', 'toString'])
     const only = await api.postText(INITIATE, '{"__proto__":{"amount":5}}')
     assert.ok(assertApiError(only, 'validation_failed').includes('amount: required'))
   })
 
-  it('reports all validation issues at once', async () => {
+  it('reports all validation issues of a body at once', async () => {
     const answer = await api.post(CHARGE, {
       ...chargeBody('x'),
       reference: ' ',

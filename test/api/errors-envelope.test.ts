@@ -13,8 +13,8 @@ const anonymous = service.apiWith(undefined)
 const INITIATE = '/api/v1/checkout/initiate-payment'
 const PROBLEM = { accept: 'application/problem+json' }
 
-describe('an error', () => {
-  it('has exactly the fields of the envelope', async () => {
+describe('error responses', () => {
+  it('returns an error with exactly the fields of the envelope', async () => {
     const answer = await api.post(INITIATE, initiateBody({ amount: '1', customer: { email: 'x' } }))
     assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8')
     assert.deepEqual(answer.body, {
@@ -41,11 +41,11 @@ describe('an error', () => {
     })
   })
 
-  it('has no details when it is about no field', async () => {
+  it('returns no details with an error about no field', async () => {
     assert.deepEqual((await anonymous.get('/api/v1/customers')).body.error.details, [])
   })
 
-  it('is a problem of RFC 9457 for those who ask for one', async () => {
+  it('returns an RFC 9457 problem when the client accepts one', async () => {
     const answer = await api.get('/api/v1/customers?limit=0', PROBLEM)
     assert.equal(answer.http, 400)
     assert.equal(answer.headers.get('content-type'), 'application/problem+json; charset=utf-8')
@@ -64,7 +64,7 @@ describe('an error', () => {
     })
   })
 
-  it('is a problem on every path, and the envelope for everybody else', async () => {
+  it('returns a problem on every path when accepted, and the envelope otherwise', async () => {
     const requests: [string, string, number][] = [
       ['GET', '/nowhere', 404],
       ['DELETE', '/api/v1/customers', 405],
@@ -82,13 +82,13 @@ describe('an error', () => {
     assert.equal((await anonymous.get('/nowhere', both)).body.status, 404)
   })
 
-  it('leaves a success as it is, whatever is accepted', async () => {
+  it('returns a success unchanged, whatever the client accepts', async () => {
     const answer = await api.get('/api/v1/wallet/balance', PROBLEM)
     assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8')
     assert.equal(answer.body.status, 'success')
   })
 
-  it('links to a page that explains its code', async () => {
+  it('links an error to a page that explains its code', async () => {
     const { docUrl } = (await anonymous.get('/nowhere')).body.error
     const [page = '', anchor = ''] = docUrl.split('#')
     const answer = await anonymous.get(new URL(page).pathname)
@@ -128,13 +128,13 @@ describe('X-Request-Id', () => {
   ]
   let given: Record<string, string> = {}
 
-  it('is taken from the request when it is well formed, on every answer', async () => {
+  it('echoes a well-formed X-Request-Id on every response', async () => {
     given = { 'x-request-id': 'order-77_retry.2' }
     for (const [name, ask] of everywhere)
       assert.equal((await ask()).headers.get('x-request-id'), 'order-77_retry.2', name)
   })
 
-  it('is made when there is none or it is not well formed, on every answer', async () => {
+  it('generates an X-Request-Id when it is absent or malformed, on every response', async () => {
     for (const id of [
       undefined,
       'short',
@@ -150,18 +150,18 @@ describe('X-Request-Id', () => {
     given = {}
   })
 
-  it('takes 8 to 128 characters', async () => {
+  it('accepts an X-Request-Id of 8 to 128 characters', async () => {
     for (const id of ['12345678', 'x'.repeat(128)]) {
       assert.equal((await anonymous.get('/healthz', { 'x-request-id': id })).headers.get('x-request-id'), id)
     }
   })
 
-  it('stands in the error too', async () => {
+  it('includes the request id in the error', async () => {
     const answer = await anonymous.get('/nowhere', { 'x-request-id': 'order-77-retry-2' })
     assert.equal(answer.body.error.requestId, 'order-77-retry-2')
   })
 
-  it('is made for bytes that are no HTTP at all', async () => {
+  it('generates a request id for bytes that are not HTTP', async () => {
     for (const bytes of [
       'nonsense\r\n\r\n',
       'GET / HTTP/1.1\r\nbad header\r\n\r\n',
@@ -175,8 +175,8 @@ describe('X-Request-Id', () => {
   })
 })
 
-describe('a path', () => {
-  it('that nothing serves is route_not_found, with and without a key', async () => {
+describe('paths and methods', () => {
+  it('answers route_not_found for an unknown path, with and without a key', async () => {
     for (const path of [
       '/nowhere',
       '/api/v1',
@@ -192,12 +192,12 @@ describe('a path', () => {
       for (const client of [api, anonymous]) assertApiError(await client.get(path), 'route_not_found')
   })
 
-  it('that is not well percent-encoded is refused', async () => {
+  it('rejects a path with invalid percent-encoding', async () => {
     for (const path of ['/%', '/%zz', '/api/v1/customers/%ff', '/%c0%ae'])
       assertApiError(await api.get(path), 'validation_failed')
   })
 
-  it('with another method says which it takes', async () => {
+  it('rejects another method of a known path, and lists the allowed ones', async () => {
     const others: [string, string, string][] = [
       ['GET', INITIATE, 'POST'],
       ['PUT', INITIATE, 'POST'],

@@ -24,8 +24,8 @@ async function charge(instrument: string) {
   return answer.body.data
 }
 
-describe('an event', () => {
-  it('is written for every move, in the order of the moves', async () => {
+describe('events of payments', () => {
+  it('writes one event per move, in the order of the moves', async () => {
     const { uuid } = await payAfterDecline()
     const moves = await movesOf(db, uuid)
     const events = await eventsOf(db, uuid)
@@ -42,7 +42,7 @@ describe('an event', () => {
     )
   })
 
-  it('has a body of the promised shape', async () => {
+  it('writes an event body of the documented shape', async () => {
     const { uuid } = await payAfterDecline()
     for (const { id, type, version, resourceType, createdAt, body } of await eventsOf(db, uuid)) {
       assertKeys(body, ['id', 'type', 'apiVersion', 'mode', 'createdAt', 'resource', 'data'])
@@ -60,13 +60,13 @@ describe('an event', () => {
     }
   })
 
-  it('carries a version that grows by one, so that a consumer can drop what is stale', async () => {
+  it('increments the version by one, so that a consumer can drop stale events', async () => {
     const { uuid } = await payAfterDecline()
     const versions = (await eventsOf(db, uuid)).map(({ body }) => body.resource.version)
     assert.deepEqual(versions, [1, 2, 3, 4, 5])
   })
 
-  it('tells the record as the API shows it at that moment, but for what opens something', async () => {
+  it('contains the record as the API returns it at that moment, without secrets', async () => {
     const shown = await payAfterDecline()
     const last = (await eventsOf(db, shown.uuid)).at(-1)
     assert.deepEqual(last?.body.data, {
@@ -76,12 +76,12 @@ describe('an event', () => {
       paymentMethod: { ...shown.paymentMethod, recurringToken: null },
     })
     const [first] = await eventsOf(db, shown.uuid)
-    assert.equal(first?.body.data.customer.uuid, shown.customer.uuid, 'the customer who was known before')
+    assert.equal(first?.body.data.customer.uuid, shown.customer.uuid, 'the customer existed before')
     assert.deepEqual(first?.body.data.attempts, [])
     assert.deepEqual(first?.body.data.metadata, { order: 7 })
   })
 
-  it('of a charge tells the charge', async () => {
+  it('contains the charge in the event of a charge', async () => {
     const paid = await charge('card_success')
     const events = await eventsOf(db, paid.uuid)
     assert.deepEqual(
@@ -92,7 +92,7 @@ describe('an event', () => {
     assert.equal(events[0]?.body.data.statusReason, 'outcome_unknown')
   })
 
-  it('of a failed charge tells why', async () => {
+  it('contains the reason in the event of a failed charge', async () => {
     const failed = await charge('card_declined_later')
     const last = (await eventsOf(db, failed.uuid)).at(-1)
     assert.equal(last?.type, 'charge.failed')
@@ -100,7 +100,7 @@ describe('an event', () => {
     assert.equal(last?.body.data.failure.code, 'insufficient_funds')
   })
 
-  it('tells that the payer cancelled', async () => {
+  it('emits an event when the payer cancels', async () => {
     const { data } = (await api.post('/api/v1/checkout/initiate-payment', initiateBody())).body
     const payer = createPayer()
     await payer.postForm(await payer.open(data.checkoutUrl), '/cancel')
@@ -114,7 +114,7 @@ describe('an event', () => {
 const selectBodies = sql<{ text: string }>`select body::text as text from events`
 
 describe('the stored events', () => {
-  it('open nothing: no access code, no recurring token and no token of the provider is in them', async () => {
+  it('stores no access code, no recurring token and no gateway token in an event', async () => {
     const paid = await payAfterDecline()
     const recovered = await charge('card_auth_required_later')
     const secrets = [
