@@ -35,7 +35,7 @@ create table api_keys (
   check ((rate_per_second is null) = (rate_burst is null))
 );
 
-create index api_keys_of_merchant on api_keys (merchant_id, created_at desc, key_id desc);
+create index api_keys_by_merchant on api_keys (merchant_id, created_at desc, key_id desc);
 
 -- One token bucket per API key, shared by all processes. The table is unlogged because every process writes it ten times a
 -- second and a crash loses nothing of value: each key continues with a full bucket.
@@ -65,7 +65,7 @@ create table gateway_accounts (
   primary key (merchant_id, id)
 );
 
-create unique index one_live_account on gateway_accounts (merchant_id, gateway) where revoked_at is null;
+create unique index one_active_account on gateway_accounts (merchant_id, gateway) where revoked_at is null;
 
 -- A staging instance stores its generated secrets here, so that all processes on one database share them. Production takes
 -- its secrets from the environment and stores only keyring_check, a text encrypted with the encryption key: a start with a

@@ -51,5 +51,5 @@ create table payment_links (
 
 create index payment_links_by_time on payment_links (merchant_id, created_at, id);
 create index payment_links_by_status on payment_links (merchant_id, recorded_status, created_at, id);
-create index payment_links_by_search on payment_links using gin (search_text gin_trgm_ops);
+create index payment_links_search on payment_links using gin (search_text gin_trgm_ops);
 create index payment_links_due on payment_links (due_at) where due_at is not null;

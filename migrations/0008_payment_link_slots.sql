@@ -34,7 +34,7 @@ begin
     end if;
   elsif new.status = 'successful' and old.status <> 'disputed' then
     -- A late payment is accepted: it is counted even if no slot was left.
-    insert into payment_link_slots as p (merchant_id, payment_id, link_id, reserved_at, reference, paid_minor, paid_at)
+    insert into payment_link_slots as s (merchant_id, payment_id, link_id, reserved_at, reference, paid_minor, paid_at)
     values (
       new.merchant_id, new.id, new.link_id, coalesce(new.paid_at, now()), new.reference, new.amount_paid_minor,
       coalesce(new.paid_at, now())
@@ -44,9 +44,9 @@ begin
   elsif new.status in ('pending', 'failed', 'abandoned', 'expired') then
     -- A payer who switched to another method may still pay the first attempt. A declined payer may retry on a gateway page
     -- that stays open, which is why such an attempt is polled again. The payment keeps its slot in both cases.
-    delete from payment_link_slots p
-    where p.merchant_id = new.merchant_id
-      and p.payment_id = new.id
+    delete from payment_link_slots s
+    where s.merchant_id = new.merchant_id
+      and s.payment_id = new.id
       and (
         new.status <> 'pending'
         or not exists (
@@ -71,25 +71,25 @@ execute function sync_link_slot();
 -- uses it, or if the payer has reserved it again for an attempt that is about to start.
 create function release_link_slot() returns trigger language plpgsql as $$
 begin
-  delete from payment_link_slots h
+  delete from payment_link_slots s
   using payments p
-  where h.merchant_id = new.merchant_id
-    and h.payment_id = new.payment_id
-    and h.paid_at is null
-    and p.merchant_id = h.merchant_id
-    and p.id = h.payment_id
+  where s.merchant_id = new.merchant_id
+    and s.payment_id = new.payment_id
+    and s.paid_at is null
+    and p.merchant_id = s.merchant_id
+    and p.id = s.payment_id
     and p.status = 'pending'
     and not exists (
       select 1
       from attempts a
-      where a.merchant_id = h.merchant_id
-        and a.payment_id = h.payment_id
+      where a.merchant_id = s.merchant_id
+        and a.payment_id = s.payment_id
         and (a.status <> 'declined' or a.due_at is not null)
     )
-    and h.reserved_at <= (
+    and s.reserved_at <= (
       select max(a.started_at)
       from attempts a
-      where a.merchant_id = h.merchant_id and a.payment_id = h.payment_id
+      where a.merchant_id = s.merchant_id and a.payment_id = s.payment_id
     );
   return null;
 end

@@ -77,7 +77,7 @@ create table p2p_transfers (
 
 create index p2p_transfers_by_time on p2p_transfers (merchant_id, created_at, payment_id);
 create index p2p_transfers_by_status on p2p_transfers (merchant_id, status, created_at, payment_id);
-create index p2p_transfers_of_account on p2p_transfers (merchant_id, account_id) where account_id is not null;
+create index p2p_transfers_by_account on p2p_transfers (merchant_id, account_id) where account_id is not null;
 create index p2p_transfers_due on p2p_transfers (due_at) where due_at is not null;
 
 create table p2p_moves (

@@ -64,4 +64,4 @@ create table reconciliation_breaks (
 
 create index reconciliation_breaks_by_state on reconciliation_breaks (state, opened_at, id);
 create index reconciliation_breaks_by_file on reconciliation_breaks (reconciliation_id, opened_at, id);
-create index reconciliation_breaks_of_subject on reconciliation_breaks (gateway, subject) where state = 'open';
+create index reconciliation_breaks_by_subject on reconciliation_breaks (gateway, subject) where state = 'open';

@@ -66,15 +66,15 @@ with summed as (
     row_number() over line as counted,
     coalesce(sum(amount_minor) filter (where account = 'available') over line, 0) as available_sum,
     coalesce(sum(amount_minor) filter (where account = 'pending') over line, 0) as pending_sum,
-    created_at < lag(created_at) over line as goes_back
+    created_at < lag(created_at) over line as is_out_of_order
   from wallet_lines
   window line as (partition by merchant_id, currency order by number rows unbounded preceding)
 )
-select merchant_id, currency, number, 'is not the sum of the lines up to it' as why
+select merchant_id, currency, number, 'the number, the order or the balances are wrong' as why
 from summed
-where number <> counted or available_minor <> available_sum or pending_minor <> pending_sum or goes_back
+where number <> counted or available_minor <> available_sum or pending_minor <> pending_sum or is_out_of_order
 union all
-select b.merchant_id, b.currency, b.lines, 'the last line is not the balance'
+select b.merchant_id, b.currency, b.lines, 'the last line differs from the balance'
 from balances b
 left join wallet_lines l
   on l.merchant_id = b.merchant_id and l.currency = b.currency and l.number = b.lines
@@ -103,7 +103,7 @@ where p.entry_id is null or s.entry_id is null;
 -- A payment is disputed while a dispute is open and reversed after one was lost. The ledger account "disputed" holds exactly
 -- the amounts of the open disputes.
 create view invariant_i04_disputes_follow_payments as
-select p.merchant_id, p.id as payment_id, p.status, 'the state does not say what its disputes do' as why
+select p.merchant_id, p.id as payment_id, p.status, 'the status does not match the disputes' as why
 from payments p
 left join (
   select
@@ -118,7 +118,7 @@ where (p.status = 'disputed') <> (coalesce(d.opened, 0) = 1)
 union all
 select
   coalesce(d.merchant_id, b.merchant_id), coalesce(d.payment_id, b.payment_id), null,
-  'the ledger does not hold what the dispute does'
+  'the ledger differs from the open dispute'
 from (select * from disputes where status = 'open' and amount_minor > 0) d
 full join (
   select e.merchant_id, e.payment_id, sum(p.amount_minor) as held_minor
@@ -130,7 +130,7 @@ full join (
 ) b on b.merchant_id = d.merchant_id and b.payment_id = d.payment_id
 where d.amount_minor is distinct from b.held_minor
 union all
-select p.merchant_id, p.id, null, 'more went back than was paid'
+select p.merchant_id, p.id, null, 'refunds and lost disputes exceed the amount paid'
 from payments p
 join (
   select merchant_id, payment_id, sum(amount_minor) as lost_minor
@@ -156,7 +156,7 @@ from payments
 where refunded_minor > coalesce(amount_paid_minor, 0);
 
 create view invariant_i04_refunds_within_paid as
-with given as (
+with totals as (
   select
     merchant_id, payment_id,
     coalesce(sum(amount_minor) filter (where status = 'successful'), 0) as refunded_minor,
@@ -165,17 +165,17 @@ with given as (
   where not is_duplicate
   group by merchant_id, payment_id
 )
-select p.merchant_id, p.id as payment_id, 'the payment does not say what its refunds do' as why
+select p.merchant_id, p.id as payment_id, 'the amounts differ from the refunds' as why
 from payments p
-left join given g on g.merchant_id = p.merchant_id and g.payment_id = p.id
-where p.refunded_minor <> coalesce(g.refunded_minor, 0) or p.refund_reserved_minor <> coalesce(g.reserved_minor, 0)
+left join totals t on t.merchant_id = p.merchant_id and t.payment_id = p.id
+where p.refunded_minor <> coalesce(t.refunded_minor, 0) or p.refund_reserved_minor <> coalesce(t.reserved_minor, 0)
 union all
-select merchant_id, id, 'the state does not say what was refunded'
+select merchant_id, id, 'the status does not match the refunded amount'
 from payments
 where (status = 'refunded' and refunded_minor <> amount_paid_minor)
   or (status = 'partially_refunded' and (refunded_minor = 0 or refunded_minor = amount_paid_minor))
 union all
-select a.merchant_id, a.payment_id, 'the attempt does not say what its refund does'
+select a.merchant_id, a.payment_id, 'the amount of the attempt differs from its refund'
 from attempts a
 left join refunds r
   on r.merchant_id = a.merchant_id and r.attempt_id = a.id and r.is_duplicate and r.status = 'successful'
@@ -215,7 +215,7 @@ select a.merchant_id, a.id as attempt_id, 'ended before it started' as why
 from attempts a
 where a.ended_at < a.started_at
 union all
-select merchant_id, payment_id, 'a charge has not exactly one key'
+select merchant_id, payment_id, 'a charge has more than one key'
 from attempts
 where operation = 'charge'
 group by merchant_id, payment_id
@@ -231,13 +231,13 @@ where p.kind = 'charge'
   );
 
 create view invariant_i08_history_is_a_path as
-select m.merchant_id, m.payment_id, m.version, 'does not continue the move before it' as why
+select m.merchant_id, m.payment_id, m.version, 'the previous move ended in another status' as why
 from moves m
 left join moves b
   on b.merchant_id = m.merchant_id and b.payment_id = m.payment_id and b.version = m.version - 1
 where m.version > 1 and b.to_status is distinct from m.from_status
 union all
-select p.merchant_id, p.id, p.version, 'the payment is not where its last move led'
+select p.merchant_id, p.id, p.version, 'the status differs from the last move'
 from payments p
 left join moves m
   on m.merchant_id = p.merchant_id and m.payment_id = p.id and m.version = p.version
@@ -310,7 +310,7 @@ where e.resource_type = 'refund' and r.id is null;
 -- Five seconds, because a concurrent transaction on a machine with another clock may insert an event while the endpoint is
 -- saved.
 create view invariant_i10_no_delivery_missing as
-select v.merchant_id, v.id as event_id, e.id as endpoint_id, 'there is none' as why
+select v.merchant_id, v.id as event_id, e.id as endpoint_id, 'the delivery is missing' as why
 from webhook_endpoints e
 join events v on v.merchant_id = e.merchant_id and v.created_at > e.checked_from + interval '5 seconds'
 where e.status = 'enabled'
@@ -321,7 +321,7 @@ where e.status = 'enabled'
     where d.merchant_id = v.merchant_id and d.event_id = v.id and d.endpoint_id = e.id
   )
 union all
-select d.merchant_id, d.event_id, d.endpoint_id, 'its event or its endpoint is not there'
+select d.merchant_id, d.event_id, d.endpoint_id, 'the event or the endpoint does not exist'
 from deliveries d
 left join events v on v.merchant_id = d.merchant_id and v.id = d.event_id
 left join webhook_endpoints e on e.merchant_id = d.merchant_id and e.id = d.endpoint_id
@@ -424,29 +424,29 @@ left join paid p on p.merchant_id = s.merchant_id and p.link_id = s.link_id
 where s.payments <> coalesce(p.payments, 0) or s.collected_minor <> coalesce(p.collected_minor, 0);
 
 create view invariant_l02_no_charge_without_slot as
-select p.merchant_id, p.id as payment_id, 'at a gateway without a slot' as why
+select p.merchant_id, p.id as payment_id, 'processing without a slot' as why
 from payments p
-left join payment_link_slots h on h.merchant_id = p.merchant_id and h.payment_id = p.id
-where p.link_id is not null and p.status = 'processing' and h.payment_id is null
+left join payment_link_slots s on s.merchant_id = p.merchant_id and s.payment_id = p.id
+where p.link_id is not null and p.status = 'processing' and s.payment_id is null
 union all
-select h.merchant_id, h.payment_id, 'a slot of a payment that is over'
-from payment_link_slots h
-join payments p on p.merchant_id = h.merchant_id and p.id = h.payment_id
-where h.paid_at is null and p.status not in ('pending', 'processing')
+select s.merchant_id, s.payment_id, 'a slot of a payment that has ended'
+from payment_link_slots s
+join payments p on p.merchant_id = s.merchant_id and p.id = s.payment_id
+where s.paid_at is null and p.status not in ('pending', 'processing')
 union all
-select h.merchant_id, h.payment_id, 'a slot at another link'
-from payment_link_slots h
-join payments p on p.merchant_id = h.merchant_id and p.id = h.payment_id
-where h.link_id is distinct from p.link_id;
+select s.merchant_id, s.payment_id, 'a slot of another link'
+from payment_link_slots s
+join payments p on p.merchant_id = s.merchant_id and p.id = s.payment_id
+where s.link_id is distinct from p.link_id;
 
 -- Only late payments may exceed the maximum: payments that had ended unpaid and were paid afterwards.
 create view invariant_l03_links_respect_max_payments as
-select l.merchant_id, l.id as link_id, l.max_payments, l.payments_count + count(h.payment_id) as slots
+select l.merchant_id, l.id as link_id, l.max_payments, l.payments_count + count(s.payment_id) as slots
 from payment_links l
-left join payment_link_slots h on h.merchant_id = l.merchant_id and h.link_id = l.id
+left join payment_link_slots s on s.merchant_id = l.merchant_id and s.link_id = l.id
 where l.max_payments is not null
 group by l.merchant_id, l.id, l.max_payments, l.payments_count
-having l.payments_count + count(h.payment_id) > l.max_payments + (
+having l.payments_count + count(s.payment_id) > l.max_payments + (
   select count(distinct m.payment_id)
   from payments p
   join moves m on m.merchant_id = p.merchant_id and m.payment_id = p.id
@@ -475,22 +475,22 @@ having coalesce(max(e.version), 0) <> l.version;
 
 -- Lists find links by these columns, so each must be set exactly while it is true.
 create view invariant_l05_recorded_link_status_is_correct as
-select merchant_id, id as link_id, recorded_status, 'complete by its count and not by its mark, or the other way' as why
+select merchant_id, id as link_id, recorded_status, 'completed_at does not match the count' as why
 from payment_links
 where (completed_at is not null) <> coalesce(payments_count >= max_payments, false)
 union all
-select merchant_id, id, recorded_status, 'expired without a time that has passed'
+select merchant_id, id, recorded_status, 'expired_at is set before the link expires'
 from payment_links
 where expired_at is not null and (expires_at is null or expires_at > expired_at);
 
 create view invariant_p01_transfers_follow_their_moves as
-select m.merchant_id, m.payment_id, m.version, 'does not continue the move before it' as why
+select m.merchant_id, m.payment_id, m.version, 'the previous move ended in another status' as why
 from p2p_moves m
 left join p2p_moves b
   on b.merchant_id = m.merchant_id and b.payment_id = m.payment_id and b.version = m.version - 1
 where m.version > 1 and b.to_status is distinct from m.from_status
 union all
-select t.merchant_id, t.payment_id, t.version, 'the transfer is not where its last move led'
+select t.merchant_id, t.payment_id, t.version, 'the status differs from the last move'
 from p2p_transfers t
 left join p2p_moves m on m.merchant_id = t.merchant_id and m.payment_id = t.payment_id and m.version = t.version
 where m.to_status is distinct from t.status
@@ -513,7 +513,7 @@ where m.version is null or e.version is null or e.type <> 'p2p.' || m.to_status;
 -- The merchant's confirmation is the proof: a confirmed transfer is paid or scheduled for a status check, and no other
 -- transfer is paid.
 create view invariant_p03_confirmed_transfers_are_paid as
-select t.merchant_id, t.payment_id, t.status, 'confirmed and not scheduled' as why
+select t.merchant_id, t.payment_id, t.status, 'confirmed, not paid and not scheduled' as why
 from p2p_transfers t
 left join attempts a on a.merchant_id = t.merchant_id and a.gateway_key = t.attempt_key
 where t.status in ('confirmed', 'overpaid')

@@ -74,14 +74,14 @@ return (
 );
 
 create view invariant_i15_tenants_are_isolated as
-select t.table_name::text as what, 'has no policy in force' as why
+select t.table_name::text as what, 'has no active row-level security policy' as why
 from tenant_tables t
 where not t.row_security_enabled or not exists (select from pg_policy p where p.polrelid = t.table_id)
 union all
-select 'cowry_merchant', 'is no role that this user may become'
+select 'cowry_merchant', 'is not a role that this user may set'
 where not can_set_merchant_role()
 union all
-select p.table_id::regclass::text, 'is closed to cowry_merchant: ' || p.privilege
+select p.table_id::regclass::text, 'lacks a privilege of cowry_merchant: ' || p.privilege
 from tenant_role_privileges p
 join pg_roles r on r.rolname = 'cowry_merchant'
 where not has_table_privilege(r.oid, p.table_id, p.privilege);

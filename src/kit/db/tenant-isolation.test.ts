@@ -244,7 +244,7 @@ describe('raising the wall', () => {
       try {
         await migrate(plain)
         assert.deepEqual(await applyRowLevelSecurity(plain), [
-          { what: 'cowry_merchant', why: 'is no role that this user may become' },
+          { what: 'cowry_merchant', why: 'is not a role that this user may set' },
         ])
         assert.equal(await namesFor(plain), '')
         await runAsAdmin(url, `grant cowry_merchant to ${name}`)
