@@ -199,6 +199,7 @@ for each statement execute function reject_change();
 -- Webhooks of gateways: what identifies one again and names its payment. A webhook only triggers a status check at the
 -- gateway. Its body is not stored, because its content is never trusted and may be sensitive.
 create table gateway_webhooks (
+  id bigint generated always as identity primary key,
   gateway text not null,
   event_id text not null check (char_length(event_id) between 1 and 200),
   account_id uuid,

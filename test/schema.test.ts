@@ -1,17 +1,24 @@
-// Every statement that the service can send is prepared against the migrated schema, so that a column that is renamed
-// or a type that does not fit is found here and not by a merchant.
+// Prepares every statement of the service against the migrated schema, which finds renamed columns and wrong types before a
+// request does, and checks rules that the tables share.
 
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import '../src/app.ts'
-import { allStatements } from '../src/kit/db/db.ts'
+import { allStatements, sql } from '../src/kit/db/db.ts'
 import { testDatabase } from './support/database.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const statements = allStatements()
 const db = await testDatabase({ after })
+
+const selectTablesWithoutKey = sql<{ name: string }>`
+select c.oid::regclass::text as name
+from pg_class c
+where c.relnamespace in ('public'::regnamespace, 'sandbox'::regnamespace)
+  and c.relkind in ('r', 'p')
+  and not exists (select from pg_constraint k where k.conrelid = c.oid and k.contype = 'p')`
 
 describe('every statement of the service', () => {
   it('is prepared by the server against the migrated schema', async () => {
@@ -22,18 +29,18 @@ describe('every statement of the service', () => {
     }
   })
 
-  it('is among those that the service loads', () => {
+  it('is registered when the service is loaded', () => {
     const sources = globSync('src/**/*.ts', { cwd: ROOT }).filter((file) => !/\.test\.ts$/.test(file))
     const texts = sources.map((file) => readFileSync(join(ROOT, file), 'utf8'))
     const written = texts.flatMap((text) => text.match(/= sql(<.+>)?`/g) ?? [])
-    // Each list has three: newest first, oldest first, and the count. Some lists count in another way.
+    // A list has three statements: newest first, oldest first, and the count. A page has no count.
     const lists = texts.flatMap((text) => text.match(/= listStatements(<.+>)?\(/g) ?? [])
     const pages = texts.flatMap((text) => text.match(/= pageStatements(<.+>)?\(/g) ?? [])
     assert.ok(written.length > 30, 'the statements are found by how they are written')
     assert.equal(statements.length, written.length + 3 * lists.length + 2 * pages.length)
   })
 
-  it('takes no more rows than it says: a locking select with a limit stands in a CTE', () => {
+  it('locks no more rows than its limit: every locking select with a limit is in a CTE', () => {
     const loose = statements.filter(({ text }) => lockingSelects(text).some((one) => !one.isInCte))
     assert.deepEqual(
       loose.map(({ text }) => text),
@@ -43,15 +50,22 @@ describe('every statement of the service', () => {
     assert.ok(all.length > 8, 'the selects are found by how they are written')
   })
 
-  it('has a name of its own that fits an identifier of the server', () => {
+  it('has a unique name that is a valid identifier', () => {
     assert.equal(new Set(statements.map(({ name }) => name)).size, statements.length)
     for (const { name } of statements) assert.match(name, /^s_[0-9a-f]{20}$/)
   })
 })
 
+describe('every table of the schema', () => {
+  it('has a primary key', async () => {
+    const keyless = await db.query(selectTablesWithoutKey)
+    assert.deepEqual(keyless, [])
+  })
+})
+
 /**
- * The locking selects of a statement that stand in parentheses and have a limit. Joined as they are, the planner may run
- * them once per row, each time with another limit; a CTE that locks is run once.
+ * The locking selects with a limit that are in parentheses. PostgreSQL may run a joined subquery once per row, and each run
+ * locks up to the limit; it runs a CTE that locks only once.
  */
 function lockingSelects(text: string): { isInCte: boolean }[] {
   return [...text.matchAll(/\blimit \S+\s+for (?:no key )?update\b/g)].flatMap(({ index }) => {

@@ -66,7 +66,7 @@ export async function saveGatewayWebhook(
 // backup; a webhook about another system's payment costs a dozen lookups.
 const retryUnmatchedWebhooksStatement = sql<{ isHandled: boolean }>`
 with due as (
-  select gateway, account_id, event_id, gateway_key, is_dispute
+  select id, gateway, account_id, gateway_key, is_dispute
   from gateway_webhooks
   where due_at <= $1
   order by due_at
@@ -74,7 +74,7 @@ with due as (
   for update skip locked
 ),
 matched as (
-  select d.gateway, d.account_id, d.event_id, d.is_dispute, a.merchant_id, a.id
+  select d.id as webhook_id, d.is_dispute, a.merchant_id, a.id
   from due d
   join attempts a
     on a.gateway_key = d.gateway_key
@@ -97,9 +97,8 @@ set
     when k.id is null and e.received_at > $2 then $1 + greatest($1 - e.received_at, interval '1 minute')
   end
 from due d
-left join matched k
-  on k.gateway = d.gateway and k.event_id = d.event_id and k.account_id is not distinct from d.account_id
-where e.gateway = d.gateway and e.event_id = d.event_id and e.account_id is not distinct from d.account_id
+left join matched k on k.webhook_id = d.id
+where e.id = d.id
 returning e.handled_at is not null as "isHandled"`
 
 /** Retries webhooks whose attempt was not found. Webhooks received before `expiredBefore` are not retried again. */
@@ -114,16 +113,14 @@ export async function retryUnmatchedWebhooks(
 
 const purgeWebhooksBeforeStatement = sql<unknown>`
 with old as materialized (
-  select gateway, account_id, event_id
+  select id
   from gateway_webhooks
   where received_at < $1
   limit 1000
 )
 delete from gateway_webhooks e
 using old
-where e.gateway = old.gateway
-  and e.event_id = old.event_id
-  and e.account_id is not distinct from old.account_id
+where e.id = old.id
 returning 1`
 
 export async function purgeWebhooksBefore(db: Db, before: Date): Promise<number> {
