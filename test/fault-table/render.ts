@@ -1,4 +1,4 @@
-// docs/faults.md, written from the names of the tests, so that it says what is tested and nothing else.
+// Renders docs/faults.md from the titles of the tests, so that it claims only what is tested.
 
 import { codeLines, isTest, type TreeFile } from '../tidy/tree.ts'
 import { FAULT_GROUPS, type Fault, type FaultGroup } from './catalogue.ts'
@@ -13,7 +13,7 @@ export interface NamedTest {
 const QUOTED = /'((?:[^'\\]|\\.)*)'|`((?:[^`\\]|\\.)*)`|"((?:[^"\\]|\\.)*)"/g
 const IDS = /F-\d\d\b/g
 
-/** Every name of a test, or of a case in a table of tests, that says which faults it is about. */
+/** The titles of tests, and of cases in tables of tests, that contain a fault id. */
 export function findNamedTests(tree: readonly TreeFile[]): NamedTest[] {
   return tree.filter(isTest).flatMap((file) =>
     codeLines(file).flatMap(({ number, line }) =>
@@ -29,7 +29,7 @@ function idsOf(name: string): string[] {
   return [...new Set(name.replaceAll('UTF-', '').match(IDS))]
 }
 
-/** Without the ids, which stand beside it, and without what is filled in only when the test runs. */
+/** The title without its ids, which have their own column, and without template values, which exist only at run time. */
 function plainName(name: string): string {
   return name
     .replace(/^F-\d\d: /, '')
@@ -39,7 +39,7 @@ function plainName(name: string): string {
     .trim()
 }
 
-/** What is wrong with the catalogue: faults without test and reason, reasons beside tests, ids that nobody knows. */
+/** Errors of the catalogue: faults without test and reason, faults with both, and unknown ids in titles. */
 export function findGaps(tests: readonly NamedTest[]): string[] {
   const named = new Set(tests.flatMap(({ ids }) => ids))
   const faults = FAULT_GROUPS.flatMap((group) => group.faults)
@@ -50,8 +50,8 @@ export function findGaps(tests: readonly NamedTest[]): string[] {
       .map(({ id }) => `${id} has neither a test nor a reason`),
     ...faults
       .filter((one) => named.has(one.id) && one.uncovered)
-      .map(({ id }) => `${id} has a test, and a reason why it has none`),
-    ...[...named].filter((id) => !known.has(id)).map((id) => `${id} is no fault of the catalogue`),
+      .map(({ id }) => `${id} has both a test and a reason for having none`),
+    ...[...named].filter((id) => !known.has(id)).map((id) => `${id} is not in the catalogue`),
   ]
 }
 
@@ -60,8 +60,8 @@ export function renderFaults(tests: readonly NamedTest[]): string {
   return [
     '# Faults',
     '',
-    'What can go wrong, what happens then, and the tests that show it. Written by `npm run faults` from the names of the',
-    'tests; `npm test` fails when it is stale, when a fault has neither a test nor a reason, and when a test fails.',
+    'The faults, how the service handles each, and the tests that prove it. `npm run faults` generates this page from the',
+    'titles of the tests; `npm test` fails when it is stale, or when a fault has neither a test nor a reason.',
     `${covered} of ${FAULT_GROUPS.flatMap(({ faults }) => faults).length} faults have tests.`,
     '',
     ...FAULT_GROUPS.flatMap((group) => renderGroup(group, tests)),
@@ -72,7 +72,7 @@ function renderGroup({ title, faults }: FaultGroup, tests: readonly NamedTest[])
   return [
     `## ${title}`,
     '',
-    '| id | what goes wrong | what happens | shown by |',
+    '| id | fault | expected behaviour | tests |',
     '|---|---|---|---|',
     ...faults.map((one) => `| ${one.id} | ${one.fault} | ${one.expected} | ${coveredBy(one, tests)} |`),
     '',

@@ -1,4 +1,4 @@
-// npm run faults: writes docs/faults.md anew.
+// npm run faults: generates docs/faults.md.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { findGaps, findNamedTests, renderFaults } from './render.ts'
 
 const HELP = `npm run faults
 
-Writes docs/faults.md anew: what can go wrong, and the tests that show what happens then.
+Generates docs/faults.md: the faults, the expected behaviour, and the tests that prove it.
 `
 
 parseOptions(HELP, {})

@@ -1,4 +1,4 @@
-// People who try to take the service's time, its keys and its checkouts; each time the others must not notice.
+// Abuse of connections, API keys and checkout codes. Other callers must not be affected.
 
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
@@ -13,15 +13,18 @@ import { createPayer, openCheckout } from '../support/payer.ts'
 const target = await startTarget({ after })
 const { api, url, key } = target
 const BALANCE = '/api/v1/wallet/balance'
-// What a service that is not held up answers in, however busy the machine of the tests is.
+// The response time of a service that is not blocked, even on a busy test machine.
 const TIMEOUT_MS = 5_000
 
-describe('slow callers (F-85)', () => {
+describe('slow clients (F-85)', () => {
   const CALLERS = 400
-  // Ten seconds for the headers, looked after every five.
+  // The server closes a connection whose headers are incomplete after ten seconds, and checks every five seconds.
   const LIMIT_MS = 20_000
 
-  /** Begins a request and never ends it; resolves with what came back when the server has had enough. */
+  /**
+   * Starts a request and never completes it. Resolves with the response that the server sends when it closes the
+   * connection.
+   */
   function openSlowConnection(): { socket: Socket; ended: Promise<string> } {
     const { hostname, port } = new URL(url)
     const socket = connect(Number(port), hostname)
@@ -34,7 +37,7 @@ describe('slow callers (F-85)', () => {
     return { socket, ended: new Promise((resolve) => socket.on('close', () => resolve(received))) }
   }
 
-  it('do not delay other requests, and are disconnected', async () => {
+  it('slow clients do not delay other requests, and are disconnected', async () => {
     const callers = Array.from({ length: CALLERS }, openSlowConnection)
     const dripTimer = setInterval(() => {
       for (const { socket } of callers) if (socket.writable) socket.write('x')
@@ -47,7 +50,7 @@ describe('slow callers (F-85)', () => {
       }
       const late = delay(LIMIT_MS, [] as string[], { ref: false })
       const answers = await Promise.race([Promise.all(callers.map(({ ended }) => ended)), late])
-      assert.equal(answers.length, CALLERS, 'all were hung up on in time')
+      assert.equal(answers.length, CALLERS, 'every slow client was disconnected in time')
       for (const answer of answers) assert.match(answer, /^(?:HTTP\/1\.1 408 |$)/)
     } finally {
       clearInterval(dripTimer)
@@ -57,7 +60,7 @@ describe('slow callers (F-85)', () => {
 })
 
 describe('a thousand guesses at a key (F-77)', () => {
-  it('are slowed down, never right, and never lock its owner out', async () => {
+  it('a thousand guesses are rate limited, never succeed, and never lock out the owner of the key', async () => {
     const id = key.split('_')[2] ?? ''
     const guess = async (number: number) => {
       const secret = String(number).padStart(43, '0')
@@ -68,15 +71,15 @@ describe('a thousand guesses at a key (F-77)', () => {
     for (let round = 0; round < 20; round += 1) {
       const codes = await Promise.all(Array.from({ length: 50 }, (_, number) => guess(round * 50 + number)))
       for (const code of codes) counts[code] = (counts[code] ?? 0) + 1
-      assert.equal((await api.get(BALANCE)).http, 200, 'the right key works all the while')
+      assert.equal((await api.get(BALANCE)).http, 200, 'the valid key works during the guesses')
     }
     assert.deepEqual(Object.keys(counts).sort(), ['invalid_api_key', 'rate_limited'])
     assert.ok((counts.rate_limited ?? 0) > 900, JSON.stringify(counts))
   })
 })
 
-describe('the address of a checkout (F-84)', () => {
-  it('does nothing more once it is paid, and pays nothing but its own payment', async () => {
+describe('the code of a checkout (F-84)', () => {
+  it('a checkout code does nothing after the payment, and pays no other payment', async () => {
     const payer = createPayer()
     const paid = await openCheckout(api, payer)
     const open = await openCheckout(api, payer)

@@ -1,5 +1,5 @@
-// A whole deployment of processes falls apart under load and comes together again (F-07, F-10, F-14, F-15, I6, I7, I10 to
-// I12, I22). COWRY_CHAOS_SEED brings the faults of that seed again; `npm run chaos` makes more of them.
+// Processes, networks and PostgreSQL of a whole deployment fail under load and recover (F-07, F-10, F-14, F-15, I6, I7,
+// I10 to I12, I22). COWRY_CHAOS_SEED repeats the faults of a seed; `npm run chaos` runs longer.
 
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
@@ -15,9 +15,9 @@ it('loses nothing acknowledged and executes nothing twice while processes, netwo
   t.diagnostic(`COWRY_CHAOS_SEED=${seed}`)
   const report = await chaos({ after }, { seed, kills: KILLS, seconds: KILLS, maxSeconds: 4 * KILLS })
   assert.equal(report.folder, null, tableOf(report))
-  // A machine that is busy with other tests starts processes slowly, and so there are fewer to kill in this time.
+  // A machine that runs other tests starts processes slowly, so fewer of them can be killed in this time.
   assert.ok(report.faults.kills >= KILLS / 4, tableOf(report))
-  // It was a day with work in it, and trouble reached it.
+  // Prove that the run had load and that faults affected it.
   assert.ok(report.acknowledged > 2 * KILLS && report.records.refunds > 0, tableOf(report))
   const unanswered = Object.keys(report.answers).filter((name) => !/^\d+$/.test(name))
   assert.ok(unanswered.length > 0, tableOf(report))

@@ -1,5 +1,5 @@
-// F-06: an answer breaks off on its way to the caller, at any byte. Who sends the same again gets the record that was made,
-// and nothing is made twice.
+// F-06: the connection breaks at any byte of a response. A retry returns the record of the first request, and nothing
+// is executed twice.
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
@@ -18,7 +18,7 @@ select count(*)::integer as count from payments where reference = $1`
 
 const CUT_OFFSETS = 24
 
-/** From the first byte of an answer to its last. */
+/** Positions from the first byte of a response to its last. */
 function offsetsIn(bytes: number): number[] {
   return Array.from({ length: CUT_OFFSETS }, (_, n) => 1 + Math.floor((n * (bytes - 2)) / (CUT_OFFSETS - 1)))
 }
@@ -29,7 +29,7 @@ async function sizeOf(path: string, body: unknown): Promise<number> {
   return head + text.length
 }
 
-describe('an answer that breaks off on its way (F-06)', () => {
+describe('a response that is cut off (F-06)', () => {
   const operations = {
     '/api/v1/checkout/initiate-payment': async () => () => initiateBody(),
     '/api/v1/charges/recurring': async () => {
@@ -38,7 +38,7 @@ describe('an answer that breaks off on its way (F-06)', () => {
     },
   }
   for (const [path, prepare] of Object.entries(operations)) {
-    it(`of ${path}, wherever it does, is there for the next try, and nothing was done twice`, async () => {
+    it(`a retry of ${path} returns the record, wherever the response was cut, and nothing is executed twice`, async () => {
       const bodyOf = await prepare()
       const offsets = offsetsIn(await sizeOf(path, bodyOf()))
       const before = proxy.injected.cuts

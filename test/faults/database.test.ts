@@ -1,5 +1,5 @@
-// F-14 and F-15: connections to PostgreSQL are lost while money moves. A client is told to come back, never that we broke,
-// and whatever it was told is true.
+// F-14 and F-15: connections to PostgreSQL break while payments are processed. Clients get 503 with Retry-After, never
+// 500, and every response that they get is correct.
 
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
@@ -16,7 +16,7 @@ const CLIENTS = 8
 const CUTS = 12
 
 const deployment = await startDeployment({ after })
-// A charge whose settlement is cut off is looked after when its call could have ended, so that must come soon.
+// The resolver polls an interrupted charge when its call has timed out, so use a short timeout.
 const start = () => deployment.startService({ COWRY_GATEWAY_TIMEOUT_MS: '2000' })
 const services = await Promise.all([start(), start()])
 const card = await saveMethod(services[0].api, 'card_success')
@@ -26,7 +26,7 @@ select pg_terminate_backend(pid), pid
 from pg_stat_activity
 where datname = current_database() and application_name = 'cowry'`
 
-/** Sends until it is told something final; every answer on the way must be one that a client can act on. */
+/** Retries until a final response arrives; every response before it must be one that a client can handle. */
 async function retryUntilAccepted(client: number, path: string, body: unknown): Promise<ApiResponse> {
   for (let tries = 0; tries < 50; tries += 1) {
     const { api } = services[(client + tries) % 2] ?? services[0]
@@ -38,7 +38,7 @@ async function retryUntilAccepted(client: number, path: string, body: unknown): 
     rejected503 += 1
     await delay(20)
   }
-  throw new Error('nobody took the request')
+  throw new Error('no process accepted the request')
 }
 
 let rejected503 = 0
@@ -64,16 +64,16 @@ it('connections cut under load: 201 or 503 with Retry-After, nothing lost, nothi
   isOver = true
   await clients
   assert.ok(cut >= CUTS, `${cut} connections were cut`)
-  assert.ok(rejected503 > 0, 'some requests were hit')
+  assert.ok(rejected503 > 0, 'some requests were interrupted')
 
-  // Those whose settlement was cut off are found by the resolver.
+  // The resolver completes charges whose outcome was not written.
   for (const uuid of charged) assert.deepEqual(await deployment.awaitFinal(uuid), CHARGED_ONCE)
   for (const uuid of initiated)
     assert.deepEqual((await deployment.snapshotOf(uuid)).events, ['payment.pending'])
   assert.equal(new Set([...charged, ...initiated]).size, charged.length + initiated.length)
 })
 
-it('is ready again by itself within two seconds (F-14)', async () => {
+it('the service is ready again within two seconds after its connections broke (F-14)', async () => {
   await deployment.db.query(cutConnections)
   for (const { url } of services) {
     const ready = async () => (await fetch(`${url}/readyz`)).status
@@ -81,7 +81,7 @@ it('is ready again by itself within two seconds (F-14)', async () => {
   }
 })
 
-it('a statement that waits for a lock too long is 503 for that request, and the others go on (F-23)', async () => {
+it('a statement that waits too long for a lock returns 503 for that request, and other requests succeed (F-23)', async () => {
   const body = initiateBody()
   const { body: made } = await services[0].api.post(INITIATE, body)
   const released = Promise.withResolvers<void>()
@@ -92,7 +92,7 @@ it('a statement that waits for a lock too long is 503 for that request, and the 
     await released.promise
   })
   await locked.promise
-  // The same customer must be written for this one, and is held.
+  // This request writes the same customer, whose row is locked.
   const [held, free] = await Promise.all([
     services[0].api.post(INITIATE, initiateBody()),
     services[1].api.post(INITIATE, initiateBody({ customer: OTHER })),

@@ -1,4 +1,5 @@
-// F-22: a transaction that the database gives up for the sake of another is run again, and its caller never learns of it.
+// F-22: PostgreSQL aborts a transaction as a deadlock victim or serialization failure; we retry it and the caller sees
+// no error.
 
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -16,8 +17,8 @@ const app = { db, clock: systemClock, random: systemRandom(systemClock) }
 
 const lockRow = sql<unknown>`select pg_advisory_xact_lock($1)`
 
-describe('two requests that lock the same in opposite orders (F-22)', () => {
-  it('both succeed, each once', async () => {
+describe('two requests that lock the same rows in opposite orders (F-22)', () => {
+  it('two deadlocked requests both succeed, each once', async () => {
     let runs = 0
     const made: string[] = []
     const bothBegan = Promise.withResolvers<void>()
@@ -36,14 +37,14 @@ describe('two requests that lock the same in opposite orders (F-22)', () => {
       }).then(({ record }) => made.push(record))
     }
     await Promise.all([send(1, 2), send(2, 1)])
-    assert.equal(runs, 3, 'one of them was given up and ran again')
+    assert.equal(runs, 3, 'one transaction was the deadlock victim and was retried')
     assert.equal(new Set(made).size, 2)
   })
 })
 
-const raiseSerializationFailure = sql<unknown>`do $$ begin raise exception 'given up' using errcode = 'serialization_failure'; end $$`
+const raiseSerializationFailure = sql<unknown>`do $$ begin raise exception 'conflict' using errcode = 'serialization_failure'; end $$`
 
-// A sequence forgets nothing that is rolled back, so that it counts how often the statement was begun.
+// A rollback does not reset a sequence, so it counts how often the statement was started.
 const lockRows = sql<{ begun: bigint }>`
 select nextval('runs_of_the_test') as begun, pg_advisory_xact_lock(n)
 from unnest($1::bigint[]) as n`
@@ -53,11 +54,15 @@ from pg_locks
 where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())`
 
 describe('a statement without a transaction that is a deadlock victim (F-22)', () => {
-  /** Locks one row after the other, while somebody who holds the second asks for the first. Answers what it drew. */
+  /**
+   * Locks one row after the other, while another session holds the second and requests the first. Returns the numbers
+   * that it drew.
+   */
   async function lockInCycle(target: Db): Promise<bigint[]> {
     const statement = Promise.withResolvers<{ begun: bigint }[]>()
     await db.transaction(async (tx) => {
-      // Whoever looks first finds the circle and gives up: that is not to be us.
+      // The first session to check for a deadlock becomes its victim; the long timeout ensures that it is the other
+      // statement.
       await tx.script(`set local deadlock_timeout = '1min'; set local lock_timeout = '20s'`)
       await tx.query(lockRow, [1])
       target.query(lockRows, [[2, 1]]).then(statement.resolve, statement.reject)
@@ -67,17 +72,21 @@ describe('a statement without a transaction that is a deadlock victim (F-22)', (
     return (await statement.promise).map(({ begun }) => begun)
   }
 
-  it('is sent again', async () => {
+  it('a deadlock victim without a transaction is retried', async () => {
     await db.script('create sequence runs_of_the_test; grant usage on sequence runs_of_the_test to public')
-    assert.deepEqual(await lockInCycle(db), [3n, 4n], 'it drew two numbers in vain, and two more')
+    assert.deepEqual(
+      await lockInCycle(db),
+      [3n, 4n],
+      'two numbers were drawn before the abort, and two by the retry',
+    )
   })
 
-  it('is retried under row-level security too', async () => {
+  it('a deadlock victim is retried under row-level security too', async () => {
     await db.script('alter sequence runs_of_the_test restart')
     assert.deepEqual(await lockInCycle(db.forMerchant(randomUUID())), [3n, 4n])
   })
 
-  it('fails as retryable when it is the deadlock victim each time', async () => {
+  it('a statement fails as retryable when it is the deadlock victim each time', async () => {
     let runs = 0
     const work = db.transaction(async (tx) => {
       runs += 1
@@ -93,15 +102,15 @@ select deadlocks::integer as count
 from pg_stat_database
 where datname = current_database()`
 
-describe('charges of the same few customers, recorded and settled at the same time (F-22)', () => {
-  it('never wait for each other in a circle', async (t) => {
+describe('charges of the same few customers, recorded and completed at the same time (F-22)', () => {
+  it('concurrent charges of the same customers never deadlock', async (t) => {
     const service = await testService(t, { env: { COWRY_RATE_LIMIT: '0' } })
     const payers: { customer: object; token: string }[] = []
     for (let n = 0; n < 8; n += 1) {
       const customer = { email: `payer-${n}@example.com`, firstname: 'Amina', lastname: 'Odhiambo' }
       payers.push({ customer, token: await saveMethod(service.api, 'card_success', { customer }) })
     }
-    // Each at its own pace, so that some are recorded while others are settled.
+    // Each takes a different time, so that some are recorded while others are completed.
     const chargeInTurn = async (_: unknown, first: number) => {
       for (let n = 0; n < 16; n += 1) {
         const payer = payers[(first * 3 + n * 5) % payers.length]
@@ -115,7 +124,7 @@ describe('charges of the same few customers, recorded and settled at the same ti
       }
     }
     await Promise.all(Array.from({ length: 32 }, chargeInTurn))
-    // Whoever was given up counts it with its next statement, a second later at most.
+    // PostgreSQL publishes a deadlock in its statistics with the next statement of the victim, at most a second later.
     await systemClock.sleep(1_200)
     await service.api.get('/api/v1/charges')
     const [row] = await service.db.query(countDeadlocks)

@@ -1,5 +1,5 @@
-// Webhooks to a merchant from workers that die: F-10. Whatever happens, every event arrives at least
-// once and verifies, none arrives that was never recorded, and the versions of a resource arrive in their order.
+// F-10 for deliveries: workers are killed at random. Every event arrives at least once with a valid signature, no
+// unknown event arrives, and the versions of a resource arrive in order.
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
@@ -11,12 +11,12 @@ import { eventually } from '../support/process.ts'
 import { sized } from '../support/scale.ts'
 import { newResources, type SeedEvent, seedEvents } from '../support/seed-events.ts'
 
-// Ten thousand events and twenty kills in the long form.
+// The long form sends ten thousand events and kills twenty workers.
 const RESOURCES = sized({ quick: 150, rest: 500, long: 2_500 })
 const VERSIONS = 4
 const KILLS = sized({ quick: 3, rest: 8, long: 20 })
 const WAVE = (RESOURCES * VERSIONS) / KILLS
-// One try in ten fails; the next one comes five seconds later and is taken.
+// One attempt in ten fails; its retry follows five seconds later and succeeds.
 const FAILING = 0.1
 
 const selectMerchant = sql<{ id: string }>`
@@ -62,13 +62,13 @@ function failAtRandom(_receipt: Receipt, earlier: number) {
 const pending = async () => (await db.query(countPending))[0]?.count ?? -1
 const worker = (env: Record<string, string> = {}) => deployment.startService(env, 'worker')
 
-/** As if they had just run out. */
+/** Expires the leases of killed workers at once. */
 async function expireLeases(): Promise<void> {
   await db.query(endLeases)
 }
 
 describe(`${RESOURCES * VERSIONS} events, a consumer that fails at random, workers killed ${KILLS} times (F-10)`, () => {
-  it('every event arrives and verifies, none is made up, and versions keep their order', async () => {
+  it('every event arrives and verifies, no unknown event arrives, and versions keep their order, though workers are killed', async () => {
     isPatient = false
     const before = consumer.receipts.length
     const seeded: string[] = []
@@ -78,7 +78,7 @@ describe(`${RESOURCES * VERSIONS} events, a consumer that fails at random, worke
       seeded.push(...(await seedEvents(db, merchantId, events.splice(0, WAVE))))
       await delivering()
       await killOne(workers.shift())
-      // The last two leave nobody behind, so that every lease there is belongs to the dead.
+      // Kill the last two workers without a replacement, so that every remaining lease belongs to a dead process.
       if (kill < KILLS - 2) workers.push(worker())
     }
     await eventually(consumer.inFlight, (count) => count === 0, 10_000)
@@ -96,19 +96,19 @@ describe(`${RESOURCES * VERSIONS} events, a consumer that fails at random, worke
     )
     const recorded = new Map((await db.query(selectBodies)).map(({ id, body }) => [id, body]))
     const unknownReceipts = receipts.filter(({ id, body }) => recorded.get(id) !== body)
-    assert.deepEqual(idsOf(unknownReceipts), [], 'each was recorded, in the same words')
+    assert.deepEqual(idsOf(unknownReceipts), [], 'every received event was recorded with the same body')
     assert.deepEqual(consumer.errors, [], 'each verified')
-    assert.deepEqual(findOrderViolations(receipts), [], 'each resource was told in order')
+    assert.deepEqual(findOrderViolations(receipts), [], 'the versions of each resource arrived in order')
 
-    // Otherwise nothing of this was put to the test.
+    // Without these the test would prove nothing.
     const failed = receipts.filter(({ isAccepted }) => !isAccepted).length
     const again = receipts.length - failed - taken.size
     assert.ok(failed > seeded.length * FAILING * 0.5, `${failed} failed`)
-    assert.ok(again > 0, 'some were killed between the answer and its record')
+    assert.ok(again > 0, 'some workers were killed between the response and its record')
   })
 })
 
-/** Every version of every resource, each resource's in ascending order and the resources mixed up. */
+/** All versions of all resources; the versions of each resource ascend and the resources are interleaved. */
 function shuffledVersions(): SeedEvent[] {
   const resources = newResources(RESOURCES).flatMap((resource) => Array(VERSIONS).fill(resource))
   const shuffled = resources.map((resource) => ({ resource, at: Math.random() }))
@@ -122,7 +122,7 @@ function shuffledVersions(): SeedEvent[] {
     })
 }
 
-/** Waits until whoever is there is in the middle of it. */
+/** Waits until the worker is in the middle of its deliveries. */
 async function delivering(): Promise<void> {
   const { length } = consumer.receipts
   await eventually(

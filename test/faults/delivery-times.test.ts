@@ -1,4 +1,4 @@
-// Consumers that hang and consumers that are away for days: F-55 and F-56, with days that pass at once.
+// F-55 and F-56: endpoints that hang and endpoints that are down for days. The test advances the clock.
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
@@ -18,7 +18,7 @@ const ENDPOINTS = '/api/v1/webhooks/endpoints'
 interface Progress {
   pending: number
   dead: number
-  /** What could be tried right now, or is. */
+  /** Deliveries that are due or in progress. */
   due: number
   lastDueAt: Date | null
 }
@@ -32,7 +32,7 @@ select
 from deliveries
 where merchant_id = $1`
 
-// It stands still while a test does not move it, so that each of the many rounds is tried once.
+// The clock stands still unless a test advances it, so that each round attempts every delivery once.
 const clock = frozenClock()
 const service = await testService({ after }, { clock })
 const { db } = service
@@ -49,21 +49,21 @@ async function progressOf(merchantId: string): Promise<Progress> {
   return row ?? assert.fail('a count has one row')
 }
 
-describe('endpoints that hang all the time (F-56)', () => {
+describe('endpoints that always hang (F-56)', () => {
   const SAMPLES = 40
   const HANGING = 6
-  // More than an endpoint is ever given at once.
+  // More than the concurrency limit of one endpoint.
   const BACKLOG = 30
   const ROUNDS = [3, 6]
 
-  it('leave the others within twice their time, at the same merchant and at another', async () => {
+  it('hanging endpoints at most double the delivery time of others, of the same merchant and of another', async () => {
     const [one, other] = [await service.newMerchant(), await service.newMerchant()]
     const consumers = await Promise.all([startConsumer({ after }), startConsumer({ after })])
     await Promise.all([addEndpoint(one.api, consumers[0]), addEndpoint(other.api, consumers[1])])
     const hanging = await startConsumer({ after }, { react: () => 'hang' })
     const measure = () => timesOf(consumers, [one.uuid, other.uuid], SAMPLES)
 
-    // In turns, so that a noisy moment of the machine meets both. All that was measured counts.
+    // Alternate the two measurements, so that noise of the machine affects both. Every sample counts.
     const [without, beside]: [number[], number[]] = [[], []]
     const ratio = () => slowestOf(beside) / slowestOf(without)
     const [least = 0, most = 0] = ROUNDS
@@ -81,7 +81,7 @@ describe('endpoints that hang all the time (F-56)', () => {
         20_000,
       )
       beside.push(...(await measure()))
-      assert.ok(hanging.inFlight() >= HANGING, 'they hung all the time')
+      assert.ok(hanging.inFlight() >= HANGING, 'the endpoints hung during the whole measurement')
       await Promise.all(endpoints.map((uuid) => one.api.send('DELETE', `${ENDPOINTS}/${uuid}`)))
     }
     hanging.closeConnections()
@@ -95,7 +95,7 @@ describe('endpoints that hang all the time (F-56)', () => {
 
 const firstVersion = (resource: string) => ({ resource, version: 1, createdAt: clock.now() })
 
-/** The times from record to arrival, one event at a time to each of the merchants. */
+/** The milliseconds from record to arrival, one event at a time for each merchant. */
 async function timesOf(consumers: Consumer[], merchantIds: string[], samples: number): Promise<number[]> {
   const seededAt = new Map<string, number>()
   for (let sample = 0; sample < samples; sample += 1) {
@@ -119,11 +119,11 @@ function slowestOf(times: number[]): number {
 }
 
 describe('a consumer that is down for 72 hours (F-55)', () => {
-  // Ten thousand events would be tried so often before it is back that this would take minutes.
+  // Ten thousand events would need so many attempts before the consumer returns that the test would take minutes.
   const RESOURCES = sized({ quick: 40, rest: 100, long: 500 })
   const VERSIONS = [1, 2, 3, 4]
 
-  it('gets everything in order when it is back, and nothing is dead-lettered before', async () => {
+  it('a consumer gets every event in order after 72 hours of downtime, and nothing is dead-lettered before', async () => {
     const { uuid: merchantId, api } = await service.newMerchant()
     let isDown = true
     const consumer = await startConsumer({ after }, { clock, react: () => (isDown ? 503 : 204) })
@@ -146,7 +146,7 @@ describe('a consumer that is down for 72 hours (F-55)', () => {
     }
     await settle(merchantId)
     const tried = consumer.receipts.length
-    assert.ok(tried >= RESOURCES * 9, `it was tried ${tried} times`)
+    assert.ok(tried >= RESOURCES * 9, `there were ${tried} attempts`)
 
     isDown = false
     for (let left = await settle(merchantId); left.pending > 0; left = await settle(merchantId)) {
@@ -157,16 +157,16 @@ describe('a consumer that is down for 72 hours (F-55)', () => {
     assert.deepEqual(taken.map(({ id }) => id).toSorted(), ids.toSorted(), 'each arrived once')
     assert.deepEqual(findOrderViolations(taken), [])
     assert.deepEqual(consumer.errors, [])
-    // The longest wait of the schedule, with its jitter.
+    // The longest backoff of the schedule, with its jitter.
     const waitedMs = clock.now().getTime() - backAt
-    assert.ok(waitedMs <= 26.4 * HOUR_MS + 1_000, `the last came ${waitedMs / HOUR_MS} hours later`)
+    assert.ok(waitedMs <= 26.4 * HOUR_MS + 1_000, `the last arrived ${waitedMs / HOUR_MS} hours later`)
   })
 
   function advanceTo(at: number): void {
     clock.advance(Math.max(at - clock.now().getTime(), 0) + 1)
   }
 
-  /** Waits until everything has been tried that can be. */
+  /** Waits until every due delivery was attempted. */
   function settle(merchantId: string): Promise<Progress> {
     return eventually(
       () => progressOf(merchantId),

@@ -1,5 +1,5 @@
-// What the delivery worker bears: endpoints that hang by the hundred, deliveries that break it, clocks that differ, replays
-// and failures that come in between. Nothing waits for real time: the test moves the clock.
+// Faults of the delivery worker: hundreds of hanging endpoints, deliveries that crash it, clocks that differ, and
+// replays or failures during other work. The test advances the clock, so that nothing waits in real time.
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
@@ -26,7 +26,7 @@ async function newShop() {
   return { ...shop, merchant, consumer, endpoint, statuses }
 }
 
-/** Answers each version as it is told to, and one of them only when the test says so. */
+/** Responds to each version with a scripted status, and to one version only when the test releases it. */
 function holding(consumer: ScriptedConsumer, version: number) {
   const held: (() => void)[] = []
   consumer.defaultAnswer = (response, { event }) => {
@@ -36,7 +36,7 @@ function holding(consumer: ScriptedConsumer, version: number) {
   return { isHeld: () => eventually(() => held.length, Boolean, 5_000), refuse: () => held[0]?.() }
 }
 
-/** As a process that has just been started. */
+/** The worker of a process that has just started. */
 const makeDue = async () => (await claimDeliveries(app, CONCURRENCY, newClaimState())).map((piece) => piece())
 
 const expireLeases = sql<unknown>`
@@ -44,8 +44,8 @@ update deliveries
 set leased_until = statement_timestamp()
 where endpoint_id = $1 and leased_until is not null`
 
-describe('a version that is under way', () => {
-  it('is not overtaken when an earlier one is replayed and taken', async () => {
+describe('a version in delivery', () => {
+  it('a version in delivery is not overtaken when an earlier one is replayed and accepted', async () => {
     const shop = await newShop()
     const resource = await shop.emitEvent()
     await shop.deliverAll()
@@ -67,7 +67,7 @@ describe('a version that is under way', () => {
     assert.deepEqual(shop.consumer.versions(), [1, 2, 1, 2, 3])
   })
 
-  it('is not overtaken when an earlier one, for which it waited long enough, is taken at last', async () => {
+  it('a version in delivery is not overtaken when an earlier one is accepted after the longest wait for it', async () => {
     const shop = await newShop()
     shop.consumer.defaultAnswer = 503
     const resource = await shop.emitEvent()
@@ -77,7 +77,7 @@ describe('a version that is under way', () => {
       await shop.deliverAll()
     }
     assert.deepEqual(shop.consumer.versions(), [1, 1, 1])
-    // Five seconds before its fourth try: the ten minutes are over, so the second version goes.
+    // The fourth attempt is five seconds away: the ten minutes are over, so the second version is sent.
     const [waiting] = await shop.deliveriesOf(shop.endpoint)
     clock.advance((waiting?.dueAt?.getTime() ?? 0) - clock.now().getTime() - 5 * SECOND)
     const { isHeld, refuse } = holding(shop.consumer, 2)
@@ -96,7 +96,7 @@ describe('a version that is under way', () => {
 })
 
 describe('a delivery that crashes its worker (F-54)', () => {
-  it('is retried with backoff, dead-lettered after ten attempts, and delays its resource for ten minutes', async () => {
+  it('a delivery that crashes its worker is retried with backoff, dead-lettered after ten attempts, and delays its resource for ten minutes', async () => {
     const shop = await newShop()
     const { post } = app.publicHttp
     const [broken, taken]: [number[], number[]] = [[], []]
@@ -131,8 +131,8 @@ describe('a delivery that crashes its worker (F-54)', () => {
   })
 })
 
-describe('a delivery that is replayed while it waits for its next try', () => {
-  it('has its whole schedule again', async () => {
+describe('a delivery that is replayed before its next retry', () => {
+  it('a replay before the next retry restarts the whole retry schedule', async () => {
     const shop = await newShop()
     shop.consumer.defaultAnswer = 503
     await shop.emitEvent()
@@ -151,8 +151,8 @@ describe('a delivery that is replayed while it waits for its next try', () => {
   })
 })
 
-describe('two workers, one of which is a minute behind (F-53)', () => {
-  it('do not make the same delivery', async () => {
+describe('two workers with clocks one minute apart (F-53)', () => {
+  it('two workers whose clocks differ do not make the same delivery', async () => {
     const shop = await newShop()
     const late = { ...app, clock: { ...clock, now: () => new Date(clock.now().getTime() - MINUTE) } }
     await shop.emitEvent()
@@ -173,7 +173,7 @@ describe('two workers, one of which is a minute behind (F-53)', () => {
 })
 
 describe('hundreds of endpoints that hang (F-56)', () => {
-  it('leave room for one that answers: while they hang for the first time, and when they are known to', async () => {
+  it('hundreds of hanging endpoints leave capacity for a healthy one, during their first timeout and after it', async () => {
     const HANGING = 400
     const hanging = await scriptedConsumer({ after })
     hanging.defaultAnswer = () => undefined
@@ -194,7 +194,7 @@ describe('hundreds of endpoints that hang (F-56)', () => {
       }
     }
     const { received } = shop.consumer
-    /** Looks again, as a worker does all the time. */
+    /** Polls for due deliveries, as a worker does all the time. */
     const arrived = (count: number) =>
       eventually(
         async () => {
@@ -205,13 +205,13 @@ describe('hundreds of endpoints that hang (F-56)', () => {
         15_000,
       )
 
-    // A call that takes two seconds makes room for another.
+    // A call that takes longer than two seconds moves to the pool of suspect endpoints and releases its slot.
     for (const _ of [1, 2, 3, 4]) {
       clock.advance(2 * SECOND)
       await readDue()
       await delay(100)
     }
-    /** Until those that answer have been heard: one that is under way while hours pass would seem to have taken them. */
+    /** Waits for the responses of healthy endpoints: a call in progress while the clock advances would look slow. */
     const answered = () =>
       eventually(
         () => underWay.size,
@@ -225,13 +225,13 @@ describe('hundreds of endpoints that hang (F-56)', () => {
     await arrived(9)
     await answered()
 
-    // Their time runs out, and from now on they are known.
+    // Their calls time out, and from now on the endpoints are suspect.
     clock.advance(15 * SECOND)
     hanging.closeConnections()
     await Promise.all(underWay)
     clock.advance(10 * MINUTE)
     await readDue()
-    assert.ok(underWay.size <= 128, `${underWay.size} are under way to endpoints that fail`)
+    assert.ok(underWay.size <= 128, `${underWay.size} calls to failing endpoints are in progress`)
     for (let count = 0; count < 8; count += 1) await shop.emitEvent()
     await readDue()
     await arrived(17)
@@ -261,7 +261,7 @@ interface Plan {
   Plans?: Plan[]
 }
 
-/** How many deliveries a statement read, by what the server tells of its plan; what it wrote is taken back. */
+/** Counts the deliveries that a statement reads, from PostgreSQL's query plan, and rolls its writes back. */
 async function readsOf(words: string, values: unknown[]): Promise<number> {
   const statement = allStatements().find(({ text }) => text.includes(words)) ?? assert.fail(words)
   const explain: Statement<{ 'QUERY PLAN': [{ Plan: Plan }] }> = {
@@ -279,7 +279,7 @@ async function readsOf(words: string, values: unknown[]): Promise<number> {
     db.transaction(async (tx) => {
       const [row] = await tx.query(explain, values)
       count(row?.['QUERY PLAN'][0].Plan ?? assert.fail('there is a plan'))
-      throw new Error('only to look')
+      throw new Error('roll back')
     }),
     /only to look/,
   )
@@ -287,7 +287,7 @@ async function readsOf(words: string, values: unknown[]): Promise<number> {
 }
 
 describe('a claim', () => {
-  it('reads little, however many endpoints have something due and however much (F-58)', async () => {
+  it('a claim reads few rows, however many endpoints have due deliveries and however many are due (F-58)', async () => {
     const [many, much] = [await rig.newMerchant(), await newShop()]
     await db.query(seedEndpoints, [many.merchantId, clock.now()])
     await db.script('analyze webhook_endpoints')
@@ -296,10 +296,10 @@ describe('a claim', () => {
     await db.script('analyze deliveries')
     const nowhere = '00000000-0000-0000-0000-000000000000'
     const looked = await readsOf('with recursive waiting', [clock.now(), nowhere, nowhere])
-    assert.ok(looked <= 1_001, `${looked} to find a page of endpoints`)
+    assert.ok(looked <= 1_001, `${looked} rows read to find a page of endpoints`)
     const turn = [clock.now(), [much.merchantId], [much.endpoint.id], [8]]
     const read = await readsOf('candidate as', turn)
-    assert.ok(read <= 100, `${read} to claim eight of many`)
+    assert.ok(read <= 100, `${read} rows read to claim eight of many`)
     const pieces = await claimDeliveries(app, 256, newClaimState())
     assert.ok(pieces.length > 100, `${pieces.length} were claimed`)
   })

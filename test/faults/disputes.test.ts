@@ -1,5 +1,5 @@
-// F-36: success, refund and chargeback in every order that news of them can arrive in, over the real settle and the real
-// books. Whatever the order, the merchant ends with the same sum, and the account of disputes holds nothing.
+// F-36: success, refund and chargeback are reported in every order. Whatever the order, the merchant's balance ends
+// with the same sum, and the disputes account is zero.
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
@@ -15,7 +15,7 @@ import { NO_ANSWER, paid, paymentsRig } from '../support/payments-rig.ts'
 const rig = await paymentsRig({ after })
 afterEach(() => rig.endTest())
 
-// The rig collects 100.00 KES each time.
+// The rig collects 100.00 KES for each payment.
 const PAID = 10_000n
 const REFUND = 3_000n
 const DAY_MS = 24 * 3_600_000
@@ -38,7 +38,7 @@ async function applyReport(
   await applyOutcome(app, rig.gateway, known, paid(disputes)({ key, amount }), { source: 'webhook' })
 }
 
-/** A part goes back, where the payment allows it at this moment. */
+/** Refunds a part, if the status of the payment allows it. */
 async function refund(paymentId: string): Promise<void> {
   const { status, reference } = await rig.payment(paymentId)
   if (status !== 'successful' && status !== 'partially_refunded') return
@@ -46,7 +46,7 @@ async function refund(paymentId: string): Promise<void> {
   await requestRefund(rig.app, rig.merchant, input, undefined)
 }
 
-/** The background asks what became of the refunds that are under way. */
+/** The background checks the status of pending refunds. */
 async function resolveRefunds(): Promise<void> {
   rig.clock.advance(60_000)
   for (const piece of await claimRefunds(rig.app, 100)) await piece()
@@ -71,7 +71,7 @@ async function sumsOf(paymentId: string): Promise<Sums> {
   return sums
 }
 
-/** A charge whose answer never came: nothing about it is known yet. */
+/** A charge whose response was lost, so that its outcome is unknown. */
 async function newCharge(): Promise<string> {
   rig.gateway.answers('chargeSaved', NO_ANSWER)
   return (await rig.charge()).id
@@ -82,9 +82,9 @@ function permutations<Item>(items: readonly Item[]): Item[][] {
   return items.flatMap((item, n) => permutations(items.toSpliced(n, 1)).map((rest) => [item, ...rest]))
 }
 
-describe('F-36: news in any order', () => {
+describe('F-36: reports in any order', () => {
   for (const end of ['won', 'lost'] as const) {
-    it(`of a success, a refund and a chargeback that is ${end} comes to one sum`, async () => {
+    it(`reports of a success, a refund and a chargeback that is ${end} end with one sum in any order`, async () => {
       refundAnswer = { kind: 'succeeded', gatewayReference: 're-1' }
       for (const order of permutations(['paid', 'refund', 'open', end] as const)) {
         const id = await newCharge()
@@ -99,7 +99,7 @@ describe('F-36: news in any order', () => {
       }
     })
 
-    it(`of a chargeback that is ${end}, around a refund that is under way, comes to one sum`, async () => {
+    it(`reports of a chargeback that is ${end}, around a pending refund, end with one sum in any order`, async () => {
       for (const proof of ['succeeded', 'failed'] as const) {
         for (const order of permutations(['open', end, 'proof'] as const)) {
           refundAnswer = { kind: 'pending', gatewayReference: 're-1' }
@@ -125,7 +125,7 @@ describe('F-36: news in any order', () => {
     })
   }
 
-  it('heard by two processes at once moves the money once', async () => {
+  it('a report that two processes apply at once moves the money once', async () => {
     const other = rig.anotherApp()
     for (let round = 0; round < 5; round += 1) {
       const id = await newCharge()
@@ -149,7 +149,7 @@ describe('F-36: news in any order', () => {
     }
   })
 
-  it('of one dispute after another is distinguished by the dispute id', async () => {
+  it('reports of consecutive disputes are distinguished by the dispute id', async () => {
     const id = await newCharge()
     for (const [reported, reference] of [
       ['paid', 'dp-1'],
@@ -166,12 +166,12 @@ describe('F-36: news in any order', () => {
   })
 })
 
-describe('F-36: two disputes about one payment', () => {
+describe('F-36: two disputes of one payment', () => {
   const PARTS = { 'dp-1': 4_000n, 'dp-2': 5_000n }
   type Name = keyof typeof PARTS
   type DisputeStatuses = Partial<Record<Name, DisputeReport['status']>>
 
-  /** The gateway is asked, and tells of all its disputes, the latest first. */
+  /** The gateway's status check returns all its disputes, the latest first. */
   async function applyDisputes(paymentId: string, stand: DisputeStatuses, app = rig.app): Promise<void> {
     const known = { payment: await rig.payment(paymentId), attempt: await rig.attempt(paymentId) }
     const names = (Object.keys(stand) as Name[]).sort().reverse()
@@ -183,7 +183,7 @@ describe('F-36: two disputes about one payment', () => {
     await applyOutcome(app, rig.gateway, known, paid({ disputes })(asked), { source: 'webhook' })
   }
 
-  /** What may be seen between nothing and the end. */
+  /** The combinations of statuses that a status check may return before the end. */
   const statusesOf = (first: DisputeReport['status'], second: DisputeReport['status']): DisputeStatuses[] => [
     { 'dp-1': 'open' },
     { 'dp-1': first, 'dp-2': 'open' },
@@ -192,7 +192,7 @@ describe('F-36: two disputes about one payment', () => {
 
   for (const first of ['won', 'lost'] as const)
     for (const second of ['won', 'lost'] as const)
-      it(`that are ${first} and ${second} come to one sum, whatever was seen of them on the way`, async () => {
+      it(`two disputes that are ${first} and ${second} end with one sum, whatever statuses were seen in between`, async () => {
         const stands = statusesOf(first, second)
         for (let seen = 0; seen < 2 ** stands.length; seen += 1) {
           const id = await newCharge()
@@ -206,14 +206,14 @@ describe('F-36: two disputes about one payment', () => {
         }
       })
 
-  it('never take more than was paid, also when both claim all of it', async () => {
+  it('two disputes never take more than was paid, also when both claim all of it', async () => {
     const id = await newCharge()
     await applyReport(id, 'paid')
     for (const reference of ['dp-1', 'dp-2']) await applyReport(id, 'lost', rig.app, reference)
     assert.deepEqual(await sumsOf(id), { wallet: 0n, disputed: 0n })
   })
 
-  it('heard by two processes at once move the money once', async () => {
+  it('two disputes that two processes apply at once move the money once', async () => {
     const other = rig.anotherApp()
     for (let round = 0; round < 5; round += 1) {
       const id = await newCharge()
@@ -245,7 +245,7 @@ describe('a webhook about a payment that has succeeded', () => {
   const notifyDispute = (attempt: Awaited<ReturnType<typeof rig.attempt>>) =>
     rig.deliverWebhook(attempt, { isDispute: true })
 
-  it('triggers a status check only when it is about a dispute', async () => {
+  it('a webhook about a successful payment triggers a status check only when it is about a dispute', async () => {
     const { id, attempt } = await paidCharge()
     await rig.deliverWebhook(attempt)
     assert.equal(await rig.resolve(), 0)
@@ -255,7 +255,7 @@ describe('a webhook about a payment that has succeeded', () => {
     assert.equal((await rig.payment(id)).status, 'disputed')
   })
 
-  it('is polled until the gateway answers, however long ago it was paid', async () => {
+  it('a dispute webhook is polled until the gateway answers, however long ago the payment was', async () => {
     const { id, attempt } = await paidCharge()
     rig.clock.advance(90 * DAY_MS)
     await notifyDispute(attempt)
@@ -267,7 +267,7 @@ describe('a webhook about a payment that has succeeded', () => {
     assert.equal((await rig.payment(id)).status, 'disputed')
   })
 
-  it('without a further webhook is polled every day while the dispute is open, and then no more', async () => {
+  it('an open dispute is polled every day without further webhooks, and not after its end', async () => {
     const { id, attempt } = await paidCharge()
     await notifyDispute(attempt)
     rig.gateway.answers('verify', paid(open), paid(open))
@@ -286,7 +286,7 @@ describe('a webhook about a payment that has succeeded', () => {
     assert.equal(await rig.resolve(), 0)
   })
 
-  it('changes nothing when the dispute is in another currency than was paid', async () => {
+  it('a dispute in another currency than the payment changes nothing', async () => {
     const { id, attempt } = await paidCharge()
     await notifyDispute(attempt)
     rig.gateway.answers(

@@ -1,5 +1,5 @@
-// A payer with two windows presses in both at the same moment, and the two reach different processes (F-31). Who comes second
-// looks at the payment again before it acts, and must see that it has moved on.
+// F-31: a payer submits in two windows at once, and the requests reach different processes. The second request reads
+// the payment again before it acts, and sees the first one's change.
 
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
@@ -14,7 +14,7 @@ const rig = await paymentsRig({ after })
 const { app, gateway, merchant, clock } = rig
 const CHOICE = { channel: 'mobile_money', phone: '+254712345678' } as const
 
-/** The same process, in which something happens before this statement is sent. */
+/** The same process, which runs a callback before it sends this statement. */
 function interrupted(other: PaymentsApp, marker: string, interrupt: () => Promise<unknown>): PaymentsApp {
   let isOpen = true
   const db: Db = {
@@ -32,7 +32,7 @@ function interrupted(other: PaymentsApp, marker: string, interrupt: () => Promis
 
 it('prompts the phone once when a payer presses twice in the last minutes of a checkout', async () => {
   const { id, reference } = await rig.checkout()
-  // So late that whoever begins now is given the time to act.
+  // So late that a new attempt extends the expiry of the checkout.
   clock.advance(57 * 60_000)
   gateway.answers('startCheckout', STARTED)
   const view = await requireCheckoutPayment(app, merchant, reference)

@@ -1,6 +1,6 @@
-// Money that came twice, and refunds that come back, when something stands in the way: a gateway that cannot give, a bank
-// that wants the same money, a refund that fails after it was successful. Nothing goes back twice, nothing is forgotten, and
-// the operator is told once.
+// Duplicate payments and failed refunds in adverse cases: a gateway that cannot refund, a chargeback of the same money,
+// a refund that fails after its success. Nothing is refunded twice, nothing is lost, and the operator gets one log
+// line.
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
@@ -53,7 +53,7 @@ afterEach(async () => {
   refundAnswer = GIVEN
 })
 
-/** What a gateway says about an attempt that was paid. */
+/** A gateway's outcome of an attempt that was paid. */
 async function applySuccess(
   paymentId: string,
   number: number,
@@ -93,14 +93,14 @@ const serializedOf = async (paymentId: string) =>
 const refundsOf = async (payment: string) =>
   (await listRefunds(app, merchant, { payment })).rows.map(({ status }) => status)
 
-/** What we owe to the payer for the second payment. */
+/** The amount that we owe the payer for the duplicate payment. */
 async function duplicatesOwed(paymentId: string): Promise<number> {
   const lines = (await postingsOf(rig.db, paymentId)).filter((line) => line.includes(' duplicates '))
   return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
 }
 
-describe('money that came twice, at a gateway that cannot send it back', () => {
-  it('is logged once, stays an open case, and is refunded when the gateway can after all', async () => {
+describe('a duplicate payment at a gateway that cannot refund it', () => {
+  it('a duplicate payment that cannot be refunded is logged once, stays an open case, and is refunded when the gateway can', async () => {
     const id = await paidTwice()
     delete gateway.refund
     for (let hours = 0; hours < 5; hours += 1) {
@@ -121,7 +121,7 @@ describe('money that came twice, at a gateway that cannot send it back', () => {
     )
   })
 
-  it('is over when a person says so, in the books too, and only once', async () => {
+  it('an operator closes the case of a duplicate payment, which posts to the ledger once', async () => {
     const id = await paidTwice()
     delete gateway.refund
     await refundDuplicates(app)
@@ -136,7 +136,7 @@ describe('money that came twice, at a gateway that cannot send it back', () => {
     assert.deepEqual(await serializedOf(id), ['duplicate_not_refundable closed'])
   })
 
-  it('is nothing that the deployment owes, where it went to the merchant itself', async () => {
+  it('a duplicate payment that went to the merchant directly is no liability of the deployment', async () => {
     delete gateway.refund
     const id = await paidTwice(() => Object.assign(gateway, { settlesDirectly: true }))
     await refundDuplicates(app)
@@ -152,7 +152,7 @@ describe('money that came twice, at a gateway that cannot send it back', () => {
     assert.deepEqual(await postingsOf(rig.db, id), before)
   })
 
-  it('waits for a person when the gateway refuses its refund', async () => {
+  it('a duplicate payment needs manual review when the gateway refuses its refund', async () => {
     const id = await paidTwice()
     refundAnswer = FAILED
     await refundDuplicates(app)
@@ -164,7 +164,7 @@ describe('money that came twice, at a gateway that cannot send it back', () => {
   })
 })
 
-describe('a chargeback about money that came twice', () => {
+describe('a chargeback of a duplicate payment', () => {
   const dispute = (status: DisputeReport['status'], amount = PAID): DisputeReport[] => [
     { status, amount, reference: 'dp-9' },
   ]
@@ -175,7 +175,7 @@ describe('a chargeback about money that came twice', () => {
     return id
   }
 
-  it('defers the automatic refund, and is logged once', async () => {
+  it('a chargeback of a duplicate payment defers the automatic refund, and is logged once', async () => {
     const id = await disputedTwice()
     await applySuccess(id, 1, dispute('open'))
     clock.advance(2 * HOUR_MS)
@@ -186,10 +186,10 @@ describe('a chargeback about money that came twice', () => {
       errors.map(({ fields }) => fields.reason),
       ['duplicate_disputed'],
     )
-    assert.equal((await rig.payment(id)).status, 'successful', 'the payment has no part in it')
+    assert.equal((await rig.payment(id)).status, 'successful', 'the payment itself is unchanged')
   })
 
-  it('that is won lets the refund go on', async () => {
+  it('a chargeback of a duplicate payment that is won resumes the refund', async () => {
     const id = await disputedTwice()
     for (let n = 0; n < 2; n += 1) await applySuccess(id, 1, dispute('won'))
     await refundDuplicates(app)
@@ -197,7 +197,7 @@ describe('a chargeback about money that came twice', () => {
     assert.deepEqual(await serializedOf(id), ['duplicate_disputed closed'])
   })
 
-  it('that is lost has sent the money back, and no refund does', async () => {
+  it('a chargeback of a duplicate payment that is lost has returned the money, and no refund follows', async () => {
     for (const isSeenOpen of [true, false]) {
       const id = isSeenOpen ? await disputedTwice() : await paidTwice()
       await Promise.all([applySuccess(id, 1, dispute('lost')), applySuccess(id, 1, dispute('lost'), other)])
@@ -208,7 +208,7 @@ describe('a chargeback about money that came twice', () => {
     }
   })
 
-  it('is for a person where the refund came first, or where it is about a part', async () => {
+  it('a chargeback of a duplicate payment needs manual review after a refund, or when it is partial', async () => {
     const sent = await paidTwice()
     await refundDuplicates(app)
     for (const status of ['open', 'lost', 'lost'] as const) await applySuccess(sent, 1, dispute(status))
@@ -220,7 +220,7 @@ describe('a chargeback about money that came twice', () => {
     assert.equal(errors.length, 2)
   })
 
-  it('is polled on its webhook, and every day while it is open', async () => {
+  it('a chargeback of a duplicate payment is polled on its webhook, and every day while it is open', async () => {
     const id = await paidTwice()
     await rig.deliverWebhook(await rig.attempt(id, 1), { isDispute: true })
     gateway.answers('verify', paid({ disputes: dispute('open') }), paid({ disputes: dispute('won') }))
@@ -258,7 +258,7 @@ describe('a refund that fails after it was successful', () => {
       ...[status, statusReason, dueAt],
     ])
 
-  it('is logged once, and shown in the record', async () => {
+  it('a refund that fails after its success is logged once, and shown in the record', async () => {
     const { id, notify } = await refunded()
     refundAnswer = FAILED
     await notify()
@@ -280,7 +280,7 @@ describe('a refund that fails after it was successful', () => {
     )
   })
 
-  it('is asked about until somebody answers, and not again when all is well', async () => {
+  it('a webhook about a successful refund is polled until the gateway answers, and not again when the refund stands', async () => {
     const { id, notify } = await refunded()
     refundAnswer = NO_ANSWER
     await notify()

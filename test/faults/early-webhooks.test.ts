@@ -1,4 +1,4 @@
-// F-43: webhooks that come before the payment they are about is known here, such as after a restored backup.
+// F-43: a webhook arrives before its payment is known here, for example after a backup was restored.
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
@@ -40,7 +40,7 @@ async function deliver(key: string, eventId: string): Promise<void> {
 
 const setKey = sql<unknown>`update attempts set gateway_key = $2, due_at = $3 where payment_id = $1`
 
-/** A checkout whose payer is at the gateway's page; the resolver looks in a day. */
+/** A checkout whose payer is on the gateway's page; its next poll is in a day. */
 async function underWay() {
   const payment = await rig.checkout()
   gateway.answers('startCheckout', STARTED)
@@ -50,14 +50,14 @@ async function underWay() {
   return { id: payment.id, key }
 }
 
-describe('a webhook about a payment that is not known', () => {
-  it('is kept, retried, and wakes the attempt once the payment exists', async () => {
+describe('a webhook about an unknown payment', () => {
+  it('a webhook about an unknown payment is kept, retried, and wakes the attempt once the payment exists', async () => {
     const { id, key } = await underWay()
     const tomorrow = new Date(clock.now().getTime() + DAY_MS)
     await db.query(setKey, [id, 'another', tomorrow])
     await deliver(key, 'early-1')
     assert.equal((await eventOf('early-1'))?.isHandled, false)
-    assert.equal(await retryGatewayWebhooks(app), 0, 'not at once')
+    assert.equal(await retryGatewayWebhooks(app), 0, 'it is not retried at once')
     clock.advance(MINUTE_MS)
     assert.equal(await retryGatewayWebhooks(app), 1)
     assert.equal((await eventOf('early-1'))?.isHandled, false)
@@ -74,7 +74,7 @@ describe('a webhook about a payment that is not known', () => {
     assert.equal(await rig.credits(id), 1)
   })
 
-  it('does not wake an attempt of another gateway with the same key', async () => {
+  it('an early webhook does not wake an attempt of another gateway with the same key', async () => {
     const { id, key } = await underWay()
     const tomorrow = new Date(clock.now().getTime() + DAY_MS)
     await db.query(setKey, [id, key, tomorrow])
@@ -87,7 +87,7 @@ describe('a webhook about a payment that is not known', () => {
     assert.equal(await rig.resolve(), 0)
   })
 
-  it('is looked for ever more rarely, and let go after three days', async () => {
+  it('an early webhook is retried with backoff, and dropped after three days', async () => {
     await deliver('0197a3c2-7d51-4cc3-98c4-dc0c0c07398f', 'early-3')
     const receivedAt = clock.now().getTime()
     let looks = 0
@@ -105,7 +105,7 @@ describe('a webhook about a payment that is not known', () => {
     assert.deepEqual(await eventOf('early-3'), { isHandled: false, dueAt: null })
   })
 
-  it('is purged after more than a year, as every other', async () => {
+  it('an early webhook is purged after more than a year, as every other webhook', async () => {
     const { key } = await underWay()
     await deliver(key, 'old-1')
     clock.advance(399 * DAY_MS)
@@ -116,7 +116,7 @@ describe('a webhook about a payment that is not known', () => {
     assert.equal(await eventOf('old-1'), undefined)
   })
 
-  it('triggers no status check of an attempt that is final', async () => {
+  it('an early webhook triggers no status check of an attempt that is final', async () => {
     const { id, key } = await underWay()
     clock.advance(MINUTE_MS)
     gateway.answers('verify', paid())
@@ -129,7 +129,7 @@ describe('a webhook about a payment that is not known', () => {
 })
 
 describe('the id of a webhook', () => {
-  it('may be anything: what cannot be stored is known by its hash', async () => {
+  it('a webhook id that cannot be stored is replaced by its hash', async () => {
     const { key } = await underWay()
     const count = sql<{ rows: number }>`
       select count(*)::integer as rows from gateway_webhooks where gateway_key = $1`

@@ -1,4 +1,5 @@
-// Another gateway takes over only from one that provably began nothing: anything else could be a second payment.
+// Failover to another gateway is allowed only when the first one provably did not execute: otherwise the payer could
+// pay twice.
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
@@ -46,10 +47,10 @@ async function press(payment: PaymentRow) {
 const attemptsOf = async ({ id }: PaymentRow) =>
   (await listAttempts(rig.db, rig.merchant.id, id)).map(({ gateway, status }) => `${gateway} ${status}`)
 
-describe('a gateway that provably began nothing', () => {
+describe('a gateway that provably did not execute', () => {
   const notSubmitted = { 'was not reached': NOT_SENT, 'refused the request': REFUSED }
-  for (const [words, outcome] of Object.entries(notSubmitted)) {
-    it(`is followed by the next one that offers the same way to pay, when it ${words}`, async () => {
+  for (const [reason, outcome] of Object.entries(notSubmitted)) {
+    it(`the next gateway with the same payment method takes over when the first one ${reason}`, async () => {
       const payment = await rig.checkout()
       first.answers('startCheckout', outcome)
       second.answers('startCheckout', STARTED)
@@ -57,7 +58,7 @@ describe('a gateway that provably began nothing', () => {
       assert.deepEqual([seen.status, seen.gateway], ['processing', 'second'])
       assert.deepEqual([attempt?.gateway, attempt?.nextStep], ['second', STARTED.next])
       assert.deepEqual(await attemptsOf(payment), ['scripted declined', 'second awaiting_customer'])
-      // Each gateway has a key of its own, so that neither can be taken for the other.
+      // Each gateway gets its own key, so that neither attempt can be mistaken for the other.
       assert.equal(
         new Set([...first.calls.slice(-1), ...second.calls].map((call) => call.split(' ')[1])).size,
         2,
@@ -66,7 +67,7 @@ describe('a gateway that provably began nothing', () => {
     })
   }
 
-  it('uses up one attempt of the payer together with those that follow it', async () => {
+  it('failover uses up one attempt of the payer, together with the gateways that follow', async () => {
     const payment = await rig.checkout()
     for (let presses = 1; presses <= MAX_ATTEMPTS; presses += 1) {
       first.answers('startCheckout', NOT_SENT)
@@ -78,7 +79,7 @@ describe('a gateway that provably began nothing', () => {
     await assert.rejects(press(payment), /failed/)
   })
 
-  it('is followed also at the last press', async () => {
+  it('failover happens also at the last submission', async () => {
     const payment = await rig.checkout()
     for (let presses = 1; presses < MAX_ATTEMPTS; presses += 1) {
       first.answers('startCheckout', DECLINED)
@@ -90,17 +91,17 @@ describe('a gateway that provably began nothing', () => {
   })
 })
 
-describe('a gateway that may have begun', () => {
+describe('a gateway that may have executed', () => {
   const UNREADABLE: Outcome = { kind: 'unknown', reason: 'unreadable', message: 'garbage' }
   const maybeSubmitted: Record<string, Scripted> = {
     'did not answer': NO_ANSWER,
-    'answered what cannot be read': UNREADABLE,
+    'sent an unreadable response': UNREADABLE,
     'does not know the key yet': { ...UNREADABLE, reason: 'not_found' },
     'waits for the payer': PENDING,
     declined: DECLINED,
   }
-  for (const [words, outcome] of Object.entries(maybeSubmitted)) {
-    it(`is never followed by another when it ${words}`, async () => {
+  for (const [reason, outcome] of Object.entries(maybeSubmitted)) {
+    it(`no other gateway takes over when the first one ${reason}`, async () => {
       const payment = await rig.checkout()
       first.answers('startCheckout', outcome)
       await press(payment)
@@ -109,7 +110,7 @@ describe('a gateway that may have begun', () => {
     })
   }
 
-  it('is not followed when the resolver took the attempt over before the first call came back', async () => {
+  it('no other gateway takes over when the resolver took the attempt over before the first call returned', async () => {
     const payment = await rig.checkout()
     first.answers('startCheckout', async () => {
       rig.clock.advance(60_000)
@@ -124,7 +125,7 @@ describe('a gateway that may have begun', () => {
 })
 
 describe('a charge of a saved method', () => {
-  it('never goes elsewhere', async () => {
+  it('a charge of a saved method never fails over to another gateway', async () => {
     first.answers('chargeSaved', NOT_SENT)
     const charge = await rig.charge()
     assert.deepEqual([charge.status, charge.failureCode], ['failed', 'provider_unavailable'])

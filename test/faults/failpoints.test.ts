@@ -1,6 +1,6 @@
-// F-01 to F-05, F-07 to F-09, F-11 and F-52: every failpoint of the registry is hit by every action, on the operations that
-// pass it. The client comes again, others take over what was left and stumble too, those that hung wake up, and everything
-// has ended right, once. When the deployment ends, the invariants and both sides' books are compared.
+// F-01 to F-05, F-07 to F-09, F-11 and F-52: every failpoint of the registry fires with every action, in the operations
+// that pass it. The client retries, other processes take over and fail too, and hung processes resume. Each operation
+// must complete exactly once. At the end the test checks the invariants and reconciles our records with the provider's.
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
@@ -18,17 +18,17 @@ const workerPoints = listWorkerPoints()
 
 const hits = new Set<string>()
 
-/** How each case goes on, by the name of its test. */
+/** The rest of each case, keyed by the title of its test. */
 const continuations = new Map<string, () => Promise<void>>()
 
-// A process takes a second to start: a few at once keep the processors busy, all of them would wait for each other.
+// A process takes a second to start: a few at once use all processors, and more would only wait for each other.
 const PROCESSES_AT_ONCE = 4
 
 async function startKilledAt(point: Failpoint, role: 'api' | 'worker') {
   return deployment.startService({ ...SHORT_TIMEOUTS, COWRY_FAILPOINTS: `${point}=kill` }, role)
 }
 
-/** The client sees a broken connection and knows nothing. */
+/** The client sees a broken connection and does not know the outcome. */
 async function killDuring(point: Failpoint, { send }: Case): Promise<void> {
   const service = await startKilledAt(point, 'api')
   await assert.rejects(send(service.api), TypeError)
@@ -64,7 +64,7 @@ async function throwAtRequests(): Promise<void> {
       hits.add(`${point}=throw`)
       const seen = await one.readState()
       continuations.set(`${point}=throw during ${what}: ${expectedState} (${fault})`, async () => {
-        // What was recorded before may be answered as it stands.
+        // A response may already show the record as it was written before the failure.
         assert.ok(http === 500 || http === 201, text)
         assert.equal(seen, expectedState)
         await one.retry()
@@ -91,7 +91,7 @@ async function hangAtRequests(): Promise<void> {
         assert.equal(seen, expectedState)
         await one.retry()
         await one.assertCompleted()
-        // Whoever wakes up after others have brought it to its end changes nothing any more.
+        // A process that resumes after another has completed the operation changes nothing.
         release()
         const { http, text } = await answered
         assert.ok(http < 500, text)
@@ -111,12 +111,12 @@ async function killWorkers(): Promise<void> {
   }
 }
 
-// So many of its commits break off, whatever they are about: settlements, links, refunds.
+// So many of its commits fail, for any kind of work: outcomes, links, refunds.
 const BROKEN_COMMITS = 6
 const TRIGGERED_WITHIN_MS = 60_000
 const releases: (() => void)[] = []
 
-/** Sets a trap for each, and starts a worker that stumbles over all of them and goes on. */
+/** Sets a failpoint for each pair, and starts a worker that hits all of them and continues. */
 async function startFailingWorker(set: readonly (readonly [Failpoint, 'throw' | 'hang'])[]): Promise<void> {
   const workerFailpoints = createTestFailpoints()
   const left = new Set(set.map(([point, action]) => `${point}=${action}`))
@@ -130,7 +130,7 @@ async function startFailingWorker(set: readonly (readonly [Failpoint, 'throw' | 
   for (const point of ['transaction.before_commit', 'transaction.after_commit'] as const)
     for (let n = 0; n < BROKEN_COMMITS; n += 1) void workerFailpoints.arm(point, 'throw')
   await harness.startWorker(workerFailpoints)
-  // What a broken commit left behind is under lease, and may be what a trap waits for.
+  // A failed commit leaves its row leased, and a failpoint may depend on that row.
   const leaseTimer = setInterval(() => void expireLeases(harness).catch(() => undefined), 5_000)
   await eventually(
     () => [...left],
@@ -147,7 +147,7 @@ async function failInWorkers(): Promise<void> {
     }
   }
   const all = workerPoints.flatMap(({ point }) => [[point, 'throw'] as const, [point, 'hang'] as const])
-  // A delivery that hangs holds the endpoint's place in its own process, so each has a process of its own.
+  // A hanging delivery occupies the endpoint's slot in its process, so each one runs in a process of its own.
   const isAlone = ([point, action]: (typeof all)[number]) =>
     point === 'delivery.after_claim' && action === 'hang'
   await startFailingWorker(all.filter((failpoint) => !isAlone(failpoint)))
@@ -156,7 +156,7 @@ async function failInWorkers(): Promise<void> {
   await expireLeases(harness)
 }
 
-// Each asks both sides again and again; those that wait for their turn come to their end meanwhile.
+// Each case polls both sides; cases that wait for a free process complete meanwhile.
 const CASES_AT_ONCE = 6
 
 async function failEverywhere(): Promise<void> {
@@ -167,22 +167,22 @@ async function failEverywhere(): Promise<void> {
   await failInWorkers()
 }
 
-// Told below, as a test: an error out here would leave everything running that was started.
+// A test below reports this error: throwing here would leave the started processes running.
 const setupError = await failEverywhere().then(
   () => undefined,
   (error: unknown) => error,
 )
 
-it('every point can be stumbled at', () => assert.ifError(setupError))
+it('every failpoint can be reached', () => assert.ifError(setupError))
 
-describe('a process that gets no further (F-01, F-02, F-03, F-04, F-05, F-07, F-08, F-09, F-11, F-52)', {
+describe('a process that fails at a failpoint (F-01, F-02, F-03, F-04, F-05, F-07, F-08, F-09, F-11, F-52)', {
   concurrency: CASES_AT_ONCE,
 }, () => {
-  for (const [name, goOn] of continuations) it(`at ${name}, and it ends right, once`, goOn)
+  for (const [name, goOn] of continuations) it(`after ${name}, the operation completes exactly once`, goOn)
 })
 
-describe('afterwards', () => {
-  it('nothing is left open, also when those that hung have woken up', async () => {
+describe('after all failpoints fired', () => {
+  it('no operation is left open, also after hung processes resumed', async () => {
     const nothing = { payments: 0, refunds: 0, deliveries: 0, settlements: 0 }
     for (const release of releases) release()
     await expireLeases(harness)
@@ -191,12 +191,12 @@ describe('afterwards', () => {
     assert.deepEqual(harness.consumer.errors, [])
   })
 
-  it('every point of the registry was hit by every action', () => {
+  it('every failpoint of the registry fired with every action', () => {
     const wanted = FAILPOINTS.flatMap((point) => FAILPOINT_ACTIONS.map((action) => `${point}=${action}`))
     assert.deepEqual([...hits].toSorted(), wanted.toSorted())
   })
 
-  it('the service that hung and threw serves as before', async () => {
+  it('the service that hung and threw still serves requests', async () => {
     const [one, other] = await Promise.all([failing, healthy].map(({ url }) => fetch(`${url}/readyz`)))
     assert.deepEqual([one?.status, other?.status], [200, 200])
   })

@@ -1,5 +1,5 @@
-// F-27 to F-39: a gateway that answers wrongly, late or not at all, or is not there. Whatever it does, a charge is executed
-// at most once, fails only on proof, and ends right by itself.
+// F-27 to F-39: a gateway responds wrongly, late or not at all, or is unreachable. A charge is executed at most once,
+// fails only on proof, and completes without intervention.
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
@@ -25,10 +25,14 @@ async function charge(token = card) {
 
 const chargeMany = (count: number) => Promise.all(Array.from({ length: count }, () => charge()))
 
-// Until it is cleared nobody is told anything: the resolver must not be quicker than a slow machine.
+// Status checks fail until the fault is cleared: the resolver must not finish before a slow machine has set the test
+// up.
 const SILENCE: Fault = { kind: '500_before', on: 'verify', times: 1_000 }
 
-/** One charge for each fault, at once, each of which must leave us not knowing; then what our questions will meet. */
+/**
+ * Makes one charge for each fault, at once. Each outcome must be unknown; then sets the faults that status checks will
+ * meet.
+ */
 async function chargeWith(faults: Fault[], verifyFaults: Fault[] = []): Promise<string[]> {
   for (const fault of [SILENCE, ...faults]) await sandbox.addFault(fault)
   const charges = await chargeMany(faults.length)
@@ -47,20 +51,20 @@ async function assertChargedOnce(uuids: string[]): Promise<void> {
 const onCharge = (kind: string, ms?: number): Fault => ({ kind, on: 'charge', times: 1, ms })
 const onVerify = (kind: string, times: number, ms?: number): Fault => ({ kind, on: 'verify', times, ms })
 
-it('an answer that never arrives is not a failure: successful within 10 s without anyone asking (F-28)', async () => {
+it('a charge whose response never arrives is not failed: a status check completes it within 10 s (F-28)', async () => {
   const { uuid, status, statusReason } = await charge(await saveMethod(api, 'card_lost_answer_later'))
   assert.deepEqual({ status, statusReason }, { status: 'processing', statusReason: 'outcome_unknown' })
   assert.deepEqual(await deployment.awaitFinal(uuid, 10_000), CHARGED_ONCE)
 })
 
-it('an answer that comes after we gave up waiting is found by asking (F-33)', async () => {
+it('a response that arrives after our timeout is found by a status check (F-33)', async () => {
   const { uuid, status } = await charge(await saveMethod(api, 'card_slow_later'))
   assert.equal(status, 'processing')
   assert.deepEqual(await deployment.awaitFinal(uuid, 10_000), CHARGED_ONCE)
 })
 
-it('an execution after the question that did not find it is the only one: the key is the same (F-29)', async () => {
-  // The first question comes after a second, and finds some of them executed and some not.
+it('an execution after a status check that did not find it is the only one: the key is the same (F-29)', async () => {
+  // The first status check comes after a second, and finds some of the charges executed and some not.
   const lateness = [0, 300, 700, 1_000, 1_300, 2_500]
   const uuids = await chargeWith(lateness.map((ms) => onCharge('late_ms', ms)))
   const latest = delay(3_000)
@@ -69,17 +73,17 @@ it('an execution after the question that did not find it is the only one: the ke
   await assertChargedOnce(uuids)
 })
 
-it('a gateway whose books lag behind is not asked to charge twice (F-39)', async () => {
+it('a gateway whose reads lag behind is not asked to charge twice (F-39)', async () => {
   const lagging = [onVerify('not_found_ms', 4, 60_000)]
   await assertChargedOnce(await chargeWith([onCharge('drop_after'), onCharge('500_after')], lagging))
 })
 
-it('500 before and after, a web page, garbage and a cut connection never fail a charge (F-32)', async () => {
+it('500 before and after execution, a web page, garbage and a cut connection never fail a charge (F-32)', async () => {
   const kinds = ['500_before', '500_after', 'html', 'garbage', 'drop_after']
   await assertChargedOnce(await chargeWith(kinds.map((kind) => onCharge(kind))))
 })
 
-it('the same answers to our questions change nothing, and we ask again (F-32)', async () => {
+it('an unreadable response to a status check changes nothing, and we poll again (F-32)', async () => {
   const kinds = ['500_before', '500_after', 'html', 'garbage', 'drop_after']
   const verifyFaults = kinds.map((kind) => onVerify(kind, 1))
   const charges = kinds.map(() => onCharge('drop_after'))
@@ -97,7 +101,7 @@ describe('another amount, currency or key than ours credits nothing (F-34)', () 
   const balances = async () => (await api.get('/api/v1/wallet/balance')).body.data.balances
 
   for (const kind of ['wrong_amount', 'wrong_currency', 'wrong_key']) {
-    it(`${kind}, in the answer or when asked`, async () => {
+    it(`no credit for ${kind}, in the response to the charge or to a status check`, async () => {
       const before = await balances()
       await sandbox.addFault(onCharge(kind))
       const charged = await charge()
@@ -106,7 +110,7 @@ describe('another amount, currency or key than ours credits nothing (F-34)', () 
 
       const [asked = ''] = await chargeWith([onCharge('drop_after')], [onVerify(kind, 1)])
       await api.get(`/api/v1/checkout/verify-payment?uuid=${asked}`)
-      // Verify asks at once, unless the resolver was quicker and is just asking.
+      // Verify checks the status at once, unless the resolver is already checking it.
       await eventually(
         () => deployment.snapshotOf(asked),
         ({ reason }) => reason === 'amount_mismatch',
@@ -126,7 +130,7 @@ describe('another amount, currency or key than ours credits nothing (F-34)', () 
 })
 
 describe('a gateway that is down', () => {
-  it('a charge that provably never left fails at once, with its proof and no execution (F-27)', async () => {
+  it('a charge that was provably not sent fails at once, with its proof and no execution (F-27)', async () => {
     await sandbox.kill()
     const failed = await charge()
     await sandbox.restart()
@@ -143,7 +147,7 @@ describe('a gateway that is down', () => {
     assert.deepEqual(await deployment.proofsOf(failed.uuid), [null, 'not_sent'])
   })
 
-  it('a checkout can be tried again when it is back (F-27)', async () => {
+  it('a checkout can be paid when the gateway is back (F-27)', async () => {
     const body = initiateBody()
     await api.post('/api/v1/checkout/initiate-payment', body)
     const path = `/api/v1/sandbox/payments/${body.reference}/complete`
@@ -157,12 +161,12 @@ describe('a gateway that is down', () => {
     assert.deepEqual((await deployment.snapshotOf(paid.body.data.uuid)).attempts, ['declined', 'succeeded'])
   })
 
-  it('50 charges with an unknown outcome are resolved when it is back (F-38)', async () => {
+  it('50 charges with an unknown outcome are resolved when the gateway is back (F-38)', async () => {
     for (const fault of [SILENCE, { ...onCharge('drop_after'), times: 50 }]) await sandbox.addFault(fault)
     const charges = await chargeMany(50)
     await sandbox.kill()
     for (const { status } of charges) assert.equal(status, 'processing')
-    // Long enough for the first questions to find nobody.
+    // Long enough for the first status checks to fail.
     await delay(1_300)
     const waiting = await Promise.all(charges.map(({ uuid }) => api.get(`/api/v1/charges/${uuid}`)))
     for (const { body } of waiting) assert.equal(body.data.status, 'processing')

@@ -1,5 +1,5 @@
-// F-35 and F-52, through the pages: an attempt that the payer gave up turns out to be paid when another one has paid
-// already. The wallet is credited once, and the second payment goes back by itself.
+// F-35 and F-52 on the payer's pages: an attempt that the payer cancelled turns out to be paid after another attempt
+// has paid. The wallet is credited once, and the duplicate payment is refunded automatically.
 
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -22,7 +22,7 @@ select gateway_key as key
 from attempts
 where payment_id = $1 and number = 1`
 
-// A provider that takes its word back: the payer's bank had approved before the payer gave up.
+// The provider changes its outcome: the payer's bank had approved before the payer cancelled.
 const takeBack = sql<unknown>`
 update sandbox.records
 set
@@ -45,7 +45,7 @@ async function sendWebhook(key: string): Promise<void> {
 
 const payer = createPayer()
 
-/** A checkout whose first attempt the payer gave up on our page, while the bank was about to approve it. */
+/** A checkout whose first attempt the payer cancelled on our page, while the bank was about to approve it. */
 async function cancelledAttempt() {
   const checkout = await openCheckout(shop.api, payer)
   await payer.goToCardPage(checkout.page)
@@ -66,7 +66,7 @@ it('a cancelled attempt that turns out paid pays a checkout that is still open',
   assert.deepEqual(statusesOf(payment), ['succeeded'])
 })
 
-it('it is a duplicate when another attempt has paid: one credit, and the rest is sent back', async () => {
+it('a late payment after another attempt has paid is a duplicate: one credit, and the duplicate is refunded', async () => {
   const before = (await shop.api.get('/api/v1/wallet/balance?currency=KES')).body.data
   const { uuid, key, open, read } = await cancelledAttempt()
   await payer.payByCard(open, 'card_success')

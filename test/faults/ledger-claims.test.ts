@@ -1,5 +1,5 @@
-// Settlement and folding when the table's statistics are wrong: a plan that was made for an empty table still claims no
-// more than its limit, and every balance comes out right.
+// Settlement and folding with wrong table statistics: a plan made for an empty table still claims no more rows than its
+// limit, and every balance is correct.
 
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
@@ -56,13 +56,13 @@ const balances = async () => {
   return [kes?.pending.minor, kes?.available.minor]
 }
 
-/** Makes every connection plan for tables that are known to be empty, and then fills them. */
+/** Makes every connection plan for tables that the statistics call empty, and then fills them. */
 async function fillBehindTheStatistics(): Promise<void> {
   for (const table of ['pending_settlements', 'balance_deltas']) {
     await db.script(`alter table ${table} set (autovacuum_enabled = false)`)
     await db.script(`vacuum analyze ${table}`)
   }
-  // A prepared statement keeps its plan for good from the sixth time on.
+  // PostgreSQL may keep a generic plan for a prepared statement from the sixth execution on.
   for (let n = 0; n < 8; n += 1) {
     assert.equal(await settleDueMoney(app), 0)
     assert.equal(await foldDeltas(db, 500), 0)
@@ -70,7 +70,7 @@ async function fillBehindTheStatistics(): Promise<void> {
   await db.query(insertCaptured, [merchantId, PAYMENTS, AMOUNT])
 }
 
-it('claims what its limit says, and no more', async () => {
+it('a claim with a plan for an empty table takes as many rows as its limit, and no more', async () => {
   await fillBehindTheStatistics()
   const total = AMOUNT * BigInt(PAYMENTS)
   assert.equal(await foldDeltas(db, 500), 500)

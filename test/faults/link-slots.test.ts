@@ -1,5 +1,5 @@
-// What may go wrong between a slot at a link and the money: a process that dies, a gateway that begins nothing, a payer who
-// goes on to another way, money that comes when the slot is gone (F-29, F-35).
+// Faults between a reserved slot of a link and the payment: a process dies, a gateway does not execute, a payer
+// switches the method, a payment arrives after the slot was released (F-29, F-35).
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
@@ -79,7 +79,7 @@ async function press(payment: PaymentRow, by: LinksApp = app): Promise<string> {
   }
 }
 
-/** Presses, and the gateway takes the attempt on. */
+/** The payer submits, and the gateway accepts the attempt. */
 async function started(payment: PaymentRow): Promise<void> {
   gateway.answers('startCheckout', STARTED)
   assert.equal(await press(payment), 'processing')
@@ -90,7 +90,7 @@ async function verifyPayment(payment: PaymentRow): Promise<string> {
   return (await refreshCheckout(app, await readCheckout(payment), 'return')).payment.status
 }
 
-/** The gateway rings while it is asked, and has declined the attempt. */
+/** The gateway sends a webhook during a status check, and has declined the attempt. */
 async function declinedWithWebhook(payment: PaymentRow): Promise<void> {
   await started(payment)
   clock.advance(5_000)
@@ -108,7 +108,7 @@ async function stateOf({ id }: { id: string }): Promise<string> {
 }
 
 describe('a slot at a link', () => {
-  it('is kept while the outcome is not known, and given back with a decline', async () => {
+  it('a slot is kept while the outcome is unknown, and released with a decline', async () => {
     const link = await newLink(1)
     const [one, another] = [await startPayment(link), await startPayment(link)]
     gateway.answers('startCheckout', NO_ANSWER)
@@ -126,7 +126,7 @@ describe('a slot at a link', () => {
     assert.equal((await rig.payment(one.id)).status, 'expired')
   })
 
-  it('stays with a payer who goes on to another way while the first page can still be paid', async () => {
+  it('a slot stays reserved for a payer who switches the method while the first page can still be paid', async () => {
     const link = await newLink(1)
     const [one, another] = [await startPayment(link), await startPayment(link)]
     await started(one)
@@ -139,7 +139,7 @@ describe('a slot at a link', () => {
     assert.equal(await stateOf(link), '1 paid, 1 taken, completed')
   })
 
-  it('stays reserved for a payer who was declined on a page that can still be paid (F-28)', async () => {
+  it('a slot stays reserved for a payer who was declined on a page that can still be paid (F-28)', async () => {
     const { recovery } = gateway
     gateway.recovery = { ...recovery, paysAfterDecline: true }
     const link = await newLink(1)
@@ -150,7 +150,7 @@ describe('a slot at a link', () => {
     assert.equal((await rig.attempt(one.id)).status, 'declined')
     assert.equal(await press(another), 'payment_link_busy')
     clock.advance(180_000)
-    assert.equal(await releaseIdleSlots(app), 0, 'the page is still watched')
+    assert.equal(await releaseIdleSlots(app), 0, 'the page is still polled')
     gateway.answers('verify', paid())
     assert.equal(await verifyPayment(one), 'successful')
     assert.equal(await press(another), 'payment_link_ended')
@@ -158,7 +158,7 @@ describe('a slot at a link', () => {
     gateway.recovery = recovery
   })
 
-  it('of such a payer is free again when the checkout is over', async () => {
+  it('the slot of a declined payer is released when the checkout is over', async () => {
     const { recovery } = gateway
     gateway.recovery = { ...recovery, paysAfterDecline: true }
     const link = await newLink(1)
@@ -174,17 +174,17 @@ describe('a slot at a link', () => {
     gateway.recovery = recovery
   })
 
-  it('is kept until the webhook that came with the decline is processed, and then released at once (F-43)', async () => {
+  it('a slot is kept until the webhook that came with the decline is processed, and then released at once (F-43)', async () => {
     const link = await newLink(1)
     const one = await startPayment(link)
     await declinedWithWebhook(one)
-    assert.equal(await stateOf(link), '0 paid, 1 taken, active', 'it may have rung about money')
+    assert.equal(await stateOf(link), '0 paid, 1 taken, active', 'the webhook may be about a success')
     gateway.answers('verify', CANCELLED)
     await rig.resolve()
     assert.equal(await stateOf(link), '0 paid, 0 taken, active')
   })
 
-  it('that was taken again is not given back with the last look at an earlier attempt', async () => {
+  it('a slot that was reserved again is not released by the last status check of an earlier attempt', async () => {
     const link = await newLink(1)
     const one = await startPayment(link)
     await declinedWithWebhook(one)
@@ -196,7 +196,7 @@ describe('a slot at a link', () => {
     await started(one)
   })
 
-  it('is given back when the gateway began nothing, and no attempt goes without one (F-27)', async () => {
+  it('a slot is released when the gateway did not execute, and no attempt starts without one (F-27)', async () => {
     const link = await newLink(1)
     const [one, another] = [await startPayment(link), await startPayment(link)]
     gateway.answers('startCheckout', NOT_SENT)
@@ -208,12 +208,12 @@ describe('a slot at a link', () => {
     assert.equal((await rig.payment(one.id)).status, 'pending')
   })
 
-  it('that was taken by a process which died before the attempt is given back after a while', async () => {
+  it('a slot that was reserved by a process which died before the attempt is released after a timeout', async () => {
     const link = await newLink(1)
     const [one, another] = [await startPayment(link), await startPayment(link)]
     assert.equal(await reserveSlot(app, one), 'available')
     assert.equal(await press(another), 'payment_link_busy')
-    assert.equal(await releaseIdleSlots(app), 0, 'it may be on its way to the attempt')
+    assert.equal(await releaseIdleSlots(app), 0, 'its attempt may be about to start')
     clock.advance(180_000)
     assert.equal(await releaseIdleSlots(app), 1)
     await started(another)
@@ -221,7 +221,7 @@ describe('a slot at a link', () => {
     assert.equal(await releaseIdleSlots(app), 0, 'a payment that is at a gateway keeps its slot')
   })
 
-  it('that is taken again is fresh again: it is not dropped between the press and the attempt', async () => {
+  it('a slot that is reserved again gets a new timeout: it is not released between the submission and the attempt', async () => {
     const link = await newLink(1)
     const one = await startPayment(link)
     assert.equal(await reserveSlot(app, one), 'available')
@@ -231,7 +231,7 @@ describe('a slot at a link', () => {
     await started(one)
   })
 
-  it('is taken once by one payment, also when two processes take it at once', async () => {
+  it('a payment reserves one slot, also when two processes reserve it at once', async () => {
     const link = await newLink(2)
     const [one, another] = [await startPayment(link), await startPayment(link)]
     gateway.answers('startCheckout', STARTED, STARTED)
@@ -242,7 +242,7 @@ describe('a slot at a link', () => {
     assert.equal(await stateOf(link), '0 paid, 2 taken, active')
   })
 
-  it('that is gone does not keep late money from being counted: it is one more than asked for, and shown (F-35)', async () => {
+  it('a late payment is counted after its slot was released, and shown as one above the limit (F-35)', async () => {
     const link = await newLink(1)
     const [late, another] = [await startPayment(link), await startPayment(link)]
     await started(late)
@@ -252,7 +252,7 @@ describe('a slot at a link', () => {
     assert.equal((await rig.payment(late.id)).status, 'expired')
     assert.equal(await stateOf(link), '0 paid, 0 taken, active')
     const fresh = await startPayment(link)
-    assert.equal(await press(another), 'invalid_state', 'its own time is up')
+    assert.equal(await press(another), 'invalid_state', 'its checkout has expired')
     await started(fresh)
     gateway.answers('verify', paid())
     assert.equal(await verifyPayment(fresh), 'successful')
@@ -270,7 +270,7 @@ from payment_link_slots
 where link_id = $1 and paid_at is not null`
 
 describe('the count of a link', () => {
-  it('is right before and after the job, and each event is written once by many jobs at once', async () => {
+  it('the count of a link is correct before and after the job, and concurrent jobs write each event once', async () => {
     while ((await countOnePayment(app)) > 0);
     const link = await newLink(3)
     for (let n = 0; n < 3; n += 1) {

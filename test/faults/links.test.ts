@@ -1,5 +1,5 @@
-// F-28 and F-47 at payment links: as many payers at once as a link may not have. A place is held before anybody is charged,
-// so the ones too many are told why and pay nothing.
+// F-28 and F-47 for payment links: more payers submit at once than a link allows. A slot is reserved before any charge,
+// so payers without a slot read why and pay nothing.
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
@@ -29,7 +29,7 @@ select id, reference, customer_email as email
 from payments
 where link_id = $1`
 
-/** So many people fill the form in at once, every other one at the other process, and stand before the checkout. */
+/** This many payers submit the link's form at once, alternating between the two processes, and open their checkouts. */
 async function fillInAll(link: { uuid: string; slug: string }, count: number): Promise<StartedPayment[]> {
   const people = await Promise.all(
     Array.from({ length: count }, async (_, n) => {
@@ -63,7 +63,7 @@ function tally(answers: readonly (ApiResponse | undefined)[]): Record<string, nu
   return counts
 }
 
-/** What the link says, and what the provider has really taken. */
+/** The counts of the link, and the executions at the provider. */
 async function snapshotOf(uuid: string) {
   const { paymentsCount, amountCollected, status } = (await api.get(`/api/v1/payment-links/${uuid}`)).body
     .data
@@ -79,7 +79,7 @@ where resource_id = $1
 group by type
 order by type`
 
-/** Counting follows in the background. */
+/** The count is updated in the background. */
 async function assertEmitted(uuid: string, expected: string[]): Promise<void> {
   const read = async () =>
     (await db.query(countEvents, [uuid])).map(({ type, events }) => `${events} ${type}`)
@@ -87,10 +87,10 @@ async function assertEmitted(uuid: string, expected: string[]): Promise<void> {
 }
 
 describe('50 payers at once over two processes (F-47)', () => {
-  it('on a single-use link: one goes on to pay, and every other one reads why not', async () => {
+  it('50 payers of a single-use link: one goes on to pay, and every other one reads why not', async () => {
     const link = await makeLink(api, { usage: 'single' })
     const people = await fillInAll(link, PAYERS)
-    // A tool presses for most of them; the others press on their pages, at the same moment.
+    // The sandbox API submits for most payers; the others submit on their pages at the same moment.
     const isOnPage = (_: unknown, n: number) => n % 3 === 0
     const [answers, pressed] = await Promise.all([
       Promise.all(people.map((one, n) => (isOnPage(one, n) ? undefined : completeAsPayer(one, n)))),
@@ -117,14 +117,14 @@ describe('50 payers at once over two processes (F-47)', () => {
       ...{ paymentsCount: 1, amountCollected: '1250.50', status: 'completed', executions: 1 },
     })
     const again = await Promise.all(people.map((one, n) => completeAsPayer(one, n)))
-    assert.equal(tally(again).successful, undefined, 'nobody is charged later either')
+    assert.equal(tally(again).successful, undefined, 'no other payer is charged later')
     const [other] = pressed.filter((one) => !redirected.includes(one))
     assert.ok(other)
     assert.equal(headingOf(await other.payer.open(other.checkout.url)), 'This link takes no more payments')
     await assertEmitted(link.uuid, ['1 payment_link.completed', '1 payment_link.paid'])
   })
 
-  it('on a link for ten: ten are charged', async () => {
+  it('50 payers of a link for ten: ten are charged', async () => {
     const link = await makeLink(api, { maxPayments: 10 })
     const people = await fillInAll(link, PAYERS)
     const answers = await Promise.all(people.map((one, n) => completeAsPayer(one, n)))
@@ -135,7 +135,7 @@ describe('50 payers at once over two processes (F-47)', () => {
     await assertEmitted(link.uuid, ['1 payment_link.completed', '10 payment_link.paid'])
   })
 
-  it('on a link for ten, when every third card is declined: the places go to others until ten have paid', async () => {
+  it('50 payers of a link for ten, every third card declined: slots go to other payers until ten have paid', async () => {
     const link = await makeLink(api, { maxPayments: 10 })
     const people = await fillInAll(link, 25)
     let left = people.map((one, n) => ({

@@ -1,5 +1,5 @@
-// F-23: a row that another session holds locked. Whoever needs it is told to come back; those who travel in the same
-// batch are served.
+// F-23: another session holds a row lock. The request that needs the row gets 503; other requests in the same batch
+// succeed.
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
@@ -22,7 +22,7 @@ for update`
 
 type Locking = { transaction(work: (tx: Tx) => Promise<void>): Promise<void> }
 
-/** Does the work while another session holds the customer's row. */
+/** Runs the callback while another session locks the customer's row. */
 function whileLocked(db: Locking, email: string, work: () => Promise<void>): Promise<void> {
   return db.transaction(async (tx) => {
     assert.equal((await tx.query(lockCustomer, [email])).length, 1)
@@ -34,7 +34,7 @@ const emails = Array.from({ length: 12 }, (_, n) => `payer-${n}@example.com`)
 const LOCKED = 'payer-5@example.com'
 
 describe('one customer whose row is locked by another session', () => {
-  it('fails no other row of the batch (F-23)', async () => {
+  it('a locked row fails no other row of the batch (F-23)', async () => {
     await rig.checkout(LOCKED)
     await whileLocked(rig.db, LOCKED, async () => {
       // In one turn of the event loop, so in one batch.
@@ -47,7 +47,7 @@ describe('one customer whose row is locked by another session', () => {
     assert.equal((await rig.checkout(LOCKED)).status, 'pending')
   })
 
-  it('is the only one to get 503 with Retry-After; the others get 201 (F-23)', async () => {
+  it('a request for a locked row is the only one to get 503 with Retry-After; the others get 201 (F-23)', async () => {
     const bodyOf = (email: string) => initiateBody({ customer: { ...CUSTOMER, email } })
     const bodies = new Map(emails.map((email) => [email, bodyOf(email)]))
     assert.equal((await service.api.post(INITIATE, bodyOf(LOCKED))).http, 201)
@@ -62,6 +62,6 @@ describe('one customer whose row is locked by another session', () => {
     })
     const again = await service.api.post(INITIATE, bodies.get(LOCKED))
     assert.equal(again.http, 201, again.text)
-    assert.equal(again.headers.get('idempotent-replayed'), null, 'nothing of the refused request was kept')
+    assert.equal(again.headers.get('idempotent-replayed'), null, 'nothing of the rejected request was stored')
   })
 })

@@ -1,5 +1,5 @@
-// F-02, F-28 and F-35 in front of the payer: a start, a cancellation or a success whose answer gets lost. The payer sees
-// that we do not know, and nothing is abandoned or ended while they may have paid.
+// F-02, F-28 and F-35 in checkouts: the response to a start, a cancellation or a success is lost. The payer sees that
+// the outcome is unknown, and nothing is abandoned or expired while they may have paid.
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it, type TestContext } from 'node:test'
@@ -49,7 +49,7 @@ async function statusOf({ id }: PaymentRow): Promise<string> {
   return `${status} ${statusReason} ${(await rig.attempt(id)).status}`
 }
 
-/** The payer's own address of this checkout, as the server answers it. */
+/** The payer's address of this checkout, as the server answers it. */
 async function requestPage(payment: PaymentRow, method: 'GET' | 'POST', verb = '') {
   const pages = pageRoutes({ ...app, requireMerchant: (id) => requireMerchant(app, id) })
   const route = pages.find((one) => one.method === method && one.path === `/pay/{accessCode}${verb}`)
@@ -60,7 +60,7 @@ async function requestPage(payment: PaymentRow, method: 'GET' | 'POST', verb = '
   return { accessCode, answer }
 }
 
-describe('a decline on a page where the payer may try again', () => {
+describe('a decline on a page where the payer can retry', () => {
   const watched = {
     keyRetentionHours: 24,
     cachesErrors: false,
@@ -77,7 +77,7 @@ describe('a decline on a page where the payer may try again', () => {
     return started()
   }
 
-  it('is watched, so that a payment made there after all counts without a webhook', async (t) => {
+  it('a declined page is polled, so that a later payment on it counts without a webhook', async (t) => {
     const payment = await startedOnPage(t)
     gateway.answers('verify', CANCELLED)
     clock.advance(LEASE_MS)
@@ -92,7 +92,7 @@ describe('a decline on a page where the payer may try again', () => {
     assert.equal(await rig.credits(payment.id), 1)
   })
 
-  it('is watched on when another way was paid, so that what is paid twice is found though old news came first (F-35)', async (t) => {
+  it('a declined page is polled after another method was paid, so that a duplicate payment is found though old reports came first (F-35)', async (t) => {
     const payment = await startedOnPage(t)
     gateway.answers('verify', CANCELLED)
     clock.advance(LEASE_MS)
@@ -115,7 +115,7 @@ describe('a decline on a page where the payer may try again', () => {
     assert.equal(await rig.credits(payment.id), 1)
   })
 
-  it('is asked about before its checkout ends for time', async (t) => {
+  it('a declined page is polled before its checkout expires', async (t) => {
     const payment = await startedOnPage(t)
     gateway.answers('verify', CANCELLED, paid())
     clock.advance(LEASE_MS)
@@ -126,8 +126,8 @@ describe('a decline on a page where the payer may try again', () => {
   })
 })
 
-describe('leaving a page that the gateway cannot close', () => {
-  it('opens the checkout again; the first success counts and the second is kept apart', async () => {
+describe('leaving a page that the gateway cannot cancel', () => {
+  it('leaving a page that cannot be cancelled reopens the checkout; the first success counts and the second is a duplicate', async () => {
     const payment = await started()
     gateway.answers('cancel', PENDING)
     await cancelAttempt(app, await readCheckout(payment))
@@ -146,7 +146,7 @@ describe('leaving a page that the gateway cannot close', () => {
     assert.equal(await rig.credits(payment.id), 1)
   })
 
-  it('does nothing while the outcome is unknown', async () => {
+  it('leaving a page does nothing while the outcome is unknown', async () => {
     const payment = await started()
     gateway.answers('cancel', NO_ANSWER)
     await cancelAttempt(app, await readCheckout(payment))
@@ -154,8 +154,8 @@ describe('leaving a page that the gateway cannot close', () => {
   })
 })
 
-describe('cancelling while the gateway does not answer', () => {
-  it('leaves the payment with its gateway, and the payer before the waiting screen', async () => {
+describe('cancelling while the gateway does not respond', () => {
+  it('a cancellation without a response leaves the payment at its gateway, and the payer on the waiting screen', async () => {
     const payment = await started()
     gateway.answers('cancel', NO_ANSWER)
     const { accessCode, answer } = await requestPage(payment, 'POST', '/cancel')
@@ -165,14 +165,14 @@ describe('cancelling while the gateway does not answer', () => {
     assert.match(('html' in page && page.html?.toString()) || '', /data-status=/)
     assert.deepEqual(await pathOf(rig.db, payment.id), ['pending', 'processing'])
 
-    // They had paid.
+    // The payer had paid.
     clock.advance(LEASE_MS)
     gateway.answers('verify', paid())
     assert.equal(await rig.resolve(), 1)
     assert.equal((await rig.payment(payment.id)).status, 'successful')
   })
 
-  it('abandons nothing while it is unknown whether the attempt started', async () => {
+  it('a cancellation abandons nothing while it is unknown whether the attempt started', async () => {
     for (const answer of [NO_ANSWER, NOT_FOUND, PENDING]) {
       const payment = await started(NO_ANSWER)
       gateway.answers('cancel', answer)
@@ -181,7 +181,7 @@ describe('cancelling while the gateway does not answer', () => {
     }
   })
 
-  it('abandons when the gateway says that it is off, and counts what came too late', async () => {
+  it('a cancellation abandons the payment when the gateway confirms it, and a late payment is accepted', async () => {
     const payment = await started()
     gateway.answers('cancel', CANCELLED)
     await cancelCheckout(app, await readCheckout(payment))
@@ -194,8 +194,8 @@ describe('cancelling while the gateway does not answer', () => {
   })
 })
 
-describe('leaving while somebody says that the money was sent', () => {
-  /** After the gateway has answered and before the payer's move is written. */
+describe('leaving while the payer reports the money as sent', () => {
+  /** Runs after the gateway has responded and before the payer's transition is written. */
   async function answeredMeanwhile(payment: PaymentRow) {
     const { gatewayKey } = await rig.attempt(payment.id)
     const at = clock.now()
@@ -208,7 +208,7 @@ describe('leaving while somebody says that the money was sent', () => {
   }
 
   for (const [name, leave] of Object.entries({ cancelAttempt, cancelCheckout })) {
-    it(`is none: ${name} (F-28)`, async () => {
+    it(`a payer cannot leave while money is reported as sent: ${name} (F-28)`, async () => {
       const payment = await started()
       gateway.answers('cancel', () => answeredMeanwhile(payment))
       const { payment: left } = await leave(app, await readCheckout(payment))
@@ -218,8 +218,8 @@ describe('leaving while somebody says that the money was sent', () => {
   }
 })
 
-describe('a checkout whose start was executed and whose answer got lost', () => {
-  it('gets its next step by the same key, and ends when its time is over (F-28)', async () => {
+describe('a checkout whose start was executed and whose response was lost', () => {
+  it('a lost start gets its next step by the same key, and expires on time (F-28)', async () => {
     const payment = await started(NO_ANSWER)
     assert.equal(await statusOf(payment), 'processing outcome_unknown started')
     clock.advance(LEASE_MS)
@@ -239,7 +239,7 @@ describe('a checkout whose start was executed and whose answer got lost', () => 
     assert.equal((await rig.payment(payment.id)).status, 'expired')
   })
 
-  it('prompts no phone for a checkout that is over, and still ends (F-28)', async () => {
+  it('a lost start prompts no phone when its checkout is over, and still ends (F-28)', async () => {
     const payment = await started(NO_ANSWER, 'mobile_money')
     clock.advance(HOUR_MS)
     gateway.answers('verify', PENDING)
@@ -252,7 +252,7 @@ describe('a checkout whose start was executed and whose answer got lost', () => 
     assert.equal((await rig.payment(payment.id)).status, 'expired')
   })
 
-  it('does not expire while the outcome of an earlier attempt is unknown (F-35)', async () => {
+  it('a checkout does not expire while the outcome of an earlier attempt is unknown (F-35)', async () => {
     const payment = await started()
     gateway.answers('cancel', PENDING)
     await cancelAttempt(app, await readCheckout(payment))
@@ -276,7 +276,7 @@ describe('a checkout whose start was executed and whose answer got lost', () => 
     assert.equal(await rig.credits(payment.id), 1)
   })
 
-  it('does not expire while it is unknown whether it was paid', async () => {
+  it('a checkout does not expire while it is unknown whether it was paid', async () => {
     const payment = await started(NO_ANSWER)
     clock.advance(HOUR_MS)
     gateway.answers('verify', NO_ANSWER)

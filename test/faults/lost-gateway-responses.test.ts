@@ -1,6 +1,6 @@
-// F-28 over real connectors: a gateway that executes and whose answer gets lost is asked, never tried elsewhere and never
-// made to execute twice. A thousand answers are lost, a quarter at each provider; the sandbox stands ready as the next
-// candidate of every one of them.
+// F-28 over real connectors: a gateway executes and its response is lost. We check the status, never fail over and
+// never execute twice. A thousand responses are lost, a quarter at each provider; the sandbox is the next candidate for
+// each payment.
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
@@ -25,11 +25,11 @@ import { testService } from '../support/service.ts'
 
 const DEADLINE_MS = 120_000
 
-// Fewer than the five lost answers after which the breaker of an account opens, and nothing more would be sent.
+// Fewer than the five lost responses that open an account's circuit breaker, after which nothing would be sent.
 const PER_MERCHANT = 4
 const MERCHANTS_AT_ONCE = 4
 
-/** How the answers of each provider get lost: all of them after the provider has acted. */
+/** How the responses of each provider are lost: always after the provider has executed. */
 const LOSSES = (
   [
     ['cut_off_after_acting', 80],
@@ -54,7 +54,7 @@ const env: Record<string, string> = Object.assign(
   { ...VAULT_ENV, COWRY_GATEWAY_TIMEOUT_MS: '1500', COWRY_RATE_LIMIT: '0' },
   ...addresses,
 )
-// Only answers requests: nobody finds anything out until the worker comes.
+// Serves requests only: no status check runs until the worker starts.
 const service = await testService({ after }, { env, role: 'api' })
 const { db } = service
 
@@ -64,10 +64,10 @@ function fakeOf(name: ProviderName): FakeProvider {
   return fake
 }
 
-/** What a merchant does before the trouble begins; its answer submits one payment and says which. */
+/** Prepares a merchant before the fault. The function that it returns submits one payment and returns its id. */
 type Begin = (merchant: MerchantAt) => Promise<() => Promise<string>>
 
-/** So many merchants come, each submits its payments at once, and the answer to each gets lost. */
+/** Creates this many merchants; each submits its payments at once, and every response is lost. */
 async function loseAnswers(name: ProviderName, begin: Begin): Promise<string[]> {
   const { server } = fakeOf(name)
   const uuids: string[] = []
@@ -117,19 +117,19 @@ where payment_id = any($1::uuid[]) and kind = 'capture'`
 /** Each payment has one attempt, at this provider, which was executed and credited once. */
 async function countExecutions(name: ProviderName, uuids: string[]): Promise<number> {
   const attempts = await db.query(selectAttempts, [uuids])
-  assert.equal(attempts.length, uuids.length, 'nothing was tried a second time')
-  assert.deepEqual(new Set(attempts.map(({ gateway }) => gateway)), new Set([name]), 'nor anywhere else')
+  assert.equal(attempts.length, uuids.length, 'no payment has a second attempt')
+  assert.deepEqual(new Set(attempts.map(({ gateway }) => gateway)), new Set([name]), 'nor at another gateway')
   assert.deepEqual(await db.query(countCredits, [uuids]), [{ credits: uuids.length }])
   const executions = await Promise.all(attempts.map(({ key }) => fakeOf(name).executions(key)))
   assert.deepEqual(new Set(executions), new Set([1]))
   return executions.reduce((sum, times) => sum + times, 0)
 }
 
-describe(`${OF_EACH * PROVIDER_NAMES.length} answers that get lost after the gateway has executed (F-28)`, () => {
+describe(`${OF_EACH * PROVIDER_NAMES.length} responses that are lost after the gateway has executed (F-28)`, () => {
   const lost = new Map<ProviderName, string[]>()
 
   for (const name of ['stripe', 'paystack', 'flutterwave'] as const) {
-    it(`leave ${OF_EACH} charges of saved cards at ${name} unknown`, async () => {
+    it(`lost responses leave ${OF_EACH} charges of saved cards at ${name} unknown`, async () => {
       const { amount, currency } = PROVIDERS[name].paymentTerms
       const uuids = await loseAnswers(name, async (merchant) => {
         const credential = await fakeOf(name).savedCredential?.('approves')
@@ -148,7 +148,7 @@ describe(`${OF_EACH * PROVIDER_NAMES.length} answers that get lost after the gat
     })
   }
 
-  it(`leave ${OF_EACH} checkouts at pawapay unknown, whose payers have no page yet`, async () => {
+  it(`lost responses leave ${OF_EACH} checkouts at pawapay unknown, whose payers have no page yet`, async () => {
     const { paymentTerms, channel } = PROVIDERS.pawapay
     const uuids = await loseAnswers('pawapay', async ({ api }) => async () => {
       const { uuid } = await startPaying(api, paymentTerms, channel)
@@ -159,7 +159,7 @@ describe(`${OF_EACH * PROVIDER_NAMES.length} answers that get lost after the gat
     lost.set('pawapay', uuids)
   })
 
-  it('end as exactly one execution each, and none at the gateway that stood ready', async () => {
+  it('lost responses end as exactly one execution each, and none at the next candidate', async () => {
     await testService({ after }, { env, databaseUrl: service.databaseUrl, role: 'worker' })
     for (const uuid of lost.get('pawapay') ?? []) {
       const attempt = await eventually(

@@ -1,5 +1,5 @@
-// F-16, F-17 and F-19 at the pool: a server that went silent, one that only reads, one that is alone with a commit. Whoever is
-// hit hears that nobody knows, once, and everybody after that speaks with whatever stands at the address by then.
+// F-16, F-17 and F-19 at the pool: a server that stopped responding, a read-only server, a commit without its standby.
+// The affected query fails once with an unknown outcome, and later queries connect to the new server at the address.
 
 import assert from 'node:assert/strict'
 import { after, afterEach, it } from 'node:test'
@@ -23,7 +23,7 @@ const selectBackend = sql<{ pid: number }>`select pg_backend_pid() as pid, pg_sl
 const write = sql<unknown>`create temporary table if not exists written ()`
 const becomeReadOnly = sql<unknown>`select set_config('default_transaction_read_only', 'on', false), pg_sleep(0.02)`
 
-// What a server says whose wait for the standby was cancelled.
+// The warning of a server whose wait for the standby was cancelled.
 const WARN = `
 create function commit_unreplicated() returns void language plpgsql as $$
 begin
@@ -40,7 +40,7 @@ const backends = async () => new Set((await onAll(selectBackend)).flat().map(({ 
 
 const isUnavailable = (error: unknown) => error instanceof DbUnavailable && !error.isRolledBack
 
-it('a server that goes silent is left by everybody when one has waited in vain (F-17)', async () => {
+it('all connections to a silent server are dropped when one query has timed out (F-17)', async () => {
   const before = await backends()
   assert.equal(before.size, CONNECTIONS)
   proxy.blackhole()
@@ -53,7 +53,7 @@ it('a server that goes silent is left by everybody when one has waited in vain (
   )
 })
 
-it('a transaction that goes unanswered ends, also when nothing can be rolled back (F-15, F-17)', async () => {
+it('a transaction without a response ends, also when it cannot be rolled back (F-15, F-17)', async () => {
   const lost = db.transaction(async (tx) => {
     await tx.query(selectBackend)
     proxy.blackhole()
@@ -62,7 +62,7 @@ it('a transaction that goes unanswered ends, also when nothing can be rolled bac
   await assert.rejects(lost, isUnavailable)
 })
 
-it('a server that only reads is left by everybody when one was refused (F-16)', async () => {
+it('all connections to a read-only server are dropped when it has rejected one write (F-16)', async () => {
   await onAll(becomeReadOnly)
   await assert.rejects(db.query(write), (error: unknown) => {
     assert.ok(error instanceof DbUnavailable)
@@ -71,7 +71,7 @@ it('a server that only reads is left by everybody when one was refused (F-16)', 
   await onAll(write)
 })
 
-it('a commit that was not replicated counts as unknown, though the server says that it succeeded (F-19)', async () => {
+it('a commit that was not replicated counts as unknown, though the server reports success (F-19)', async () => {
   await db.script(WARN)
   await assert.rejects(db.query(commitUnreplicated), isUnavailable)
   await assert.rejects(
@@ -81,8 +81,8 @@ it('a commit that was not replicated counts as unknown, though the server says t
   await onAll(write)
 })
 
-it('a server that only reads is not taken for a primary (F-16)', async (t) => {
-  // For every connection from now on, so this is the last test.
+it('a read-only server is not accepted as a primary (F-16)', async (t) => {
+  // The setting affects every new connection, so this is the last test.
   await runAsAdmin(
     direct,
     `alter database ${address.pathname.slice(1)} set default_transaction_read_only = on`,

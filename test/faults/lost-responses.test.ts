@@ -1,5 +1,5 @@
-// F-07 and F-28 to F-31: answers that get lost on their way, or come to somebody who no longer may act on them. Nothing
-// fails without proof, nothing is credited twice, and what was paid is credited in the end.
+// F-07 and F-28 to F-31: responses are lost, or arrive at a process that lost its lease. Nothing fails without proof,
+// nothing is credited twice, and every payment that was made is credited in the end.
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
@@ -49,8 +49,8 @@ const UNDER_REVIEW = {
   credits: 0,
 }
 
-describe('a charge that the gateway says it is working on', () => {
-  it('is asked about by the reference that came with that answer', async () => {
+describe('a charge that the gateway reports as pending', () => {
+  it('a pending charge is polled by the reference of the gateway’s response', async () => {
     gateway.answers('chargeSaved', { kind: 'pending', gatewayReference: 'pi_1' })
     const { id } = await rig.charge()
     assert.equal((await rig.attempt(id)).gatewayReference, 'pi_1')
@@ -61,12 +61,12 @@ describe('a charge that the gateway says it is working on', () => {
   })
 })
 
-describe('a caller that stalled and was taken over', () => {
-  it('does not fail the charge that the resolver submitted meanwhile (F-07)', async () => {
+describe('a process that stalled and lost its lease', () => {
+  it('a stalled process does not fail the charge that the resolver submitted meanwhile (F-07)', async () => {
     const stalls = async (): Promise<Outcome> => {
       clock.advance(LEASE_MS)
       gateway.answers('verify', NOT_FOUND)
-      // The resolver's own submission: executed, and its answer lost.
+      // The resolver's own submission: executed, and its response lost.
       gateway.answers('chargeSaved', NO_ANSWER)
       assert.equal(await rig.resolve(), 1)
       return NOT_SENT
@@ -82,7 +82,7 @@ describe('a caller that stalled and was taken over', () => {
     assert.deepEqual(await pathOf(rig.db, id), ['processing', 'successful'])
   })
 
-  it('does not reopen the checkout that the resolver started meanwhile (F-07)', async () => {
+  it('a stalled process does not reopen the checkout that the resolver started meanwhile (F-07)', async () => {
     const payment = await rig.checkout()
     const stalls = async (): Promise<Outcome> => {
       clock.advance(LEASE_MS)
@@ -101,7 +101,7 @@ describe('a caller that stalled and was taken over', () => {
     })
   })
 
-  it('fails the charge when the lease was not taken over: a request that was not sent did nothing (F-27)', async () => {
+  it('a stalled process fails the charge when its lease was not taken over: a request that was not sent did nothing (F-27)', async () => {
     gateway.answers('chargeSaved', NOT_SENT)
     const { id } = await rig.charge()
     assert.deepEqual(await statusOf(id), { status: 'failed', reason: null, attempt: 'declined', credits: 0 })
@@ -114,7 +114,7 @@ describe('a charge that its gateway does not know', () => {
     return (await rig.charge()).id
   }
 
-  it('is submitted again under its key while the gateway surely keeps keys (F-29)', async () => {
+  it('an unknown charge is submitted again under its key while the gateway surely keeps the key (F-29)', async () => {
     const id = await unanswered()
     const { gatewayKey } = await rig.attempt(id)
     clock.advance(24 * 0.9 * HOUR_MS - 1_000)
@@ -125,13 +125,13 @@ describe('a charge that its gateway does not know', () => {
     assert.deepEqual(gateway.calls.filter((call) => call === `chargeSaved ${gatewayKey}`).length, 2)
   })
 
-  it('needs manual review once the key may have expired at the gateway, and a later proof of success is applied (F-30)', async () => {
+  it('an unknown charge needs manual review once the key may have expired at the gateway, and a later proof of success is applied (F-30)', async () => {
     const id = await unanswered()
     clock.advance(24 * 0.9 * HOUR_MS + 1_000)
     gateway.answers('verify', NOT_FOUND)
     await rig.resolve()
     assert.deepEqual(await statusOf(id), UNDER_REVIEW)
-    assert.equal(await rig.resolve(), 0, 'nobody asks by himself any more')
+    assert.equal(await rig.resolve(), 0, 'no poll is scheduled any more')
 
     await rig.deliverWebhook(await rig.attempt(id))
     gateway.answers('verify', paid())
@@ -139,7 +139,7 @@ describe('a charge that its gateway does not know', () => {
     assert.deepEqual(await statusOf(id), PAID_ONCE)
   })
 
-  it('waits for a person at once where the gateway keeps no keys at all (F-30)', async () => {
+  it('an unknown charge needs manual review at once where the gateway keeps no keys (F-30)', async () => {
     gateway.recovery = { ...gateway.recovery, keyRetentionHours: 0 }
     const id = await unanswered()
     clock.advance(LEASE_MS)
@@ -151,7 +151,7 @@ describe('a charge that its gateway does not know', () => {
 })
 
 describe('two processes', () => {
-  it('ask a gateway once in three seconds between them (F-31)', async () => {
+  it('two processes together check the status at a gateway once in three seconds (F-31)', async () => {
     gateway.answers('chargeSaved', NO_ANSWER)
     const { id } = await rig.charge()
     const { gatewayKey } = await rig.attempt(id)
@@ -174,11 +174,11 @@ describe('two processes', () => {
   })
 })
 
-describe('what a provider writes', () => {
+describe('text from a provider', () => {
   const UNSTORABLE_TEXT = 'nul \0, half \ud83d, bell \u0007'
   const KEPT = 'nul  , half \ufffd, bell  '
 
-  it('is kept without what cannot be kept, and a decline settles all the same', async () => {
+  it('unstorable characters of a provider’s text are replaced, and the decline is applied', async () => {
     gateway.answers('chargeSaved', {
       kind: 'declined',
       code: 'do_not_honor',
@@ -191,14 +191,14 @@ describe('what a provider writes', () => {
     assert.equal((await rig.attempt(id)).gatewayReference, KEPT)
   })
 
-  it('does not keep a credit back', async () => {
+  it('unstorable text does not prevent a credit', async () => {
     gateway.answers('chargeSaved', paid({ gatewayReference: UNSTORABLE_TEXT }))
     const { id } = await rig.charge()
     assert.deepEqual(await statusOf(id), PAID_ONCE)
     assert.equal((await rig.attempt(id)).gatewayReference, KEPT)
   })
 
-  it('does not keep a credit back when it is about the method to save', async () => {
+  it('unstorable text about the method to save does not prevent a credit', async () => {
     const card = {
       brand: UNSTORABLE_TEXT,
       last4: '42\0',
@@ -211,7 +211,7 @@ describe('what a provider writes', () => {
     assert.deepEqual(await statusOf(id), PAID_ONCE)
   })
 
-  it('does not stop a checkout from starting', async () => {
+  it('unstorable text does not prevent the start of a checkout', async () => {
     const payment = await rig.checkout()
     gateway.answers('startCheckout', {
       kind: 'started',

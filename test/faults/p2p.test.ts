@@ -1,5 +1,5 @@
-// What a process that dies leaves of a transfer, and who takes it up: the merchant's word is on disk before the payment
-// hears of it, and a transfer that was never written is begun once more.
+// P2P transfers after a process died: the merchant's confirmation commits before the payment changes, and the resolver
+// starts a transfer that was never written.
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
@@ -14,7 +14,7 @@ const clock = tickingClock()
 const healthy = await testService({ after }, { clock })
 const shop = await p2pMerchant(healthy, WALLET)
 
-/** A process of the API that breaks at this point, on the same database. */
+/** An API process on the same database that fails at this point. */
 async function breakingAt(point: string) {
   const { databaseUrl } = healthy
   const env = { COWRY_FAILPOINTS: `${point}=throw` }
@@ -32,7 +32,7 @@ from payment_references
 where reference = $1`
 
 describe('a process that dies', () => {
-  it('after the merchant’s word is on disk: the resolver settles it, once (F-04)', async () => {
+  it('the resolver applies the merchant’s confirmation once after the process died (F-04)', async () => {
     const dying = await breakingAt('p2p.after_move')
     const words: [string, unknown, string, string][] = [
       ['confirm', { receivedAmount: 5000 }, 'confirmed', 'successful'],
@@ -59,8 +59,8 @@ describe('a process that dies', () => {
   })
 })
 
-describe('a request whose process died before it was begun (F-02, F-52)', () => {
-  it('is answered with its record when the time is up by now', async () => {
+describe('a transfer whose process died before its start (F-02, F-52)', () => {
+  it('a transfer that was not started returns its record when it has expired', async () => {
     const dying = await breakingAt('checkout.before_start')
     const body = p2pBody({ expiresInMinutes: 10 })
     assert.equal((await dying.api.post(PAYMENTS, body)).http, 500)
@@ -81,7 +81,7 @@ describe('a request whose process died before it was begun (F-02, F-52)', () => 
     )
   })
 
-  it('is answered with its record when the account is gone by now, and begun when there is one again', async () => {
+  it('a transfer that was not started returns its record when the account is deleted, and starts when a new one exists', async () => {
     const other = await p2pMerchant(healthy)
     const { uuid: account } = await dataOf(other.api.post(ACCOUNTS, WALLET))
     const { databaseUrl } = healthy
@@ -106,7 +106,7 @@ describe('two processes', async () => {
   const { databaseUrl } = healthy
   const second = await testService({ after }, { clock, databaseUrl, role: 'api', checksInvariants: false })
 
-  it('that hear the merchant at once make one success and one entry (F-31, F-47)', async () => {
+  it('two processes that get the merchant’s confirmation at once make one success and one ledger entry (F-31, F-47)', async () => {
     const other = p2pActions(second.apiWith(shop.key))
     for (let round = 0; round < 5; round += 1) {
       const { uuid } = await shop.requestTransfer()
@@ -127,7 +127,7 @@ describe('two processes', async () => {
     }
   })
 
-  it('find an account that the other made a moment ago', async () => {
+  it('two processes find an account that the other has just created', async () => {
     const merchant = await p2pMerchant(healthy)
     assert.equal((await second.apiWith(merchant.key).post(PAYMENTS, p2pBody())).http, 422)
     await dataOf(merchant.api.post('/api/v1/p2p/accounts', WALLET))

@@ -1,5 +1,5 @@
-// F-03, F-04 and F-11: what the table of failpoints does not play. The process is killed in the middle of a call, between a
-// decline and its record, and again and again while it recovers; everything ends right, once.
+// F-03, F-04 and F-11: cases that the failpoint table does not cover. The process is killed during a call, between a
+// decline and its record, and repeatedly during recovery; each operation completes exactly once.
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
@@ -9,22 +9,22 @@ import { CHARGED_ONCE, type ServiceProcess, startDeployment } from '../support/d
 import { eventually } from '../support/process.ts'
 
 const CHARGE = '/api/v1/charges/recurring'
-// The lease of a charge is this and two seconds, so that nobody need wait for the usual twelve.
+// A charge's lease is this plus two seconds, so that the tests do not wait for the usual twelve.
 const SHORT_TIMEOUTS = { COWRY_GATEWAY_TIMEOUT_MS: '500' }
 
 const deployment = await startDeployment({ after })
-// Without background work, like all that die here: what is resolved was resolved by the service started again.
+// Without background jobs, like all processes that die here: the restarted service does all the recovery.
 const survivor = await deployment.startService({}, 'api')
 const card = await saveMethod(survivor.api, 'card_success')
 
 interface KilledRequest {
   reference: string
   body: { reference: string }
-  /** What both sides had in their books right after. */
+  /** The records of both sides right after the death. */
   left: { status: string; executions: number; credits: number } | undefined
 }
 
-/** The request on a process that is to die over it: the client sees a broken connection and knows nothing. */
+/** Sends the request to a process that will die: the client sees a broken connection and does not know the outcome. */
 async function loseAnswer(service: ServiceProcess, path: string, body: unknown): Promise<void> {
   await assert.rejects(service.api.post(path, body), TypeError)
   assert.deepEqual(await service.ended, { code: null, signal: 'SIGKILL' })
@@ -74,24 +74,24 @@ const [duringCall, declined] = await Promise.all([
   ),
 ])
 
-// A client that retries before the service is back gets the record as it stands.
+// A client that retries before the service is back gets the record as it is.
 const early = await survivor.api.post(CHARGE, declined.body)
 
 const restarted = await deployment.startService()
 
 async function finalStateAfter(death: KilledRequest) {
   const id = await deployment.idOf(death.reference)
-  assert.ok(id, 'it is on disk')
+  assert.ok(id, 'the payment was stored')
   return deployment.awaitFinal(id)
 }
 
-describe('a service that was killed and started again', { concurrency: true }, () => {
-  it('killed during the call: the restarted service asks, and finds it executed (F-03)', async () => {
+describe('a service that was killed and restarted', { concurrency: true }, () => {
+  it('a restart after a kill during the call checks the status, and finds the charge executed (F-03)', async () => {
     assert.deepEqual(duringCall.left, { status: 'processing', executions: 1, credits: 0 })
     assert.deepEqual(await finalStateAfter(duringCall), CHARGED_ONCE)
   })
 
-  it('killed between call and settle of a decline: it ends as failed, with its reason and its proof (F-04)', async () => {
+  it('a decline that was not recorded before a kill ends as failed, with its reason and its proof (F-04)', async () => {
     assert.deepEqual(declined.left, { status: 'processing', executions: 0, credits: 0 })
     assert.equal(early.http, 201, early.text)
     assert.equal(early.headers.get('idempotent-replayed'), 'true')
@@ -110,7 +110,7 @@ describe('a service that was killed and started again', { concurrency: true }, (
   })
 })
 
-it('killed again and again while it recovers: it still ends right, once (F-11)', async () => {
+it('a charge completes exactly once when the service is killed repeatedly during recovery (F-11)', async () => {
   await restarted.kill('SIGTERM')
   const { reference } = await killWhileCharging('charge.after_record', card)
   const id = await deployment.idOf(reference)
@@ -120,7 +120,7 @@ it('killed again and again while it recovers: it still ends right, once (F-11)',
     assert.deepEqual(await recovering.ended, { code: null, signal: 'SIGKILL' })
     assert.equal((await deployment.snapshotOf(id)).status, 'processing')
   }
-  // The first of the two deaths came after the call.
+  // The first of the two kills came after the call.
   assert.equal((await deployment.snapshotOf(id)).executions, 1)
 
   await deployment.endLease(id)

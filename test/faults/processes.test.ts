@@ -1,4 +1,4 @@
-// Roles, zombies, callers that leave, and ends that were and were not asked for: F-07, F-12, F-51 and F-90.
+// Roles, stalled processes, clients that disconnect, shutdown and uncaught errors: F-07, F-12, F-51 and F-90.
 
 import assert from 'node:assert/strict'
 import { access } from 'node:fs/promises'
@@ -26,7 +26,7 @@ const [card, losing, slow] = await Promise.all([
   saveMethod(main.api, 'card_slow_later'),
 ])
 
-/** The charge behind a reference, once it is at the provider. */
+/** The charge with a reference, once it is at the provider. */
 async function executed(reference: string): Promise<string> {
   const find = async () => {
     const id = await deployment.idOf(reference)
@@ -35,7 +35,7 @@ async function executed(reference: string): Promise<string> {
   return eventually(find, (id) => id !== '', 10_000)
 }
 
-/** Charges that are with the gateway for a moment longer, and the answers that will come. */
+/** Charges that the gateway delays, and their pending responses. */
 async function chargesUnderWay(service: ServiceProcess, count: number) {
   await sandbox.addFault({ kind: 'slow_ms', on: 'charge', times: count, ms: 1_000 })
   const bodies = Array.from({ length: count }, () => chargeBody(card))
@@ -45,10 +45,10 @@ async function chargesUnderWay(service: ServiceProcess, count: number) {
 }
 
 describe('roles', () => {
-  it('api alone never resolves, and worker does', async () => {
+  it('a process with the role api never resolves payments, and a worker does', async () => {
     const { body } = await main.api.post(CHARGE, chargeBody(losing))
     const { uuid } = body.data
-    // The first question would come after a second.
+    // The first status check would come after a second.
     await delay(2_500)
     assert.equal((await deployment.snapshotOf(uuid)).status, 'processing')
 
@@ -57,7 +57,7 @@ describe('roles', () => {
     assert.deepEqual(await worker.kill('SIGTERM'), { code: 0, signal: null })
   })
 
-  it('a worker resolves also where the sandbox is inside the service', async () => {
+  it('a worker resolves payments also where the sandbox runs inside the service', async () => {
     const { api, kill } = await deployment.startService(EMBEDDED_SANDBOX, 'api')
     const { body } = await api.post(CHARGE, chargeBody(losing))
     assert.equal(body.data.status, 'processing')
@@ -69,7 +69,7 @@ describe('roles', () => {
     await worker.kill('SIGTERM')
   })
 
-  it('a worker listens nowhere, and does not say that it does', async () => {
+  it('a worker does not listen on a port, and publishes no address', async () => {
     const worker = await deployment.startService({}, 'worker')
     assert.equal(worker.facts.url, null)
     await assert.rejects(access(join(worker.dataDir, 'server.json')), { code: 'ENOENT' })
@@ -78,8 +78,8 @@ describe('roles', () => {
   })
 })
 
-describe('a process that stands still longer than its lease (F-07)', () => {
-  it('in the middle of a charge: another one resolves it, and nothing is double when the first wakes up', async () => {
+describe('a process that stalls longer than its lease (F-07)', () => {
+  it('a process that stalls during a charge is taken over, and nothing happens twice when it resumes', async () => {
     const zombie = await deployment.startService(SHORT_TIMEOUTS, 'api')
     const body = chargeBody(slow)
     const answer = zombie.api.post(CHARGE, body)
@@ -97,7 +97,7 @@ describe('a process that stands still longer than its lease (F-07)', () => {
     await Promise.all([zombie.kill('SIGTERM'), worker.kill('SIGTERM')])
   })
 
-  it('in the middle of a resolution: another one takes over, and nothing is double when the first wakes up', async () => {
+  it('a process that stalls during a status check is taken over, and nothing happens twice when it resumes', async () => {
     const { body } = await main.api.post(CHARGE, chargeBody(losing))
     const { uuid } = body.data
     await sandbox.addFault({ kind: 'slow_ms', on: 'verify', times: 1, ms: 400 })
@@ -120,14 +120,14 @@ describe('a process that stands still longer than its lease (F-07)', () => {
   })
 })
 
-it('the work of a caller who leaves is done to the end, and the retry gets the result (F-51)', async () => {
+it('a request whose client disconnects completes, and the retry gets the result (F-51)', async () => {
   const bodies = Array.from({ length: 20 }, () => chargeBody(card))
   await sandbox.addFault({ kind: 'slow_ms', on: 'charge', times: bodies.length, ms: 900 })
   const left = bodies.map((body, n) =>
     main.api.send('POST', CHARGE, {
       body: JSON.stringify(body),
       headers: { 'content-type': 'application/json' },
-      // Some leave before the request has arrived, some while the gateway works.
+      // Some clients disconnect before the request has arrived, some during the call to the gateway.
       signal: AbortSignal.timeout(n * 45),
     }),
   )
@@ -135,7 +135,7 @@ it('the work of a caller who leaves is done to the end, and the retry gets the r
   const arrived = (await Promise.all(bodies.map(({ reference }) => deployment.idOf(reference)))).filter(
     (id) => id !== undefined,
   )
-  assert.ok(arrived.length > 0, 'some of them had arrived')
+  assert.ok(arrived.length > 0, 'some requests had arrived')
   for (const id of arrived) assert.deepEqual(await deployment.awaitFinal(id, 5_000), CHARGED_ONCE)
 
   for (const retried of await Promise.all(bodies.map((body) => main.api.post(CHARGE, body)))) {
@@ -145,7 +145,7 @@ it('the work of a caller who leaves is done to the end, and the retry gets the r
 })
 
 describe('the end of a process', () => {
-  it('SIGTERM lets what is under way end, takes nothing new, and exits with 0 (F-90)', async () => {
+  it('SIGTERM completes open requests, rejects new ones, and exits with 0 (F-90)', async () => {
     const service = await deployment.startService({}, 'api')
     const { answers } = await chargesUnderWay(service, 16)
     const stopping = service.kill('SIGTERM')
@@ -179,11 +179,11 @@ describe('the end of a process', () => {
     assert.deepEqual(await service.kill('SIGTERM'), { code: 0, signal: null })
     await clients
     assert.deepEqual([...seen], ['201 successful'])
-    // Who got no answer was not let in: nothing of it was begun.
+    // A request without a response was not accepted: nothing of it was stored.
     for (const reference of refused) assert.equal(await deployment.idOf(reference), undefined)
   })
 
-  it('one of two processes that leaves under load loses nothing and answers no 5xx (F-90)', async () => {
+  it('one of two processes that shuts down under load loses nothing and returns no 5xx (F-90)', async () => {
     const [leaving, staying] = await Promise.all([
       deployment.startService({}, 'api'),
       deployment.startService({}, 'api'),
@@ -193,7 +193,7 @@ describe('the end of a process', () => {
     const client = async () => {
       while (!isOver) {
         const body = chargeBody(card)
-        // A client behind a balancer: what one process did not take, it sends to another.
+        // Like a client behind a load balancer: a request that one process did not accept goes to another.
         const answer = await leaving.api.post(CHARGE, body).catch(() => staying.api.post(CHARGE, body))
         codes.set(answer.http, (codes.get(answer.http) ?? 0) + 1)
         assert.equal(answer.body.data?.status, 'successful', answer.text)
@@ -213,7 +213,7 @@ describe('the end of a process', () => {
     ['SIGUSR2', 'uncaughtException', 'process.uncaught_exception'],
     ['SIGHUP', 'unhandledRejection', 'process.unhandled_rejection'],
   ] as const) {
-    it(`${fault} is logged, lets what is under way end, and exits with 1 (F-12)`, async () => {
+    it(`${fault} is logged, open requests complete, and the process exits with 1 (F-12)`, async () => {
       const preload = join(ROOT, 'test/support/throw-on-signal.ts')
       const service = await deployment.startService({ NODE_OPTIONS: `--import=${preload}` }, 'api')
       const { answers } = await chargesUnderWay(service, 4)

@@ -24,7 +24,7 @@ interface RacingRequest {
   headers?: Record<string, string>
 }
 
-/** All at once, every other one to the other process. */
+/** Sends all at once, alternating between the two processes. */
 function race(path: string, requests: RacingRequest[]): Promise<ApiResponse[]> {
   return Promise.all(
     requests.map(({ body, headers }, n) => (n % 2 ? services[1] : services[0]).api.post(path, body, headers)),
@@ -36,7 +36,7 @@ const times = (count: number, request: RacingRequest): RacingRequest[] =>
 
 const isReplay = (answer: ApiResponse) => answer.headers.get('idempotent-replayed') === 'true'
 
-/** The one record that all these answers are about; exactly one of them made it. */
+/** The one record of all these responses; exactly one of them created it. */
 function assertOneRecord(answers: ApiResponse[]): string {
   for (const answer of answers) assert.equal(answer.http, 201, answer.text)
   const uuids = new Set(answers.map(({ body }) => body.data.uuid))
@@ -54,7 +54,10 @@ function tally(answers: ApiResponse[]): Record<string, number> {
   return counts
 }
 
-/** Two bodies with one reference: all answers to the one are 201, all to the other 409. The uuid of the winner. */
+/**
+ * Two bodies with one reference: all responses to one body are 201, all to the other 409. Returns the uuid of the
+ * winner.
+ */
 async function raceTwo(path: string, body: unknown, other: unknown): Promise<string> {
   const isOther = (n: number) => n % 4 < 2
   const answers = await race(
@@ -74,27 +77,27 @@ async function eachRound(round: () => Promise<void>): Promise<void> {
 }
 
 describe('50 recurring charges at once over two processes (F-47)', () => {
-  it('come to one execution and 50 answers with the same uuid', () =>
+  it('50 equal charges at once make one execution and return the same uuid', () =>
     eachRound(async () => {
       const uuid = assertOneRecord(await race(CHARGE, times(PARALLEL, { body: chargeBody(token) })))
       assert.deepEqual(await deployment.awaitFinal(uuid), CHARGED_ONCE)
     }))
 
-  it('with one reference and two bodies: one of them wins, the other is 409 and names the winner', () =>
+  it('charges with one reference and two bodies: one body wins, the other gets 409 with the winner', () =>
     eachRound(async () => {
       const body = chargeBody(token)
       const uuid = await raceTwo(CHARGE, body, { ...body, amount: 101 })
       assert.deepEqual(await deployment.awaitFinal(uuid), CHARGED_ONCE)
     }))
 
-  it('with one Idempotency-Key and one body: one record', () =>
+  it('charges with one Idempotency-Key and one body make one record', () =>
     eachRound(async () => {
       const headers = { 'idempotency-key': newReference() }
       const uuid = assertOneRecord(await race(CHARGE, times(PARALLEL, { body: chargeBody(token), headers })))
       assert.deepEqual(await deployment.awaitFinal(uuid), CHARGED_ONCE)
     }))
 
-  it('with one Idempotency-Key and 50 bodies: one record, the others are 422 and nothing of them is stored', () =>
+  it('charges with one Idempotency-Key and 50 bodies make one record; the others get 422 and store nothing', () =>
     eachRound(async () => {
       const headers = { 'idempotency-key': newReference() }
       const requests = Array.from({ length: PARALLEL }, () => ({ body: chargeBody(token), headers }))
@@ -109,7 +112,7 @@ describe('50 recurring charges at once over two processes (F-47)', () => {
       )
     }))
 
-  it('with one reference and 50 Idempotency-Keys: one record', () =>
+  it('charges with one reference and 50 Idempotency-Keys make one record', () =>
     eachRound(async () => {
       const body = chargeBody(token)
       const keyed = () => ({ body, headers: { 'idempotency-key': newReference() } })
@@ -117,7 +120,7 @@ describe('50 recurring charges at once over two processes (F-47)', () => {
       assert.deepEqual(await deployment.awaitFinal(uuid), CHARGED_ONCE)
     }))
 
-  it('while the answer of the gateway gets lost: still one execution and one credit', async () => {
+  it('50 equal charges whose gateway response is lost make one execution and one credit', async () => {
     const losing = await saveMethod(api, 'card_lost_answer_later')
     const uuid = assertOneRecord(await race(CHARGE, times(PARALLEL, { body: chargeBody(losing) })))
     assert.deepEqual(await deployment.awaitFinal(uuid), CHARGED_ONCE)
@@ -127,23 +130,23 @@ describe('50 recurring charges at once over two processes (F-47)', () => {
 describe('50 payments initiated at once over two processes (F-47)', () => {
   const events = async (uuid: string) => (await deployment.snapshotOf(uuid)).events
 
-  it('come to one payment and 50 answers with the same access code', () =>
+  it('50 equal initiations at once make one payment and return the same access code', () =>
     eachRound(async () => {
       const answers = await race(INITIATE, times(PARALLEL, { body: initiateBody() }))
       const uuid = assertOneRecord(answers)
-      // Each process names itself as the address, for it was given none; the code behind it is the same.
+      // Without a configured public URL each process uses its own address; the access code is the same.
       assert.equal(new Set(answers.map(({ body }) => body.data.accessCode)).size, 1)
       assert.deepEqual(await events(uuid), ['payment.pending'])
     }))
 
-  it('with one reference and two bodies: one of them wins, the other is 409', () =>
+  it('initiations with one reference and two bodies: one body wins, the other gets 409', () =>
     eachRound(async () => {
       const body = initiateBody()
       const uuid = await raceTwo(INITIATE, body, { ...body, description: 'Another thing' })
       assert.deepEqual(await events(uuid), ['payment.pending'])
     }))
 
-  it('with one Idempotency-Key: one record for one body, 422 for the other bodies', () =>
+  it('initiations with one Idempotency-Key: one record for one body, 422 for the other bodies', () =>
     eachRound(async () => {
       const headers = { 'idempotency-key': newReference() }
       const bodies = Array.from({ length: 10 }, () => initiateBody())
@@ -154,7 +157,7 @@ describe('50 payments initiated at once over two processes (F-47)', () => {
     }))
 })
 
-it('the same reference of a payment and a charge at once is one of the two (F-48)', () =>
+it('a payment and a charge with one reference at once make one of the two (F-48)', () =>
   eachRound(async () => {
     const reference = newReference()
     const [payments, charges] = await Promise.all([
@@ -183,7 +186,7 @@ describe('verify, webhook, return and resolver at once over two processes (F-31)
     return (await fetch(`${url}/hooks/sandbox`, { method: 'POST', body, headers })).status
   }
 
-  /** A checkout that its payer has paid at the provider, and nobody here knows it yet. */
+  /** A checkout that its payer has paid at the provider; its outcome is not known here yet. */
   async function paidWithoutWebhook() {
     const { body } = await api.post(INITIATE, initiateBody())
     const { uuid, accessCode } = body.data
@@ -196,10 +199,10 @@ describe('verify, webhook, return and resolver at once over two processes (F-31)
     return { uuid, accessCode, key }
   }
 
-  it('make one credit and one event', async () => {
+  it('verify, webhook, return and resolver at once make one credit and one event', async () => {
     for (let round = 0; round < 10; round += 1) {
       const { uuid, accessCode, key } = await paidWithoutWebhook()
-      // Answers that take a moment let those who ask meet when they write.
+      // Delayed status checks make the concurrent requests write at the same time.
       await deployment.sandbox.addFault({ kind: 'slow_ms', on: 'verify', times: 3, ms: 100 })
       const codes = await Promise.all(
         services.flatMap(({ url, api: process }) => [

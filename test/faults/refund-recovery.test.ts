@@ -1,5 +1,5 @@
-// What becomes of a refund whose gateway is down, silent, slow or forgetful, with a gateway that answers what the test has
-// scripted and a clock that stands still. The gateway counts what it was asked to give.
+// Refunds whose gateway is down, silent, slow or has lost the key, with scripted responses and a fake clock. The
+// gateway counts the refunds that it was asked to execute.
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
@@ -33,7 +33,7 @@ const NO_ANSWER = unknown('no_answer')
 const NOT_SENT = unknown('not_sent')
 
 const HOUR_MS = 3_600_000
-// Longer than any lease and any of the first delays.
+// Longer than any lease and any of the first backoff delays.
 const RECHECK_MS = 60_000
 
 const rig = await paymentsRig({ after })
@@ -50,7 +50,7 @@ async function answerFromScript(
 ): Promise<RefundOutcome> {
   calls.push(`${verb} ${request.key}`)
   const answer = scripted.shift()
-  assert.ok(answer, `nobody said what ${verb} answers`)
+  assert.ok(answer, `the test scripted no answer of ${verb}`)
   return typeof answer === 'function' ? answer(request) : answer
 }
 
@@ -100,7 +100,7 @@ const withRecovery = (changes: Partial<typeof recovery>) => {
 }
 
 describe('a refund with an unknown outcome', () => {
-  it('is asked about, and submitted again only under the same key (F-28, F-29)', async () => {
+  it('an unknown refund is polled, and submitted again only under the same key (F-28, F-29)', async () => {
     refunds.push(NO_ANSWER, GIVEN)
     answers.push(NO_ANSWER, NOT_FOUND)
     const { id } = await requestTestRefund((await payment()).id, 40)
@@ -114,7 +114,7 @@ describe('a refund with an unknown outcome', () => {
     assert.equal(callsTo('refund').length, 2)
   })
 
-  it('is not submitted again when the key may have expired at the gateway: it stays pending and needs manual review', async () => {
+  it('an unknown refund is not submitted again when the key may have expired at the gateway: it stays pending and needs manual review', async () => {
     refunds.push(NO_ANSWER)
     answers.push(NOT_FOUND, GIVEN)
     const { id } = await requestTestRefund((await payment()).id, 40)
@@ -127,13 +127,13 @@ describe('a refund with an unknown outcome', () => {
       ['refund.needs_review'],
     )
     assert.equal(callsTo('refund').length, 1)
-    // The gateway finds it after all.
+    // The gateway finds the refund later.
     clock.advance(2 * HOUR_MS)
     await resolve()
     assert.equal((await read(id)).status, 'successful')
   })
 
-  it('is never submitted again where refunds have no key, however often it is not found (F-30)', async () => {
+  it('an unknown refund is never submitted again where refunds have no key, however often it is not found (F-30)', async () => {
     withRecovery({ sequentialRefunds: true, nonIdempotentRefunds: true })
     refunds.push(NO_ANSWER)
     answers.push(NOT_FOUND, NOT_FOUND, NOT_FOUND)
@@ -147,7 +147,7 @@ describe('a refund with an unknown outcome', () => {
     assert.equal(loggedErrors.length, 1)
   })
 
-  it('that was provably not sent is sent when the gateway is back, also where refunds have no key (F-27)', async () => {
+  it('a refund that was provably not sent is sent when the gateway is back, also where refunds have no key (F-27)', async () => {
     withRecovery({ sequentialRefunds: true, nonIdempotentRefunds: true })
     refunds.push(NOT_SENT, NOT_SENT, GIVEN)
     const { id } = await requestTestRefund((await payment()).id, 40)
@@ -160,7 +160,7 @@ describe('a refund with an unknown outcome', () => {
     assert.deepEqual(callsTo('verify'), [])
   })
 
-  it('keeps its amount set aside, which a failure gives free again', async () => {
+  it('an unknown refund reserves its amount, and a failure releases it', async () => {
     refunds.push(NO_ANSWER, GIVEN)
     answers.push(FAILED)
     const { id: paymentId } = await payment()
@@ -173,14 +173,14 @@ describe('a refund with an unknown outcome', () => {
     assert.equal((await rig.payment(paymentId)).status, 'refunded')
   })
 
-  it('is settled once by many proofs at once (F-31)', async () => {
+  it('a refund is applied once by many concurrent proofs (F-31)', async () => {
     refunds.push(NO_ANSWER)
     const { id: paymentId } = await payment()
     const { id } = await requestTestRefund(paymentId, 25)
     const other = rig.anotherApp()
     for (let n = 0; n < 3; n += 1) {
       answers.push(() => new Promise((done) => setTimeout(done, 20, GIVEN)))
-      // Whoever claims it before the one before has ended was rung for.
+      // A claim before the previous one has ended needs a wake.
       clock.advance(RECHECK_MS)
     }
     const pieces = []
@@ -200,7 +200,7 @@ describe('a refund with an unknown outcome', () => {
     assert.deepEqual(booked, [`refund gateway:${NAME} KES 2500`])
   })
 
-  it('does not listen to a process that was away and comes back (F-07)', async () => {
+  it('a refund ignores the result of a stalled process that lost its lease (F-07)', async () => {
     const { id: paymentId } = await payment()
     let wake: (outcome: RefundOutcome) => void = () => undefined
     refunds.push(() => new Promise((done) => (wake = done)))
@@ -212,12 +212,12 @@ describe('a refund with an unknown outcome', () => {
     wake(NOT_SENT)
     const record = await asleep
     assert.deepEqual([record.status, record.statusReason, record.gatewayReference], ['pending', null, 'gr-1'])
-    assert.ok((await read(record.id)).submittedAt, 'what was sent is not forgotten')
+    assert.ok((await read(record.id)).submittedAt, 'the time of submission is kept')
   })
 })
 
 describe('a gateway that takes one refund of a payment at a time', () => {
-  it('gets the next one when the one before is known there, and never two at once', async () => {
+  it('the next refund of a payment is sent when the previous one is known at the gateway, never two at once', async () => {
     withRecovery({ sequentialRefunds: true, nonIdempotentRefunds: true })
     refunds.push(NO_ANSWER, GIVEN, GIVEN)
     const { id: paymentId } = await payment()
@@ -242,7 +242,7 @@ describe('a gateway that takes one refund of a payment at a time', () => {
   })
 })
 
-describe('money that came twice', () => {
+describe('an automatic refund of a duplicate payment', () => {
   /** A payment with a second attempt that succeeded too. */
   async function duplicate() {
     gateway.answers('chargeSaved', unknownOutcome, paid())
@@ -270,7 +270,7 @@ describe('money that came twice', () => {
   }
   const unknownOutcome = { kind: 'unknown', reason: 'no_answer', message: '' } as const
 
-  it('goes back by itself, all of it, once, out of the account in which it waited', async () => {
+  it('a duplicate payment is refunded automatically, in full and once, from the account that holds it', async () => {
     const paymentId = await duplicate()
     refunds.push(NOT_SENT, GIVEN)
     await Promise.all([refundDuplicates(app), refundDuplicates(rig.anotherApp())])
@@ -288,7 +288,7 @@ describe('money that came twice', () => {
     assert.equal((await rig.payment(paymentId)).refundedMinor, 0n)
   })
 
-  it('is logged for the operator when the gateway cannot refund it, or refuses to', async () => {
+  it('a duplicate payment is logged for the operator when the gateway cannot refund it, or refuses to', async () => {
     await duplicate()
     const { refund } = gateway
     delete gateway.refund

@@ -1,5 +1,5 @@
-// Refunds under pressure: a hundred at once over two services, and answers that get lost at every provider. Nobody gets
-// more back than was paid, and nobody gets anything twice.
+// Refunds under load: a hundred at once over two services, and lost responses at every provider. No payer gets more
+// than was paid, and no refund is executed twice.
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
@@ -51,8 +51,8 @@ const minorOf = (amounts: readonly { amount: string }[]) =>
   amounts.reduce((sum, { amount }) => sum + BigInt(amount.replace('.', '')), 0n)
 
 describe('a hundred refunds of one payment at once, over two services', () => {
-  it('never exceed what was paid, are executed exactly once each, and leave books that sum to zero (F-47)', async (t) => {
-    // Only answers requests; like the first it has a pool and a memory of its own.
+  it('a hundred concurrent refunds never exceed the payment, execute exactly once each, and leave a balanced ledger (F-47)', async (t) => {
+    // Serves requests only; like the first it has its own pool and cache.
     const { databaseUrl } = service
     const other = await testService(t, { env, clock, role: 'api', databaseUrl })
     const { uuid, reference } = await payWith(service.api, 'card_success', { amount: 500 })
@@ -87,9 +87,9 @@ describe('a hundred refunds of one payment at once, over two services', () => {
   })
 })
 
-describe('an answer that gets lost', { concurrency: true }, () => {
+describe('a refund response that is lost', { concurrency: true }, () => {
   for (const name of PROVIDER_NAMES) {
-    it(`at ${name}: the refund is pending, found or sent again under its key, and given once (F-28)`, async () => {
+    it(`a lost response at ${name}: the refund is pending, found or sent again under its key, and executed once (F-28)`, async () => {
       const fake = fakes.get(name)
       assert.ok(fake?.refunds)
       const { paymentTerms, channel } = PROVIDERS[name]
@@ -104,7 +104,7 @@ describe('an answer that gets lost', { concurrency: true }, () => {
       const first = await api.post(PATH, { uuid, amount: paymentTerms.currency === 'RWF' ? 125 : 1.5 })
       assert.equal(first.http, 201, first.text)
       assert.deepEqual([first.body.data.status, first.body.data.statusReason], ['pending', 'outcome_unknown'])
-      // Another refund of the payment, while nobody knows about the first.
+      // Another refund of the payment, while the outcome of the first is unknown.
       const second = await api.post(PATH, { uuid, amount: paymentTerms.currency === 'RWF' ? 250 : 2.5 })
       assert.equal(second.http, 201, second.text)
       for (const { body } of [first, second]) {

@@ -1,5 +1,5 @@
-// F-21 and F-88: there are no connections to the database left, or no file descriptors. Callers are told to come back or
-// turned away at the door; whoever comes afterwards is served.
+// F-21 and F-88: no database connection or no file descriptor is free. Callers get 503 or their connection is closed;
+// later callers are served.
 
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
@@ -36,7 +36,7 @@ it(
   },
 )
 
-it('a process without file descriptors turns callers away, and serves again when there are some (F-88)', async (t) => {
+it('a process without file descriptors closes new connections, and serves again when some are free (F-88)', async (t) => {
   const limited = ['sh', '-c', 'ulimit -n 128 && exec "$0" "$@"', process.execPath, 'src/main.ts'] as const
   const service = await startProcess(
     t,
@@ -65,7 +65,7 @@ it('a process without file descriptors turns callers away, and serves again when
   assert.equal((await service.kill('SIGTERM')).code, 0)
 })
 
-/** Says nothing, and does not mind being turned away. */
+/** Sends nothing, and ignores the error when the server closes it. */
 function idleConnection(url: string): Socket {
   const { hostname, port } = new URL(url)
   return connect(Number(port), hostname).on('error', () => undefined)

@@ -1,5 +1,5 @@
-// A saved method that is revoked, or whose customer is blocked, while a charge with it is on its way: the end of the token
-// comes before the record or after it, and what comes after it is begun by nobody.
+// A saved method is revoked, or its customer blocked, during a charge: the token ends before the charge is recorded or
+// after it, and a charge with an ended token is never submitted.
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
@@ -16,7 +16,7 @@ afterEach(() => rig.endTest())
 
 const HOUR_MS = 3_600_000
 
-/** A new customer with a saved card, and what ends it. */
+/** A new customer with a saved card, and the functions that end its token. */
 async function newMethod() {
   const { customerId, customerEmail } = await rig.checkout()
   const owner = {
@@ -48,7 +48,7 @@ async function newMethod() {
 
 type Method = Awaited<ReturnType<typeof newMethod>>
 
-/** Charges it; something happens at this point. */
+/** Charges the method and runs the callback at this point. */
 async function charge({ input }: Method, point: Failpoint, happens: () => Promise<unknown>) {
   const failpoints = {
     hit: async (name: Failpoint) => {
@@ -60,7 +60,7 @@ async function charge({ input }: Method, point: Failpoint, happens: () => Promis
 
 const crash = () => Promise.reject(new Error('died'))
 
-/** A charge that is on disk, and whose process died before the call. */
+/** A charge that is stored, and whose process died before the call. */
 async function recordedCharge(): Promise<Method & { id: string }> {
   const method = await newMethod()
   await assert.rejects(charge(method, 'charge.after_record', crash), /died/)
@@ -69,12 +69,12 @@ async function recordedCharge(): Promise<Method & { id: string }> {
   return { ...method, id: payment.id }
 }
 
-describe('a token that ends between the look at it and the record', () => {
+describe('a token that ends between its check and the record of the charge', () => {
   for (const [end, code] of [
     ['revoked', 'recurring_token_inactive'],
     ['blocked', 'customer_blocked'],
   ] as const)
-    it(`because it is ${end} charges nothing, and leaves nothing behind`, async () => {
+    it(`a token that is ${end} before the record charges nothing, and leaves no record`, async () => {
       const method = await newMethod()
       const calls = rig.gateway.calls.length
       await assert.rejects(charge(method, 'charge.before_record', method.ends[end]), { code })
@@ -82,7 +82,7 @@ describe('a token that ends between the look at it and the record', () => {
       await assert.rejects(chargeSavedMethod(rig.app, rig.merchant, method.input, null), { code })
     })
 
-  it('because its month is over charges nothing', async () => {
+  it('a token that expires before the record charges nothing', async () => {
     const method = await newMethod()
     const wait = async () => rig.clock.advance(100 * 365 * 24 * HOUR_MS)
     await assert.rejects(charge(method, 'charge.before_record', wait), { code: 'recurring_token_inactive' })
@@ -92,7 +92,7 @@ describe('a token that ends between the look at it and the record', () => {
 
 describe('a token that ends after the record, when the process died before the call', () => {
   for (const end of ['revoked', 'blocked'] as const)
-    it(`because it is ${end} is asked about, never charged, and waits for a person in the end`, async () => {
+    it(`a charge whose token is ${end} after the record is polled, never submitted, and needs manual review in the end`, async () => {
       const { id, ends } = await recordedCharge()
       await ends[end]()
       const before = rig.gateway.calls.length
@@ -107,7 +107,7 @@ describe('a token that ends after the record, when the process died before the c
       assert.equal((await rig.payment(id)).statusReason, 'requires_review')
     })
 
-  it('is settled by what the gateway says, where the call had left after all', async () => {
+  it('a charge whose token ended takes the gateway’s outcome, where the call had been sent', async () => {
     const { id, ends } = await recordedCharge()
     await ends.revoked()
     rig.clock.advance(60_000)
@@ -120,7 +120,7 @@ describe('a token that ends after the record, when the process died before the c
     assert.equal(await rig.credits(id), 1)
   })
 
-  it('is submitted under the same key while it has not ended', async () => {
+  it('a recorded charge is submitted under the same key while its token is valid', async () => {
     const { id } = await recordedCharge()
     rig.clock.advance(60_000)
     rig.gateway.answers('verify', NOT_FOUND)
@@ -131,7 +131,7 @@ describe('a token that ends after the record, when the process died before the c
 })
 
 describe('a revocation and many charges at once', () => {
-  it('come to charges that were recorded before it, and refusals', async () => {
+  it('a revocation during many charges leaves the charges recorded before it, and rejects the others', async () => {
     const method = await newMethod()
     const other = rig.anotherApp()
     rig.gateway.answers('chargeSaved', ...Array.from({ length: 20 }, () => paid()))

@@ -1,5 +1,5 @@
-// F-35 and F-41: webhooks that ring about attempts that seemed over, that ring while somebody is asking, and whose note
-// gets lost. Late money is money, whatever else was tried meanwhile.
+// F-35 and F-41: webhooks about attempts that seemed final, webhooks during a status check, and webhooks whose record
+// is lost. A late payment is accepted, whatever was attempted meanwhile.
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
@@ -31,7 +31,7 @@ const rig = await paymentsRig({ after })
 const { app, clock, db, gateway } = rig
 
 const HOUR_MS = 3_600_000
-// Longer than any lease and than the longest wait between two questions.
+// Longer than any lease and than the longest interval between two polls.
 const LATER_MS = 2 * HOUR_MS
 
 afterEach(() => rig.endTest())
@@ -48,7 +48,7 @@ async function cancelAsPayer(payment: PaymentRow): Promise<void> {
   await cancelAttempt(app, await readCheckout(payment))
 }
 
-/** A checkout whose first attempt the payer gave up. */
+/** A checkout whose first attempt the payer cancelled. */
 async function cancelledAttempt(): Promise<PaymentRow> {
   const payment = await rig.checkout()
   await start(payment)
@@ -58,17 +58,17 @@ async function cancelledAttempt(): Promise<PaymentRow> {
   return payment
 }
 
-/** One question after another, each answered so. */
+/** Polls once for each scripted outcome. */
 async function pollLater(...outcomes: (Outcome | ReturnType<typeof paid>)[]): Promise<void> {
   for (const outcome of outcomes) {
     gateway.answers('verify', outcome)
-    assert.equal(await rig.resolve(), 1, 'the resolver looks')
+    assert.equal(await rig.resolve(), 1, 'the resolver polls')
     clock.advance(LATER_MS)
   }
 }
 
-describe('a webhook about an attempt that was over', () => {
-  it('is asked about until the gateway answers, and late money is money (F-35)', async () => {
+describe('a webhook about an attempt that was final', () => {
+  it('a webhook about a final attempt is polled until the gateway answers, and a late payment is accepted (F-35)', async () => {
     const payment = await cancelledAttempt()
     await rig.deliverWebhook(await rig.attempt(payment.id))
     await pollLater(NO_ANSWER, NO_ANSWER, paid())
@@ -78,7 +78,7 @@ describe('a webhook about an attempt that was over', () => {
     assert.deepEqual(await pathOf(db, payment.id), ['pending', 'processing', 'pending', 'successful'])
   })
 
-  it('ends when the gateway says again that it is off', async () => {
+  it('polling after a webhook ends when the gateway confirms the decline', async () => {
     const payment = await cancelledAttempt()
     await rig.deliverWebhook(await rig.attempt(payment.id))
     await pollLater(NO_ANSWER, CANCELLED)
@@ -87,7 +87,7 @@ describe('a webhook about an attempt that was over', () => {
     assert.equal((await rig.payment(payment.id)).status, 'pending')
   })
 
-  it('settles a charge that waits for a person, as soon as the gateway answers (F-30, F-35)', async () => {
+  it('a webhook completes a charge that needs manual review, as soon as the gateway answers (F-30, F-35)', async () => {
     gateway.answers('chargeSaved', NO_ANSWER)
     const { id } = await rig.charge()
     clock.advance(24 * HOUR_MS)
@@ -100,7 +100,7 @@ describe('a webhook about an attempt that was over', () => {
     assert.equal(await rig.credits(id), 1)
   })
 
-  it('about another amount does not touch the payment while a newer attempt runs (F-34)', async () => {
+  it('a webhook about another amount does not change the payment while a newer attempt is open (F-34)', async () => {
     const payment = await cancelledAttempt()
     await start(payment)
     const before = await rig.payment(payment.id)
@@ -130,16 +130,16 @@ describe('a webhook that arrives during a status check', () => {
   }
   const assertFoundPaid = async (payment: PaymentRow) => {
     gateway.answers('verify', paid())
-    assert.equal(await rig.resolve(), 1, 'the resolver looks again at once')
+    assert.equal(await rig.resolve(), 1, 'the resolver polls again at once')
     assert.equal((await rig.payment(payment.id)).status, 'successful')
     assert.equal(await rig.credits(payment.id), 1)
   }
 
   for (const [what, outcome] of Object.entries({
     'no answer': NO_ANSWER,
-    'an answer from before': PENDING,
+    'an earlier status': PENDING,
   })) {
-    it(`is not lost to ${what}`, async () => {
+    it(`a webhook during a status check is not lost to ${what}`, async () => {
       const payment = await rig.checkout()
       await start(payment)
       clock.advance(60_000)
@@ -148,7 +148,7 @@ describe('a webhook that arrives during a status check', () => {
     })
   }
 
-  it('is not lost to a decline from before', async () => {
+  it('a webhook during a status check is not lost to an earlier decline', async () => {
     const payment = await rig.checkout()
     await start(payment)
     clock.advance(60_000)
@@ -157,14 +157,14 @@ describe('a webhook that arrives during a status check', () => {
     await assertFoundPaid(payment)
   })
 
-  it('is not lost to a decline of an attempt that was over', async () => {
+  it('a webhook during a status check is not lost to a decline of a final attempt', async () => {
     const payment = await cancelledAttempt()
     await rig.deliverWebhook(await rig.attempt(payment.id))
     await notifyDuringPoll(payment, CANCELLED)
     await assertFoundPaid(payment)
   })
 
-  it('is not lost to a decline of an attempt whose checkout is over', async () => {
+  it('a webhook during a status check is not lost to a decline of an attempt whose checkout is over', async () => {
     const payment = await rig.checkout()
     await start(payment)
     clock.advance(HOUR_MS)
@@ -175,7 +175,7 @@ describe('a webhook that arrives during a status check', () => {
     await assertFoundPaid(payment)
   })
 
-  it('is not lost to a charge that needs manual review', async () => {
+  it('a webhook during a status check is not lost to a charge that needs manual review', async () => {
     gateway.answers('chargeSaved', NO_ANSWER)
     const charge = await rig.charge()
     clock.advance(24 * HOUR_MS)
@@ -190,7 +190,7 @@ describe('the record of a webhook', () => {
     select count(*)::integer as hooks from gateway_webhooks where event_id = $1`
   const webhooksOf = async (eventId: string) => (await db.query(countWebhooks, [eventId]))[0]?.hooks
 
-  it('is not kept when nothing came of it, so that the second delivery still counts (F-41)', async () => {
+  it('a webhook is not recorded when its transaction fails, so that the second delivery counts (F-41)', async () => {
     const payment = await cancelledAttempt()
     const { gatewayKey: key } = await rig.attempt(payment.id)
     const [route] = gatewayWebhookRoutes(app)
@@ -212,7 +212,7 @@ describe('the record of a webhook', () => {
     assert.equal((await rig.payment(payment.id)).status, 'successful')
   })
 
-  it('makes a repeated webhook wake the attempt once', async () => {
+  it('a repeated webhook wakes the attempt once', async () => {
     const payment = await cancelledAttempt()
     const { gatewayKey: key } = await rig.attempt(payment.id)
     const deliver = () =>
