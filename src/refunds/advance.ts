@@ -1,6 +1,6 @@
-// Bringing a refund to its end: by whoever asked for it, and by the background for as long as its end is not known. It is
-// never given twice. What a gateway does not know is submitted again only under a key, inside the time for which it keeps
-// keys; where refunds have no key, what may have been sent is asked about and nothing else.
+// Submits a refund and polls its status until the gateway reports success or failure. The API request takes the first
+// step; the resolver retries with backoff. A refund is never paid twice: if the gateway does not know it, it is submitted
+// again only under its idempotency key, while the gateway retains keys. Without such keys it is only polled.
 
 import { sanitizeText } from '../core/sanitize-text.ts'
 import type { Gateway, RefundOutcome } from '../gateways/gateway.ts'
@@ -26,7 +26,7 @@ import { checkRefundStatus, toRequest } from './status-check.ts'
 
 type Source = 'api' | 'resolver'
 
-/** Claims what is due; each answer is the work on one refund. */
+/** Claims the refunds that are due. Each returned function works on one of them. */
 export async function claimRefunds(app: PaymentsApp, limit: number): Promise<(() => Promise<void>)[]> {
   const now = app.clock.now()
   const claimed = await claimDueRefunds(app.db, now, resolverLeaseEnd(app, now), limit)
@@ -35,22 +35,22 @@ export async function claimRefunds(app: PaymentsApp, limit: number): Promise<(()
       await app.failpoints.hit('refund.after_claim')
       await advanceRefund(app, refund, 'resolver')
     } catch (error) {
-      // The lease runs out and it is claimed again: one that breaks us must not stop the others.
+      // The refund is claimed again when its lease expires; the error must not stop the other refunds.
       app.log.write('refund.resolve_failed', { refundId: refund.id, ...errorFields(error) })
     }
   })
 }
 
-/** A webhook is a doorbell: what is pending at this attempt is asked about at once. */
+/** Marks the refunds of an attempt due, because a webhook about the attempt has arrived. */
 export async function wakeRefunds(app: Pick<PaymentsApp, 'db' | 'clock'>, wake: RefundWake): Promise<void> {
   await markRefundsDue(app.db, wake, app.clock.now())
 }
 
-/** The refund as it stands after one question or call. */
+/** Makes one status check or submission, and returns the refund as it is stored afterwards. */
 export async function advanceRefund(app: PaymentsApp, refund: RefundRow, source: Source): Promise<RefundRow> {
   const gateway = await app.gateways.find(refund.merchantId, refund.gateway, refund.accountId)
   if (refund.status !== 'pending') return recheckRefund(app, gateway, refund)
-  // Its credentials were taken away: nobody can be asked until they are back.
+  // Without its credentials the gateway cannot be called; the refund waits until they are configured again.
   const notSent = { refund, result: NOT_CONFIGURED, isFirst: refund.submittedAt === null }
   const step = gateway?.refund ? await takeStep(app, gateway, refund) : notSent
   return applyStep(app, step, gateway, source)
@@ -59,10 +59,10 @@ export async function advanceRefund(app: PaymentsApp, refund: RefundRow, source:
 const NOT_CONFIGURED: RefundOutcome = { kind: 'unknown', reason: 'not_sent', message: 'not configured' }
 
 interface Step {
-  /** As it was when the gateway was called. */
+  /** The row at the time of the gateway call. */
   refund: RefundRow
   result: RefundOutcome | 'queued' | 'taken over'
-  /** Nothing had been sent before this step. */
+  /** No earlier step has submitted the refund. */
   isFirst?: boolean
 }
 
@@ -79,7 +79,7 @@ function mayResubmit(app: PaymentsApp, { recovery }: Gateway, submittedAt: Date)
   return recovery.nonIdempotentRefunds !== true && isKeyRetained(recovery, submittedAt, app.clock.now())
 }
 
-/** The one place where money is sent back. That it may have been is on disk before. */
+/** The only call that sends money back. `submittedAt` is committed before the call, so a crash cannot hide it. */
 async function submit(app: PaymentsApp, gateway: Gateway, refund: RefundRow): Promise<Step> {
   const isFirst = refund.submittedAt === null
   const marked = await markOrQueue(app, gateway, refund)
@@ -99,7 +99,7 @@ async function markOrQueue(
   try {
     return (await markSubmitted(app.db, refund, app.clock.now(), isBlocking)) ?? 'taken over'
   } catch (error) {
-    // Another refund of the payment holds the turn: the index of turns says so.
+    // The unique index on blocking refunds: the gateway is still working on another refund of this payment.
     if (isBlocking && sqlStateOf(error) === '23505') return 'queued'
     throw error
   }
@@ -122,7 +122,7 @@ async function applyStep(
   return current
 }
 
-/** It has not ended: what is known of it, and when to look again. */
+/** Stores the state of a pending refund and schedules the next poll with backoff. */
 async function saveProgress(app: PaymentsApp, { refund, result, isFirst = false }: Step): Promise<RefundRow> {
   const now = app.clock.now()
   const isPending = result !== 'queued' && result !== 'taken over' && result.kind === 'pending'
@@ -145,7 +145,7 @@ function isNotSent(result: Step['result']): boolean {
   return typeof result !== 'string' && result.kind === 'unknown' && result.reason === 'not_sent'
 }
 
-// Gateways and networks that were down are back by then, and whatever was under way has arrived.
+// Most outages are over by then, and delayed requests have arrived.
 const REVIEW_AFTER_MS = 3_600_000
 
 function reasonOf(refund: RefundRow, result: Step['result'], isUnsent: boolean, now: Date): RefundReason {

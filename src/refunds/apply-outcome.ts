@@ -1,5 +1,5 @@
-// The end of a refund. The refund, the payment's move, the ledger entry and both events are written in one transaction,
-// once, however many proofs come at the same moment. Rows are locked in one order: refund, payment, money.
+// Applies the final outcome of a refund. One transaction writes the refund, the payment's move, the ledger entry and both
+// events. Concurrent outcomes apply once. The lock order refund, payment, balance prevents deadlocks.
 
 import { money } from '../core/money.ts'
 import { sanitizeText } from '../core/sanitize-text.ts'
@@ -54,7 +54,7 @@ function toCompletion(app: PaymentsApp, outcome: FinalOutcome) {
   }
 }
 
-/** What was set aside can be refunded again; money that came twice had nothing set aside, and waits for a person. */
+/** Releases the reserved amount. A duplicate payment has nothing reserved: a case for manual review is opened. */
 async function handleFailure(app: PaymentsApp, tx: Tx, refund: RefundRow): Promise<void> {
   const { merchantId, paymentId, attemptId, id: refundId, amountMinor, isDuplicate } = refund
   const kind = 'duplicate_refund_failed'
@@ -69,7 +69,7 @@ async function recordRefundEntry(app: PaymentsApp, tx: Tx, refund: RefundRow): P
   await debitMerchant(app, tx, { merchantId, kind: 'refund', paymentId, refundId, amount, to, at })
 }
 
-/** It never was the merchant's, so it is taken from the account in which it waited. */
+/** A duplicate payment was never credited to the merchant, so its own account is debited. */
 async function recordDuplicateEntry(app: PaymentsApp, tx: Tx, refund: RefundRow): Promise<void> {
   const { merchantId, paymentId, attemptId, id: refundId, amountMinor, currency, gateway } = refund
   await updateDuplicateRefundTotal(tx, merchantId, attemptId, amountMinor)
@@ -102,7 +102,7 @@ async function recordCompletionEvent(app: PaymentsApp, tx: Tx, refund: RefundRow
 function logCompletion(app: PaymentsApp, refund: RefundRow, source: Source): void {
   const { merchantId, paymentId, id: refundId, gateway, status, isDuplicate } = refund
   const facts = { merchantId, paymentId, refundId, gateway, status, reason: source }
-  // The merchant hears of a refund that it asked for; of this one only the operator can take care.
+  // An event reports the merchant's own refunds. Only the operator can act on the refund of a duplicate payment.
   if (isDuplicate && status === 'failed') app.log.write('duplicate_payment.refund_failed', facts)
   else app.log.write('refund.completed', facts)
 }

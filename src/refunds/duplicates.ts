@@ -1,5 +1,5 @@
-// One checkout, many attempts, at most one success: money that came a second time goes back to the payer by itself, all of
-// it, out of the account in which it waited.
+// Refunds duplicate payments. A checkout has many attempts and at most one success; any further payment is returned to the
+// payer in full, automatically, from the ledger account for duplicates.
 
 import { money } from '../core/money.ts'
 import { openCase, resolveCase } from '../disputes/cases.ts'
@@ -14,12 +14,12 @@ import { advanceRefund } from './advance.ts'
 import type { RefundRow } from './refund.ts'
 import { recordRefund } from './request.ts'
 
-// Also how often a gateway that could not give back is looked at again: its credentials may have come back.
+// Also the interval at which a gateway without refunds is tried again: its credentials may have been configured.
 const LEASE_MS = 3_600_000
 
 const BATCH_SIZE = 20
 
-/** Records a refund for each duplicate that has none, and sends it; the background of refunds takes it from there. */
+/** Records a refund for each duplicate without one, and submits it; the resolver polls it afterwards. */
 export async function refundDuplicates(app: PaymentsApp): Promise<number> {
   const now = app.clock.now()
   const claimed = await claimDueDuplicates(app.db, now, addMs(now, LEASE_MS), BATCH_SIZE)
@@ -27,7 +27,7 @@ export async function refundDuplicates(app: PaymentsApp): Promise<number> {
     try {
       await refundDuplicate(app, duplicate)
     } catch (error) {
-      // It is claimed again when the lease is over: one that breaks us must not stop the others.
+      // The duplicate is claimed again when its lease expires; the error must not stop the other duplicates.
       app.log.write('duplicate_payment.refund_not_recorded', {
         attemptId: duplicate.attemptId,
         ...errorFields(error),
@@ -41,14 +41,14 @@ async function refundDuplicate(app: PaymentsApp, duplicate: DuplicateRow): Promi
   const { merchantId, attemptId, paymentId } = duplicate
   const attempts = await listAttempts(app.db, merchantId, paymentId)
   const attempt = attempts.find(({ id }) => id === attemptId)
-  if (!attempt) throw new Error(`attempt ${attemptId} has vanished`)
+  if (!attempt) throw new Error(`attempt ${attemptId} not found`)
   const gateway = await app.gateways.find(merchantId, attempt.gateway, attempt.accountId)
   if (!gateway?.refund) return reportUnrefundable(app, duplicate, attempt)
   const refund = await recordDuplicateRefund(app, duplicate, attempt)
   if (refund) await advanceRefund(app, refund, 'resolver')
 }
 
-/** The operator is told once, and finds it among the cases. */
+/** Opens a case and logs it once. */
 async function reportUnrefundable(
   app: PaymentsApp,
   { merchantId, attemptId, paymentId }: DuplicateRow,

@@ -1,4 +1,4 @@
-// Made-up records for the document, the same everywhere.
+// Example records for the OpenAPI document.
 
 export const REFUND_BODY_EXAMPLE = {
   reference: 'order-1042',

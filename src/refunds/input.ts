@@ -1,4 +1,4 @@
-// What a merchant sends to ask for a refund: the rules that the shape cannot say.
+// Validates the body of a refund request beyond its schema, and converts it.
 
 import { containsCardNumber } from '../core/card-number.ts'
 import type { Currency } from '../core/currency.ts'
@@ -10,9 +10,9 @@ import { amountIssues } from '../payments/input.ts'
 import type { RefundBody } from './schema.ts'
 
 export interface RefundInput {
-  /** Where both are given they must name the same payment. */
+  /** If both are present they must name the same payment. */
   payment: { uuid: string; reference?: string } | { reference: string }
-  /** Read in the currency of the payment; null is all that is left. */
+  /** In major units of the payment's currency; null refunds the whole remainder. */
   amount: number | null
   reason: string | null
   metadata: Record<string, unknown>
@@ -48,7 +48,7 @@ function toPaymentSelector(uuid: string | undefined, reference: string | undefin
   return reference === undefined ? { uuid } : { uuid, reference }
 }
 
-/** Who names two payments in one request means one of them, and we cannot know which. */
+/** A request that names two different payments is ambiguous, so it is rejected. */
 export function requireSamePayment({ payment: selector }: RefundInput, reference: string): void {
   if (selector.reference === undefined || selector.reference === reference) return
   const message = 'uuid and reference name different payments; send one of them.'
@@ -57,7 +57,7 @@ export function requireSamePayment({ payment: selector }: RefundInput, reference
 
 const NO_FACTS: BodyFacts = { lossyNumbers: new Set() }
 
-/** The amount in the payment's currency, which alone says how many decimals it may have. */
+/** Parses the amount in the payment's currency, which defines the number of decimals. */
 export function toRefundAmount(amount: number | null, currency: Currency): Money | null {
   if (amount === null) return null
   const read = parseAmount(amount, currency)

@@ -3,7 +3,7 @@ import type { PaymentsApp } from '../payments/app.ts'
 import { claimRefunds } from './advance.ts'
 import { refundDuplicates } from './duplicates.ts'
 
-// Most of them wait for a gateway; those that wait long leave room for the others.
+// A bulkhead: refunds mostly wait for gateways, and a slow gateway must not block the others.
 const CONCURRENCY = 25
 
 export function refundJobs(app: PaymentsApp): Job[] {

@@ -9,7 +9,7 @@ const db = await testDatabase({ after })
 const MERCHANT = '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f'
 const MANY = 5_000
 
-// Without their payments, which a list does not read.
+// Foreign keys are off: the list does not read payments, so none are inserted.
 await db.script(`
   set session_replication_role = replica;
   insert into refunds (
@@ -28,10 +28,10 @@ await db.script(`
 const NONE: RefundFilter = { status: null, paymentId: null, currency: null, pattern: null }
 const WINDOW = { page: 1, limit: 20, offset: 0, after: null, createdFrom: null, createdTo: null }
 
-// A table of this size is read as a whole sooner than by an index; a larger one is not, and that is meant here.
+// PostgreSQL prefers a sequential scan for a table of this size. The test is about large tables, which use the index.
 const disableSeqScan = sql`set local enable_seqscan = off`
 
-/** What a page shows, and how many rows of the table were read for it and its total. */
+/** Reads a page with its count, and measures how many rows of the table were read. */
 function readPage(filter: Partial<RefundFilter>, order: 'asc' | 'desc') {
   return db.transaction(async (tx) => {
     await tx.query(disableSeqScan)
@@ -41,17 +41,17 @@ function readPage(filter: Partial<RefundFilter>, order: 'asc' | 'desc') {
   })
 }
 
-// From the sixth time on a prepared statement may have a plan that does not know its parameters.
+// From the sixth execution on, PostgreSQL may use a generic plan for a prepared statement.
 const TIMES = 7
 
-describe('a list of refunds', () => {
+describe('the list of refunds', () => {
   for (const [says, filter] of [
     ['state', { status: 'pending' }],
     ['currency', { currency: 'USD' }],
     ['state and currency', { status: 'successful', currency: 'USD' }],
     ['payment', { paymentId: MERCHANT }],
   ] as const)
-    it(`by a rare ${says} reads what it shows, and not what it passes over`, async () => {
+    it(`filtered by a rare ${says} reads only the rows that it returns`, async () => {
       for (const order of ['asc', 'desc'] as const)
         for (let time = 0; time < TIMES; time += 1) {
           const { shown, counted, reads } = await readPage(filter, order)
@@ -60,7 +60,7 @@ describe('a list of refunds', () => {
         }
     })
 
-  it('of everything reads one page and one total', async () => {
+  it('without a filter returns one page and the count', async () => {
     const { shown, counted } = await readPage({}, 'desc')
     assert.deepEqual([shown, counted], [21, MANY])
   })

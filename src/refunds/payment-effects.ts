@@ -1,8 +1,8 @@
-// What refunds do to a payment. A refund sets its amount aside when it is asked for, in the row of the payment, so that
-// refunds together never exceed what was paid; when it has succeeded the payment moves with it.
+// The effects of refunds on their payment. A request reserves its amount in the payment's row, so that all refunds together
+// never exceed the paid amount. A success moves the payment.
 //
-// The first part that goes back makes a payment partially_refunded, the last one refunded. A part in between is no move:
-// its own refund.successful tells it, and refundedAmount says how much it is by now.
+// The first partial refund moves the payment to partially_refunded, the last one to refunded. A refund in between changes
+// only refundedAmount; its own refund.successful event reports it.
 
 import { ApiError } from '../core/errors.ts'
 import { formatAmount, type Money, money } from '../core/money.ts'
@@ -17,7 +17,6 @@ import type { LockedPayment, PaymentRow } from '../payments/payment.ts'
 import { canMove, type MoveSource, type PaymentStatus } from '../payments/states.ts'
 import { updateRefundTotals } from './payment-queries.ts'
 
-/** The attempt that was paid, if any was. */
 export async function findPaidAttempt(
   app: PaymentsApp,
   payment: PaymentRow,
@@ -35,7 +34,7 @@ export function requireRefundable(payment: PaymentRow): void {
   })
 }
 
-/** Sets an amount aside for a refund; without one, all that is left. */
+/** Reserves an amount for a refund; null reserves the whole remainder. */
 export async function reserveRefund(
   tx: Tx,
   { merchantId, id }: PaymentRow,
@@ -58,7 +57,7 @@ function refundableMinor(payment: LockedPayment): bigint {
   return (payment.amountPaidMinor ?? 0n) - payment.refundedMinor - payment.refundReservedMinor
 }
 
-/** The gateway refused the refund: its amount can be refunded again. */
+/** Releases the amount of a failed refund, which can then be refunded again. */
 export async function releaseRefund(
   app: PaymentsApp,
   tx: Tx,
@@ -76,11 +75,11 @@ export interface CompletedRefund {
   paymentId: string
   amountMinor: bigint
   source: MoveSource
-  /** Of the payment: a transaction reads nothing outside of itself. */
+  /** The payment's saved method, read by the caller: inside a transaction only its own connection may be used. */
   method: MethodRow | null
 }
 
-/** The money has gone back: the payment says so, and moves where the state table has a way. */
+/** Adds a successful refund to the payment's total, and moves the payment if the state table allows it. */
 export async function applyRefund(app: PaymentsApp, tx: Tx, refund: CompletedRefund): Promise<void> {
   const { merchantId, paymentId, amountMinor, source, method } = refund
   const payment = await lockPayment(tx, merchantId, paymentId)
@@ -90,7 +89,7 @@ export async function applyRefund(app: PaymentsApp, tx: Tx, refund: CompletedRef
   })
   const refundedMinor = payment.refundedMinor + amountMinor
   const status: PaymentStatus = refundedMinor === payment.amountPaidMinor ? 'refunded' : 'partially_refunded'
-  // A further part moves nothing; nor does a refund that ends while the money is disputed or was taken back.
+  // A further partial refund moves nothing, nor does a refund that completes while the payment is disputed or reversed.
   if (!canMove(payment.status, status)) return
   const next = { ...plainMove(payment, status), refundedMinor }
   const moved = await movePaymentWithin(tx, app, payment, next, {

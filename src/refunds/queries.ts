@@ -1,4 +1,4 @@
-// Every statement over refunds, except those that list them.
+// The statements over refunds, except the lists and reconciliation.
 
 import { type Db, sql, type Tx } from '../kit/db/db.ts'
 import { BACKLOG_LIMIT, type Backlog } from '../kit/observability/backlog.ts'
@@ -32,8 +32,8 @@ where r.merchant_id = $1 and r.id = $2 and r.fence = $3 and r.status = 'pending'
 returning ${COLUMNS}`
 
 /**
- * From now on a call may have left us. Undefined when another process speaks for the refund by now; a unique violation
- * when it wants a turn that another refund of the payment holds.
+ * Records that a call may follow. Returns undefined if another process has claimed the refund since. Throws a unique
+ * violation if the refund would block and another refund of the payment blocks already.
  */
 export async function markSubmitted(
   db: Db,
@@ -49,9 +49,9 @@ export interface RefundProgress {
   statusReason: RefundReason | null
   gatewayReference: string | null
   dueAt: Date
-  /** Nothing was sent after all. */
+  /** The call never reached the gateway. */
   isUnsent: boolean
-  /** Another refund of the payment may go now. */
+  /** Another refund of the payment may be submitted now. */
   stopsBlocking: boolean
   at: Date
 }
@@ -69,8 +69,8 @@ where r.merchant_id = $1 and r.id = $2 and r.fence = $3 and r.status = 'pending'
 returning ${COLUMNS}`
 
 /**
- * What is known of a refund that has not ended, and when to look again; a doorbell that rang meanwhile keeps its time.
- * Undefined when another process speaks for the refund by now, or has ended it.
+ * Stores the progress of a pending refund and its next poll. If a webhook has changed `due_at` meanwhile, the webhook's time
+ * stays. Returns undefined if another process has claimed or completed the refund.
  */
 export async function saveRefundProgress(
   db: Db,
@@ -106,7 +106,7 @@ set
 where r.merchant_id = $1 and r.id = $2 and r.status = 'pending'
 returning ${COLUMNS}`
 
-/** Undefined when it has ended before: two parallel proofs end it once. */
+/** Returns undefined if the refund was completed before: concurrent outcomes apply once. */
 export async function completeRefund(
   tx: Tx,
   { merchantId, id }: RefundRow,
@@ -134,7 +134,7 @@ update refunds
 set due_at = $3
 where merchant_id = $1 and payment_id = $2 and status_reason = 'queued' and due_at > $3`
 
-/** The turn is free: whoever waits for it is looked at now. */
+/** Marks the queued refunds of the payment due, because no other refund blocks them any more. */
 export async function wakeQueued(db: Db, { merchantId, paymentId }: RefundRow, at: Date): Promise<void> {
   await db.query(wakeQueuedStatement, [merchantId, paymentId, at])
 }
@@ -154,7 +154,7 @@ from due d
 where r.merchant_id = d.merchant_id and r.id = d.id
 returning ${COLUMNS}`
 
-/** Refunds whose time has come, leased until `leaseUntil`: a process that dies gives them back by then. */
+/** Leases the due refunds until `leaseUntil`. If the process dies, they are claimed again after that. */
 export async function claimDueRefunds(
   db: Db,
   now: Date,
@@ -173,7 +173,7 @@ set
 where r.merchant_id = $1 and r.id = $2 and r.fence = $3 and r.status = 'successful'
 returning ${COLUMNS}`
 
-/** What a further look at a refund that was successful has shown; undefined when another process speaks for it by now. */
+/** Stores the result of rechecking a successful refund. Returns undefined if another process has claimed it since. */
 export async function saveRecheck(
   tx: Tx,
   refund: RefundRow,
@@ -192,8 +192,8 @@ export async function saveRecheck(
   return row
 }
 
-// The key is one that we made ourselves and told the gateway alone, and the webhook was signed for this very account. Also
-// what was successful is asked about: the payer's bank may have sent it back.
+// Only the gateway knows our key, and the webhook's signature was verified for this account, so no tenant is checked here.
+// Successful refunds are polled too: the payer's bank may have rejected the money later.
 const markRefundsDueStatement = sql<unknown>`
 update refunds
 set due_at = $4, polls = 0

@@ -1,5 +1,5 @@
-// A refund that was successful may fail after all, when the payer's bank cannot take it: the money is at the gateway again,
-// and neither the payer nor the merchant has it. When the gateway rings it is asked, and a person is told.
+// Rechecks a successful refund after a webhook. It can still fail when the payer's bank rejects it: the money is then back
+// at the gateway, and neither the payer nor the merchant has it. A case for manual review is opened.
 
 import { openCase } from '../disputes/cases.ts'
 import type { Gateway, RefundOutcome } from '../gateways/gateway.ts'
@@ -11,7 +11,7 @@ import { saveRecheck } from './queries.ts'
 import type { RefundRow } from './refund.ts'
 import { checkRefundStatus } from './status-check.ts'
 
-/** The refund as it stands after one question about what was given. */
+/** Polls the gateway once, and returns the refund as it is stored afterwards. */
 export async function recheckRefund(
   app: PaymentsApp,
   gateway: Gateway | undefined,
@@ -27,7 +27,7 @@ export async function recheckRefund(
 const isInconclusive = ({ kind, ...rest }: RefundOutcome) =>
   kind === 'unknown' && 'reason' in rest && rest.reason !== 'not_found'
 
-// About an hour, and most outages are over by then; the next doorbell makes us ask again.
+// About an hour of retries, longer than most outages. The next webhook starts them again.
 const MAX_RECHECKS = 100
 
 function nextRecheckAt(app: PaymentsApp, { polls }: RefundRow, now: Date): Date | null {

@@ -1,5 +1,5 @@
-// Asking for a refund: record, call, settle. The refund with its key at the gateway is on disk, and its amount set aside,
-// before any call is made.
+// Requests a refund: record, call, apply the outcome. The refund with its idempotency key is committed and its amount is
+// reserved before the gateway is called.
 
 import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
@@ -29,7 +29,7 @@ export async function requestRefund(
   input: RefundInput,
   idempotencyKey: string | undefined,
 ): Promise<IdempotentResult<RefundRow>> {
-  // A retry is never an error: whether this one is refused is said only when no earlier one was recorded.
+  // Idempotency comes first: a retry returns the recorded refund, even if the same request would be rejected now.
   const validated = await validateRefund(app, merchant, input).catch(catchApiError)
   await app.failpoints.hit('refund.before_record')
   const claim = { merchantId: merchant.id, key: idempotencyKey, operation: OPERATION, input }
@@ -40,7 +40,7 @@ export async function requestRefund(
   if (once.replayed) return once
   await app.failpoints.hit('refund.after_record')
   const record = await advanceRefund(app, once.record, 'api').catch((error: unknown) => {
-    // It is on disk, so it was asked for, and the background goes on: who hears of an error would ask a second time.
+    // The refund is recorded and the resolver continues. An error response would make the caller request a second refund.
     app.log.write('refund.submit_failed', { refundId: once.record.id, ...errorFields(error) })
     return once.record
   })
@@ -53,7 +53,7 @@ interface ValidatedRefund {
   amount: Money | null
 }
 
-/** What can be refused before anything is locked. */
+/** The checks that need no lock. */
 async function validateRefund(
   app: PaymentsApp,
   merchant: Merchant,
@@ -97,7 +97,7 @@ interface NewRefund {
   metadata: Record<string, unknown>
 }
 
-/** Writes the refund with its event. Whoever records it may make the first call; the background looks after it later. */
+/** Inserts the refund with its event. Until the first lease ends only the caller submits it, then the resolver. */
 export async function recordRefund(
   app: PaymentsApp,
   tx: Tx,

@@ -18,7 +18,7 @@ export function refundRoutes(app: PaymentsApp): Route[] {
       scope: 'refunds:write',
       summary: 'Refund a payment or charge',
       description:
-        'Gives back a part, or without an amount all that is left. Refunds together never exceed what was paid. A gateway that refuses is an answer: 201 with status failed, and the money stays. What the gateway has not proven yet is pending; it is resolved by asking, never by giving twice. The whole amount is taken from your wallet, available money first, then pending; fees are not given back, so available can go below zero. Each part is told by its own refund.successful; the payment moves, and tells so, with the first and the last.',
+        'Refunds the given amount, or without an amount the whole remainder. Refunds together never exceed the paid amount. If the gateway rejects the refund, the response is 201 with status failed, and no money moves. A refund without a final outcome is pending; its status is polled, and it is never paid twice. The whole amount is taken from your wallet, available money first, then pending; fees are not returned, so available can go below zero. Each refund has its own refund.successful event; the payment changes its state, with an event, at the first and the last one.',
       body: RefundBody,
       issues: refundIssues,
       response: { http: 201, data: RefundRecord },
@@ -45,7 +45,7 @@ export function refundRoutes(app: PaymentsApp): Route[] {
       tag: 'Charges',
       scope: 'refunds:write',
       summary: 'List refunds',
-      description: 'Newest first, those that give back a second payment of one checkout among them.',
+      description: 'Newest first, including automatic refunds of duplicate payments.',
       query: RefundsQuery,
       response: { http: 200, data: RefundRecord, list: true },
       errors: ['validation_failed', 'invalid_uuid', 'invalid_currency'],

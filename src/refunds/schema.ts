@@ -1,4 +1,4 @@
-// What a refund looks like on its way in and out: the only description of these shapes.
+// The JSON shapes of refunds in requests and responses.
 
 import { type Static, Type } from 'typebox'
 import { formatAmount, money } from '../core/money.ts'
@@ -27,14 +27,14 @@ export const RefundBody = Type.Object({
   ),
   uuid: Type.Optional(UuidInput),
   amount: Type.Optional(
-    // A null may be an amount that the caller failed to work out, and must not give everything back.
+    // A null may come from a failed calculation of the caller, so it must not refund the whole payment.
     Type.Number({
       'x-null': 'refused',
       description: 'In major units of the payment’s currency. Absent: all that is left.',
     }),
   ),
   reason: Type.Optional(
-    Type.String({ maxLength: 255, 'x-multiline': true, description: 'For your own books.' }),
+    Type.String({ maxLength: 255, 'x-multiline': true, description: 'For your own records.' }),
   ),
   metadata: Type.Optional(Metadata),
 })
@@ -47,7 +47,7 @@ export const RefundRecord = Type.Object({
   status: Enum(REFUND_STATUSES),
   statusReason: Nullable(
     Enum(Object.keys(REFUND_REASONS), {
-      description: `Why it is still pending, or needs a person. ${REASONS.join(' ')} Null while the gateway is at work.`,
+      description: `Why it is still pending, or needs manual review. ${REASONS.join(' ')} Null while the gateway processes it.`,
     }),
   ),
   paymentUuid: Uuid,
@@ -59,12 +59,12 @@ export const RefundRecord = Type.Object({
   paymentGateway: Type.String(),
   isDuplicate: Type.Boolean({
     description:
-      'Nobody asked for it: the payer had paid twice, and the second payment was sent back. It counts neither as refundedAmount of the payment nor in your wallet.',
+      'True for an automatic refund: the payer paid twice, and the second payment was returned. It counts neither as refundedAmount of the payment nor in your wallet.',
   }),
   failure: Nullable(
     Type.Object({
       code: Enum(['refused_by_gateway']),
-      message: Type.String({ description: 'The gateway’s own words.' }),
+      message: Type.String({ description: 'The gateway’s own message.' }),
     }),
   ),
   createdAt: Timestamp,

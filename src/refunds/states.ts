@@ -1,5 +1,5 @@
-// The states of a refund, and why one is still pending or needs a person. A timeout is not a failure: a refund fails only by the gateway's
-// own word.
+// The states of a refund, and the reasons why one is still pending or needs manual review. A timeout is not a failure: a
+// refund fails only if the gateway says so.
 
 export const REFUND_MOVES = {
   pending: ['successful', 'failed'],
@@ -13,11 +13,11 @@ export type RefundStatus = keyof typeof REFUND_MOVES
 export const REFUND_STATUSES = Object.keys(REFUND_MOVES) as RefundStatus[]
 
 export const REFUND_REASONS = {
-  outcome_unknown: 'It may have reached the gateway; it is asked, and never given twice.',
-  queued: 'The gateway takes one refund of a payment at a time, and another one is on its way.',
-  gateway_unavailable: 'Nothing was sent yet; it will be, as soon as the gateway can be reached.',
-  requires_review: 'The gateway has not told for long what became of it: a person has to look.',
-  failed_late: 'It was successful, and the gateway says later that it failed: a person has to look.',
+  outcome_unknown: 'It may have reached the gateway; its status is polled, and it is never paid twice.',
+  queued: 'The gateway processes one refund of a payment at a time, and another one is in progress.',
+  gateway_unavailable: 'Nothing was sent yet; it is sent as soon as the gateway can be reached.',
+  requires_review: 'The gateway has not reported an outcome for a long time: it needs manual review.',
+  failed_late: 'It was successful, and the gateway reported later that it failed: it needs manual review.',
 } as const satisfies Record<string, string>
 
 export type RefundReason = keyof typeof REFUND_REASONS
