@@ -1,5 +1,5 @@
-// The log of tries is kept by the month: what is to come stands ready, what is old goes as a whole, and nothing that is
-// written is ever refused for want of a month.
+// Partition maintenance of delivery_attempts: future months exist in advance, old months are dropped as a whole, and an
+// insert never fails because its month is missing.
 
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -32,8 +32,8 @@ const writeAttempt = (days: number) => db.query(insertAttempt, [randomUUID(), da
 const attemptDays = async () => (await db.query(selectAttempts)).map(({ days }) => days)
 const partitionNames = async () => (await db.query(selectPartitions)).map(({ name }) => name)
 
-describe('the months of the log of tries', () => {
-  it('take what is written now, and what comes too early or late goes where everything fits', async () => {
+describe('the month partitions of delivery_attempts', () => {
+  it('take rows of their month; the default partition takes rows of other months', async () => {
     for (const days of [-400, 0, 5, 400]) await writeAttempt(days)
     const rows = await db.query(selectAttempts)
     assert.deepEqual(
@@ -42,16 +42,16 @@ describe('the months of the log of tries', () => {
     )
   })
 
-  it('are made once, also by several processes at the same moment', async () => {
+  it('are created once, also by several processes at the same time', async () => {
     const before = await partitionNames()
-    assert.equal(before.length, 4, 'this month, two to come, and one for everything else')
+    assert.equal(before.length, 4, 'this month, the next two, and the default partition')
     await db.script(`drop table ${before[1]}, ${before[2]}`)
     const changes = await Promise.all([1, 2, 3, 4].map(() => maintainPartitions(db, 35)))
     assert.deepEqual(changes.toSorted(), [0, 0, 0, 2])
     assert.deepEqual(await partitionNames(), before)
   })
 
-  it('take over what was written before they were there', async () => {
+  it('take over rows that were inserted before they existed', async () => {
     const [month = ''] = await partitionNames()
     await db.script(`drop table ${month}`)
     await writeAttempt(0)
@@ -60,7 +60,7 @@ describe('the months of the log of tries', () => {
     assert.equal(rows.find(({ days }) => days === 0)?.month, month)
   })
 
-  it('are dropped as a whole when they are old, and not before', async () => {
+  it('are dropped as a whole after the retention period, and not before', async () => {
     await db.script(
       `select maintain_month_partitions('delivery_attempts', 'started_at', now() - interval '70 days', '-infinity')`,
     )
