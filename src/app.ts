@@ -1,4 +1,4 @@
-// The composition root: starts the service in this order, by hand. The steps are in src/compose/.
+// The composition root: creates the parts of the service and starts them in this order. The steps are in src/compose/.
 
 import { ensureDemoMerchant } from './api-keys/demo-merchant.ts'
 import { composeApp } from './compose/app-object.ts'
@@ -29,13 +29,13 @@ export interface ServiceOptions extends DatabaseOptions {
 }
 
 export interface Service {
-  /** The address on this machine. */
+  /** The URL on this machine. */
   url: string
   publicUrl: string
   /** The API key of the demo merchant; staging only. */
   demoKey: string | null
   db: Db
-  /** The document of the merchants' API; absent in the role `worker`. */
+  /** The OpenAPI document of the merchants' API. Throws in the role `worker`. */
   openApi(): object
   stop(): Promise<void>
 }

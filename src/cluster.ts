@@ -1,5 +1,5 @@
-// The workers of `cowry serve --workers N`: processes that share one port. The leader holds the port, so that it stays open
-// while a worker is replaced, and nothing else that they would need.
+// The cluster of `cowry serve --workers N`: a primary and N worker processes that share one port. The primary only keeps
+// the port open, starts the private PostgreSQL, and replaces workers that exit.
 
 import cluster, { type Worker } from 'node:cluster'
 import type { ServiceOptions } from './app.ts'
@@ -18,12 +18,12 @@ import {
 import { systemRandom } from './kit/random.ts'
 import type { Collected, ServiceInfo, ToPrimary, Topic, Topics, ToWorker } from './primary-channel.ts'
 
-/** The first worker ended before it was ready. It has said why, in its own words. */
+/** The first worker exited before it was ready. It has logged the reason itself. */
 export class WorkerNotStarted extends Error {
   readonly exitCode: number
 
   constructor(exitCode: number) {
-    super(`the first worker ended with ${exitCode}`)
+    super(`the first worker exited with code ${exitCode}`)
     this.name = 'WorkerNotStarted'
     this.exitCode = exitCode
   }
@@ -33,11 +33,11 @@ export interface ServedByCluster extends ServiceInfo {
   stop(): Promise<void>
 }
 
-/** What the private PostgreSQL keeps for whoever looks into it, beside the workers. */
+/** Connections of the private PostgreSQL that the workers leave free for commands and psql. */
 const RESERVED_CONNECTIONS = 10
 const PRIVATE_CONNECTIONS = 100
 
-/** Starts the database, if it is ours to start, and as many workers. */
+/** Starts the private PostgreSQL if DATABASE_URL is not set, and then the workers. */
 export async function startCluster(
   config: Config,
   options: ServiceOptions,
@@ -47,7 +47,7 @@ export async function startCluster(
   const postgres = config.databaseUrl === null ? await startPrivatePostgres(config, options) : null
   const env = postgres ? { DATABASE_URL: postgres.url } : undefined
   const clock = options.clock ?? systemClock
-  // The death of a worker is told by the leader alone, and whoever watches the log wants to see it.
+  // Only the primary logs the exit of a worker, so readers of the log need the lines of the primary too.
   const recent = createRecentLines(clock)
   const log = withRecentLines(options.log ?? createLog(config.logLevel), recent, config.logLevel)
   const ownId = systemRandom(clock).uuid()
@@ -67,25 +67,25 @@ function requireEnoughConnections({ databaseUrl, poolSize }: Config, size: numbe
   const most = Math.floor((PRIVATE_CONNECTIONS - RESERVED_CONNECTIONS) / size)
   if (databaseUrl !== null || poolSize <= most) return
   throw new Error(
-    `the private PostgreSQL takes ${PRIVATE_CONNECTIONS} connections, and ${size} workers want ${poolSize} each. ` +
+    `the private PostgreSQL accepts ${PRIVATE_CONNECTIONS} connections, and ${size} workers open ${poolSize} each. ` +
       `Set COWRY_POOL_SIZE to ${most} or less, or DATABASE_URL to a server of your own.`,
   )
 }
 
 interface WorkerPool {
-  /** Resolves when all are ready; with the exit code of the first when it could not start. */
+  /** Resolves when all workers are ready, or with the exit code of the first worker if it could not start. */
   start(): Promise<{ info: ServiceInfo } | { exitCode: number }>
-  /** Tells all of them to end, and waits for it. */
+  /** Sends SIGTERM to all workers and waits until they have exited. */
   stop(): Promise<void>
 }
 
 interface Needs {
   size: number
-  /** Beside the environment of the leader. */
+  /** Added to the environment of the primary. */
   env: Record<string, string> | undefined
   clock: Clock
   log: Log
-  /** The lines of the leader itself. */
+  /** Reads the log lines of the primary itself. */
   readOwnLines(query: ProcessLinesQuery): ProcessLines
 }
 
@@ -95,12 +95,12 @@ interface WorkerHandle {
   ended: Promise<{ code: number | null; signal: string | null }>
 }
 
-// One that dies sooner was not at work yet, and its successor may fare no better: it waits, ever longer.
+// A worker that exits sooner probably failed to start. Its replacement may fail too, so restarts back off linearly.
 const EARLY_EXIT_MS = 10_000
 const RESTART_BACKOFF_MS = 1_000
 const MAX_RESTART_BACKOFF_MS = 30_000
 
-// A worker that is busy for longer is left out of this answer, and shown as not up.
+// A worker that does not answer within this time is left out of the answer, and its cowry_worker_up is 0.
 const COLLECT_TIMEOUT_MS = 1_000
 
 function createWorkerPool({ size, env, clock, log, readOwnLines }: Needs): WorkerPool {
@@ -108,8 +108,8 @@ function createWorkerPool({ size, env, clock, log, readOwnLines }: Needs): Worke
   const stopping = new AbortController()
   const supervisors: Promise<void>[] = []
   const collector = createCollector(workers, clock, readOwnLines)
-  // Each takes connections by itself. Handed round by the leader, one that goes to a worker which has just died would be
-  // heard by nobody, and its caller would wait for ever.
+  // Workers accept connections directly. With round-robin scheduling, a connection that the primary hands to a worker
+  // that just died would hang.
   cluster.schedulingPolicy = cluster.SCHED_NONE
 
   const fork = (number: number): WorkerHandle => {
@@ -118,7 +118,7 @@ function createWorkerPool({ size, env, clock, log, readOwnLines }: Needs): Worke
       worker.once('exit', (code, signal) => resolve({ code, signal }))
     })
     const ready = new Promise<ServiceInfo>((resolve) => {
-      // A boundary: nobody but our own worker holds the other end, and it runs the same program.
+      // A boundary: only our own worker sends on this channel, and it runs the same program.
       worker.on('message', (message: ToPrimary) => {
         if (message.kind === 'ready') resolve(message.info)
         else void collector.handleMessage(worker, message)
@@ -129,7 +129,7 @@ function createWorkerPool({ size, env, clock, log, readOwnLines }: Needs): Worke
     return handle
   }
 
-  /** Replaces the one of this number until the crew is stopped. */
+  /** Restarts the worker of this number until the cluster stops. */
   const supervise = async (number: number, first: WorkerHandle): Promise<void> => {
     let earlyExits = 0
     for (let handle = first; ; handle = fork(number)) {
@@ -150,7 +150,7 @@ function createWorkerPool({ size, env, clock, log, readOwnLines }: Needs): Worke
 
   return {
     async start() {
-      // The first alone: it brings the schema up to date and makes what is made once, and tells what is wrong but once.
+      // The first worker starts alone: it runs the migrations, creates the secrets, and logs a start-up error only once.
       const first = fork(1)
       const outcome = await Promise.race([first.ready, first.ended])
       if (!('url' in outcome)) return { exitCode: outcome.code ?? 1 }
@@ -170,7 +170,7 @@ function createWorkerPool({ size, env, clock, log, readOwnLines }: Needs): Worke
   }
 }
 
-/** Asks every worker on behalf of the one that wants to know. */
+/** Collects the metrics or log lines of all workers for the worker that requests them. */
 function createCollector(
   workers: ReadonlyMap<number, WorkerHandle>,
   clock: Clock,
@@ -200,7 +200,7 @@ function createCollector(
   ): Promise<Reading<Topics[Name]['answer']>[]> =>
     Promise.all(
       [...workers].map(async ([number, { worker }]) => {
-        // A boundary: a worker answers what it was asked, or nothing in time.
+        // A boundary: a worker answers in the type of the topic; undefined means that it did not answer in time.
         const answer = (await read(worker, topic, query)) as Topics[Name]['answer'] | undefined
         return { number, answer }
       }),
@@ -209,7 +209,7 @@ function createCollector(
   const answerTo = async (topic: Topic, query: unknown): Promise<Collected[Topic]> => {
     if (topic === 'lines') {
       const answers = (await collect('lines', query)).flatMap(({ answer }) => answer ?? [])
-      // A boundary: a worker asks for lines as every worker is asked.
+      // A boundary: the query of this topic has this type.
       return [readOwnLines(query as ProcessLinesQuery), ...answers]
     }
     return [...metrics.families(), ...labelReadings(await collect('metrics', query))]
@@ -247,7 +247,7 @@ function labelReadings(readings: readonly Reading<Family[]>[]): Family[] {
   ]
 }
 
-/** One that has ended in the meantime hears nothing, and nobody waits for it. */
+/** Ignores a worker that has exited in the meantime; the request to it times out. */
 function send(worker: Worker, message: ToWorker): void {
   if (worker.isConnected()) worker.send(message, () => undefined)
 }

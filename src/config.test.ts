@@ -32,8 +32,8 @@ function assertOneIssue(env: Record<string, string>, pattern: RegExp): void {
   assert.match(issues[0] ?? '', pattern)
 }
 
-describe('the settings of a staging installation', () => {
-  it('needs none: every default stands and the secrets are left to be generated', () => {
+describe('the settings of a staging instance', () => {
+  it('are all optional in staging, and the secrets are null until the service generates them', () => {
     const config = readConfig({})
     assert.equal(config.environment, 'staging')
     assert.equal(config.mode, 'test')
@@ -50,7 +50,7 @@ describe('the settings of a staging installation', () => {
     assert.ok(Object.isFrozen(config))
   })
 
-  it('lets webhooks go to this machine, or to what the operator lists', () => {
+  it('allow webhooks to this machine by default, or to the addresses that the operator lists', () => {
     const { webhookAllow, webhookPorts } = readConfig({})
     assert.deepEqual(webhookAllow.names, ['localhost'])
     assert.deepEqual(webhookPorts, [443, 8443])
@@ -65,23 +65,23 @@ describe('the settings of a staging installation', () => {
     assertOneIssue({ COWRY_WEBHOOK_PORTS: '443,0' }, /^COWRY_WEBHOOK_PORTS must be a whole number from 1/)
   })
 
-  it('reads an empty variable as an absent one', () => {
+  it('count as absent when the variable is empty', () => {
     assert.deepEqual(readConfig({ PORT: '', COWRY_KEY_PEPPER: ' ' }), readConfig({}))
   })
 
-  it('gives payers an address that they can open', () => {
+  it('have a default public URL that a browser can open', () => {
     assert.equal(readConfig({ HOST: '0.0.0.0', PORT: '81' }).publicUrl, 'http://127.0.0.1:81')
     assert.equal(publicUrlOf('::1', 80), 'http://[::1]:80')
     assert.equal(readConfig({ COWRY_PUBLIC_URL: 'https://a.example/' }).publicUrl, 'https://a.example')
   })
 
-  it('reads the rate limit as a rate, a rate with a burst, or off', () => {
+  it('accept a rate limit as a rate, a rate with a burst, or off', () => {
     assert.deepEqual(readConfig({ COWRY_RATE_LIMIT: '20' }).rateLimit, { perSecond: 20, burst: 100 })
     assert.deepEqual(readConfig({ COWRY_RATE_LIMIT: '20:30' }).rateLimit, { perSecond: 20, burst: 30 })
     assert.equal(readConfig({ COWRY_RATE_LIMIT: '0' }).rateLimit, null)
   })
 
-  it('reads a keyring with the primary key first', () => {
+  it('accept several encryption keys, the primary one first', () => {
     const config = readConfig({ COWRY_ENCRYPTION_KEYS: `new:${key()},old:${key()}` })
     assert.deepEqual(
       config.encryptionKeys?.map(({ id }) => id),
@@ -91,7 +91,7 @@ describe('the settings of a staging installation', () => {
 })
 
 describe('fees', () => {
-  it('are exact: parts per million and minor units, with * spread over the currencies not named', () => {
+  it('are exact, in parts per million and minor units, and * applies to the currencies not named', () => {
     const fees = { paystack: { NGN: { percent: '1.5', fixed: '100' }, '*': { percent: '3.8999' } } }
     const { fees: read } = readConfig({ COWRY_FEES: JSON.stringify(fees) })
     assert.deepEqual(read.get('paystack')?.get('NGN'), { partsPerMillion: 15_000n, fixedMinor: 10_000n })
@@ -99,13 +99,13 @@ describe('fees', () => {
     assert.equal(read.get('flutterwave'), undefined)
   })
 
-  it('count a fixed part in the decimals of the currency', () => {
+  it('have a fixed part with the decimals of the currency', () => {
     const { fees } = readConfig({ COWRY_FEES: '{"x":{"USD":{"fixed":"0.30"},"XOF":{"fixed":"5.00"}}}' })
     assert.equal(fees.get('x')?.get('USD')?.fixedMinor, 30n)
     assert.equal(fees.get('x')?.get('XOF')?.fixedMinor, 5n)
   })
 
-  it('are refused rather than rounded', () => {
+  it('are rejected instead of rounded', () => {
     assertOneIssue({ COWRY_FEES: '{"x":{"XOF":{"fixed":"0.30"}}}' }, /COWRY_FEES .* fails for XOF$/)
     assertOneIssue({ COWRY_FEES: '{"x":{"USD":{"percent":"1.40005"}}}' }, /fails for USD$/)
     assertOneIssue({ COWRY_FEES: '{"x":{"USD":{"percent":"101"}}}' }, /fails for USD$/)
@@ -115,14 +115,14 @@ describe('fees', () => {
   })
 })
 
-describe('a production installation', () => {
-  it('starts with its five settings', () => {
+describe('a production instance', () => {
+  it('accepts its five required settings', () => {
     const config = readConfig(PRODUCTION)
     assert.equal(config.mode, 'live')
     assert.equal(config.publicUrl, 'https://pay.example.com')
   })
 
-  it('F-91: is told everything that is missing at once', () => {
+  it('F-91: reports all missing settings at once', () => {
     const issues = issuesOf({ COWRY_ENV: 'production' })
     for (const name of Object.keys(PRODUCTION).filter((name) => name !== 'COWRY_ENV'))
       assert.ok(
@@ -152,11 +152,11 @@ describe('a production installation', () => {
     ['COWRY_FAILPOINTS', 'charge.after_call=kill', /must be removed/],
   ]
   for (const [name, value, pattern] of weak)
-    it(`F-91: refuses ${name} when it ${pattern.source}`, () => {
+    it(`F-91: rejects ${name} with the issue ${pattern.source}`, () => {
       assertOneIssue({ ...PRODUCTION, [name]: value }, pattern)
     })
 
-  it('never repeats a secret in a issue', () => {
+  it('never shows a secret in an issue', () => {
     const issues = issuesOf({
       COWRY_ENV: 'production',
       COWRY_ADMIN_TOKEN: 'canary-one',
@@ -193,14 +193,14 @@ describe('the credentials of a gateway', () => {
     )
   }
 
-  it('are none by default: the gateway is not configured, and its address is that of the mode', () => {
+  it('are absent by default, and the base URL is that of the mode', () => {
     assert.deepEqual(acmeOf({}), { credentials: null, baseUrl: 'https://test.acme.example' })
     assert.deepEqual(acmeOf({ GATEWAY_ACME_SECRET_KEY: ' ' })?.credentials, null)
     const live = readConfig(PRODUCTION, [GATEWAY]).gateways.get('acme')
     assert.deepEqual(live, { credentials: null, baseUrl: 'https://acme.example' })
   })
 
-  it('are read by the names of its fields, the optional ones where they are set', () => {
+  it('are read from variables named after their fields, optional ones if they are set', () => {
     assert.deepEqual(acmeOf(BOTH)?.credentials, { secretKey: 'key_test_1', merchantNumber: '7' })
     assert.deepEqual(acmeOf({ ...BOTH, GATEWAY_ACME_WEBHOOK_SECRET: 's' })?.credentials, {
       secretKey: 'key_test_1',
@@ -209,8 +209,8 @@ describe('the credentials of a gateway', () => {
     })
   })
 
-  it('are complained of when only a part is there, in words of the provider, and with all else at once', () => {
-    assertAcmeIssue(KEY, /^GATEWAY_ACME_MERCHANT_NUMBER is missing: GATEWAY_ACME_SECRET_KEY is of no use/)
+  it('are an issue when they are incomplete or malformed, reported together with all others', () => {
+    assertAcmeIssue(KEY, /^GATEWAY_ACME_MERCHANT_NUMBER is missing: GATEWAY_ACME_SECRET_KEY needs it/)
     assertAcmeIssue(
       { ...BOTH, GATEWAY_ACME_SECRET_KEY: 'x' },
       /^GATEWAY_ACME_SECRET_KEY must begin with key_test_$/,
@@ -222,13 +222,13 @@ describe('the credentials of a gateway', () => {
     )
   })
 
-  it('may be a name that is mistyped; other names with the same beginning are somebody else’s', () => {
+  it('are an issue when the name of a variable is mistyped, but not when another program uses the prefix', () => {
     assertAcmeIssue({ GATEWAY_ACME_SECRETKEY: 'x' }, /did you mean GATEWAY_ACME_SECRET_KEY\?$/)
     assertAcmeIssue({ ...PRODUCTION, GATEWAY_ACME_ELEPHANTS: 'x' }, /GATEWAY_ACME_ELEPHANTS is not a setting/)
     assert.doesNotThrow(() => readConfig({ ...PRODUCTION, GATEWAY_SERVICE_HOST: '10.0.0.1' }, [GATEWAY]))
   })
 
-  it('go to an address that can be changed, in production only with TLS or to this machine', () => {
+  it('are sent to a configurable base URL, which in production needs TLS or a loopback host', () => {
     const baseUrl = (url: string, env = {}) => acmeOf({ ...env, GATEWAY_ACME_BASE_URL: url })?.baseUrl
     assert.equal(baseUrl('http://acme.internal:81/v3/'), 'http://acme.internal:81/v3')
     assert.equal(baseUrl('https://acme.internal', PRODUCTION), 'https://acme.internal')
@@ -245,7 +245,7 @@ describe('the credentials of a gateway', () => {
       assertAcmeIssue({ ...env, GATEWAY_ACME_BASE_URL: url }, /^GATEWAY_ACME_BASE_URL must/)
   })
 
-  it('have the names that are promised', () => {
+  it('have the documented variable names', () => {
     const names = allSettings(GATEWAYS)
       .map(({ name }) => name)
       .filter((name) => name.startsWith('GATEWAY_'))
@@ -265,7 +265,7 @@ describe('the credentials of a gateway', () => {
   })
 })
 
-describe('a value that cannot be meant', () => {
+describe('an invalid value of a setting', () => {
   const wrong: [string, string][] = [
     ['PORT', '65536'],
     ['PORT', '80a'],
@@ -281,13 +281,13 @@ describe('a value that cannot be meant', () => {
     ['DATABASE_URL', 'localhost'],
   ]
   for (const [name, value] of wrong)
-    it(`refuses ${name}=${value}`, () => assertOneIssue({ [name]: value }, new RegExp(`^${name} must`)))
+    it(`is rejected: ${name}=${value}`, () => assertOneIssue({ [name]: value }, new RegExp(`^${name} must`)))
 
-  it('is told together with all the others', () => {
+  it('is reported together with all other invalid values', () => {
     assert.equal(issuesOf({ PORT: 'x', COWRY_LOG_LEVEL: 'x', COWRY_POOL_SIZE: 'x' }).length, 3)
   })
 
-  it('may be a name that is mistyped', () => {
+  it('is also reported for a mistyped name, with the closest setting', () => {
     assertOneIssue({ COWRY_POOLSIZE: '4' }, /not a setting; did you mean COWRY_POOL_SIZE\?/)
     assert.deepEqual(issuesOf({ COWRY_ELEPHANTS: '4' }), [])
     const inProduction = issuesOf({ COWRY_ENV: 'production', COWRY_ELEPHANTS: '4' })
@@ -299,8 +299,8 @@ describe('a value that cannot be meant', () => {
   })
 })
 
-describe('the command line', () => {
-  it('reads where the service is, and leaves the rest to the data folder', () => {
+describe('the settings of the command line', () => {
+  it('name the service, and absent ones are left to the data folder', () => {
     const localUrl = 'http://127.0.0.1:8080'
     assert.deepEqual(readClientConfig({}), {
       url: null,
@@ -322,7 +322,7 @@ describe('the command line', () => {
 })
 
 describe('.env.example', () => {
-  it('is written from the table and holds every setting', () => {
+  it('is generated from the table and contains every setting', () => {
     const text = renderEnvExample(GATEWAYS)
     for (const { name } of allSettings(GATEWAYS)) assert.match(text, new RegExp(`^# ${name}=`, 'm'))
     assert.equal(readFileSync(new URL('../.env.example', import.meta.url), 'utf8'), text, 'run npm run docs')

@@ -1,5 +1,5 @@
-// The only reader of process.env: a frozen Config, or one error with every issue at once, so that an operator
-// fixes a start in one go. What each setting is stands in settings.ts.
+// Reads process.env, alone in the code. It returns a frozen Config, or throws one error with all issues, so that an
+// operator can correct them together. settings.ts describes each setting.
 
 import type { FeeTable } from './core/fee.ts'
 import type { Mode } from './core/merchant.ts'
@@ -21,21 +21,21 @@ import {
   type Setting,
 } from './settings.ts'
 
-/** What a process does: serve requests (`api`), run the background jobs (`worker`), or both (`all`). */
+/** A process serves requests (`api`), runs the background jobs (`worker`), or does both (`all`). */
 export const ROLES = ['all', 'api', 'worker'] as const
 
 export type Role = (typeof ROLES)[number]
 
 export interface Config {
   readonly environment: 'staging' | 'production'
-  /** The mode of every merchant and key here: test in staging, live in production. */
+  /** The mode of every merchant and API key of this instance: test in staging, live in production. */
   readonly mode: Mode
   readonly host: string
   readonly port: number
   readonly publicUrl: string
   readonly databaseUrl: string | null
   readonly dataDir: string
-  /** The secrets are null only in staging, where they are generated once. */
+  /** The secrets are null only in staging, where the service generates them once. */
   readonly adminToken: string | null
   readonly encryptionKeys: readonly VaultKey[] | null
   readonly keyPepper: Uint8Array | null
@@ -53,12 +53,12 @@ export interface Config {
   readonly sandboxSecret: string | null
   readonly trustProxy: boolean
   readonly gatewayTimeoutMs: number
-  /** Where webhooks may go beside the public internet. */
+  /** Private addresses that webhooks may be sent to. */
   readonly webhookAllow: AllowList
   readonly webhookPorts: readonly number[]
   readonly idempotencyRetentionDays: number
   readonly deliveryRetentionDays: number
-  /** Null: operators alone read the metrics. */
+  /** Null: only the operator token can read the metrics. */
   readonly metricsToken: string | null
   /** Null: the metrics have no listener of their own. */
   readonly metricsListen: ListenAddress | null
@@ -73,15 +73,15 @@ export interface Config {
 }
 
 export interface GatewayConfig {
-  /** Null: the installation has no account of its own there. */
+  /** Null: the instance has no account at this gateway. */
   readonly credentials: Readonly<Record<string, string>> | null
   readonly baseUrl: string
 }
 
-/** What the command line needs to find the service; what is null it looks for in the data folder. */
+/** The settings by which the command line finds the service. It looks for null values in the data folder. */
 export interface ClientConfig {
   readonly url: string | null
-  /** Where a service with these settings would listen, when nothing better is known. */
+  /** The URL at which a service with these settings would listen; the last fallback. */
   readonly localUrl: string
   readonly adminToken: string | null
   readonly apiKey: string | null
@@ -101,7 +101,7 @@ export class ConfigError extends Error {
 type Env = Readonly<Record<string, string | undefined>>
 type Values<Table> = { [Field in keyof Table]: Table[Field] extends Setting<infer Value> ? Value : never }
 
-/** The gateways are those whose credentials are read as well. */
+/** Also reads the credentials of these gateways. */
 export function readConfig(env: Env = process.env, gateways: readonly ConfigurableGateway[] = []): Config {
   const issues: string[] = [...unknownSettingIssues(env, gateways)]
   const values = readTable(SETTINGS, env, issues)
@@ -113,7 +113,7 @@ export function readConfig(env: Env = process.env, gateways: readonly Configurab
     ...values,
     traces: tracesOf(values),
     publicUrl: values.publicUrl ?? publicUrlOf(values.host, values.port),
-    // A developer receives webhooks on the machine that sends them.
+    // In staging, the developer's webhook receiver usually runs on this machine.
     webhookAllow: values.webhookAllow ?? (mode === 'test' ? ALLOW_LOOPBACK : ALLOW_NOTHING),
     mode,
     gateways: new Map(access),
@@ -129,17 +129,14 @@ function isProduction(env: Env): boolean {
   return textOf(env, SETTINGS.environment) === 'production'
 }
 
-/** A gateway of which nothing is set is not used; one of which only a part is set is a mistake. */
+/** A gateway without any credentials is not used. Incomplete credentials are an issue. */
 function readGateway(gateway: ConfigurableGateway, env: Env, mode: Mode, issues: string[]): GatewayConfig {
   const { credentials: table, required, baseUrl } = gatewaySettings(gateway, mode)
   const given = Object.values(table).filter((setting) => textOf(env, setting) !== null)
   const missing = required.filter((setting) => !given.includes(setting))
   if (given.length > 0)
     issues.push(
-      ...missing.map(
-        ({ name }) =>
-          `${name} is missing: ${given.map((one) => one.name).join(', ')} is of no use without it`,
-      ),
+      ...missing.map(({ name }) => `${name} is missing: ${given.map((one) => one.name).join(', ')} needs it`),
     )
   const values = readTable({ ...table, baseUrl }, env, issues)
   const { baseUrl: address, ...texts } = values
@@ -164,13 +161,13 @@ export function readClientConfig(env: Env = process.env): ClientConfig {
   })
 }
 
-/** Where a service on this address is reached from the same machine; app.ts asks again when PORT was 0. */
+/** The URL of a service on this address for clients on the same machine. With PORT 0, app.ts calls it after listening. */
 export function publicUrlOf(host: string, port: number): string {
   const reachable = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
 }
 
-/** The text of a setting. An empty variable is an absent one, as Compose files pass them on. */
+/** The text of a setting. An empty variable counts as absent, because Compose files pass unset variables as empty. */
 function textOf(env: Env, setting: Setting<unknown>): string | null {
   return env[setting.name]?.trim() || setting.fallback
 }
@@ -187,8 +184,8 @@ function readTable<Table extends Record<string, Setting<unknown>>>(
     if (isInvalid(reading)) issues.push(...reading.issues.map((issue) => `${setting.name} ${issue}`))
     else values[field] = reading
   }
-  // A boundary: each field was read by the setting of that name. With a issue some are absent, and then the
-  // caller throws before anybody looks at them, or looks with care.
+  // A boundary: each field was read by the setting of that name. After an issue some fields are absent; then the caller
+  // throws, and before that only productionIssues reads them, as Partial.
   return values as Values<Table>
 }
 
@@ -244,16 +241,16 @@ function isWeakToken(token: string): boolean {
 }
 
 /**
- * A mistyped name would otherwise leave its setting at the default without a word. A name that resembles none is
- * refused in production only: elsewhere it may belong to somebody else's script.
+ * Without this check, a mistyped name would silently leave its setting at the default. A name that resembles no setting
+ * is an issue only in production: elsewhere it may belong to another program.
  */
 function unknownSettingIssues(env: Env, gateways: readonly ConfigurableGateway[]): string[] {
   const known = allSettings(gateways).map(({ name }) => name)
-  // Not everything that begins with GATEWAY_ is ours: orchestrators name the addresses of other services so.
+  // Not every GATEWAY_ variable is ours: orchestrators set such names for the addresses of other services.
   const ours = ['COWRY_', ...gateways.map(({ name }) => envNameOf(name, ''))]
   return (
     Object.keys(env)
-      // What begins with COWRY_TEST_ is between the test runner and the tests.
+      // The test runner passes COWRY_TEST_ variables to the tests.
       .filter((name) => /^(?:COWRY_(?!TEST_)|GATEWAY_)/.test(name) && !known.includes(name))
       .map((name) => ({ name, closest: known.find((candidate) => editDistance(candidate, name) <= 3) }))
       .filter(({ name, closest }) => closest !== undefined || (isProduction(env) && isOurs(name, ours)))
@@ -288,7 +285,7 @@ export function renderEnvExample(gateways: readonly ConfigurableGateway[]): stri
   )
   const head = [
     '# Every setting of Cowry, written from src/settings.ts by "npm run docs". Staging needs none of them.',
-    '# Where a value reads $(…), run the command and write what it printed. Settings are read from the environment alone:',
+    '# Where a value is $(…), run the command and write its output. Settings are read only from the environment:',
     '# copy this file to .env and load it with "set -a; . ./.env; set +a" before npm start.',
     '',
   ].join('\n')

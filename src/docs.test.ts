@@ -5,7 +5,7 @@ import { testService } from '../test/support/service.ts'
 import { renderDocs } from './docs.ts'
 
 describe('the generated documentation', () => {
-  it('is what the code says today', async () => {
+  it('is up to date with the code', async () => {
     for (const [path, text] of Object.entries(renderDocs()))
       assert.equal(
         await readFile(new URL(`../${path}`, import.meta.url), 'utf8'),
@@ -14,10 +14,10 @@ describe('the generated documentation', () => {
       )
   })
 
-  it('describes every operation that a staging service answers', async (t) => {
+  it('describes every operation of a staging service in openapi.json', async (t) => {
     const service = await testService(t)
     const written: Record<string, unknown> = JSON.parse(renderDocs()['openapi.json'] ?? '')
-    // A served document names its own address, which the written one leaves out.
+    // A served document contains the URL of its service; the generated one does not.
     const text = JSON.stringify(service.openApi()).replaceAll(service.publicUrl, '')
     const served: Record<string, unknown> = JSON.parse(text)
     assert.deepEqual({ ...served, servers: [] }, { ...written, servers: [] })

@@ -1,5 +1,4 @@
-// The generated part of the documentation: each page is written from the one table in the code that holds its facts, so
-// that it cannot say anything else. A test compares the files with what stands here.
+// Generates the reference documentation from the tables in the code. A test fails if a file differs from the code.
 
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -21,7 +20,7 @@ import { allSettings } from './settings.ts'
 
 const ROOT = new URL('../', import.meta.url)
 
-/** Every generated file, by its path from the root of the repository. */
+/** The text of every generated file, by its path from the root of the repository. */
 export function renderDocs(): Record<string, string> {
   return {
     '.env.example': renderEnvExample(GATEWAYS),
@@ -50,9 +49,9 @@ export async function writeDocs(root: URL = ROOT): Promise<string[]> {
   return docs.map(([path]) => path)
 }
 
-/** The operations of staging, which are those of production and the sandbox's. */
+/** The operations of staging: those of production and those of the sandbox. */
 function renderOpenApi(): string {
-  // A boundary: describing a route reads the mode alone; its handler, which needs the rest, is never called here.
+  // A boundary: describing a route reads only the mode. The handlers, which need the rest, are never called here.
   const described = { settings: { mode: 'test' } } as Parameters<typeof merchantRoutes>[0]
   return `${JSON.stringify(openApiDocument(merchantRoutes(described), {}), null, 2)}\n`
 }
@@ -79,7 +78,7 @@ function renderCurrencies(): string {
 
 function renderEvents(): string {
   const rows = Object.entries(EVENT_TYPES).map(([type, meaning]) => [code(type), meaning])
-  return page('Events', 'src/core/event-types.ts', ['Event', 'What it tells'], rows)
+  return page('Events', 'src/core/event-types.ts', ['Event', 'Meaning'], rows)
 }
 
 function renderFailures(): string {
@@ -89,7 +88,7 @@ function renderFailures(): string {
     retryable ? 'yes' : 'no',
     message,
   ])
-  return page('Failures', 'src/core/failures.ts', ['Code', 'Category', 'May be tried again', 'Meaning'], rows)
+  return page('Failures', 'src/core/failures.ts', ['Code', 'Category', 'Retryable', 'Meaning'], rows)
 }
 
 function renderLogs(): string {
@@ -148,7 +147,7 @@ function renderErrors(): string {
     retryable ? 'yes' : 'no',
     message,
   ])
-  return page('Errors', 'src/core/errors.ts', ['Code', 'HTTP', 'Type', 'Retry as it is', 'Message'], rows)
+  return page('Errors', 'src/core/errors.ts', ['Code', 'HTTP', 'Type', 'Retryable', 'Message'], rows)
 }
 
 function renderStates(): string {

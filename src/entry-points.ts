@@ -1,7 +1,7 @@
 import type { EntryPoints } from './cli/shell.ts'
 import { readConfig } from './config.ts'
 
-/** What the command line can start. Each is loaded only when it runs, so that the other commands start fast. */
+/** The commands that need the service's code. Each is imported only when it runs, so that the other commands start fast. */
 export const ENTRY_POINTS: EntryPoints = {
   async serve(env, options) {
     const [{ serve }, { GATEWAYS }] = await Promise.all([

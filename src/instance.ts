@@ -1,5 +1,5 @@
-// The state of an installation, read from the database: what is due, what waits for a person, what the last check of the
-// books found. The same whichever process is asked; for the metrics, and for operators and `cowry doctor`.
+// The state of the instance, read from the database: due background work, open cases for manual review, and the last
+// invariant check. It is the same in every process. The metrics, the operators' API and `cowry doctor` show it.
 
 import { Type } from 'typebox'
 import { readDeliveryBacklog } from './deliveries/backlog.ts'
@@ -42,7 +42,7 @@ export async function readInstanceState({ db, clock }: Needs): Promise<InstanceS
 }
 
 const JobsAnswer = Type.Object({
-  /** Of each kind at most 10,000 are counted. */
+  /** Counts stop at 10,000 for each kind. */
   work: Type.Array(
     Type.Object({ name: Type.String(), due: Type.Integer(), oldestDueAt: Nullable(Timestamp) }),
   ),

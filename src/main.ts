@@ -1,4 +1,4 @@
-// argv → serve, sandbox or an operator's command.
+// The entry point: runs the command that the arguments name.
 
 import { runCommandLine } from './cli/program.ts'
 import { ENTRY_POINTS } from './entry-points.ts'

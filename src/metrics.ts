@@ -1,5 +1,5 @@
-// What the service tells Prometheus: what each process measures by itself, and the state of the installation, which is
-// read from the database and is the same whichever process is asked.
+// The metrics for Prometheus: those that each process measures, and the state of the instance, which is read from the
+// database and is the same in every process.
 
 import { type InstanceState, readInstanceState } from './instance.ts'
 import { createCache } from './kit/cache.ts'
@@ -12,9 +12,9 @@ import { measureProcess } from './kit/observability/process-metrics.ts'
 import type { PrimaryChannel } from './primary-channel.ts'
 
 export interface ServiceMetrics {
-  /** What this process measures. */
+  /** The metrics of this process. */
   readonly metrics: Metrics
-  /** The text for Prometheus: of all processes that share the port, and of the installation. */
+  /** Renders the metrics of all processes of the cluster, and of the instance, in the Prometheus text format. */
   read(): Promise<string>
   stop(): void
 }
@@ -24,7 +24,7 @@ interface Needs {
   clock: Clock
   log: Log
   counters: Counters
-  /** To the process that leads this one, where several share a port. */
+  /** The channel to the cluster's primary, in a worker of a cluster. */
   primary: PrimaryChannel | undefined
 }
 
@@ -41,9 +41,9 @@ export function createServiceMetrics(app: Needs): ServiceMetrics {
   return { metrics, read, stop }
 }
 
-/** The numbers that slices count. */
+/** Exposes the counters of the slices. */
 function registerCounters(metrics: Metrics, counters: Counters): void {
-  // A boundary: the names of the table's entries are known to be those.
+  // The cast below is safe: the table has exactly these keys, but Object.entries returns string keys.
   for (const [name, { label, help }] of Object.entries(COUNTER_DEFINITIONS))
     metrics.observableCounter(`cowry_${name}_total`, help, [label], () =>
       readingsOf(counters, name as CounterName),
@@ -55,10 +55,10 @@ function readingsOf(counters: Counters, wanted: CounterName) {
   return found.map(({ label, total }) => [[label], total] as const)
 }
 
-// Several Prometheus servers and somebody at a terminal ask the database once.
+// Several scrapers at the same time cause one read of the database.
 const TTL_MS = 5_000
 
-/** The state of the installation as metrics; a database that does not answer is one of them. */
+/** The state of the instance as metrics. If the database does not answer, only cowry_database_up is reported, as 0. */
 function createInstanceMetrics(app: { db: Db; clock: Clock; log: Log }): () => Promise<Family[]> {
   const states = createCache({
     clock: app.clock,
@@ -90,37 +90,39 @@ function describeInstance(state: InstanceState | undefined, now: Date): Family[]
   )
   metrics.gauge(
     'cowry_job_oldest_due_seconds',
-    'For how long the oldest of it has been due.',
+    'For how long the oldest due work has been due.',
     ['job_name'],
     () => work.map(({ name, oldestDueAt }) => [[name], ageOf(oldestDueAt)]),
   )
   metrics.gauge(
     'cowry_webhook_deliveries_pending',
-    'Deliveries of events that have not ended, up to 10000.',
+    'Webhook deliveries that are not final yet, up to 10000.',
     [],
     () => [[[], deliveries.undelivered]],
   )
   metrics.gauge(
     'cowry_webhook_delivery_oldest_pending_seconds',
-    'Since when the oldest of them waits.',
+    'Age of the oldest webhook delivery that is not final yet.',
     [],
     () => [[[], ageOf(deliveries.oldestUndeliveredAt)]],
   )
   metrics.gauge(
     'cowry_webhook_endpoints_failing',
-    'Endpoints of merchants that take nothing, up to 10000.',
+    'Webhook endpoints whose deliveries fail, up to 10000.',
     [],
     () => [[[], deliveries.failingEndpoints]],
   )
-  metrics.gauge('cowry_cases_open', 'What needs a person, up to 10000.', [], () => [[[], openCases]])
+  metrics.gauge('cowry_cases_open', 'Cases that need manual review, up to 10000.', [], () => [
+    [[], openCases],
+  ])
   if (!invariants) return metrics.families()
   metrics.gauge(
     'cowry_invariant_violations',
-    'Rows that break what must always be true of the money, when they were last counted.',
+    'Rows that violate an invariant of the money, at the last check.',
     ['invariant'],
     () => Object.entries(invariants.report).map(([name, count]) => [[name], count]),
   )
-  metrics.gauge('cowry_invariant_check_age_seconds', 'Since when they were last counted.', [], () => [
+  metrics.gauge('cowry_invariant_check_age_seconds', 'Time since the last invariant check.', [], () => [
     [[], ageOf(invariants.finishedAt)],
   ])
   return metrics.families()

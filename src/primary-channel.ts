@@ -1,5 +1,5 @@
-// A worker's line to the process that leads it (src/cluster.ts): the one says when it is ready and answers for itself, the
-// other asks all of them on behalf of the one that wants to know.
+// The IPC channel between a worker and the primary of its cluster (src/cluster.ts). The worker reports that it is ready
+// and answers requests about itself. The primary collects the answers of all workers for the worker that requests them.
 
 import cluster from 'node:cluster'
 import type { Family } from './kit/observability/metrics.ts'
@@ -10,14 +10,14 @@ import {
   readProcessLines,
 } from './kit/observability/recent-lines.ts'
 
-/** What a service tells when it is ready. */
+/** The message of a worker that is ready. */
 export interface ServiceInfo {
   url: string
   publicUrl: string
   demoKey: string | null
 }
 
-/** What every worker can be asked. Both sides are sent as JSON. */
+/** The requests that every worker answers. Query and answer are sent as JSON. */
 export interface Topics {
   metrics: { query: null; answer: Family[] }
   lines: { query: ProcessLinesQuery; answer: ProcessLines }
@@ -34,7 +34,7 @@ export type ToWorker =
   | { kind: 'read'; id: number; topic: Topic; query: unknown }
   | { kind: 'collected'; id: number; collected: unknown }
 
-/** What the leader makes of the answers: the metrics are labelled with the workers' numbers, the rest is a list. */
+/** The collected answers: the primary labels metrics with the worker's number, and lists the log lines per process. */
 export interface Collected {
   metrics: Family[]
   lines: ProcessLines[]
@@ -44,27 +44,27 @@ type Readers = { [Name in Topic]?: (query: Topics[Name]['query']) => Topics[Name
 
 export interface PrimaryChannel {
   ready(info: ServiceInfo): void
-  /** Called whenever the leader asks this process. */
+  /** Registers the function that answers requests of the primary about this topic. */
   answer<Name extends Topic>(topic: Name, read: Readers[Name]): void
-  /** What all workers answer. */
+  /** Asks the primary for the answers of all workers. */
   collect<Name extends Topic>(topic: Name, query: Topics[Name]['query']): Promise<Collected[Name]>
-  /** The line does not keep this process any more. */
+  /** Lets this process exit although the channel is open. */
   release(): void
 }
 
-/** Undefined in a process that nobody leads. */
+/** Undefined in a process that is not a worker of a cluster. */
 export function openPrimaryChannel(): PrimaryChannel | undefined {
   if (!cluster.isWorker) return undefined
   const readers: Readers = {}
   let lastRequestId = 0
   const pending = new Map<number, (collected: unknown) => void>()
-  // A leader that is gone ends us too, and hears nothing any more.
+  // Errors are ignored: a worker exits when its primary is gone.
   const send = (message: ToPrimary) => void process.send?.(message, undefined, undefined, () => undefined)
-  // A boundary: nobody but our leader holds the other end, and it runs the same program.
+  // A boundary: only our primary sends on this channel, and it runs the same program.
   process.on('message', (message: ToWorker) => {
     if (message.kind === 'read') {
       const read = readers[message.topic] as ((query: unknown) => unknown) | undefined
-      // Without an answer it counts as one that is not up.
+      // Without an answer the primary counts this worker as not up.
       if (read) send({ kind: 'answer', id: message.id, answer: read(message.query) })
       return
     }
@@ -79,7 +79,7 @@ export function openPrimaryChannel(): PrimaryChannel | undefined {
     collect: <Name extends Topic>(topic: Name, query: Topics[Name]['query']) =>
       new Promise<Collected[Name]>((resolve) => {
         lastRequestId += 1
-        // A boundary: the leader answers each topic with what it has collected of it.
+        // A boundary: the primary answers each topic in the collected type of that topic.
         pending.set(lastRequestId, resolve as (collected: unknown) => void)
         send({ kind: 'collect', id: lastRequestId, topic, query })
       }),
@@ -89,7 +89,7 @@ export function openPrimaryChannel(): PrimaryChannel | undefined {
 
 export type ReadLines = (query: ProcessLinesQuery) => Promise<ProcessLines[]>
 
-/** The log of this process and of those that share its port. */
+/** Reads the recent log lines of this process, and in a cluster those of all its processes. */
 export function shareLines(
   recent: RecentLines,
   process: string,

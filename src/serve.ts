@@ -1,4 +1,4 @@
-// `cowry serve`: a service in the foreground, from its first line to its last signal.
+// `cowry serve`: runs the service in the foreground, handles signals and uncaught errors, and returns the exit code.
 
 import { type ServiceOptions, startService } from './app.ts'
 import { removeServerFile, writeServerFile } from './cli/server-file.ts'
@@ -10,16 +10,16 @@ import { createLog, errorFields, type LogOutput, openLogOutput } from './kit/obs
 import { prettyOutput } from './kit/observability/pretty-output.ts'
 import { openPrimaryChannel, type PrimaryChannel, type ServiceInfo } from './primary-channel.ts'
 
-// A crashed process is crash-safe by design; this much time is for the requests that are not to blame.
+// After an uncaught error, the requests in flight get this much time to finish. No data depends on it.
 const CRASH_DRAIN_MS = 5_000
 
-// One Ctrl-C comes twice under npm, which passes on what the terminal has sent us already.
+// Under npm one Ctrl-C arrives twice: from the terminal and from npm. A second signal forces the exit only after this.
 const FORCE_EXIT_AFTER_MS = 1_000
 
-// Whoever takes the log is there or is not; the last lines are not worth more than this.
+// If the reader of the log does not take the last lines within this time, they are dropped.
 const LOG_FLUSH_TIMEOUT_MS = 1_000
 
-/** Runs until a signal asks it to end; answers the exit code. */
+/** Runs until SIGINT, SIGTERM or a fatal error, and returns the exit code. */
 export async function serve(config: Config, options: ServeOptions): Promise<number> {
   const primary = openPrimaryChannel()
   try {
@@ -54,13 +54,13 @@ async function serveUntilEnd(
     log,
     onProgress: isQuiet ? () => undefined : print,
     onDatabaseExit: (reason) => {
-      // A service manager may tell every process at once to end.
+      // Not an error while stopping: a service manager may send SIGTERM to every process at once.
       if (!isEnding) log.write('postgres.exited', { reason })
       ending.resolve(1)
     },
   })
   try {
-    // Who was asked to end while it started does not welcome anybody.
+    // A service that is already stopping must not report that it is ready.
     if (!isEnding) await (primary ? primary.ready(service) : announce(config, options, service, print))
     const code = await ending.promise
     if (code !== 0) setTimeout(() => process.exit(code), CRASH_DRAIN_MS).unref()
@@ -69,12 +69,12 @@ async function serveUntilEnd(
     await service.stop()
     await removeServerFile(config.dataDir, process.pid)
     if (!isQuiet) print('Cowry has stopped.')
-    // A line that nobody takes would keep the process for ever: also an ordinary exit waits for it.
+    // Even process.exit waits for a blocked write to the log, so only SIGKILL ends the process then.
     if (!(await output.end(LOG_FLUSH_TIMEOUT_MS))) process.kill(process.pid, 'SIGKILL')
   }
 }
 
-/** In a terminal the log is for people, beside the instructions; with --json, and everywhere else, it is JSON. */
+/** Human-readable in a terminal; JSON with --json and everywhere else. */
 function openOutput(json: boolean): LogOutput {
   const output = openLogOutput(process.stderr.fd)
   // hasColors honours NO_COLOR and the terminal type.
@@ -85,7 +85,7 @@ interface Served extends ServiceInfo {
   stop(): Promise<void>
 }
 
-/** One process, or those that share the port; a worker is one of those and starts no others. */
+/** Starts one process or a cluster. A worker of a cluster starts no other workers. */
 function start(
   config: Config,
   { workers }: ServeOptions,
@@ -103,7 +103,7 @@ async function announce(
   service: ServiceInfo,
   print: (line: string) => void,
 ): Promise<void> {
-  // A worker listens nowhere: beside an API process on the same folder it must not stand in its way.
+  // The role worker listens on no port, and must not overwrite the file of an API process with the same data folder.
   if (role !== 'worker') await writeServerFile(dataDir, { url: service.url, pid: process.pid })
   const lines = json ? [JSON.stringify(serviceInfo(role, service))] : banner(role, service)
   for (const line of lines) print(line)
@@ -113,7 +113,7 @@ function watchProcess(end: (code: number) => void, logFault: (key: LogKey, error
   let canForceExit = false
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
-      // Who asks again does not want to wait for what is under way.
+      // A second signal ends the process without waiting for the work in progress.
       if (canForceExit) process.exit(130)
       setTimeout(() => {
         canForceExit = true
@@ -144,7 +144,7 @@ function banner(role: Role, service: ServiceInfo): string[] {
   return [...lines, `Demo key           ${service.demoKey}`, '', curlLine(service.url, service.demoKey), '']
 }
 
-/** One line, so that it can be pasted as it is and as often as one likes: the shell makes a new reference each time. */
+/** One line that can be pasted repeatedly: the shell generates a new reference each time. */
 function curlLine(url: string, demoKey: string): string {
   const customer = '{"email": "amina@example.com", "firstname": "Amina", "lastname": "Odhiambo"}'
   const body = `{"amount": 1250.5, "currency": "KES", "reference": "order-'$(date +%s)-$RANDOM'", "customer": ${customer}}`

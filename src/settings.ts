@@ -1,5 +1,5 @@
-// Every setting of the service: its variable, its default, what it means and how its text is read. config.ts reads the
-// environment by this table; .env.example and the documentation are written from it.
+// Every setting of the service: variable, default, meaning and parser. config.ts reads the environment with this table;
+// .env.example and docs/generated/config.md are generated from it.
 
 import { CURRENCY_CODES, type Currency, decimalsOf, isCurrency } from './core/currency.ts'
 import type { Fee, FeeTable } from './core/fee.ts'
@@ -10,17 +10,17 @@ import { type Failpoints, readFailpoints } from './kit/failpoints.ts'
 import { type AllowList, readAllowList } from './kit/http/public-address.ts'
 import type { LogLevel } from './kit/observability/log.ts'
 
-/** What is wrong with a value, as the rest of a sentence that begins with the variable's name. */
+/** The issues of a value. Each text completes a sentence that begins with the variable's name. */
 export interface InvalidSetting {
   issues: string[]
 }
 
 export interface Setting<Value> {
   name: string
-  /** The text that stands when the variable is absent or empty; null when there is none. */
+  /** The default text when the variable is absent or empty; null when there is no default. */
   fallback: string | null
   meaning: string
-  /** What to write, for a setting without a default. */
+  /** An example value for a setting without a default. */
   example?: string
   read: (text: string) => Value | InvalidSetting
 }
@@ -65,14 +65,14 @@ const integer = (min: number, max: number) => (text: string) => {
     : invalid(`must be a whole number from ${min} to ${max}, not "${text}"`)
 }
 
-/** Whole numbers of ports with commas between them. */
+/** Port numbers, separated by commas. */
 function readPorts(text: string): readonly number[] | InvalidSetting {
   const ports = text.split(',').map((part) => integer(1, 65_535)(part.trim()))
   const issues = ports.filter(isInvalid)
   return issues[0] ?? ports.filter((port) => typeof port === 'number')
 }
 
-/** `N` or `N:BURST`; a burst of five seconds when it is not named, and null when the limit is off. */
+/** Reads `N` or `N:BURST`. The default burst is five seconds; null means no rate limit. */
 function readRateLimit(text: string): RateLimit | null | InvalidSetting {
   const limit = parseRateLimit(text)
   if (!limit)
@@ -98,7 +98,7 @@ function readCollector(text: string): string | InvalidSetting {
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
 }
 
-// A value is never repeated in a issue: it usually is a token.
+// An issue never contains the value, because it usually is a token.
 function readHeaders(text: string): Readonly<Record<string, string>> | InvalidSetting {
   const pairs = text.split(',').filter((part) => part.trim() !== '')
   const headers = pairs.map((part) =>
@@ -113,7 +113,7 @@ function readRatio(text: string): number | InvalidSetting {
   return ratio >= 0 && ratio <= 1 ? ratio : invalid(`must be a number from 0 to 1, not "${text}"`)
 }
 
-/** Only the origin: the pages live at fixed paths below it. */
+/** Accepts only an origin, because the pages have fixed paths below it. */
 function readOrigin(text: string): string | InvalidSetting {
   const url = URL.parse(text)
   if (!url || !['http:', 'https:'].includes(url.protocol)) return invalid('must be an http or https address')
@@ -123,7 +123,7 @@ function readOrigin(text: string): string | InvalidSetting {
   return url.origin
 }
 
-// The value is never repeated in a issue: it usually holds a password.
+// An issue never contains the value, because it usually contains a password.
 function readDatabaseUrl(text: string): string | InvalidSetting {
   const url = URL.parse(text)
   return url && ['postgres:', 'postgresql:'].includes(url.protocol)
@@ -160,7 +160,7 @@ function readPepper(text: string): Buffer | InvalidSetting {
   return isLowEntropy(bytes) ? invalid('is not random (openssl rand -base64 32)') : bytes
 }
 
-// 32 random bytes hold about 30 different values; fewer than 16 do not happen by chance.
+// 32 random bytes have about 30 different values; fewer than 16 do not occur by chance.
 function isLowEntropy(bytes: Uint8Array): boolean {
   return new Set(bytes).size < 16
 }
@@ -214,7 +214,7 @@ function readFee(rate: unknown, currency: Currency): Fee | undefined {
 function readDecimal(value: unknown, decimals: number): bigint | undefined {
   const match = /^(\d{1,12})(?:\.(\d+))?$/.exec(String(value))
   const fraction = match?.[2] ?? ''
-  // A zero behind the last decimal that counts changes nothing: "5.00" is a fair way to write 5 XOF.
+  // Trailing zeros do not count: "5.00" is valid for 5 XOF.
   const significant = fraction.replace(/0+$/, '')
   if (!match || significant.length > decimals) return undefined
   return BigInt(`${match[1]}${significant.padEnd(decimals, '0')}`)
@@ -247,7 +247,7 @@ const optional = <Value>(
   meaning: string,
 ): Setting<Value | null> => ({ name, fallback: null, example, meaning, read })
 
-// biome-ignore format: one setting is read as a pair of lines, its facts and its meaning.
+// biome-ignore format: each setting has two lines, its parser and its meaning.
 export const SETTINGS = {
   environment: setting('COWRY_ENV', 'staging', oneOf('staging', 'production'),
     'staging accepts test keys and has the sandbox gateway; production accepts live keys and collects real money.'),
@@ -317,7 +317,7 @@ export const SETTINGS = {
     'Failpoints at which the process dies, throws or hangs, for crash tests. Staging only.'),
 }
 
-/** What the command line reads beside them, to find the service. */
+/** Additional settings by which the command line finds the service. */
 export const CLIENT_SETTINGS = {
   url: optional(
     'COWRY_URL',
@@ -333,7 +333,7 @@ export const CLIENT_SETTINGS = {
   ),
 }
 
-/** What a gateway wants to be given; the definitions of gateways say it. */
+/** The part of a gateway's definition from which its settings follow. */
 export interface ConfigurableGateway {
   readonly name: string
   readonly title: string
@@ -382,7 +382,7 @@ export function envNameOf(gateway: string, field: string): string {
   return `GATEWAY_${gateway}_${snakeCase}`.toUpperCase()
 }
 
-/** Credentials go there, so nobody on the way may read them; only a stand-in for tests does without TLS. */
+/** We send credentials to this URL, so it needs TLS in production; only a loopback address for tests may use http. */
 function readBaseUrl(text: string, mode: Mode): string | InvalidSetting {
   const url = URL.parse(text)
   if (!url || !['http:', 'https:'].includes(url.protocol)) return invalid('must be an http or https address')

@@ -28,7 +28,7 @@ function explainReplaced({ databaseUrl, dataDir }: DatabasePlace, cause: Error):
 
 const LISTEN_ADVICE: Record<string, string> = {
   EADDRINUSE: 'something else listens there. Stop it, or set PORT to another number.',
-  EACCES: 'this user may not. Set PORT to a number above 1023.',
+  EACCES: 'this user lacks the permission. Set PORT to a number above 1023.',
   EADDRNOTAVAIL: 'this machine does not have that address. Set HOST to one it has, or to 0.0.0.0 for all.',
 }
 

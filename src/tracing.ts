@@ -1,5 +1,5 @@
-// Traces, where somebody has named a collector: the tracer, its way there, and the tools with spans around them. Elsewhere
-// everything is handed on as it came.
+// Starts tracing if a collector is configured: the tracer, the exporter, and wrappers that add spans to database and HTTP
+// calls. When tracing is off, the originals are returned unwrapped.
 
 import type { Config } from './config.ts'
 import type { Clock } from './kit/clock.ts'
