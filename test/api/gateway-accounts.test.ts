@@ -47,7 +47,7 @@ const ACCOUNT_FIELDS = [
 ]
 
 describe("a merchant's own account at a gateway", () => {
-  it('is kept by operators alone', async () => {
+  it('lets only operators manage a merchant’s gateway account', async () => {
     const { uuid, api } = await service.newMerchant()
     for (const caller of [service.apiWith(undefined), api])
       for (const [method, path] of [
@@ -60,7 +60,7 @@ describe("a merchant's own account at a gateway", () => {
         assertApiError(await caller.send(method, path), 'invalid_admin_token')
   })
 
-  it('goes in, is tried, and its credentials never come out again', async () => {
+  it('stores and checks a gateway account, and never returns its credentials', async () => {
     const { uuid } = await service.newMerchant()
     const saved = await put(uuid, { secretKey: FAKE_SECRET_KEY })
     assert.equal(saved.http, 200, saved.text)
@@ -99,14 +99,14 @@ describe("a merchant's own account at a gateway", () => {
     assert.ok(logged.includes('gateway.credentials_saved'))
   })
 
-  it('is taken as it is meant when a line break was pasted along', async () => {
+  it('trims a pasted line break from credentials', async () => {
     const { uuid } = await service.newMerchant()
     const saved = await put(uuid, { secretKey: ` ${FAKE_SECRET_KEY}\n` })
     assert.equal(saved.body.data.probe, 'works', saved.text)
     assert.equal(saved.body.data.credentials[0].ending, FAKE_SECRET_KEY.slice(-4))
   })
 
-  it('is refused with the words of the gateway when its credentials are wrong, and nothing is stored', async () => {
+  it('rejects wrong credentials with the gateway’s message, and stores nothing', async () => {
     const { uuid } = await service.newMerchant()
     const answer = await put(uuid, { secretKey: OTHER_KEY })
     assertApiError(answer, 'gateway_credentials_refused')
@@ -115,10 +115,10 @@ describe("a merchant's own account at a gateway", () => {
     assert.equal((await put(uuid, { secretKey: FAKE_SECRET_KEY })).http, 200)
     assertApiError(await put(uuid, { secretKey: OTHER_KEY }), 'gateway_credentials_refused')
     const [{ ending }] = (await admin.get(pathOf(uuid))).body.data.credentials
-    assert.equal(ending, FAKE_SECRET_KEY.slice(-4), 'what was there is still there')
+    assert.equal(ending, FAKE_SECRET_KEY.slice(-4), 'the previous account is unchanged')
   })
 
-  it('is saved with a warning when the gateway cannot be reached, and unchecked when that is wanted', async () => {
+  it('saves an account with a warning when the gateway is unreachable, and unchecked on request', async () => {
     const { uuid } = await service.newMerchant()
     paystack.server.injectFault('cut_off')
     const { body } = await put(uuid, { secretKey: OTHER_KEY })
@@ -132,7 +132,7 @@ describe("a merchant's own account at a gateway", () => {
     assert.equal(paystack.server.requests.length, before)
   })
 
-  it('is rejected with one validation issue per field, without echoing the values', async () => {
+  it('rejects an invalid account with one validation issue per field, without echoing the values', async () => {
     const { uuid } = await service.newMerchant()
     const bad: [unknown, string[]][] = [
       [{}, ['credentials.secretKey: required']],
@@ -153,7 +153,7 @@ describe("a merchant's own account at a gateway", () => {
     assertApiError(await admin.get(pathOf(uuid)), 'gateway_account_not_found')
   })
 
-  it('is 404 for a merchant, a gateway and an account that are not there', async () => {
+  it('answers 404 for an unknown merchant, gateway and account', async () => {
     const { uuid } = await service.newMerchant()
     const right = { secretKey: FAKE_SECRET_KEY }
     assertApiError(await put(UNKNOWN_UUID, right), 'merchant_not_found')
@@ -167,7 +167,7 @@ describe("a merchant's own account at a gateway", () => {
     assertApiError(await remove(uuid), 'gateway_account_not_found')
   })
 
-  it('stays the same account while its credentials change, and is another one after a removal', async () => {
+  it('keeps the account when its credentials change, and creates another one after a removal', async () => {
     const { uuid } = await service.newMerchant()
     const first = (await put(uuid, { secretKey: FAKE_SECRET_KEY })).body.data
     const changed = (await put(uuid, { secretKey: OTHER_KEY }, '?probe=false')).body.data
@@ -183,7 +183,7 @@ describe("a merchant's own account at a gateway", () => {
     assert.notEqual(next.uuid, first.uuid)
   })
 
-  it('is one, however many operators make it at once', async () => {
+  it('creates one account for parallel requests of operators', async () => {
     const { uuid } = await service.newMerchant()
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => put(uuid, { secretKey: FAKE_SECRET_KEY }, '?probe=false')),
@@ -192,7 +192,7 @@ describe("a merchant's own account at a gateway", () => {
     assert.equal(new Set(answers.map(({ body }) => body.data.uuid)).size, 1)
   })
 
-  it('does not open when its sealed text is copied to another merchant (F-92)', async () => {
+  it('does not decrypt credentials that were copied to another merchant (F-92)', async () => {
     const [one, other] = [await service.newMerchant(), await service.newMerchant()]
     for (const { uuid } of [one, other]) await put(uuid, { secretKey: FAKE_SECRET_KEY }, '?probe=false')
     const copy = sql<unknown>`
@@ -208,12 +208,12 @@ describe("a merchant's own account at a gateway", () => {
       reference: 'copied',
       customer: { email: 'a@example.com', firstname: 'A', lastname: 'B' },
     })
-    assert.equal(initiated.body.data.paymentGateway, 'sandbox', 'the account is left out')
+    assert.equal(initiated.body.data.paymentGateway, 'sandbox', 'the account is skipped')
   })
 })
 
-describe('the gateways of the installation', () => {
-  it('are listed with the variables that configure them', async () => {
+describe('the gateways of the instance', () => {
+  it('lists the gateways with the variables that configure them', async () => {
     const { body } = await admin.get('/admin/v1/gateways')
     const found = body.data.find(({ gateway }: { gateway: string }) => gateway === 'paystack')
     assert.deepEqual(

@@ -38,7 +38,7 @@ async function fileWith(text: string): Promise<string> {
 }
 
 describe('cowry gateways', () => {
-  it('lists what can be configured, and by which variables', async () => {
+  it('lists the gateways and their variables from the command line', async () => {
     const { code, out } = await run('list')
     assert.equal(code, 0)
     assert.match(
@@ -48,7 +48,7 @@ describe('cowry gateways', () => {
     assert.match(out, /GATEWAY_STRIPE_SECRET_KEY \[GATEWAY_STRIPE_WEBHOOK_SECRET\]$/m)
   })
 
-  it('gives a merchant an account, shows it without its secret, and takes it away', async () => {
+  it('adds, shows without its secret and removes a merchant’s account from the command line', async () => {
     const file = await fileWith(JSON.stringify({ secretKey: FAKE_SECRET_KEY }))
     const set = await run('set', 'paystack', '--merchant', merchant, '--file', file)
     assert.deepEqual([set.code, set.err], [0, ''])
@@ -64,7 +64,7 @@ describe('cowry gateways', () => {
     assert.equal((await run('show', 'paystack', '--merchant', merchant)).code, 1)
   })
 
-  it('says what is wrong, also that the gateway refused, and repeats no secret', async () => {
+  it('reports invalid input and the gateway’s rejection on the command line, without echoing a secret', async () => {
     const wrong = await fileWith('{"secretKey": "sk_test_canary"}')
     const refused = await run('set', 'paystack', '--merchant', merchant, '--file', wrong)
     assert.deepEqual([refused.code, refused.out], [1, ''])
@@ -85,7 +85,7 @@ describe('cowry gateways', () => {
     assert.match(missing.err, /nothing cannot be read/)
   })
 
-  it('saves without trying, and warns where the gateway cannot be reached', async () => {
+  it('saves unchecked on request, and warns when the gateway is unreachable', async () => {
     const file = await fileWith('{"secretKey": "sk_test_ffffffffffffffffffffffffffffffffffffffff"}')
     const before = paystack.server.requests.length
     const unchecked = await run('set', 'paystack', '--merchant', merchant, '--file', file, '--no-probe')

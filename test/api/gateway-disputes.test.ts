@@ -1,4 +1,4 @@
-// Chargebacks as real connectors hear of them: a webhook rings, the gateway is asked, and the payment follows.
+// Chargebacks with real connectors: a webhook triggers a status check at the gateway, which updates the payment.
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
@@ -50,7 +50,7 @@ async function paidAt(name: keyof typeof fakes) {
 
 for (const name of ['stripe', 'paystack'] as const) {
   describe(`a chargeback at ${name}`, () => {
-    it('is followed from its opening to its end', async () => {
+    it(`follows a chargeback from its opening to its end at ${name}`, async () => {
       for (const [end, status] of [
         ['won', 'successful'],
         ['lost', 'reversed'],
@@ -65,8 +65,8 @@ for (const name of ['stripe', 'paystack'] as const) {
   })
 }
 
-describe('a dispute that names a payment by Stripe’s own id', () => {
-  it('is answered 503 while its payment cannot be looked up, and is stored once it can', async () => {
+describe('a Stripe dispute that names its payment by Stripe’s own id', () => {
+  it('answers 503 to a dispute webhook while its payment cannot be looked up, and stores it once it can', async () => {
     const { uuid, key } = await paidAt('stripe')
     const webhook = fakes.stripe.dispute(key, 'open')
     fakes.stripe.server.injectFault('http_500', { on: /^GET \/v1\/payment_intents\// })
@@ -77,7 +77,7 @@ describe('a dispute that names a payment by Stripe’s own id', () => {
     assert.equal((await statusOf(uuid, 'disputed')).status, 'disputed')
   })
 
-  it('of other software on the account is taken and left alone', async () => {
+  it('ignores the disputes of other software on the same account with a success', async () => {
     const { key } = await paidAt('stripe')
     const { body } = fakes.stripe.dispute(key, 'open')
     const event = JSON.parse(body.toString())

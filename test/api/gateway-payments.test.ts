@@ -52,14 +52,14 @@ async function putAccount(merchant: string, secretKey: string): Promise<string> 
   return answer.body.data.uuid
 }
 
-/** Which key the latest requests about this attempt were made with. */
+/** The key of the latest requests about this attempt. */
 const keysUsedFor = (key: string) =>
   paystack.server.requests
     .filter(({ path, text }) => path.includes(key) || text.includes(key))
     .map(({ headers }) => headers.authorization?.replace('Bearer ', ''))
 
 describe('a checkout through a configured gateway', () => {
-  it('goes to the provider page, and a webhook makes it successful', async () => {
+  it('redirects to the provider’s page, and a webhook makes the payment successful', async () => {
     const { uuid, gateway, page, pressed } = await startPaying(api, NGN)
     assert.equal(gateway, 'paystack')
     assert.equal(pressed.headers.get('location'), `${page}/continue`)
@@ -79,7 +79,7 @@ describe('a checkout through a configured gateway', () => {
     assert.equal(await paystack.executions(attempt.key), 1)
   })
 
-  it('ends right when every webhook is lost: the service asks by itself', async () => {
+  it('resolves a payment by polling when every webhook is lost', async () => {
     const payments = await Promise.all(Array.from({ length: 10 }, () => startPaying(api, NGN)))
     const attempts = await Promise.all(payments.map(({ uuid }) => attemptOf(db, uuid)))
     for (const [index, { key }] of attempts.entries())
@@ -101,7 +101,7 @@ describe('a checkout through a configured gateway', () => {
       assert.equal(await paystack.executions(key), index % 5 === 4 ? 0 : 1)
   })
 
-  it('is not credited when the provider collected another amount (F-34)', async () => {
+  it('does not credit a payment when the provider collected another amount (F-34)', async () => {
     const { uuid } = await startPaying(api, NGN)
     const { key } = await attemptOf(db, uuid)
     await paystack.finish(key, { kind: 'pays', minor: 125_049n })
@@ -113,22 +113,22 @@ describe('a checkout through a configured gateway', () => {
     assert.equal(payment.status, 'processing')
   })
 
-  it('asks the database no more than before, however many there are', ONE_PROCESS, async () => {
+  it('runs no additional statements per initiate through a configured gateway', ONE_PROCESS, async () => {
     const { api: fresh } = await service.newMerchant()
     const initiate = () => fresh.post('/api/v1/checkout/initiate-payment', initiateBody(NGN))
     await initiate()
-    // The sandbox's own memory is another party's.
+    // The sandbox stores its own data; those statements do not count.
     const statements = watchStatements(db, /^(?!.*sandbox\.records)/s)
     for (let made = 0; made < 30; made += 1) assert.equal((await initiate()).http, 201)
     const records = statements.filter((text) => text.includes('insert into payment_references'))
     assert.equal(records.length, 30)
-    // Beside the one that records: what is remembered for some seconds, and what other tests left to be asked about.
+    // Besides the insert: cache refreshes of some seconds, and status checks that other tests left.
     const others = statements.filter((text) => /gateway_accounts|from merchants|from api_keys/.test(text))
-    assert.ok(others.length <= 6, `30 initiates took ${others.length} more statements`)
+    assert.ok(others.length <= 6, `30 initiates ran ${others.length} more statements`)
   })
 })
 
-describe('a recurring charge', () => {
+describe('a recurring charge through a configured gateway', () => {
   async function savedToken() {
     const { uuid } = await startPaying(api, NGN)
     const { key } = await attemptOf(db, uuid)
@@ -136,7 +136,7 @@ describe('a recurring charge', () => {
     return String((await successful(uuid)).paymentMethod.recurringToken)
   }
 
-  it('goes to the gateway of its token', async () => {
+  it('sends a recurring charge to the gateway of its token', async () => {
     const charged = await api.post('/api/v1/charges/recurring', chargeBody(await savedToken(), NGN))
     assert.equal(charged.body.data.status, 'successful', charged.text)
     const attempt = await attemptOf(db, charged.body.data.uuid)
@@ -146,13 +146,13 @@ describe('a recurring charge', () => {
   })
 })
 
-describe('the account of a merchant', () => {
+describe('a merchant’s own gateway account', () => {
   async function merchantWithAccount() {
     const merchant = await service.newMerchant()
     return { ...merchant, accountId: await putAccount(merchant.uuid, FAKE_SECRET_KEY) }
   }
 
-  it('takes its payments, and stays with each of them after it was replaced', async () => {
+  it('uses a merchant’s own account for its payments, and keeps it for them after it was replaced', async () => {
     const merchant = await merchantWithAccount()
     const { uuid } = await startPaying(merchant.api, NGN)
     const attempt = await attemptOf(db, uuid)
@@ -172,13 +172,13 @@ describe('the account of a merchant', () => {
     assert.equal(charge.accountId, merchant.accountId)
     assert.deepEqual(new Set(keysUsedFor(charge.key)), new Set([FAKE_SECRET_KEY]))
 
-    // Paystack refuses the other key, so the sandbox takes over; it was asked first.
+    // Paystack rejects the other key after we call it first; the sandbox then takes the payment.
     const fresh = await attemptOf(db, (await startPaying(merchant.api, NGN)).uuid, 0)
-    assert.equal(fresh.accountId, next, 'what is new goes to the new account')
+    assert.equal(fresh.accountId, next, 'new payments use the new account')
     assert.deepEqual(new Set(keysUsedFor(fresh.key)), new Set([OTHER_KEY]))
   })
 
-  it('keeps its payments when only its key is changed', async () => {
+  it('keeps the payments of an account when only its key changes', async () => {
     const merchant = await merchantWithAccount()
     const { uuid } = await startPaying(merchant.api, NGN)
     const { key } = await attemptOf(db, uuid)
@@ -197,14 +197,14 @@ describe('the account of a merchant', () => {
     assert.equal(verified.http, 200)
   })
 
-  it('gives way to that of the installation when it is removed', async () => {
+  it('falls back to the account of the instance when the merchant’s own is removed', async () => {
     const merchant = await merchantWithAccount()
     await admin.send('DELETE', accountPath(merchant.uuid))
     const { uuid } = await startPaying(merchant.api, NGN)
     assert.equal((await attemptOf(db, uuid)).accountId, null)
   })
 
-  it('is used for no other merchant', async () => {
+  it('uses a merchant’s account for no other merchant', async () => {
     const merchant = await service.newMerchant()
     await putAccount(merchant.uuid, OTHER_KEY)
     const other = await service.newMerchant()

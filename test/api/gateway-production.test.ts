@@ -22,7 +22,7 @@ const env = {
 }
 
 describe('a gateway in production', () => {
-  it('takes live keys only', ONE_PROCESS, async (t) => {
+  it('accepts only live keys of gateways in production', ONE_PROCESS, async (t) => {
     const start = testService(
       { after: t.after.bind(t) },
       { env: { ...env, GATEWAY_PAYSTACK_SECRET_KEY: 'sk_test_1' } },
@@ -30,7 +30,7 @@ describe('a gateway in production', () => {
     await assert.rejects(start, (error) => error instanceof ConfigError && /sk_live_/.test(error.message))
   })
 
-  it('is the only one there: no sandbox takes what it does not serve', async (t) => {
+  it('has no sandbox fallback in production', async (t) => {
     const service = await testService(
       { after: t.after.bind(t) },
       { env: { ...env, GATEWAY_PAYSTACK_SECRET_KEY: LIVE_KEY } },

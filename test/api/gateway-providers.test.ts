@@ -1,4 +1,4 @@
-// Every provider behind the whole service: a merchant with an account of its own there, and nothing else configured.
+// Every provider behind the whole service: the merchant has its own account there, and no other gateway is configured.
 
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -50,7 +50,7 @@ for (const name of PROVIDER_NAMES) {
       return { merchant, started, attempt }
     }
 
-    it('is paid on the page of the provider, and hears of it by webhook', async () => {
+    it(`collects on the page of ${name}, and a webhook completes the payment`, async () => {
       const { merchant, started, attempt } = await paid()
       assert.equal(started.gateway, name)
       assert.deepEqual([attempt.gateway, attempt.accountId], [name, merchant.accountId])
@@ -58,7 +58,7 @@ for (const name of PROVIDER_NAMES) {
       await fake.finish(attempt.key, { kind: 'pays' })
       const webhookPath = `/hooks/${name}/${merchant.uuid}`
       const webhook = await buildWebhook(fake, attempt.key, `${service.publicUrl}${webhookPath}`)
-      // Neither the installation nor another merchant has to do with it.
+      // Neither the instance nor another merchant uses this account.
       assert.equal((await deliver(merchant.api, `/hooks/${name}`, webhook)).http, 404)
       assert.equal((await deliver(merchant.api, `/hooks/${name}/${randomUUID()}`, webhook)).http, 404)
       assert.equal((await deliver(merchant.api, webhookPath, webhook)).http, 200)
@@ -71,7 +71,7 @@ for (const name of PROVIDER_NAMES) {
       assert.equal(await fake.executions(attempt.key), 1)
     })
 
-    it('may leave: the payer comes back unpaid and finds the checkout as it was', async () => {
+    it(`reopens the checkout when the payer leaves the page of ${name} unpaid`, async () => {
       const { merchant, started } = await paid()
       const back = await service.apiWith(undefined).get(`${started.page}/return`)
       assert.equal(back.http, 303)
@@ -92,7 +92,7 @@ for (const name of PROVIDER_NAMES) {
       return { merchant, charge }
     }
 
-    it('charges a saved card again', async () => {
+    it(`charges a saved card again at ${name}`, async () => {
       const { merchant, charge } = await savedBy('approves')
       const { body } = await charge()
       assert.equal(body.data.status, 'successful', JSON.stringify(body))
@@ -101,7 +101,7 @@ for (const name of PROVIDER_NAMES) {
       assert.equal(await fake.executions(attempt.key), 1)
     })
 
-    it('gets a checkout to send the customer to when the bank wants to see them', async () => {
+    it(`returns a checkout for the customer when the bank at ${name} requires authentication`, async () => {
       const { merchant, charge } = await savedBy('wants_customer')
       const { body } = await charge()
       assert.equal(body.data.status, 'failed', JSON.stringify(body))

@@ -1,5 +1,5 @@
-// Webhooks of real connectors, at the installation's address and at those of merchants. The resolver is put off for an
-// hour in each of these payments, so whatever is found out is found out because a doorbell rang.
+// Webhooks of real connectors, at the address of the instance and of merchants. The next poll of each payment is
+// an hour away, so that only a webhook can trigger the status check.
 
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -67,7 +67,7 @@ async function merchantWith(secretKey: string) {
   }
 }
 
-/** A payment that was paid at the provider, and about which nobody will ask by himself for an hour. */
+/** A payment that was paid at the provider, with its next poll in an hour. */
 async function paidWithoutWebhook(by = api) {
   const { uuid } = await startPaying(by, NGN)
   await postponePolls(db, uuid)
@@ -107,8 +107,8 @@ const eventsAbout = (key: string) => db.query(selectEvents, [key])
 const signed = (key: string, secretKey: string, id = Math.floor(Math.random() * 1e9)) =>
   signWebhook({ event: 'charge.success', data: { id, reference: key } }, secretKey)
 
-describe("webhooks at a merchant's own address", () => {
-  it("wake the attempts of this merchant's payments", async () => {
+describe('webhooks at a merchant’s address', () => {
+  it('wakes the attempts of the merchant that owns the webhook address', async () => {
     const merchant = await merchantWith(FAKE_SECRET_KEY)
     const { uuid, key } = await paidWithoutWebhook(merchant.api)
     assert.equal((await deliver(api, merchant.hooks, await paystack.webhook(key))).http, 200)
@@ -117,7 +117,7 @@ describe("webhooks at a merchant's own address", () => {
     assert.deepEqual([event?.accountId, event?.isHandled, event?.isDue], [merchant.accountId, true, false])
   })
 
-  it("are forged when another merchant's account has signed them, or the installation's", async () => {
+  it('rejects a webhook signed with the account of another merchant or of the instance as forged', async () => {
     const [one, other] = [await merchantWith(FAKE_SECRET_KEY), await merchantWith(OTHER_KEY)]
     const { uuid, key } = await paidWithoutWebhook(one.api)
     assert.equal((await deliver(api, other.hooks, signed(key, FAKE_SECRET_KEY))).http, 401)
@@ -127,7 +127,7 @@ describe("webhooks at a merchant's own address", () => {
     assert.equal(await isDueNow(uuid), false)
   })
 
-  it('cannot wake an attempt of another merchant, even with a valid signature', async () => {
+  it('wakes no attempt of another merchant, even with a valid signature', async () => {
     const [one, other] = [await merchantWith(FAKE_SECRET_KEY), await merchantWith(OTHER_KEY)]
     const theirs = await paidWithoutWebhook(one.api)
     const ours = await paidWithoutWebhook()
@@ -137,14 +137,14 @@ describe("webhooks at a merchant's own address", () => {
       assert.deepEqual([event?.accountId, event?.isHandled], [other.accountId, false])
       assert.equal(await isDueNow(uuid), false)
     }
-    // Nor does the installation's own address reach what was begun with a merchant's account.
+    // The address of the instance does not reach attempts of a merchant's account either.
     assert.equal((await deliver(api, '/hooks/paystack', signed(theirs.key, FAKE_SECRET_KEY))).http, 200)
     assert.equal(await isDueNow(theirs.uuid), false)
     assert.equal((await deliver(api, one.hooks, signed(theirs.key, FAKE_SECRET_KEY))).http, 200)
     await successful(theirs.uuid, one.api)
   })
 
-  it('still wake attempts of an account that was replaced', async () => {
+  it('accepts webhooks of an account that was replaced', async () => {
     const merchant = await merchantWith(FAKE_SECRET_KEY)
     const { uuid, key } = await paidWithoutWebhook(merchant.api)
     await merchant.remove()
@@ -154,7 +154,7 @@ describe("webhooks at a merchant's own address", () => {
     assert.equal((await deliver(api, merchant.hooks, signed(key, OTHER_KEY))).http, 200)
   })
 
-  it('are 404 where there is no such merchant, account or gateway', async () => {
+  it('answers 404 to a webhook for an unknown merchant, account or gateway', async () => {
     const { uuid } = await service.newMerchant()
     const webhook = signed(randomUUID(), FAKE_SECRET_KEY)
     for (const path of [
@@ -169,14 +169,14 @@ describe("webhooks at a merchant's own address", () => {
   })
 })
 
-it('a webhook whose key cannot be ours is taken and not kept', async () => {
+it('accepts a webhook whose key cannot be ours, and does not store it', async () => {
   const key = `order-${randomUUID()}`
   assert.equal((await deliver(api, '/hooks/paystack', signed(key, FAKE_SECRET_KEY))).http, 200)
   assert.deepEqual(await eventsAbout(key), [])
 })
 
-describe('a webhook that comes again', () => {
-  it('is kept once, also when fifty come at once (F-42)', async () => {
+describe('a repeated webhook', () => {
+  it('stores a repeated webhook once, also when fifty arrive at once (F-42)', async () => {
     const { uuid, key } = await paidWithoutWebhook()
     const webhook = await paystack.webhook(key)
     const answers = await Promise.all(
@@ -188,7 +188,7 @@ describe('a webhook that comes again', () => {
     assert.equal(await paystack.executions(key), 1)
   })
 
-  it('holds nothing of its body', async () => {
+  it('stores nothing of a webhook’s body', async () => {
     const { key } = await paidWithoutWebhook()
     const webhook = signWebhook({
       event: 'charge.success',
@@ -218,18 +218,18 @@ describe('a flood of forged webhooks (F-45)', () => {
     return new Set(answers)
   }
 
-  it('costs the database nothing, and the log three lines a minute', async () => {
+  it('limits forged webhooks to no extra statements and three log lines a minute', async () => {
     const merchant = await merchantWith(FAKE_SECRET_KEY)
     const statements = watchStatements(db, OURS)
     const before = lines.length
     assert.deepEqual(await flood(500, () => '/hooks/paystack'), new Set([401]))
-    // Accounts in use are read anew every two and a half seconds, whoever floods.
+    // The cache refreshes the accounts in use every two and a half seconds, with or without a flood.
     const renewals = statements.filter((text) => text.includes('gateway_accounts'))
     assert.ok(renewals.length <= 3, `${renewals.length} renewals`)
     assert.equal(statements.length, renewals.length)
     assert.deepEqual(await flood(500, () => merchant.hooks), new Set([401]))
     assert.deepEqual(await flood(500, () => `/hooks/paystack/${UNKNOWN_UUID}`), new Set([404]))
-    // Once for the merchant and once for the unknown one, and again while the flood lasts.
+    // One lookup for the merchant and one for the unknown merchant, repeated during the flood.
     assert.ok(statements.length <= 9, `${statements.length} statements`)
     const loggedLines = lines.slice(before).filter(({ key }) => key === 'gateway_webhook.signature_invalid')
     assert.ok(loggedLines.length <= 3, `${loggedLines.length} lines`)
@@ -238,13 +238,13 @@ describe('a flood of forged webhooks (F-45)', () => {
     )
   })
 
-  it('to addresses without an account shares its lookups', async () => {
+  it('shares the lookups of webhooks to addresses without an account', async () => {
     const statements = watchStatements(db, OURS)
     assert.deepEqual(await flood(500, () => `/hooks/paystack/${randomUUID()}`), new Set([404]))
     assert.ok(statements.length <= 250, `${statements.length} statements for 500 addresses`)
   })
 
-  it('leaves the right ones their way', async () => {
+  it('accepts valid webhooks during a flood of forged ones', async () => {
     const { uuid, key } = await paidWithoutWebhook()
     const pressing = flood(400, () => '/hooks/paystack')
     assert.equal((await deliver(api, '/hooks/paystack', await paystack.webhook(key))).http, 200)

@@ -8,7 +8,7 @@ import { runAsAdmin, withDatabase } from '../support/template.ts'
 const service = await testService({ after })
 const anonymous = service.apiWith(undefined)
 
-it('says that it is alive and ready, without a key', async () => {
+it('reports that it is alive and ready, without a key', async () => {
   const alive = await anonymous.get('/healthz')
   assert.equal(alive.http, 200)
   assert.deepEqual(alive.body, { status: 'ok' })
@@ -18,7 +18,7 @@ it('says that it is alive and ready, without a key', async () => {
   assert.equal((await anonymous.send('HEAD', '/healthz')).http, 200)
 })
 
-it('stays alive while the database is away, asks callers to come again, and recovers by itself', async () => {
+it('stays alive while the database is away, answers 503 with Retry-After, and recovers', async () => {
   const database = new URL(service.databaseUrl).pathname.slice(1)
   const server = withDatabase(service.databaseUrl, 'postgres')
   await runAsAdmin(server, `alter database ${database} with allow_connections false`)

@@ -1,5 +1,5 @@
-// Every POST of the document takes an Idempotency-Key: for each there are two requests here, and the test fails when an
-// operation is added without.
+// Every POST of the OpenAPI document takes an Idempotency-Key. This file has two requests for each, and fails when a new
+// operation has none.
 
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -13,7 +13,7 @@ import { ACCOUNTS, BANK, dataOf, PAYMENTS, p2pActions, p2pBody, WALLET } from '.
 import { testService } from '../support/service.ts'
 import { createTestFailpoints } from '../support/test-failpoints.ts'
 
-// Without background work nothing changes but by requests.
+// Without background jobs only requests change records.
 const failpoints = createTestFailpoints()
 const env = { COWRY_RATE_LIMIT: '0' }
 const service = await testService({ after }, { role: 'api', env, failpoints: failpoints })
@@ -39,12 +39,12 @@ const ENDPOINTS = `${V1}/webhooks/endpoints`
 const KEYS = `${V1}/api-keys`
 const SANDBOX = `${V1}/sandbox/payments`
 
-/** Two of what `make` makes, and the same verb about each. */
+/** Two records that `make` creates, and the same action on each. */
 async function aboutTwo(make: () => Promise<string>, verb = ''): Promise<[Request, Request]> {
   return [{ path: `${await make()}${verb}` }, { path: `${await make()}${verb}` }]
 }
 
-/** One of what `make` makes, and two bodies about it. */
+/** One record that `make` creates, and two bodies for it. */
 async function aboutOne(path: string, body: object, other: object): Promise<[Request, Request]> {
   return [
     { path, body },
@@ -63,7 +63,7 @@ const newMethod = async () => {
   })
   return `${CUSTOMERS}/${customer.uuid}/payment-methods/${paymentMethod.uuid}`
 }
-// Nobody listens there, and nothing is delivered here.
+// No server listens there, and no job delivers here.
 const newEndpoint = async () =>
   `${ENDPOINTS}/${(await dataOf(api.post(ENDPOINTS, { url: `http://127.0.0.1:9/${randomUUID()}` }))).uuid}`
 const newKey = async () =>
@@ -130,7 +130,7 @@ describe('an Idempotency-Key on every POST (F-05, F-48)', () => {
   const posts = operationsOf(service.openApi()).filter(({ method }) => method === 'POST')
 
   for (const { name, path } of posts) {
-    it(`does it once, answers the record again, and takes no other request: ${name}`, async () => {
+    it(`executes once, repeats the record and rejects another request with the same key: ${name}`, async () => {
       const requests = REQUESTS[path]
       assert.ok(requests, `there are no two requests of ${name}`)
       const [request, other] = await requests(path)
@@ -145,7 +145,7 @@ describe('an Idempotency-Key on every POST (F-05, F-48)', () => {
         assert.deepEqual([again.body.data.uuid, again.body.data.keyId, again.body.data.id], [uuid, keyId, id])
         assertApiError(await send(other, key), 'idempotency_key_reused')
       })
-      // It was refused for its key alone; and whoever does not hear the answer gets the record with the next one.
+      // Only the key was wrong. A client that lost the response gets the record with the same request.
       const otherKey = randomUUID()
       const triggered = failpoints.arm('api.before_send', 'throw')
       assert.equal((await send(other, otherKey)).http, 500)
@@ -155,7 +155,7 @@ describe('an Idempotency-Key on every POST (F-05, F-48)', () => {
     })
   }
 
-  it('of one operation is 422 on another', async () => {
+  it('rejects the Idempotency-Key of one operation on another with 422', async () => {
     const key = randomUUID()
     const transfer = await newTransfer()
     await dataOf(send({ path: `${transfer}/mark-paid` }, key))
@@ -164,8 +164,8 @@ describe('an Idempotency-Key on every POST (F-05, F-48)', () => {
   })
 })
 
-describe('a change that is asked for again under its key', () => {
-  it('is not made again when somebody has changed the record since', async () => {
+describe('a repeated change with its Idempotency-Key', () => {
+  it('does not repeat a change when the record was changed since', async () => {
     const customer = await newCustomer()
     const key = randomUUID()
     assert.equal((await dataOf(send({ path: `${customer}/block` }, key))).status, 'blocked')
@@ -180,7 +180,7 @@ describe('a change that is asked for again under its key', () => {
     assert.deepEqual([again.status, again.amountReceived], ['successful', '5000.00'])
   })
 
-  it('gives its key back when it was refused', async () => {
+  it('releases the Idempotency-Key of a rejected change', async () => {
     const key = randomUUID()
     const { uuid } = await requestTransfer()
     const reject = { path: `${PAYMENTS}/${uuid}/reject`, body: {} }
@@ -197,7 +197,7 @@ describe('a change that is asked for again under its key', () => {
     assert.equal((await dataOf(send(complete, other))).status, 'successful')
   })
 
-  it('is made once when it is asked for many times at once', async () => {
+  it('executes parallel repetitions of a change once', async () => {
     const customer = await newCustomer()
     const key = randomUUID()
     const answers = await Promise.all(

@@ -25,7 +25,7 @@ for (const [name, path, makeBody] of [
   ['charge', CHARGE, (changes?: object) => chargeBody(token, { ...changes })],
 ] as const) {
   describe(`an Idempotency-Key on ${name}`, () => {
-    it('points at the record it created: a replay answers that record', async () => {
+    it(`repeats the record that an Idempotency-Key created on ${name}`, async () => {
       const key = randomUUID()
       const body = makeBody()
       const first = await api.post(path, body, withKey(key))
@@ -37,7 +37,7 @@ for (const [name, path, makeBody] of [
       assert.deepEqual(second.body.data, first.body.data)
     })
 
-    it('with another body is 422 idempotency_key_reused, whether the reference is new or not', async () => {
+    it(`rejects a used Idempotency-Key with another body as idempotency_key_reused on ${name}, for new and known references`, async () => {
       const key = randomUUID()
       const body = makeBody()
       await api.post(path, body, withKey(key))
@@ -48,7 +48,7 @@ for (const [name, path, makeBody] of [
       })
     })
 
-    it('is given back when its request was refused: the next request may use it', async () => {
+    it(`releases the Idempotency-Key of a rejected request on ${name}`, async () => {
       const taken = makeBody()
       await api.post(path, taken)
       const key = randomUUID()
@@ -61,7 +61,7 @@ for (const [name, path, makeBody] of [
       assert.equal(isReplay(fresh), false)
     })
 
-    it('may come later than the reference: the same request is the same record', async () => {
+    it(`accepts an Idempotency-Key on the retry of a known reference on ${name}`, async () => {
       const body = makeBody()
       const key = randomUUID()
       const first = await api.post(path, body)
@@ -71,7 +71,7 @@ for (const [name, path, makeBody] of [
       assertApiError(await api.post(path, makeBody(), withKey(key)), 'idempotency_key_reused')
     })
 
-    it('has 1 to 255 printable characters', async () => {
+    it(`accepts an Idempotency-Key of 1 to 255 printable characters on ${name}`, async () => {
       const longest = `${randomUUID()} with spaces `.padEnd(255, 'x')
       const taken = await api.post(path, makeBody(), withKey(longest))
       assert.equal(taken.http, 201, taken.text)
@@ -86,7 +86,7 @@ for (const [name, path, makeBody] of [
 }
 
 describe('an Idempotency-Key', () => {
-  it('of one operation is 422 on another', async () => {
+  it('rejects an Idempotency-Key of payments on charges with 422', async () => {
     const key = randomUUID()
     await api.post(INITIATE, initiateBody(), withKey(key))
     assertApiError(await api.post(CHARGE, chargeBody(token), withKey(key)), 'idempotency_key_reused')
@@ -95,7 +95,7 @@ describe('an Idempotency-Key', () => {
     assertApiError(await api.post(INITIATE, initiateBody(), withKey(other)), 'idempotency_key_reused')
   })
 
-  it('is a merchant’s own', async () => {
+  it('scopes an Idempotency-Key to its merchant', async () => {
     const key = randomUUID()
     const { api: other } = await service.newMerchant()
     const ours = await api.post(INITIATE, initiateBody(), withKey(key))
@@ -104,8 +104,8 @@ describe('an Idempotency-Key', () => {
     assert.notEqual(theirs.body.data.uuid, ours.body.data.uuid)
   })
 
-  it('is kept for at least 24 hours, and after its purge the reference is still idempotent (F-50)', async () => {
-    // The job needs no more of the service than these two.
+  it('keeps an Idempotency-Key for at least 24 hours, and after its purge the reference is still idempotent (F-50)', async () => {
+    // The job uses only these two parts of the service.
     const jobs = paymentJobs({ db: service.db, clock } as unknown as PaymentsApp, 7)
     const job = jobs.find(({ name }) => name === 'purge-idempotency-keys')
     const purge = job && 'run' in job ? job.run : assert.fail('there is no such job')
@@ -124,7 +124,7 @@ describe('an Idempotency-Key', () => {
     assert.equal(executions.body.data.length, 1)
   })
 
-  it('answers the record as it stands now', async () => {
+  it('repeats the current state of the record', async () => {
     const key = randomUUID()
     const body = initiateBody()
     await api.post(INITIATE, body, withKey(key))

@@ -17,12 +17,12 @@ const inParallel = (send: (n: number) => Promise<ApiResponse>) =>
   Promise.all(Array.from({ length: MANY }, (_, n) => send(n)))
 const isReplay = (answer: ApiResponse) => answer.headers.get('idempotent-replayed') === 'true'
 
-/** All are 201 with one record, and exactly one of them made it. Answers its uuid. */
+/** Asserts that all responses are 201 with one record and that exactly one request created it. Returns its uuid. */
 function assertOneRecord(answers: ApiResponse[]): string {
   for (const answer of answers) assert.equal(answer.http, 201, answer.text)
   const uuids = new Set(answers.map(({ body }) => body.data.uuid))
   assert.equal(uuids.size, 1)
-  assert.equal(answers.filter((answer) => !isReplay(answer)).length, 1, 'one request made the record')
+  assert.equal(answers.filter((answer) => !isReplay(answer)).length, 1, 'one request created the record')
   return [...uuids][0]
 }
 
@@ -42,20 +42,20 @@ async function assertChargedOnce(uuid: string, reference: string) {
   assert.deepEqual(types, ['charge.processing', 'charge.successful'])
 }
 
-describe('twenty identical requests at once (F-47)', () => {
-  it('open one checkout', async () => {
+describe('twenty identical parallel requests (F-47)', () => {
+  it('opens one checkout for twenty identical requests', async () => {
     const body = initiateBody()
     const uuid = assertOneRecord(await inParallel(() => api.post(INITIATE, body)))
     assert.equal((await eventsOf(service.db, uuid)).length, 1)
   })
 
-  it('make one charge, one execution, one credit and one event', async () => {
+  it('makes one charge, one execution, one credit and one event for twenty identical requests', async () => {
     const body = chargeBody(await saveMethod(api, 'card_success'))
     const uuid = assertOneRecord(await inParallel(() => api.post(CHARGE, body)))
     await assertChargedOnce(uuid, body.reference)
   })
 
-  it('make one charge also when its answer gets lost', async () => {
+  it('makes one charge for twenty identical requests also when the gateway’s response is lost', async () => {
     const customer = { ...CUSTOMER, email: 'lost@example.com' }
     const token = await saveMethod(api, 'card_lost_answer_later', { customer })
     const body = chargeBody(token, { customer })
@@ -63,13 +63,13 @@ describe('twenty identical requests at once (F-47)', () => {
     await assertChargedOnce(uuid, body.reference)
   })
 
-  it('with one Idempotency-Key make one record', async () => {
+  it('creates one record for twenty requests with one Idempotency-Key', async () => {
     const key = randomUUID()
     const body = initiateBody()
     assertOneRecord(await inParallel(() => api.post(INITIATE, body, { 'idempotency-key': key })))
   })
 
-  it('with a key of their own each make one record, because the reference is one', async () => {
+  it('creates one record for twenty requests with one reference and twenty keys', async () => {
     const body = chargeBody(await saveMethod(api, 'card_success'))
     const uuid = assertOneRecord(
       await inParallel(() => api.post(CHARGE, body, { 'idempotency-key': randomUUID() })),
@@ -78,22 +78,22 @@ describe('twenty identical requests at once (F-47)', () => {
   })
 })
 
-describe('twenty different requests at once', () => {
-  it('under one reference: one is taken, the others are 409', async () => {
+describe('twenty different parallel requests', () => {
+  it('accepts one of twenty different requests with one reference, and answers 409 to the others', async () => {
     const body = initiateBody()
     const answers = await inParallel((n) => api.post(INITIATE, { ...body, amount: n + 1 }))
     const outcomes = answers.map(({ http, body: answer }) => `${http} ${answer.error?.code ?? ''}`.trim())
     assert.deepEqual(outcomes.sort(), ['201', ...Array(MANY - 1).fill('409 duplicate_reference')])
   })
 
-  it('under one Idempotency-Key: one is taken, the others are 422', async () => {
+  it('accepts one of twenty different requests with one Idempotency-Key, and answers 422 to the others', async () => {
     const key = randomUUID()
     const answers = await inParallel(() => api.post(INITIATE, initiateBody(), { 'idempotency-key': key }))
     const outcomes = answers.map(({ http, body }) => `${http} ${body.error?.code ?? ''}`.trim())
     assert.deepEqual(outcomes.sort(), ['201', ...Array(MANY - 1).fill('422 idempotency_key_reused')])
   })
 
-  it('of one new customer make one customer', async () => {
+  it('creates one customer for twenty first payments', async () => {
     const customer = { ...CUSTOMER, email: 'brand-new@example.com' }
     const answers = await inParallel((n) =>
       api.post(INITIATE, initiateBody({ customer: { ...customer, firstname: `Name ${n}` } })),
@@ -102,7 +102,7 @@ describe('twenty different requests at once', () => {
     assert.equal(new Set(answers.map(({ body }) => body.data.customer.uuid)).size, 1)
   })
 
-  it('with one saved card charge it once each', async () => {
+  it('charges one saved card once per reference in twenty parallel charges', async () => {
     const token = await saveMethod(api, 'card_success')
     const answers = await inParallel(() => api.post(CHARGE, chargeBody(token)))
     for (const { body, text } of answers) assert.equal(body.data?.status, 'successful', text)

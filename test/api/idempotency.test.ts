@@ -24,25 +24,25 @@ async function assertReplays(path: string, first: unknown, second: unknown) {
   assert.equal(isReplay(created), false)
   const replayed = await api.post(path, second)
   assert.equal(replayed.http, 201, replayed.text)
-  assert.equal(isReplay(replayed), true, 'the answer says that it is a replay')
+  assert.equal(isReplay(replayed), true, 'the response is marked as a replay')
   assert.deepEqual(replayed.body.data, created.body.data)
   return replayed.body.data
 }
 
 describe('the same reference with the same body', () => {
-  it('answers 201 with the same payment, and says that it is a replay', async () => {
+  it('answers the retry of a payment with 201, the same payment and a replay mark', async () => {
     const body = initiateBody({ description: 'once', metadata: { a: [1] } })
     await assertReplays(INITIATE, body, body)
   })
 
-  it('answers 201 with the same charge, and charges once', async () => {
+  it('answers the retry of a charge with 201 and the same charge, and charges once', async () => {
     const body = chargeBody(token)
     const charge = await assertReplays(CHARGE, body, body)
     assert.equal(charge.status, 'successful')
     assert.equal((await executions(body.reference)).length, 1)
   })
 
-  it('answers the record as it stands now', async () => {
+  it('answers a retry with the current record', async () => {
     const body = initiateBody()
     const created = await api.post(INITIATE, body)
     assert.equal(created.body.data.status, 'pending')
@@ -53,7 +53,7 @@ describe('the same reference with the same body', () => {
     assert.deepEqual(replayed.body.data, { ...created.body.data, status: 'successful' })
   })
 
-  it('answers a declined charge again without trying it again', async () => {
+  it('answers the retry of a declined charge without charging again', async () => {
     const customer = { ...CUSTOMER, email: 'declined@example.com' }
     const declined = await saveMethod(api, 'card_declined_later', { customer })
     const body = chargeBody(declined, { customer })
@@ -62,7 +62,7 @@ describe('the same reference with the same body', () => {
     assert.equal(charge.failure.code, 'insufficient_funds')
   })
 
-  it('is the same body whatever the order of its keys', async () => {
+  it('treats bodies with another order of keys as the same', async () => {
     const body = initiateBody({ metadata: { a: 1, b: { c: 2, d: 3 } } })
     const { email, firstname, lastname } = CUSTOMER
     const reordered = {
@@ -75,7 +75,7 @@ describe('the same reference with the same body', () => {
     await assertReplays(INITIATE, body, reordered)
   })
 
-  it('is the same body with defaults written out, with null instead of nothing, and with unknown fields', async () => {
+  it('treats explicit defaults, null and unknown fields as the same body', async () => {
     const { reference, customer } = initiateBody()
     const bare = { amount: 10, reference, customer }
     await assertReplays(INITIATE, bare, {
@@ -103,7 +103,7 @@ describe('the same reference with the same body', () => {
 })
 
 describe('the same reference with another body', () => {
-  /** 409, naming the record that holds the reference and where it stands. */
+  /** Asserts a 409 that names the record with this reference and its status. */
   async function assertDuplicate(answer: ApiResponse, uuid: string, status: string) {
     assert.deepEqual(assertApiError(answer, 'duplicate_reference'), ['reference: duplicate_reference'])
     assert.ok(answer.body.message.includes(uuid), answer.body.message)
@@ -111,7 +111,7 @@ describe('the same reference with another body', () => {
     assert.equal(isReplay(answer), false)
   }
 
-  it('is 409 duplicate_reference for a change in any field, and changes nothing', async () => {
+  it('rejects a change in any field as 409 duplicate_reference, and changes nothing', async () => {
     const body = initiateBody({ description: 'a', metadata: { a: 1 } })
     const { uuid } = (await api.post(INITIATE, body)).body.data
     for (const change of [
@@ -131,7 +131,7 @@ describe('the same reference with another body', () => {
     assert.equal(verified.body.data.sourceAmount, '1250.50')
   })
 
-  it('is 409 for a charge, and nothing is charged again', async () => {
+  it('rejects a charge with a used reference with 409, and does not charge again', async () => {
     const body = chargeBody(token)
     const { uuid } = (await api.post(CHARGE, body)).body.data
     for (const change of [{ amount: 101 }, { metadata: { a: 1 } }, { description: 'other' }]) {
@@ -140,7 +140,7 @@ describe('the same reference with another body', () => {
     assert.equal((await executions(body.reference)).length, 1)
   })
 
-  it('is 409 across payments and charges: they share their references', async () => {
+  it('rejects a reference that a payment or charge of the other kind uses with 409', async () => {
     const body = initiateBody()
     const payment = (await api.post(INITIATE, body)).body.data
     const asCharge = await api.post(CHARGE, chargeBody(token, { reference: body.reference }))
@@ -151,7 +151,7 @@ describe('the same reference with another body', () => {
     await assertDuplicate(asPayment, charge.uuid, 'successful')
   })
 
-  it('is nothing of another merchant’s: each has references of its own (F-49)', async () => {
+  it('scopes references to their merchant (F-49)', async () => {
     const other = await service.newMerchant()
     const body = initiateBody()
     const ours = await api.post(INITIATE, body)
@@ -161,7 +161,7 @@ describe('the same reference with another body', () => {
     assert.equal((await api.post(INITIATE, body)).body.data.uuid, ours.body.data.uuid)
   })
 
-  it('is compared exactly: another case or spelling is another payment', async () => {
+  it('compares references exactly: another case or spelling is another payment', async () => {
     const reference = newReference()
     for (const other of [reference, reference.toUpperCase(), `${reference}\u0301`]) {
       const answer = await api.post(INITIATE, initiateBody({ reference: other }))
@@ -171,8 +171,8 @@ describe('the same reference with another body', () => {
   })
 })
 
-describe('a retry', () => {
-  it('is answered also when the token has become inactive meanwhile', async () => {
+describe('retries after other changes', () => {
+  it('answers a retry also when the token has become inactive', async () => {
     const customer = { ...CUSTOMER, email: 'later-revoked@example.com' }
     const paid = await payWith(api, 'card_success', { customer })
     const saved = paid.paymentMethod.recurringToken
@@ -188,7 +188,7 @@ describe('a retry', () => {
     assertApiError(await api.post(CHARGE, chargeBody(saved, { customer })), 'recurring_token_inactive')
   })
 
-  it('under another reference is another payment: only the reference says that it is a retry', async () => {
+  it('treats the same body under another reference as another payment', async () => {
     const first = await api.post(CHARGE, chargeBody(token))
     const second = await api.post(CHARGE, chargeBody(token))
     assert.notEqual(second.body.data.uuid, first.body.data.uuid)

@@ -1,4 +1,4 @@
-// The provider runs without webhooks of its own here, so that every doorbell is the test's.
+// The provider sends no webhooks of its own here, so that the test sends every one.
 
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -42,7 +42,7 @@ const provider = createApi(sandbox.url, { authorization: `Bearer ${SECRET}` })
 const postpone = sql<{ key: string }>`
   update attempts set due_at = now() + interval '1 hour' where payment_id = $1 returning gateway_key as key`
 
-/** A payment that the provider has executed and nobody has told us about; the resolver will not ask for an hour. */
+/** A payment that the provider has executed without a webhook; its next poll is an hour away. */
 async function paidWithoutWebhook() {
   const { data } = (await service.api.post('/api/v1/checkout/initiate-payment', initiateBody())).body
   const form = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -89,7 +89,7 @@ async function effectsOf({ uuid, key }: { uuid: string; key: string }) {
 }
 
 describe('POST /hooks/{gateway}', () => {
-  it('refuses a forged signature, and nothing changes', async () => {
+  it('rejects a forged signature, and changes nothing', async () => {
     const payment = await paidWithoutWebhook()
     const body = webhookBodyFor(payment.key)
     const before = await effectsOf(payment)
@@ -113,12 +113,12 @@ describe('POST /hooks/{gateway}', () => {
       const answer = await sendWebhook(body, signature)
       assert.equal(answer.http, 401, signature)
     }
-    assert.equal((await sendWebhook(`${body} `, right)).http, 401, 'a signature covers every byte')
+    assert.equal((await sendWebhook(`${body} `, right)).http, 401, 'the signature covers every byte')
     assert.deepEqual(await effectsOf(payment), before)
     assert.equal((await stored(payment.uuid)).status, 'processing')
   })
 
-  it('triggers a status check when the signature is valid', async () => {
+  it('triggers a status check when the signature of a webhook is valid', async () => {
     const payment = await paidWithoutWebhook()
     assert.equal((await stored(payment.uuid)).status, 'processing')
     const body = webhookBodyFor(payment.key)
@@ -133,7 +133,7 @@ describe('POST /hooks/{gateway}', () => {
     assert.equal(paid.amountPaid, '1250.50')
   })
 
-  it('trusts no field of the body, and checks the status at the gateway (F-44)', async () => {
+  it('trusts no field of a webhook’s body, and checks the status at the gateway (F-44)', async () => {
     const { data } = (await service.api.post('/api/v1/checkout/initiate-payment', initiateBody())).body
     const page = new URL(data.checkoutUrl).pathname
     const form = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -150,11 +150,11 @@ describe('POST /hooks/{gateway}', () => {
     assert.equal(
       (await stored(data.uuid)).status,
       'processing',
-      'the payer has not paid, whatever the hook says',
+      'the payer has not paid, whatever the webhook says',
     )
   })
 
-  it('takes a replay without effect', async () => {
+  it('accepts a replayed webhook without effect', async () => {
     const payment = await paidWithoutWebhook()
     const body = webhookBodyFor(payment.key)
     const signature = signed(body)
@@ -172,18 +172,18 @@ describe('POST /hooks/{gateway}', () => {
     assert.equal(
       (await sendWebhook(again, signed(again))).http,
       200,
-      'nor has another doorbell about what is settled',
+      'another webhook about a final payment has no effect either',
     )
     assert.deepEqual(await effectsOf(payment), { ...before, hooks: 2 })
   })
 
-  it('takes what it does not know, so that the provider stops sending it', async () => {
+  it('accepts unknown webhooks, so that the provider stops sending them', async () => {
     for (const body of [webhookBodyFor(randomUUID()), '{}', 'not JSON', '', '[]', '{"id":1}']) {
       assert.equal((await sendWebhook(body, signed(body))).http, 200, body)
     }
   })
 
-  it('is 404 for a gateway that is not here', async () => {
+  it('answers 404 to a webhook for an unknown gateway', async () => {
     const body = webhookBodyFor('x')
     for (const path of [
       '/hooks/paystack',
@@ -197,7 +197,7 @@ describe('POST /hooks/{gateway}', () => {
     assertApiError(await anonymous.get('/hooks/sandbox'), 'method_not_allowed')
   })
 
-  it('takes a body of 1 MB and no more, of any content type', async () => {
+  it('accepts a webhook body of 1 MB and no more, of any content type', async () => {
     const large = 'x'.repeat(1_048_576)
     assert.equal((await sendWebhook(large, signed(large))).http, 200)
     assertApiError(await sendWebhook(`${large}x`, signed(`${large}x`)), 'payload_too_large')

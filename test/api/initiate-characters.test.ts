@@ -13,7 +13,7 @@ const CHARGE = '/api/v1/charges/recurring'
 type Path = (string | number)[]
 type Json = Record<string | number, unknown>
 
-/** Where the body holds a string, on every level. */
+/** The paths of all strings in the body. */
 function stringPaths(value: unknown, path: Path = []): Path[] {
   if (typeof value === 'string') return [path]
   if (typeof value !== 'object' || value === null) return []
@@ -46,7 +46,7 @@ const fullInitiateBody = () =>
 const token = await saveMethod(api, 'card_success')
 const fullChargeBody = () => chargeBody(token, { customer: FULL_CUSTOMER, metadata: METADATA })
 
-/** Refused for the character in this field alone; currency and country have refusals of their own. */
+/** Asserts that only this field is rejected for its character; currency and country have their own codes. */
 function assertNames(answer: ApiResponse, field: Path, what: string): void {
   assert.equal(answer.http, 400, answer.text)
   const details = assertApiError(answer, answer.body.error.code)
@@ -69,18 +69,18 @@ const BAD = {
   'the other half': '\ude00',
 }
 
-describe('characters that no text may hold (F-64)', () => {
+describe('forbidden characters (F-64)', () => {
   for (const [name, path, body] of [
     ['initiate', INITIATE, fullInitiateBody],
     ['charge', CHARGE, fullChargeBody],
   ] as const) {
-    it(`are refused in every string field of ${name}, which is named, and nothing is stored`, async () => {
+    it(`rejects forbidden characters in every string field of ${name}, names the field and stores nothing`, async () => {
       const fields = stringPaths(body())
       assert.ok(fields.length >= 10, `${fields.length} fields hold a string`)
       await assertNothingStored(service.db, async () => {
         for (const [what, character] of Object.entries(BAD)) {
           for (const field of fields) {
-            // In the middle, so that it is the character that is refused and not white space at an end.
+            // In the middle, because white space at an end has its own rule.
             const wrong = withText(body(), field, (text) => text.slice(0, 1) + character + text.slice(1))
             assertNames(await api.post(path, wrong), field, `${what} in ${field}`)
           }
@@ -88,7 +88,7 @@ describe('characters that no text may hold (F-64)', () => {
       })
     })
 
-    it(`are refused in the keys of ${name}’s metadata`, async () => {
+    it(`rejects forbidden characters in the metadata keys of ${name}`, async () => {
       await assertNothingStored(service.db, async () => {
         for (const [what, character] of Object.entries(BAD)) {
           const metadata = { [`k${character}`]: 1 }
@@ -99,7 +99,7 @@ describe('characters that no text may hold (F-64)', () => {
       })
     })
 
-    it(`do not include tab and newline in ${name}’s description and metadata, where lines are fine`, async () => {
+    it(`accepts tab and newline in description and metadata of ${name}`, async () => {
       const lines = 'one\n\ttwo\nthree'
       const answer = await api.post(path, { ...body(), description: lines, metadata: { note: lines } })
       assert.equal(answer.http, 201, answer.text)
@@ -107,7 +107,7 @@ describe('characters that no text may hold (F-64)', () => {
       assert.deepEqual(answer.body.data.metadata, { note: lines })
     })
 
-    it(`include tab and newline in every other field of ${name}`, async () => {
+    it(`rejects tab and newline in every other field of ${name}`, async () => {
       const others = stringPaths(body()).filter(([first]) => first !== 'description' && first !== 'metadata')
       await assertNothingStored(service.db, async () => {
         for (const field of others) {
@@ -120,7 +120,7 @@ describe('characters that no text may hold (F-64)', () => {
     })
   }
 
-  it('are refused in paths and queries too', async () => {
+  it('rejects forbidden characters in paths and queries', async () => {
     for (const path of [
       '/api/v1/checkout/verify-payment?reference=a%00b',
       '/api/v1/checkout/verify-payment?reference=a%07b',
@@ -136,7 +136,7 @@ describe('characters that no text may hold (F-64)', () => {
     assert.equal(halved.http, 400, halved.text)
   })
 
-  it('are not written raw into JSON either', async () => {
+  it('rejects raw control characters in JSON', async () => {
     const raw = JSON.stringify(fullInitiateBody()).replace('For shoes', 'For\u0000shoes')
     assertApiError(await api.postText(INITIATE, raw), 'malformed_json')
     const bytes = Buffer.from(JSON.stringify(fullInitiateBody()).replace('For shoes', 'For #shoes'))
@@ -144,7 +144,7 @@ describe('characters that no text may hold (F-64)', () => {
     assertApiError(await api.postText(INITIATE, new Uint8Array(bytes)), 'malformed_json')
   })
 
-  it('are not letters of any language, signs or emoji: those are fine', async () => {
+  it('accepts letters of all languages, symbols and emoji', async () => {
     const text = 'Ὀδυσσεύς 奥德修斯 أوديسيوس 👩‍👩‍👧 \u2028 \ufffd \u{10ffff}'
     const answer = await api.post(
       INITIATE,
@@ -155,12 +155,12 @@ describe('characters that no text may hold (F-64)', () => {
   })
 })
 
-describe('a name (F-64)', () => {
+describe('names of customers (F-64)', () => {
   const names = ['firstname', 'lastname'] as const
   const send = (field: string, name: string) =>
     api.post(INITIATE, initiateBody({ customer: { ...FULL_CUSTOMER, [field]: name } }))
 
-  it('has a visible character, and none that reverses the direction of text', async () => {
+  it('requires a visible character in a name, and rejects characters that reverse the direction of text', async () => {
     const invisible = [' ', '\u200b', '\u2060\ufeff', '\u3164', '\u2800', '\u00ad \u180e', '\ufe0f']
     await assertNothingStored(service.db, async () => {
       for (const name of [...invisible, '\u202egnp', 'A\u2066B', 'A\u202c'])
@@ -173,7 +173,7 @@ describe('a name (F-64)', () => {
     })
   })
 
-  it('is written as its owner writes it, with joiners and marks', async () => {
+  it('stores a name with its joiners and marks unchanged', async () => {
     for (const name of ['می\u200cخواهم', 'ক্\u200dষ', '李', 'O’Brien', '\u200fمريم', '🦁'])
       assert.equal((await send('firstname', name)).http, 201, name)
   })

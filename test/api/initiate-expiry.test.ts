@@ -32,8 +32,8 @@ const awaitStatusPath = (db: Db, uuid: string, status: string) =>
     15_000,
   )
 
-describe('an open checkout', () => {
-  it('expires when its time has passed with nothing paid, and tells it by one event', async () => {
+describe('the expiry of an open checkout', () => {
+  it('expires an unpaid checkout, and emits one event', async () => {
     const { uuid, reference } = await initiate()
     clock.advance(60 * MINUTE_MS)
     assert.deepEqual(await awaitStatusPath(service.db, uuid, 'expired'), ['pending', 'expired'])
@@ -48,11 +48,11 @@ describe('an open checkout', () => {
     assert.equal(expired?.source, 'expiry')
   })
 
-  it('cannot be paid after it expired', async () => {
+  it('rejects every payment of an expired checkout', async () => {
     const { uuid, reference, checkoutUrl } = await initiate()
     const page = await payer.open(checkoutUrl)
     clock.advance(60 * MINUTE_MS)
-    // At once, before the background has looked: the time decides, not the job.
+    // Immediately, before the expiry job runs: the time decides, not the job.
     const complete = await api.post(`/api/v1/sandbox/payments/${reference}/complete`, {
       instrument: 'card_success',
     })
@@ -65,7 +65,7 @@ describe('an open checkout', () => {
     assert.match(mainTextOf(await payer.open(checkoutUrl)), /expired/)
   })
 
-  it('stays open until then', async () => {
+  it('keeps a checkout open until its expiry', async () => {
     const { uuid, reference } = await initiate()
     clock.advance(59 * MINUTE_MS)
     const paid = await api.post(`/api/v1/sandbox/payments/${reference}/complete`, {
@@ -75,7 +75,7 @@ describe('an open checkout', () => {
     assert.deepEqual(await pathOf(service.db, uuid), ['pending', 'processing', 'successful'])
   })
 
-  it('does not expire once it was paid, cancelled or has failed', async () => {
+  it('does not expire a paid, cancelled or failed checkout', async () => {
     const { uuid, checkoutUrl } = await initiate()
     await payer.postForm(await payer.open(checkoutUrl), '/cancel')
     const other = await initiate()
@@ -87,9 +87,9 @@ describe('an open checkout', () => {
 
 const stopPolling = sql<unknown>`update attempts set due_at = null where payment_id = $1`
 
-describe('a checkout whose payer is acting when its time passes', () => {
-  it('is asked about first: what was paid in time is successful, not expired', async (t) => {
-    // A provider that rings no doorbell, and a background that does not ask: only the expiry can find it out.
+describe('the expiry of a checkout while the payer is acting', () => {
+  it('checks the status before it expires a checkout, and accepts a payment made in time', async (t) => {
+    // The provider sends no webhook and the resolver does not run, so only the expiry can find out.
     const provider = await startCountingProvider(t, clock)
     const withoutWebhooks = await testService(t, { clock, env: provider.env })
     const { uuid, checkoutUrl } = await initiate(withoutWebhooks.api)
@@ -104,7 +104,7 @@ describe('a checkout whose payer is acting when its time passes', () => {
     assert.equal((await movesOf(withoutWebhooks.db, uuid)).at(-1)?.source, 'expiry')
   })
 
-  it('expires when the gateway says that nothing was paid, and money that comes later outranks it (F-35)', async () => {
+  it('expires the checkout when the gateway reports no payment, and accepts a later one (F-35)', async () => {
     const { uuid, checkoutUrl } = await initiate()
     await choose(checkoutUrl, 'mobile_late_success')
     clock.advance(60 * MINUTE_MS)
@@ -119,7 +119,7 @@ describe('a checkout whose payer is acting when its time passes', () => {
     assert.equal(verified.body.data.amountPaid, '1250.50')
   })
 
-  it('does not expire while the gateway cannot be asked: time proves nothing about money', async (t) => {
+  it('does not expire a checkout while the gateway is unreachable, because elapsed time proves nothing', async (t) => {
     const provider = await startCountingProvider(t, clock)
     const cutOff = await testService(t, { clock, env: provider.env })
     const { uuid, checkoutUrl } = await initiate(cutOff.api)

@@ -10,7 +10,7 @@ const PATH = '/api/v1/checkout/initiate-payment'
 
 const post = (body: unknown) => api.post(PATH, body)
 
-/** The complaints about a body that is right but for these changes; nothing is stored by it. */
+/** The validation issues of a valid body with these changes; the request must store nothing. */
 async function refused(changes: Record<string, unknown>, code: Parameters<typeof assertApiError>[1]) {
   let details: string[] = []
   await assertNothingStored(service.db, async () => {
@@ -20,14 +20,14 @@ async function refused(changes: Record<string, unknown>, code: Parameters<typeof
 }
 
 describe('the fields of an initiate request', () => {
-  it('amount, reference and customer are required, and all missing fields are reported at once', async () => {
+  it('requires amount, reference and customer, and reports all missing fields at once', async () => {
     await assertNothingStored(service.db, async () => {
       const details = assertApiError(await post({}), 'validation_failed')
       assert.deepEqual(details.sort(), ['amount: required', 'customer: required', 'reference: required'])
     })
   })
 
-  it('email, firstname and lastname of the customer are required, under dotted names', async () => {
+  it('requires email, firstname and lastname of the customer, reported under dotted names', async () => {
     const details = await refused({ customer: {} }, 'validation_failed')
     assert.deepEqual(details.sort(), [
       'customer.email: required',
@@ -36,7 +36,7 @@ describe('the fields of an initiate request', () => {
     ])
   })
 
-  it('null where something is required is not acceptable', async () => {
+  it('rejects null for a required field', async () => {
     const wrong = { amount: null, reference: null, customer: { ...CUSTOMER, email: null } }
     const details = await refused(wrong, 'validation_failed')
     assert.deepEqual(details.sort(), [
@@ -46,7 +46,7 @@ describe('the fields of an initiate request', () => {
     ])
   })
 
-  it('null for an optional field is the same as absent', async () => {
+  it('treats null for an optional field as absent', async () => {
     const nothing = {
       description: null,
       metadata: null,
@@ -64,7 +64,7 @@ describe('the fields of an initiate request', () => {
     assert.equal(data.description, null)
   })
 
-  it('unknown fields are ignored, not answered and never acted upon', async () => {
+  it('ignores unknown fields and does not return them', async () => {
     const extra = {
       status: 'successful',
       merchantId: '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f',
@@ -88,7 +88,7 @@ describe('the fields of an initiate request', () => {
     assert.doesNotMatch(answer.text, /merchant_?id|"fee"|role/i)
   })
 
-  it('a key named __proto__ is data like any other and reaches no prototype (F-63)', async () => {
+  it('stores a key named __proto__ as data and protects prototypes (F-63)', async () => {
     const { amount, reference } = initiateBody()
     const metadata = '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}'
     const customer = JSON.stringify(CUSTOMER)
@@ -102,7 +102,7 @@ describe('the fields of an initiate request', () => {
     assert.equal('polluted' in {}, false)
   })
 
-  it('the wrong type of any field is reported by name, all at once', async () => {
+  it('reports the wrong type of any field by name, all at once', async () => {
     const wrong = {
       amount: '10',
       reference: 7,
@@ -129,7 +129,7 @@ describe('the fields of an initiate request', () => {
     assert.deepEqual(await refused({ customer: 'Amina' }, 'validation_failed'), ['customer: invalid_type'])
   })
 
-  it('issues of the schema and of the rules are reported together, each field once', async () => {
+  it('reports issues of the schema and of the rules together, each field once', async () => {
     const wrong = {
       amount: 10.005,
       reference: ' padded',
@@ -150,19 +150,19 @@ describe('the fields of an initiate request', () => {
     ])
   })
 
-  it('a single fault is the refusal’s own code', async () => {
+  it('answers a single validation issue with its own code', async () => {
     assert.deepEqual(await refused({ amount: 10.005 }, 'amount_precision'), ['amount: amount_precision'])
   })
 })
 
 describe('the currency and the country of a payment', () => {
-  it('a currency that is not listed, or not in upper case, is invalid_currency', async () => {
+  it('rejects an unknown or lower-case currency as invalid_currency', async () => {
     for (const currency of ['XXX', 'kes', 'KES ', '', 'toString', 404, ['KES']]) {
       assert.deepEqual(await refused({ currency }, 'invalid_currency'), ['currency: invalid_currency'])
     }
   })
 
-  it('XOF and XAF need a country, and the issue lists the countries', async () => {
+  it('requires a country for XOF and XAF, and lists the countries', async () => {
     for (const currency of ['XOF', 'XAF']) {
       const answer = await post(initiateBody({ amount: 1000, currency }))
       assert.deepEqual(assertApiError(answer, 'country_required'), ['country: country_required'])
@@ -171,7 +171,7 @@ describe('the currency and the country of a payment', () => {
     assert.match(answer.body.error.details[0].message, /BJ, BF, CI, GW, ML, NE, SN, TG/)
   })
 
-  it('a country that does not use the currency, or is none, is invalid_country', async () => {
+  it('rejects an unknown country, or one that does not use the currency, as invalid_country', async () => {
     for (const [currency, country] of [
       ['KES', 'NG'],
       ['XOF', 'CM'],
@@ -186,12 +186,12 @@ describe('the currency and the country of a payment', () => {
     }
   })
 
-  it('countries are taken in either case and shown in upper case', async () => {
+  it('accepts countries in either case and returns them in upper case', async () => {
     const answer = await post(initiateBody({ amount: 1000, currency: 'XAF', country: 'cm' }))
     assert.equal(answer.body.data.country, 'CM')
   })
 
-  it('the only country of a currency is shown when none was named, and none where it would be a guess', async () => {
+  it('returns the only country of a currency when none was sent, and none for a shared currency', async () => {
     const countryOf = async (currency: string) =>
       (await post(initiateBody({ amount: 1000, currency }))).body.data.country
     assert.equal(await countryOf('KES'), 'KE')
@@ -199,7 +199,7 @@ describe('the currency and the country of a payment', () => {
     assert.equal(await countryOf('EUR'), null)
   })
 
-  it('all 28 currencies are served by the sandbox', async () => {
+  it('serves all 28 currencies in the sandbox', async () => {
     const codes =
       'BDT BIF BWP CAD CDF EGP ETB EUR GBP GHS GMD KES LRD LSL MUR MWK MZN NGN RWF SLE SSP TZS UGX USD XAF XOF ZAR ZMW'
     const countries: Record<string, string> = { XAF: 'GA', XOF: 'CI' }
@@ -215,7 +215,7 @@ describe('the currency and the country of a payment', () => {
     assert.equal(answers.length, 28)
   })
 
-  it('the customer’s own country is another thing: any country, never a rail', async () => {
+  it('accepts any country of the customer, and does not route by it', async () => {
     const customer = { ...CUSTOMER, email: 'abroad@example.com', country: 'de' }
     const answer = await post(initiateBody({ customer, reference: newReference() }))
     assert.equal(answer.http, 201, answer.text)

@@ -11,14 +11,14 @@ const INITIATE = '/api/v1/checkout/initiate-payment'
 const CHARGE = '/api/v1/charges/recurring'
 const token = await saveMethod(api, 'card_success')
 
-/** Both operations that take the field hold it to the same limit. */
+/** Both operations with this field apply the same limit. */
 async function initiateAndChargeWith(changes: Record<string, unknown>) {
   return [await api.post(INITIATE, initiateBody(changes)), await api.post(CHARGE, chargeBody(token, changes))]
 }
 
 async function assertAccepted(changes: Record<string, unknown>) {
   for (const answer of await initiateAndChargeWith(changes)) {
-    // Another body under this reference means that the field itself was taken.
+    // A duplicate reference with another body shows that the field itself was accepted.
     const isTaken = answer.http === 201 || answer.body?.error?.code === 'duplicate_reference'
     assert.ok(isTaken, answer.text)
   }
@@ -35,47 +35,47 @@ async function refused(
   })
 }
 
-describe('the reference', () => {
+describe('references of payments', () => {
   const padded = (length: number) => newReference().padEnd(length, 'x')
 
-  it('has 1 to 100 characters', async () => {
+  it('accepts a reference of 1 to 100 characters', async () => {
     await assertAccepted({ reference: padded(100) })
     await assertAccepted({ reference: 'r' })
     await refused({ reference: padded(101) }, ['reference: too_long'])
     await refused({ reference: '' }, ['reference: too_short'])
   })
 
-  it('is counted in characters, not in the units of any encoding', async () => {
+  it('counts a reference in characters, not in bytes or code units', async () => {
     await assertAccepted({ reference: '🧾'.repeat(100) })
     await refused({ reference: '🧾'.repeat(101) }, ['reference: too_long'])
   })
 
-  it('has no white space at its ends, and may have it inside', async () => {
+  it('rejects white space at the ends of a reference, and accepts it inside', async () => {
     await assertAccepted({ reference: 'order 7 of\u00a0March' })
     for (const reference of [' r', 'r ', '\u00a0r', 'r\u2003', ' ']) {
       await refused({ reference }, ['reference: invalid_format'])
     }
   })
 
-  it('is taken in any alphabet: what a provider cannot carry is the connector’s business', async () => {
+  it('accepts a reference in any alphabet, because connectors encode it for the provider', async () => {
     for (const reference of ['заказ-7', 'طلب-7', '訂單/7?a=b&c#d', 'a\'b"c<d>', '%00', '..', 'null']) {
       await assertAccepted({ reference })
     }
   })
 
-  it('may look like a card number, because merchants number as they like', async () => {
+  it('accepts a reference that looks like a card number', async () => {
     await assertAccepted({ reference: '4242424242424242', metadata: { card: '4242 4242 4242 4242' } })
   })
 })
 
-describe('texts', () => {
-  it('description has at most 255 characters', async () => {
+describe('texts of payments', () => {
+  it('accepts a description of at most 255 characters', async () => {
     await assertAccepted({ description: '' })
     await assertAccepted({ description: 'd'.repeat(255) })
     await refused({ description: 'd'.repeat(256) }, ['description: too_long'])
   })
 
-  it('names have 1 to 100 characters and are not blank', async () => {
+  it('accepts names of 1 to 100 characters that are not blank', async () => {
     for (const field of ['firstname', 'lastname']) {
       const withName = (name: string) => ({ customer: { ...CUSTOMER, [field]: name } })
       await assertAccepted(withName('n'.repeat(100)))
@@ -85,7 +85,7 @@ describe('texts', () => {
     }
   })
 
-  it('a card number in description or a name is refused, and not repeated anywhere', async () => {
+  it('rejects a card number in a description or name, and never echoes it', async () => {
     const card = '5555 5555 5555 4444'
     const places: [string, Record<string, unknown>][] = [
       ['description', { description: `call me, ${card}` }],
@@ -100,10 +100,10 @@ describe('texts', () => {
   })
 })
 
-describe('the e-mail', () => {
+describe('e-mail addresses', () => {
   const withEmail = (email: string) => ({ customer: { ...CUSTOMER, email } })
 
-  it('has at most 254 characters', async () => {
+  it('accepts an e-mail of at most 254 characters', async () => {
     const longest = `${'a'.repeat(242)}@example.com`
     assert.equal(longest.length, 254)
     const answer = await api.post(INITIATE, initiateBody(withEmail(longest)))
@@ -111,7 +111,7 @@ describe('the e-mail', () => {
     await refused(withEmail(`a${longest}`), ['customer.email: too_long'])
   })
 
-  it('is an address, in a wide sense', async () => {
+  it('accepts every usual form of an e-mail address, and rejects others', async () => {
     for (const email of ['a@b.co', "o'neil+tag@sub.example.co.ke", 'josé@exämple.com']) {
       const answer = await api.post(INITIATE, initiateBody(withEmail(email)))
       assert.equal(answer.http, 201, answer.text)
@@ -122,15 +122,15 @@ describe('the e-mail', () => {
   })
 })
 
-describe('metadata', () => {
+describe('metadata of payments', () => {
   const keys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, n]))
 
-  it('has at most 50 keys', async () => {
+  it('accepts at most 50 metadata keys', async () => {
     await assertAccepted({ metadata: keys(50) })
     await refused({ metadata: keys(51) }, ['metadata: too_long'])
   })
 
-  it('has keys of at most 40 and texts of at most 500 characters, on every level', async () => {
+  it('accepts metadata keys of at most 40 and texts of at most 500 characters, on every level', async () => {
     await assertAccepted({ metadata: { ['k'.repeat(40)]: 'v'.repeat(500), list: ['😀'.repeat(500)] } })
     await refused({ metadata: { ['k'.repeat(41)]: 1 } }, ['metadata: too_long'])
     await refused({ metadata: { a: { ['k'.repeat(41)]: 1 } } }, ['metadata.a: too_long'])
@@ -138,7 +138,7 @@ describe('metadata', () => {
     await refused({ metadata: { a: { b: ['v'.repeat(501)] } } }, ['metadata.a.b.0: too_long'])
   })
 
-  it('has at most 16 KB in all', async () => {
+  it('accepts at most 16 KB of metadata', async () => {
     const text = 'v'.repeat(490)
     await assertAccepted({
       metadata: Object.fromEntries(Array.from({ length: 32 }, (_, n) => [`key${n}`, text])),
@@ -148,7 +148,7 @@ describe('metadata', () => {
     ])
   })
 
-  it('comes back as it was: strings, numbers, booleans, null, lists and objects', async () => {
+  it('returns metadata unchanged: strings, numbers, booleans, null, lists and objects', async () => {
     const metadata = {
       text: 'Ünïcode 😀 \u2028 <b>',
       number: -12.75,
@@ -165,7 +165,7 @@ describe('metadata', () => {
     assert.deepEqual(read.body.data.metadata, metadata)
   })
 
-  it('holds no number that would come back as another one', async () => {
+  it('rejects a metadata number that would lose precision', async () => {
     for (const literal of ['1e400', '12345678901234567890', '0.10000000000000000001']) {
       const text = JSON.stringify(initiateBody({ metadata: { n: 0 } })).replace('"n":0', `"n":${literal}`)
       const answer = await api.postText(INITIATE, text)
@@ -182,7 +182,7 @@ describe('redirectUrl', () => {
     })
   }
 
-  it('is an https address, or http in staging, and comes back to the letter', async () => {
+  it('accepts an https redirectUrl, or http in staging, and returns it unchanged', async () => {
     for (const redirectUrl of [
       'https://shop.example',
       'HTTPS://Shop.Example/A%20b?c=d&e=%F0%9F%98%80#f',
@@ -197,14 +197,14 @@ describe('redirectUrl', () => {
     }
   })
 
-  it('has at most 2048 characters', async () => {
+  it('accepts a redirectUrl of at most 2048 characters', async () => {
     const base = 'https://shop.example/'
     const answer = await api.post(INITIATE, initiateBody({ redirectUrl: base.padEnd(2048, 'x') }))
     assert.equal(answer.http, 201, answer.text)
     await wrong(base.padEnd(2049, 'x'), 'redirectUrl: too_long')
   })
 
-  it('runs nothing and leads nowhere that its reader did not see', async () => {
+  it('rejects a redirectUrl that runs a script or hides its host', async () => {
     for (const redirectUrl of [
       'javascript:alert(1)',
       'JaVaScRiPt:alert(1)',
@@ -235,7 +235,7 @@ describe('redirectUrl', () => {
     }
   })
 
-  it('holds no control character, which a browser would silently drop', async () => {
+  it('rejects a control character in redirectUrl, which browsers drop silently', async () => {
     for (const redirectUrl of [
       'java\tscript:alert(1)',
       'https://shop.example/\r\nSet-Cookie: a=b',

@@ -26,14 +26,14 @@ const shop = await service.newMerchant()
 const PATH = '/api/v1/checkout/initiate-payment'
 
 describe('initiating a payment in production', () => {
-  it('is 422 no_route_available where no gateway serves the currency, before anything is stored', async () => {
+  it('answers 422 no_route_available where no gateway serves the currency, before it stores anything', async () => {
     await assertNothingStored(service.db, async () => {
       const headers = { 'idempotency-key': 'no-route' }
       assertApiError(await shop.api.post(PATH, initiateBody(), headers), 'no_route_available')
     })
   })
 
-  it('answers a retry also when the route has gone since', async () => {
+  it('answers a retry also when the route is gone', async () => {
     const { currency: _, ...body } = initiateBody()
     const { uuid } = shop
     const fingerprint = fingerprintOf(INITIATE, toInitiateInput(body))
@@ -64,14 +64,14 @@ describe('initiating a payment in production', () => {
     assertApiError(await shop.api.post(PATH, { ...body, amount: 7 }), 'duplicate_reference')
   })
 
-  it('takes only https for the way back', async () => {
+  it('accepts only https for redirectUrl in production', async () => {
     const answer = await shop.api.post(PATH, initiateBody({ redirectUrl: 'http://shop.example/' }))
     assert.deepEqual(assertApiError(answer, 'validation_failed'), ['redirectUrl: invalid_format'])
     const secure = await shop.api.post(PATH, initiateBody({ redirectUrl: 'https://shop.example/' }))
     assertApiError(secure, 'no_route_available')
   })
 
-  it('knows no operations of the sandbox', async () => {
+  it('has no sandbox operations in production', async () => {
     const complete = await shop.api.post('/api/v1/sandbox/payments/r/complete', {
       instrument: 'card_success',
     })

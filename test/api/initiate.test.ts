@@ -42,14 +42,14 @@ async function initiate(changes: Record<string, unknown> = {}) {
 }
 
 describe('POST /api/v1/checkout/initiate-payment', () => {
-  it('refuses a request without a key, and stores nothing', async () => {
+  it('rejects initiating without a key, and stores nothing', async () => {
     await assertNothingStored(service.db, async () => {
       const answer = await service.apiWith(undefined).post(PATH, initiateBody())
       assertApiError(answer, 'missing_api_key')
     })
   })
 
-  it('gives another merchant the same reference and the same customer, as if the first did not exist', async () => {
+  it('isolates references and customers of merchants from each other', async () => {
     const body = initiateBody()
     const first = await api.post(PATH, body)
     const other = await service.newMerchant()
@@ -61,14 +61,14 @@ describe('POST /api/v1/checkout/initiate-payment', () => {
     assert.notEqual(second.body.data.accessCode, first.body.data.accessCode)
   })
 
-  it('needs the scope checkout:write and names it', async () => {
+  it('requires the scope checkout:write to initiate, and names it', async () => {
     const { api: reader } = await service.newMerchant(['checkout:read', 'charges:write'])
     const answer = await reader.post(PATH, initiateBody())
     assertApiError(answer, 'insufficient_scope')
     assert.match(answer.body.message, /checkout:write/)
   })
 
-  it('answers 201 with the envelope and exactly the promised fields', async () => {
+  it('answers an initiate with 201, the envelope and exactly the documented fields', async () => {
     const answer = await api.post(PATH, initiateBody())
     assert.equal(answer.http, 201)
     assert.match(answer.headers.get('content-type') ?? '', /^application\/json/)
@@ -82,7 +82,7 @@ describe('POST /api/v1/checkout/initiate-payment', () => {
     assertKeys(answer.body.data.customer, ['uuid', 'firstname', 'lastname', 'email'])
   })
 
-  it('echoes what was asked for', async () => {
+  it('returns the values of the request', async () => {
     const asked = {
       reference: 'Order №7/ä',
       description: 'Two pairs\n\tof shoes',
@@ -100,7 +100,7 @@ describe('POST /api/v1/checkout/initiate-payment', () => {
     assert.deepEqual({ ...data.customer, uuid: '' }, { ...CUSTOMER, uuid: '' })
   })
 
-  it('falls back to USD, not recurring, and nothing for what may be left out', async () => {
+  it('defaults to USD, not recurring and null for absent optional fields', async () => {
     const { reference, customer } = initiateBody()
     const answer = await api.post(PATH, { amount: 10, reference, customer })
     assert.equal(answer.http, 201, answer.text)
@@ -114,13 +114,13 @@ describe('POST /api/v1/checkout/initiate-payment', () => {
     assert.equal(data.redirectUrl, null)
   })
 
-  it('writes amounts with two decimals also where the currency has none', async () => {
+  it('formats amounts with two decimals also where the currency has none', async () => {
     const data = await initiate({ amount: 5000, currency: 'XOF', country: 'SN' })
     assert.equal(data.sourceAmount, '5000.00')
     assert.equal(data.country, 'SN')
   })
 
-  it('names records by UUIDv7 and times in UTC with milliseconds', async () => {
+  it('identifies records by UUIDv7 and returns times in UTC with milliseconds', async () => {
     const before = Date.now()
     const data = await initiate()
     assert.match(data.uuid, UUID_V7)
@@ -131,7 +131,7 @@ describe('POST /api/v1/checkout/initiate-payment', () => {
     assert.ok(createdAt >= before && createdAt <= Date.now())
   })
 
-  it('keeps a checkout open for 60 minutes', async () => {
+  it('keeps a checkout open for 60 minutes by default', async () => {
     const data = await initiate()
     assert.equal(Date.parse(data.expiresAt) - Date.parse(data.createdAt), 60 * 60_000)
   })
@@ -148,33 +148,33 @@ describe('POST /api/v1/checkout/initiate-payment', () => {
     assert.equal(other.status, 404)
   })
 
-  it('knows a customer again by the e-mail in any case, and the latest names win', async () => {
+  it('finds a customer by e-mail in any case, and saves the latest names', async () => {
     const email = 'Baraka.Mwangi@Example.com'
     const first = await initiate({ customer: { ...CUSTOMER, email } })
     const second = await initiate({
       customer: { email: email.toLowerCase(), firstname: 'Baraka', lastname: 'Mwangi', country: 'ke' },
     })
     assert.equal(second.customer.uuid, first.customer.uuid)
-    assert.equal(first.customer.email, email, 'each payment keeps what it was told')
+    assert.equal(first.customer.email, email, 'each payment keeps its own values')
     const customer = await api.get(`/api/v1/customers/${first.customer.uuid}`)
     assert.equal(customer.body.data.firstname, 'Baraka')
     assert.equal(customer.body.data.email, email.toLowerCase())
     assert.equal(customer.body.data.country, 'KE')
   })
 
-  it('normalises names, so that one name has one spelling', async () => {
+  it('normalises names, so that each has one spelling', async () => {
     const data = await initiate({ customer: { ...CUSTOMER, firstname: 'Zoe\u0308' } })
     assert.equal(data.customer.firstname, 'Zo\u00eb')
   })
 
-  it('takes the id of a request from the caller when it is well formed', async () => {
+  it('uses the caller’s request id when it is well formed', async () => {
     const answer = await api.post(PATH, initiateBody(), { 'x-request-id': 'merchant-request-1' })
     assert.equal(answer.headers.get('x-request-id'), 'merchant-request-1')
   })
 })
 
-describe('a checkout of another length', () => {
-  it('is what COWRY_CHECKOUT_MINUTES says', async (t) => {
+describe('the length of a checkout', () => {
+  it('keeps a checkout open for COWRY_CHECKOUT_MINUTES', async (t) => {
     const short = await testService(t, { env: { COWRY_CHECKOUT_MINUTES: '5' } })
     const answer = await short.api.post(PATH, initiateBody())
     const { expiresAt, createdAt } = answer.body.data

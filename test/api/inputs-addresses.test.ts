@@ -1,4 +1,4 @@
-// Every name in a path and every parameter of a query, with what must never pass: generated from the document.
+// Invalid values for every path parameter and every query parameter, generated from the OpenAPI document.
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
@@ -15,7 +15,7 @@ const document = service.openApi()
 const operations = operationsOf(document)
 const { assertDocumented } = createResponseValidator(document)
 const own = await makeOneOfEverything(api, 'Own')
-// Two, so that lists have a second page.
+// Two records, so that lists have a second page.
 await makeOneOfEverything(api, 'Other')
 const itemPaths = await findItemPaths(api, operations, own)
 
@@ -24,14 +24,14 @@ const lists = operations.filter((one) => parametersOf(one, 'query').some(({ name
 const pathOf = (operation: DocumentedOperation) =>
   fillPath(operation, itemPaths.get(itemTemplateOf(operation) ?? ''))
 
-/** Asks, and holds the answer against the document. */
+/** Sends the request, and checks the response against the document. */
 async function sendRequest(operation: DocumentedOperation, path: string): Promise<ApiResponse> {
   const answer = await api.send(operation.method, path)
   assertDocumented(operation, answer)
   return answer
 }
 
-describe('every name in a path (F-69)', () => {
+describe('path parameters (F-69)', () => {
   const odd = [
     `{${UNKNOWN_UUID}}`,
     UNKNOWN_UUID.toUpperCase(),
@@ -50,7 +50,7 @@ describe('every name in a path (F-69)', () => {
   ].map(encodeURIComponent)
   const broken = ['%', '%zz', '%ff', '%c0%80', '%ed%a0%80', 'x'.repeat(5_000)]
 
-  it('is refused or not found when it is odd, and never more than that', async () => {
+  it('answers an invalid path parameter only with a validation error or not found', async () => {
     const named = operations.filter((operation) => itemTemplateOf(operation))
     for (const operation of named) {
       for (const name of [...odd, ...broken]) {
@@ -67,10 +67,10 @@ describe('every name in a path (F-69)', () => {
   })
 })
 
-describe('every parameter of a query', () => {
+describe('query parameters', () => {
   const withQuery = operations.filter((operation) => parametersOf(operation, 'query').length > 0)
 
-  /** The operation with this parameter, and what else it needs. */
+  /** The operation with this parameter and the other required ones. */
   const addressOf = (operation: DocumentedOperation, name: string, encoded: string) =>
     `${pathOf(operation)}?${name}=${encoded}`
 
@@ -79,7 +79,7 @@ describe('every parameter of a query', () => {
     assert.equal(answer.http, 400, `${operation.name} ${name}=${encoded.slice(0, 40)}: ${answer.text}`)
   }
 
-  it('is refused with odd characters, bad encoding, or when it comes twice (F-64)', async () => {
+  it('rejects a query parameter with forbidden characters, bad encoding or a repetition (F-64)', async () => {
     for (const operation of withQuery) {
       for (const { name } of parametersOf(operation, 'query')) {
         for (const odd of ['a%00b', '%zz', '%ed%a0%80', `1&${name}=2`])
@@ -88,7 +88,7 @@ describe('every parameter of a query', () => {
     }
   })
 
-  it('is refused when it is no number within its bounds (F-70)', async () => {
+  it('rejects a query parameter that is not a number within its bounds (F-70)', async () => {
     for (const operation of withQuery) {
       for (const { name, schema } of parametersOf(operation, 'query')) {
         if (!isOfType(schema, 'integer')) continue
@@ -111,7 +111,7 @@ describe('every parameter of a query', () => {
     }
   })
 
-  it('is refused when it is no time, no uuid, or no word of its list (F-70)', async () => {
+  it('rejects a query parameter that is not a time, a uuid or a listed value (F-70)', async () => {
     const times = [
       'now',
       '2026-02-30T00:00:00Z',
@@ -135,7 +135,7 @@ describe('every parameter of a query', () => {
     }
   })
 
-  it('is only searched for, whatever language it speaks (F-66)', async () => {
+  it('treats injection attempts in a search as plain text (F-66)', async () => {
     const odd = [
       "' or 1=1 --",
       "'; drop table payments; --",
@@ -169,7 +169,7 @@ describe('every parameter of a query', () => {
     }
   })
 
-  it('goes on with a cursor only as it was given, for this very list (F-70)', async () => {
+  it('accepts a cursor only unchanged and for its own list (F-70)', async () => {
     const cursors = new Map<string, string>()
     for (const operation of lists) {
       const { body } = await sendRequest(operation, `${pathOf(operation)}?limit=1`)
@@ -191,7 +191,7 @@ describe('every parameter of a query', () => {
   })
 })
 
-/** Shorter, longer, doubled, and with one sign changed at the beginning, in the middle and at the end. */
+/** Shorter, longer, doubled, and with one character changed at the start, in the middle and at the end. */
 function tamperings(cursor: string): string[] {
   const changed = [0, Math.floor(cursor.length / 2), cursor.length - 2].map((at) => {
     const other = cursor[at] === 'A' ? 'B' : 'A'

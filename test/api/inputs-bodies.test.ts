@@ -1,5 +1,5 @@
-// Every body of every operation and every field of it, with what must never pass: generated from the document. All
-// complaints of a request come at once, so one request tells whether each of its fields is checked.
+// Invalid values for every body and every field of every operation, generated from the OpenAPI document. A response
+// reports all validation issues at once, so one request shows whether each field is checked.
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
@@ -30,7 +30,7 @@ const withBody = operations.filter((operation) => bodySchemaOf(operation))
 const pathOf = (operation: DocumentedOperation) =>
   fillPath(operation, itemPaths.get(itemTemplateOf(operation) ?? ''))
 
-/** Asks, and holds the answer against the document. */
+/** Sends the request, and checks the response against the document. */
 async function sendRequest(
   operation: DocumentedOperation,
   path: string,
@@ -51,12 +51,12 @@ const sendText = (
     headers: { 'content-type': 'application/json', ...headers },
   })
 
-/** The names of the fields that an answer complains of. */
+/** The fields of the validation issues in a response. */
 function issueFields(answer: ApiResponse): string[] {
   return answer.body?.error?.details.map(({ field }: { field: string }) => field) ?? []
 }
 
-/** Puts what is written for it into each field, and asserts that each of them is complained of. */
+/** Puts a value into each field, and asserts an issue for each. */
 async function assertAllRejected(
   operation: DocumentedOperation,
   fields: Field[],
@@ -88,8 +88,8 @@ const textFields = (operation: DocumentedOperation) =>
 const amountFields = (operation: DocumentedOperation) =>
   fieldsOf(bodySchemaOf(operation)).filter(({ path }) => /amount$/i.test(path.at(-1) ?? ''))
 
-describe('every field of every body', () => {
-  it('is refused with characters that no text may hold (F-64, F-68)', async () => {
+describe('fields of request bodies', () => {
+  it('rejects every field with forbidden characters (F-64, F-68)', async () => {
     const bad = [
       '\\u0000',
       'a\\u0000b',
@@ -106,7 +106,7 @@ describe('every field of every body', () => {
     }
   })
 
-  it('is refused in data of the merchant’s own shape with such characters, keys too (F-64)', async () => {
+  it('rejects forbidden characters in free-form data, also in keys (F-64)', async () => {
     const free = withBody.filter((operation) => bodySchemaOf(operation)?.properties.metadata)
     assert.ok(free.length > 5)
     for (const operation of free) {
@@ -127,7 +127,7 @@ describe('every field of every body', () => {
     }
   })
 
-  it('is refused when it is of another type', async () => {
+  it('rejects every field of another type', async () => {
     const types: Record<string, string> = {
       string: '"text"',
       number: '12.5',
@@ -141,7 +141,7 @@ describe('every field of every body', () => {
         const wrong = fields.filter(
           ({ schema }) => !isOfType(schema, type) && !(type === 'number' && isOfType(schema, 'integer')),
         )
-        // What stands in an object can only be wrong while the object is one.
+        // The fields of an object can be invalid only while the object itself is valid.
         const inside = wrong.filter(({ path }) => path.length > 1)
         const outside = wrong.filter(({ path }) => path.length === 1)
         await assertAllRejected(operation, outside, () => written)
@@ -150,7 +150,7 @@ describe('every field of every body', () => {
     }
   })
 
-  it('is refused when it is longer than it may be', async () => {
+  it('rejects every field that is too long', async () => {
     for (const operation of withBody) {
       const bounded = textFields(operation).filter(({ schema }) => schema.maxLength)
       await assertAllRejected(operation, bounded, ({ schema }) => `"${'x'.repeat(schema.maxLength + 1)}"`)
@@ -159,7 +159,7 @@ describe('every field of every body', () => {
     }
   })
 
-  it('is missed when it is required and not there, or null', async () => {
+  it('reports every required field that is absent or null', async () => {
     for (const operation of withBody) {
       const required: string[] = bodySchemaOf(operation)?.required ?? []
       if (required.length === 0) continue
@@ -171,7 +171,7 @@ describe('every field of every body', () => {
     }
   })
 
-  it('is refused when it is an amount that is none (F-65)', async () => {
+  it('rejects every invalid amount (F-65)', async () => {
     const wrong = [
       '0',
       '-0',
@@ -195,7 +195,7 @@ describe('every field of every body', () => {
     }
   })
 
-  it('is refused when it is another number out of its bounds', async () => {
+  it('rejects every other number out of its bounds', async () => {
     for (const operation of withBody) {
       const bounded = fieldsOf(bodySchemaOf(operation)).filter(({ schema }) => schema.maximum !== undefined)
       for (const written of ['-1', '1e9', '1e400', '0.5e400', '"1"'])
@@ -206,7 +206,7 @@ describe('every field of every body', () => {
   })
 })
 
-describe('every body', () => {
+describe('request bodies of every operation', () => {
   const refused: Record<
     string,
     (text: string) => [string | Uint8Array<ArrayBuffer>, Record<string, string>?]
@@ -227,7 +227,7 @@ describe('every body', () => {
   }
 
   for (const [label, write] of Object.entries(refused)) {
-    it(`is refused ${label}`, async () => {
+    it(`rejects every body ${label}`, async () => {
       for (const operation of withBody) {
         const [body, headers] = write(JSON.stringify(exampleOf(operation)))
         const { http, text } = await sendText(operation, body, headers)
@@ -236,7 +236,7 @@ describe('every body', () => {
     })
   }
 
-  it('reaches no prototype and sets nothing that is not its own (F-63, F-76)', async () => {
+  it('protects prototypes and ignores unknown fields in every body (F-63, F-76)', async () => {
     const forged = {
       ...{
         uuid: UNKNOWN_UUID,
@@ -273,11 +273,11 @@ describe('every body', () => {
       assert.ok(!answer.text.includes(UNKNOWN_UUID), `${operation.name}: ${answer.text}`)
     }
     assert.ok(succeeded >= 12, `${succeeded} succeeded`)
-    assert.ok(!('forged' in {}), 'nothing is polluted in the process that serves')
+    assert.ok(!('forged' in {}), 'no prototype of the serving process is polluted')
   })
 })
 
-/** A body that the operation takes, as far as its example goes. */
+/** A valid body of the operation, as far as its example goes. */
 function rightBody(operation: DocumentedOperation): Document {
   const example = exampleOf(operation)
   return {

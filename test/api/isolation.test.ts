@@ -1,4 +1,4 @@
-// Every operation of the document, asked by one merchant about what belongs to another.
+// One merchant calls every operation of the OpenAPI document with records of another merchant (tenant isolation).
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
@@ -17,7 +17,7 @@ import { type Document, type DocumentedOperation, operationsOf } from '../suppor
 import { ADMIN_TOKEN, testService } from '../support/service.ts'
 import { readTree } from '../tidy/tree.ts'
 
-// Without background work nothing changes but by requests.
+// Without background jobs only requests change records.
 const service = await testService(
   { after },
   { role: 'api', env: { COWRY_RATE_LIMIT: '0', COWRY_TRUST_PROXY: 'true' } },
@@ -25,14 +25,14 @@ const service = await testService(
 const operations = operationsOf(service.openApi())
 const owner = (await service.newMerchant()).api
 const otherMerchant = (await service.newMerchant()).api
-// Two of everything, so that every list has a second page.
+// Two of every record, so that every list has a second page.
 await makeOneOfEverything(owner, 'Older')
 const owned = await makeOneOfEverything(owner, 'Owned')
 const ownedPaths = await findItemPaths(owner, operations, owned)
 const otherRecords = await makeOneOfEverything(otherMerchant, 'Strange')
 const otherPaths = await findItemPaths(otherMerchant, operations, otherRecords)
 
-/** Fields that name a record otherwise than by its uuid. */
+/** Fields that identify a record other than by its uuid. */
 const NAMING: Record<string, string[]> = {
   'POST /api/v1/charges/recurring recurringToken': [owned.recurringToken],
   'POST /api/v1/refunds reference': [owned.reference],
@@ -45,7 +45,7 @@ function send(api: Api, { method }: DocumentedOperation, path: string, body?: un
   return api.send(method, path, body === undefined ? {} : { body: JSON.stringify(body), headers })
 }
 
-/** Two answers of which nobody can tell which one was about something that exists. */
+/** Asserts that the responses do not show which of the two records exists. */
 function assertSame(one: ApiResponse, other: ApiResponse, message: string): void {
   assert.equal(one.http, other.http, `${message}: ${one.text} / ${other.text}`)
   // A file has no envelope.
@@ -53,13 +53,13 @@ function assertSame(one: ApiResponse, other: ApiResponse, message: string): void
   else assert.deepEqual(withoutRequestId(one), withoutRequestId(other), message)
 }
 
-/** The same path with names that nothing has. */
+/** The same path with identifiers of no record. */
 function unknownPath(operation: DocumentedOperation): string {
   const names: Record<string, string> = { keyId: '000000000000', reference: 'nothing-has-this-name' }
   return operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => names[name] ?? UNKNOWN_UUID)
 }
 
-/** Everything that the owner can read of its own, but for when it was last asked for. */
+/** Everything that the owner can read, without the times of last use. */
 async function readEverything(): Promise<Record<string, unknown>> {
   const seen: Record<string, unknown> = {}
   for (const operation of operations.filter(({ method }) => method === 'GET')) {
@@ -77,15 +77,15 @@ function withoutLastUsed(value: Document): Document {
   return JSON.parse(JSON.stringify(value, (name, member) => (name === 'lastUsedAt' ? undefined : member)))
 }
 
-/** A body that names no record of its own accord. */
+/** A body that names no record. */
 function bodyWithoutReferences(operation: DocumentedOperation): Document {
   const { reference: _, ...example } = exampleOf(operation)
   if (operation.path !== '/api/v1/charges/recurring') return example
   return { ...example, customer: otherRecords.customer, reference: newReference() }
 }
 
-describe('what belongs to another merchant (F-74)', () => {
-  it('is not found by its path, as if it were not there', async () => {
+describe('records of another merchant (F-74)', () => {
+  it('answers a foreign path parameter as an unknown one', async () => {
     const about = operations.filter((operation) => itemTemplateOf(operation))
     assert.ok(about.length > 30)
     for (const operation of about) {
@@ -97,7 +97,7 @@ describe('what belongs to another merchant (F-74)', () => {
     }
   })
 
-  it('is not found inside what is one’s own', async () => {
+  it('answers a foreign record below an own one as an unknown one', async () => {
     const inside = operations.filter(({ path }) => (path.match(/\{/g) ?? []).length > 1)
     assert.ok(inside.length > 0)
     for (const operation of inside) {
@@ -112,7 +112,7 @@ describe('what belongs to another merchant (F-74)', () => {
     }
   })
 
-  it('is not found by a parameter, as if it were not there', async () => {
+  it('answers a foreign query parameter as an unknown one', async () => {
     const ids = [...ownedPaths.values()].map((path) => path.split('/').at(-1) ?? '')
     let asked = 0
     for (const operation of operations) {
@@ -135,10 +135,10 @@ describe('what belongs to another merchant (F-74)', () => {
         }
       }
     }
-    assert.ok(asked > 50, `${asked} were asked`)
+    assert.ok(asked > 50, `${asked} requests were sent`)
   })
 
-  it('is not found by a field of a body, as if it were not there', async () => {
+  it('answers a foreign field of a body as an unknown one', async () => {
     const ids = [...ownedPaths.values()].map((path) => path.split('/').at(-1) ?? '')
     const uuids = ids.filter((id) => /^[0-9a-f-]{36}$/.test(id))
     const named = new Set<string>()
@@ -164,7 +164,7 @@ describe('what belongs to another merchant (F-74)', () => {
     assert.ok(named.size >= 4, [...named].join(', '))
   })
 
-  it('is not read on from with its cursor', async () => {
+  it('rejects a foreign cursor', async () => {
     const without: string[] = []
     for (const operation of operations) {
       if (!parametersOf(operation, 'query').some(({ name }) => name === 'cursor')) continue
@@ -183,15 +183,15 @@ describe('what belongs to another merchant (F-74)', () => {
       assert.equal(foreign.http, 400, `${operation.name}: ${foreign.text}`)
       assertSame(foreign, await ask('no-cursor'), operation.name)
     }
-    // Nobody has paid at the link.
+    // The link has no payment.
     assert.deepEqual(without, ['GET /api/v1/payment-links/{uuid}/payments'])
   })
 
-  it('is as it was after all of that', async () => {
+  it('leaves the owner’s records unchanged after all foreign requests', async () => {
     assert.deepEqual(await readEverything(), before)
   })
 
-  it('is not touched by an Idempotency-Key that both chose', async () => {
+  it('separates equal Idempotency-Keys of two merchants', async () => {
     const creating = operations.filter(
       ({ method, operation, path }) => method === 'POST' && operation.responses[201] && !path.includes('{'),
     )
@@ -214,13 +214,13 @@ describe('what belongs to another merchant (F-74)', () => {
       assert.equal(second.headers.get('idempotent-replayed'), null)
       assert.notEqual(idOf(second.body.data), idOf(first.body.data))
     }
-    assert.ok(made >= 4, `${made} were made`)
+    assert.ok(made >= 4, `${made} were created`)
   })
 })
 
-describe('the doors of merchants and operators (F-75)', () => {
+describe('authentication of merchants and operators (F-75)', () => {
   let callers = 0
-  /** From an address of its own each time, because wrong tokens from one address are slowed down. */
+  /** Each request has its own address, because wrong tokens of one address are rate limited. */
   const fromElsewhere = () => {
     callers += 1
     return {
@@ -228,7 +228,7 @@ describe('the doors of merchants and operators (F-75)', () => {
     }
   }
 
-  /** As the source names them, so that none can be forgotten here. */
+  /** Read from the source, so that the list is complete. */
   const operatorPaths = [
     ...new Set(
       readTree()
@@ -237,7 +237,7 @@ describe('the doors of merchants and operators (F-75)', () => {
     ),
   ]
 
-  it('do not open to each other’s keys', async () => {
+  it('rejects merchant keys on operator routes', async () => {
     const { key } = await service.newMerchant()
     assert.ok(operatorPaths.length > 15, operatorPaths.join(' '))
     for (const template of operatorPaths) {
@@ -257,7 +257,7 @@ describe('the doors of merchants and operators (F-75)', () => {
     }
   })
 
-  it('do not open to the operator’s token where a merchant’s key is asked for', async () => {
+  it('rejects the operator’s token on merchant routes', async () => {
     for (const operation of operations) {
       const path = fillPath(operation, ownedPaths.get(itemTemplateOf(operation) ?? ''))
       const body = bodySchemaOf(operation) && JSON.stringify(exampleOf(operation))

@@ -28,7 +28,7 @@ async function listed(merchantUuid: string) {
 }
 
 describe('the key check', () => {
-  it('ends a revoked key within five seconds', async () => {
+  it('rejects a revoked key within five seconds', async () => {
     const { api, keyId } = await newKey()
     assert.equal((await api.get(PATH)).http, 200)
     await act(`/admin/v1/keys/${keyId}/revoke`)
@@ -36,7 +36,7 @@ describe('the key check', () => {
     assertErrorCode(await api.get(PATH), 401, 'api_key_revoked')
   })
 
-  it('ends a revoked key within five seconds of real time, while it is in use', async () => {
+  it('rejects a revoked key within five seconds of real time, while it is in use', async () => {
     const { api, keyId } = await newKey()
     assert.equal((await api.get(PATH)).http, 200)
     await act(`/admin/v1/keys/${keyId}/revoke`)
@@ -50,7 +50,7 @@ describe('the key check', () => {
     assert.ok(tookMs < 5_000, `it took ${tookMs} ms`)
   })
 
-  it('ends a key at the moment of its expiry, without waiting for a cache', async () => {
+  it('rejects a key from the moment of its expiry, without waiting for the cache', async () => {
     const { api } = await newKey({ expiresAt: new Date(clock.now().getTime() + HOUR_MS).toISOString() })
     clock.advance(HOUR_MS - 2_500)
     assert.equal((await api.get(PATH)).http, 200)
@@ -58,7 +58,7 @@ describe('the key check', () => {
     assertErrorCode(await api.get(PATH), 401, 'api_key_expired')
   })
 
-  it('stops every key of a suspended merchant, and lets them work again', async () => {
+  it('rejects every key of a suspended merchant, and accepts them after its activation', async () => {
     const { api, merchantUuid } = await newKey()
     assert.equal((await api.get(PATH)).http, 200)
     await act(`/admin/v1/merchants/${merchantUuid}/suspend`)
@@ -69,7 +69,7 @@ describe('the key check', () => {
     assert.equal((await api.get(PATH)).http, 200)
   })
 
-  it('tells a live key in staging that it is in the wrong place', async () => {
+  it('rejects a live key in staging with a message about the environment', async () => {
     const live = formatApiKey({ mode: 'live', id: 'a'.repeat(12), secret: 'b'.repeat(43) })
     for (const apiKey of [live, `${live}x`, 'cowry_live_']) {
       const answer = await service.apiWith(apiKey).get(PATH)
@@ -78,7 +78,7 @@ describe('the key check', () => {
     }
   })
 
-  it('holds a key to its addresses', async () => {
+  it('accepts a key only from its allowed addresses', async () => {
     const elsewhere = await newKey({ allowedIps: ['203.0.113.0/24', '2001:db8::/32'] })
     assertErrorCode(await elsewhere.api.get(PATH), 403, 'ip_not_allowed')
     const spoofed = {
@@ -92,7 +92,7 @@ describe('the key check', () => {
     }
   })
 
-  it('notes when a key was last used', async () => {
+  it('records when a key was last used', async () => {
     const { api, merchantUuid } = await newKey()
     assert.equal((await listed(merchantUuid))[0].lastUsedAt, null)
     const before = clock.now().toISOString()
@@ -105,21 +105,21 @@ describe('the key check', () => {
     assert.ok(used.lastUsedAt >= before && used.lastUsedAt <= clock.now().toISOString())
   })
 
-  it('does not note a use that was refused', async () => {
+  it('does not record a rejected use of a key', async () => {
     const { api, merchantUuid } = await newKey({ allowedIps: ['203.0.113.7'] })
     assertErrorCode(await api.get(PATH), 403, 'ip_not_allowed')
     assert.equal((await listed(merchantUuid))[0].lastUsedAt, null)
   })
 })
 
-describe('rotation', () => {
+describe('rotation by an operator', () => {
   const rotate = async (keyId: string, body: object = {}) => {
     const answer = await service.admin.post(`/admin/v1/keys/${keyId}/rotate`, body)
     assert.equal(answer.http, 201, answer.text)
     return answer.body.data
   }
 
-  it('lets the old key live for a day by itself, beside the new one', async () => {
+  it('keeps the old key valid for a day by default, beside the new one', async () => {
     const old = await newKey({ scopes: ['wallet:read'], name: 'till', allowedIps: ['127.0.0.1'] })
     const fresh = await rotate(old.keyId)
     assert.deepEqual([fresh.scopes, fresh.name, fresh.allowedIps], [['wallet:read'], 'till', ['127.0.0.1']])
@@ -141,7 +141,7 @@ describe('rotation', () => {
     )
   })
 
-  it('takes an overlap from none to seven days', async () => {
+  it('accepts an overlap of zero to seven days', async () => {
     const none = await newKey()
     await rotate(none.keyId, { overlapHours: 0 })
     clock.advance(5_000)
@@ -158,7 +158,7 @@ describe('rotation', () => {
     }
   })
 
-  it('does not lengthen the life of a key that ends sooner', async () => {
+  it('does not extend a key that expires before the overlap', async () => {
     const expiresAt = new Date(clock.now().getTime() + HOUR_MS).toISOString()
     const old = await newKey({ expiresAt })
     await rotate(old.keyId, { overlapHours: 24 })
@@ -166,7 +166,7 @@ describe('rotation', () => {
     assertErrorCode(await old.api.get(PATH), 401, 'api_key_expired')
   })
 
-  it('is refused a second time, and for a key that was revoked', async () => {
+  it('rejects a second rotation, and the rotation of a revoked key', async () => {
     const { keyId } = await newKey()
     const fresh = await rotate(keyId)
     const again = await service.admin.post(`/admin/v1/keys/${keyId}/rotate`, {})

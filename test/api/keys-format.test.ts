@@ -11,7 +11,7 @@ const PATH = '/api/v1/wallet/balance'
 const KEY = /^cowry_test_([0-9A-Za-z]{12})_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** The check as the contract describes it, computed here by itself: CRC-32 in six base62 digits. */
+/** The checksum as the contract describes it, implemented independently: CRC-32 in six base62 digits. */
 function checkOf(body: string): string {
   let rest = crc32(body)
   let text = ''
@@ -29,8 +29,8 @@ const [, keyId = '', secret = ''] = KEY.exec(key) ?? []
 
 const requestWith = (apiKey: string) => service.apiWith(undefined).get(PATH, { 'x-api-key': apiKey })
 
-describe('an API key', () => {
-  it('is cowry_test_, an id of 12, a secret of 43 and a check of 6 base62 characters', async () => {
+describe('the format of an API key', () => {
+  it('issues keys of cowry_test_, an id of 12, a secret of 43 and a checksum of 6 base62 characters', async () => {
     assert.match(key, KEY)
     assert.equal(key, withCheck(key.slice(0, -6)))
     const more = await Promise.all(Array.from({ length: 5 }, () => service.newMerchant()))
@@ -39,7 +39,7 @@ describe('an API key', () => {
     assert.equal((await requestWith(key)).http, 200)
   })
 
-  it('is refused as mistyped when any one character is wrong, missing or added', async () => {
+  it('rejects a key with any wrong, missing or added character as mistyped', async () => {
     const wrong = (at: number) => (key[at] === 'a' ? 'b' : 'a')
     const mistyped = Array.from({ length: key.length }, (_, at) => at)
       .filter((at) => at > 10)
@@ -60,7 +60,7 @@ describe('an API key', () => {
     }
   })
 
-  it('is refused without telling whether its id exists when the secret is wrong', async () => {
+  it('rejects a wrong secret without revealing whether the id exists', async () => {
     const other = 'Z'.repeat(43)
     const wrongSecret = await requestWith(withCheck(`cowry_test_${keyId}_${other}`))
     const unknownId = await requestWith(withCheck(`cowry_test_${'0'.repeat(12)}_${other}`))
@@ -68,7 +68,7 @@ describe('an API key', () => {
     assert.deepEqual(withoutRequestId(wrongSecret), withoutRequestId(unknownId))
   })
 
-  it('is taken from the x-api-key header and from nowhere else', async () => {
+  it('reads the key from the x-api-key header only', async () => {
     const anonymous = service.apiWith(undefined)
     for (const answer of [
       await anonymous.get(PATH),
@@ -82,7 +82,7 @@ describe('an API key', () => {
     assert.equal((await anonymous.get(PATH, { 'X-API-KEY': key })).http, 200)
   })
 
-  it('shows its secret once: not in the list, not in the record, not in the database', async () => {
+  it('shows the secret once: not in the list, not in the record, not in the database', async () => {
     const rotated = await service.admin.post(`/admin/v1/keys/${keyId}/rotate`, {})
     const [, , freshSecret = ''] = KEY.exec(rotated.body.data.apiKey) ?? []
     const { text } = await service.admin.get(`/admin/v1/merchants/${merchantUuid}/keys`)
@@ -100,7 +100,7 @@ describe('an API key', () => {
       where table_schema = 'public' and table_type = 'BASE TABLE'`
     const [dump] = await service.db.query(everywhere)
     const everything = dump?.text ?? ''
-    assert.ok(everything.includes(keyId), 'the dump holds the table of keys')
+    assert.ok(everything.includes(keyId), 'the dump contains the table of keys')
     assert.ok(!everything.includes(secret) && !everything.includes(freshSecret))
   })
 })

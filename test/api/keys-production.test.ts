@@ -23,15 +23,15 @@ const production = await testService(
 
 const PATH = '/api/v1/wallet/balance'
 
-describe('production', () => {
-  it('takes live keys, and makes no other', async () => {
+describe('API keys in production', () => {
+  it('issues and accepts only live keys in production', async () => {
     const { uuid, key, api } = await production.newMerchant()
     assert.match(key, /^cowry_live_[0-9A-Za-z]{12}_[0-9A-Za-z]{49}$/)
     assert.equal((await api.get(PATH)).http, 200)
     assert.equal((await production.admin.get(`/admin/v1/merchants/${uuid}`)).body.data.mode, 'live')
   })
 
-  it('F-75: tells a test key that it is in the wrong place, and staging tells a live one', async () => {
+  it('F-75: rejects a test key in production and a live key in staging with a message about the environment', async () => {
     const { key: live } = await production.newMerchant()
     const test = await production.apiWith(staging.demoKey ?? '').get(PATH)
     assertApiError(test, 'mode_mismatch')
@@ -39,7 +39,7 @@ describe('production', () => {
     assertApiError(await staging.apiWith(live).get(PATH), 'mode_mismatch')
   })
 
-  it('F-75: takes a test key for no operation at all', async () => {
+  it('F-75: rejects a test key for every operation in production', async () => {
     const operations = operationsOf(production.openApi())
     assert.ok(operations.length > 50)
     for (const { method, path } of operations) {
@@ -48,7 +48,7 @@ describe('production', () => {
     }
   })
 
-  it('has no demo merchant, no sandbox and no simulation of payers', async () => {
+  it('has no demo merchant, no sandbox and no simulation of payers in production', async () => {
     assert.equal(production.demoKey, null)
     assert.equal((await production.admin.get('/admin/v1/merchants?limit=100')).body.data[0].mode, 'live')
     const { api } = await production.newMerchant()
@@ -65,7 +65,7 @@ describe('production', () => {
     assertApiError(refused, 'no_route_available')
   })
 
-  it('takes an http redirectUrl no more, which staging does', async () => {
+  it('rejects an http redirectUrl in production, which staging accepts', async () => {
     const body = initiateBody({ redirectUrl: 'http://shop.example/thanks' })
     const { api } = await production.newMerchant()
     const refused = await api.post('/api/v1/checkout/initiate-payment', body)
@@ -73,7 +73,7 @@ describe('production', () => {
     assert.equal((await staging.api.post('/api/v1/checkout/initiate-payment', body)).http, 201)
   })
 
-  it('tells browsers to stay with https, and links to its public address', async () => {
+  it('sends HSTS, and links to its public address in production', async () => {
     for (const path of ['/', '/healthz', '/api/v1/customers', '/docs']) {
       const secure = await production.apiWith(undefined).get(path)
       assert.equal(secure.headers.get('strict-transport-security'), 'max-age=31536000', path)

@@ -12,7 +12,7 @@ const service = await testService({ after }, { clock: frozenClock(), env })
 const PATH = '/api/v1/wallet/balance'
 const from = (addresses: string) => ({ 'x-forwarded-for': addresses })
 
-it('holds a key to the address that our own proxy saw, whatever the caller wrote before it', async () => {
+it('checks a key against the address that our own proxy saw, whatever the caller forwarded', async () => {
   const { uuid } = await service.newMerchant()
   const made = await service.admin.post(`/admin/v1/merchants/${uuid}/keys`, {
     scopes: ['*'],

@@ -7,7 +7,7 @@ import { testService } from '../support/service.ts'
 
 const service = await testService({ after })
 
-/** What the interface's own operations need; what was added to them is read from the document. */
+/** The scopes of the operations in the contract; later operations are read from the document. */
 const NEEDED: Record<string, string> = {
   'POST /api/v1/checkout/initiate-payment': 'checkout:write',
   'GET /api/v1/checkout/verify-payment': 'checkout:read',
@@ -39,7 +39,7 @@ async function documentedOperations(): Promise<Operation[]> {
   )
 }
 
-/** Sends nothing useful: a key that is let in is then refused for its input, and nothing happens. */
+/** Sends an empty request: an authorized key gets a validation error, and nothing is changed. */
 function sendRequest(api: Api, { method, path }: Operation) {
   const init = { body: '{}', headers: { 'content-type': 'application/json' } }
   return method === 'GET' ? api.get(path) : api.send(method, path, init)
@@ -56,7 +56,7 @@ it('documents the scope of every operation', () => {
     )
 })
 
-it('F-75: lets a key do what its one scope says and names the scope for everything else', async () => {
+it('F-75: allows a key only the operations of its scope, and names the missing scope otherwise', async () => {
   for (const scope of SCOPES) {
     const { api } = await service.newMerchant([scope])
     for (const operation of operations) {
@@ -71,7 +71,7 @@ it('F-75: lets a key do what its one scope says and names the scope for everythi
   }
 })
 
-it('lets a key with * do everything, and one without named scopes everything but manage keys', async () => {
+it('allows a key with * everything, and a key without scopes everything except managing keys', async () => {
   const { uuid, api } = await service.newMerchant(['*'])
   const plain = await service.admin.post(`/admin/v1/merchants/${uuid}/keys`, {})
   assert.deepEqual(
@@ -85,7 +85,7 @@ it('lets a key with * do everything, and one without named scopes everything but
   }
 })
 
-it('F-75: checks the scope before it reads the request', async () => {
+it('F-75: checks the scope before it validates the request', async () => {
   const { api } = await service.newMerchant(['wallet:read'])
   const path = '/api/v1/checkout/initiate-payment'
   assertErrorCode(await api.postText(path, '{broken'), 403, 'insufficient_scope')

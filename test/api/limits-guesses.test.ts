@@ -12,14 +12,14 @@ const service = await testService({ after }, { clock })
 const PATH = '/api/v1/wallet/balance'
 let guesses = 0
 
-/** A well-formed key that nobody has. */
+/** A well-formed key that does not exist. */
 function guess() {
   guesses += 1
   const secret = String(guesses).padStart(43, '0')
   return service.apiWith(formatApiKey({ mode: 'test', id: 'A'.repeat(12), secret })).get(PATH)
 }
 
-it('F-77: slows down wrong secrets from one address, but never a right key from the same', async () => {
+it('F-77: rate limits wrong secrets from one address, but never a valid key from it', async () => {
   for (let n = 0; n < 20; n += 1) assertApiError(await guess(), 'invalid_api_key')
   const refused = await guess()
   assertApiError(refused, 'rate_limited')
@@ -32,7 +32,7 @@ it('F-77: slows down wrong secrets from one address, but never a right key from 
   for (let n = 0; n < 20; n += 1) assertApiError(await guess(), 'invalid_api_key')
 })
 
-it('does not count a missing key or a typo as a guess', async () => {
+it('does not count a missing or mistyped key as a guess', async () => {
   clock.advance(60_000)
   const typo = `${service.demoKey?.slice(0, -1)}${service.demoKey?.endsWith('x') ? 'y' : 'x'}`
   for (let n = 0; n < 40; n += 1) {
@@ -42,7 +42,7 @@ it('does not count a missing key or a typo as a guess', async () => {
   assertApiError(await guess(), 'invalid_api_key')
 })
 
-it('F-77: slows down wrong operator tokens too, but never the right one', async () => {
+it('F-77: rate limits wrong operator tokens, but never the valid one', async () => {
   clock.advance(60_000)
   const sendWithToken = (token: string) =>
     service.apiWith(undefined).get('/admin/v1/merchants', { authorization: `Bearer ${token}` })

@@ -34,7 +34,7 @@ async function spend(api: Api, count: number): Promise<void> {
 const selectTokens = sql<{ tokens: number }>`
 select tokens from rate_limit_buckets where owner = $1 and updated_at = $2`
 
-/** What a process has spent is told to the others in a moment of real time, which a clock that jumps does not give it. */
+/** Processes sync their token buckets in real time, which a jump of the test clock does not provide. */
 async function awaitTokensSynced(key: string): Promise<void> {
   await eventually(
     () => service.db.query(selectTokens, [key.split('_')[2], clock.now()]),
@@ -44,7 +44,7 @@ async function awaitTokensSynced(key: string): Promise<void> {
 }
 
 describe('the rate limit', () => {
-  it('is in the headers of every response', async () => {
+  it('returns the rate limit in the headers of every response', async () => {
     const { api } = await service.newMerchant()
     assert.deepEqual(headersOf(await api.get(PATH)), ['"default";q=5;w=1', '"default";r=4;t=1', null])
     assert.deepEqual(headersOf(await api.get(PATH))[1], '"default";r=3;t=1')
@@ -54,7 +54,7 @@ describe('the rate limit', () => {
     assert.equal(refused.headers.get('ratelimit'), '"default";r=1;t=1')
   })
 
-  it('refuses what is too much, and says when to come again', async () => {
+  it('rejects requests above the rate limit, with Retry-After', async () => {
     const { api, key } = await service.newMerchant()
     await spend(api, 5)
     const answer = await api.get(PATH)
@@ -71,7 +71,7 @@ describe('the rate limit', () => {
     assertApiError(await api.get(PATH), 'rate_limited')
   })
 
-  it('executes nothing that it refuses', async () => {
+  it('executes nothing of a rate-limited request', async () => {
     const { api } = await service.newMerchant()
     await spend(api, 5)
     const body = initiateBody()
@@ -81,7 +81,7 @@ describe('the rate limit', () => {
     assertApiError(reading, 'payment_not_found')
   })
 
-  it('is one for all operations of a key, and another for another key', async () => {
+  it('shares one rate limit between all operations of a key, and none between keys', async () => {
     const [one, two] = [await service.newMerchant(), await service.newMerchant()]
     await spend(one.api, 4)
     assert.equal((await one.api.get('/api/v1/customers')).http, 200)
@@ -89,7 +89,7 @@ describe('the rate limit', () => {
     await spend(two.api, 5)
   })
 
-  it('may be a key’s own', async () => {
+  it('applies the rate limit of a key instead of the default', async () => {
     const api = await keyWith({ perSecond: 2, burst: 8 })
     assert.deepEqual(headersOf(await api.get(PATH)), ['"default";q=8;w=4', '"default";r=7;t=1', null])
     await spend(api, 7)
@@ -98,7 +98,7 @@ describe('the rate limit', () => {
     await spend(api, 1)
   })
 
-  it('does not slow pages, health or the document', async () => {
+  it('does not rate limit pages, health or the document', async () => {
     for (let n = 0; n < 10; n += 1)
       for (const path of ['/', '/healthz', '/openapi.json']) {
         const answer = await service.apiWith(undefined).get(path)
@@ -106,7 +106,7 @@ describe('the rate limit', () => {
       }
   })
 
-  it('of 0 is none, except for a key with its own', ONE_PROCESS, async () => {
+  it('disables the rate limit with 0, except for a key with its own', ONE_PROCESS, async () => {
     const answers = await Promise.all(Array.from({ length: 60 }, () => unlimited.api.get(PATH)))
     assert.ok(answers.every(({ http }) => http === 200))
     assert.deepEqual(answers[0] && headersOf(answers[0]), [null, null, null])
@@ -115,7 +115,7 @@ describe('the rate limit', () => {
     assertApiError(await slow.get(PATH), 'rate_limited')
   })
 
-  it('is 100 a second with a burst of 500 by default', async () => {
+  it('limits to 100 requests a second with a burst of 500 by default', async () => {
     const usual = await testService({ after })
     assert.equal((await usual.api.get(PATH)).headers.get('ratelimit-policy'), '"default";q=500;w=5')
   })

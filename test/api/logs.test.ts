@@ -17,7 +17,7 @@ const anonymous = service.apiWith(undefined)
 const payer = createPayer()
 const INITIATE = '/api/v1/checkout/initiate-payment'
 
-/** Texts that can come from nowhere else. */
+/** Unique texts that no other source can produce. */
 const mark = (name: string) => `${name}${randomBytes(6).toString('hex')}`
 const CARD = '4242424242424242'
 const CANARY = {
@@ -66,11 +66,11 @@ interface Line extends Record<string, unknown> {
 }
 const logged = (): Line[] => lines.map((line) => JSON.parse(line))
 
-/** Secrets that came to be on the way: keys, tokens, access codes. */
+/** Secrets created during the run: keys, tokens, access codes. */
 const secrets: string[] = []
 
-describe('the log', () => {
-  it('has one line per request, with its route and never its address', async () => {
+describe('the log of a service', () => {
+  it('logs one line per request, with its route and never its address', async () => {
     const { uuid, key, api: shop } = await service.newMerchant()
     secrets.push(key, key.slice(24))
     await shop.get(`/api/v1/customers/0197a3c2-7d51-7cc3-98c4-dc0c0c07398f?x=${CANARY.query}`, {
@@ -99,7 +99,7 @@ describe('the log', () => {
     assert.equal(mine().length, 1)
   })
 
-  it('is quiet about probes', async () => {
+  it('does not log probes at info', async () => {
     const before = lines.length
     await anonymous.get('/healthz', { 'x-request-id': 'probe-probe-probe' })
     await eventually(
@@ -111,7 +111,7 @@ describe('the log', () => {
     assert.equal(probe?.level, 20, 'debug')
   })
 
-  it('hears of every field of every operation', async () => {
+  it('sends unique texts in every field of every operation', async () => {
     const paid = await openCheckout(api, payer, canaryBody())
     secrets.push(paid.checkoutUrl.split('/').at(-1) ?? '')
     await payer.payByCard(paid.page, 'card_success')
@@ -137,7 +137,7 @@ describe('the log', () => {
     }
   })
 
-  it('hears of refused bodies, headers, paths, keys and forms', async () => {
+  it('sends unique texts in rejected bodies, headers, paths, keys and forms', async () => {
     const refused = [
       await api.post(INITIATE, canaryBody({ description: `card ${CARD}` })),
       await api.post(
@@ -172,7 +172,7 @@ describe('the log', () => {
     await sendBytes(service.url, `GET /${CANARY.path} NONSENSE\r\n${CANARY.header}\r\n\r\n`)
   })
 
-  it('hears of our own mistakes without the values they were about', async () => {
+  it('provokes internal errors with unique texts', async () => {
     await service.db.script(
       "alter table payments add constraint broken check (reference not like '%-breaks')",
     )
@@ -187,12 +187,12 @@ describe('the log', () => {
     assert.equal(found?.sqlState, '23514')
   })
 
-  it('kept none of it', async () => {
+  it('logs none of the unique texts and secrets', async () => {
     const last = await anonymous.get('/nowhere')
     const lastId = last.headers.get('x-request-id')
     await eventually(async () => logged().some((line) => line.requestId === lastId), Boolean, 5_000)
     const recent = await service.admin.get('/admin/v1/logs?limit=500')
-    assert.ok(recent.body.data.lines.length > 60, 'what is remembered is the same')
+    assert.ok(recent.body.data.lines.length > 60, 'the buffered lines are the same')
     const all = `${lines.join('')}${recent.text}`
     assert.ok(lines.length > 60, `${lines.length} lines`)
     const { demoKey } = service
@@ -215,7 +215,7 @@ describe('the log', () => {
     assert.ok(!/tok_[0-9a-f]|rtk_|@example/.test(all))
   })
 
-  it('has only fields that are on the list', () => {
+  it('logs only listed fields', () => {
     const known = new Set([
       'level',
       'time',
@@ -252,10 +252,10 @@ describe('the log', () => {
   })
 })
 
-describe('the lines that a process remembers', () => {
+describe('the buffered log lines of a process', () => {
   const PATH = '/admin/v1/logs'
 
-  it('are for operators only, and tell who tried to read them', async () => {
+  it('shows buffered lines to operators only, and logs rejected readers', async () => {
     const tried = await anonymous.get(PATH, { authorization: 'Bearer a-guess' })
     assertErrorCode(tried, 401, 'invalid_admin_token')
     const id = tried.headers.get('x-request-id')
@@ -265,7 +265,7 @@ describe('the lines that a process remembers', () => {
     assertErrorCode(await api.get(PATH), 401, 'invalid_admin_token')
   })
 
-  it('are read on from the last one that was seen, and never tell of the reading', async () => {
+  it('continues after the last line read, and does not log the reading', async () => {
     const [known] = (await service.admin.get(PATH)).body.data.processes
     await anonymous.get('/nowhere', { 'x-request-id': 'remembered-request' })
     const behind = () =>
@@ -296,7 +296,7 @@ describe('the lines that a process remembers', () => {
     )
   })
 
-  it('can be asked for by level, merchant and request id', async () => {
+  it('filters buffered lines by level, merchant and request id', async () => {
     const graver = (await service.admin.get(`${PATH}?level=warn&limit=500`)).body.data.lines
     assert.ok(graver.length > 0)
     for (const { level } of graver) assert.match(level, /^(?:warn|error)$/)

@@ -1,4 +1,4 @@
-// GET /metrics: what Prometheus reads, who may read it, and that it tells nothing about anybody.
+// GET /metrics: the format for Prometheus, its authorization, and the absence of personal data.
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ import { ADMIN_TOKEN, testService } from '../support/service.ts'
 
 const TOKEN = 'a-token-of-prometheus-0123456789abcdef'
 const port = await findFreePort()
-// Without background work, so that what is due stays due.
+// Without background jobs, so that due work stays due.
 const clock = tickingClock()
 const service = await testService(
   { after },
@@ -37,16 +37,16 @@ function metricValue(text: string, name: string, labels: Record<string, string> 
 
 const read = async () => (await admin.get(METRICS)).text
 
-/** With the state of the installation as it is now, not as it was remembered. */
+/** Reads the current state of the instance, without the cache. */
 const readFresh = () => {
   clock.advance(6_000)
   return read()
 }
 
-// Also a role of the database begins so.
+// A database role has the same prefix.
 const NAMES = /\b(?:cowry|process|nodejs)_(?!merchant\b)[a-z_]+/g
 
-/** The metrics that a page names, without what is made of a histogram. */
+/** The metrics that a page names, without the derived series of a histogram. */
 function namedIn(page: string): string[] {
   const text = readFileSync(join(import.meta.dirname, '../..', page), 'utf8')
   return [...new Set(text.match(NAMES))].map((name) =>
@@ -55,13 +55,13 @@ function namedIn(page: string): string[] {
 }
 
 describe('the metrics', () => {
-  it('need the metrics token, and reject the keys of merchants', async () => {
+  it('requires the metrics token, and rejects the keys of merchants', async () => {
     assertApiError(await anonymous.get(METRICS), 'invalid_admin_token')
     assertApiError(await api.get(METRICS), 'invalid_admin_token')
     assertApiError(await anonymous.get(METRICS, bearer('another-token')), 'invalid_admin_token')
   })
 
-  it('are for Prometheus and for operators; the token of Prometheus opens nothing else', async () => {
+  it('serves metrics to Prometheus and operators, and accepts the metrics token nowhere else', async () => {
     for (const answer of [await anonymous.get(METRICS, bearer(TOKEN)), await admin.get(METRICS)]) {
       assert.equal(answer.http, 200)
       assert.equal(answer.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8')
@@ -69,7 +69,7 @@ describe('the metrics', () => {
     assertApiError(await anonymous.get('/admin/v1/merchants', bearer(TOKEN)), 'invalid_admin_token')
   })
 
-  it('stand at a listener of their own as well, and nothing else does', async () => {
+  it('serves only metrics at the separate listener', async () => {
     const own = await fetch(`http://127.0.0.1:${port}/metrics`)
     assert.equal(own.status, 200)
     assert.match(await own.text(), /^cowry_database_up 1$/m)
@@ -77,7 +77,7 @@ describe('the metrics', () => {
       assert.equal((await fetch(`http://127.0.0.1:${port}${path}`)).status, 404)
   })
 
-  it('are lines that Prometheus can read', async () => {
+  it('writes metrics in the format of Prometheus', async () => {
     const sample = /^[a-z_]+(?:\{(?:[a-z_]+="(?:[^"\\\n]|\\.)*",?)+\})? (?:-?[0-9.e+-]+|NaN|[+-]Inf)$/
     const lines = (await read()).split('\n').filter((line) => line !== '')
     assert.deepEqual(
@@ -86,7 +86,7 @@ describe('the metrics', () => {
     )
   })
 
-  it('count and time requests by the pattern of their route, never by their address', async () => {
+  it('counts and times requests by their route pattern, never by their address', async () => {
     const { customer } = await payWith(api, 'card_success')
     await api.get(`/api/v1/customers/${customer.uuid}`)
     await api.get('/api/v1/customers/nonsense')
@@ -100,7 +100,7 @@ describe('the metrics', () => {
     assert.ok(!text.includes(customer.uuid) && !text.includes('nobody'))
   })
 
-  it('count and time what gateways answered', async () => {
+  it('counts and times the responses of gateways', async () => {
     const token = await saveMethod(api, 'card_declined_later')
     await api.post('/api/v1/charges/recurring', chargeBody(token))
     const text = await read()
@@ -109,7 +109,7 @@ describe('the metrics', () => {
     assert.equal(metricValue(text, 'cowry_gateway_call_duration_seconds_count', charge), 1)
   })
 
-  it('count forged webhooks by gateway', async () => {
+  it('counts forged webhooks by gateway', async () => {
     const before =
       metricValue(await read(), 'cowry_gateway_webhook_signature_failures_total', { gateway: 'sandbox' }) ?? 0
     await anonymous.post('/hooks/sandbox', { id: 'made-up' })
@@ -119,7 +119,7 @@ describe('the metrics', () => {
     )
   })
 
-  it('tell the invariants as they were last counted, once for all processes', async () => {
+  it('exports the last count of the invariants, shared by all processes', async () => {
     const { db } = service
     await checkWhenDue({ db, clock }, 7_200_000)
     assert.equal(
@@ -134,7 +134,7 @@ describe('the metrics', () => {
     assert.ok((metricValue(text, 'cowry_invariant_check_age_seconds') ?? -1) >= 0)
   })
 
-  it('tell how much work is due, and since when', async () => {
+  it('exports the amount and age of due work', async () => {
     await api.post('/api/v1/checkout/initiate-payment', initiateBody())
     assert.equal(metricValue(await readFresh(), 'cowry_job_backlog', { job_name: 'expire-checkouts' }), 0)
     clock.advance(2 * 3_600_000)
@@ -144,7 +144,7 @@ describe('the metrics', () => {
     assert.ok(oldest > 3_500 && oldest < 4_000, String(oldest))
   })
 
-  it('tell how many events have not arrived', async () => {
+  it('exports the number of undelivered events', async () => {
     assert.equal(metricValue(await readFresh(), 'cowry_webhook_deliveries_pending'), 0)
     await api.post('/api/v1/webhooks/endpoints', { url: 'http://127.0.0.1:9/hook' })
     await api.post('/api/v1/checkout/initiate-payment', initiateBody())
@@ -155,9 +155,9 @@ describe('the metrics', () => {
     assert.ok((metricValue(text, 'cowry_job_backlog', { job_name: 'deliver-events' }) ?? 0) >= 1)
   })
 
-  it('are what the dashboard and the pages about them name', async () => {
+  it('exports every metric that the dashboard and the docs name', async () => {
     const there = new Set([...(await read()).matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name))
-    // Only where several workers share a port, and where a collector is named.
+    // These exist only with several workers, and with a trace collector.
     const sometimes = ['cowry_worker_up', 'cowry_worker_restarts_total', 'cowry_trace_spans_dropped_total']
     for (const name of sometimes) there.add(name)
     for (const page of ['docs/grafana-dashboard.json', 'docs/running-in-production.md']) {
@@ -173,11 +173,11 @@ describe('the metrics', () => {
 })
 
 describe('GET /admin/v1/jobs', () => {
-  it('is for operators', async () => {
+  it('requires the operator’s token to read jobs', async () => {
     assertApiError(await api.get('/admin/v1/jobs'), 'invalid_admin_token')
   })
 
-  it('tells what is due, and what waits', async () => {
+  it('shows due and waiting work', async () => {
     const { http, body } = await admin.get('/admin/v1/jobs')
     assert.equal(http, 200)
     assertKeys(body.data, ['work', 'events', 'openCases', 'invariantsCheckedAt'])

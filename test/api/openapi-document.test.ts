@@ -35,7 +35,7 @@ const FROM_EVERY_POST = [
   'card_data_not_allowed',
 ]
 
-/** The seven operations of the interface: tag, success, and what each may refuse beyond what every one does. */
+/** The seven operations of the contract: tag, success, and the error codes beyond those of every operation. */
 const INTERFACE: Record<string, { tag: string; success: number; codes: string[] }> = {
   'POST /api/v1/checkout/initiate-payment': {
     tag: 'Checkout',
@@ -83,7 +83,7 @@ const INTERFACE: Record<string, { tag: string; success: number; codes: string[] 
 }
 
 describe('the OpenAPI document', () => {
-  it('is 3.1.0, of version 1.0, served without a key', () => {
+  it('serves OpenAPI 3.1.0, version 1.0, without a key', () => {
     assert.equal(answer.http, 200)
     assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8')
     assert.equal(document.openapi, '3.1.0')
@@ -91,18 +91,18 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(document.servers, [{ url: service.publicUrl }])
   })
 
-  it('is what the running service generates', () => {
+  it('serves the document that the running service generates', () => {
     assert.deepEqual(document, JSON.parse(JSON.stringify(service.openApi())))
   })
 
-  it('has the seven tags of the interface, and two more behind them', () => {
+  it('has the seven tags of the contract, followed by two more', () => {
     const tags = document.tags.map(({ name }: { name: string }) => name)
     const ofInterface = ['Checkout', 'P2P', 'Payment Links', 'Customer', 'Customers', 'Misc', 'Charges']
     assert.deepEqual(tags, [...ofInterface, 'Webhooks', 'API keys'])
     for (const { operation } of operations) assert.ok(tags.includes(operation.tags[0]))
   })
 
-  it('has every operation of the interface, and names none that is not served', async () => {
+  it('documents every operation of the contract, and only served ones', async () => {
     const names = operations.map(({ name }) => name)
     assert.deepEqual(
       Object.keys(INTERFACE).filter((name) => !names.includes(name)),
@@ -115,7 +115,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  it('names the tag, the success and every refusal of each operation', () => {
+  it('documents the tag, the success and every error of each operation', () => {
     for (const [name, { tag, success, codes }] of Object.entries(INTERFACE)) {
       const documented = operations.find((operation) => operation.name === name)
       assert.ok(documented, name)
@@ -127,7 +127,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  it('tells each refusal under its own status, once', () => {
+  it('documents each error under its own status, once', () => {
     for (const operation of operations) {
       const codes = codesOf(operation)
       for (const [status, group] of Object.entries(codes))
@@ -138,14 +138,14 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  it('wants the key in the x-api-key header, everywhere', () => {
+  it('requires the key in the x-api-key header for every operation', () => {
     const { type, in: place, name } = document.components.securitySchemes.apiKey
     assert.deepEqual([type, place, name], ['apiKey', 'header', 'x-api-key'])
     assert.deepEqual(document.security, [{ apiKey: [] }])
     for (const { operation } of operations) assert.equal(operation.security, undefined)
   })
 
-  it('has an id, a summary and parameters that fit the path, for every operation', () => {
+  it('has an id, a summary and the parameters of the path for every operation', () => {
     const ids = operations.map(({ operation }) => operation.operationId)
     assert.equal(new Set(ids).size, ids.length)
     for (const { name, path, operation } of operations) {
@@ -170,7 +170,7 @@ describe('the OpenAPI document', () => {
     for (const name of ['page', 'cursor', 'createdFrom', 'createdTo', 'sort']) assert.ok(schemaOf(name), name)
   })
 
-  it('has examples for every operation that are themselves right', () => {
+  it('has valid examples for every operation', () => {
     const { schemaErrors } = createResponseValidator(document)
     for (const { name, path, method, operation } of operations) {
       const at = ['paths', path, method.toLowerCase()]
@@ -194,7 +194,7 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(Object.keys(document.components.examples).sort(), Object.keys(API_ERRORS).sort())
   })
 
-  it('refers to nothing that is not there, and shows none of our own keywords', () => {
+  it('has only resolvable references, and none of our internal keywords', () => {
     const walk = (value: unknown): void => {
       if (typeof value !== 'object' || value === null) return
       for (const [name, member] of Object.entries(value)) {

@@ -7,12 +7,12 @@ const service = await testService({ after })
 const anonymous = service.apiWith(undefined)
 
 describe('the API reference', () => {
-  it('is a page of our own that names no other server', async () => {
+  it('serves the API reference without any other server', async () => {
     for (const path of ['/docs', '/docs/', '/docs/errors']) {
       const { http, headers, text } = await anonymous.get(path)
       assert.equal(http, 200, path)
       assert.equal(headers.get('content-type'), 'text/html; charset=utf-8')
-      // A nonce is drawn, and may have two strokes in it.
+      // A random nonce may contain two hyphens.
       const fixed = text.replaceAll(/nonce="[^"]*"/g, '')
       const addresses = [...fixed.matchAll(/\b(?:https?:)?\/\/[\w.-]+/g)].map(([address]) => address)
       assert.deepEqual(addresses, [], path)
@@ -23,7 +23,7 @@ describe('the API reference', () => {
     }
   })
 
-  it('brings its script from here, also zipped, and may be kept for a day', async () => {
+  it('serves the script of the reference itself, also compressed, with a cache time of a day', async () => {
     const script = await anonymous.get('/docs/reference.js', { 'accept-encoding': 'gzip' })
     assert.equal(script.http, 200)
     assert.equal(script.headers.get('content-type'), 'text/javascript; charset=utf-8')
@@ -33,7 +33,7 @@ describe('the API reference', () => {
   })
 })
 
-describe('the headers of every kind of answer', () => {
+describe('security headers of responses', () => {
   const payer = createPayer()
   const common = {
     'cache-control': 'no-store',
@@ -42,7 +42,7 @@ describe('the headers of every kind of answer', () => {
     'cross-origin-resource-policy': 'same-origin',
   }
 
-  it('are strict for programs: nothing is loaded, framed, cached or sniffed', async () => {
+  it('sends strict headers with API responses: no loading, framing, caching or sniffing', async () => {
     const answers = [
       await service.api.get('/api/v1/wallet/balance'),
       await anonymous.get('/api/v1/wallet/balance'),
@@ -60,7 +60,7 @@ describe('the headers of every kind of answer', () => {
     }
   })
 
-  it('let pages load from us alone', async () => {
+  it('allows pages to load from our origin only', async () => {
     const { page } = await openCheckout(service.api, payer)
     for (const { headers } of [page, await anonymous.get('/'), await anonymous.get('/docs/errors')]) {
       for (const [name, value] of Object.entries(common)) assert.equal(headers.get(name), value)
@@ -72,7 +72,7 @@ describe('the headers of every kind of answer', () => {
     }
   })
 
-  it('let the reference run its own script and talk to us alone', async () => {
+  it('allows the reference its own script and requests to our origin only', async () => {
     const { headers, text } = await anonymous.get('/docs')
     const policy = headers.get('content-security-policy') ?? ''
     const [, nonce = 'none'] = /<script nonce="([^"]+)"/.exec(text) ?? []
@@ -81,7 +81,7 @@ describe('the headers of every kind of answer', () => {
     assert.ok(!/https?:|\*|unsafe-eval/.test(policy), policy)
   })
 
-  it('do not say what serves', async () => {
+  it('does not disclose the server software', async () => {
     const { headers } = await anonymous.get('/')
     for (const name of ['server', 'x-powered-by']) assert.equal(headers.get(name), null)
   })

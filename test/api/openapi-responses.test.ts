@@ -39,12 +39,12 @@ interface RequestInput {
   api?: Api
 }
 
-/** Asks the operation for real, and holds the answer against the document. */
+/** Calls the operation, and checks the response against the document. */
 async function sendRequest(name: string, input: RequestInput = {}) {
   const operation = operations.find((one) => one.name === name)
   assert.ok(operation, name)
   const names = [input.path ?? ''].flat()
-  // One name stands for every parameter of the path, several for one each.
+  // A single value fills every path parameter; several values fill one each.
   const filled = operation.path.replaceAll(
     /\{\w+\}/g,
     () => (names.length > 1 ? names.shift() : names[0]) ?? '',
@@ -61,8 +61,8 @@ async function expectApiError(answer: Promise<ApiResponse>, code: string): Promi
   assert.equal(body.error.code, code, text)
 }
 
-describe('real answers are as the document says', () => {
-  it('for payments in every state', async () => {
+describe('responses and the OpenAPI document', () => {
+  it('documents payments in every state', async () => {
     const body = initiateBody({
       metadata: { deep: [{ a: null }, 1.5, true] },
       description: 'x',
@@ -87,7 +87,7 @@ describe('real answers are as the document says', () => {
     }
   })
 
-  it('for charges in every state', async () => {
+  it('documents charges in every state', async () => {
     for (const instrument of [
       'card_success',
       'card_declined_later',
@@ -100,7 +100,7 @@ describe('real answers are as the document says', () => {
     }
   })
 
-  it('for refunds in every state', async () => {
+  it('documents refunds in every state', async () => {
     for (const instrument of ['card_success', 'card_refund_declined', 'card_refund_pending']) {
       const { reference, uuid } = await payWith(api, instrument)
       const body = { reference, amount: 10.5, reason: 'Broken', metadata: { a: [1] } }
@@ -115,7 +115,7 @@ describe('real answers are as the document says', () => {
     await expectApiError(sendRequest('POST /api/v1/refunds', { body: {} }), 'missing_reference')
   })
 
-  it('for payment links in every state', async () => {
+  it('documents payment links in every state', async () => {
     const LINKS = '/api/v1/payment-links'
     const made = await sendRequest(`POST ${LINKS}`, {
       body: linkBody({ maxPayments: 1, metadata: { a: [null] } }),
@@ -137,7 +137,7 @@ describe('real answers are as the document says', () => {
     await expectApiError(sendRequest(`GET ${LINKS}/{uuid}`, { path: UNKNOWN_UUID }), 'payment_link_not_found')
   })
 
-  it('for customers, their methods and the wallet', async () => {
+  it('documents customers, their methods and the wallet', async () => {
     const { customer } = await payWith(api, 'card_success')
     const poor = await payWith(api, 'mobile_success', {
       customer: { ...CUSTOMER, email: 'poor@example.com', country: 'KE' },
@@ -157,7 +157,7 @@ describe('real answers are as the document says', () => {
     await sendRequest('GET /api/v1/misc/routes', { query: 'currency=XOF&country=SN' })
   })
 
-  it('for what a merchant writes about its customers', async () => {
+  it('documents the writes to customers', async () => {
     const { api: own } = await service.newMerchant()
     const CUSTOMERS = '/api/v1/customers'
     const body = { ...CUSTOMER, email: 'written@example.com', country: 'KE', metadata: { a: [null] } }
@@ -181,7 +181,7 @@ describe('real answers are as the document says', () => {
     await sendRequest(`GET ${CUSTOMERS}/{uuid}/payments`, { api: own, path: customer.uuid, query: 'limit=1' })
   })
 
-  it('for lists of payments and charges', async () => {
+  it('documents lists of payments and charges', async () => {
     await sendRequest(CHARGE, { body: chargeBody(await saveMethod(api, 'card_success')) })
     for (const name of ['GET /api/v1/checkout/payments', 'GET /api/v1/charges']) {
       await sendRequest(name)
@@ -196,7 +196,7 @@ describe('real answers are as the document says', () => {
     }
   })
 
-  it('for the statement of the wallet, and for chargebacks in every state', async () => {
+  it('documents the wallet statement, and chargebacks in every state', async () => {
     const { api: own } = await service.newMerchant()
     for (const outcomes of [['open', 'won'], ['open', 'lost'], []]) {
       const { reference, uuid } = await payWith(own, 'card_success')
@@ -222,7 +222,7 @@ describe('real answers are as the document says', () => {
     await expectApiError(sendRequest('GET /api/v1/wallet/transactions/export', odd), 'invalid_uuid')
   })
 
-  it('for API keys', async () => {
+  it('documents API keys', async () => {
     const body = { name: 'Report', scopes: ['wallet:read'], allowedIps: ['127.0.0.1'] }
     const { keyId } = (await sendRequest('POST /api/v1/api-keys', { body })).body.data
     await sendRequest('GET /api/v1/api-keys')
@@ -235,7 +235,7 @@ describe('real answers are as the document says', () => {
     )
   })
 
-  it('for transfers to the merchant in every state', async () => {
+  it('documents transfers to the merchant in every state', async () => {
     const { uuid: account } = (await sendRequest('POST /api/v1/p2p/accounts', { body: WALLET })).body.data
     await sendRequest('PATCH /api/v1/p2p/accounts/{uuid}', { path: account, body: { accountName: 'Books' } })
     await sendRequest('GET /api/v1/p2p/accounts/{uuid}', { path: account })
@@ -266,7 +266,7 @@ describe('real answers are as the document says', () => {
     )
   })
 
-  it('for webhook endpoints, events and their deliveries', async () => {
+  it('documents webhook endpoints, events and their deliveries', async () => {
     const { api: own } = await service.newMerchant()
     const ENDPOINT = '/api/v1/webhooks/endpoints/{uuid}'
     const url = 'http://127.0.0.1:9/closed'
@@ -295,14 +295,14 @@ describe('real answers are as the document says', () => {
     await expectApiError(sendRequest('POST /api/v1/webhooks/endpoints', hidden), 'webhook_url_not_allowed')
   })
 
-  it('for every operation', () => {
+  it('checks at least one response of every operation', () => {
     assert.deepEqual(
       operations.map(({ name }) => name).filter((name) => !checkedOperations.has(name)),
       [],
     )
   })
 
-  it('for refusals that every operation may answer', async () => {
+  it('documents errors that every operation may return', async () => {
     const { uuid: merchantUuid, api: narrow } = await service.newMerchant(['links:write'])
     const { api: other } = await service.newMerchant(['wallet:read'])
     const made = await service.admin.post(`/admin/v1/merchants/${merchantUuid}/keys`, {
@@ -327,7 +327,7 @@ describe('real answers are as the document says', () => {
     }
   })
 
-  it('for refusals of a body', async () => {
+  it('documents errors of a body', async () => {
     for (const operation of operations.filter((one) => exampleOf(one) !== undefined)) {
       const path = operation.path.replaceAll('{uuid}', UNKNOWN_UUID).replaceAll(/\{\w+\}/g, newReference())
       for (const [text, headers, code] of [
@@ -345,7 +345,7 @@ describe('real answers are as the document says', () => {
     }
   })
 
-  it('for refusals of payments and charges', async () => {
+  it('documents errors of payments and charges', async () => {
     const token = await saveMethod(api, 'card_success')
     const used = initiateBody()
     await sendRequest(INITIATE, { body: used })
@@ -372,7 +372,7 @@ describe('real answers are as the document says', () => {
     await expectApiError(sendRequest(COMPLETE, complete), 'invalid_state')
   })
 
-  it('for records that are not there, and names that are none', async () => {
+  it('documents errors of unknown and malformed identifiers', async () => {
     for (const operation of operations.filter((one) => one.path.includes('{uuid}'))) {
       const { name } = operation
       const body = exampleOf(operation)
@@ -391,7 +391,7 @@ describe('real answers are as the document says', () => {
     await expectApiError(sendRequest('GET /api/v1/customers', { query: 'limit=0' }), 'validation_failed')
   })
 
-  it('and the judge would notice a field too many or too few', () => {
+  it('would notice an added or a missing field', () => {
     const at = ['components', 'schemas', 'PageMeta']
     const meta = {
       page: 1,

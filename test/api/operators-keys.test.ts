@@ -25,8 +25,8 @@ const KEY_FIELDS = [
   'revokedAt',
 ]
 
-describe('an operator', () => {
-  it('creates a key with everything named', async () => {
+describe('API keys managed by operators', () => {
+  it('lets an operator create a key with every setting', async () => {
     const settings = {
       name: 'Point of sale',
       scopes: ['wallet:read', 'customers:read'],
@@ -53,7 +53,7 @@ describe('an operator', () => {
     assert.equal((await service.apiWith(apiKey).get('/api/v1/wallet/balance')).http, 200)
   })
 
-  it('gets all validation issues of a new key at once', async () => {
+  it('reports all validation issues of an operator’s new key at once', async () => {
     const bad: [object, string[]][] = [
       [{ scopes: [] }, ['scopes: too_short']],
       [{ scopes: ['everything'] }, ['scopes.0: not_allowed']],
@@ -76,7 +76,7 @@ describe('an operator', () => {
     }
   })
 
-  it('lists the keys of one merchant, newest first, without their secrets', async () => {
+  it('lists the keys of one merchant to operators, newest first, without their secrets', async () => {
     const other = await service.newMerchant()
     const made = (await admin.post(PATH, { name: 'newest' })).body.data
     const { http, body } = await admin.get(`${PATH}?limit=100`)
@@ -93,13 +93,13 @@ describe('an operator', () => {
     assert.equal(theirs.body.meta.total, 1)
   })
 
-  it('rotates a key without a body, which has no required field', async () => {
+  it('rotates a key without a body, because no field is required', async () => {
     const { keyId } = (await admin.post(PATH, {})).body.data
     const rotated = await admin.send('POST', `/admin/v1/keys/${keyId}/rotate`)
     assert.equal(rotated.http, 201, rotated.text)
   })
 
-  it('revokes a key, as often as one likes', async () => {
+  it('revokes a key idempotently for operators', async () => {
     const { keyId } = (await admin.post(PATH, {})).body.data
     const first = await admin.send('POST', `/admin/v1/keys/${keyId}/revoke`)
     const second = await admin.send('POST', `/admin/v1/keys/${keyId}/revoke`)
@@ -109,7 +109,7 @@ describe('an operator', () => {
     assert.deepEqual(second.body, first.body)
   })
 
-  it('gets 404 for a key that does not exist', async () => {
+  it('answers 404 to operators for an unknown key', async () => {
     for (const keyId of ['000000000000', 'x', 'A'.repeat(40)]) {
       assertApiError(await admin.send('POST', `/admin/v1/keys/${keyId}/revoke`), 'api_key_not_found')
       assertApiError(await admin.post(`/admin/v1/keys/${keyId}/rotate`, {}), 'api_key_not_found')
@@ -118,7 +118,7 @@ describe('an operator', () => {
       assertApiError(await admin.send('POST', `/admin/v1/keys/${keyId}/revoke`), 'validation_failed')
   })
 
-  it('sends JSON as a merchant does: bad bodies get the same errors', async () => {
+  it('answers bad JSON of operators with the same errors as that of merchants', async () => {
     const path = '/admin/v1/merchants'
     assertApiError(await admin.postText(path, '{"name":'), 'malformed_json')
     assertApiError(

@@ -33,25 +33,25 @@ const OPERATIONS = [
   ['GET', '/admin/v1/invariants'],
 ] as const
 
-describe('the operators’ API', () => {
-  it('wants the operator’s token for every operation', async () => {
+describe('authentication of the operators’ API', () => {
+  it('requires the operator’s token for every operation', async () => {
     for (const [method, path] of OPERATIONS)
       assertApiError(await service.apiWith(undefined).send(method, path), 'invalid_admin_token')
     assert.equal((await admin.get(`/admin/v1/merchants/${demo.uuid}`)).body.data.status, 'active')
   })
 
-  it('takes no merchant’s key for it, in either header', async () => {
+  it('rejects a merchant’s key on operator routes, in either header', async () => {
     for (const [method, path] of OPERATIONS)
       assertApiError(await demo.api.send(method, path), 'invalid_admin_token')
     const bearer = { authorization: `Bearer ${demo.key}` }
     assertApiError(await service.apiWith(undefined).get('/admin/v1/merchants', bearer), 'invalid_admin_token')
   })
 
-  it('takes the token no merchant’s operation', async () => {
+  it('rejects the operator’s token on merchant routes', async () => {
     assertApiError(await admin.get('/api/v1/wallet/balance'), 'missing_api_key')
   })
 
-  it('is not in the merchants’ document', async () => {
+  it('excludes operator routes from the merchants’ document', async () => {
     const { body } = await service.api.get('/openapi.json')
     assert.deepEqual(
       Object.keys(body.paths).filter((path) => !path.startsWith('/api/v1/')),
@@ -74,8 +74,8 @@ const NO_SETTINGS = {
   },
 }
 
-describe('a merchant', () => {
-  it('is created with a name alone', async () => {
+describe('merchants managed by operators', () => {
+  it('creates a merchant from a name alone', async () => {
     const merchant = await create({ name: 'Corner Shop' })
     const { uuid, createdAt } = merchant
     assert.deepEqual(merchant, {
@@ -97,7 +97,7 @@ describe('a merchant', () => {
     })
   })
 
-  it('is rejected with a bad name, currency or settings, all issues at once', async () => {
+  it('rejects a merchant with a bad name, currency or settings, all issues at once', async () => {
     const bad = [
       [{}, ['name: required']],
       [{ name: '' }, ['name: too_short']],
@@ -116,7 +116,7 @@ describe('a merchant', () => {
     }
   })
 
-  it('is changed in what a patch names, and in nothing else', async () => {
+  it('changes only the fields of a merchant that a patch names', async () => {
     const merchant = await create({ name: 'Before', baseCurrency: 'KES', settings: { locale: 'sw' } })
     const renamed = await patch(merchant.uuid, { name: 'After' })
     assert.equal(renamed.http, 200, renamed.text)
@@ -142,7 +142,7 @@ describe('a merchant', () => {
     assertApiError(await patch(merchant.uuid, { name: '' }), 'validation_failed')
   })
 
-  it('is suspended and activated, as often as one likes', async () => {
+  it('suspends and activates a merchant idempotently', async () => {
     const { uuid } = await create({ name: 'Paused' })
     for (const [verb, status] of [
       ['suspend', 'suspended'],
@@ -155,7 +155,7 @@ describe('a merchant', () => {
     }
   })
 
-  it('is 404 when there is none, and 400 when the uuid is malformed', async () => {
+  it('answers 404 for an unknown merchant, and 400 for a malformed uuid', async () => {
     const paths = OPERATIONS.map(([method, path]) => [method, path] as const).filter(([, path]) =>
       path.includes(demo.uuid),
     )
@@ -169,7 +169,7 @@ describe('a merchant', () => {
     }
   })
 
-  it('is listed newest first, by pages', async () => {
+  it('lists merchants newest first, by pages', async () => {
     const made = [
       await create({ name: 'One' }),
       await create({ name: 'Two' }),
@@ -189,8 +189,8 @@ describe('a merchant', () => {
   })
 })
 
-describe('the invariants', () => {
-  it('are counted, each with its name', async () => {
+describe('the invariants for operators', () => {
+  it('counts the violations of each invariant by its name', async () => {
     const { http, body } = await admin.get('/admin/v1/invariants')
     assert.equal(http, 200)
     assert.ok(body.data.length >= 9)

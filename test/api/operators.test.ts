@@ -19,7 +19,7 @@ import { operatorRoutes } from '../../src/merchants/routes.ts'
 import { ensureAdminToken, isAdminToken } from '../../src/secrets/admin-token.ts'
 import { testDatabase } from '../support/database.ts'
 
-/** The operators' half of the service on a port of its own, with a data folder as the command line finds it. */
+/** The operators' API on its own port, with a data folder for the command line. */
 async function startService(t: TestContext) {
   const db = await testDatabase(t)
   const dataDir = await mkdtemp(join(tmpdir(), 'cowry-operators-'))
@@ -88,7 +88,7 @@ async function startService(t: TestContext) {
 }
 
 describe('the operators’ API', () => {
-  it('refuses every operation without the operator token, and with a merchant’s key in its place', async (t) => {
+  it('rejects every operator route without the operator token, and with a merchant’s key instead', async (t) => {
     const { callAdmin, shell, cowryJson } = await startService(t)
     const merchant = (await cowryJson('merchants', 'create', '--name', 'Corner Shop')).data
     const key = (await cowryJson('keys', 'create', '--merchant', merchant.uuid, '--scopes', '*')).data
@@ -109,7 +109,7 @@ describe('the operators’ API', () => {
     }
   })
 
-  it('reports all validation issues of a request at once', async (t) => {
+  it('reports all validation issues of an operator’s request at once', async (t) => {
     const { callAdmin } = await startService(t)
     const answer = await callAdmin('POST', '/merchants', { name: '', baseCurrency: 'XXX' })
     assert.equal(answer.http, 400)
@@ -126,7 +126,7 @@ describe('the operators’ API', () => {
     assert.equal((await callAdmin('POST', '/keys/000000000000/revoke')).error.code, 'api_key_not_found')
   })
 
-  it('changes what is named and ignores what it does not know', async (t) => {
+  it('changes the named fields of a merchant and ignores unknown ones', async (t) => {
     const { callAdmin } = await startService(t)
     const { data: merchant } = await callAdmin('POST', '/merchants', {
       name: 'Corner Shop',
@@ -148,7 +148,7 @@ describe('the operators’ API', () => {
 })
 
 describe('the command line beside a running service', () => {
-  it('takes a merchant and its keys from the first to the last day', async (t) => {
+  it('manages a merchant and its keys from creation to revocation on the command line', async (t) => {
     const { cowryJson, keys } = await startService(t)
     const merchant = await cowryJson('merchants', 'create', '--name', 'Corner Shop', '--base-currency', 'KES')
     assert.equal(merchant.code, 0)
@@ -183,7 +183,7 @@ describe('the command line beside a running service', () => {
     assert.equal((await cowryJson('merchants', 'list', '--limit', '1')).data[0].uuid, uuid)
   })
 
-  it('shows people tables and records', async (t) => {
+  it('prints tables and records in a terminal', async (t) => {
     const { cowry, cowryJson } = await startService(t)
     const created = await cowry('merchants', 'create', '--name', 'Corner Shop')
     assert.match(created.out, /^name +Corner Shop$/m)
@@ -199,7 +199,7 @@ describe('the command line beside a running service', () => {
     assert.match((await cowry('keys', 'list', '--merchant', uuid)).out, /^KEY +NAME +STATUS/)
   })
 
-  it('tells a refusal in the words of the service', async (t) => {
+  it('prints the API error’s own message on the command line', async (t) => {
     const { cowry, cowryJson } = await startService(t)
     const { code, out } = await cowry('keys', 'create', '--merchant', 'nonsense', '--scopes', 'everything')
     assert.equal(code, 1)
@@ -210,7 +210,7 @@ describe('the command line beside a running service', () => {
     assert.equal(json.error.code, 'merchant_not_found')
   })
 
-  it('"doctor" ends with 0 when all is well and with 1 on a violation or when the service is not ready', async (t) => {
+  it('ends "doctor" with 0 when all checks pass, and with 1 on a violation or when the service is not ready', async (t) => {
     const { cowry, cowryJson, invariantState } = await startService(t)
     const healthy = await cowry('doctor')
     assert.equal(healthy.code, 0, healthy.out)

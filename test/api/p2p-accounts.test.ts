@@ -38,8 +38,8 @@ const send = (by: Api, method: string, path: string) =>
     }),
   })
 
-describe('every P2P operation', () => {
-  it('wants a key with the scope p2p:write', async () => {
+describe('access to P2P operations', () => {
+  it('requires a key with the scope p2p:write for every P2P operation', async () => {
     const other = await service.newMerchant(['checkout:write', 'checkout:read'])
     for (const [method, path] of EVERY_OPERATION) {
       assertErrorCode(await send(service.apiWith(undefined), method, path), 401, 'missing_api_key')
@@ -47,7 +47,7 @@ describe('every P2P operation', () => {
     }
   })
 
-  it('knows nothing of another merchant’s records, as if there were none', async () => {
+  it('answers the same for P2P records of another merchant as for unknown ones', async () => {
     for (const [method, path] of EVERY_OPERATION.filter(([, one]) => /-[0-9a-f]{12}/.test(one))) {
       const code = path.startsWith(ACCOUNTS) ? 'p2p_account_not_found' : 'p2p_payment_not_found'
       const unknown = path.replace(/[0-9a-f-]{36}/, UNKNOWN_UUID)
@@ -62,7 +62,7 @@ describe('every P2P operation', () => {
     assert.equal((await read(theirs.uuid)).transferStatus, 'awaiting_payment')
   })
 
-  it('rejects a payment that is not paid by transfer', async () => {
+  it('rejects P2P actions on a payment that is not paid by transfer', async () => {
     const body = { ...p2pBody(), currency: 'KES' }
     const { uuid } = await dataOf(api.post('/api/v1/checkout/initiate-payment', body))
     assertApiError(await api.get(`${PAYMENTS}/${uuid}`), 'p2p_payment_not_found')
@@ -70,8 +70,8 @@ describe('every P2P operation', () => {
   })
 })
 
-describe('a receiving account', () => {
-  it('is kept as payers will read it, the phone with its country', async () => {
+describe('receiving accounts', () => {
+  it('stores a receiving account as payers will see it, the phone with its country code', async () => {
     const { uuid, createdAt, updatedAt, ...account } = await dataOf(otherMerchant.api.post(ACCOUNTS, WALLET))
     const phoneNumber = '+211912345678'
     assert.deepEqual(account, { ...WALLET, phoneNumber, accountNumber: null, bankName: null, isActive: true })
@@ -86,7 +86,7 @@ describe('a receiving account', () => {
     assert.deepEqual([bank.country, bank.phoneNumber, bank.accountNumber], [null, null, BANK.accountNumber])
   })
 
-  it('is rejected with every validation issue at once, and nothing is stored', async () => {
+  it('rejects a receiving account with every validation issue at once, and stores nothing', async () => {
     const wrong: [object, string, string[]][] = [
       [{}, 'validation_failed', ['accountName: required', 'channel: required', 'currency: required']],
       [
@@ -131,13 +131,13 @@ describe('a receiving account', () => {
     assert.equal((await dataOf(api.get(ACCOUNTS))).length, before)
   })
 
-  it('may have an account number with letters, whatever its digits look like', async () => {
+  it('accepts an account number with letters, whatever its digits look like', async () => {
     const accountNumber = 'GB33 4242 4242 4242 4242'
     const body = { ...BANK, currency: 'GBP', accountNumber }
     assert.equal((await dataOf(otherMerchant.api.post(ACCOUNTS, body))).accountNumber, accountNumber)
   })
 
-  it('is made once under an Idempotency-Key', async () => {
+  it('creates one receiving account per Idempotency-Key', async () => {
     const headers = { 'idempotency-key': randomUUID() }
     const body = { ...BANK, currency: 'LSL' }
     const first = await otherMerchant.api.post(ACCOUNTS, body, headers)
@@ -151,7 +151,7 @@ describe('a receiving account', () => {
     assert.equal((await dataOf(otherMerchant.api.get(`${ACCOUNTS}?currency=LSL`))).length, 1)
   })
 
-  it('is listed, filtered and paged', async () => {
+  it('lists, filters and pages receiving accounts', async () => {
     const { api: many } = await p2pMerchant(service, WALLET, BANK, { ...BANK, currency: 'KES' })
     const names = async (query: string) =>
       (await dataOf(many.get(`${ACCOUNTS}?${query}`))).map(
@@ -167,7 +167,7 @@ describe('a receiving account', () => {
     assertApiError(await many.get(`${ACCOUNTS}?currency=JPY`), 'invalid_currency')
   })
 
-  it('that is changed, disabled or deleted stays the same for payers who already saw it', async () => {
+  it('keeps showing a changed, disabled or deleted account to payers who already saw it', async () => {
     const own = await p2pMerchant(service, WALLET)
     const [{ uuid }] = await dataOf(own.api.get(ACCOUNTS))
     const transfer = await own.requestTransfer()
@@ -196,26 +196,22 @@ describe('a receiving account', () => {
     )
   })
 
-  it('that is deleted while a transfer is opened is not shown to the payer', async () => {
+  it('does not show an account that is deleted while a transfer is opened', async () => {
     const own = await p2pMerchant(service, WALLET)
     const [{ uuid }] = await dataOf(own.api.get(ACCOUNTS))
     const asked = await service.db.transaction(async (tx) => {
       await tx.query(deleteAccount, [uuid])
       const asking = own.api.post(PAYMENTS, p2pBody())
-      // By then it waits for us, holding an account that is as good as gone.
+      // The transfer now waits for our lock, with an account that is about to be deleted.
       await delay(300)
       return { asking }
     })
     const answer = await asked.asking
     assert.ok(answer.http < 500, answer.text)
-    assert.notEqual(
-      answer.body.data?.status,
-      'processing',
-      'nobody waits for a transfer that was never opened',
-    )
+    assert.notEqual(answer.body.data?.status, 'processing', 'no transfer without an account stays open')
   })
 
-  it('that is gone answers no Idempotency-Key any more, as the document says', async () => {
+  it('does not replay an Idempotency-Key of a deleted account, as documented', async () => {
     const own = await p2pMerchant(service)
     const key = { 'idempotency-key': randomUUID() }
     const { uuid } = await dataOf(own.api.post(ACCOUNTS, WALLET, key))

@@ -21,7 +21,7 @@ select due_at as "dueAt", polls
 from attempts
 where payment_id = $1`
 
-describe('the checkout', () => {
+describe('transfers to the merchant on the checkout page', () => {
   const payer = createPayer()
   const INITIATE = '/api/v1/checkout/initiate-payment'
   const openPage = async (changes: Record<string, unknown> = {}) => {
@@ -36,7 +36,7 @@ describe('the checkout', () => {
     }
   }
 
-  it('offers a transfer to the merchant where it has an account, and nowhere else', async () => {
+  it('offers a transfer only where the merchant has a receiving account', async () => {
     const { page } = await openPage()
     assert.match(mainTextOf(page), /Mobile money to Another Shop/)
     assert.doesNotMatch(mainTextOf(page), /Bank transfer to Another Shop/)
@@ -51,7 +51,7 @@ describe('the checkout', () => {
     )
   })
 
-  it('shows the account, takes the payer’s word, and the merchant’s', async () => {
+  it('shows the account, and records the reports of payer and merchant', async () => {
     const { uuid, page } = await chooseDirect()
     assert.equal(headingOf(page), 'Send exactly SSP 5,000.00')
     assert.match(mainTextOf(page), /m-Gurush .*091 234 5678|m-Gurush .*0912 345 678/)
@@ -59,7 +59,7 @@ describe('the checkout', () => {
     assert.ok(mainTextOf(page).includes(instructions.narration))
     const sent = await payer.submit(page, '/sent')
     assert.equal(headingOf(sent), 'Another Shop is checking your transfer')
-    assert.doesNotMatch(sent.html, /\/other"/, 'no second way while the first is looked for')
+    assert.doesNotMatch(sent.html, /\/other"/, 'no second method while the first transfer is being confirmed')
     assert.equal((await read(uuid)).transferStatus, 'marked_paid')
     await dataOf(confirm(uuid, 3000))
     const short = await payer.open(page.url)
@@ -71,7 +71,7 @@ describe('the checkout', () => {
     assert.match(mainTextOf(paid), /You sent SSP 1,000.00 more/)
   })
 
-  it('lets a payer who has sent nothing pay another way, and counts money that comes all the same', async () => {
+  it('lets a payer who sent nothing choose another method, and accepts a transfer that still arrives', async () => {
     const { uuid, page } = await chooseDirect()
     const open = await payer.submit(page, '/other')
     assert.match(headingOf(open), /^Pay SSP/)
@@ -96,7 +96,7 @@ describe('the checkout', () => {
       ['underpaid', (uuid) => dataOf(confirm(uuid, 3000)), 'SSP 3,000.00 of SSP 5,000.00 arrived'],
     ]
     for (const [word, enterState, heading] of states) {
-      // The page was open before the word was said.
+      // The page was open before the payer reported the transfer.
       const { uuid, page } = await chooseDirect()
       await enterState(uuid)
       for (const step of ['/other', '/cancel']) {
@@ -111,7 +111,7 @@ describe('the checkout', () => {
     }
   })
 
-  it('holds a payer to money that was said to be sent before they chose this way again', async () => {
+  it('keeps the reported transfer when the payer chooses this method again', async () => {
     const { uuid, page } = await chooseDirect()
     const open = await payer.submit(page, '/other')
     await dataOf(confirm(uuid, 3000))
@@ -126,7 +126,7 @@ describe('the checkout', () => {
     assert.equal((await read(uuid)).status, 'processing')
   })
 
-  it('is not touched by what is said of a transfer that its payer has left', async () => {
+  it('ignores reports about a transfer that its payer has left', async () => {
     const { uuid, page } = await chooseDirect()
     await payer.submit(await payer.submit(page, '/other'), '/attempts', { channel: 'card' })
     const facts = async () => {
@@ -151,7 +151,7 @@ describe('the checkout', () => {
     assert.deepEqual([data[0].amountMissing, data[0].amountExcess], ['0.00', '3000.00'])
   })
 
-  it('hears from the payer about the way that is under way, and no other', async () => {
+  it('accepts the payer’s report only for the current method', async () => {
     const { uuid, page } = await chooseDirect()
     const open = await payer.submit(page, '/other')
     await payer.submit(open, '/attempts', { channel: 'bank_transfer' })
@@ -159,7 +159,7 @@ describe('the checkout', () => {
     assert.equal((await read(uuid)).transferStatus, 'awaiting_payment')
   })
 
-  it('keeps a place at a link for a day on the payer’s word, and gives it back on the merchant’s', async () => {
+  it('reserves a link’s slot for a day on the payer’s report, and releases it on the merchant’s', async () => {
     const hold = async (email: string) => {
       const link = await makeLink(api, { usage: 'single', currency: 'SSP', country: 'SS', amount: 5000 })
       const visitor = createPayer()
@@ -186,7 +186,7 @@ describe('the checkout', () => {
     assert.deepEqual([late.status, late.transferStatus], ['successful', 'confirmed'])
   })
 
-  it('keeps money apart that came to the merchant after the payer had paid another way', async () => {
+  it('records a transfer that arrives after another method paid as a duplicate', async () => {
     const { uuid, page } = await chooseDirect()
     await payer.submit(page, '/other')
     const { reference } = await read(uuid)
@@ -202,7 +202,7 @@ describe('the checkout', () => {
     assert.ok((await postingsOf(db, uuid)).includes('duplicate_capture direct SSP 500000'))
   })
 
-  it('goes to the merchant alone where no gateway serves, and nowhere where the operator took that away', async () => {
+  it('routes to the merchant alone where no gateway serves, and nowhere when the operator disabled P2P', async () => {
     const alone = await p2pMerchant(service, WALLET)
     const route = async (exclude: string[]) => {
       const settings = { routing: [{ exclude }] }
@@ -224,13 +224,13 @@ describe('the checkout', () => {
     assertApiError(await alone.api.post(PAYMENTS, p2pBody()), 'p2p_account_required')
   })
 
-  it("does not poll in between: the merchant's confirmation wakes the attempt", async () => {
+  it('does not poll in between: the merchant’s confirmation wakes the attempt', async () => {
     const { uuid } = await requestTransfer()
     const [attempt] = await db.query(selectDue, [uuid])
     assert.deepEqual(attempt, { dueAt: null, polls: 0 })
   })
 
-  it('tells the payer that the merchant did not find it', async () => {
+  it('shows the payer that the merchant did not find the transfer', async () => {
     const { uuid, page } = await chooseDirect()
     await payer.submit(page, '/sent')
     await dataOf(act(uuid, 'reject'))
@@ -241,7 +241,7 @@ describe('the checkout', () => {
   })
 })
 
-describe('the time of a transfer', () => {
+describe('the expiry of a transfer', () => {
   it('expires a transfer that was not reported as sent, and a late payment is accepted', async () => {
     const { uuid } = await requestTransfer({ expiresInMinutes: 10 })
     const { uuid: sent } = await requestTransfer({ expiresInMinutes: 10 })
@@ -258,7 +258,7 @@ describe('the time of a transfer', () => {
     const late = await dataOf(confirm(uuid, 5000))
     assert.deepEqual([late.status, late.transferStatus], ['successful', 'confirmed'])
     assert.deepEqual(await pathOf(db, uuid), ['pending', 'processing', 'expired', 'successful'])
-    assert.equal((await read(sent)).status, 'processing', 'the merchant is still looking')
+    assert.equal((await read(sent)).status, 'processing', 'the merchant is still checking')
     clock.advance(7 * DAY_MS)
     const over = await eventually(
       () => read(sent),
@@ -267,7 +267,11 @@ describe('the time of a transfer', () => {
     )
     assert.equal(over.transferStatus, 'marked_paid')
     const part = await dataOf(confirm(sent, 3000))
-    assert.deepEqual([part.status, part.transferStatus], ['expired', 'underpaid'], 'late, and not whole')
+    assert.deepEqual(
+      [part.status, part.transferStatus],
+      ['expired', 'underpaid'],
+      'late, and a partial amount',
+    )
     assert.equal((await dataOf(confirm(sent, 5000))).status, 'successful')
   })
 })

@@ -13,8 +13,8 @@ const { db } = service
 const DAY_MS = 24 * 3_600_000
 const { api, requestTransfer, act, confirm, read } = await p2pMerchant(service, WALLET)
 
-describe('a P2P payment', () => {
-  it('answers at once where to send the money, and is a payment like any other', async () => {
+describe('P2P payments', () => {
+  it('returns at once where to send the money, with a normal payment record', async () => {
     const payment = await requestTransfer({ description: 'Books', metadata: { order: 1 } })
     const { narration } = payment.instructions
     assert.match(narration, /^[CDFGHJKMNPQRTVWX34679]{8}$/)
@@ -42,7 +42,7 @@ describe('a P2P payment', () => {
     for (const [name, value] of Object.entries(seen)) assert.deepEqual(payment[name], value, name)
   })
 
-  it('serves every currency, each in minor units of its own', async () => {
+  it('serves every currency in its own minor units', async () => {
     const everywhere = await p2pMerchant(service)
     for (const currency of CURRENCY_CODES) {
       const { countries, decimals, countryRequired } = CURRENCIES[currency]
@@ -56,7 +56,7 @@ describe('a P2P payment', () => {
     }
   })
 
-  it('is refused where there is no account for the currency, country or channel, and nothing is kept', async () => {
+  it('rejects a P2P payment without an account for its currency, country or channel, and stores nothing', async () => {
     await assertNothingStored(db, async () => {
       for (const wanted of [
         { currency: 'KES' },
@@ -83,7 +83,7 @@ describe('a P2P payment', () => {
     })
   })
 
-  it('with the same reference is the same, also many at once; with another body it is refused', async () => {
+  it('repeats a P2P payment for the same reference, also in parallel, and rejects another body', async () => {
     const body = p2pBody({ expiresInMinutes: 30 })
     const answers = await Promise.all(Array.from({ length: 8 }, () => api.post(PAYMENTS, body)))
     const uuids = new Set(answers.map(({ http, body: { data }, text }) => (http === 201 ? data.uuid : text)))
@@ -105,7 +105,7 @@ describe('a P2P payment', () => {
     assert.equal(keyed.http, 201)
   })
 
-  it('takes the account of the very country before one for all, and the older before the newer', async () => {
+  it('prefers an account of the exact country to a general one, and an older to a newer one', async () => {
     const euro = { ...BANK, currency: 'EUR' }
     const several = await p2pMerchant(
       service,
@@ -121,7 +121,7 @@ describe('a P2P payment', () => {
     )
   })
 
-  it('is found in the list by its state, currency and narration, and paged by cursor', async () => {
+  it('filters P2P payments by state, currency and narration, and pages them by cursor', async () => {
     const own = await p2pMerchant(service, WALLET, { ...BANK, currency: 'KES' })
     const [one, two, three] = [
       await own.requestTransfer(),
@@ -152,7 +152,7 @@ describe('a P2P payment', () => {
     )
   })
 
-  it('is not made for a customer who is blocked', async () => {
+  it('rejects a P2P payment of a blocked customer', async () => {
     const customer = { ...CUSTOMER, email: `${randomUUID()}@example.com` }
     const { customer: known } = await requestTransfer({ customer })
     await dataOf(api.post(`/api/v1/customers/${known.uuid}/block`, {}))
@@ -160,16 +160,16 @@ describe('a P2P payment', () => {
   })
 })
 
-describe('what a merchant says of a transfer', () => {
-  it('confirmed: the payment is successful, recorded, and in no balance of the wallet', async () => {
+describe('the merchant’s report about a transfer', () => {
+  it('completes a confirmed transfer, records it, and credits no wallet balance', async () => {
     const { uuid } = await requestTransfer()
     const marked = await dataOf(act(uuid, 'mark-paid'))
     assert.deepEqual(
       [marked.status, marked.statusReason, marked.transferStatus],
       ['processing', 'marked_paid', 'marked_paid'],
     )
-    assert.ok(Date.parse(marked.expiresAt) - Date.now() > 6 * DAY_MS, 'there is time to look')
-    assert.deepEqual(await dataOf(act(uuid, 'mark-paid')), marked, 'saying it again changes nothing')
+    assert.ok(Date.parse(marked.expiresAt) - Date.now() > 6 * DAY_MS, 'there is time to check')
+    assert.deepEqual(await dataOf(act(uuid, 'mark-paid')), marked, 'a repeated report changes nothing')
     const confirmed = await dataOf(confirm(uuid, 5000))
     assert.deepEqual(
       [
@@ -211,7 +211,7 @@ describe('what a merchant says of a transfer', () => {
     assert.doesNotMatch(JSON.stringify(events), /\/pay\//)
   })
 
-  it('confirmed before anybody said that it was sent: it passes through marked_paid', async () => {
+  it('moves a transfer that is confirmed before it was reported as sent through marked_paid', async () => {
     const { uuid } = await requestTransfer()
     assert.equal((await dataOf(confirm(uuid, 5000))).transferStatus, 'confirmed')
     const emittedTypes = (await eventsOf(db, uuid))
@@ -220,7 +220,7 @@ describe('what a merchant says of a transfer', () => {
     assert.deepEqual(emittedTypes, ['p2p.awaiting_payment', 'p2p.marked_paid', 'p2p.confirmed'])
   })
 
-  it('overpaid: the payment is successful for what was asked, and the excess is shown', async () => {
+  it('completes an overpaid transfer with the requested amount, and shows the excess', async () => {
     const { uuid } = await requestTransfer()
     const paid = await dataOf(confirm(uuid, 5500.5))
     assert.deepEqual(
@@ -238,7 +238,7 @@ describe('what a merchant says of a transfer', () => {
     assertApiError(await confirm(uuid, 5000), 'invalid_state')
   })
 
-  it('underpaid: the payment stays open until the rest has come', async () => {
+  it('keeps an underpaid transfer open until the rest arrives', async () => {
     const { uuid } = await requestTransfer()
     const short = await dataOf(confirm(uuid, 3000))
     assert.deepEqual(
@@ -257,7 +257,7 @@ describe('what a merchant says of a transfer', () => {
     assert.deepEqual(await pathOf(db, uuid), ['pending', 'processing', 'successful'])
   })
 
-  it('rejected: the payment has failed on the merchant’s word, for good', async () => {
+  it('fails a rejected transfer for good', async () => {
     const { uuid } = await requestTransfer()
     assertApiError(await act(uuid, 'reject'), 'invalid_state')
     await dataOf(act(uuid, 'mark-paid'))
@@ -272,7 +272,7 @@ describe('what a merchant says of a transfer', () => {
     assertApiError(await confirm(uuid, 5000), 'invalid_state')
   })
 
-  it('rejected after a part has come: the record still says how much that was', async () => {
+  it('keeps the partial amount of a transfer that is then rejected', async () => {
     const { uuid } = await requestTransfer()
     await dataOf(confirm(uuid, 3000))
     const rejected = await dataOf(api.send('POST', `${PAYMENTS}/${uuid}/reject`))
@@ -282,7 +282,7 @@ describe('what a merchant says of a transfer', () => {
     )
   })
 
-  it('cancelled: only while nothing was reported as sent', async () => {
+  it('cancels a transfer only while nothing was reported as sent', async () => {
     const { uuid } = await requestTransfer()
     const cancelled = await dataOf(api.send('POST', `${PAYMENTS}/${uuid}/cancel`))
     assert.deepEqual(
@@ -296,7 +296,7 @@ describe('what a merchant says of a transfer', () => {
     assertApiError(await act(uuid, 'mark-paid'), 'invalid_state')
   })
 
-  it('at once many times: one success, one entry, one event', async () => {
+  it('makes one success, one entry and one event of parallel confirmations', async () => {
     const { uuid } = await requestTransfer()
     const amounts = [5000, 5000, 5000, 4999, 5001, 5000, 5000, 5000]
     const answers = await Promise.all(amounts.map((amount) => confirm(uuid, amount)))
@@ -308,7 +308,7 @@ describe('what a merchant says of a transfer', () => {
     assert.equal(types.filter((type) => type === 'p2p.confirmed' || type === 'p2p.overpaid').length, 1)
   })
 
-  it('of an amount that cannot be, is refused', async () => {
+  it('rejects a report with an impossible amount', async () => {
     const { uuid } = await requestTransfer()
     const wrong: [unknown, string][] = [
       [0, 'amount_out_of_range'],
@@ -331,7 +331,7 @@ describe('what a merchant says of a transfer', () => {
     assert.equal((await read(uuid)).transferStatus, 'awaiting_payment')
   })
 
-  it('of money that cannot be refunded by us: the operation says so', async () => {
+  it('rejects the refund of a transfer, which we cannot execute', async () => {
     const { uuid, reference } = await requestTransfer()
     await dataOf(confirm(uuid, 5000))
     assertApiError(await api.post('/api/v1/refunds', { reference }), 'refund_not_supported')

@@ -20,7 +20,7 @@ const reloadUntil = (url: string, isWanted: (page: Page) => boolean, withinMs = 
   eventually(() => payer.open(url), isWanted, withinMs)
 
 describe('the checkout page without JavaScript', () => {
-  it('offers every instrument: the others itself, cards on the gateway’s page', async () => {
+  it('offers every instrument without JavaScript, cards on the gateway’s page', async () => {
     const { page } = await openCheckout(api, payer)
     const cardPage = await payer.goToCardPage(page)
     for (const { name, channel, label } of SANDBOX_INSTRUMENTS) {
@@ -31,13 +31,13 @@ describe('the checkout page without JavaScript', () => {
     assert.equal([...page.html.matchAll(/ checked/g)].length, 1)
     const fields = [...(page.html + cardPage.html).matchAll(/<(?:input|textarea)[^>]*>/g)].map(([tag]) => tag)
     const asked = fields.filter((tag) => !/type="(radio|hidden)"/.test(tag))
-    assert.equal(asked.length, 1, 'nobody asks for a card number')
+    assert.equal(asked.length, 1, 'no field for a card number')
     assert.match(asked[0] ?? '', /type="tel" id="phone"/)
   })
 
   for (const { name } of SANDBOX_INSTRUMENTS.filter(({ channel }) => channel === 'card')) {
     if (name === 'card_declined' || name === 'card_insufficient_funds') continue
-    it(`is paid with ${name}`, async () => {
+    it(`collects with ${name} without JavaScript`, async () => {
       const { page, reference, read, checkoutUrl } = await openCheckout(api, payer)
       const receipt = await payer.payByCard(page, name)
       assert.ok(isPaid(receipt), mainTextOf(receipt))
@@ -62,7 +62,7 @@ describe('the checkout page without JavaScript', () => {
       'There is not enough money for KES 1,250.50 and the fee of your bank or operator. You have not been charged. Top up and try again, or pay another way.',
     ],
   ] as const) {
-    it(`tells why ${name} was declined, and lets the payer try again`, async () => {
+    it(`shows why ${name} was declined, and lets the payer retry`, async () => {
       const { page, read } = await openCheckout(api, payer)
       const declined = await payer.payByCard(page, name)
       assert.ok(mainTextOf(declined).includes(message), mainTextOf(declined))
@@ -76,7 +76,7 @@ describe('the checkout page without JavaScript', () => {
     })
   }
 
-  it('asks for approval on one more page with card_3ds, and a refusal there is a decline', async () => {
+  it('asks for approval on another page with card_3ds, and treats a refusal there as a decline', async () => {
     const { page, read } = await openCheckout(api, payer)
     const cardPage = await payer.goToCardPage(page)
     const approval = await payer.submit(cardPage, '', { instrument: 'card_3ds', action: 'pay' })
@@ -87,7 +87,7 @@ describe('the checkout page without JavaScript', () => {
     assert.equal((await read()).attempts[0].failureCode, 'authentication_failed')
   })
 
-  it('says to look at the phone, and shows the result of mobile_success by itself', async () => {
+  it('asks the payer to check the phone, and then shows the result of mobile_success', async () => {
     const { page, checkoutUrl, read } = await openCheckout(api, payer)
     const waiting = await payer.choose(page, 'mobile_success')
     assert.match(mainTextOf(waiting), /Check your phone/)
@@ -96,7 +96,7 @@ describe('the checkout page without JavaScript', () => {
     assert.equal((await read()).paymentMethod, null, 'mobile money is not saved')
   })
 
-  it('tells that mobile_cancelled was not approved', async () => {
+  it('shows that mobile_cancelled was not approved', async () => {
     const { page, checkoutUrl } = await openCheckout(api, payer)
     await payer.choose(page, 'mobile_cancelled')
     const open = await reloadUntil(checkoutUrl, (one) => one.html.includes('role="alert"'))
@@ -107,7 +107,7 @@ describe('the checkout page without JavaScript', () => {
     assert.ok(isPaid(await payer.payByCard(open, 'card_success')))
   })
 
-  it('shows where to send transfer_success, and the result by itself', async () => {
+  it('shows where to send transfer_success, and then its result', async () => {
     const { page, checkoutUrl } = await openCheckout(api, payer)
     const waiting = await payer.choose(page, 'transfer_success')
     assert.equal(headingOf(waiting), 'Send exactly KES 1,250.50')
@@ -118,7 +118,7 @@ describe('the checkout page without JavaScript', () => {
     await reloadUntil(checkoutUrl, isPaid)
   })
 
-  it('says what arrived with transfer_underpaid, and credits nothing', async () => {
+  it('shows the received amount of transfer_underpaid, and credits nothing', async () => {
     const { page, checkoutUrl, read } = await openCheckout(api, payer)
     await payer.choose(page, 'transfer_underpaid')
     const short = await reloadUntil(checkoutUrl, (one) => headingOf(one).startsWith('We received'))
@@ -131,7 +131,7 @@ describe('the checkout page without JavaScript', () => {
     assert.deepEqual([payment.statusReason, payment.amountPaid], ['amount_mismatch', null])
   })
 
-  it('lets the payer try again after mobile_timeout', async () => {
+  it('lets the payer retry after mobile_timeout', async () => {
     const { page, checkoutUrl } = await openCheckout(api, payer)
     await payer.choose(page, 'mobile_timeout')
     clock.advance(5 * MINUTE_MS)
@@ -142,7 +142,7 @@ describe('the checkout page without JavaScript', () => {
     )
   })
 
-  it('takes the money of mobile_late_success after the checkout expired', async () => {
+  it('accepts the payment of mobile_late_success after the checkout expired', async () => {
     const { page, checkoutUrl, read } = await openCheckout(api, payer)
     await payer.choose(page, 'mobile_late_success')
     clock.advance(60 * MINUTE_MS)

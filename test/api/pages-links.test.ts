@@ -16,7 +16,7 @@ const { api } = service
 const paymentsOf = async (uuid: string) =>
   (await api.get(`/api/v1/payment-links/${uuid}/payments`)).body.data as { uuid: string; status: string }[]
 
-/** The page of a new link, as somebody opens it who was never here. */
+/** The page of a new link, opened by a first-time visitor. */
 async function visit(changes: Record<string, unknown> = {}) {
   const link = await makeLink(api, changes)
   const payer = createPayer()
@@ -25,8 +25,8 @@ async function visit(changes: Record<string, unknown> = {}) {
 
 const openPage = (url: string) => createPayer().open(url)
 
-describe('the page of a link', () => {
-  it('says who is paid, for what and how much, and leads to a checkout with all of it', async () => {
+describe('the page of a payment link', () => {
+  it('shows merchant, purpose and amount of a link, and opens a checkout with them', async () => {
     const { link, payer, page } = await visit({
       description: 'Saturday\nat ten',
       redirectUrl: 'https://shop.example/x',
@@ -49,7 +49,7 @@ describe('the page of a link', () => {
     assert.deepEqual({ firstname, lastname, email }, VISITOR)
   })
 
-  it('shows what the merchant wrote as text, whatever it is', async () => {
+  it('shows the merchant’s texts on a link as text, never as markup', async () => {
     const { page } = await visit({
       title: '<img src=x onerror=alert(1)>',
       description: '"><script>1</script>\u202e',
@@ -58,7 +58,7 @@ describe('the page of a link', () => {
     assert.match(page.html, /&lt;img src=x onerror=alert\(1\)&gt;/)
   })
 
-  it('renames no customer who is known: anybody can type their e-mail', async () => {
+  it('does not rename a known customer, because anyone can type an e-mail', async () => {
     const email = 'known@example.com'
     const known = { email, firstname: 'Wanjiku', lastname: 'Kamau', country: 'KE' }
     const { uuid } = (await api.post('/api/v1/customers', known)).body.data
@@ -70,7 +70,7 @@ describe('the page of a link', () => {
     assert.deepEqual([payment.customer.uuid, payment.customer.firstname], [uuid, 'Mickey'])
   })
 
-  it('makes one payment of one form, however often it is sent, and another of another', async () => {
+  it('creates one payment per form, however often it is sent, and another for a new form', async () => {
     const { link, payer, page } = await visit()
     const sent = await Promise.all(Array.from({ length: 5 }, () => fillIn(payer, page)))
     assert.equal(new Set(sent.map(({ location }) => location)).size, 1)
@@ -81,7 +81,7 @@ describe('the page of a link', () => {
     assert.equal((await paymentsOf(link.uuid)).length, 3)
   })
 
-  it('begins anew when the form is sent again after its payment was cancelled, and not when it was paid', async () => {
+  it('creates a new payment when the form is sent again after a cancellation, but not after a success', async () => {
     const { link, payer, page } = await visit()
     const { location } = await fillIn(payer, page)
     await payer.submit(await payer.open(location ?? ''), '/cancel')
@@ -92,7 +92,7 @@ describe('the page of a link', () => {
     assert.equal((await fillIn(payer, fresh)).location, again.location)
   })
 
-  it('goes on in the language that was chosen here', async () => {
+  it('keeps the language chosen on the link’s page', async () => {
     const { link, payer } = await visit()
     const page = await payer.open(`${link.url}?lang=sw`)
     assert.match(page.html, /<html lang="sw"/)
@@ -102,20 +102,20 @@ describe('the page of a link', () => {
     assert.match(
       (await payer.open((await makeLink(api)).url)).html,
       /<html lang="sw"/,
-      'the next link knows it',
+      'the next link uses it too',
     )
   })
 })
 
-describe('the form of a link', () => {
-  it('says beside each field what is wrong, keeps what was written, and takes it when it is right', async () => {
+describe('the form of a payment link', () => {
+  it('shows each problem beside its field, keeps the input, and accepts the corrected form', async () => {
     const { link, payer, page } = await visit({ amount: null, minAmount: 10, maxAmount: 5000 })
     assert.equal(headingOf(page), 'Pay Demo Shop')
     assert.match(mainTextOf(page), /Amount in KES From KES 10\.00 to KES 5,000\.00/)
     const wrong = { firstname: ' ', lastname: 'O’Brien <b>', email: 'nobody', amount: '9.99' }
     const back = await fillIn(payer, page, wrong)
     assert.equal(back.http, 303)
-    assert.doesNotMatch(back.location ?? '', /nobody|Brien/, 'no person in an address')
+    assert.doesNotMatch(back.location ?? '', /nobody|Brien/, 'no personal data in an address')
     const shown = await payer.open(back.location ?? '')
     assert.match(
       mainTextOf(shown),
@@ -133,10 +133,10 @@ describe('the form of a link', () => {
     const right = await fillIn(payer, shown, { amount: '1 250,50' })
     assert.equal(headingOf(await payer.open(right.location ?? '')), 'Pay KES 1,250.50 to Demo Shop')
     const anew = await payer.open(`${link.url}?problem=email`)
-    assert.doesNotMatch(anew.html, /9\.99/, 'what was written is forgotten once it was right')
+    assert.doesNotMatch(anew.html, /9\.99/, 'the input is deleted once it was valid')
   })
 
-  it('refuses each thing that cannot be paid with', async () => {
+  it('rejects every invalid input of a link’s form', async () => {
     const { payer, page } = await visit({ amount: null, maxAmount: 100 })
     const right = { amount: '50' }
     const refused: [Record<string, string>, string][] = [
@@ -159,7 +159,7 @@ describe('the form of a link', () => {
     }
   })
 
-  it('tells a blocked customer calmly, and takes nothing', async () => {
+  it('shows a blocked customer a polite refusal on a link, and charges nothing', async () => {
     const { link, payer, page } = await visit()
     const email = 'blocked@example.com'
     await fillIn(payer, page, { email })
@@ -172,7 +172,7 @@ describe('the form of a link', () => {
     assert.equal((await paymentsOf(link.uuid)).length, 1)
   })
 
-  it('survives forged input: no token, no field, an invented problem and an invented cookie', async () => {
+  it('survives forged input on a link’s form: no token, no field, an invented problem and an invented cookie', async () => {
     const { link } = await visit()
     const headers = { 'content-type': 'application/x-www-form-urlencoded' }
     const post = (body: string) => fetch(link.url, { method: 'POST', body, headers, redirect: 'manual' })
@@ -187,7 +187,7 @@ describe('the form of a link', () => {
     }
   })
 
-  it('can be sent only so often by one payer in a minute', async () => {
+  it('rate limits the form of a link per payer and minute', async () => {
     const { payer, page } = await visit()
     const sent: number[] = []
     for (let n = 0; n < 21; n += 1) sent.push((await fillIn(payer, page, { firstname: `Amina ${n}` })).http)
@@ -198,7 +198,7 @@ describe('the form of a link', () => {
   })
 })
 
-describe('a link that takes nothing', () => {
+describe('a payment link that accepts no payments', () => {
   const assertEnded = async (url: string, http: number, heading: string) => {
     const page = await openPage(url)
     assert.equal(page.http, http)
@@ -206,7 +206,7 @@ describe('a link that takes nothing', () => {
     assert.doesNotMatch(page.html, /<form/)
   }
 
-  it('says why, with the status that machines understand', async () => {
+  it('shows why a link accepts no payments, with the matching HTTP status', async () => {
     const [off, late, paid] = [
       await makeLink(api),
       await makeLink(api, { expiresAt: new Date(clock.now().getTime() + DAY_MS).toISOString() }),
@@ -222,13 +222,13 @@ describe('a link that takes nothing', () => {
     )
     await assertEnded(off.url, 410, 'This link is not in use any more')
     await assertEnded(paid.url, 410, 'This has been paid already')
-    assert.equal((await fillIn(payer, page)).location, page.url, 'a form of before leads there')
+    assert.equal((await fillIn(payer, page)).location, page.url, 'an old form leads there')
     clock.advance(2 * DAY_MS)
     await assertEnded(late.url, 410, 'This payment link has expired')
     await assertEnded(`${service.url}/l/nothing`, 404, 'We cannot find this link')
   })
 
-  it('is not paid while the merchant is suspended', async () => {
+  it('rejects payments at a link while the merchant is suspended', async () => {
     const { uuid, api: own } = await service.newMerchant()
     const link = await makeLink(own)
     const payer = createPayer()
@@ -239,8 +239,8 @@ describe('a link that takes nothing', () => {
   })
 })
 
-describe('a checkout whose link has no place', () => {
-  it('waits while somebody else is paying, opens when they have not, and says when they have', async () => {
+describe('a checkout whose link has no free slot', () => {
+  it('waits while another payer uses the last slot, opens when it is released, and says when it was paid', async () => {
     const { link, payer, page } = await visit({ usage: 'single' })
     const mine = (await fillIn(payer, page)).location ?? ''
     const opened = await payer.open(mine)
@@ -256,7 +256,7 @@ describe('a checkout whose link has no place', () => {
 
     const declined = `/api/v1/sandbox/payments/${theirs.reference}/complete`
     await api.post(declined, { instrument: 'card_declined' })
-    // The provider rings about the decline as well, and is asked once more before the place is free.
+    // The provider sends a webhook for the decline too, and one more status check runs before the slot is released.
     await eventually(status, ({ shown }) => shown !== before.shown, 10_000)
     assert.equal(headingOf(await payer.open(mine)), 'Pay KES 1,250.50 to Demo Shop')
 
@@ -269,7 +269,7 @@ describe('a checkout whose link has no place', () => {
     )
   })
 
-  it('ends as expired when it is pressed too late, and tells the merchant why', async () => {
+  it('expires a checkout that is paid too late for its link, and reports the reason to the merchant', async () => {
     const { link, payer, page } = await visit({ usage: 'single' })
     const opened = await payer.open((await fillIn(payer, page)).location ?? '')
     await payAt(service, link, 'card_success')
@@ -312,7 +312,7 @@ describe('a checkout whose link has no place', () => {
     assert.equal(late?.status, 'expired')
   })
 
-  it('counts money that comes when its place is gone', async () => {
+  it('accepts a payment that arrives after its slot was released', async () => {
     const link = await makeLink(api, { usage: 'single' })
     const late = await payAt(service, link, 'mobile_late_success')
     assert.equal((await late.read()).status, 'successful', 'it was paid after the checkout had expired')

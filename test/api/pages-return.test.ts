@@ -19,11 +19,11 @@ const service = await testService({ after }, { clock })
 const { api } = service
 const payer = createPayer()
 
-// For so long the profile of a merchant may be remembered.
+// TTL of a merchant's profile in the cache.
 const CACHE_TTL_MS = 31_000
 
 describe('a payer who cancels', () => {
-  it('is sent back with reference and status, and the payment is abandoned', async () => {
+  it('redirects a payer who cancels with reference and status, and abandons the payment', async () => {
     const redirectUrl = 'https://shop.example/thanks'
     const { page, reference, read } = await openCheckout(api, payer, { redirectUrl })
     const left = await payer.postForm(page, '/cancel')
@@ -32,7 +32,7 @@ describe('a payer who cancels', () => {
     assert.equal((await read()).status, 'abandoned')
   })
 
-  it('finds the merchant’s own query and fragment to the letter', async () => {
+  it('keeps the query and fragment of redirectUrl unchanged', async () => {
     const endings: [string, string][] = [
       ['?order=7', '?order=7&RESULT'],
       ['?a=1&b=%2F+x&a=2', '?a=1&b=%2F+x&a=2&RESULT'],
@@ -52,7 +52,7 @@ describe('a payer who cancels', () => {
     }
   })
 
-  it('is sent to an address in any alphabet', async () => {
+  it('redirects to an address in any alphabet', async () => {
     const { page, reference } = await openCheckout(api, payer, {
       redirectUrl: 'https://shop.example/€/王?x=é#ü',
     })
@@ -71,7 +71,7 @@ describe('a payer who cancels', () => {
     )
   })
 
-  it('takes a reference of any letters along', async () => {
+  it('encodes a reference of any letters in the redirect', async () => {
     const reference = `${newReference()} é&=?#/+"<%`.trim()
     const redirectUrl = 'https://shop.example/thanks'
     const { page } = await openCheckout(api, payer, { redirectUrl, reference })
@@ -82,7 +82,7 @@ describe('a payer who cancels', () => {
     assert.equal(hash, '')
   })
 
-  it('stays on our page when the merchant named no address', async () => {
+  it('stays on our page after a cancellation without redirectUrl', async () => {
     const { page, checkoutUrl } = await openCheckout(api, payer)
     const ended = await payer.submit(page, '/cancel')
     assert.equal(ended.url, checkoutUrl)
@@ -91,7 +91,7 @@ describe('a payer who cancels', () => {
     assert.ok(!ended.html.includes('<form'))
   })
 
-  it('may do so from the waiting page, and the gateway’s page then leads nowhere else', async () => {
+  it('cancels from the waiting page, after which the gateway’s page leads only to the result', async () => {
     const { page, read, checkoutUrl } = await openCheckout(api, payer)
     const cardPage = await payer.goToCardPage(page)
     const waiting = await payer.open(checkoutUrl)
@@ -103,7 +103,7 @@ describe('a payer who cancels', () => {
     assert.deepEqual([payment.status, payment.amountPaid], ['abandoned', null])
   })
 
-  it('cannot cancel what is paid', async () => {
+  it('rejects the cancellation of a paid payment', async () => {
     const { page, read } = await openCheckout(api, payer, { redirectUrl: 'https://shop.example/thanks' })
     await payer.payByCard(page, 'card_success')
     const answer = await payer.submit(page, '/cancel')
@@ -111,7 +111,7 @@ describe('a payer who cancels', () => {
     assert.equal((await read()).status, 'successful')
   })
 
-  it('who cancels on the gateway’s page may choose another way', async () => {
+  it('offers other methods after a cancellation on the gateway’s page', async () => {
     const { page } = await openCheckout(api, payer)
     const cardPage = await payer.goToCardPage(page)
     const back = await payer.submit(cardPage, '', { action: 'cancel' })
@@ -121,7 +121,7 @@ describe('a payer who cancels', () => {
 })
 
 describe('a payer who has paid', () => {
-  it('is led back to the merchant with reference and status', async () => {
+  it('links a payer who has paid back to the merchant with reference and status', async () => {
     const redirectUrl = 'https://shop.example/thanks?order=7'
     const { page, reference } = await openCheckout(api, payer, { redirectUrl })
     const receipt = await payer.payByCard(page, 'card_success')
@@ -132,7 +132,7 @@ describe('a payer who has paid', () => {
     )
   })
 
-  it('is sent back by itself only once, and by a link for ever', async () => {
+  it('redirects automatically only once, and always offers a link', async () => {
     const redirectUrl = 'https://shop.example/thanks'
     const { page, checkoutUrl } = await openCheckout(api, payer, { redirectUrl })
     assert.match((await payer.payByCard(page, 'card_success')).html, /http-equiv="refresh"/)
@@ -142,7 +142,7 @@ describe('a payer who has paid', () => {
     assert.match(linkOf(again), /^https:\/\/shop\.example\/thanks\?/)
   })
 
-  it('is led nowhere that the merchant no longer allows', async () => {
+  it('does not redirect to an origin that the merchant no longer allows', async () => {
     const shop = await service.newMerchant()
     const allow = async (origin: string) => {
       const settings = { redirectOrigins: [origin] }
@@ -161,18 +161,18 @@ describe('a payer who has paid', () => {
     assert.ok(!receipt.headers.get('content-security-policy')?.includes('shop.example'))
   })
 
-  it('ends on our receipt when the merchant named no address', async () => {
+  it('shows our receipt to a payer who has paid without redirectUrl', async () => {
     const { page, reference, checkoutUrl } = await openCheckout(api, payer, { description: 'Two goats' })
     const ended = await payer.payByCard(page, 'card_success')
     assert.equal(headingOf(ended), 'Paid')
-    assert.ok(!/http-equiv|<form|class="button/.test(ended.html), 'there is nowhere to go')
+    assert.ok(!/http-equiv|<form|class="button/.test(ended.html), 'there is no redirect target')
     const receipt = await payer.open(`${checkoutUrl}/receipt`)
     assert.equal(headingOf(receipt), 'Receipt')
     const facts = `Amount KES 1,250\\.50 To Demo Shop For Two goats Paid with Visa •••• 4242 Time .+ GMT\\+3 Reference ${reference} Receipt number \\S+ Status Paid · Test mode`
     for (const one of [ended, receipt]) assert.match(mainTextOf(one), new RegExp(facts))
   })
 
-  it('has no receipt before', async () => {
+  it('shows no receipt before the payment', async () => {
     const { checkoutUrl } = await openCheckout(api, payer)
     const page = await payer.open(`${checkoutUrl}/receipt`)
     assert.equal(page.url, checkoutUrl)
@@ -180,11 +180,11 @@ describe('a payer who has paid', () => {
   })
 })
 
-describe('one checkout', () => {
+describe('one checkout over several requests', () => {
   const choices = (page: Page, times: number) =>
     Promise.all(Array.from({ length: times }, () => payer.postForm(page, '/attempts', choiceOf('card'))))
 
-  it('does not start a second attempt by a second press, one after the other or at once', async () => {
+  it('starts one attempt for repeated and parallel submissions', async () => {
     const { page, read } = await openCheckout(api, payer)
     for (const answer of await choices(page, 5)) assert.equal(answer.http, 303)
     const again = await payer.postForm(page, '/attempts', choiceOf('mobile_success'))
@@ -194,7 +194,7 @@ describe('one checkout', () => {
     assert.equal(attempts[0].channel, 'card')
   })
 
-  it('can be paid by another method after the first attempt was cancelled', async () => {
+  it('collects by another method after the first attempt was cancelled', async () => {
     const { page, checkoutUrl, read } = await openCheckout(api, payer)
     await payer.goToCardPage(page)
     const open = await payer.submit(await payer.open(checkoutUrl), '/other')
@@ -206,7 +206,7 @@ describe('one checkout', () => {
     )
   })
 
-  it('fails for good when the attempts are used up', async () => {
+  it('fails the checkout when its attempts are used up', async () => {
     const { page, read, checkoutUrl } = await openCheckout(api, payer, {
       redirectUrl: 'https://shop.example/',
     })
@@ -222,7 +222,7 @@ describe('one checkout', () => {
     assert.equal((await read()).attempts.length, 5)
   })
 
-  it('shows a check of the status at once', async () => {
+  it('shows the result of a status check at once', async () => {
     const { page, checkoutUrl, uuid, read } = await openCheckout(api, payer)
     await payer.choose(page, 'transfer_success')
     const waiting = await payer.open(checkoutUrl)
@@ -231,7 +231,7 @@ describe('one checkout', () => {
     assert.equal(headingOf(checked), 'Paid', `${uuid} ${(await read()).status}`)
   })
 
-  it('tells its state as JSON to the page’s script', async () => {
+  it('returns its state as JSON to the page’s script', async () => {
     const { page, checkoutUrl } = await openCheckout(api, payer)
     const status = () => service.apiWith(undefined).get(`${new URL(checkoutUrl).pathname}/status`)
     const before = await status()
@@ -245,13 +245,13 @@ describe('one checkout', () => {
     assert.notEqual(now.body.shown, before.body.shown)
   })
 
-  it('is over when its time has passed', async () => {
+  it('closes a checkout after its expiry', async () => {
     const { page, checkoutUrl, read } = await openCheckout(api, payer, {
       redirectUrl: 'https://shop.example/',
     })
     clock.advance(61 * 60_000)
     const early = await payer.choose(page, 'card')
-    assert.equal(headingOf(early), 'This payment link has expired', 'also before anybody has noticed')
+    assert.equal(headingOf(early), 'This payment link has expired', 'also before the expiry job has run')
     const over = await eventually(
       () => payer.open(checkoutUrl),
       (one) => linkOf(one).endsWith('&status=expired'),

@@ -11,8 +11,8 @@ const anonymous = service.apiWith(undefined)
 const payer = createPayer()
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 
-describe('an unknown address', () => {
-  it('F-84: is a page that tells nothing, the same for every code and every step', async () => {
+describe('unknown addresses of pages', () => {
+  it('F-84: shows the same page for every unknown code and every step', async () => {
     const { checkoutUrl, reference } = await openCheckout(api, payer)
     const known = new URL(checkoutUrl).pathname
     const code = known.split('/').at(-1) ?? ''
@@ -43,7 +43,7 @@ describe('an unknown address', () => {
     assert.equal(pages.size, 1)
   })
 
-  it('F-84: is not guessable: a code has at least 128 random bits', async () => {
+  it('F-84: has unguessable codes of at least 128 random bits', async () => {
     const codes = await Promise.all(
       Array.from(
         { length: 5 },
@@ -54,13 +54,13 @@ describe('an unknown address', () => {
     for (const code of codes) assert.match(code, /^[0-9A-Za-z_-]{22,}$/)
   })
 
-  it('refuses a code with control characters', async () => {
+  it('rejects a code with control characters', async () => {
     assert.equal((await anonymous.get('/pay/a%00b')).http, 400)
   })
 })
 
-describe('a page', () => {
-  it('shows what merchants and payers wrote as text, never as markup', async () => {
+describe('the safety of pages', () => {
+  it('shows texts of merchants and payers as text, never as markup', async () => {
     const made = await service.admin.post('/admin/v1/merchants', { name: '<b>Shop</b> "&\'' })
     const key = await service.admin.post(`/admin/v1/merchants/${made.body.data.uuid}/keys`, { scopes: ['*'] })
     const shop = service.apiWith(key.body.data.apiKey)
@@ -76,14 +76,14 @@ describe('a page', () => {
     const receipt = await payer.open(`${paid.url}/receipt`)
     for (const { html } of [page, cardPage, paid, receipt]) {
       assert.ok(!/<script>|<img|<b>|<svg (?!viewBox="0 0 24 24")|<i>/.test(html), html)
-      // Whatever stands in an attribute cannot leave it: no quote but those of our own markup.
+      // No attribute value may end early: only our own markup has quotes.
       assert.ok(!/="[^"]*"[^\s/>]/.test(html.replace(/<style[\s\S]*?<\/style>/, '')), html)
     }
     assert.ok(page.html.includes('&lt;script&gt;alert(document.domain)&lt;/script&gt;'))
     assert.ok(mainTextOf(page).includes('<b>Shop</b>') || page.html.includes('&lt;b&gt;Shop&lt;/b&gt;'))
   })
 
-  it('is not cached, not framed, and loads from our origin only', async () => {
+  it('forbids caching, framing and loading from other origins on a page', async () => {
     const redirectUrl = 'https://shop.example:8443/thanks?x=1'
     const { page, checkoutUrl } = await openCheckout(api, payer, { redirectUrl })
     const policy = page.headers.get('content-security-policy') ?? ''
@@ -118,7 +118,7 @@ describe('a page', () => {
       assert.match(address, /^(data:,$|\/(pay|assets)\/)/)
   })
 
-  it('has the same care in its steps and its refusals', async () => {
+  it('sends the same headers with the steps and errors of a page', async () => {
     const { page } = await openCheckout(api, payer)
     const refused = await anonymous.get('/pay/nothing')
     for (const { headers } of [await payer.postForm(page, '/attempts', choiceOf('card')), refused]) {
@@ -128,7 +128,7 @@ describe('a page', () => {
     }
   })
 
-  it('takes only forms, of at most 16 KB, and is shown again for a choice that it does not offer', async () => {
+  it('accepts only forms of at most 16 KB, and shows the page again for an unknown choice', async () => {
     const { page, read, checkoutUrl } = await openCheckout(api, payer)
     const path = `${new URL(checkoutUrl).pathname}/attempts`
     const post = (text: string, type = 'application/x-www-form-urlencoded') =>
@@ -142,7 +142,7 @@ describe('a page', () => {
       ['channel=mobile_money&phone=12&mobile_money_instrument=mobile_success', 'phone'],
       ['channel=mobile_money&phone=%2B256712345678', 'phone'],
       ['channel=mobile_money&phone=0747123456&network=__proto__', 'network'],
-      // The place for the phone ends in the middle of this character.
+      // The limit of the phone field cuts this character in half.
       [`channel=mobile_money&phone=${'x'.repeat(39)}%F0%9F%98%80`, 'phone'],
     ] as const
     for (const [form, problem] of problems) {
@@ -171,14 +171,14 @@ describe('a page', () => {
     assert.equal(headingOf(await payer.payByCard(page, 'card_success')), 'Paid')
   })
 
-  it('plays no instrument of another channel: that is a field like any other', async () => {
+  it('treats an instrument of another channel as an unknown field', async () => {
     const { page, read } = await openCheckout(api, payer)
     const fields = { ...choiceOf('mobile_success'), mobile_money_instrument: 'card_declined' }
     assert.equal(headingOf(await payer.submit(page, '/attempts', fields)), 'Check your phone')
     assert.equal((await read()).attempts[0].channel, 'mobile_money')
   })
 
-  it('leaves what was typed in no address, and for two minutes in a cookie of this page alone', async () => {
+  it('keeps input out of addresses, and for two minutes in a cookie of this page only', async () => {
     const { page, checkoutUrl } = await openCheckout(api, payer)
     const typed = '0712 34 "><i>'
     const fields = { ...choiceOf('mobile_success'), phone: typed, network: 'airtel_ke' }
@@ -195,7 +195,7 @@ describe('a page', () => {
     assert.match(again.html, /value="mobile_money"[^>]* checked>/)
   })
 
-  it('adds nothing to its policy but an origin, whatever the merchant calls its host', async () => {
+  it('adds only an origin to its content security policy, whatever the host of the merchant', async () => {
     for (const host of ['shop;sandbox', 'shop,default-src', "shop'", 'shop*', 'shop"', 'shop$', '(shop)']) {
       const body = initiateBody({ redirectUrl: `https://${host}.example/` })
       const answer = await api.post('/api/v1/checkout/initiate-payment', body)
@@ -217,20 +217,20 @@ describe('a page', () => {
     }
   })
 
-  it('shows each amount in the way of its currency', async () => {
+  it('formats each amount as its currency requires', async () => {
     const francs = await openCheckout(api, payer, { amount: 5000, currency: 'XOF', country: 'SN' })
-    assert.match(headingOf(francs.page), /5 000 XOF/, 'as Senegal writes it')
+    assert.match(headingOf(francs.page), /5 000 XOF/, 'as Senegal formats it')
     const large = await openCheckout(api, payer, { amount: 999_999_999_999.99, currency: 'NGN' })
     assert.equal(headingOf(large.page), 'Pay NGN 999,999,999,999.99 to Demo Shop')
   })
 
-  it('says in staging that no real money moves', async () => {
+  it('states in staging that no real money moves', async () => {
     assert.match((await openCheckout(api, payer)).page.html, /Test mode: no real money moves/)
   })
 })
 
 describe('the landing page', () => {
-  it('says what this is and leads on, to pages that exist', async () => {
+  it('describes the service and links only to existing pages', async () => {
     const page = await payer.open(`${service.url}/`)
     assert.equal(page.http, 200)
     assert.equal(headingOf(page), 'One API for payments across Africa and beyond')
@@ -239,7 +239,7 @@ describe('the landing page', () => {
     for (const href of links) assert.equal((await anonymous.get(href)).http, 200, href)
   })
 
-  it('has a script for the checkout, which is served by us', async () => {
+  it('serves the script of the checkout from our origin', async () => {
     const { page } = await openCheckout(api, payer)
     const [, src = ''] = /<script src="([^"]+)"/.exec(page.html) ?? []
     const script = await anonymous.get(src)

@@ -1,4 +1,4 @@
-// What the steps of the payer's page do and refuse, over HTTP without a script.
+// The steps of the payer's page over HTTP without JavaScript: their effects and their errors.
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
@@ -15,8 +15,8 @@ const TRANSFER = { channel: 'bank_transfer', bank_transfer_instrument: 'transfer
 /** The hidden field of the page's forms. */
 const attemptOf = (page: Page): string => /name="attempt" value="(\d+)"/.exec(page.html)?.[1] ?? ''
 
-describe('a payer who says that the money was sent', () => {
-  it('is not asked for it again, in any tab, also after asking how it stands', async () => {
+describe('a payer who reports a transfer as sent', () => {
+  it('does not ask again for a reported transfer, in any tab, also after a status check', async () => {
     const { page, checkoutUrl, read } = await openCheckout(api, payer)
     const account = await payer.submit(page, '/attempts', TRANSFER)
     assert.match(headingOf(account), /^Send exactly/)
@@ -25,12 +25,12 @@ describe('a payer who says that the money was sent', () => {
     assert.equal(headingOf(looking), 'We are looking for your transfer')
     assert.equal(headingOf(await payer.submit(looking, '/check')), 'We are looking for your transfer')
     assert.equal(headingOf(await payer.open(checkoutUrl)), 'We are looking for your transfer')
-    assert.equal((await read()).status, 'processing', 'their word proves nothing')
+    assert.equal((await read()).status, 'processing', 'the report proves nothing')
   })
 })
 
-describe('a form of an old tab', () => {
-  it('does nothing to a newer attempt', async () => {
+describe('the form of an outdated tab', () => {
+  it('rejects the form of an outdated tab, and leaves the newer attempt unchanged', async () => {
     const { page, checkoutUrl, read } = await openCheckout(api, payer)
     assert.equal(attemptOf(page), '0')
     await payer.goToCardPage(page)
@@ -43,8 +43,8 @@ describe('a form of an old tab', () => {
   })
 })
 
-describe('a payment that has ended', () => {
-  it('redirects no payer to the page of a gateway', async () => {
+describe('a payment in a final state', () => {
+  it('redirects no payer of a final payment to the page of a gateway', async () => {
     const { page, checkoutUrl } = await openCheckout(api, payer)
     await payer.goToCardPage(page)
     assert.match((await payer.open(`${checkoutUrl}/continue`)).html, /http-equiv="refresh" content="0;url=/)
@@ -54,8 +54,8 @@ describe('a payment that has ended', () => {
   })
 })
 
-describe('money of another amount', () => {
-  it('is shown before anything else is asked for', async () => {
+describe('a payment of another amount', () => {
+  it('shows a received amount that differs before it asks for anything else', async () => {
     const { page, checkoutUrl, read } = await openCheckout(api, payer, { amount: 100, currency: 'NGN' })
     await payer.submit(page, '/attempts', {
       ...TRANSFER,
@@ -66,13 +66,13 @@ describe('money of another amount', () => {
     assert.match(headingOf(await payer.open(checkoutUrl)), /^We received NGN 90.00 of NGN 100.00$/)
     clock.advance(2 * 3_600_000)
     await payer.submit(page, '/attempts', { channel: 'card' })
-    assert.match(headingOf(await payer.open(checkoutUrl)), /^We received/, 'also when the time is up')
+    assert.match(headingOf(await payer.open(checkoutUrl)), /^We received/, 'also after the expiry')
     assert.equal((await read()).attempts.length, 1)
   })
 })
 
-describe('the address of a step', () => {
-  it('leads back to the page when it is opened', async () => {
+describe('the address of a form action', () => {
+  it('redirects the address of a form action to the page when it is opened', async () => {
     const { checkoutUrl, page } = await openCheckout(api, payer)
     for (const step of ['attempts', 'check', 'sent', 'extend', 'other', 'cancel']) {
       assert.equal(headingOf(await payer.open(`${checkoutUrl}/${step}`)), headingOf(page), step)
@@ -80,8 +80,8 @@ describe('the address of a step', () => {
   })
 })
 
-describe('somebody who presses without end', () => {
-  it('is stopped after twenty times a minute, and shown the way back', async () => {
+describe('the rate limit of a payer’s actions', () => {
+  it('rejects more than twenty actions a minute, with a link back', async () => {
     const { checkoutUrl } = await openCheckout(api, payer)
     const many = await Promise.all(
       Array.from({ length: 25 }, () => fetch(`${checkoutUrl}/check`, { method: 'POST', redirect: 'manual' })),
@@ -92,7 +92,7 @@ describe('somebody who presses without end', () => {
     assert.ok(Number(refused.headers.get('retry-after')) > 0)
     const { pathname } = new URL(checkoutUrl)
     assert.ok((await refused.text()).includes(`class="button" href="${pathname}"`))
-    assert.equal((await payer.open(checkoutUrl)).http, 200, 'looking is not an action')
+    assert.equal((await payer.open(checkoutUrl)).http, 200, 'reading is not an action')
     clock.advance(61_000)
     const again = await fetch(`${checkoutUrl}/check`, { method: 'POST', redirect: 'manual' })
     assert.equal(again.status, 303)

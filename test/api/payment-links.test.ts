@@ -52,7 +52,7 @@ const EACH = {
   'GET of its payments': (client: Api, uuid: string) => client.get(`${PATH}/${uuid}/payments`),
 }
 
-describe('an operation on payment links', () => {
+describe('access to payment links', () => {
   const asked = {
     POST: (client: Api) => client.post(PATH, linkBody()),
     GET: (client: Api) => client.get(PATH),
@@ -61,12 +61,12 @@ describe('an operation on payment links', () => {
     ),
   }
 
-  it('needs a key', async () => {
+  it('requires a key for every operation on a link', async () => {
     for (const ask of Object.values(asked))
       assertApiError(await ask(service.apiWith(undefined)), 'missing_api_key')
   })
 
-  it('knows another merchant’s link as little as one that never was', async () => {
+  it('answers the same for another merchant’s link as for an unknown one', async () => {
     const { uuid } = await makeLink(api)
     for (const ask of Object.values(EACH)) {
       assertSameApiError(
@@ -77,10 +77,10 @@ describe('an operation on payment links', () => {
       assertErrorCode(await ask(api, 'not-a-uuid'), 400, 'invalid_uuid')
     }
     assert.deepEqual((await other.api.get(PATH)).body.data, [])
-    assert.equal((await read(uuid)).status, 'active', 'nobody else has ended it')
+    assert.equal((await read(uuid)).status, 'active', 'the other merchant has not deactivated it')
   })
 
-  it('needs the scope links:write and names it', async () => {
+  it('requires the scope links:write for every operation on a link, and names it', async () => {
     const { api: reader } = await service.newMerchant(['checkout:write', 'checkout:read'])
     for (const ask of Object.values(asked)) {
       const answer = await ask(reader)
@@ -91,7 +91,7 @@ describe('an operation on payment links', () => {
 })
 
 describe('POST /api/v1/payment-links', () => {
-  it('makes a link with an address, a picture of it and nothing paid', async () => {
+  it('creates a link with an address, a QR code and no payments', async () => {
     const answer = await api.post(PATH, {
       ...linkBody({ maxPayments: 40, metadata: { event: 'tasting' }, redirectUrl: 'https://shop.example/x' }),
       expiresAt: inDays(1),
@@ -126,7 +126,7 @@ describe('POST /api/v1/payment-links', () => {
     assert.deepEqual(await read(uuid), data)
   })
 
-  it('lets the payer choose the amount, within bounds or not', async () => {
+  it('lets the payer choose the amount, with or without bounds', async () => {
     const open = await makeLink(api, { amount: null })
     assert.deepEqual([open.amount, open.minAmount, open.maxAmount], [null, null, null])
     const bound = await makeLink(api, { amount: undefined, minAmount: 10, maxAmount: 20.5 })
@@ -135,7 +135,7 @@ describe('POST /api/v1/payment-links', () => {
     assert.equal(single.maxPayments, 1)
   })
 
-  it('is made once under one Idempotency-Key', async () => {
+  it('creates one link per Idempotency-Key', async () => {
     const headers = { 'idempotency-key': `link-${clock.now().getTime()}` }
     const body = linkBody({ expiresAt: inDays(1) })
     const answers = await Promise.all(Array.from({ length: 5 }, () => api.post(PATH, body, headers)))
@@ -146,11 +146,11 @@ describe('POST /api/v1/payment-links', () => {
     assertApiError(await api.post(PATH, linkBody({ amount: 2 }), headers), 'idempotency_key_reused')
     clock.advance(2 * DAY_MS)
     const late = await api.post(PATH, body, headers)
-    assert.equal(late.http, 201, 'a retry is never an error, also when it could not be made any more')
+    assert.equal(late.http, 201, 'a retry is idempotent, also when a new request would be rejected')
     assert.equal(late.body.data.status, 'expired')
   })
 
-  it('tells all that is wrong at once', async () => {
+  it('reports all validation issues of a link at once', async () => {
     const wrong = {
       title: '\u200b ',
       description: 'x'.repeat(256),
@@ -178,7 +178,7 @@ describe('POST /api/v1/payment-links', () => {
     ])
   })
 
-  it('refuses what cannot be collected, and stores nothing of it', async () => {
+  it('rejects a link that cannot be collected, and stores nothing', async () => {
     const { total } = (await api.get(PATH)).body.meta
     const refused: [Record<string, unknown>, string][] = [
       [{ currency: 'XYZ' }, 'invalid_currency'],
@@ -202,7 +202,7 @@ describe('POST /api/v1/payment-links', () => {
 })
 
 describe('GET /api/v1/payment-links', () => {
-  it('filters by status, currency, usage, time and a part of the title or slug', async () => {
+  it('filters links by status, currency, usage, time and a part of the title or slug', async () => {
     const { api: own } = await service.newMerchant()
     const ask = async (query: string) => {
       const answer = await own.get(`${PATH}${query}`)
@@ -228,7 +228,7 @@ describe('GET /api/v1/payment-links', () => {
     assert.deepEqual(await ask(`?createdFrom=${encodeURIComponent(clock.now().toISOString())}`), [])
   })
 
-  it('goes page by page, by number and by cursor, and refuses what is out of range', async () => {
+  it('pages links by number and by cursor, and rejects parameters out of range', async () => {
     const { api: own } = await service.newMerchant()
     for (let n = 1; n <= 3; n += 1) await makeLink(own, { title: `Link ${n}` })
     const page = (await own.get(`${PATH}?limit=2`)).body
@@ -247,7 +247,7 @@ describe('GET /api/v1/payment-links', () => {
 })
 
 describe('PATCH /api/v1/payment-links/{uuid}', () => {
-  it('changes the terms, keeps what is absent and clears what is null', async () => {
+  it('changes the terms of a link: absent fields stay, null clears a field', async () => {
     const { uuid } = await makeLink(api, { amount: null, maxPayments: 5, expiresAt: inDays(1) })
     const changed = await patch(uuid, {
       title: 'Two tickets',
@@ -286,11 +286,11 @@ describe('PATCH /api/v1/payment-links/{uuid}', () => {
     assert.equal(
       (await api.get(`${PATH}?search=two tick`)).body.data[0].uuid,
       uuid,
-      'it is found by its new title',
+      'the search finds its new title',
     )
   })
 
-  it('refuses terms that contradict each other or the link', async () => {
+  it('rejects terms that contradict each other or the link', async () => {
     const fixed = await makeLink(api, { usage: 'single' })
     const open = await makeLink(api, { amount: null, maxAmount: 10, currency: 'XOF', country: 'CI' })
     const refused: [string, unknown, string][] = [
@@ -310,7 +310,7 @@ describe('PATCH /api/v1/payment-links/{uuid}', () => {
     }
   })
 
-  it('does not go below what is paid or being paid', async () => {
+  it('rejects a limit below the paid and pending payments', async () => {
     const link = await makeLink(api, { maxPayments: 3 })
     await payAt(service, link, 'card_success')
     await payAt(service, link, null)
@@ -324,7 +324,7 @@ describe('PATCH /api/v1/payment-links/{uuid}', () => {
 })
 
 describe('POST /api/v1/payment-links/{uuid}/deactivate', () => {
-  it('ends a link, and doing it again changes nothing', async () => {
+  it('deactivates a link idempotently', async () => {
     const { uuid } = await makeLink(api)
     const once = await api.post(`${PATH}/${uuid}/deactivate`, {})
     assert.equal(once.http, 200, once.text)
@@ -334,7 +334,7 @@ describe('POST /api/v1/payment-links/{uuid}/deactivate', () => {
 })
 
 describe('GET /api/v1/payment-links/{uuid}/payments', () => {
-  it('lists what was begun at the link, as payments show themselves', async () => {
+  it('lists the payments of a link as normal payment records', async () => {
     const link = await makeLink(api, { metadata: { table: 7 } })
     const paid = await payAt(service, link, 'card_success')
     await payAt(service, link, null)
@@ -354,7 +354,7 @@ describe('GET /api/v1/payment-links/{uuid}/payments', () => {
   })
 })
 
-describe('a link tells', () => {
+describe('the events of a payment link', () => {
   const awaitEvents = (uuid: string, count: number) =>
     eventually(
       () => eventsOf(service.db, uuid),
@@ -362,7 +362,7 @@ describe('a link tells', () => {
       10_000,
     )
 
-  it('each payment and that it is complete, once and in order, and again when it is opened and filled again', async () => {
+  it('emits each payment and the completion once and in order, and again after the link is reopened', async () => {
     const link = await makeLink(api, { maxPayments: 2 })
     const first = await payAt(service, link, 'card_success')
     await payAt(service, link, 'card_success')
@@ -386,7 +386,7 @@ describe('a link tells', () => {
     assert.deepEqual((await awaitEvents(link.uuid, 4)).at(-1)?.type, 'payment_link.completed')
   })
 
-  it('that its time has passed, once, unless it had ended before', async () => {
+  it('emits the expiry of a link once, unless it had ended before', async () => {
     const [plain, off] = [
       await makeLink(api, { expiresAt: inDays(1) }),
       await makeLink(api, { expiresAt: inDays(1) }),
@@ -403,7 +403,7 @@ describe('a link tells', () => {
     assert.deepEqual(await eventsOf(service.db, off.uuid), [])
   })
 
-  it('what was collected, which a refund does not take back', async () => {
+  it('reports the collected amount, which a refund does not reduce', async () => {
     const link = await makeLink(api, { usage: 'single' })
     const paid = await payAt(service, link, 'card_success')
     const refund = await api.post('/api/v1/refunds', { uuid: paid.uuid })

@@ -6,7 +6,7 @@ import { assertApiError, assertSameApiError, UNKNOWN_UUID } from '../support/ass
 import { CUSTOMER, chargeBody, initiateBody, payWith, saveMethod } from '../support/builders.ts'
 import { testService } from '../support/service.ts'
 
-// The rows that are written here behind the service's back have no moves and no events.
+// The rows inserted here directly have no moves and no events.
 const service = await testService(
   { after },
   { env: { COWRY_RATE_LIMIT: '0' }, role: 'api', checksInvariants: false },
@@ -53,7 +53,7 @@ select
   ('00000000-0000-7000-8000-' || lpad(payer::text, 12, '0'))::uuid, 'payer' || payer || '@example.com', 'P', 'N', at
 from rows`
 
-/** A merchant with as many payments, each of them known by its number. */
+/** A merchant with that many payments, each with its number. */
 async function seeded(database: Db, count: number) {
   const merchant = await service.newMerchant()
   await database.query(insertCustomers, [merchant.uuid])
@@ -64,8 +64,8 @@ async function seeded(database: Db, count: number) {
 const numbers = (body: { data: { reference: string }[] }) =>
   body.data.map(({ reference }) => Number(reference.slice('Order-'.length)))
 
-describe('the lists of payments and charges', () => {
-  it('want a key and a scope, and show nothing of another merchant', async () => {
+describe('lists of payments and charges', () => {
+  it('requires a key and a scope for lists, and shows nothing of another merchant', async () => {
     const { api } = await service.newMerchant()
     const paid = await payWith(api, 'card_success')
     const other = await service.newMerchant()
@@ -82,7 +82,7 @@ describe('the lists of payments and charges', () => {
     assertSameApiError(await other.api.get(ofCustomer), unknown, 'customer_not_found')
   })
 
-  it('have the same records as reading one', async () => {
+  it('lists the same records that reading one returns', async () => {
     const { api } = await service.newMerchant()
     const token = await saveMethod(api, 'card_success')
     await payWith(api, 'card_declined')
@@ -103,7 +103,7 @@ describe('the lists of payments and charges', () => {
     assert.match(failed.recovery.checkoutUrl, /\/pay\//)
   })
 
-  it('show a customer payments and charges together, as verifying them does', async () => {
+  it('lists a customer’s payments and charges together, as verify returns them', async () => {
     const { api } = await service.newMerchant()
     const paid = await payWith(api, 'card_success')
     await api.post('/api/v1/charges/recurring', chargeBody(paid.paymentMethod.recurringToken))
@@ -122,7 +122,7 @@ describe('the lists of payments and charges', () => {
     assert.equal((await list(api, `${path}?status=failed`)).meta.total, 0)
   })
 
-  it('refuse what is no filter, all at once', async () => {
+  it('rejects invalid filters, all at once', async () => {
     const { api } = await service.newMerchant()
     const wrong =
       'status=paid&paymentGateway=A%20B&customer=7&search=&limit=101&createdFrom=yesterday&sort=amount'
@@ -163,7 +163,7 @@ const FILTERS: Filter[] = [
   { query: 'createdTo=2026-01-01T03:00:00Z', fits: (n) => n <= 180 },
 ]
 
-/** Every combination of filters that names each kind of filter at most once. */
+/** Every combination with at most one filter of each kind. */
 function combinations(): Filter[] {
   const all: Filter[] = [{ query: '', fits: () => true }]
   for (const filter of FILTERS) {
@@ -177,13 +177,13 @@ function combinations(): Filter[] {
   return all
 }
 
-describe('the filters of a list', async () => {
+describe('the filters of a payment list', async () => {
   const { api } = await seeded(db, SEEDED)
   const everyNumber = Array.from({ length: SEEDED }, (_, n) => n + 1)
   const expected = (fits: Filter['fits'], kind: 'checkout' | 'charge') =>
     everyNumber.filter((n) => fits(n) && (n % 5 === 0) === (kind === 'charge')).reverse()
 
-  it('narrow together, in every combination, in either order, and are counted exactly', async () => {
+  it('combines filters in every combination and order, and counts exactly', async () => {
     const all = combinations()
     assert.ok(all.length > 150)
     await Promise.all(
@@ -199,7 +199,7 @@ describe('the filters of a list', async () => {
     )
   })
 
-  it('go on by cursor to the last row, whichever way they are read', async () => {
+  it('pages every filter by cursor to the last row, in both orders', async () => {
     for (const query of ['', 'status=failed', `customer=${uuidOf(4)}`, 'search=order-2']) {
       const fits = combinations().find((one) => one.query === query)?.fits
       const wanted = fits ? expected(fits, 'checkout') : undefined
@@ -211,7 +211,7 @@ describe('the filters of a list', async () => {
         seen.push(...numbers(page))
         cursor = page.meta.nextCursor
       }
-      assert.equal(new Set(seen).size, seen.length, 'nothing comes twice')
+      assert.equal(new Set(seen).size, seen.length, 'no row comes twice')
       assert.deepEqual(
         seen,
         seen.toSorted((a, b) => b - a),
@@ -220,22 +220,22 @@ describe('the filters of a list', async () => {
     }
   })
 
-  it('belong to a cursor: it opens no other list', async () => {
+  it('rejects a cursor with other filters', async () => {
     const { meta } = await list(api, `${PAYMENTS}?limit=5&status=failed`)
     for (const path of [`${PAYMENTS}?status=successful`, `${CHARGES}?status=failed`]) {
       assertApiError(await api.get(`${path}&cursor=${meta.nextCursor}`), 'validation_failed')
     }
   })
 
-  it('take %, _ and \\ as what they are', async () => {
+  it('filters by %, _ and \\ literally', async () => {
     for (const search of ['%25', '_', '%5C', 'order_1', 'payer%25']) {
       assert.equal((await list(api, `${PAYMENTS}?search=${search}`)).meta.total, 0, search)
     }
   })
 })
 
-describe('a list of very many', () => {
-  it('counts to ten thousand and no further, whichever way it is filtered', async () => {
+describe('a long payment list', () => {
+  it('counts up to ten thousand and no further, with every filter', async () => {
     const { api } = await seeded(db, 13_000)
     for (const query of ['', 'currency=KES&paymentGateway=sandbox', 'search=order-', 'search=example.com']) {
       const { meta } = await list(api, `${PAYMENTS}?${query}`)

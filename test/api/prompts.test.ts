@@ -1,5 +1,5 @@
-// What a payer may ask of a phone: how often it rings, when an open request may be left, and how a checkout gets more
-// time. On the real payments code with a scripted gateway behind it, in the test's own time.
+// Prompts on payers' phones: their rate limit, when an open prompt may be left, and how a checkout gets more
+// time. Runs the real payments code with a scripted gateway and a test clock.
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -32,7 +32,7 @@ const LIMIT = app.settings.promptsPerNumber
 afterEach(() => rig.endTest())
 
 let numbers = 0
-/** A number that no other test has asked. */
+/** A number that no other test uses. */
 function newPhone(): string {
   numbers += 1
   return `+2547120${String(numbers).padStart(5, '0')}`
@@ -53,7 +53,7 @@ const prompted = (phone: string, forMs = 5 * MINUTE): StartedCheckout => ({
   },
 })
 
-/** A new payment asks the phone. */
+/** A new payment sends a prompt to the phone. */
 async function promptPhone(phone: string, by: PaymentsApp = app): Promise<CheckoutView> {
   const payment = await rig.checkout()
   gateway.answers('startCheckout', prompted(phone))
@@ -76,7 +76,7 @@ async function decline(view: CheckoutView): Promise<CheckoutView> {
 
 async function apiErrorOf(starting: Promise<unknown>): Promise<ApiError> {
   const error = await starting.then(
-    () => assert.fail('nothing was refused'),
+    () => assert.fail('nothing was rejected'),
     (reason: unknown) => reason,
   )
   assert(error instanceof ApiError)
@@ -91,8 +91,8 @@ const resetWindows = sql<unknown>`
 update phone_prompts
 set window_ends_at = $1`
 
-describe('asking one phone', () => {
-  it('is allowed five times among twenty payments that ask at once, whatever the process', async () => {
+describe('the rate limit of prompts to one phone', () => {
+  it('allows five prompts among twenty parallel payments, across processes', async () => {
     const phone = newPhone()
     const apps = [app, rig.anotherApp()]
     const payments = await Promise.all(Array.from({ length: 20 }, () => rig.checkout()))
@@ -116,7 +116,7 @@ describe('asking one phone', () => {
     assert.deepEqual([asked.length, untouched.length], [LIMIT, 20 - LIMIT])
   })
 
-  it('is allowed again when the quarter of an hour is over, and not before', async () => {
+  it('allows prompts again after fifteen minutes, and not before', async () => {
     const phone = newPhone()
     for (let n = 0; n < LIMIT; n += 1) {
       await promptPhone(phone)
@@ -129,7 +129,7 @@ describe('asking one phone', () => {
     assert.equal((await promptPhone(phone)).payment.status, 'processing')
   })
 
-  it('counts over a restart, and for each number by itself', async () => {
+  it('counts prompts per number, and across a restart', async () => {
     const phone = newPhone()
     for (let n = 0; n < LIMIT; n += 1) await promptPhone(phone)
     assert.equal((await apiErrorOf(promptPhone(phone, rig.anotherApp()))).code, 'rate_limited')
@@ -137,7 +137,7 @@ describe('asking one phone', () => {
     assert.equal((await promptPhone(newPhone())).payment.status, 'processing')
   })
 
-  it('is not counted where the limit is off', async () => {
+  it('counts no prompts where the limit is off', async () => {
     const phone = newPhone()
     const unlimited = { ...app, settings: { ...app.settings, promptsPerNumber: 0 } }
     for (let n = 0; n <= LIMIT; n += 1)
@@ -149,14 +149,14 @@ describe('asking one phone', () => {
     const hashes = async () => (await db.query(selectPrompts)).map(({ hash }) => hash.toString('hex'))
     const before = await hashes()
     await promptPhone(phone)
-    // Only the installation's own secret leads from a number to its row.
+    // The row of a number can be computed only with the secret of the instance.
     await promptPhone(phone, { ...app, promptKey: app.random.bytes(32) })
     const added = (await hashes()).filter((hash) => !before.includes(hash))
     assert.equal(added.length, 2)
     assert.ok(!added.includes(createHash('sha256').update(phone).digest('hex')))
   })
 
-  it('counts a prompt whose process died before it was recorded, and harms nothing else', async () => {
+  it('counts a prompt whose process crashed before it was recorded, without other effects', async () => {
     const phone = newPhone()
     const payment = await rig.checkout()
     const crashingApp: PaymentsApp = {
@@ -177,7 +177,7 @@ describe('asking one phone', () => {
     assert.equal((await apiErrorOf(promptPhone(phone))).code, 'rate_limited')
   })
 
-  it('is purged when its window is over', async () => {
+  it('purges the count of a number when its window is over', async () => {
     const job = checkoutJobs(app).find(({ name }) => name === 'purge-prompt-windows')
     assert.ok(job && 'run' in job)
     await promptPhone(newPhone())
@@ -192,7 +192,7 @@ describe('asking one phone', () => {
     assert.equal(await job.run(), 0)
   })
 
-  it('is not purged when a new window begins during the purge of the old one', async () => {
+  it('does not purge a new window that begins during the purge of the old one', async () => {
     const job = checkoutJobs(app).find(({ name }) => name === 'purge-prompt-windows')
     assert.ok(job && 'run' in job)
     clock.advance(HOUR)
@@ -203,7 +203,7 @@ describe('asking one phone', () => {
     await db.transaction(async (tx) => {
       await tx.query(resetWindows, [addMs(clock.now(), MINUTE)])
       purged = job.run()
-      // Long enough for the sweep to find the row and to wait for it.
+      // Long enough for the purge to find the row and to wait for its lock.
       await delay(200)
     })
     assert.equal(await purged, 0)
@@ -211,8 +211,8 @@ describe('asking one phone', () => {
   })
 })
 
-describe('a tester who only names an instrument', () => {
-  it('asks no phone, so nothing is counted', async (t) => {
+describe('a tester who names only an instrument', () => {
+  it('counts no prompt when a tester names only an instrument', async (t) => {
     const service = await testService(t)
     for (let n = 0; n <= LIMIT; n += 1)
       assert.equal((await payWith(service.api, 'mobile_success')).status, 'successful')
@@ -220,8 +220,8 @@ describe('a tester who only names an instrument', () => {
   })
 })
 
-describe('asking the same phone for the same payment again', () => {
-  it('waits until the phone has closed the last request', async () => {
+describe('a second prompt to the same phone for the same payment', () => {
+  it('waits until the phone has closed the last prompt', async () => {
     const phone = newPhone()
     const view = await decline(await promptPhone(phone))
     clock.advance(5 * SECOND)
@@ -242,7 +242,7 @@ describe('asking the same phone for the same payment again', () => {
     assert.equal(again.attempt?.number, 2)
   })
 
-  it('does not wait for another phone, another way to pay, or another payment', async () => {
+  it('does not wait for another phone, another method or another payment', async () => {
     const phone = newPhone()
     const first = await decline(await promptPhone(phone))
     assert.equal((await promptAgain(first, newPhone())).payment.status, 'processing')
@@ -256,7 +256,7 @@ describe('asking the same phone for the same payment again', () => {
   })
 })
 
-describe('a prompt', () => {
+describe('sending a prompt', () => {
   const wrong: [string, CheckoutChoice, string][] = [
     ['without a number', { channel: 'mobile_money' }, 'phone required'],
     [
@@ -275,7 +275,7 @@ describe('a prompt', () => {
     ['over no network at all', { ...prompt('+254712345678'), network: 'toString' }, 'network not_allowed'],
   ]
   for (const [what, choice, issue] of wrong) {
-    it(`${what} is refused before anything is written`, async () => {
+    it(`rejects a prompt before anything is stored: ${what}`, async () => {
       const payment = await rig.checkout()
       const before = await db.query(selectPrompts)
       const refusal = await apiErrorOf(startAttempt(app, await readCheckout(payment), choice))
@@ -289,7 +289,7 @@ describe('a prompt', () => {
     })
   }
 
-  it('reaches the gateway with the number and the network that were chosen', async () => {
+  it('sends the chosen number and network to the gateway', async () => {
     const phone = newPhone()
     const { attempt } = await promptPhone(phone)
     assert.deepEqual(attempt?.choice, prompt(phone))
@@ -298,14 +298,14 @@ describe('a prompt', () => {
   })
 })
 
-describe('leaving an attempt for another way to pay', () => {
-  it('is not possible in the first minute of a prompt, while the payer may be typing the PIN', async () => {
+describe('leaving an attempt for another method', () => {
+  it('rejects another method in the first minute of a prompt, while the payer may be typing the PIN', async () => {
     const view = await promptPhone(newPhone())
     const calls = gateway.calls.length
     assert.equal(canCancelAttempt(view, clock.now()), false)
     assert.equal(canCancelAttempt(view, addMs(clock.now(), MINUTE - 1)), false)
     assert.deepEqual(await cancelAttempt(app, view), view)
-    assert.equal(gateway.calls.length, calls, 'the gateway heard nothing')
+    assert.equal(gateway.calls.length, calls, 'the gateway got no request')
 
     clock.advance(MINUTE)
     assert.equal(canCancelAttempt(view, clock.now()), true)
@@ -313,7 +313,7 @@ describe('leaving an attempt for another way to pay', () => {
     assert.equal((await cancelAttempt(app, view)).payment.status, 'pending')
   })
 
-  it('is not possible while it is unknown whether the phone got the prompt', async () => {
+  it('rejects another method while it is unknown whether the phone got the prompt', async () => {
     const payment = await rig.checkout()
     gateway.answers('startCheckout', NO_ANSWER)
     const view = await startAttempt(app, await readCheckout(payment), prompt(newPhone()))
@@ -322,7 +322,7 @@ describe('leaving an attempt for another way to pay', () => {
     assert.equal(canCancelAttempt(view, addMs(clock.now(), MINUTE)), true)
   })
 
-  it('is possible when the prompt has lapsed, and at once when there is none', async () => {
+  it('allows another method when the prompt has expired, and at once when there is none', async () => {
     const payment = await rig.checkout()
     const phone = newPhone()
     gateway.answers('startCheckout', prompted(phone, 30 * SECOND))
@@ -338,7 +338,7 @@ describe('leaving an attempt for another way to pay', () => {
     assert.equal(canCancelAttempt(byWave, clock.now()), true, 'a wallet that is paid on its own page')
   })
 
-  it('is nothing to do where no attempt is under way', async () => {
+  it('changes nothing where no attempt is open', async () => {
     const opened = await readCheckout(await rig.checkout())
     assert.equal(canCancelAttempt(opened, clock.now()), false)
     assert.deepEqual(await cancelAttempt(app, opened), opened)
@@ -347,10 +347,10 @@ describe('leaving an attempt for another way to pay', () => {
   })
 })
 
-describe('more time for an open checkout', () => {
+describe('extending an open checkout', () => {
   const leftMs = ({ payment }: CheckoutView) => (payment.expiresAt?.getTime() ?? 0) - clock.now().getTime()
 
-  it('is the whole time again, with one tap', async () => {
+  it('extends a checkout by its whole time with one action', async () => {
     const payment = await rig.checkout()
     clock.advance(59 * MINUTE)
     const extended = await extendCheckout(app, await readCheckout(payment))
@@ -363,7 +363,7 @@ describe('more time for an open checkout', () => {
     assert.equal((await rig.payment(payment.id)).status, 'expired')
   })
 
-  it('is no move: the history and the events stay as they are', async () => {
+  it('adds no move and no event for an extension', async () => {
     const payment = await rig.checkout()
     clock.advance(MINUTE)
     const extended = await extendCheckout(app, await readCheckout(payment))
@@ -372,7 +372,7 @@ describe('more time for an open checkout', () => {
     assert.equal((await eventsOf(db, payment.id)).length, 1)
   })
 
-  it('ends a day after the checkout was opened, however often it is asked for', async () => {
+  it('limits extensions to a day after the checkout was opened', async () => {
     const payment = await rig.checkout()
     for (let hour = 0; hour < 24; hour += 0.5) {
       clock.advance(30 * MINUTE)
@@ -383,14 +383,14 @@ describe('more time for an open checkout', () => {
     assert.equal(await rig.expire(), 1)
   })
 
-  it('never makes a checkout shorter', async () => {
+  it('never shortens a checkout', async () => {
     const payment = await rig.checkout()
     const hasty = { ...app, settings: { ...app.settings, checkoutMs: MINUTE } }
     const { expiresAt } = (await extendCheckout(hasty, await readCheckout(payment))).payment
     assert.deepEqual(expiresAt, payment.expiresAt)
   })
 
-  it('does not bring back what is over, and waits while an attempt is with its gateway', async () => {
+  it('does not extend a final checkout, and waits while an attempt is at its gateway', async () => {
     const over = await rig.checkout()
     clock.advance(HOUR)
     assert.equal(leftMs(await extendCheckout(app, await readCheckout(over))), 0)
@@ -402,7 +402,7 @@ describe('more time for an open checkout', () => {
     assert.equal(leftMs(await extendCheckout(app, await readCheckout(payment))), 59 * MINUTE)
   })
 
-  it('outruns an expiry that was decided before, by a process whose clock is ahead', async () => {
+  it('overrules an earlier expiry by a process whose clock is ahead', async () => {
     const payment = await rig.checkout()
     clock.advance(HOUR - SECOND)
     const ahead = { ...app, clock: { ...clock, now: () => addMs(clock.now(), 2 * SECOND) } }
@@ -415,7 +415,7 @@ describe('more time for an open checkout', () => {
     assert.deepEqual([after.expiresAt, after.dueAt], [extended.payment.expiresAt, extended.payment.expiresAt])
   })
 
-  it('holds also for an attempt that was started on a page from before', async () => {
+  it('extends a checkout also for an attempt that was started on an older page', async () => {
     const payment = await rig.checkout()
     const before = await readCheckout(payment)
     clock.advance(30 * MINUTE)

@@ -1,4 +1,4 @@
-// Settlement files held against the books, over the operators' API and by cowry reconcile.
+// Reconciles settlement files with the ledger, over the operators' API and by cowry reconcile.
 
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
@@ -58,7 +58,7 @@ async function namesOf(paymentUuid: string) {
   return names ?? assert.fail('it has an attempt')
 }
 
-/** A payment of KES 1,250.50 that is paid, and how the gateway knows it. */
+/** A paid payment of KES 1,250.50, and its identifiers at the gateway. */
 async function paid(api: Api) {
   const payment = await payWith(api, 'card_success')
   return { ...payment, ...(await namesOf(payment.uuid)) }
@@ -72,7 +72,7 @@ const balanceOf = async (api: Api) => {
 const lineOf = (key: string, amount = '1250.50', fee = '') => `payment,${key},,${amount},KES,${fee},settled`
 
 describe('the operators’ reconciliation', () => {
-  it('wants the operator’s token', async () => {
+  it('requires the operator’s token for reconciliation', async () => {
     const { api } = await service.newMerchant()
     for (const path of [FILES, BREAKS, `${FILES}/${UNKNOWN_UUID}`, `${BREAKS}/${UNKNOWN_UUID}`]) {
       assertApiError(await service.apiWith(undefined).get(path), 'invalid_admin_token')
@@ -91,7 +91,7 @@ describe('the operators’ reconciliation', () => {
       )
   })
 
-  it('makes what matches available at once, and a file that comes again changes nothing', async () => {
+  it('makes matched payments available at once, and a repeated file changes nothing', async () => {
     const { api } = await service.newMerchant()
     const [one, two] = [await paid(api), await paid(api)]
     assert.equal(await balanceOf(api), '0.00 available, 2438.48 pending')
@@ -113,7 +113,7 @@ describe('the operators’ reconciliation', () => {
     assert.deepEqual([data.length, meta.total >= 1], [1, true])
   })
 
-  it('settles each payment once when many files with it come at once', async () => {
+  it('settles each payment once when parallel files contain it', async () => {
     const { api } = await service.newMerchant()
     const { key } = await paid(api)
     const files = await Promise.all(
@@ -128,7 +128,7 @@ describe('the operators’ reconciliation', () => {
     assert.equal(await balanceOf(api), '1219.24 available, 0.00 pending')
   })
 
-  it('lists every break with its kind, and leaves the money of what differs alone', async () => {
+  it('lists every break with its kind, and does not settle differing payments', async () => {
     const { api } = await service.newMerchant()
     const [less, foreign, costly, twice] = [
       await paid(api),
@@ -169,7 +169,7 @@ describe('the operators’ reconciliation', () => {
     assert.deepEqual([missing.ours, missing.paymentUuid, missing.theirs.key], [null, null, 'never-heard-of'])
   })
 
-  it('tells of what stands on many lines once', async () => {
+  it('reports a payment on many lines once', async () => {
     const { api } = await service.newMerchant()
     const { key } = await paid(api)
     const unknownLine = 'payment,on-four-lines,,1.00,KES,,settled'
@@ -186,7 +186,7 @@ describe('the operators’ reconciliation', () => {
     assert.deepEqual((await send(lines)).breaks, 3)
   })
 
-  it('takes a payment below zero for no proof, and a line beside it for what it says', async () => {
+  it('treats a negative payment as no proof, and still applies the lines beside it', async () => {
     const { api } = await service.newMerchant()
     const [one, two] = [await paid(api), await paid(api)]
     const kindsOf = async (uuid: string) =>
@@ -221,7 +221,7 @@ describe('the operators’ reconciliation', () => {
     assert.deepEqual([right.settled, right.breaks], [2, 0])
   })
 
-  it('closes a break when a later file agrees, and opens it again when another does not', async () => {
+  it('closes a break when a later file agrees, and reopens it when another does not', async () => {
     const { api } = await service.newMerchant()
     const { key } = await paid(api)
     const wrong = await send([lineOf(key, '1.00')])
@@ -236,7 +236,7 @@ describe('the operators’ reconciliation', () => {
     assert.deepEqual([reopened.state, reopened.theirs.amount, reopened.closedAt], ['open', '2.00', null])
   })
 
-  it('keeps closed what an operator closed with a note, while both sides say the same', async () => {
+  it('keeps a break closed that an operator closed with a note, while both sides stay the same', async () => {
     const name = `unknown-${UNKNOWN_UUID}`
     const line = `payment,${name},,7.00,KES,,settled`
     const { uuid } = await send([line])
@@ -258,7 +258,7 @@ describe('the operators’ reconciliation', () => {
     assert.equal((await breaksOf(`state=closed&kind=missing_in_ledger&limit=100`)).length, 0)
   })
 
-  it('tells what a file leaves out of the time that it covers, and closes that when it comes', async () => {
+  it('reports payments missing from the period of a file, and closes them when they arrive', async () => {
     const { api } = await service.newMerchant()
     const early = new Date()
     const [coveredPayment, leftOut] = [await paid(api), await paid(api)]
@@ -284,7 +284,7 @@ describe('the operators’ reconciliation', () => {
     )
   })
 
-  it('holds refunds against the books too', async () => {
+  it('reconciles refunds too', async () => {
     const { api } = await service.newMerchant()
     const { uuid } = await paid(api)
     const refund = await api.post('/api/v1/refunds', { uuid, amount: 50 })
@@ -305,7 +305,7 @@ describe('the operators’ reconciliation', () => {
     )
   })
 
-  it('knows nothing of payments at another account', async () => {
+  it('ignores payments of another account', async () => {
     const { api, uuid } = await service.newMerchant()
     const { key } = await paid(api)
     const own = await send([lineOf(key)], { merchant: uuid })
@@ -315,7 +315,7 @@ describe('the operators’ reconciliation', () => {
     assertApiError(await admin.post(FILES, bodyOf([], { gateway: 'nobody' })), 'gateway_not_found')
   })
 
-  it('refuses a file that is not what it seems, names its lines, and stores nothing', async () => {
+  it('rejects an invalid file, names its lines, and stores nothing', async () => {
     const count = sql<{ rows: number }>`
       select ((select count(*) from reconciliations) + (select count(*) from reconciliation_breaks))::integer as rows`
     const before = await db.query(count)
@@ -340,7 +340,7 @@ describe('the operators’ reconciliation', () => {
     assert.deepEqual(await db.query(count), before)
   })
 
-  it('goes on where it stopped when the process dies in the middle of a file', async () => {
+  it('resumes a file after a crash in the middle', async () => {
     const { api } = await service.newMerchant()
     const [first, last] = [await paid(api), await paid(api)]
     const unknownLines = Array.from({ length: 600 }, (_, n) => `payment,stranger-${n},,1,KES,,`)
@@ -372,7 +372,7 @@ describe('the operators’ reconciliation', () => {
     assert.equal(await balanceOf(api), '2438.48 available, 0.00 pending')
   })
 
-  it('takes a file of many lines that are all hostile names', async () => {
+  it('accepts a file of many lines with hostile names', async () => {
     const lines = Array.from({ length: 3_000 }, (_, n) => `payment,"'; drop table payments; --${n}",,1,KES,,`)
     const { breaks } = await send(lines)
     assert.equal(breaks, 3_000)
@@ -395,7 +395,7 @@ async function run(...argv: string[]) {
 }
 
 describe('cowry reconcile', () => {
-  it('looks without changing anything, reconciles, lists, assigns and closes', async () => {
+  it('previews, reconciles, lists, assigns and closes on the command line', async () => {
     const { api } = await service.newMerchant()
     const { key } = await paid(api)
     const open = (await api.post('/api/v1/checkout/initiate-payment', initiateBody())).body.data
@@ -424,7 +424,7 @@ describe('cowry reconcile', () => {
     assert.match((await run('breaks', '--state', 'closed', '--limit', '100')).out, new RegExp(uuid))
   })
 
-  it('says what is wrong with the command or the file', async () => {
+  it('reports what is wrong with a reconcile command or its file', async () => {
     assert.match((await run('--gateway', 'sandbox')).out, /Specify the gateway and the file/)
     assert.match((await run('--gateway', 'sandbox', '--file', join(folder, 'none'))).out, /cannot be read/)
     const file = join(folder, 'broken.csv')

@@ -59,12 +59,12 @@ async function balance(by: Api, currency: string) {
 }
 
 describe('POST /api/v1/refunds', () => {
-  it('wants a key', async () => {
+  it('rejects a refund without a key', async () => {
     const answer = await service.apiWith(undefined).post(PATH, { reference: 'order' })
     assertApiError(answer, 'missing_api_key')
   })
 
-  it('knows another merchant’s payment as little as one that never was', async () => {
+  it('answers the same for a refund of another merchant’s payment as for an unknown one', async () => {
     const { uuid, reference } = await payWith(api, 'card_success')
     const other = await service.newMerchant()
     const theirs = await other.api.post(PATH, { uuid })
@@ -73,14 +73,14 @@ describe('POST /api/v1/refunds', () => {
     assert.equal((await readPayment(uuid)).status, 'successful')
   })
 
-  it('needs the scope refunds:write and names it', async () => {
+  it('requires the scope refunds:write to refund, and names it', async () => {
     const other = await service.newMerchant(['checkout:write', 'checkout:read', 'charges:write'])
     const answer = await other.api.post(PATH, { reference: 'order' })
     assertApiError(answer, 'insufficient_scope')
     assert.match(answer.body.message, /refunds:write/)
   })
 
-  it('gives all of it back, and answers exactly the promised fields', async () => {
+  it('refunds the whole payment, and returns exactly the documented fields', async () => {
     const payment = await payWith(api, 'card_success')
     const body = { reference: payment.reference, reason: 'Broken', metadata: { ticket: 7 } }
     const answer = await api.post(PATH, body)
@@ -130,7 +130,7 @@ describe('POST /api/v1/refunds', () => {
     }
   })
 
-  it('gives a charge back, which then says so', async () => {
+  it('refunds a charge, whose status then shows it', async () => {
     const token = await saveMethod(api, 'card_success')
     const charge = (await api.post('/api/v1/charges/recurring', chargeBody(token))).body.data
     assert.equal(charge.refundedAmount, '0.00')
@@ -142,7 +142,7 @@ describe('POST /api/v1/refunds', () => {
     assert.equal(last?.body.data.refundedAmount, '40.00')
   })
 
-  it('refuses more than is left, and says how much that is', async () => {
+  it('rejects a refund above the remaining amount, and returns that amount', async () => {
     const { uuid } = await payWith(api, 'card_success', { amount: 100 })
     await refund({ uuid, amount: 60 })
     const answer = await api.post(PATH, { uuid, amount: 40.01 })
@@ -152,7 +152,7 @@ describe('POST /api/v1/refunds', () => {
     assertApiError(await api.post(PATH, { uuid }), 'invalid_state')
   })
 
-  it('refuses what was not paid', async () => {
+  it('rejects the refund of an unpaid payment', async () => {
     for (const instrument of ['card_declined', 'mobile_cancelled']) {
       const { uuid } = await payWith(api, instrument)
       assertApiError(await api.post(PATH, { uuid }), 'invalid_state')
@@ -161,7 +161,7 @@ describe('POST /api/v1/refunds', () => {
     assertApiError(await api.post(PATH, { uuid: open.body.data.uuid }), 'invalid_state')
   })
 
-  it('refuses bad input, all of it at once, and stores nothing', async () => {
+  it('rejects an invalid refund with all issues at once, and stores nothing', async () => {
     const { uuid, reference } = await payWith(api, 'card_success', {
       currency: 'XOF',
       amount: 500,
@@ -195,7 +195,7 @@ describe('POST /api/v1/refunds', () => {
     await refund({ uuid, reference, amount: 500, unknown: 'ignored', reason: null, metadata: null })
   })
 
-  it('answers the same refund for the same Idempotency-Key, also when nothing is left', async () => {
+  it('repeats a refund for the same Idempotency-Key, also when nothing is left', async () => {
     const { reference } = await payWith(api, 'card_success')
     const headers = { 'idempotency-key': `refund-${reference}` }
     const answers = await Promise.all(Array.from({ length: 8 }, () => api.post(PATH, { reference }, headers)))
@@ -209,7 +209,7 @@ describe('POST /api/v1/refunds', () => {
     assertApiError(await api.post(PATH, { reference, amount: 1 }, headers), 'idempotency_key_reused')
   })
 
-  it('that the gateway refuses has failed, and the money can be refunded again', async () => {
+  it('fails a refund that the gateway declines, and allows another one', async () => {
     const { uuid, reference } = await payWith(api, 'card_refund_declined')
     for (let n = 0; n < 2; n += 1) {
       const { status, failure } = await refund({ uuid })
@@ -222,7 +222,7 @@ describe('POST /api/v1/refunds', () => {
     assert.deepEqual([payment.status, payment.refundedAmount], ['successful', '0.00'])
   })
 
-  it('that takes a moment is pending, sets its amount aside, and succeeds', async () => {
+  it('keeps a slow refund pending, reserves its amount, and completes it', async () => {
     const { uuid, reference } = await payWith(api, 'card_refund_pending', { amount: 100 })
     const pending = await refund({ uuid, amount: 70 })
     assert.deepEqual([pending.status, pending.statusReason], ['pending', null])
@@ -233,7 +233,7 @@ describe('POST /api/v1/refunds', () => {
     assert.deepEqual(await refundedAmounts(reference), ['70.00'])
   })
 
-  it('whose answer gets lost is pending, and resolved by asking (F-28)', async () => {
+  it('resolves a refund with a lost response by polling (F-28)', async () => {
     const { uuid, reference } = await payWith(api, 'card_refund_lost_answer')
     const lost = await refund({ uuid })
     assert.deepEqual([lost.status, lost.statusReason], ['pending', 'outcome_unknown'])
@@ -244,8 +244,8 @@ describe('POST /api/v1/refunds', () => {
   })
 })
 
-describe('the wallet', () => {
-  it('gives back available money first, then pending, keeps the fee, and shows what is missing below zero', async () => {
+describe('refunds and the wallet', () => {
+  it('debits available money first, then pending, keeps the fee, and goes below zero if necessary', async () => {
     const { api: shop } = await service.newMerchant()
     const pay = () => payWith(shop, 'card_success', { currency: 'GHS', amount: 100 })
     const first = await pay()
@@ -273,7 +273,7 @@ describe('the wallet', () => {
 })
 
 describe('reading refunds', () => {
-  it('wants a key and the scope', async () => {
+  it('requires a key and the scope to read refunds', async () => {
     for (const path of [PATH, `${PATH}/${UNKNOWN_UUID}`]) {
       assertApiError(await service.apiWith(undefined).get(path), 'missing_api_key')
       const { api: other } = await service.newMerchant(['checkout:read'])
@@ -281,7 +281,7 @@ describe('reading refunds', () => {
     }
   })
 
-  it('shows one as it is stored, and another merchant’s as little as one that never was', async () => {
+  it('reads a refund as stored, and answers the same for another merchant’s as for an unknown one', async () => {
     const { uuid } = await payWith(api, 'card_success')
     const made = await refund({ uuid, amount: 1 })
     assert.deepEqual((await api.get(`${PATH}/${made.uuid}`)).body.data, made)
@@ -292,7 +292,7 @@ describe('reading refunds', () => {
     assert.equal((await other.api.get(PATH)).body.meta.total, 0)
   })
 
-  it('lists them newest first, by page and by cursor, filtered', async () => {
+  it('lists refunds newest first, by page and by cursor, filtered', async () => {
     const { api: shop } = await service.newMerchant()
     const paid = await payWith(shop, 'card_success', { amount: 10, reference: 'Order-77-Nairobi' })
     const other = await payWith(shop, 'card_refund_declined', { amount: 10, currency: 'USD' })

@@ -1,5 +1,5 @@
-// The second wall between merchants: every statement of the service loses its merchant, and still nobody finds what belongs
-// to another. The control takes the wall away as well, and then they do.
+// Row-level security, the second layer of tenant isolation: every statement loses its merchant filter, and still finds no
+// row of another merchant. The control test switches row-level security off too, and then the rows are found.
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
@@ -11,7 +11,7 @@ import { fillPath, findItemPaths, itemTemplateOf, makeOneOfEverything } from '..
 import { type DocumentedOperation, operationsOf } from '../support/openapi.ts'
 import { ONE_PROCESS, testService } from '../support/service.ts'
 
-// Without background work every statement is one of a request.
+// Without background jobs every statement belongs to a request.
 const service = await testService({ after }, { role: 'api', env: { COWRY_RATE_LIMIT: '0' } })
 const operations = operationsOf(service.openApi())
 const reads = operations.filter(({ method }) => method === 'GET')
@@ -24,7 +24,7 @@ const otherPaths = await findItemPaths(otherMerchant, operations, otherRecords)
 
 const FILTER = /\b(?:\w+\.)?merchant_id = (\$\d+)/g
 
-/** Runs the work while no statement asks for its merchant. */
+/** Runs the work while no statement filters by its merchant. */
 async function withoutFilters(work: () => Promise<void>): Promise<number> {
   const filtered = allStatements().filter(({ text }) => text.match(FILTER))
   const originals = filtered.map((statement) => ({ ...statement }))
@@ -45,7 +45,7 @@ function send(api: Api, { method }: DocumentedOperation, path: string, body?: un
   return api.send(method, path, body === undefined ? {} : { body: JSON.stringify(body), headers })
 }
 
-/** The address of an operation about something that the merchant of these paths has. */
+/** The address of an operation about a record of these paths' merchant. */
 function addressOf(operation: DocumentedOperation, paths: Map<string, string>, reference: string): string {
   const needsReference = /verify-payment$|executions$/.test(operation.path)
   const path = fillPath(operation, paths.get(itemTemplateOf(operation) ?? ''))
@@ -57,7 +57,7 @@ function unknownAddressOf(operation: DocumentedOperation): string {
   return operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => names[name] ?? UNKNOWN_UUID)
 }
 
-/** What a merchant reads of its own, but for when it was last asked for. */
+/** Everything that a merchant can read, without the times of last use. */
 async function readAll(api: Api, paths: Map<string, string>, reference: string) {
   const seen: Record<string, string> = {}
   for (const operation of reads) {
@@ -71,7 +71,7 @@ async function readAll(api: Api, paths: Map<string, string>, reference: string) 
 const readOwned = () => readAll(owner, ownedPaths, owned.reference)
 const readOtherMerchant = () => readAll(otherMerchant, otherPaths, otherRecords.reference)
 
-/** The operations by which the otherMerchant reads what the owner has. */
+/** The operations by which the other merchant reads records of the owner. */
 async function findLeaks(): Promise<string[]> {
   const leaks: string[] = []
   for (const operation of reads) {
@@ -86,8 +86,8 @@ async function findLeaks(): Promise<string[]> {
 
 const before = { owned: await readOwned(), otherRecords: await readOtherMerchant() }
 
-describe('without the merchant in any statement (F-74)', ONE_PROCESS, () => {
-  it('another merchant’s record is not found, as if it were not there', async () => {
+describe('statements without their merchant filter (F-74)', ONE_PROCESS, () => {
+  it('finds no record of another merchant without the merchant filter', async () => {
     const about = operations.filter((operation) => itemTemplateOf(operation))
     const filters = await withoutFilters(async () => {
       for (const operation of about) {
@@ -100,10 +100,10 @@ describe('without the merchant in any statement (F-74)', ONE_PROCESS, () => {
       }
     })
     assert.ok(about.length > 30)
-    assert.ok(filters > 100, `${filters} statements were without their merchant`)
+    assert.ok(filters > 100, `${filters} statements lost their merchant filter`)
   })
 
-  it('lists, searches and files show one’s own and nothing else', async () => {
+  it('lists, searches and exports only own records without the merchant filter', async () => {
     await withoutFilters(async () => {
       assert.deepEqual(await findLeaks(), [])
       assert.deepEqual(await readOtherMerchant(), before.otherRecords)
@@ -118,7 +118,7 @@ describe('without the merchant in any statement (F-74)', ONE_PROCESS, () => {
     })
   })
 
-  it('every foreign row is found once row-level security is off as well, which shows that it was the protection', async () => {
+  it('finds foreign rows once row-level security is off as well, which shows that it was the protection', async () => {
     const tables = `select format('alter table %I ', table_name) from tenant_tables`
     const turn = (how: string) =>
       service.db.script(`do $$
@@ -138,7 +138,7 @@ describe('without the merchant in any statement (F-74)', ONE_PROCESS, () => {
     }
   })
 
-  it('everybody’s own is as it was', async () => {
+  it('leaves the records of every merchant unchanged', async () => {
     assert.deepEqual(await readOwned(), before.owned)
     assert.deepEqual(await readOtherMerchant(), before.otherRecords)
   })

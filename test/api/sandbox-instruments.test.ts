@@ -17,8 +17,8 @@ const customerFor = (name: string) => ({ ...CUSTOMER, email: `${name}@example.co
 
 const CREDIT = ['capture gateway:sandbox KES -125050', 'capture pending KES 125050']
 
-describe('every sandbox instrument', () => {
-  it('is one of the fourteen that were promised, or of three whose refunds are special', () => {
+describe('sandbox instruments', () => {
+  it('has the fourteen instruments of the contract, and three with special refunds', () => {
     assert.deepEqual(
       SANDBOX_INSTRUMENTS.map(({ name }) => name),
       [
@@ -39,7 +39,7 @@ describe('every sandbox instrument', () => {
     'card_lost_answer_later',
     'card_slow_later',
   ]) {
-    it(`${instrument} pays and is saved`, async () => {
+    it(`collects with ${instrument} and saves the method`, async () => {
       const data = await payWith(api, instrument, { customer: customerFor(instrument) })
       assert.equal(data.status, 'successful')
       assert.equal(data.statusReason, null)
@@ -56,7 +56,7 @@ describe('every sandbox instrument', () => {
     ['mobile_success', 'mobile_money'],
     ['transfer_success', 'bank_transfer'],
   ] as const) {
-    it(`${instrument} pays and is not saved`, async () => {
+    it(`collects with ${instrument} and saves no method`, async () => {
       const data = await payWith(api, instrument)
       assert.equal(data.status, 'successful')
       assert.equal(data.paymentMethod, null)
@@ -71,7 +71,7 @@ describe('every sandbox instrument', () => {
     ['mobile_cancelled', 'mobile_money', 'customer_cancelled'],
     ['mobile_timeout', 'mobile_money', 'customer_timeout'],
   ] as const) {
-    it(`${instrument} declines with ${code}, and the customer may try again`, async () => {
+    it(`declines ${instrument} with ${code}, and the customer may retry`, async () => {
       const data = await payWith(api, instrument)
       assert.equal(data.status, 'pending')
       assert.equal(data.failure, null, 'the payment itself has not failed')
@@ -88,7 +88,7 @@ describe('every sandbox instrument', () => {
     })
   }
 
-  it('mobile_late_success pays after the checkout has expired: late money is money', async () => {
+  it('accepts the late payment of mobile_late_success after the checkout has expired', async () => {
     const data = await payWith(api, 'mobile_late_success')
     assert.equal(data.status, 'successful')
     assert.equal(data.amountPaid, '1250.50')
@@ -108,7 +108,7 @@ describe('every sandbox instrument', () => {
     ])
   })
 
-  it('transfer_underpaid credits nothing and waits for a person as amount_mismatch', async () => {
+  it('credits nothing for transfer_underpaid, and opens an amount_mismatch for manual review', async () => {
     const data = await payWith(api, 'transfer_underpaid')
     assert.equal(data.status, 'processing')
     assert.equal(data.statusReason, 'amount_mismatch')
@@ -129,8 +129,8 @@ function outline(attempts: { channel: string; status: string; failureCode: strin
   return attempts.map(({ channel, status, failureCode }) => `${channel} ${status} ${failureCode}`)
 }
 
-describe('one checkout', () => {
-  it('may be tried five times: the fifth decline fails it, with the reason of the last', async () => {
+describe('several attempts of one checkout', () => {
+  it('allows five attempts: the fifth decline fails the checkout with its reason', async () => {
     const { reference } = initiateBody()
     await api.post('/api/v1/checkout/initiate-payment', initiateBody({ reference }))
     const decline = async (instrument: string) =>
@@ -146,7 +146,7 @@ describe('one checkout', () => {
     assertApiError(await api.post(completePath(reference), { instrument: 'card_success' }), 'invalid_state')
   })
 
-  it('gives up the prompt that is open on the payer’s phone before another way is tried', async () => {
+  it('cancels the open prompt on the payer’s phone before another method is tried', async () => {
     const { data } = (await api.post('/api/v1/checkout/initiate-payment', initiateBody())).body
     const payer = createPayer()
     const page = await payer.open(data.checkoutUrl)
@@ -160,11 +160,11 @@ describe('one checkout', () => {
     assert.deepEqual(await postingsOf(service.db, data.uuid), CREDIT)
   })
 
-  it('shows a second success as duplicate_success and keeps its money away from the wallet', async () => {
+  it('records a second success as duplicate_success and does not credit it', async () => {
     const shop = await service.newMerchant()
     const declined = await payWith(shop.api, 'card_declined')
     await shop.api.post(completePath(declined.reference), { instrument: 'card_success' })
-    // A provider that takes its decline back: the proof of the first attempt arrives when the second has paid.
+    // The provider reverses its decline: the proof of the first attempt arrives after the second has paid.
     const closed = await closeAttempt(service.db, {
       merchantId: shop.uuid,
       attemptId: declined.attempts[0].uuid,

@@ -30,13 +30,13 @@ async function makeCharge(): Promise<string> {
   return body.reference
 }
 
-describe('many who play the customer of one payment at once', () => {
-  it('play one attempt to one end', async () => {
+describe('parallel simulations of one payment’s payer', () => {
+  it('runs one attempt to one outcome for parallel simulations', async () => {
     const { reference } = await initiate()
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => api.post(completePath(reference), CARD)),
     )
-    // Whoever comes after the end is told so, and who came before the provider had the attempt sees it under way.
+    // A call after the end gets an error; a call before the provider had the attempt sees it pending.
     for (const answer of answers) {
       if (answer.http === 200) assert.match(answer.body.data.status, /^(processing|successful)$/, answer.text)
       else assertApiError(answer, 'invalid_state')
@@ -49,12 +49,12 @@ describe('many who play the customer of one payment at once', () => {
 })
 
 describe('POST /api/v1/sandbox/payments/{reference}/complete', () => {
-  it('refuses a request without a key', async () => {
+  it('rejects a simulation without a key', async () => {
     const { reference } = await initiate()
     assertApiError(await service.apiWith(undefined).post(completePath(reference), CARD), 'missing_api_key')
   })
 
-  it('knows another merchant’s payment as little as one that never was, and does not pay it', async () => {
+  it('answers the same for another merchant’s payment as for an unknown one, and does not pay it', async () => {
     const { reference, uuid } = await initiate()
     const { api: other } = await service.newMerchant()
     const theirs = await other.post(completePath(reference), CARD)
@@ -63,12 +63,12 @@ describe('POST /api/v1/sandbox/payments/{reference}/complete', () => {
     assert.equal((await api.get(`/api/v1/checkout/payments/${uuid}`)).body.data.status, 'pending')
   })
 
-  it('needs the scope checkout:write', async () => {
+  it('requires the scope checkout:write to simulate a payer', async () => {
     const { api: reader } = await service.newMerchant(['checkout:read'])
     assertApiError(await reader.post(completePath('r'), CARD), 'insufficient_scope')
   })
 
-  it('plays the customer to the end and answers 200 with the payment record', async () => {
+  it('simulates the payer to the end and answers 200 with the payment record', async () => {
     const { reference, uuid } = await initiate({ reference: 'Order 7/ä?&#' })
     const answer = await api.post(completePath(reference), CARD)
     assert.equal(answer.http, 200, answer.text)
@@ -78,7 +78,7 @@ describe('POST /api/v1/sandbox/payments/{reference}/complete', () => {
     assert.equal(answer.body.data.status, 'successful')
   })
 
-  it('refuses an instrument that there is not, and lists those that there are', async () => {
+  it('rejects an unknown instrument, and lists the known ones', async () => {
     const { reference } = await initiate()
     await assertNothingStored(service.db, async () => {
       const answer = await api.post(completePath(reference), { instrument: 'card_free' })
@@ -89,7 +89,7 @@ describe('POST /api/v1/sandbox/payments/{reference}/complete', () => {
     })
   })
 
-  it('refuses a payment that is final, and leaves it as it is', async () => {
+  it('rejects the simulation of a final payment, and leaves it unchanged', async () => {
     const paid = await payWith(api, 'card_success')
     const answer = await api.post(completePath(paid.reference), { instrument: 'card_declined' })
     assertApiError(answer, 'invalid_state')
@@ -98,11 +98,11 @@ describe('POST /api/v1/sandbox/payments/{reference}/complete', () => {
     assert.deepEqual(stored.body.data, paid)
   })
 
-  it('has no page to open for a charge', async () => {
+  it('rejects the simulation of a charge, which has no page', async () => {
     assertApiError(await api.post(completePath(await makeCharge()), CARD), 'payment_not_found')
   })
 
-  it('lets two customers at once pay one payment once', async () => {
+  it('collects once for two parallel simulations', async () => {
     const { reference, uuid } = await initiate()
     const answers = await Promise.all(
       Array.from({ length: 6 }, () => api.post(completePath(reference), CARD)),
@@ -114,25 +114,25 @@ describe('POST /api/v1/sandbox/payments/{reference}/complete', () => {
 })
 
 describe('GET /api/v1/sandbox/executions', () => {
-  it('refuses a request without a key', async () => {
+  it('rejects reading executions without a key', async () => {
     assertApiError(await service.apiWith(undefined).get(executionsPath('r')), 'missing_api_key')
   })
 
-  it('knows another merchant’s payment as little as one that never was', async () => {
+  it('answers the same for executions of another merchant’s payment as for an unknown one', async () => {
     const { reference } = await payWith(api, 'card_success')
     const { api: other } = await service.newMerchant()
     const theirs = await other.get(executionsPath(reference))
     assertSameApiError(theirs, await other.get(executionsPath('nothing')), 'payment_not_found')
   })
 
-  it('needs a reference, and the scope checkout:read', async () => {
+  it('requires a reference and the scope checkout:read to read executions', async () => {
     const answer = await api.get('/api/v1/sandbox/executions')
     assert.deepEqual(assertApiError(answer, 'validation_failed'), ['reference: required'])
     const { api: writer } = await service.newMerchant(['checkout:write'])
     assertApiError(await writer.get(executionsPath('r')), 'insufficient_scope')
   })
 
-  it('answers what the provider really took, as a list', async () => {
+  it('lists what the provider really collected', async () => {
     const paid = await payWith(api, 'transfer_success')
     const answer = await api.get(executionsPath(paid.reference))
     assert.equal(answer.http, 200)
@@ -156,14 +156,14 @@ describe('GET /api/v1/sandbox/executions', () => {
     assert.equal(answer.body.meta.total, 1)
   })
 
-  it('is empty while nothing was taken, and after a decline', async () => {
+  it('lists no executions before a payment, and after a decline', async () => {
     const { reference } = await initiate()
     assert.deepEqual((await api.get(executionsPath(reference))).body.data, [])
     await api.post(completePath(reference), { instrument: 'card_declined' })
     assert.deepEqual((await api.get(executionsPath(reference))).body.data, [])
   })
 
-  it('tells a charge by its kind', async () => {
+  it('marks the execution of a charge by its kind', async () => {
     const answer = await api.get(executionsPath(await makeCharge()))
     assert.deepEqual(
       answer.body.data.map(({ kind, amount }: { kind: string; amount: string }) => `${kind} ${amount}`),

@@ -1,4 +1,4 @@
-// Traces: a request, its statements, its call of a gateway and the delivery of its events, at a collector of the test's own.
+// Traces of a request, its statements, its gateway call and the delivery of its events, at a collector of the test.
 
 import assert from 'node:assert/strict'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
@@ -55,7 +55,7 @@ describe('traces', async () => {
   const { api } = service
   const ofTrace = () => spans.filter(({ traceId }) => traceId === TRACE)
 
-  it('hold a charge together, from the caller to the gateway', async () => {
+  it('connects a charge from the caller to the gateway in one trace', async () => {
     const token = await saveMethod(api, 'card_success')
     const traceparent = `00-${TRACE}-${CALLER}-01`
     const answer = await api.post('/api/v1/charges/recurring', chargeBody(token), { traceparent })
@@ -76,7 +76,7 @@ describe('traces', async () => {
     )
   })
 
-  it('go along with deliveries', async () => {
+  it('propagates the trace to deliveries', async () => {
     await api.post('/api/v1/webhooks/endpoints', { url: `http://127.0.0.1:${port}/hook` })
     await saveMethod(api, 'card_success')
     const [headers] = await eventually(
@@ -87,7 +87,7 @@ describe('traces', async () => {
     assert.match(String(headers?.traceparent), /^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/)
   })
 
-  it('tell nothing of what merchants send, and no token', () => {
+  it('contains no data of merchants and no token in traces', () => {
     for (const secret of [CUSTOMER.email, CUSTOMER.lastname, 'rtk_', 'cowry_test_', 'whsec_'])
       assert.ok(!texts.includes(secret), secret)
   })

@@ -22,7 +22,7 @@ async function chooseOnPage(checkoutUrl: string, instrument: string): Promise<vo
 
 const stopPolling = sql<unknown>`update attempts set due_at = null where payment_id = $1`
 
-/** A payment with a prompt on the payer's phone, about which the background does not ask: only verify finds out. */
+/** A payment with a prompt on the payer's phone and no background polls: only verify can find the outcome. */
 async function prompted(db: Db, from: Api, instrument: string) {
   const { data } = (await from.post('/api/v1/checkout/initiate-payment', initiateBody())).body
   await chooseOnPage(data.checkoutUrl, instrument)
@@ -35,7 +35,7 @@ async function prompted(db: Db, from: Api, instrument: string) {
   return { uuid: data.uuid, reference: data.reference, verify }
 }
 
-/** How many questions the work asked the provider. */
+/** How many status checks the work sent to the provider. */
 async function statusChecksBy(work: () => Promise<unknown>): Promise<number> {
   const before = provider.statusChecks()
   await work()
@@ -45,8 +45,8 @@ async function statusChecksBy(work: () => Promise<unknown>): Promise<number> {
 const inParallel = <Result>(count: number, work: () => Promise<Result>) =>
   Promise.all(Array.from({ length: count }, work))
 
-describe('verifying a payment that is with its gateway', () => {
-  it('asks the gateway, and answers what it said', async () => {
+describe('verifying a pending payment', () => {
+  it('checks the status at the gateway, and returns its outcome', async () => {
     const { uuid, verify } = await prompted(service.db, api, 'mobile_success')
     const waiting = await verify()
     assert.equal(waiting.status, 'processing')
@@ -60,7 +60,7 @@ describe('verifying a payment that is with its gateway', () => {
     assert.equal((await movesOf(service.db, uuid)).at(-1)?.source, 'verify')
   })
 
-  it('asks at most once in three seconds, and parallel calls share the one question', async () => {
+  it('checks at most once in three seconds, and shares one status check between parallel calls (single flight)', async () => {
     const { uuid, verify } = await prompted(service.db, api, 'mobile_success')
     const first = await statusChecksBy(() => inParallel(10, verify))
     assert.equal(first, 1)
@@ -86,7 +86,7 @@ describe('verifying a payment that is with its gateway', () => {
     assert.equal(await statusChecksBy(() => api.get(`/api/v1/checkout/verify-payment?uuid=${data.uuid}`)), 0)
   })
 
-  it('finds out a refusal, after which the payer may try again', async () => {
+  it('finds a decline, after which the payer may retry', async () => {
     const { verify } = await prompted(service.db, api, 'mobile_cancelled')
     clock.advance(4_000)
     const data = await verify()
@@ -96,7 +96,7 @@ describe('verifying a payment that is with its gateway', () => {
     assert.equal(data.attempts[0].failureCode, 'customer_cancelled')
   })
 
-  it('is the only one that asks: reading the stored payment does not', async () => {
+  it('checks no status when the stored payment is read', async () => {
     const { uuid } = await prompted(service.db, api, 'mobile_success')
     clock.advance(4_000)
     const read = () => api.get(`/api/v1/checkout/payments/${uuid}`)
@@ -104,7 +104,7 @@ describe('verifying a payment that is with its gateway', () => {
     assert.equal((await read()).body.data.status, 'processing')
   })
 
-  it('believes no answer that it cannot read, and none about other money (F-32, F-34)', async () => {
+  it('trusts no malformed response, and none about another amount (F-32, F-34)', async () => {
     for (const kind of ['500_after', 'html', 'garbage', 'drop_after']) {
       const { verify } = await prompted(service.db, api, 'mobile_success')
       clock.advance(4_000)
@@ -127,8 +127,8 @@ describe('verifying a payment that is with its gateway', () => {
   })
 })
 
-describe('a gateway that cannot be reached', () => {
-  it('leaves verify with what is stored, and proves only of a first call that nothing happened (F-27)', async (t) => {
+describe('verifying with an unreachable gateway', () => {
+  it('returns the stored payment, and concludes only from a failed first call that nothing happened (F-27)', async (t) => {
     const away = await startCountingProvider(t, clock)
     const shop = await testService(t, { clock, env: away.env })
     const token = await saveMethod(shop.api, 'card_success')
@@ -136,7 +136,7 @@ describe('a gateway that cannot be reached', () => {
     await away.close()
 
     const stored = await verify()
-    assert.equal(stored.status, 'processing', 'time proves nothing about money')
+    assert.equal(stored.status, 'processing', 'elapsed time proves nothing')
     assert.equal(stored.statusReason, 'awaiting_customer')
 
     const charge = await shop.api.post('/api/v1/charges/recurring', chargeBody(token))
@@ -151,7 +151,7 @@ describe('a gateway that cannot be reached', () => {
     const { data } = (await shop.api.post('/api/v1/checkout/initiate-payment', initiateBody())).body
     await chooseOnPage(data.checkoutUrl, 'card')
     const open = (await shop.api.get(`/api/v1/checkout/verify-payment?uuid=${data.uuid}`)).body.data
-    assert.equal(open.status, 'pending', 'the payer may try again')
+    assert.equal(open.status, 'pending', 'the payer may retry')
     assert.equal(open.attempts[0].failureCode, 'provider_unavailable')
   })
 })

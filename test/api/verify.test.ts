@@ -44,11 +44,11 @@ async function verify(query: string) {
 }
 
 describe('GET /api/v1/checkout/verify-payment', () => {
-  it('refuses a request without a key', async () => {
+  it('rejects verify without a key', async () => {
     assertApiError(await service.apiWith(undefined).get(verifyPath('?reference=r')), 'missing_api_key')
   })
 
-  it('knows another merchant’s payment as little as one that never was, by reference and by uuid', async () => {
+  it('answers the same for another merchant’s payment as for an unknown one, by reference and by uuid', async () => {
     const { reference, uuid } = await initiate()
     const { api: other } = await service.newMerchant()
     const unknown = await other.get(verifyPath('?reference=nothing'))
@@ -57,28 +57,28 @@ describe('GET /api/v1/checkout/verify-payment', () => {
     assertSameApiError(await other.get(verifyPath(`?uuid=${UNKNOWN_UUID}`)), unknown, 'payment_not_found')
   })
 
-  it('needs the scope checkout:read and names it', async () => {
+  it('requires the scope checkout:read to verify, and names it', async () => {
     const { api: writer } = await service.newMerchant(['checkout:write'])
     const answer = await writer.get(verifyPath('?reference=r'))
     assertApiError(answer, 'insufficient_scope')
     assert.match(answer.body.message, /checkout:read/)
   })
 
-  it('finds a payment by its reference, whatever characters it has, or by its uuid', async () => {
+  it('finds a payment by its reference, whatever its characters, or by its uuid', async () => {
     const reference = 'Order 7/ä?&=+%#1'
     const payment = await initiate({ reference })
     assert.equal((await verify(`?reference=${encodeURIComponent(reference)}`)).uuid, payment.uuid)
     assert.equal((await verify(`?uuid=${payment.uuid}`)).reference, reference)
   })
 
-  it('asks for a name: neither reference nor uuid is missing_reference', async () => {
+  it('answers missing_reference without reference and uuid', async () => {
     for (const query of ['', '?', '?other=1']) {
       const details = assertApiError(await api.get(verifyPath(query)), 'missing_reference')
       assert.deepEqual(details, ['reference: missing_reference'])
     }
   })
 
-  it('refuses a malformed uuid, a reference that cannot be one, and a name given twice', async () => {
+  it('rejects a malformed uuid, an invalid reference and a repeated parameter', async () => {
     for (const uuid of ['nonsense', UNKNOWN_UUID.toUpperCase(), `{${UNKNOWN_UUID}}`, '']) {
       const answer = await api.get(verifyPath(`?uuid=${encodeURIComponent(uuid)}`))
       assert.deepEqual(assertApiError(answer, 'invalid_uuid'), ['uuid: invalid_uuid'])
@@ -89,7 +89,7 @@ describe('GET /api/v1/checkout/verify-payment', () => {
     assert.deepEqual(assertApiError(twice, 'validation_failed'), ['reference: repeated'])
   })
 
-  it('answers an open payment with the initiate record and nothing paid yet', async () => {
+  it('returns an open payment with the initiate record and no paid amount', async () => {
     const initiated = await initiate({ metadata: { a: 1 } })
     const answer = await api.get(verifyPath(`?reference=${initiated.reference}`))
     assertKeys(answer.body, ['status', 'message', 'data'])
@@ -110,10 +110,10 @@ describe('GET /api/v1/checkout/verify-payment', () => {
     })
   })
 
-  it('answers a paid payment with what was paid, how, and with which method', async () => {
+  it('returns a paid payment with its amount, channel and method', async () => {
     const paid = await payWith(api, 'card_success', { isRecurring: true })
     const data = await verify(`?reference=${paid.reference}`)
-    assert.deepEqual(data, paid, 'the same record that the sandbox answered')
+    assert.deepEqual(data, paid, 'the same record that the sandbox returned')
     assertFields(data, PAYMENT_FIELDS, PaymentRecord)
     assert.equal(data.status, 'successful')
     assert.equal(data.statusReason, null)
@@ -134,7 +134,7 @@ describe('GET /api/v1/checkout/verify-payment', () => {
     assert.match(attempt.endedAt, ISO_TIME)
   })
 
-  it('shows the saved method with its recurring token, whatever isRecurring said', async () => {
+  it('returns the saved method with its recurring token, whatever isRecurring was', async () => {
     for (const isRecurring of [true, false]) {
       const customer = { email: `saved-${isRecurring}@example.com`, firstname: 'Zawadi', lastname: 'Njeri' }
       const { paymentMethod: method } = await payWith(api, 'card_success', { isRecurring, customer })
@@ -154,7 +154,7 @@ describe('GET /api/v1/checkout/verify-payment', () => {
     }
   })
 
-  it('answers a charge too, by its reference or uuid', async () => {
+  it('returns a charge too, by its reference or uuid', async () => {
     const body = chargeBody(await saveMethod(api, 'card_success'))
     const charge = (await api.post('/api/v1/charges/recurring', body)).body.data
     for (const query of [`?reference=${body.reference}`, `?uuid=${charge.uuid}`]) {
@@ -172,18 +172,18 @@ describe('GET /api/v1/checkout/verify-payment', () => {
 })
 
 describe('GET /api/v1/checkout/payments/{uuid}', () => {
-  it('refuses a request without a key', async () => {
+  it('rejects reading a payment without a key', async () => {
     assertApiError(await service.apiWith(undefined).get(storedPath(UNKNOWN_UUID)), 'missing_api_key')
   })
 
-  it('knows another merchant’s payment as little as one that never was', async () => {
+  it('answers the same for reading another merchant’s payment as for an unknown one', async () => {
     const { uuid } = await initiate()
     const { api: other } = await service.newMerchant()
     const unknown = await other.get(storedPath(UNKNOWN_UUID))
     assertSameApiError(await other.get(storedPath(uuid)), unknown, 'payment_not_found')
   })
 
-  it('answers the same record as verify', async () => {
+  it('reads the same record as verify', async () => {
     const paid = await payWith(api, 'card_success')
     const answer = await api.get(storedPath(paid.uuid))
     assert.equal(answer.http, 200)
@@ -191,7 +191,7 @@ describe('GET /api/v1/checkout/payments/{uuid}', () => {
     assert.deepEqual(answer.body.data, await verify(`?uuid=${paid.uuid}`))
   })
 
-  it('refuses a malformed uuid, and does not take a charge for a payment', async () => {
+  it('rejects a malformed uuid of a payment, and does not return a charge as a payment', async () => {
     assert.deepEqual(assertApiError(await api.get(storedPath('nonsense')), 'invalid_uuid'), [
       'uuid: invalid_uuid',
     ])
@@ -200,7 +200,7 @@ describe('GET /api/v1/checkout/payments/{uuid}', () => {
     assertApiError(await api.get(storedPath(charge.uuid)), 'payment_not_found')
   })
 
-  it('needs the scope checkout:read', async () => {
+  it('requires the scope checkout:read to read a payment', async () => {
     const { api: writer } = await service.newMerchant(['checkout:write'])
     assertApiError(await writer.get(storedPath(UNKNOWN_UUID)), 'insufficient_scope')
   })

@@ -30,7 +30,7 @@ const sumPostings = sql<{ account: string; currency: string; minor: bigint }>`
   group by account, currency
   order by account, currency`
 
-it('shows the same while balances are folded in the background', async () => {
+it('shows the same balance while the background job folds postings', async () => {
   const { api, uuid } = await service.newMerchant()
   const token = await saveMethod(api, 'card_success', { amount: 100 })
   for (let n = 0; n < 5; n += 1)
@@ -45,7 +45,7 @@ it('shows the same while balances are folded in the background', async () => {
   assert.deepEqual([...seen], ['150.00'])
 })
 
-it('never goes down or beyond what was charged while charges and folding run together', async () => {
+it('never decreases or exceeds the charged sum while charges and folding run in parallel', async () => {
   const { api, uuid } = await service.newMerchant()
   const token = await saveMethod(api, 'card_success', { amount: 1 })
   let charging = true
@@ -73,7 +73,7 @@ it('never goes down or beyond what was charged while charges and folding run tog
   assert.equal((await balance(api, 'KES')).pendingBalance, '81.00')
 })
 
-it('moves money from pending to available a day after it was collected, and equals the postings all along', async () => {
+it('moves money from pending to available a day after its collection, and always equals the postings', async () => {
   const { api, uuid } = await service.newMerchant()
   await payWith(api, 'card_success', { amount: 100, currency: 'GHS' })
   await payWith(api, 'transfer_success', { amount: 20.25, currency: 'GHS' })

@@ -18,7 +18,7 @@ const service = await testService(
   { clock, env: { COWRY_RATE_LIMIT: '0', COWRY_FEES: JSON.stringify(FEES) } },
 )
 
-/** Lets the time of settlement come; the background may be quicker. */
+/** Moves the clock to the settlement; a background job may settle earlier. */
 async function settleAll(): Promise<void> {
   clock.advance(2 * DAY_MS)
   await settleDueMoney({ db: service.db, clock, random: systemRandom(clock), mode: 'test' })
@@ -41,12 +41,12 @@ async function balance(api: Api, currency: string) {
 const amounts = (records: { amount: string }[]) => records.map(({ amount }) => amount)
 
 describe('GET /api/v1/wallet/transactions', () => {
-  it('wants a key', async () => {
+  it('rejects the wallet statement without a key', async () => {
     assertErrorCode(await service.apiWith(undefined).get(PATH), 401, 'missing_api_key')
     assertErrorCode(await service.apiWith(undefined).get(EXPORT), 401, 'missing_api_key')
   })
 
-  it('never shows another merchant’s lines, nor goes on by another’s cursor', async () => {
+  it('never shows another merchant’s lines, and rejects its cursor', async () => {
     const [owner, otherMerchant] = [await service.newMerchant(), await service.newMerchant()]
     const { uuid } = await payWith(owner.api, 'card_success')
     await payWith(owner.api, 'card_success')
@@ -60,7 +60,7 @@ describe('GET /api/v1/wallet/transactions', () => {
     assertSameApiError(foreign, made, 'validation_failed')
   })
 
-  it('wants the scope', async () => {
+  it('requires the scope to read the wallet statement', async () => {
     const { api } = await service.newMerchant(['checkout:read'])
     assertErrorCode(await api.get(PATH), 403, 'insufficient_scope')
     assertErrorCode(await api.get(EXPORT), 403, 'insufficient_scope')
@@ -68,7 +68,7 @@ describe('GET /api/v1/wallet/transactions', () => {
     assert.deepEqual((await read(reader)).data, [])
   })
 
-  it('refuses what cannot be', async () => {
+  it('rejects invalid parameters of the statement', async () => {
     const wrong: [query: string, code: string][] = [
       ['currency=XYZ', 'invalid_currency'],
       ['currency=kes', 'invalid_currency'],
@@ -91,7 +91,7 @@ describe('GET /api/v1/wallet/transactions', () => {
       assertErrorCode(await service.api.get(`${PATH}?${query}`), 400, 'validation_failed')
   })
 
-  it('names kind, payment and balances of every line, and ends with the balance', async () => {
+  it('shows kind, payment and balances of every line, and ends with the balance', async () => {
     const { api } = await service.newMerchant()
     const first = await payWith(api, 'card_success', { amount: 100, currency: 'GHS' })
     const second = await payWith(api, 'card_success', { amount: 50, currency: 'GHS' })
@@ -114,7 +114,7 @@ describe('GET /api/v1/wallet/transactions', () => {
     assert.deepEqual(await balance(api, 'GHS'), [line.availableBalance, line.pendingBalance])
   })
 
-  it('shows settlement, refund and chargeback, also below zero, and adds up at every line', async () => {
+  it('shows settlement, refund and chargeback, also below zero, with a correct sum at every line', async () => {
     const { api } = await service.newMerchant()
     const { reference } = await payWith(api, 'card_success', { amount: 100, currency: 'GHS' })
     await payWith(api, 'card_success', { amount: 5, currency: 'KES' })
@@ -127,7 +127,7 @@ describe('GET /api/v1/wallet/transactions', () => {
     const dispute = (outcome: string) =>
       api.post(`/api/v1/sandbox/payments/${reference}/dispute`, { outcome })
     assert.equal((await dispute('open')).http, 200)
-    // The whole of what was paid is held, and two of it never reached the merchant.
+    // The dispute reserves the whole payment, of which the merchant never received the fee of two.
     assert.deepEqual(await balance(api, 'GHS'), ['-2.00', '0.00'])
     assert.equal((await dispute('won')).http, 200)
 
@@ -159,7 +159,7 @@ describe('GET /api/v1/wallet/transactions', () => {
     assert.equal((await read(api, `?currency=GHS&createdFrom=${since}`)).data.length, 2)
   })
 
-  it('goes through many lines by cursor while more are written', async () => {
+  it('pages through many lines by cursor while others are inserted', async () => {
     const { api } = await service.newMerchant()
     const token = await saveMethod(api, 'card_success', { amount: 1 })
     const charge = () => api.post('/api/v1/charges/recurring', chargeBody(token, { amount: 1 }))
@@ -185,7 +185,7 @@ from events
 where merchant_id = $1 and type = 'wallet.settled'
 order by body -> 'data' ->> 'currency'`
 
-it('tells of a settlement once for each currency, with what it moved', async () => {
+it('shows a settlement once for each currency, with its amount', async () => {
   const { api, uuid } = await service.newMerchant()
   await payWith(api, 'card_success', { amount: 100, currency: 'GHS' })
   await payWith(api, 'card_success', { amount: 50, currency: 'GHS' })
@@ -229,7 +229,7 @@ it('tells of a settlement once for each currency, with what it moved', async () 
 })
 
 describe('GET /api/v1/wallet/transactions/export', () => {
-  it('is a file with a line for every line of the statement, from the oldest on', async () => {
+  it('exports every line of the statement, oldest first', async () => {
     const { api } = await service.newMerchant()
     const first = await payWith(api, 'card_success', { amount: 100, currency: 'GHS' })
     const second = await payWith(api, 'card_success', { amount: 7, currency: 'KES' })
@@ -249,7 +249,7 @@ describe('GET /api/v1/wallet/transactions/export', () => {
     assert.equal((await api.send('HEAD', EXPORT)).http, 200)
   })
 
-  it('begins with a byte order mark, so that a spreadsheet reads letters outside of ASCII', async () => {
+  it('starts the export with a byte order mark, so that spreadsheets detect UTF-8', async () => {
     const { key, api } = await service.newMerchant()
     await payWith(api, 'card_success', { reference: 'Überweisung-é-१' })
     const answer = await fetch(`${service.url}${EXPORT}`, { headers: { 'x-api-key': key } })
@@ -258,7 +258,7 @@ describe('GET /api/v1/wallet/transactions/export', () => {
     assert.ok(bytes.toString().includes('"Überweisung-é-१"'))
   })
 
-  it('F-67: runs nothing in a spreadsheet, whatever a reference is', async () => {
+  it('F-67: exports no reference that a spreadsheet would run as a formula', async () => {
     const { api } = await service.newMerchant()
     const references = ['=HYPERLINK("https://evil.example","pay")', '+1', '-1', '@SUM(1)', 'a"b,=1']
     for (const reference of references) await payWith(api, 'card_success', { reference })
@@ -273,7 +273,7 @@ describe('GET /api/v1/wallet/transactions/export', () => {
     ])
   })
 
-  it('refuses more lines than one file takes, before the first of them', async () => {
+  it('rejects an export above the maximum number of lines before it sends any', async () => {
     const { api, uuid } = await service.newMerchant()
     await payWith(api, 'card_success', { amount: 1 })
     await read(api)
@@ -288,7 +288,7 @@ describe('GET /api/v1/wallet/transactions/export', () => {
       assert.equal((await read(api, '?currency=USD')).meta.totalIsCapped, true)
       assert.equal((await api.get(`${EXPORT}?currency=KES`)).http, 200)
     } finally {
-      // Lines that no posting explains are no part of the books that are checked at the end.
+      // Lines without postings are excluded from the invariants that are checked at the end.
       await service.db.script(`
         alter table wallet_lines disable trigger wallet_lines_append_only;
         delete from wallet_lines where merchant_id = '${uuid}' and currency = 'USD';

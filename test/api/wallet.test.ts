@@ -25,11 +25,11 @@ async function merchantIn(baseCurrency: string | undefined) {
 }
 
 describe('GET /api/v1/wallet/balance', () => {
-  it('wants a key', async () => {
+  it('rejects the balance without a key', async () => {
     assertErrorCode(await service.apiWith(undefined).get(PATH), 401, 'missing_api_key')
   })
 
-  it('never shows another merchant’s money', async () => {
+  it('never shows another merchant’s balance', async () => {
     const [rich, poor] = [await merchantIn('KES'), await merchantIn('KES')]
     await payWith(rich, 'card_success', { amount: 1000 })
     assert.equal((await balance(rich)).pendingBalance, '975.00')
@@ -37,7 +37,7 @@ describe('GET /api/v1/wallet/balance', () => {
     assert.equal((await balance(poor, '?currency=KES')).pendingBalance, '0.00')
   })
 
-  it('is zero in the base currency for a new merchant, USD when none was named', async () => {
+  it('shows zero in the base currency for a new merchant, USD by default', async () => {
     const answer = await (await merchantIn(undefined)).get(PATH)
     const zero = { currency: 'USD', availableBalance: '0.00', pendingBalance: '0.00' }
     const { updatedAt } = answer.body.data
@@ -50,10 +50,10 @@ describe('GET /api/v1/wallet/balance', () => {
     assert.equal((await balance(await merchantIn('XOF'))).currency, 'XOF')
   })
 
-  it('credits the net amount as pending, and keeps the fee out of it', async () => {
+  it('credits the net amount as pending, without the fee', async () => {
     const api = await merchantIn('KES')
     const paid = await payWith(api, 'card_success', { amount: 1250.5 })
-    // 1.5 % of 1250.50 is 18.7575, rounded by rule, and 10 more.
+    // 1.5 % of 1250.50 is 18.7575, rounded half up; the fixed part adds 10.
     assert.deepEqual([paid.amountPaid, paid.fee, paid.netAmount], ['1250.50', '28.76', '1221.74'])
     const { currency, availableBalance, pendingBalance } = await balance(api)
     assert.deepEqual(
@@ -62,14 +62,14 @@ describe('GET /api/v1/wallet/balance', () => {
     )
   })
 
-  it('adds nothing for a payment that was declined, is open, or was paid short', async () => {
+  it('credits nothing for a declined, open or underpaid payment', async () => {
     const api = await merchantIn('KES')
     for (const instrument of ['card_declined', 'mobile_cancelled', 'transfer_underpaid'])
       await payWith(api, instrument)
     assert.equal((await balance(api)).pendingBalance, '0.00')
   })
 
-  it('shows each currency by itself, the base currency on top, two places in all of them', async () => {
+  it('shows each currency separately, the base currency first, all with two decimals', async () => {
     const api = await merchantIn('NGN')
     await payWith(api, 'card_success', { amount: 100, currency: 'USD' })
     await payWith(api, 'card_success', { amount: 5000, currency: 'XOF', country: 'SN' })
@@ -88,7 +88,7 @@ describe('GET /api/v1/wallet/balance', () => {
     })
   })
 
-  it('is narrowed by currency', async () => {
+  it('filters the balance by currency', async () => {
     const api = await merchantIn('USD')
     await payWith(api, 'card_success', { amount: 100, currency: 'USD' })
     await payWith(api, 'card_success', { amount: 7, currency: 'EUR' })
@@ -104,7 +104,7 @@ describe('GET /api/v1/wallet/balance', () => {
     }
   })
 
-  it('refuses a currency that is not one of the 28', async () => {
+  it('rejects the balance of a currency outside the 28', async () => {
     for (const currency of ['', 'JPY', 'usd', 'US', 'USDT', 'USD%20', '%00', 'USD%00', 'toString', '840']) {
       assertErrorCode(await service.api.get(`${PATH}?currency=${currency}`), 400, 'invalid_currency')
     }
@@ -119,7 +119,7 @@ describe('GET /api/v1/wallet/balance', () => {
       headers: { 'content-type': 'application/json' },
     })
     assert.equal(changed.http, 200)
-    // A new key: what is known of the old one is a few seconds old.
+    // A new key, because the cache of the old one is up to a few seconds old.
     const key = await service.admin.post(`/admin/v1/merchants/${merchant.uuid}/keys`, { scopes: ['*'] })
     const shown = await balance(service.apiWith(key.body.data.apiKey))
     assert.deepEqual([shown.currency, shown.pendingBalance], ['GHS', '5.00'])

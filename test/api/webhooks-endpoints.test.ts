@@ -47,14 +47,14 @@ const OPERATIONS: [string, (api: Api, uuid: string) => Promise<ApiResponse>][] =
   ['test', (api, uuid) => api.post(`${PATH}/${uuid}/test`, {})],
 ]
 
-describe('an operation on webhook endpoints', () => {
-  it('wants a key', async () => {
+describe('access to webhook endpoints', () => {
+  it('requires a key for every operation on endpoints', async () => {
     assertApiError(await add(anonymous), 'missing_api_key')
     assertApiError(await anonymous.get(PATH), 'missing_api_key')
     for (const [, call] of OPERATIONS) assertApiError(await call(anonymous, UNKNOWN_UUID), 'missing_api_key')
   })
 
-  it("does not tell another merchant's endpoint from one that does not exist", async () => {
+  it('answers the same for another merchant’s endpoint as for an unknown one', async () => {
     const { uuid } = await added()
     for (const [, call] of OPERATIONS) {
       const foreign = await call(other.api, uuid)
@@ -64,20 +64,20 @@ describe('an operation on webhook endpoints', () => {
     assert.equal((await shop.api.get(`${PATH}/${uuid}`)).body.data.status, 'enabled')
   })
 
-  it('wants the scope webhooks:write', async () => {
+  it('requires the scope webhooks:write for endpoints', async () => {
     assertApiError(await add(weak.api), 'insufficient_scope')
     assertApiError(await weak.api.get(PATH), 'insufficient_scope')
     for (const [, call] of OPERATIONS)
       assertApiError(await call(weak.api, UNKNOWN_UUID), 'insufficient_scope')
   })
 
-  it('takes nothing but a uuid for a name', async () => {
+  it('rejects an endpoint identifier that is not a uuid', async () => {
     for (const [, call] of OPERATIONS) assertApiError(await call(shop.api, 'no-uuid'), 'invalid_uuid')
   })
 })
 
-describe('a new endpoint', () => {
-  it('is answered with its secret, and listens to everything by itself', async () => {
+describe('creating a webhook endpoint', () => {
+  it('returns a new endpoint with its secret, subscribed to all types by default', async () => {
     const { secret, ...endpoint } = await added()
     assertKeys(endpoint, KEYS)
     assert.match(endpoint.uuid, UUID_V7)
@@ -94,7 +94,7 @@ describe('a new endpoint', () => {
     assert.ok(!listed.text.includes('whsec_'))
   })
 
-  it('keeps a filter without repetitions, and * alone', async () => {
+  it('removes duplicates from an endpoint’s types, and reduces them to * when it is listed', async () => {
     const twice = ['payment.successful', 'refund.failed', 'payment.successful']
     assert.deepEqual((await added(shop.api, { events: twice })).events, [
       'payment.successful',
@@ -103,7 +103,7 @@ describe('a new endpoint', () => {
     assert.deepEqual((await added(shop.api, { events: ['refund.failed', '*'] })).events, ['*'])
   })
 
-  it('is one for one Idempotency-Key, whose repetition shows the secret again', async () => {
+  it('creates one endpoint per Idempotency-Key, and shows the secret again', async () => {
     const merchant = await service.newMerchant()
     const headers = { 'idempotency-key': 'endpoint-1' }
     const answers = await Promise.all([1, 2, 3].map(() => add(merchant.api, {}, headers)))
@@ -120,7 +120,7 @@ describe('a new endpoint', () => {
     assertApiError(await add(merchant.api, {}, headers), 'invalid_state')
   })
 
-  it('is refused when something is missing or not acceptable, all of it at once', async () => {
+  it('rejects an invalid endpoint with all issues at once', async () => {
     const wrong = { url: '', description: 'x'.repeat(256), events: ['payment.paid'] }
     const issues = assertApiError(await shop.api.post(PATH, wrong), 'validation_failed')
     assert.deepEqual(issues.map((one) => one.split(/[.:]/)[0]).toSorted(), ['description', 'events', 'url'])
@@ -129,7 +129,7 @@ describe('a new endpoint', () => {
     assertApiError(await add(shop.api, { description: 'card 4242424242424242' }), 'card_data_not_allowed')
   })
 
-  it('is refused at an address that is not public, with words that say so', async () => {
+  it('rejects an endpoint at an address that is not public, with the reason', async () => {
     const hidden = [
       'http://shop.example.com/',
       'https://10.0.0.7/',
@@ -148,11 +148,11 @@ describe('a new endpoint', () => {
     }
   })
 
-  it("may be on the developer's own machine in staging", async () => {
+  it('accepts an endpoint on localhost in staging', async () => {
     assert.equal((await added(shop.api, { url: 'http://127.0.0.1:4000/hook' })).status, 'enabled')
   })
 
-  it('is one of at most twenty, also when many are added at once', async () => {
+  it('allows at most twenty endpoints, also for parallel requests', async () => {
     const { api } = await service.newMerchant()
     const answers = await Promise.all(Array.from({ length: 23 }, () => add(api)))
     const refused = answers.filter(({ http }) => http !== 201)
@@ -160,12 +160,12 @@ describe('a new endpoint', () => {
     for (const answer of refused) assertApiError(answer, 'too_many_webhook_endpoints')
     const [first] = (await api.get(PATH)).body.data
     await api.send('DELETE', `${PATH}/${first.uuid}`)
-    assert.equal((await add(api)).http, 201, 'a deleted one makes room')
+    assert.equal((await add(api)).http, 201, 'a deleted endpoint does not count')
   })
 })
 
-describe('changing an endpoint', () => {
-  it('changes what is named and leaves the rest; null is the same as absent', async () => {
+describe('changing a webhook endpoint', () => {
+  it('changes the named fields of an endpoint; null is the same as absent', async () => {
     const { uuid } = await added(shop.api, { description: 'Orders', events: ['payment.failed'] })
     const url = 'https://other.example.com/'
     const changed = (await patch(shop.api, uuid, { url, events: null, status: 'disabled' })).body.data
@@ -177,7 +177,7 @@ describe('changing an endpoint', () => {
     assert.deepEqual((await patch(shop.api, uuid, { events: ['*'] })).body.data.events, ['*'])
   })
 
-  it('disables it with a reason, and enables it again', async () => {
+  it('disables an endpoint with a reason, and enables it again', async () => {
     const { uuid } = await added()
     const { status, disabled } = (await patch(shop.api, uuid, { enabled: false })).body.data
     assert.equal(status, 'disabled')
@@ -188,14 +188,14 @@ describe('changing an endpoint', () => {
     assert.deepEqual([enabled.status, enabled.disabled], ['enabled', null])
   })
 
-  it('refuses what a new one could not be', async () => {
+  it('rejects changes that a new endpoint could not have', async () => {
     const { uuid } = await added()
     assertApiError(await patch(shop.api, uuid, { url: 'https://10.1.2.3/' }), 'webhook_url_not_allowed')
     assertApiError(await patch(shop.api, uuid, { enabled: 'yes', events: ['*', 7] }), 'validation_failed')
     assert.equal((await shop.api.get(`${PATH}/${uuid}`)).body.data.url, URL_OF_SHOP)
   })
 
-  it('deletes it: it is not found any more, and neither is its secret', async () => {
+  it('deletes an endpoint and its secret', async () => {
     const { uuid } = await added()
     const deleted = await shop.api.send('DELETE', `${PATH}/${uuid}`)
     assert.equal(deleted.http, 200)
@@ -206,8 +206,8 @@ describe('changing an endpoint', () => {
   })
 })
 
-describe('rotating a secret', () => {
-  it('shows another one, and says how long the old one signs as well', async () => {
+describe('rotating an endpoint’s secret', () => {
+  it('returns a new secret, and the time until which the old one signs too', async () => {
     const { uuid, secret } = await added()
     const rotated = await shop.api.post(`${PATH}/${uuid}/rotate-secret`, {})
     assert.equal(rotated.http, 201)
@@ -217,10 +217,7 @@ describe('rotating a secret', () => {
     const { previousSecretUntil } = rotated.body.data
     const tooSoon = await shop.api.post(`${PATH}/${uuid}/rotate-secret`, {})
     assertApiError(tooSoon, 'invalid_state')
-    assert.ok(
-      tooSoon.body.message.includes(previousSecretUntil),
-      'the old one is promised to sign until then',
-    )
+    assert.ok(tooSoon.body.message.includes(previousSecretUntil), 'the old secret signs until then')
     const atOnce = await shop.api.post(`${PATH}/${uuid}/rotate-secret`, { overlapHours: 0 })
     assert.equal(atOnce.body.data.previousSecretUntil, null)
     for (const overlapHours of [-1, 169, 1.5, '24'])
@@ -230,7 +227,7 @@ describe('rotating a secret', () => {
       )
   })
 
-  it('happens once for one Idempotency-Key', async () => {
+  it('rotates an endpoint’s secret once per Idempotency-Key', async () => {
     const { uuid } = await added()
     const rotate = () =>
       shop.api.post(`${PATH}/${uuid}/rotate-secret`, {}, { 'idempotency-key': `rotate-${uuid}` })

@@ -52,7 +52,7 @@ function only<Item>([one, ...more]: Item[]): Item {
   return one ?? assert.fail('there is one')
 }
 
-/** The deliveries of an event as soon as they all have ended. */
+/** The deliveries of an event once all have ended. */
 const ended = (api: Api, event: string) =>
   eventually(
     () => deliveriesOf(api, event),
@@ -70,7 +70,7 @@ const range = () => {
   return { from: new Date(now - 3_600_000).toISOString(), to: new Date(now + 1_000).toISOString() }
 }
 
-/** A replay of a time as it is when all of it is on its way. */
+/** The replay of a time range once all its deliveries exist. */
 async function replayed(api: Api, body: object) {
   const asked = await api.post(`${EVENTS}/replay`, body)
   assert.deepEqual([asked.http, asked.body.data.status], [201, 'queued'], asked.text)
@@ -84,8 +84,8 @@ const OPERATIONS: ((api: Api, uuid: string) => Promise<ApiResponse>)[] = [
   (api, uuid) => api.post(`${EVENTS}/${uuid}/replay`, {}),
 ]
 
-describe('an operation on events', () => {
-  it('is refused without a key', async () => {
+describe('access to events', () => {
+  it('rejects operations on events without a key', async () => {
     const anonymous = service.apiWith(undefined)
     assertApiError(await anonymous.get(EVENTS), 'missing_api_key')
     assertApiError(await anonymous.post(`${EVENTS}/replay`, range()), 'missing_api_key')
@@ -93,7 +93,7 @@ describe('an operation on events', () => {
     for (const call of OPERATIONS) assertApiError(await call(anonymous, success), 'missing_api_key')
   })
 
-  it("does not tell another merchant's event from one that does not exist", async () => {
+  it('answers the same for another merchant’s event as for an unknown one', async () => {
     for (const call of OPERATIONS) {
       const foreign = await call(other.api, success)
       assertSameApiError(foreign, await call(other.api, UNKNOWN_UUID), 'event_not_found')
@@ -112,7 +112,7 @@ describe('an operation on events', () => {
     assert.equal((await replayed(other.api, range())).deliveries, 0)
   })
 
-  it('is refused without the scope webhooks:write', async () => {
+  it('requires the scope webhooks:write for events', async () => {
     assertApiError(await weak.api.get(EVENTS), 'insufficient_scope')
     assertApiError(await weak.api.post(`${EVENTS}/replay`, range()), 'insufficient_scope')
     assertApiError(await weak.api.get(`${REPLAYS}/${UNKNOWN_UUID}`), 'insufficient_scope')
@@ -121,7 +121,7 @@ describe('an operation on events', () => {
 })
 
 describe('the list of events', () => {
-  it('shows them as they are delivered, newest first', async () => {
+  it('lists events as they are delivered, newest first', async () => {
     const { body } = await shop.api.get(EVENTS)
     for (const event of body.data) {
       assertKeys(event, ['id', 'type', 'apiVersion', 'mode', 'createdAt', 'resource', 'data'])
@@ -135,7 +135,7 @@ describe('the list of events', () => {
     assert.deepEqual((await shop.api.get(`${EVENTS}/${read.id}`)).body.data, read)
   })
 
-  it('is narrowed by type, by resource and by time', async () => {
+  it('filters events by type, resource and time', async () => {
     const list = async (query: string) => (await shop.api.get(`${EVENTS}?${query}`)).body
     const types = (body: { data: { type: string }[] }) => body.data.map(({ type }) => type)
     assert.deepEqual(types(await list('type=payment.successful')), ['payment.successful'])
@@ -150,7 +150,7 @@ describe('the list of events', () => {
     assert.deepEqual((await list(`createdFrom=${before}&type=payment.pending`)).meta.total, 1)
   })
 
-  it('is paged by number and by cursor, both ways', async () => {
+  it('pages events by number and by cursor, in both orders', async () => {
     for (const sort of ['createdAt:asc', 'createdAt:desc']) {
       for (const filter of ['', `&resource=${paid.uuid}`, '&type=payment.pending']) {
         const whole = ids(await shop.api.get(`${EVENTS}?sort=${sort}${filter}`))
@@ -170,7 +170,7 @@ describe('the list of events', () => {
     assert.deepEqual(ids(second), ids(await shop.api.get(EVENTS)).slice(1, 2))
   })
 
-  it('refuses what it cannot read', async () => {
+  it('rejects invalid parameters of the event list', async () => {
     for (const query of ['type=payment.paid', 'limit=101', 'page=0', 'createdFrom=yesterday', 'cursor=abc'])
       assertApiError(await shop.api.get(`${EVENTS}?${query}`), 'validation_failed')
     assertApiError(await shop.api.get(`${EVENTS}?resource=abc`), 'invalid_uuid')
@@ -178,7 +178,7 @@ describe('the list of events', () => {
 })
 
 describe('the deliveries of an event', () => {
-  it('tell each try: what was sent, what came back, how long it took', async () => {
+  it('shows each attempt of a delivery: request, response and duration', async () => {
     const delivery = only(await ended(shop.api, success))
     assertKeys(delivery, [
       ...['endpoint', 'url', 'status', 'reason', 'message', 'nextAttemptAt', 'deliveredAt', 'attempts'],
@@ -198,12 +198,12 @@ describe('the deliveries of an event', () => {
     assert.ok(!JSON.stringify(delivery).includes('whsec_'))
   })
 
-  it('are none for an event without a subscribed endpoint', async () => {
+  it('shows no deliveries for an event without a subscribed endpoint', async () => {
     const [pending] = ids(await shop.api.get(`${EVENTS}?type=payment.pending`))
     assert.deepEqual(await deliveriesOf(shop.api, pending ?? ''), [])
   })
 
-  it('say when the next try is, and why none came through', async () => {
+  it('shows the next attempt of a delivery, and why the previous ones failed', async () => {
     const { api } = await service.newMerchant()
     const { uuid } = await addEndpoint(api, { url: 'http://127.0.0.1:9/closed' })
     const test = await api.post(`${ENDPOINTS}/${uuid}/test`, {})
@@ -232,7 +232,7 @@ describe('the deliveries of an event', () => {
 })
 
 describe('a test event', () => {
-  it('goes the way of every event, to its endpoint alone, whatever that listens to', async () => {
+  it('delivers a test event to its endpoint only, whatever its subscriptions', async () => {
     const otherEndpoint = await addEndpoint(shop.api)
     const { http, body } = await shop.api.post(`${ENDPOINTS}/${endpoint.uuid}/test`, {})
     assert.equal(http, 201)
@@ -248,7 +248,7 @@ describe('a test event', () => {
     await shop.api.send('DELETE', `${ENDPOINTS}/${otherEndpoint.uuid}`)
   })
 
-  it('is one for one Idempotency-Key', async () => {
+  it('sends one test event per Idempotency-Key', async () => {
     const send = () =>
       shop.api.post(`${ENDPOINTS}/${endpoint.uuid}/test`, {}, { 'idempotency-key': 'test-1' })
     const [one, again] = await Promise.all([send(), send()])
@@ -256,10 +256,10 @@ describe('a test event', () => {
   })
 })
 
-describe('a replay', () => {
+describe('replaying events', () => {
   const receivedOf = (id: string) => consumer.received.filter(({ event }) => event.id === id)
 
-  it('sends an event again under the same id and with the same body, once for one Idempotency-Key', async () => {
+  it('resends an event with the same id and body, once per Idempotency-Key', async () => {
     await ended(shop.api, success)
     const before = receivedOf(success).length
     const send = () => shop.api.post(`${EVENTS}/${success}/replay`, {}, { 'idempotency-key': 'replay-1' })
@@ -275,7 +275,7 @@ describe('a replay', () => {
     assert.equal(new Set(receivedOf(success).map(({ body }) => body)).size, 1)
   })
 
-  it('takes an event to an endpoint that did not want it, when that is named', async () => {
+  it('replays an event to a named endpoint that is not subscribed to it', async () => {
     const [pending = ''] = ids(await shop.api.get(`${EVENTS}?type=payment.pending`))
     assert.equal((await shop.api.post(`${EVENTS}/${pending}/replay`, {})).body.data.deliveries, 0)
     const named = await shop.api.post(`${EVENTS}/${pending}/replay`, { endpoint: endpoint.uuid })
@@ -284,7 +284,7 @@ describe('a replay', () => {
     assert.equal(receivedOf(pending).length, 1)
   })
 
-  it('of a time brings what an endpoint missed while it was disabled, and nothing twice if so asked', async () => {
+  it('replays a time range to an endpoint that was disabled, without duplicates on request', async () => {
     const { api } = await service.newMerchant()
     const late = await scriptedConsumer({ after })
     const { uuid } = await addEndpoint(api, { url: late.url })
@@ -307,7 +307,7 @@ describe('a replay', () => {
     assert.equal((await replayed(api, { ...range(), types, onlyUndelivered: true })).deliveries, 0)
   })
 
-  it('of a time is one for one Idempotency-Key', async () => {
+  it('starts one replay of a time range per Idempotency-Key', async () => {
     const { api } = await service.newMerchant()
     const far = { from: '2020-01-01T00:00:00Z', to: '2020-01-02T00:00:00Z' }
     const send = (key: string) => api.post(`${EVENTS}/replay`, far, { 'idempotency-key': key })
@@ -315,7 +315,7 @@ describe('a replay', () => {
     assert.equal(one.body.data.uuid, again.body.data.uuid)
   })
 
-  it('of a time is refused when the time is none', async () => {
+  it('rejects the replay of an invalid time range', async () => {
     const { from, to } = range()
     const issuesFor = async (body: object) =>
       assertApiError(await shop.api.post(`${EVENTS}/replay`, body), 'validation_failed')
@@ -325,7 +325,7 @@ describe('a replay', () => {
     assert.equal((await issuesFor({ from, to, types: ['*'] })).length, 1)
     const old = { from: '2020-01-01T00:00:00Z', to }
     assert.deepEqual(await issuesFor({ ...old, onlyUndelivered: true }), ['from: out_of_range'])
-    // What cannot even become a text is of the wrong type, and no mistake of ours.
+    // A value that cannot be converted to text is a type error of the caller, not an internal error.
     const unserializable = { from: 0, to: { toString: 1, valueOf: 2 } }
     assert.deepEqual(await issuesFor(unserializable), ['from: invalid_type', 'to: invalid_type'])
   })

@@ -1,4 +1,4 @@
-// The background work around deliveries: replays of a time, and what is taken away when its time is over.
+// Background jobs around deliveries: replays of a time range, and purges.
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
@@ -46,8 +46,8 @@ select count(*)::integer as count
 from deliveries
 where merchant_id = $1 and due_at is not null`
 
-describe('the replay of a time', () => {
-  it('is done in slices of five hundred deliveries, also when all its events are of one moment', async () => {
+describe('the background job of replays', () => {
+  it('replays a time range in batches of five hundred deliveries, also when all events have one timestamp', async () => {
     const shop = await newShop(20)
     const at = clock.now()
     await db.query(seedEvents, [shop.merchantId, at, 120])
@@ -67,7 +67,7 @@ describe('the replay of a time', () => {
     await db.query(acceptAll, [shop.merchantId, clock.now()])
   })
 
-  it('takes turns with those of others', async () => {
+  it('alternates between the replays of several merchants', async () => {
     const [one, other] = [await newShop(20), await newShop(20)]
     const at = clock.now()
     for (const { merchantId } of [one, other]) {
@@ -88,7 +88,7 @@ describe('the replay of a time', () => {
     for (const { merchantId } of [one, other]) await db.query(acceptAll, [merchantId, clock.now()])
   })
 
-  it('is refused while ten of the merchant are under way', async () => {
+  it('rejects a replay while ten replays of the merchant are running', async () => {
     const shop = await newShop()
     const range = { from: ago(HOUR).toISOString(), to: clock.now().toISOString() }
     for (let count = 0; count < MAX_QUEUED_REPLAYS; count += 1)
@@ -111,8 +111,8 @@ select (jsonb_populate_record(e, jsonb_build_object('id', gen_random_uuid()))).*
 from webhook_endpoints e, generate_series(1, 2000)
 where e.id = $1`
 
-describe('a deleted endpoint', () => {
-  it('is purged with its last delivery, and not before', async () => {
+describe('the purge of a deleted endpoint', () => {
+  it('purges a deleted endpoint with its last delivery, and not before', async () => {
     const shop = await newShop()
     await shop.emitEvent()
     await shop.deliverAll()
@@ -124,12 +124,12 @@ describe('a deleted endpoint', () => {
     clock.advance(29 * DAY)
     assert.equal(await purgeAll(ago(30 * DAY)), 1)
     clock.advance(3 * DAY)
-    assert.equal(await purgeAll(ago(30 * DAY)), 1, 'its delivery is still there')
+    assert.equal(await purgeAll(ago(30 * DAY)), 1, 'its delivery still exists')
     while ((await purgeDeliveries(db, ago(30 * DAY))) > 0);
     assert.equal(await purgeAll(ago(30 * DAY)), 0)
   })
 
-  it('is not in the way of the events of its merchant, however many there were', async () => {
+  it('purges a deleted endpoint without blocking the events of its merchant', async () => {
     const shop = await newShop(2)
     await deleteEndpoint(app, shop.merchant, shop.endpoint.id)
     await db.query(copyEndpoint, [shop.endpoint.id])
@@ -148,8 +148,8 @@ select previous_secret_sealed as sealed
 from webhook_endpoints
 where id = $1`
 
-describe('a secret that was replaced', () => {
-  it('is destroyed when its time is over', async () => {
+describe('the purge of a rotated secret', () => {
+  it('deletes a rotated secret after its overlap', async () => {
     const shop = await newShop()
     await rotateSecret(app, shop.merchant, shop.endpoint.id, { overlapHours: 1 }, undefined)
     await clearPreviousSecrets(db, clock.now())
@@ -161,8 +161,8 @@ describe('a secret that was replaced', () => {
   })
 })
 
-describe('what waits for an endpoint that was disabled', () => {
-  it('is left alone when the endpoint is being enabled at this moment', async () => {
+describe('the deliveries of a disabled endpoint', () => {
+  it('keeps waiting deliveries when the endpoint is enabled at the same moment', async () => {
     const shop = await newShop()
     await shop.emitEvent()
     await changeEndpoint(app, shop.merchant, shop.endpoint.id, { enabled: false })
@@ -185,8 +185,8 @@ select checked_from as at
 from webhook_endpoints
 where id = $1`
 
-describe('the time from which on an endpoint must have everything', () => {
-  it('moves only when it listens to something else', async () => {
+describe('the time from which an endpoint gets all events', () => {
+  it('resets the start time of an endpoint only when its subscriptions change', async () => {
     const { merchant, endpoint } = await newShop()
     const checkedFrom = async () => (await db.query(selectChecked, [endpoint.id]))[0]?.at.getTime()
     const before = await checkedFrom()

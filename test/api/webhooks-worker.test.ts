@@ -25,7 +25,7 @@ const DAY = 24 * HOUR
 const rig = await webhooksRig({ after })
 const { app, clock, db } = rig
 
-/** A merchant with a consumer and an endpoint of its own. */
+/** A merchant with its own consumer and endpoint. */
 async function newShop(events?: string[]) {
   const [shop, consumer] = [await rig.newMerchant(), await scriptedConsumer({ after })]
   const endpoint = await shop.addEndpoint(consumer.url, events)
@@ -49,8 +49,8 @@ select disabled_reason as reason, status
 from webhook_endpoints
 where id = $1`
 
-describe('a delivery', () => {
-  it('carries the event as it is stored, under its id, so that the reference library accepts it', async () => {
+describe('the signature and content of a delivery', () => {
+  it('delivers the stored event under its id, and the reference library verifies it', async () => {
     const shop = await newShop()
     await shop.emitEvent()
     await shop.deliverAll()
@@ -66,7 +66,7 @@ describe('a delivery', () => {
     assert.deepEqual(await shop.statuses(), ['delivered'])
   })
 
-  it('does not verify with a changed byte, an old time or a foreign secret', async () => {
+  it('fails verification with a changed byte, an old timestamp or a foreign secret', async () => {
     const shop = await newShop()
     await shop.emitEvent()
     await shop.deliverAll()
@@ -82,7 +82,7 @@ describe('a delivery', () => {
     assert.equal(verifies(received, newSecret(app.random)), false)
   })
 
-  it('goes to each endpoint that listens to its type, once', async () => {
+  it('delivers once to each endpoint that is subscribed to the type', async () => {
     const shop = await newShop(['refund.successful'])
     const all = await scriptedConsumer({ after })
     await shop.addEndpoint(all.url)
@@ -93,7 +93,7 @@ describe('a delivery', () => {
     assert.deepEqual(all.versions(), [1, 2])
   })
 
-  it('is there when its event is, and not without it', async () => {
+  it('creates a delivery in the transaction of its event', async () => {
     const shop = await newShop()
     const failed = db.transaction(async (tx) => {
       await tx.script(`insert into events (merchant_id, id, type, resource_type, resource_id, version, body, created_at)
@@ -105,8 +105,8 @@ describe('a delivery', () => {
   })
 })
 
-describe('a delivery that failed', () => {
-  it('is tried ten times over three days with the same id and body, and then kept as dead', async () => {
+describe('a failed delivery', () => {
+  it('retries with backoff ten times over three days with the same id and body, then dead-letters the delivery', async () => {
     const shop = await newShop()
     shop.consumer.defaultAnswer = 500
     await shop.emitEvent()
@@ -132,7 +132,7 @@ describe('a delivery that failed', () => {
     assert.deepEqual([status, reason], ['dead', 'attempts_exhausted'])
   })
 
-  it('waits as long as Retry-After asks, and never shorter than its schedule', async () => {
+  it('waits as long as Retry-After says, and never less than its backoff', async () => {
     const shop = await newShop()
     const asking =
       (text: string): Scripted =>
@@ -150,7 +150,7 @@ describe('a delivery that failed', () => {
     assert.equal(await shop.dueIn(), HOUR)
   })
 
-  it('was answered with a redirect: it is not followed (F-73)', async () => {
+  it('does not follow a redirect (F-73)', async () => {
     const shop = await newShop()
     const target = await scriptedConsumer({ after })
     shop.consumer.answers((response) => response.writeHead(307, { location: target.url }).end())
@@ -159,7 +159,7 @@ describe('a delivery that failed', () => {
     assert.deepEqual([await shop.statuses(), target.received], [['pending'], []])
   })
 
-  it('keeps its answer short, without what a database cannot hold', async () => {
+  it('stores a short response without characters that PostgreSQL rejects', async () => {
     const shop = await newShop()
     shop.consumer.answers((response) => response.writeHead(500).end(`\u0000${'🐚'.repeat(5_000)}`))
     await shop.emitEvent()
@@ -177,8 +177,8 @@ update webhook_endpoints
 set secret_sealed = (select secret_sealed from webhook_endpoints where id = $2)
 where id = $1`
 
-describe('an endpoint whose secret does not open', () => {
-  it('is not called, and its merchant reads why (F-92)', async () => {
+describe('an endpoint whose secret cannot be decrypted', () => {
+  it('does not call an endpoint whose secret cannot be decrypted, and shows the reason to its merchant (F-92)', async () => {
     const [shop, other] = [await newShop(), await newShop()]
     await db.query(swapSecrets, [shop.endpoint.id, other.endpoint.id])
     await shop.emitEvent()
@@ -190,8 +190,8 @@ describe('an endpoint whose secret does not open', () => {
   })
 })
 
-describe('the versions of a resource', () => {
-  it('wait for the one before, and follow it at once when it is taken', async () => {
+describe('the order of a resource’s versions', () => {
+  it('delivers a version only after the previous one, and immediately once that is accepted', async () => {
     const shop = await newShop()
     const resource = await shop.emitEvent()
     await shop.emitEvent(resource)
@@ -209,7 +209,7 @@ describe('the versions of a resource', () => {
     assert.deepEqual(await shop.statuses(), ['delivered', 'delivered', 'delivered', 'delivered'])
   })
 
-  it('look again soon while the one before is under way, and follow it at once when it ends', async () => {
+  it('rechecks soon while the previous version is in flight, and delivers at once when it ends', async () => {
     const shop = await newShop()
     const resource = await shop.emitEvent()
     const inFlight = await claimDeliveries(app, 256, newClaimState())
@@ -222,7 +222,7 @@ describe('the versions of a resource', () => {
     assert.deepEqual(await shop.statuses(), ['delivered', 'delivered'])
   })
 
-  it('wait at most ten minutes', async () => {
+  it('delays a version for at most ten minutes', async () => {
     const shop = await newShop()
     shop.consumer.defaultAnswer = (response, { event }) =>
       response.writeHead(event.resource.version === 1 ? 500 : 204).end()
@@ -239,7 +239,7 @@ describe('the versions of a resource', () => {
     assert.deepEqual(await shop.statuses(), ['pending', 'delivered'])
   })
 
-  it('come in order also when the consumer was away for days', async () => {
+  it('delivers versions in order also after the consumer was away for days', async () => {
     const shop = await newShop()
     shop.consumer.defaultAnswer = 503
     const resource = await shop.emitEvent()
@@ -260,7 +260,7 @@ describe('the versions of a resource', () => {
 })
 
 describe('an endpoint that answers 410', () => {
-  it('is disabled at once, with an event for the others, and what waits for it is dead with that reason', async () => {
+  it('disables an endpoint that answers 410, emits an event to the others, and dead-letters its deliveries', async () => {
     const shop = await newShop()
     const eventConsumer = await scriptedConsumer({ after })
     await shop.addEndpoint(eventConsumer.url, ['webhook_endpoint.disabled'])
@@ -285,12 +285,12 @@ describe('an endpoint that answers 410', () => {
       'The endpoint answered 410 Gone, which asks us to stop.',
     )
     await shop.emitEvent()
-    assert.equal((await shop.deliveriesOf(shop.endpoint)).length, 2, 'nothing new is made for it')
+    assert.equal((await shop.deliveriesOf(shop.endpoint)).length, 2, 'no new delivery is created for it')
   })
 })
 
-describe('an endpoint that moved while its old address was called', () => {
-  it('is not disabled by what the old one answers', async () => {
+describe('an endpoint that changed its address during a request', () => {
+  it('does not disable an endpoint for a response of its previous address', async () => {
     const [shop, moved] = [await newShop(), await scriptedConsumer({ after })]
     const { id } = shop.endpoint
     shop.consumer.defaultAnswer = (response) =>
@@ -306,8 +306,8 @@ describe('an endpoint that moved while its old address was called', () => {
   })
 })
 
-describe('an endpoint that has failed for five days', () => {
-  it('is disabled, and one that took something in between is not', async () => {
+describe('an endpoint that fails for five days', () => {
+  it('disables an endpoint that fails for five days without any success', async () => {
     const [dead, alive] = [await newShop(), await newShop()]
     const emitToBoth = async () => {
       for (const shop of [dead, alive]) {
@@ -335,7 +335,7 @@ describe('an endpoint that has failed for five days', () => {
     assert.deepEqual(await statuses(), ['disabled endpoint_failing', 'enabled null'])
   })
 
-  it('is not one that was seldom called: failures far apart tell nothing about the time between', async () => {
+  it('does not disable an endpoint that was rarely called, because few failures prove no outage', async () => {
     const shop = await newShop()
     shop.consumer.defaultAnswer = 503
     await shop.emitEvent()
@@ -357,7 +357,7 @@ describe('an endpoint that has failed for five days', () => {
 })
 
 describe('a rotated secret (F-57)', () => {
-  it('signs beside the old one during the overlap, and alone after it', async () => {
+  it('signs with both secrets during the overlap, and with the new one only after it', async () => {
     const shop = await newShop()
     const merchant = { id: shop.merchantId, name: 'A Shop', mode: 'test', baseCurrency: 'USD' } as const
     const { record } = await rotateSecret(app, merchant, shop.endpoint.id, {}, undefined)
@@ -366,7 +366,7 @@ describe('a rotated secret (F-57)', () => {
       await shop.deliverAll()
       const received = shop.received.at(-1)
       assert.ok(received)
-      // The library checks against the real time, from which the rig's has been moved away.
+      // The library verifies with the real time, from which the test clock differs.
       const at = String(Math.floor(clock.now().getTime() / 1_000))
       assert.equal(received.headers['webhook-timestamp'], at)
       return [verifies(received, shop.endpoint.secret, clock), verifies(received, record.secret, clock)]
@@ -386,8 +386,8 @@ update deliveries
 set due_at = least(due_at, $2), leased_until = statement_timestamp()
 where endpoint_id = $1 and leased_until is not null`
 
-describe('a process that was away longer than its lease (F-07)', () => {
-  it('cannot speak for the delivery any more', async () => {
+describe('a process that stalled longer than its lease (F-07)', () => {
+  it('ignores the result of a process whose lease was taken over', async () => {
     const shop = await newShop()
     await shop.emitEvent()
     const now = clock.now()
@@ -395,15 +395,15 @@ describe('a process that was away longer than its lease (F-07)', () => {
     const claim = async () => (await claimDueDeliveries(db, clock.now(), allotments)).claimed[0]
     const staleClaim = await claim()
     assert.ok(staleClaim)
-    assert.equal(await claim(), undefined, 'a lease is one process alone')
+    assert.equal(await claim(), undefined, 'a lease belongs to one process')
     const [shown] = await listDeliveryRows(db, shop.merchantId, staleClaim.eventId)
     assert.deepEqual(
       [shown?.status, shown?.nextAttemptAt],
       ['pending', null],
-      'the try under way may be the last',
+      'the attempt in flight may be the last',
     )
     clock.advance(HOUR)
-    assert.equal(await claim(), undefined, 'also for one whose clock is wrong (F-53)')
+    assert.equal(await claim(), undefined, 'also for a process with a wrong clock (F-53)')
     await db.query(endLeases, [shop.endpoint.id, clock.now()])
     const successor = await claim()
     assert.equal(successor?.fence, staleClaim.fence + 1)
@@ -433,8 +433,8 @@ describe('a process that was away longer than its lease (F-07)', () => {
   })
 })
 
-describe('deliveries that ended long ago', () => {
-  it('are purged with their attempts, and the invariants still hold', async () => {
+describe('the purge of old deliveries', () => {
+  it('purges old deliveries with their attempts, and the invariants still hold', async () => {
     const shop = await newShop()
     await shop.emitEvent()
     await shop.deliverAll()

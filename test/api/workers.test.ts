@@ -1,5 +1,5 @@
-// `cowry serve --workers 2`: two processes on one port are one service. Every request here comes over a connection of its
-// own, so that either of them may take it.
+// `cowry serve --workers 2`: two processes share one port as one service. Every request here opens a new connection,
+// so that either worker may accept it.
 
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -39,7 +39,7 @@ interface FreshAnswer {
   body: any
 }
 
-/** Over a connection of its own. */
+/** Over a new connection. */
 function sendFresh(path: string, headers: Record<string, string>, body?: unknown): Promise<FreshAnswer> {
   return new Promise((resolve, reject) => {
     const options = { agent: false, method: body ? 'POST' : 'GET', headers }
@@ -98,7 +98,7 @@ const LISTS = [
 ]
 
 describe('two workers', () => {
-  it('are one service in every group of operations', async () => {
+  it('serves every group of operations from two workers as one service', async () => {
     const merchant = await newKey()
     await makeOneOfEverything(createApi(url, { 'x-api-key': merchant.key }), 'Worker')
     for (const path of LISTS) {
@@ -110,8 +110,8 @@ describe('two workers', () => {
     assert.equal((await fresh(merchant.key, '/api/v1/misc/currencies')).http, 200)
   })
 
-  it('are watched together: either shows the log of both', async () => {
-    // Whoever is idle takes a connection, so it may need some to keep both busy.
+  it('shows the log of both workers from either', async () => {
+    // An idle worker accepts a connection, so several requests may be needed to reach both.
     const seen = await eventually(
       async () => {
         const id = `watched-${randomUUID()}`
@@ -122,7 +122,7 @@ describe('two workers', () => {
       ({ lines }) => new Set(lines.map(({ process }: { process: string }) => process)).size === 2,
       20_000,
     )
-    assert.equal(seen.processes.length, 3, 'the workers and their leader')
+    assert.equal(seen.processes.length, 3, 'the workers and their primary')
     assert.ok(seen.lines.length <= 20)
     const times = seen.lines.map(({ at }: { at: string }) => at)
     assert.deepEqual(times, times.toSorted())
@@ -132,14 +132,14 @@ describe('two workers', () => {
     })
     assert.ok(
       behind.body.data.lines.every(({ fields }: { fields: { route: string } }) => fields.route !== BALANCE),
-      'what was read is not read again',
+      'lines already read are not returned again',
     )
   })
 
-  it('both answer, and either tells of both at /metrics', async () => {
+  it('answers from both workers, and exports the metrics of both at /metrics of either', async () => {
     const pattern =
       /^cowry_http_requests_total\{[^}]*route="\/api\/v1\/wallet\/balance"[^}]*worker="(\d)"\} (\d+)$/gm
-    // Whoever is idle takes a connection, so it may need some to keep both busy.
+    // An idle worker accepts a connection, so several requests may be needed to reach both.
     const text = await eventually(
       async () => {
         await many(30, () => fresh(demoKey, BALANCE))
@@ -153,7 +153,7 @@ describe('two workers', () => {
     assert.equal(text.match(/^cowry_database_up 1$/gm)?.length, 1)
   })
 
-  it('execute one reference once, whichever worker gets the request', async () => {
+  it('executes one reference once, whichever worker gets the request', async () => {
     const body = initiateBody()
     const answers = await many(20, () => fresh(demoKey, '/api/v1/checkout/initiate-payment', body))
     assert.deepEqual([...new Set(answers.map(({ http }) => http))], [201])
@@ -166,24 +166,24 @@ describe('two workers', () => {
     assert.equal(executed.body.data.length, 1, executed.text)
   })
 
-  it('keep one rate limit together', async () => {
+  it('shares one rate limit between two workers', async () => {
     const { key } = await newKey({ perSecond: 1, burst: 20 })
     let allowed = 0
     const startedAt = Date.now()
-    // Slowly, because each tells the other ten times a second. Two that knew nothing of each other would let 40 through,
+    // Slowly, because the workers sync ten times a second. Two workers without sync would accept 40 requests,
     // and two more with every second.
     for (let round = 0; round < 30; round += 1) {
       const answers = await many(2, () => fresh(key, BALANCE))
       allowed += answers.filter(({ http }) => http === 200).length
       await delay(150)
     }
-    // Whoever is idle takes a connection: at once, so that neither of them takes all.
+    // An idle worker accepts a connection: send all at once, so that neither accepts all.
     allowed += (await many(30, () => fresh(key, BALANCE))).filter(({ http }) => http === 200).length
     const refilled = (Date.now() - startedAt) / 1_000
-    assert.ok(allowed >= 20 && allowed <= 28 + refilled, `${allowed} were let through in ${refilled} s`)
+    assert.ok(allowed >= 20 && allowed <= 28 + refilled, `${allowed} were accepted in ${refilled} s`)
   })
 
-  it('refuse a revoked key within five seconds', async () => {
+  it('rejects a revoked key in both workers within five seconds', async () => {
     const { key, keyId } = await newKey()
     assert.deepEqual(
       (await many(4, () => fresh(key, BALANCE))).map(({ http }) => http),
@@ -198,7 +198,7 @@ describe('two workers', () => {
     )
   })
 
-  it('go on when one of them dies, and another takes its place', async () => {
+  it('keeps serving when one worker dies, and starts another', async () => {
     const before = workerPids()
     assert.equal(before.length, 2)
     const [killedPid = 0] = before
@@ -207,7 +207,7 @@ describe('two workers', () => {
     assert.deepEqual(
       (await many(6, () => fresh(demoKey, BALANCE))).map(({ http }) => http),
       Array(6).fill(200),
-      'a new connection is taken by the other',
+      'the other worker accepts a new connection',
     )
     await eventually(
       readMetrics,
@@ -219,10 +219,10 @@ describe('two workers', () => {
     assert.match(service.errors(), /cluster\.worker_exited/)
     const watched = await sendFresh('/admin/v1/logs?level=error', { authorization: `Bearer ${ADMIN_TOKEN}` })
     const keys = watched.body.data.lines.map(({ key }: { key: string }) => key)
-    assert.ok(keys.includes('cluster.worker_exited'), 'the operator reads it over the API too')
+    assert.ok(keys.includes('cluster.worker_exited'), 'the operator’s API shows it too')
   })
 
-  it('finish their requests on SIGTERM, and leave no process behind', async () => {
+  it('finishes the requests of both workers on SIGTERM, and leaves no process behind', async () => {
     const inFlight = fresh(demoKey, '/api/v1/charges/recurring', chargeBody(slow))
     await delay(500)
     const pids = workerPids()
@@ -236,8 +236,8 @@ describe('two workers', () => {
   })
 })
 
-describe('workers that cannot start', () => {
-  it('say so once, and leave nothing running', async (t) => {
+describe('workers that fail to start', () => {
+  it('reports once that workers cannot start, and leaves no process running', async (t) => {
     const taken = createServer().listen(0, '127.0.0.1')
     t.after(() => void taken.close())
     await once(taken, 'listening')
@@ -252,7 +252,7 @@ describe('workers that cannot start', () => {
     assert.doesNotMatch(err, /\n\s+at /)
   })
 
-  it('must be a number that a machine can bear', async (t) => {
+  it('rejects a number of workers that is not sensible for a machine', async (t) => {
     const { code, err } = await runCowry(t, ['serve', '--workers', '0'], env)
     assert.equal(code, 1)
     assert.match(err, /whole number from 1 to 64/)
