@@ -36,7 +36,7 @@ function setup(options: {
 }
 
 describe('the group commit', () => {
-  it('lets who comes alone go at once, alone', async () => {
+  it('runs a single caller at once, in a batch of one', async () => {
     const { enqueue, runs, endAll } = setup({})
     const answer = enqueue(1)
     await nextTurn()
@@ -45,7 +45,7 @@ describe('the group commit', () => {
     assert.equal(await answer, 'did 1')
   })
 
-  it('lets those who arrive together travel together, and answers each what is theirs', async () => {
+  it('batches callers that arrive together, and returns each its own result', async () => {
     const { enqueue, sizes, endAll } = setup({})
     const answers = Promise.all([1, 2, 3].map(enqueue))
     await nextTurn()
@@ -54,19 +54,19 @@ describe('the group commit', () => {
     assert.deepEqual(await answers, ['did 1', 'did 2', 'did 3'])
   })
 
-  it('gathers who comes while a batch is under way', async () => {
+  it('collects the callers that arrive while a batch runs', async () => {
     const { enqueue, sizes, endAll } = setup({})
     const first = enqueue(1)
     await nextTurn()
     const others = Promise.all([2, 3, 4].map(enqueue))
     await nextTurn()
-    assert.deepEqual(sizes(), [1], 'nobody overtakes')
+    assert.deepEqual(sizes(), [1], 'the queued callers wait')
     await endAll()
     await Promise.all([first, others])
     assert.deepEqual(sizes(), [1, 3])
   })
 
-  it('never makes a batch larger, nor more batches at once, than it was told', async () => {
+  it('never exceeds the maximum batch size and the maximum number of concurrent batches', async () => {
     const { enqueue, sizes, endAll } = setup({ maxSize: 2, concurrency: 2 })
     const answers = Promise.all([1, 2, 3, 4, 5].map(enqueue))
     await nextTurn()
@@ -76,7 +76,7 @@ describe('the group commit', () => {
     assert.deepEqual(sizes(), [2, 2, 1])
   })
 
-  it('tries each alone after a failure in company, so that one row spoils nobody’s batch', async () => {
+  it('retries each item on its own after a failed batch, so that one bad row does not fail the others', async () => {
     const { enqueue, runs, endAll } = setup({
       fails: (items) => (items.includes(2) ? new Error('row 2 is wrong') : undefined),
     })
@@ -93,7 +93,7 @@ describe('the group commit', () => {
     )
   })
 
-  it('tries few alone at once, so that they do not take every connection', async () => {
+  it('retries only a few items at once, so that they do not take every connection', async () => {
     const { enqueue, runs, sizes, endAll } = setup({
       fails: (items) => (items.length > 1 ? new Error('not together') : undefined),
     })
@@ -109,7 +109,7 @@ describe('the group commit', () => {
     assert.equal((await answers).length, 20)
   })
 
-  it('tells everybody an error that is everybody’s, without asking again', async () => {
+  it('rejects every caller with an error that concerns all of them, without a retry', async () => {
     const { enqueue, runs, endAll } = setup({ fails: () => new RangeError('no server') })
     const answers = Promise.allSettled([1, 2].map(enqueue))
     await nextTurn()
@@ -120,7 +120,7 @@ describe('the group commit', () => {
     assert.equal(runs.length, 1)
   })
 
-  it('runs each batch as part of a request that is in it', async () => {
+  it('runs each batch in the async context of one of its requests', async () => {
     const contexts = new AsyncLocalStorage<number>()
     const ran: { items: readonly number[]; asyncContext: number | undefined }[] = []
     const enqueue = createBatcher<number, number>({
@@ -147,7 +147,7 @@ describe('the group commit', () => {
       )
   })
 
-  it('goes on after a failure', async () => {
+  it('continues after a failure', async () => {
     let broken = true
     const { enqueue, endAll } = setup({ fails: () => (broken ? new RangeError('no server') : undefined) })
     const lost = assert.rejects(enqueue(1), /no server/)
@@ -162,7 +162,7 @@ describe('the group commit', () => {
   })
 
   describe('with linger', () => {
-    /** Sleepers wake up when the test says that so many milliseconds are over. */
+    /** A sleeper wakes up when the test says that so many milliseconds have passed. */
     function sleepyClock() {
       const sleepers: { ms: number; wake: () => void }[] = []
       const sleep = (ms: number, signal?: AbortSignal) =>
@@ -181,7 +181,7 @@ describe('the group commit', () => {
       return { clock: { sleep }, pass }
     }
 
-    it('gathers a moment after each batch, and lets nobody wait who comes alone', async () => {
+    it('lingers after each shared batch, and never delays a single caller', async () => {
       const { clock, pass } = sleepyClock()
       const linger = { clock, lingerMs: 3, overlapAfterMs: 25, batchTarget: 4 }
       const { enqueue, runs, sizes } = setup({ concurrency: 2, linger })
@@ -201,7 +201,7 @@ describe('the group commit', () => {
       assert.deepEqual(await Promise.all([second, third]), ['did 2', 'did 3'])
     })
 
-    it('never waits for company that has not shown itself', async () => {
+    it('does not linger after a batch of one', async () => {
       const { clock } = sleepyClock()
       const linger = { clock, lingerMs: 3, overlapAfterMs: 25, batchTarget: 4 }
       const { enqueue, runs } = setup({ concurrency: 2, linger })
@@ -215,7 +215,7 @@ describe('the group commit', () => {
       }
     })
 
-    it('waits no longer when enough have gathered', async () => {
+    it('stops lingering once the batch target is reached', async () => {
       const { clock, pass } = sleepyClock()
       const linger = { clock, lingerMs: 3, overlapAfterMs: 25, batchTarget: 4 }
       const { enqueue, endAll, sizes } = setup({ concurrency: 2, linger })
@@ -232,7 +232,7 @@ describe('the group commit', () => {
       assert.equal((await Promise.all(answers)).length, 5)
     })
 
-    it('begins another beside one that takes long, and no more than it was told', async () => {
+    it('starts another batch beside a slow one, up to the limit', async () => {
       const { clock, pass } = sleepyClock()
       const linger = { clock, lingerMs: 3, overlapAfterMs: 25, batchTarget: 4 }
       const { enqueue, runs, sizes } = setup({ concurrency: 2, linger })

@@ -1,5 +1,5 @@
-// One face over PostgreSQL: named prepared statements, one per round trip. A statement is a value made by the sql
-// tag, so that a test can prepare every one of them against the migrated schema.
+// The PostgreSQL client: named prepared statements, one round trip each. A statement is a value made by the sql tag, so
+// that a test can prepare every one of them against the migrated schema.
 
 import { createHash } from 'node:crypto'
 import pg from 'pg'
@@ -15,8 +15,8 @@ export interface Statement<Row> {
 const statements = new Map<string, Statement<unknown>>()
 
 /**
- * A static statement with $1 … placeholders. What is interpolated must be constant text of our own, such as a column
- * list; values never are.
+ * A static statement with $1 … placeholders. Interpolations must be constant text of our own, such as a column list;
+ * values are always parameters.
  */
 export function sql<Row>(strings: TemplateStringsArray, ...fragments: string[]): Statement<Row> {
   const text = String.raw({ raw: strings }, ...fragments).trim()
@@ -33,37 +33,36 @@ export function allStatements(): Statement<unknown>[] {
 
 export interface Tx {
   query<Row>(statement: Statement<Row>, values?: readonly unknown[]): Promise<Row[]>
-  /** Free-form text, for migrations and tests only. */
+  /** Free-form SQL, for migrations and tests only. */
   script(text: string): Promise<void>
 }
 
 export interface Db extends Tx {
   /**
-   * The work asks the database, and does nothing else that must not be done twice: given up for the sake of another, it is
-   * done again from its beginning.
-   * Patient work is an operator's, such as a migration: its statements take as long as they take.
+   * The callback must only touch the database: it is re-run if PostgreSQL aborts it as a deadlock or serialization
+   * victim. With noTimeout, for an operator's work such as a migration, its statements have no time limit.
    */
   transaction<Result>(work: (tx: Tx) => Promise<Result>, options?: { noTimeout?: boolean }): Promise<Result>
   close(): Promise<void>
 }
 
-/** The connections that a process has, and how many callers wait for one. */
+/** The connections of a process, and the number of callers that wait for one. */
 export interface PoolStats {
   total: number
   idle: number
   waiting: number
 }
 
-/** Sees the rows of every merchant. */
+/** Sees the rows of every merchant (unscoped, without row-level security). */
 export interface ConnectedDb extends Db {
-  /** The same connections, behind the wall: the rows of this merchant are there, and no others. */
+  /** The same connections with row-level security: only the rows of this merchant are visible. */
   forMerchant(merchantId: string): Db
   poolStats(): PoolStats
 }
 
-/** The database could not be asked, or its answer did not arrive: a statement may or may not have been committed. */
+/** The database was unreachable, or its reply did not arrive: a statement may or may not have been committed. */
 export class DbUnavailable extends Error {
-  /** The server itself gave the statement up, so nothing of it was written and other statements may well go through. */
+  /** The server itself cancelled the statement: nothing of it was written, and other statements may succeed. */
   readonly isRolledBack: boolean
 
   constructor(cause: unknown, isRolledBack = false) {
@@ -77,20 +76,20 @@ export interface DbOptions {
   url: string
   poolSize: number
   applicationName?: string
-  /** False where a pooler between us and the server loses what was prepared: every statement is then sent in full. */
+  /** False behind a pooler that loses prepared statements: every statement is then sent in full. */
   preparedStatements?: boolean
-  /** How long an answer is waited for. Absent: a little longer than the server takes to give a statement up. */
+  /** How long to wait for a reply. Absent: slightly longer than the server's own statement timeout. */
   responseTimeoutMs?: number
   onError?: (error: Error) => void
 }
 
-// A caller that cannot get a connection in this time is told to come back, instead of queueing without end.
+// A caller that gets no connection within this time fails with 503, instead of queueing without end.
 const ACQUIRE_TIMEOUT_MS = 2_000
 const STATEMENT_TIMEOUT_MS = 10_000
 const LOCK_TIMEOUT_MS = 2_000
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000
-// The server gives a statement up by itself before this. Who hears nothing for longer speaks with nobody any more: the
-// server is cut off from us, or it waits for a standby that is cut off from it.
+// The server cancels a statement before this. If no reply arrives within this time, assume the server is unreachable or
+// blocked on a disconnected synchronous standby.
 const RESPONSE_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 2_000
 
 const INT8 = 20
@@ -113,11 +112,11 @@ export function connectDb(options: DbOptions): ConnectedDb {
   const epochs = createConnectionEpochs(pool)
   const { responseTimeoutMs = RESPONSE_TIMEOUT_MS } = options
   let isClosing = false
-  // An idle connection that breaks is replaced by the pool; without a listener it would end the process. At our own end
-  // the server may hang up first, and nobody need hear of it.
+  // The pool replaces an idle connection that breaks; without a listener the error would end the process. During our
+  // own shutdown the server may close first, which is no error.
   pool.on('error', (error) => isClosing || options.onError?.(error))
   pool.on('connect', (client) => {
-    // One that breaks while it is in use tells whoever waits for it, and this event besides.
+    // A connection that breaks in use rejects its caller, and also emits this event.
     client.on('error', () => undefined)
     watchReplication(client)
   })
@@ -139,7 +138,7 @@ export function connectDb(options: DbOptions): ConnectedDb {
     }
   }
 
-  // A statement without a name is the driver's for one time only.
+  // Without a name the driver prepares the statement for one use.
   const withPreparedName = <Row>(statement: Statement<Row>): Statement<Row> =>
     options.preparedStatements === false ? { ...statement, name: '' } : statement
 
@@ -168,7 +167,7 @@ export function connectDb(options: DbOptions): ConnectedDb {
       await assertReplicated(client, () => client.query(withTimeout('commit', timeoutMs)))
       return result
     } catch (error) {
-      // A connection that is gone or silent is dropped, and what was begun on it ends with it.
+      // Drops a connection that is broken or silent; its transaction ends with it.
       if (!isConnectionLost(error)) await client.query('rollback').catch(() => undefined)
       throw error
     }
@@ -196,7 +195,7 @@ export function connectDb(options: DbOptions): ConnectedDb {
   }
 }
 
-const rejectScript = () => Promise.reject(new Error('behind the wall there are only statements of ours'))
+const rejectScript = () => Promise.reject(new Error('a tenant-scoped handle runs only prepared statements'))
 
 async function runStatement<Row>(
   client: pg.PoolClient,
@@ -211,19 +210,21 @@ async function runStatement<Row>(
     values: [...values],
   }
   const result = await assertReplicated(client, () => scope.send(client, query))
-  // A boundary: the row type stands right above its query, and a test preparedStatements each against the schema.
+  // A boundary: the row type stands right above its query, and a test prepares each statement against the schema.
   return result.rows as Row[]
 }
 
-/** The driver gives the answer up after this; without it, never. */
+/** The driver stops waiting for the reply after this; without it, it waits without limit. */
 function withTimeout(text: string, timeoutMs: number | undefined) {
   return { text, query_timeout: timeoutMs }
 }
 
-/** Connections of one generation lead to the same server, as far as anybody knows. */
+/** Connections of one epoch lead to the same server, as far as we know. */
 interface ConnectionEpochs {
   acquire(): Promise<pg.PoolClient>
-  /** The server of this connection is not the one to speak with any more: all that were made with it or before are dropped. */
+  /**
+   * The server of this connection must not be used any more: drops all connections of its epoch and of earlier ones.
+   */
   retire(client: pg.PoolClient): void
 }
 
@@ -232,8 +233,7 @@ function createConnectionEpochs(pool: pg.Pool): ConnectionEpochs {
   const writable = new WeakSet<pg.PoolClient>()
   let currentEpoch = 0
   pool.on('connect', (client) => void epochOf.set(client, currentEpoch))
-  // Not by the pool's own verify: a caller whose time runs out meanwhile is told so, and the connection is then given to
-  // nobody and never comes back.
+  // Not with the pool's own verify hook: if the caller's timeout fires during it, the pool leaks the connection.
   const checkWritable = async (client: pg.PoolClient): Promise<void> => {
     try {
       await requireWritable(client)
@@ -255,13 +255,13 @@ function createConnectionEpochs(pool: pg.Pool): ConnectionEpochs {
       }
     },
     retire(client) {
-      // Many of one generation find out at about the same time; those that were made since may be right.
+      // Many connections of one epoch detect this at about the same time; newer connections may be right.
       if (epochOf.get(client) === currentEpoch) currentEpoch += 1
     },
   }
 }
 
-/** After a failover the address may still lead to a server that only reads. */
+/** After a failover the address may still lead to a read-only server. */
 async function requireWritable(client: pg.PoolClient): Promise<void> {
   const { rows } = await client.query(withTimeout('show transaction_read_only', ACQUIRE_TIMEOUT_MS))
   if (rows[0]?.transaction_read_only === 'on')
@@ -272,7 +272,7 @@ const replicationWarnings = new WeakMap<pg.PoolClient, string>()
 
 function watchReplication(client: pg.PoolClient): void {
   client.on('notice', (notice) => {
-    // By the function that gives the warning, because its words are in the language of the server.
+    // Matched by the function that raises the warning, because the message is in the server's language.
     const isAboutReplication =
       notice.routine === 'SyncRepWaitForLSN' || notice.message?.includes('synchronous replication')
     if (!isAboutReplication) return
@@ -282,7 +282,7 @@ function watchReplication(client: pg.PoolClient): void {
 
 /**
  * A commit whose wait for the synchronous standby was cancelled succeeds with a warning although the standby does not
- * have it. We say that we do not know instead of acknowledging it.
+ * have it. We report an unknown outcome instead of acknowledging it.
  */
 async function assertReplicated<Result>(client: pg.PoolClient, work: () => Promise<Result>): Promise<Result> {
   const result = await work()
@@ -291,10 +291,10 @@ async function assertReplicated<Result>(client: pg.PoolClient, work: () => Promi
   return result
 }
 
-// Classes of SQLSTATE that are about the server or the connection, not about the statement.
+// SQLSTATE classes that concern the server or the connection, not the statement.
 const UNAVAILABLE_STATES = /^(08|53|57P0|25006|58)/
 
-// Statements that took too long, waiting for a lock or at work: the caller is told to come back.
+// Statements that exceeded the lock or statement timeout: the caller gets 503 and may retry.
 const TIMEOUT_STATES = new Set(['55P03', '57014'])
 
 function toDbError(error: unknown): unknown {
@@ -308,13 +308,13 @@ function toDbError(error: unknown): unknown {
 const READ_TIMEOUT_MESSAGE = 'Query read timeout'
 const READ_ONLY_STATE = '25006'
 
-/** Not only this connection is of no use, but all that lead where it leads. */
+/** Not only this connection is unusable, but every connection to the same server. */
 function isServerLost(error: unknown): boolean {
   const isSilent = error instanceof Error && error.message === READ_TIMEOUT_MESSAGE
   return isSilent || sqlStateOf(error) === READ_ONLY_STATE
 }
 
-/** Nothing more can be said on the connection that it happened on. */
+/** The connection cannot be used after this error. */
 function isConnectionLost(error: unknown): boolean {
   const translated = toDbError(error)
   return translated instanceof DbUnavailable && !translated.isRolledBack
@@ -340,8 +340,8 @@ const RETRYABLE_STATES = new Set(['40P01', '40001'])
 const MAX_DEADLOCK_ATTEMPTS = 3
 
 /**
- * Runs work again that the server rolled back for the sake of another: nothing of it was written. At once, because the
- * other has by then what it waited for.
+ * Retries work that PostgreSQL rolled back as a deadlock or serialization victim: nothing of it was written. Without
+ * backoff, because the other transaction has its locks by then.
  */
 export async function retryDeadlocks<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {

@@ -1,8 +1,8 @@
-// A retry is never an error: an Idempotency-Key points at the record that its first request made or changed, and whoever
-// sends it again gets that record as it stands now. The key is claimed in the transaction that makes or changes the record,
-// so that there is never one without the other, also when many identical requests come at once.
+// Idempotency keys: an Idempotency-Key points at the record that its first request created or changed, and a retry
+// returns that record in its current state. The key is claimed in the transaction that creates or changes the record,
+// so that neither exists without the other, also under concurrent identical requests.
 //
-// Payments claim theirs inside their own record statement, for speed.
+// Payments claim their keys inside their own record statement, for speed.
 
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '../../core/canonical.ts'
@@ -14,11 +14,11 @@ import { awaitStandby } from './standby.ts'
 
 export interface KeyClaim {
   merchantId: string
-  /** Absent: the request came without a key, and is done every time. */
+  /** Absent: the request has no key, and is executed every time. */
   key: string | undefined
   /** Method and path, such as POST /api/v1/refunds. */
   operation: string
-  /** What tells this request from another one under the same key: params and body together. */
+  /** Distinguishes this request from another one under the same key: params and body together. */
   input: unknown
 }
 
@@ -35,18 +35,18 @@ interface Needs {
 
 interface IdempotentWork<Made> {
   /**
-   * Makes the record under this id. What it writes and the claim of the key stand or fall together; it writes nowhere
-   * else, because it runs again when the database gives the transaction up for the sake of another.
+   * Creates the record under this id. Its writes and the claim of the key commit together. It must write nowhere else,
+   * because it is re-run after a deadlock or serialization failure.
    */
   make: (tx: Tx, id: string) => Promise<Made>
-  /** The record that an earlier request made, as it stands now. */
+  /** The record that an earlier request created, in its current state. */
   find: (id: string) => Promise<Made | undefined>
 }
 
-/** The header by which a caller tells an answer that was given before from a new one. */
+/** The header that marks a replayed response. */
 export const REPLAYED_HEADER = { 'Idempotent-Replayed': 'true' }
 
-/** Makes a record, or finds the one that an earlier request with the same key made. */
+/** Creates a record, or finds the one that an earlier request with the same key created. */
 export async function createIdempotently<Made>(
   app: Needs,
   claim: KeyClaim,
@@ -61,15 +61,15 @@ export async function createIdempotently<Made>(
   })
   if (made.isNew) return { record: made.record, replayed: false }
   const record = await work.find(made.earlier)
-  // What it made is gone by now, such as an endpoint that was deleted since: nothing can be answered in its place.
+  // The record is gone by now, such as a deleted endpoint: there is nothing to replay.
   if (record === undefined)
     throw new ApiError('invalid_state', { message: 'What this Idempotency-Key made is gone.' })
   return { record, replayed: true }
 }
 
 /**
- * Claims the key of a request that changes a record, in the transaction of the change. True when the same request has
- * made its change before: then nothing is changed again, and the record is answered as it stands now.
+ * Claims the key of a request that changes a record, in the transaction of the change. Returns true if the same request
+ * has made its change before: then nothing is changed, and the response shows the current record.
  */
 export async function isReplay(
   app: Pick<Needs, 'clock' | 'random'>,
@@ -85,7 +85,7 @@ interface KeyRow {
   resource: string
 }
 
-// Somebody who claims the same key at this moment is waited for.
+// Waits for a concurrent transaction that claims the same key.
 const insertKey = sql<{ key: string }>`
 insert into idempotency_keys (merchant_id, key, operation, fingerprint, resource, claimed_by, created_at)
 values ($1, $2, $3, $4, $5::uuid::text, $5::uuid, $6)
@@ -97,13 +97,13 @@ select operation, fingerprint, resource
 from idempotency_keys
 where merchant_id = $1 and key = $2`
 
-/** What a key was used for, if it was. */
+/** The use of a key, if it was used. */
 export async function findKey(tx: Tx, merchantId: string, key: string): Promise<KeyRow | undefined> {
   const [row] = await tx.query(selectKey, [merchantId, key])
   return row
 }
 
-/** Undefined when the key is ours from now on; otherwise the id under which it was claimed before. */
+/** Undefined if the claim succeeded; otherwise the id under which the key was claimed before. */
 export async function claimKey(tx: Tx, claim: KeyClaim, id: string, at: Date): Promise<string | undefined> {
   const { merchantId, key, operation } = claim
   if (key === undefined) return undefined

@@ -1,5 +1,5 @@
-// Counts the invariants by itself now and then, so that a drift of the books shows before anybody asks. One row says when
-// and with what result, for all processes.
+// Counts the invariants at an interval, so that a violation shows in the metrics before an operator asks. One row holds
+// the time and the result, for all processes.
 
 import { addMs, type Clock } from '../clock.ts'
 import type { Job } from '../jobs.ts'
@@ -16,12 +16,12 @@ select report, finished_at as "finishedAt"
 from invariant_checks
 where finished_at is not null`
 
-/** What the last check found, whoever made it; undefined before the first. */
+/** The result of the last check of any process; undefined before the first. */
 export async function findInvariantCheck(db: Db): Promise<InvariantCheck | undefined> {
   return (await db.query(selectCheck))[0]
 }
 
-// Whoever moves the time makes the check. A time that is still to come was told by a clock that was wrong.
+// The process that updates the time makes the check. A time in the future was written by a wrong clock.
 const claimCheck = sql<unknown>`
 update invariant_checks
 set started_at = $1::timestamptz
@@ -34,7 +34,7 @@ set report = $1::jsonb, finished_at = $2`
 
 const POLL_INTERVAL_MS = 60_000
 
-/** A check reads all books, so it is made rarely; 0 is never. */
+/** A check reads the whole ledger, so it runs rarely; 0 means never. */
 export function invariantJobs(app: { db: Db; clock: Clock }, intervalMs: number): Job[] {
   if (intervalMs === 0) return []
   return [
@@ -42,7 +42,7 @@ export function invariantJobs(app: { db: Db; clock: Clock }, intervalMs: number)
   ]
 }
 
-/** Answers 0 also when it has checked: it is not due again for long. */
+/** Returns 0 also after a check: the next one is not due for a long time. */
 export async function checkWhenDue(app: { db: Db; clock: Clock }, intervalMs: number): Promise<number> {
   const now = app.clock.now()
   const claimed = await app.db.query(claimCheck, [now, addMs(now, -intervalMs)])

@@ -1,4 +1,4 @@
-// What must always be true stands in the database as views that return violating rows; here they are counted.
+// Invariants are views in the database that return violating rows; this module counts them.
 
 import { type Db, sql, type Tx } from './db.ts'
 
@@ -11,7 +11,7 @@ const countInvariants = sql<{ report: Record<string, number> }>`select count_inv
 
 export async function checkInvariants(db: Db): Promise<InvariantReport[]> {
   const count = async (tx: Tx) => {
-    // Over all books there are, however long that takes.
+    // Reads all rows, without a time limit.
     await tx.script('set local statement_timeout = 0')
     return tx.query(countInvariants)
   }

@@ -28,7 +28,7 @@ export interface ListSource {
   filter?: string
   /** How many values the filter has. */
   filterValues?: number
-  /** Common table expressions that the filter reads, beginning with the word `with`. */
+  /** Common table expressions that the filter reads, beginning with the keyword `with`. */
   prelude?: string
   /**
    * Hides the period from the planner, which would otherwise read the index over time although the filter finds few rows
@@ -111,7 +111,7 @@ export const periodValues = (merchantId: string, { createdFrom, createdTo }: Lis
   createdTo ?? 'infinity',
 ]
 
-/** One row more than the page has, where there is one: that is how the caller knows of a next page. */
+/** Up to one row more than the page: the extra row shows that there is a next page. */
 export function readPage<Row>(
   db: Tx,
   { newest, oldest }: PageStatements<Row>,
@@ -128,7 +128,7 @@ export function readPage<Row>(
   ])
 }
 
-/** At most one more than the cap, which is how the caller knows that there are more. */
+/** Counts at most one more than the cap, which shows the caller that there are more. */
 export async function countRows<Row>(
   db: Tx,
   { count }: ListStatements<Row>,

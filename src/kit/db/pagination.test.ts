@@ -17,8 +17,8 @@ const page = (query: ListQuery, rows: ReturnType<typeof rowsOf>, counted: number
 const isIssueOf = (field: string) => (error: unknown) =>
   error instanceof ApiError && error.code === 'validation_failed' && error.details[0]?.field === field
 
-describe('a list', () => {
-  it('is by default the first page of 20, the newest first, without bounds in time', () => {
+describe('a list page', () => {
+  it('has by default the first 20 rows, newest first, without bounds in time', () => {
     assert.deepEqual(windowOf(signer, SCOPE, {}), {
       order: 'desc',
       after: null,
@@ -30,7 +30,7 @@ describe('a list', () => {
     })
   })
 
-  it('is windowed by page, limit, order and time as asked', () => {
+  it('follows page, limit, order and period of the query', () => {
     const query = { page: 3, limit: 10, sort: 'createdAt:asc' as const, createdFrom: '2026-01-01T00:00:00Z' }
     const window = windowOf(signer, SCOPE, query)
     assert.equal(window.offset, 20)
@@ -38,7 +38,7 @@ describe('a list', () => {
     assert.deepEqual(window.createdFrom, new Date(Date.UTC(2026, 0, 1)))
   })
 
-  it('knows by one row more that there is a next page, and does not show that row', () => {
+  it('detects a next page by one extra row, and does not return that row', () => {
     const { rows, meta } = page({ limit: 2 }, rowsOf(3), 5)
     assert.equal(rows.length, 2)
     assert.deepEqual(
@@ -56,7 +56,7 @@ describe('a list', () => {
     )
   })
 
-  it('ends without a cursor', () => {
+  it('has no cursor if it is the last', () => {
     const { meta } = page({ page: 3, limit: 2 }, rowsOf(1), 5)
     assert.equal(meta.hasNext, false)
     assert.equal(meta.hasPrevious, true)
@@ -64,7 +64,7 @@ describe('a list', () => {
     assert.equal(page({}, [], 0).meta.pageCount, 0)
   })
 
-  it('goes on behind its last row by the cursor, in the same order', () => {
+  it('continues after the last row of the cursor, in the same order', () => {
     const first = page({ limit: 2, sort: 'createdAt:asc' }, rowsOf(3), 3)
     const next = windowOf(signer, SCOPE, { limit: 2, cursor: first.meta.nextCursor ?? '' })
     const last = first.rows.at(-1)
@@ -75,7 +75,7 @@ describe('a list', () => {
     assert.equal(next.after?.id, last?.id)
   })
 
-  it('takes a cursor only unchanged, and only for the merchant and the search it was made for', () => {
+  it('accepts a cursor only unchanged, and only for the merchant and the search that it was made for', () => {
     const cursor = page({ limit: 1 }, rowsOf(2), 2).meta.nextCursor ?? ''
     for (const scope of ['customers:merchant-2:', 'customers:merchant-1:amina']) {
       assert.throws(() => windowOf(signer, scope, { cursor }), isIssueOf('cursor'))
@@ -91,21 +91,21 @@ describe('a list', () => {
     )
   })
 
-  it('counts to 10,000 and then says that there are more', () => {
+  it('counts to 10,000 and then reports that there are more', () => {
     assert.equal(page({}, rowsOf(1), 10_000).meta.totalIsCapped, false)
     const { meta } = page({}, rowsOf(1), 10_001)
     assert.equal(meta.total, 10_000)
     assert.equal(meta.totalIsCapped, true)
   })
 
-  it('sends who pages deeper than it counts to the cursor', () => {
+  it('refuses page numbers beyond the count, and refers to the cursor', () => {
     assert.equal(windowOf(signer, SCOPE, { page: 101, limit: 100 }).offset, 10_000)
     assert.throws(() => windowOf(signer, SCOPE, { page: 102, limit: 100 }), isIssueOf('page'))
   })
 })
 
-describe('a search text (F-66)', () => {
-  it('is found to the letter: the wildcards of the database are letters like others', () => {
+describe('search text in a list (F-66)', () => {
+  it('matches literally: the wildcards of LIKE are escaped', () => {
     assert.equal(substringPattern('50%_off\\'), '%50\\%\\_off\\\\%')
     const unescaped = (pattern: string) => pattern.slice(1, -1).replaceAll(/\\([\\%_])/g, '$1')
     fc.assert(fc.property(fc.string(), (text) => unescaped(substringPattern(text)) === text))
@@ -113,7 +113,7 @@ describe('a search text (F-66)', () => {
 })
 
 describe('counting a list that only grows', () => {
-  it('stops once it has more than are counted, and not before', async () => {
+  it('stops once the count exceeds the cap, and not before', async () => {
     const full = new Set<string>()
     let size = 10_000
     let counts = 0

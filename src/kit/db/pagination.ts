@@ -1,5 +1,5 @@
-// The one way lists are paged: by number while that is cheap, by cursor as deep as one likes. A cursor is signed for the
-// merchant and the list it was made for, so it opens nothing else.
+// Pagination of lists: by page number while that is cheap, and by cursor to any depth. A cursor is signed for the
+// merchant and the list that it was made for.
 
 import { createHash } from 'node:crypto'
 import { errorFromIssues, type Issue } from '../../core/errors.ts'
@@ -52,7 +52,7 @@ export function windowOf(signer: Signer, scope: string, query: ListQuery): ListW
   return { ...common, order, after: null, page, offset }
 }
 
-/** Rows as asked for plus one, which is how we know that there is a next page. */
+/** The rows of the page plus one, which shows that there is a next page. */
 export function pageOf<Row extends { id: string; createdAt: Date }>(
   signer: Signer,
   scope: string,
@@ -81,8 +81,8 @@ export function pageOf<Row extends { id: string; createdAt: Date }>(
 }
 
 /**
- * Counts a list unless it is known to have more than the cap: one that only ever grows is counted that far once in the life of
- * a process, and every page after that is spared ten thousand entries of an index.
+ * Counts a list unless it is known to exceed the cap. A list that only grows is counted to the cap once per process;
+ * every later page saves reading ten thousand index entries.
  */
 export async function countUpToCap(
   full: Set<string> | undefined,
@@ -100,14 +100,16 @@ function signCursor(signer: Signer, scope: string, position: CursorPosition): st
   return signer.sign(JSON.stringify([digestOf(scope), order, page, at.getTime(), id]))
 }
 
-/** A list is named by what it searches for, which may be long; a cursor must stay short enough to be sent back. */
+/**
+ * A list is identified by its search, which may be long; the digest keeps the cursor short enough for a query string.
+ */
 function digestOf(scope: string): string {
   return createHash('sha256').update(scope).digest('base64url')
 }
 
 function readCursor(signer: Signer, scope: string, cursor: string): CursorPosition {
   const payload = signer.verify(cursor)
-  // A boundary: the signature says that we wrote this array ourselves.
+  // A boundary: the signature proves that we wrote this array.
   const parts =
     payload === undefined ? [] : (JSON.parse(payload) as [string, 'asc' | 'desc', number, number, string])
   const [signedDigest, order, page, time, id] = parts
@@ -131,7 +133,7 @@ function invalidQuery(field: string, code: string, message: string) {
 const FIRST_UUID = '00000000-0000-0000-0000-000000000000'
 const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
-/** Time and id after which a page begins; before everything where it is the first. */
+/** Time and id after which a page begins; before every row for the first page. */
 export function keysetPosition({
   order,
   after,
@@ -140,7 +142,7 @@ export function keysetPosition({
   return order === 'desc' ? ['infinity', LAST_UUID] : ['-infinity', FIRST_UUID]
 }
 
-/** A like pattern that finds the text anywhere, whatever characters it has. */
+/** A LIKE pattern that finds the text anywhere, with wildcards escaped. */
 export function substringPattern(text: string): string {
   return `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`
 }

@@ -1,4 +1,4 @@
-// What a PostgreSQL server must be before money is written to it.
+// Checks the version and the settings of the PostgreSQL server before money is written to it.
 
 import { type Db, sql } from './db.ts'
 
@@ -25,7 +25,7 @@ const NO_TIMEOUTS =
   "connect_query='set statement_timeout = 10000; set lock_timeout = 2000; set idle_in_transaction_session_timeout = 15000' " +
   'into the line of the database (docs/running-in-production.md).'
 
-/** Throws with what to change. In production also when the server would acknowledge what a power cut can lose. */
+/** Throws with what to change. In production also if the server acknowledges commits that a power cut can lose. */
 export async function requireUsableServer(db: Db, mustBeDurable: boolean): Promise<void> {
   const [server] = await db.query(selectServer)
   if (!server) throw new Error('the database server did not tell its settings')
@@ -33,7 +33,7 @@ export async function requireUsableServer(db: Db, mustBeDurable: boolean): Promi
   if (major < OLDEST_MAJOR) {
     throw new Error(`the database server is PostgreSQL ${major}; Cowry needs ${OLDEST_MAJOR} or newer.`)
   }
-  // We ask for it with every connection; a pooler in between may have thrown it away.
+  // Every connection requests it at its start; a pooler in between may have dropped it.
   if (server.lockTimeout === '0') throw new Error(NO_TIMEOUTS)
   if (!mustBeDurable) return
   const problems = [

@@ -16,12 +16,12 @@ import {
 import { scopeOf } from './tenant-query.ts'
 
 const url = await testDatabaseUrl({ after: (work) => after(() => unscopedDb.close().then(work)) })
-// Two connections, so that everybody meets what others have left on theirs.
+// Two connections, so that every test meets the session state that others have left.
 const unscopedDb = connectDb({ url, poolSize: 2 })
 const [ONE, TWO] = ['0197a3c2-0000-7000-8000-000000000001', '0197a3c2-0000-7000-8000-000000000002'] as const
 
 let statements = 0
-/** A statement that stands nowhere else. */
+/** A statement that is used only here. */
 function statement<Row>(text: string): Statement<Row> {
   statements += 1
   return { name: `of_this_test_${statements}`, text }
@@ -42,8 +42,8 @@ const namesFor = async (db: Tx) => (await db.query(selectNames)).map(({ name }) 
 
 const isRefused = (error: unknown) => sqlStateOf(error) === '42501'
 
-describe('the wall', () => {
-  it('stands around every table that has a merchant', async () => {
+describe('row-level security', () => {
+  it('covers every table with a merchant id', async () => {
     const tables = statement<{ name: string; isolated: boolean }>(`
       select c.relname as name, c.relrowsecurity and exists (select from pg_policy where polrelid = c.oid) as isolated
       from pg_class c
@@ -57,7 +57,7 @@ describe('the wall', () => {
     )
   })
 
-  it('shows a merchant its own rows, alone and in transactions, and the service all', async () => {
+  it('shows a merchant its own rows, with and without a transaction, and the service all rows', async () => {
     assert.equal(await namesFor(unscopedDb.forMerchant(ONE)), 'One')
     assert.equal(await namesFor(unscopedDb.forMerchant(TWO)), 'Two')
     assert.equal(await unscopedDb.forMerchant(ONE).transaction(namesFor), 'One')
@@ -65,7 +65,7 @@ describe('the wall', () => {
     assert.equal(await unscopedDb.transaction(namesFor), 'One Two')
   })
 
-  it('keeps apart who asks at the same moment on the same connections', async () => {
+  it('separates concurrent merchants on the same connections', async () => {
     const handles = Array.from(
       { length: 60 },
       (_, number) => [unscopedDb, unscopedDb.forMerchant(ONE), unscopedDb.forMerchant(TWO)][number % 3],
@@ -77,7 +77,7 @@ describe('the wall', () => {
     )
   })
 
-  it('shows nothing to who has the role and names no merchant', async () => {
+  it('shows no rows to the tenant role without a merchant', async () => {
     await unscopedDb.transaction(async (tx) => {
       const tables = await tx.query(
         statement<{ name: string }>('select table_name as name from tenant_tables'),
@@ -110,7 +110,7 @@ describe('the wall', () => {
     assert.equal(await namesFor(unscopedDb), 'One Two')
   })
 
-  it('changes and removes the rows of the merchant, whatever the statement says', async () => {
+  it('updates and deletes only rows of the merchant, whatever the statement says', async () => {
     await unscopedDb.forMerchant(ONE).query(statement(`update customers set lastname = 'Changed'`))
     await unscopedDb.forMerchant(TWO).query(statement('delete from customers where firstname = $1'), ['One'])
     const rows = await unscopedDb.query(
@@ -122,7 +122,7 @@ describe('the wall', () => {
     )
   })
 
-  it('is left when the statement or the transaction ends, also by an error', async () => {
+  it('ends with the statement or transaction, also after an error', async () => {
     const broken = statement('select 1 / (count(*) - 1) from customers')
     await unscopedDb.forMerchant(ONE).query(selectNames)
     await assert.rejects(unscopedDb.forMerchant(ONE).query(broken), (error) => sqlStateOf(error) === '22012')
@@ -138,7 +138,7 @@ describe('the wall', () => {
     assert.equal(await namesFor(unscopedDb.forMerchant(TWO)), 'Two')
   })
 
-  it('lets a statement be tried again that the server did not understand', NO_POOLER, async () => {
+  it('does not keep a statement from being retried that the server could not parse', NO_POOLER, async () => {
     const early = statement<{ id: number }>('select id from made_later')
     await assert.rejects(unscopedDb.forMerchant(ONE).query(early), (error) => sqlStateOf(error) === '42P01')
     await unscopedDb.script(
@@ -147,7 +147,7 @@ describe('the wall', () => {
     assert.deepEqual(await unscopedDb.forMerchant(ONE).query(early), [])
   })
 
-  it('knows the values of a statement from its own', async () => {
+  it('separates the values of the statement from its own', async () => {
     const echo = statement<{ a: string; b: bigint; c: null }>(
       'select $1::text as a, $2::bigint as b, $3::text as c',
     )
@@ -156,7 +156,7 @@ describe('the wall', () => {
     ])
   })
 
-  it('is entered also where statements are prepared for one time only', async () => {
+  it('applies also without prepared statements', async () => {
     const unpreparedDb = connectDb({ url, poolSize: 1, preparedStatements: false })
     try {
       assert.equal(await namesFor(unpreparedDb.forMerchant(ONE)), 'One')
@@ -171,7 +171,7 @@ describe('the wall', () => {
     }
   })
 
-  it('gives an answer up that does not come in time', async () => {
+  it('fails a statement whose reply does not arrive in time', async () => {
     const pool = new pg.Pool({ connectionString: url, max: 1 })
     const client = await pool.connect()
     const query = { name: 'slow', text: 'select pg_sleep(1)', query_timeout: 50 }
@@ -180,22 +180,22 @@ describe('the wall', () => {
     await pool.end()
   })
 
-  it('takes nothing but the id of a merchant', () => {
+  it('accepts only the id of a merchant', () => {
     for (const id of ['', `${ONE}'`, "'; reset role; --", ONE.toUpperCase().replace('A', 'G')])
       assert.throws(() => unscopedDb.forMerchant(id), /is a UUID/)
   })
 })
 
-describe('who asks', () => {
+describe('the tenant context', () => {
   const db = tenantScoped(unscopedDb)
 
-  it('is known without being handed on', async () => {
+  it('is known without being passed as an argument', async () => {
     assert.equal(await runAsMerchant(ONE, () => namesFor(db)), 'One')
     assert.equal(await runAsMerchant(TWO, () => db.transaction(namesFor)), 'Two')
     assert.equal(await namesFor(db), 'One Two')
   })
 
-  it('hands rows of nobody else to a writer that goes past the wall', async () => {
+  it('refuses rows of another merchant at a writer that is not scoped', async () => {
     const write = assertSameTenant((item: { merchantId: string }) => Promise.resolve(item.merchantId))
     assert.equal(await write({ merchantId: TWO }), TWO)
     assert.equal(await runAsMerchant(ONE, () => write({ merchantId: ONE })), ONE)
@@ -205,7 +205,7 @@ describe('who asks', () => {
     )
   })
 
-  it('is known also when pieces are taken later', async () => {
+  it('is kept for parts of a response that are produced later', async () => {
     async function* pieces() {
       for (let number = 0; number < 2; number += 1) yield await namesFor(db)
     }
@@ -215,7 +215,7 @@ describe('who asks', () => {
   })
 })
 
-describe('raising the wall', () => {
+describe('applying row-level security', () => {
   it('finds a table that was added, and a policy that was dropped', async () => {
     await unscopedDb.script(`
       create table added (merchant_id uuid, id uuid);
@@ -231,7 +231,7 @@ describe('raising the wall', () => {
   })
 
   it(
-    'tells a user who may make no roles what is missing, and is done once the role is given',
+    'reports what is missing to a user without the right to create roles, and succeeds once the role exists',
     NO_POOLER,
     async () => {
       const name = `plain_${randomBytes(4).toString('hex')}`

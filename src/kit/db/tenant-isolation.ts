@@ -1,18 +1,18 @@
-// The second wall between merchants. The first is the merchant in the where of every statement; this one stands in
-// PostgreSQL (row-level security) and holds when the first was forgotten. Who asks is known from the API key, and not from what
-// the code in between hands on: that code is what the wall is for.
+// Tenant isolation by row-level security. Every statement filters by the merchant; PostgreSQL enforces the same even if
+// a statement lacks that filter. The tenant context comes from the API key and not from arguments, because the code in
+// between is what this protects against.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type ConnectedDb, type Db, sql, type Tx } from './db.ts'
 
 const tenantContext = new AsyncLocalStorage<string>()
 
-/** Whatever the work asks of a walled database, now or later on, it asks for this merchant. */
+/** Runs the work with this merchant as the tenant context, also for its later asynchronous steps. */
 export function runAsMerchant<Result>(merchantId: string, work: () => Result): Result {
   return tenantContext.run(merchantId, work)
 }
 
-/** Pieces that are made when somebody takes them, long after the work that began them has ended. */
+/** For parts of a response that are produced after the work that began them has ended. */
 export function iterateAsMerchant<Piece>(
   merchantId: string,
   pieces: AsyncIterable<Piece>,
@@ -28,7 +28,7 @@ export function iterateAsMerchant<Piece>(
   }
 }
 
-/** Behind the wall for whoever asks as a merchant, and whole for the background, the pages and the operators. */
+/** Scoped to the merchant inside a tenant context, and unscoped for background jobs, pages and operators. */
 export function tenantScoped(db: ConnectedDb): Db {
   const scopedDb = (): Db => {
     const merchantId = tenantContext.getStore()
@@ -43,8 +43,8 @@ export function tenantScoped(db: ConnectedDb): Db {
 }
 
 /**
- * For a writer that shares its statements among merchants, and so goes past the wall: whoever asks as a merchant hands it
- * rows of this merchant only.
+ * Guards a writer that batches rows of several merchants and is therefore unscoped: in a tenant context it accepts only
+ * rows of that merchant.
  */
 export function assertSameTenant<Item extends { merchantId: string }, Result>(
   write: (item: Item) => Promise<Result>,
@@ -65,12 +65,12 @@ interface IsolationGap {
 const applyStatement = sql<unknown>`select apply_row_level_security()`
 const selectGaps = sql<IsolationGap>`select what, why from invariant_i15_tenants_are_isolated order by what`
 
-/** Raises the wall where it does not stand, as far as this user may; answers what is missing. */
+/** Applies row-level security where it is missing, as far as this user may; returns the gaps. */
 export async function applyRowLevelSecurity(db: Db): Promise<IsolationGap[]> {
   const gaps = await db.query(selectGaps)
   if (gaps.length === 0) return []
   const apply = async (tx: Tx) => {
-    // Like a migration, which another process may be at.
+    // Like a migration, which another process may be running.
     await tx.script('set local lock_timeout = 0; set local statement_timeout = 0')
     await tx.query(applyStatement)
   }

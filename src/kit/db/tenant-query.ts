@@ -1,22 +1,22 @@
-// How a statement gets behind the wall (wall.ts): the merchants' role and the merchant are set in front of it, for its own
-// transaction and no longer, so that a pooler in transaction mode may stand in between. A statement alone takes them along
-// in its own round trip: what is sent before one Sync is one transaction.
+// Runs a statement under row-level security (tenant-isolation.ts): sets the tenant role and the merchant before it, for
+// its own transaction only, so that a pooler in transaction mode works. A single statement takes them along in its own
+// round trip: everything before one Sync is one transaction.
 
 import pg from 'pg'
 
-/** Without a name it is prepared for one time only. */
+/** Without a name it is prepared for one use. */
 type SentQuery = pg.QueryConfig & { name: string; query_timeout?: number }
 
-/** Which side of the wall a handle of the database is on. */
+/** The scope of a database handle: one merchant, or unscoped. */
 export interface QueryScope {
   begin: string
-  /** A plan belongs to the role it was made for: under one name, each change of sides would have it made anew. */
+  /** A plan belongs to the role it was made for: under one name, each change of the role would replan it. */
   prefix: string
-  /** A statement alone, not in a transaction of its own. */
+  /** A single statement outside a transaction. */
   send(client: pg.PoolClient, query: SentQuery): Promise<pg.QueryResult>
 }
 
-/** Where every merchant's rows are seen. */
+/** Sees the rows of every merchant. */
 export const UNSCOPED: QueryScope = {
   begin: 'begin',
   prefix: '',
@@ -24,7 +24,7 @@ export const UNSCOPED: QueryScope = {
 }
 
 export function scopeOf(merchantId: string): QueryScope {
-  // It is written into a statement as it is.
+  // The id is written into the statement text.
   if (!/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(merchantId))
     throw new Error('the id of a merchant is a UUID')
   return {
@@ -45,10 +45,11 @@ async function sendScoped(
   const isNamed = config.name !== ''
   if (isNamed) await prepareSetRole(client, merchantId, config.query_timeout)
   return new Promise((resolve, reject) => {
-    // Without the mode the driver would send what has neither name nor values in a way of its own, past the entry.
+    // Without the mode, the driver would send a statement without name and values by the simple protocol, and skip SET
+    // ROLE.
     const extended = { ...config, queryMode: 'extended' }
     const query = new pg.Query(extended, (error, result) => (error ? reject(error) : resolve(result)))
-    // A boundary: the driver's types leave out how its queries speak with the server.
+    // A boundary: the driver's types leave out how its queries write to the connection.
     const driverQuery = query as unknown as DriverQuery
     driverQuery.query_timeout = config.query_timeout
     client.query(prependSetRole(driverQuery, merchantId, isNamed ? SET_ROLE.name : ''))
@@ -57,7 +58,7 @@ async function sendScoped(
 
 const preparedClients = new WeakSet<pg.PoolClient>()
 
-/** Once per connection. Alone it changes nothing: what it sets ends with it. */
+/** Once per connection. By itself it changes nothing: its settings end with its transaction. */
 async function prepareSetRole(
   client: pg.PoolClient,
   merchantId: string,
@@ -82,7 +83,7 @@ interface DriverQuery extends pg.Submittable {
   handleCommandComplete(message: unknown, connection: DriverConnection): void
 }
 
-/** The same query with the entry in front, whose answer nobody needs. If the entry fails, the server skips the rest. */
+/** The same query with SET ROLE before it, whose reply is ignored. If it fails, the server skips the rest. */
 function prependSetRole(query: DriverQuery, merchantId: string, setRoleName: string): DriverQuery {
   const { prepare, handleDataRow, handleCommandComplete } = query
   let isRoleSet = false

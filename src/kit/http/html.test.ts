@@ -22,7 +22,7 @@ describe('html', () => {
     assert.equal(String(html`[${null}${undefined}${false}${0}${10n}]`), '[010]')
   })
 
-  it('trusts only text that is said to be ours', () => {
+  it('leaves only text unescaped that is marked as ours', () => {
     assert.equal(
       String(html`<style>${trustedHtml('a > b { color: red }')}</style>`),
       '<style>a > b { color: red }</style>',

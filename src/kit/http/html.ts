@@ -1,5 +1,5 @@
-// HTML by tagged template: every value is escaped unless it was itself made by html, so that forgetting to escape is
-// not possible. Attribute values must stand in double quotes, as everywhere in our pages.
+// HTML by tagged template: every value is escaped unless html made it, so that no escape can be missed. Attribute
+// values must stand in double quotes.
 
 const TEXT = Symbol('html')
 
@@ -17,7 +17,7 @@ export function html(strings: TemplateStringsArray, ...values: HtmlValue[]): Htm
   return toHtml(pieces.join(''))
 }
 
-/** Text that is HTML, CSS or script of our own, constant in the code. Never for anything that came in. */
+/** Constant HTML, CSS or script of our own. Never for input. */
 export function trustedHtml(text: string): Html {
   return toHtml(text)
 }

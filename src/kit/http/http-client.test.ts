@@ -11,7 +11,7 @@ after(async () => {
   for (const cleanup of cleanups.reverse()) await cleanup()
 })
 
-/** A raw server: the behaviour gets each socket, and everything that arrives on it is counted. */
+/** A raw TCP server: the test's behaviour gets each socket, and all received bytes are counted. */
 async function listen(
   behave: (socket: net.Socket, text: string) => void,
   onAccept?: (s: net.Socket) => void,
@@ -43,8 +43,8 @@ function portOf(server: net.Server): number {
   return address.port
 }
 
-// Listens with room for one waiting connection, then sleeps and never accepts: once the room is taken, the kernel drops
-// every further SYN, as a dead host would.
+// Listens with a backlog of one, then sleeps and never accepts: once the backlog is full, the kernel drops every
+// further SYN, as a dead host would.
 const NEVER_ACCEPTS = `
   const server = require('node:net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
     require('node:fs').writeSync(1, String(server.address().port))
@@ -102,14 +102,14 @@ describe('F-27 a request of which no byte left us is not sent', () => {
     assert.equal(answer.kind, 'not_sent')
   })
 
-  it('when nobody accepts the connection, after the connect timeout', async () => {
+  it('when the connection is never accepted, after the connect timeout', async () => {
     const port = await blackHole()
     const answer = await post(`http://127.0.0.1:${port}/`, { connectTimeoutMs: 200, totalTimeoutMs: 5_000 })
     assert.equal(answer.kind, 'not_sent')
     assert.match(answer.kind === 'not_sent' ? answer.error : '', /UND_ERR_CONNECT_TIMEOUT/)
   })
 
-  it('when it is given up while it waits for a connection, and then it never leaves', async () => {
+  it('when it times out while it waits for a connection, and then it never leaves', async () => {
     const texts: string[] = []
     const server = await listen((socket, text) => {
       texts.push(text)
@@ -165,7 +165,7 @@ describe('F-28 F-32 a request that may have arrived is unknown', () => {
       (socket) => socket.resetAndDestroy(),
     )
     const answer = await post(server.url)
-    // The reset may win against our write or lose; what must never happen is an answer, or a throw.
+    // The reset may arrive before or after our write; it must never yield a response or a throw.
     assert(answer.kind === 'unknown' || answer.kind === 'not_sent')
   })
 
@@ -188,8 +188,8 @@ describe('F-28 F-32 a request that may have arrived is unknown', () => {
   })
 })
 
-describe('an answer is an answer, whatever it says', () => {
-  it('gives status, headers and body', async () => {
+describe('an HTTP response is a value, whatever its status', () => {
+  it('returns status, headers and body', async () => {
     const server = await listen((socket) => socket.write(OK))
     const answer = await post(server.url)
     assert(answer.kind === 'answered')
@@ -198,7 +198,7 @@ describe('an answer is an answer, whatever it says', () => {
     assert.equal(answer.body.toString(), 'hi')
   })
 
-  it('passes on HTML and errors as they are', async () => {
+  it('returns HTML and error responses unchanged', async () => {
     const page = '<h1>Bad gateway</h1>'
     const server = await listen((socket) =>
       socket.end(
@@ -226,8 +226,8 @@ describe('an answer is an answer, whatever it says', () => {
   })
 })
 
-describe('a client that is told which addresses it may connect to', () => {
-  it('asks about names and about addresses in numbers, and connects to nothing else', async () => {
+describe('a client with a resolver of permitted addresses', () => {
+  it('resolves names and IP addresses through it, and connects to nothing else', async () => {
     const server = await listen((socket) => socket.write(OK))
     const refused: string[] = []
     const resolve = async (host: string) => {
@@ -248,7 +248,7 @@ describe('a client that is told which addresses it may connect to', () => {
 })
 
 describe('kept-alive connections', () => {
-  it('are used again', async () => {
+  it('are reused', async () => {
     const server = await listen((socket) => socket.write(OK))
     const http = client()
     for (let count = 0; count < 5; count += 1) {

@@ -1,20 +1,20 @@
-// The only place that makes outgoing HTTP calls. It tells "not sent" (provably no byte of the request left us) from
-// "unknown" (anything after the first byte), because only the first of them may be tried elsewhere.
+// The only place that makes outgoing HTTP calls. It distinguishes "not sent" (provably no byte of the request left us)
+// from "unknown" (anything after the first byte), because only an unsent request may be sent elsewhere.
 
 import type { LookupAddress } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { Agent, buildConnector, type Dispatcher } from 'undici'
 
-/** The code of a trouble is what the system or the client calls it, such as ECONNREFUSED. */
+/** The code is the one of the system or the client, such as ECONNREFUSED. */
 export type HttpResult =
   | { kind: 'answered'; status: number; headers: Record<string, string>; body: Buffer }
   | { kind: 'not_sent'; code: string; error: string }
   | { kind: 'unknown'; code: string; error: string }
 
-/** Answers the addresses that may be connected to, and throws when there are none. */
+/** Returns the addresses that may be connected to, and throws if there are none. */
 export type ResolveHost = (host: string) => Promise<LookupAddress[]>
 
-/** The code of what took longer than the whole of it may take. */
+/** The code of a call that exceeded its total timeout. */
 export const TOTAL_TIMEOUT = 'ERR_TOTAL_TIMEOUT'
 
 interface HttpRequest {
@@ -23,25 +23,25 @@ interface HttpRequest {
   headers?: Record<string, string>
   body?: string | Buffer
   totalTimeoutMs?: number
-  /** Read no more of the body than this, and hang up on the rest: the answer is what has come so far. */
+  /** The maximum number of bytes of the body to read; the connection is closed after them, and the rest is cut off. */
   truncateBodyAfterBytes?: number
 }
 
 export interface HttpClient {
-  /** Never throws for trouble on the network, which is an answer; a malformed URL or header is our bug and throws. */
+  /** Never throws for a network failure, which is a result; a malformed URL or header is our bug and throws. */
   request(request: HttpRequest): Promise<HttpResult>
-  /** Waits for the requests under way, each of which is bounded by its total timeout. */
+  /** Waits for the requests in flight, each of which is bounded by its total timeout. */
   close(): Promise<void>
 }
 
 export interface HttpClientOptions {
   connectTimeoutMs?: number
-  /** From the call to the last byte of the answer, waiting for a connection included. */
+  /** From the call to the last byte of the response, including the wait for a connection. */
   totalTimeoutMs?: number
   maxBodyBytes?: number
-  /** Connections per origin; requests beyond them wait their turn. */
+  /** Connections per origin; further requests queue. */
   connections?: number
-  /** Asked before every connection, about addresses in numbers too; without it the system is, about names alone. */
+  /** Called before every connection, for IP addresses too. Absent: the system resolves names. */
   resolve?: ResolveHost
 }
 
@@ -51,19 +51,19 @@ const TOTAL_TIMEOUT_MS = 10_000
 const MAX_BODY_BYTES = 1_048_576
 const CONNECTIONS = 128
 
-// A pooled connection that the server closes just as we write on it makes an unknown outcome, so ours are given up
+// If the server closes a pooled connection just as we write on it, the outcome is unknown. So we close idle connections
 // well before the five seconds after which common servers close theirs.
 const KEEP_ALIVE_MS = 2_000
 const KEEP_ALIVE_MAX_MS = 4_000
 
-// Where a host has several addresses, this long is waited for one before the next is tried.
+// If a host has several addresses, the next is tried after this time.
 const NEXT_ADDRESS_AFTER_MS = 1_000
 
 export function createHttpClient(options: HttpClientOptions = {}): HttpClient {
   const connecting = { timeout: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS, allowH2: false }
   const agent = new Agent({
     connections: options.connections ?? CONNECTIONS,
-    // One request at a time per connection: a pipelined one would share the fate of its neighbour.
+    // One request at a time per connection: a pipelined request would fail with the one before it.
     pipelining: 1,
     allowH2: false,
     connect: options.resolve ? connectVia(options.resolve, connecting) : connecting,
@@ -81,7 +81,7 @@ export function createHttpClient(options: HttpClientOptions = {}): HttpClient {
   }
 }
 
-/** Connects to what `resolve` answers and to nothing else; the certificate is still asked for the name. */
+/** Connects only to what `resolve` returns; the certificate is still checked against the name. */
 function connectVia(resolve: ResolveHost, connecting: buildConnector.BuildOptions): buildConnector.connector {
   const lookup: LookupFunction = (host, { all }, done) => {
     resolve(host).then(
@@ -97,7 +97,7 @@ function connectVia(resolve: ResolveHost, connecting: buildConnector.BuildOption
   })
   return (options, callback) => {
     const host = options.hostname.replace(/^\[(.*)\]$/, '$1')
-    // The system looks up no numbers, so nobody would be asked about them.
+    // The system does not look up IP addresses, so the check would be skipped for them.
     if (isIP(host) === 0) return void connect(options, callback)
     resolve(host).then(
       () => void connect(options, callback),
@@ -127,7 +127,7 @@ async function send(agent: Agent, request: HttpRequest, timeoutMs: number): Prom
   return promise
 }
 
-/** Follows one request from the queue to the end of its answer. The first verdict stands. */
+/** Follows one request from the queue to the end of its response. The first result is final. */
 function createResponseHandler(
   {
     timeoutMs,
@@ -145,7 +145,7 @@ function createResponseHandler(
 
   const fail = (error: Error) => {
     clearTimeout(timer)
-    // undici's word for arguments it refuses: no network was asked.
+    // undici throws this for arguments that it refuses, before any network access.
     if (!controller && 'code' in error && error.code === 'UND_ERR_INVALID_ARG') return reject(error)
     resolve({ kind: controller ? 'unknown' : 'not_sent', ...describeError(error) })
   }
@@ -167,8 +167,8 @@ function createResponseHandler(
   }, timeoutMs)
 
   return {
-    // undici calls this right before it writes the request line, and writes nothing when it throws. A request that
-    // was given up while it waited for a connection has been called "not sent", so it must not leave any more.
+    // undici calls this right before it writes the request line, and writes nothing if it throws. A request that timed
+    // out while it waited for a connection was reported as "not sent", so it must not leave afterwards.
     onRequestStart(started) {
       if (timeoutError) throw timeoutError
       // Writing it a second time would be a second request, which only the caller may decide on.
@@ -201,7 +201,7 @@ function flatten(headers: Record<string, string | string[] | undefined>): Record
   return flat
 }
 
-/** The code first: messages of some errors are empty, and the code is what an operator searches for. */
+/** The code comes first: some errors have an empty message, and operators search for the code. */
 function describeError(error: Error): { code: string; error: string } {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
   return { code, error: error.message.includes(code) ? error.message : `${code}: ${error.message}` }

@@ -1,4 +1,4 @@
-// The limits of metadata, the same wherever a merchant can keep some.
+// The limits of metadata, the same for every record that has some.
 
 import type { Issue } from '../../core/errors.ts'
 import type { BodyFacts } from './route.ts'
@@ -8,7 +8,7 @@ const METADATA_MAX_KEY_LENGTH = 40
 const METADATA_MAX_TEXT_LENGTH = 500
 const METADATA_MAX_BYTES = 16 * 1024
 
-/** What is wrong with the metadata of a request; its shape is the schema's business. */
+/** Issues of a request's metadata beyond its schema. */
 export function metadataIssues(metadata: unknown, facts: BodyFacts): Issue[] {
   if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) return []
   const issues: Issue[] = []
@@ -20,7 +20,7 @@ export function metadataIssues(metadata: unknown, facts: BodyFacts): Issue[] {
     addIssue('metadata', 'too_long', 'metadata may have at most 16 KB as JSON.')
   }
   walkMetadata('metadata', metadata, addIssue)
-  // Kept, it would come back as another number than the merchant wrote.
+  // If stored, the number would come back different from what the merchant sent.
   for (const path of [...facts.lossyNumbers].filter((one) => one.startsWith('metadata.'))) {
     addIssue(path, 'out_of_range', `${path} has more digits than a JSON number can carry; send it as text.`)
   }

@@ -18,13 +18,13 @@ const rulesFor = (text: string) => {
 }
 
 describe('public addresses', () => {
-  it('are those that are given out to everybody', () => {
+  it('are the globally routable ranges', () => {
     const addresses = ['8.8.8.8', '1.1.1.1', '100.63.255.255', '172.32.0.1', '223.255.255.254']
     for (const address of [...addresses, '2606:4700::1111', '2a00:1450:4001::200e', '2c0f:fb50::1'])
       assert.ok(strict.permits('host.example', address), address)
   })
 
-  it('are none of those with another use, whatever their first and last is', () => {
+  it('are no reserved IPv4 range, from its first to its last address', () => {
     const ends = ['0.0.0.0', '0.255.255.255', '10.0.0.0', '10.255.255.255', '100.64.0.0', '100.127.255.255']
     const more = ['127.0.0.1', '127.255.255.255', '169.254.169.254', '172.16.0.0', '172.31.255.255']
     const odd = ['192.0.0.192', '192.0.2.1', '192.88.99.1', '192.168.255.255', '198.18.0.0', '198.19.255.255']
@@ -33,7 +33,7 @@ describe('public addresses', () => {
       assert.ok(!strict.permits('host.example', address), address)
   })
 
-  it('are none of version 6 that are local or carry one of version 4', () => {
+  it('are no IPv6 address that is local or embeds an IPv4 address', () => {
     const local = ['::', '::1', 'fc00::1', 'fdff::1', 'fe80::1', 'fec0::1', 'ff02::1', 'fd00:ec2::254']
     const carrying = ['::ffff:8.8.8.8', '::ffff:a9fe:a9fe', '::7f00:1', '64:ff9b::a00:1', '64:ff9b:1::1']
     const tunnels = ['2002:7f00:1::', '2001:0:53aa::1', '2001:10::1', '2001:db8::1', '3fff::1', '100::1']
@@ -42,14 +42,14 @@ describe('public addresses', () => {
   })
 })
 
-describe('an address that a merchant gives', () => {
-  it('is fine when it is a public host by https', () => {
+describe('an address that a merchant configures', () => {
+  it('is accepted if it is a public host with https', () => {
     const fine = ['https://shop.example/hook?a=1', 'https://shop.example:8443', 'https://SHOP.example./x']
     for (const url of [...fine, 'https://8.8.8.8/', 'https://[2606:4700::1111]/', 'https://bücher.example/'])
       assert.equal(strict.validate(url), undefined, url)
   })
 
-  it('is refused in words that say what to do', () => {
+  it('is refused with a message that says what to change', () => {
     const expected: [string, RegExp][] = [
       ['ftp://shop.example/', /^must be an https address/],
       ['https://user:secret@shop.example/', /without user name/],
@@ -65,8 +65,8 @@ describe('an address that a merchant gives', () => {
   })
 })
 
-describe('what the operator lists', () => {
-  it('is addresses, ranges and host names, or nothing', () => {
+describe('the allow-list of the operator', () => {
+  it('holds addresses, ranges and host names, or nothing', () => {
     assert.deepEqual(readAllowList('10.0.0.0/8, 192.168.1.7,fd00::/8,::1, Hooks.Intranet,localhost'), {
       ranges: ['10.0.0.0/8', '192.168.1.7/32', 'fd00::/8', '::1/128'],
       names: ['hooks.intranet', 'localhost'],
@@ -87,7 +87,7 @@ describe('what the operator lists', () => {
       assert.ok('issue' in readAllowList(text), text)
   })
 
-  it('may be called by http and at any port', () => {
+  it('permits http and any port', () => {
     const rules = rulesFor('10.1.0.0/16,fd00::/8,hooks.intranet')
     const listed = [
       'http://10.1.2.3:3000/',
@@ -105,7 +105,7 @@ describe('what the operator lists', () => {
       assert.notEqual(rules.validate(url), undefined, url)
   })
 
-  it('is a host with whatever addresses it has, or a range under whatever name', () => {
+  it('permits a listed host with any address, and a listed range under any name', () => {
     const rules = rulesFor('10.1.0.0/16,hooks.intranet')
     assert.ok(rules.permits('hooks.intranet', '192.168.0.1'))
     assert.ok(rules.permits('shop.example', '10.1.0.1'))

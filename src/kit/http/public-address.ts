@@ -1,30 +1,30 @@
-// Which addresses on the network anybody may make us call. Merchants name the addresses that webhooks go to, so a name
-// or number that leads into the operator's own network is refused unless the operator has listed it.
+// SSRF protection: the addresses that merchants may make us call. Merchants configure the addresses of webhooks, so a
+// host in the operator's own network is refused unless the operator has listed it.
 
 import { BlockList, isIP } from 'node:net'
 import { readWebAddress } from '../../core/web-address.ts'
 
-/** What the operator lets merchants reach beside the public internet: ranges of addresses, and hosts by name. */
+/** What merchants may reach beside the public internet: IP ranges, and hosts by name. */
 export interface AllowList {
   readonly ranges: readonly string[]
   readonly names: readonly string[]
 }
 
-/** Nothing beside the public internet. */
+/** Only the public internet. */
 export const ALLOW_NOTHING: AllowList = { ranges: [], names: [] }
-/** What a developer's own machine needs: whatever listens on it. */
+/** For a developer's own machine: every local listener. */
 export const ALLOW_LOOPBACK: AllowList = { ranges: ['127.0.0.0/8', '::1/128'], names: ['localhost'] }
 
-// The registries of special addresses (RFC 6890 and its successors), and what they leave out.
+// The registries of special-purpose addresses (RFC 6890 and its successors), and what they leave out.
 const NOT_PUBLIC = [
   '0.0.0.0/8',
   '10.0.0.0/8',
-  // Between a provider and its customers; one cloud answers questions about a machine there.
+  // Carrier-grade NAT; one cloud has its instance metadata service there.
   '100.64.0.0/10',
   '127.0.0.0/8',
-  // Link-local, where most clouds answer questions about a machine, its credentials among them.
+  // Link-local, where most clouds have their instance metadata service with credentials.
   '169.254.0.0/16',
-  // Looks public, but only the machines of one cloud reach it: it configures them.
+  // Looks public, but only the virtual machines of one cloud reach it: it configures them.
   '168.63.129.16/32',
   '172.16.0.0/12',
   '192.0.0.0/24',
@@ -36,19 +36,19 @@ const NOT_PUBLIC = [
   '203.0.113.0/24',
   '224.0.0.0/4',
   '240.0.0.0/4',
-  // Of version 6 only 2000::/3 is given out: this is everything before and after it. It takes in loopback, private and
-  // link-local addresses, multicast, and the ways to write one of version 4 (mapped, compatible, 64:ff9b).
+  // Of IPv6 only 2000::/3 is allocated; these are the ranges before and after it. They include loopback, private,
+  // link-local and multicast addresses, and IPv4 embedded in IPv6 (mapped, compatible, 64:ff9b).
   '::/3',
   '4000::/2',
   '8000::/1',
-  // Inside it: protocols (Teredo carries one of version 4), documentation, 6to4 (carries one of version 4).
+  // Inside 2000::/3: protocol assignments (Teredo embeds IPv4), documentation, 6to4 (embeds IPv4).
   '2001::/23',
   '2001:db8::/32',
   '2002::/16',
   '3fff::/20',
 ]
 
-// Names that no public directory answers for, under which networks keep their own hosts.
+// Suffixes that no public DNS resolves, and that private networks use.
 const LOCAL_SUFFIXES = [
   'localhost',
   'local',
@@ -62,11 +62,11 @@ const LOCAL_SUFFIXES = [
 ]
 
 export interface AddressRules {
-  /** Whether we may connect to an address that a host has. */
+  /** Whether we may connect to this address of the host. */
   permits(host: string, address: string): boolean
-  /** Whether the operator has listed the host by its name. */
+  /** Whether the operator has listed the host by name. */
   isListedName(host: string): boolean
-  /** What is wrong with a web address, as the rest of a sentence that begins with the field's name. */
+  /** The issue with a web address, as the rest of a sentence that begins with the field's name. */
   validate(text: string): string | undefined
 }
 
@@ -88,7 +88,7 @@ export function createAddressRules(allow: AllowList, ports: readonly number[]): 
   }
 }
 
-/** Plain http and odd ports are for what the operator has listed: a public host has a certificate. */
+/** Plain http and other ports are only for listed hosts: a public host has a certificate. */
 function urlIssue(url: URL, ports: readonly number[]): string | undefined {
   if (url.protocol !== 'https:') return 'must begin with https'
   const port = url.port === '' ? 443 : Number(url.port)
@@ -99,7 +99,7 @@ const PRIVATE_HOST_ISSUE =
   'must lead to a public host; one in a private network works only if the operator of this service allows it'
 
 function hostIssue(host: string, permits: (address: string) => boolean): string | undefined {
-  // Such a name is no name at all, and would slip through what is said about the last part of one.
+  // An empty label would bypass the check of the suffix.
   if (host.split('.').includes('')) return 'must name a host without empty parts between its dots'
   if (isIP(host) !== 0) return permits(host) ? undefined : PRIVATE_HOST_ISSUE
   return isLocalName(host) ? PRIVATE_HOST_ISSUE : undefined
@@ -109,7 +109,7 @@ function isLocalName(host: string): boolean {
   return !host.includes('.') || LOCAL_SUFFIXES.some((ending) => host.endsWith(`.${ending}`))
 }
 
-/** As the rules compare it: an address without its brackets, a name without the dot that may end it. */
+/** The form that the rules compare: an address without brackets, a name without its final dot. */
 export function hostOf({ hostname }: URL): string {
   return bareHost(hostname)
 }
@@ -118,7 +118,7 @@ export function bareHost(hostname: string): string {
   return hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
 }
 
-/** A list for each version: one for both would find every address of version 4 in ::/3, mapped. */
+/** One list per IP version: a common list would match every IPv4 address in ::/3, as a mapped one. */
 function rangeMatcher(ranges: readonly string[]): (address: string) => boolean {
   const lists = { ipv4: new BlockList(), ipv6: new BlockList() }
   for (const range of ranges) {
@@ -132,7 +132,7 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 6 ? 'ipv6' : 'ipv4'
 }
 
-/** Addresses, ranges and host names with commas between them, or `none`; or what is wrong with the text. */
+/** Parses addresses, ranges and host names separated by commas, or `none`; returns the issue if that fails. */
 export function readAllowList(text: string): AllowList | { issue: string } {
   if (text === 'none') return ALLOW_NOTHING
   const parts = text.split(',').map((part) => part.trim().toLowerCase())
@@ -155,7 +155,7 @@ function readRange(part: string): string | undefined {
   return length <= most ? `${address}/${length}` : undefined
 }
 
-/** What ends in a number would be read as an address. */
+/** A name that ends in a number would be parsed as an address. */
 function isHostName(part: string): boolean {
   return /^(?:[a-z0-9_-]+\.)*[a-z_-][a-z0-9_-]*$/.test(part)
 }

@@ -1,4 +1,4 @@
-// The client against hosts that lie about where they are and about how they answer: F-56 and F-71 to F-73.
+// The client against hosts that resolve to private addresses or misbehave in their responses: F-56 and F-71 to F-73.
 
 import assert from 'node:assert/strict'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
@@ -22,7 +22,7 @@ function client(options: Partial<PublicHttpOptions> = {}) {
   return made
 }
 
-/** A host on every address of this machine; who connects is counted before a word is spoken. */
+/** A host on every address of this machine; it counts connections before any byte is exchanged. */
 async function listen(behave: (socket: net.Socket) => void = () => undefined) {
   const seen: net.Socket[] = []
   const server = net.createServer((socket) => {
@@ -51,9 +51,9 @@ function failureOf(answer: PublicHttpResult): string {
   return answer.kind === 'failed' ? answer.failure : `answered ${answer.status}`
 }
 
-/** Everything that a merchant may try in order to have us call the inside; PORT is where somebody listens. */
+/** Addresses by which a merchant could try to reach the private network; PORT has a listener. */
 const INWARD = [
-  // Loopback in every spelling that the URL parser makes an address of.
+  // Loopback in every spelling that the URL parser turns into an address.
   'https://127.0.0.1:PORT/',
   'https://127.1:PORT/',
   'https://127.0.1:PORT/',
@@ -75,7 +75,7 @@ const INWARD = [
   'https://[::ffff:127.0.0.1]:PORT/',
   'https://[::ffff:7f00:1]:PORT/',
   'https://[::127.0.0.1]:PORT/',
-  // Names that lead home.
+  // Names that lead to this machine.
   'https://localhost:PORT/',
   'https://LOCALHOST:PORT/',
   'https://localhost.:PORT/',
@@ -86,7 +86,7 @@ const INWARD = [
   'https://postgres/',
   'https://router.lan/',
   'https://nas.home.arpa/',
-  // What clouds tell their machines.
+  // Metadata services of clouds.
   'https://169.254.169.254/latest/meta-data/',
   'https://169.254.169.254./',
   'https://0xa9fea9fe/',
@@ -102,7 +102,7 @@ const INWARD = [
   'https://168.63.129.16/',
   'https://100.100.100.200/',
   'https://192.0.0.192/',
-  // Private networks and what else is not for everybody.
+  // Private networks and other reserved ranges.
   'https://10.0.0.1/',
   'https://172.16.0.1/',
   'https://192.168.1.1/',
@@ -141,8 +141,8 @@ const INWARD = [
   '',
 ]
 
-describe('an address that leads inside (F-71)', () => {
-  it('is refused when it is kept and when it is called, and nobody connects', async () => {
+describe('a private address (F-71)', () => {
+  it('is refused when it is saved and when it is called, and is never connected to', async () => {
     const { port, seen } = await listen()
     const resolved: string[] = []
     const resolve = async (host: string) => {
@@ -164,7 +164,7 @@ describe('an address that leads inside (F-71)', () => {
     assert.equal(seen.length, 0)
   })
 
-  it('is reached where the operator lets it be, so that the listener above would have noticed', async () => {
+  it('is reached if the operator allows it, so that the listener of the other tests would have noticed', async () => {
     const { port, seen } = await listen()
     const http = client({ allow: ALLOW_LOOPBACK })
     for (const host of ['127.0.0.1', '2130706433', '0x7f.1', 'localhost', 'localhost.'])
@@ -173,8 +173,8 @@ describe('an address that leads inside (F-71)', () => {
   })
 })
 
-describe('a name (F-72)', () => {
-  it('is not connected to when any of its addresses is not public', async () => {
+describe('a host name (F-72)', () => {
+  it('is not connected to if any of its addresses is not public', async () => {
     const { port, seen } = await listen()
     const answers: Record<string, string[]> = {
       'loopback.example': ['127.0.0.1'],
@@ -195,13 +195,13 @@ describe('a name (F-72)', () => {
       assert.equal(http.validateUrl(url), undefined, 'only its addresses are wrong')
       const answer = await http.post(url, { body: '{}' })
       assert.equal(failureOf(answer), 'refused_address', host)
-      // Which address it was, is the operator's own business.
+      // The response must not reveal which address it was.
       assert.doesNotMatch(answer.kind === 'failed' ? answer.message : '', /\d/)
     }
     assert.equal(seen.length, 0)
   })
 
-  it('that leads into a private network sounds as one that does not exist', async () => {
+  it('that leads into a private network gives the same message as one that does not exist', async () => {
     const resolve = async (host: string) => (host.startsWith('there') ? found('10.1.2.3') : found())
     const http = client({ resolve })
     const postTo = async (host: string) => {
@@ -213,7 +213,7 @@ describe('a name (F-72)', () => {
     assert.notEqual(there.failure, nowhere.failure, 'for the log of the operator')
   })
 
-  it('that cannot be looked up is a failure of its own', async () => {
+  it('that cannot be resolved is a failure of its own', async () => {
     const nowhere = client({ resolve: async () => [] })
     assert.equal(failureOf(await nowhere.post('https://shop.example/', { body: '' })), 'resolve_failed')
     const broken = client({ resolve: () => Promise.reject(new Error('no name server')) })
@@ -225,7 +225,7 @@ describe('a name (F-72)', () => {
     lookup.resolve([])
   })
 
-  it('that leads elsewhere by the time of the connection is not connected to', async () => {
+  it('that resolves to another address at the time of the connection is not connected to', async () => {
     const { key, cert } = selfSigned('shop.example')
     tls.setDefaultCACertificates([...tls.getCACertificates(), cert])
     const seen: { address?: string; servername?: string | false; host?: string }[] = []
@@ -243,7 +243,7 @@ describe('a name (F-72)', () => {
     cleanups.push(() => new Promise((resolve) => server.close(resolve)))
     const port = portOf(server)
 
-    // 127.0.0.1 stands for the public address here, any other one of this machine for the inside.
+    // 127.0.0.1 stands for the public address here, any other address of this machine for the private network.
     let address = '127.0.0.1'
     const allow = { ranges: ['127.0.0.1/32'], names: [] }
     const http = client({ allow, ports: [port], resolve: async () => found(address) })
@@ -253,7 +253,7 @@ describe('a name (F-72)', () => {
     assert.equal(failureOf(await post('/first')), 'answered 200')
     address = '127.0.0.2'
     await delay(10)
-    // The connection that is open still leads to the address that was checked.
+    // The open connection still leads to the address that was checked.
     assert.equal(failureOf(await post('/last')), 'answered 200')
     assert.equal(failureOf(await post('/after')), 'refused_address')
     const expected = { address: '127.0.0.1', servername: 'shop.example', host: `shop.example:${port}` }
@@ -294,8 +294,8 @@ async function answeredBy(consumer: Consumer) {
   return answer
 }
 
-describe('a consumer (F-56)', () => {
-  it('may take nearly all the time there is', async () => {
+describe('a webhook consumer (F-56)', () => {
+  it('may take nearly the whole timeout', async () => {
     const { status, durationMs } = await answeredBy((socket) => {
       setTimeout(() => answering('204 No Content')(socket), TIMEOUT_MS * 0.6)
     })
@@ -326,7 +326,7 @@ describe('a consumer (F-56)', () => {
     })
   }
 
-  it('that never ends its answer is hung up on after 4 KiB', async () => {
+  it('that never ends its response is disconnected after 4 KiB', async () => {
     const { answer, seen } = await deliver((socket) => {
       socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n')
       repeat(socket, `400\r\n${'x'.repeat(0x400)}\r\n`, 1)
@@ -338,7 +338,7 @@ describe('a consumer (F-56)', () => {
     if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve))
   })
 
-  it('that answers a gzip bomb has it read as the bytes that came', async () => {
+  it('that responds with a gzip bomb has it read as the raw bytes', async () => {
     const bomb = gzipSync(Buffer.alloc(50_000_000))
     const { status, body } = await answeredBy(answering('200 OK', ['content-encoding: gzip'], bomb))
     assert.equal(status, 200)
@@ -346,7 +346,7 @@ describe('a consumer (F-56)', () => {
     assert.ok(!body.includes('\u0000'))
   })
 
-  it('that answers what is no text has it made readable', async () => {
+  it('that responds with bytes that are no text has them made readable', async () => {
     const bytes = Buffer.concat([
       Buffer.from('a\u0000b\u001b[2J\tç\n'),
       Buffer.from([0xff, 0xfe, 0xe2, 0x82]),
@@ -356,7 +356,7 @@ describe('a consumer (F-56)', () => {
     assert.ok(body.isWellFormed())
   })
 
-  it('that redirects to the inside is not followed (F-73)', async () => {
+  it('that redirects to a private address is not followed (F-73)', async () => {
     const inside = await listen(answering('200 OK'))
     for (const status of ['301 Moved', '302 Found', '307 Temporary', '308 Permanent']) {
       const location = `location: http://127.0.0.1:${inside.port}/`
@@ -366,13 +366,13 @@ describe('a consumer (F-56)', () => {
     assert.equal(inside.seen.length, 0)
   })
 
-  it('that is gone or busy says so', async () => {
+  it('that responds 410 or 429 is reported as gone or busy', async () => {
     assert.equal((await answeredBy(answering('410 Gone'))).status, 410)
     const busy = await answeredBy(answering('429 Too Many Requests', ['Retry-After: 120']))
     assert.deepEqual([busy.status, busy.headers['retry-after']], [429, '120'])
   })
 
-  it('that breaks off or speaks something else is told apart', async () => {
+  it('that breaks the connection or the protocol is reported with a reason of its own', async () => {
     const cases: [string, Consumer][] = [
       ['closed', (socket) => socket.end()],
       ['closed', (socket) => socket.resetAndDestroy()],
@@ -384,7 +384,7 @@ describe('a consumer (F-56)', () => {
       assert.equal(failureOf((await deliver(consumer)).answer), failure)
   })
 
-  it('where nobody listens is not connected to', async () => {
+  it('without a listener is not connected to', async () => {
     const { port } = await listen()
     const http = client({ allow: ALLOW_LOOPBACK })
     const answers = [

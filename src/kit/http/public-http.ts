@@ -1,6 +1,6 @@
-// Calls addresses that merchants have given us. Only what kit/http/public-address.ts permits is connected to, by the address
-// that was checked; redirects are not followed, little of an answer is read, and nothing takes longer than its time.
-// Every trouble is a value, in message for the merchant: they say nothing about the operator's own network.
+// Calls addresses that merchants have configured. It connects only to the address that kit/http/public-address.ts has
+// checked, follows no redirects, reads little of a response, and has a timeout. Every failure is a value with a message
+// for the merchant, which says nothing about the operator's network.
 
 import { promises as dns, type LookupAddress } from 'node:dns'
 import { isIP } from 'node:net'
@@ -21,7 +21,7 @@ export type PublicHttpResult =
       kind: 'answered'
       status: number
       headers: Record<string, string>
-      /** The beginning of what was answered, as text that a database and a page can hold. */
+      /** The beginning of the response, as text that PostgreSQL and a page can hold. */
       body: string
       durationMs: number
     }
@@ -30,32 +30,32 @@ export type PublicHttpResult =
 export interface PublicRequest {
   headers?: Record<string, string>
   body: string | Buffer
-  /** From the call to the last byte that is read, the lookup of the name included. */
+  /** From the call to the last byte that is read, including the DNS lookup. */
   timeoutMs?: number
   maxBodyBytes?: number
 }
 
 export interface PublicHttp {
-  /** Never throws for what the other side does. */
+  /** Never throws for anything that the other side does. */
   post(url: string, request: PublicRequest): Promise<PublicHttpResult>
-  /** What is wrong with an address that shall be kept, as the rest of a sentence that begins with its name. */
+  /** The issue with an address that is to be saved, as the rest of a sentence that begins with the field's name. */
   validateUrl(url: string): string | undefined
   close(): Promise<void>
 }
 
 export interface PublicHttpOptions {
   allow: AllowList
-  /** Where hosts that the operator has not listed may be called. */
+  /** The ports that hosts may use which the operator has not listed. */
   ports: readonly number[]
-  /** Who answers for names; the system's name servers by themselves. */
+  /** Resolves names; absent: the system's name servers. */
   resolve?: ResolveHost
 }
 
 const TIMEOUT_MS = 15_000
 const MAX_BODY_BYTES = 4_096
 const CONNECT_TIMEOUT_MS = 5_000
-// More than a process has deliveries under way: whose turn it is, is for the caller to say. Many merchants may have
-// their endpoints at one host, and none shall wait for another's.
+// More than the deliveries of a process in flight: the caller limits concurrency. Many merchants may share one host,
+// and none must wait for another.
 const CONNECTIONS = 1_024
 
 export function createPublicHttp(options: PublicHttpOptions): PublicHttp {
@@ -71,7 +71,7 @@ export function createPublicHttp(options: PublicHttpOptions): PublicHttp {
     async post(url, { headers, body, timeoutMs = TIMEOUT_MS, maxBodyBytes = MAX_BODY_BYTES }) {
       const startedAt = performance.now()
       const durationMs = () => Math.round(performance.now() - startedAt)
-      // The rules may have changed since the address was kept.
+      // The rules may have changed since the address was saved.
       const issue = rules.validate(url)
       if (issue !== undefined) return failed('refused_address', `The address ${issue}.`, durationMs())
       const request = { method: 'POST', url, headers, body } as const
@@ -106,7 +106,8 @@ const FAILURES: readonly { failure: PublicFailure; codes: RegExp }[] = [
   { failure: 'bad_response', codes: /^(?:HPE_|HTTPParserError$|UND_ERR_(?:HEADERS_OVERFLOW|RES_|REQ_))/ },
 ]
 
-// The same for both: otherwise anybody could ask us which names the operator's own network knows. The log tells them apart.
+// The same message for both: otherwise a merchant could probe which names the private network has. The log
+// distinguishes them.
 const NOT_PUBLIC = () => 'The name does not lead to a public address, so nothing was called.'
 
 const FAILURE_MESSAGES: Record<PublicFailure, (code: string) => string> = {
@@ -119,16 +120,16 @@ const FAILURE_MESSAGES: Record<PublicFailure, (code: string) => string> = {
   bad_response: (code) => `What came back was not an HTTP answer (${code}).`,
 }
 
-// What Postgres does not store as text, and what would move a person's terminal about.
+// Characters that PostgreSQL does not store as text, and those that control a terminal.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones that are meant
 const UNPRINTABLE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g
 
-/** Bytes that are no text become the sign for that; a sign that was cut at the end is left out. */
+/** Invalid bytes become the replacement character; a character cut off at the end is dropped. */
 function readText(bytes: Buffer): string {
   return new TextDecoder().decode(bytes, { stream: true }).replaceAll(UNPRINTABLE, '\ufffd')
 }
 
-/** One address that is not permitted spoils them all: whoever answers for the name also chooses which comes first. */
+/** If any address is not permitted, none is used: the owner of the name also chooses their order. */
 function resolveChecked(rules: AddressRules, resolve: ResolveHost = queryNameServers): ResolveHost {
   return async (hostname) => {
     const host = bareHost(hostname)
@@ -139,7 +140,7 @@ function resolveChecked(rules: AddressRules, resolve: ResolveHost = queryNameSer
   }
 
   async function find(host: string): Promise<LookupAddress[]> {
-    // A host that the operator has listed may stand in the system's own table of hosts.
+    // A listed host may be in the system's hosts file.
     const lookup = rules.isListedName(host) ? lookupHost : resolve
     const found = await lookup(host).catch((error: unknown) => {
       throw errorWithCode(UNRESOLVED, 'the name could not be looked up', error)
@@ -159,8 +160,8 @@ const NAME_SERVER_TIMEOUT_MS = 2_000
 const NAME_SERVER_ATTEMPTS = 2
 
 /**
- * Not the system's lookup: that one waits on one of a few threads, so a few names whose servers do not answer would
- * hold up every other.
+ * Not the system's lookup, which blocks one of a few threads: a few names with silent servers would delay every other
+ * one.
  */
 async function queryNameServers(host: string): Promise<LookupAddress[]> {
   const resolver = new dns.Resolver({ timeout: NAME_SERVER_TIMEOUT_MS, tries: NAME_SERVER_ATTEMPTS })

@@ -10,7 +10,7 @@ function answered(status: number, headers: Record<string, string> = {}): HttpRes
   return { kind: 'answered', status, headers, body: Buffer.alloc(0) }
 }
 
-/** A server that gives the answers one after the other, and time that a test moves. */
+/** A server that returns the responses one after the other, and a clock that the test moves. */
 function serverWith(...answers: HttpResult[]) {
   let now = new Date('2026-03-14T09:26:53.000Z')
   let asked = 0
@@ -28,12 +28,12 @@ function serverWith(...answers: HttpResult[]) {
   }
 }
 
-describe('a server that asks to be left alone (F-37)', () => {
+describe('a server that responds with Retry-After (F-37)', () => {
   for (const [words, retryAfter] of [
     ['in seconds', '60'],
     ['by a date', 'Sat, 14 Mar 2026 09:27:53 GMT'],
   ] as const) {
-    it(`${words} is not asked before then, and is asked again then`, async () => {
+    it(`${words} is not called before then, and is called again then`, async () => {
       const server = serverWith(answered(429, { 'retry-after': retryAfter }), answered(200))
       await server.honoring.request(GET)
       server.wait(59_999)
@@ -45,14 +45,14 @@ describe('a server that asks to be left alone (F-37)', () => {
     })
   }
 
-  it('for a day is asked again after five minutes', async () => {
+  it('for a day is called again after five minutes', async () => {
     const server = serverWith(answered(503, { 'retry-after': '86400' }), answered(200))
     await server.honoring.request(GET)
     server.wait(300_000)
     assert.equal((await server.honoring.request(GET)).kind, 'answered')
   })
 
-  it('without saying for how long, or with another status, is asked as always', async () => {
+  it('without a time, or with another status, is called as always', async () => {
     for (const first of [
       answered(429),
       answered(429, { 'retry-after': 'soon' }),

@@ -1,24 +1,24 @@
-// Servers that say when to come back. Whoever is asked to be left alone for a while is left alone.
+// Retry-After: a client that does not call a server again before the time that the server has named.
 
 import { addMs, type Clock } from '../clock.ts'
 import type { HttpClient } from './http-client.ts'
 
 const SECOND = 1_000
 
-/** Seconds or a date, as HTTP has it; anything else is as if nothing had been said. Answers milliseconds. */
+/** Seconds or an HTTP date; anything else counts as absent. Returns milliseconds. */
 export function readRetryAfter(text: string | undefined, now: Date, longestMs: number): number {
   if (text === undefined) return 0
   const ms = /^\d+$/.test(text) ? Number(text) * SECOND : Date.parse(text) - now.getTime()
   return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), longestMs)
 }
 
-// Longer than any rate limit of a provider, and short enough that a wrong date keeps nobody waiting for the day.
+// Longer than any provider's rate limit, and short enough that a wrong date does not stop calls for a day.
 const MAX_RETRY_AFTER_MS = 5 * 60 * SECOND
 const RETRY_AFTER_STATUSES = [429, 503]
 
 /**
- * A client that sends nothing for as long as the last answer asked for. What it keeps back has provably not been sent, so
- * that a new payment may go elsewhere, and a question is asked again later.
+ * A client that sends nothing until the time of the last Retry-After. A request that it holds back has provably not
+ * been sent, so a new payment may go elsewhere, and a status check is retried later.
  */
 export function honorRetryAfter(http: HttpClient, clock: Clock): HttpClient {
   let blockedUntil = new Date(0)

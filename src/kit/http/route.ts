@@ -1,5 +1,6 @@
-// Endpoints as data. A slice declares its routes here; the HTTP shell serves them, checks key, scope and schema,
-// wraps the answer in the envelope and writes the OpenAPI document from the same objects. No web framework in here.
+// Routes as data. A slice declares its routes; the HTTP shell serves them, checks key, scope and schema, wraps the
+// response in the envelope and writes the OpenAPI document from the same objects. Nothing here depends on the web
+// framework.
 
 import type { Static, TSchema } from 'typebox'
 import type { ApiError, ApiErrorCode, Issue } from '../../core/errors.ts'
@@ -19,15 +20,15 @@ export type Tag =
 
 type Input<Schema> = Schema extends TSchema ? Static<Schema> : undefined
 
-/** What the body said that a parsed value cannot say any more. */
+/** Facts about the body that the parsed value has lost. */
 export interface BodyFacts {
-  /** Dotted paths of numbers whose written digits a JavaScript number cannot hold, such as 10.0000000000000001. */
+  /** Dotted paths of numbers whose digits a JavaScript number cannot hold, such as 10.0000000000000001. */
   lossyNumbers: ReadonlySet<string>
 }
 
 export interface RouteInput<Params, Query, Body> {
   merchant: Merchant
-  /** The key that asks, by its public id. */
+  /** The public id of the API key of the request. */
   keyId: string
   params: Input<Params>
   query: Input<Query>
@@ -42,7 +43,7 @@ export interface RouteResponse {
   data: unknown
   meta?: PageMeta
   headers?: Record<string, string>
-  /** A file instead of the envelope, in pieces as they are made. */
+  /** A file instead of the envelope, streamed in parts. */
   file?: { name: string; pieces: AsyncIterable<string> }
 }
 
@@ -58,19 +59,19 @@ export interface RouteDefinition<Params, Query, Body> {
   query?: Query
   body?: Body
   /**
-   * The schema of `data` in the envelope (one element of it when `list` is set). With `file` there is no envelope: the
-   * answer is a text of that media type.
+   * The schema of `data` in the envelope (of one element if `list` is set). With `file` there is no envelope: the
+   * response is a text of that media type.
    */
   response: { http: 200 | 201; data: TSchema; list?: boolean; file?: string }
-  /** The refusals special to this operation; those of every operation are added by the shell. */
+  /** The error codes special to this operation; the shell adds those of every operation. */
   errors: ApiErrorCode[]
   examples?: { body?: unknown; data: unknown }
-  /** Rules that a schema cannot say. Gets the body before or beside schema complaints, so it must bear any shape. */
+  /** Rules that a schema cannot express. It also gets bodies that fail the schema, so it must accept any shape. */
   issues?: (body: Record<string, unknown>, facts: BodyFacts) => Issue[]
   handle: (input: RouteInput<Params, Query, Body>) => Promise<RouteResponse>
 }
 
-/** Any merchant route, its input types forgotten: the shell has checked them against the schemas by then. */
+/** Any merchant route, without its input types: the shell has checked the input against the schemas. */
 export type Route = RouteDefinition<TSchema | undefined, TSchema | undefined, TSchema | undefined>
 
 export function route<
@@ -103,7 +104,7 @@ export const listed = (message: string, data: unknown[], meta: PageMeta): RouteR
   meta,
 })
 
-/** A file to be kept, under this name; the route says of what type it is. */
+/** A file to download, under this name; the route declares its type. */
 export const fileOf = (name: string, pieces: AsyncIterable<string>): RouteResponse => ({
   http: 200,
   message: '',
@@ -121,7 +122,7 @@ export interface OperatorRoute {
   body?: TSchema
   response: { http: 200 | 201; data: TSchema; list?: boolean }
   errors: ApiErrorCode[]
-  /** The most bytes of the body, where it is more than the 64 KB of every other. */
+  /** The maximum number of bytes of the body, if more than the usual 64 KB. */
   bodyLimit?: number
   handle: (input: {
     params: Record<string, string>
@@ -152,18 +153,18 @@ export function operatorRoute<
   return definition as unknown as OperatorRoute
 }
 
-/** A cookie that a page leaves with the payer: no script reads it, and no other site sends it along. */
+/** A cookie of the payer's pages: HttpOnly and SameSite. */
 export interface PageCookie {
   name: string
-  /** Any text; it is percent-encoded on its way. */
+  /** Any text; it is percent-encoded in transit. */
   value: string
-  /** As it stands in the address, percent-encoded where that is. */
+  /** As in the address, percent-encoded where that is. */
   path: string
-  /** Without it the cookie goes with the browser's session; 0 deletes it. */
+  /** Absent: a session cookie; 0 deletes the cookie. */
   maxAgeSeconds?: number
 }
 
-/** What a page answers: HTML, or a 303 to somewhere else. */
+/** The response of a page: HTML, or a 303 redirect. */
 export interface PageResponse {
   http: number
   html?: string
@@ -172,9 +173,12 @@ export interface PageResponse {
   content?: { type: string; body: string | Buffer }
   headers?: Record<string, string>
   cookies?: readonly PageCookie[]
-  /** Anybody may keep it for ever: for what has a digest of itself in its address. Otherwise nobody keeps anything. */
+  /** Cacheable without limit: for assets with a digest in their address. Otherwise nothing may be cached. */
   cache?: 'immutable'
-  /** Origins beside our own that a form on this page may lead to, or `https:` for all of them: browsers hold redirects after a form against it. */
+  /**
+   * Origins beside our own that a form on this page may lead to, or `https:` for all: browsers apply form-action to
+   * redirects too.
+   */
   formActions?: string[]
 }
 
@@ -189,19 +193,19 @@ export interface PageRoute {
     headers: Record<string, string>
     cookies: Record<string, string>
     requestId: string
-    /** For the nonce attribute of an inline style element: the content security policy allows this one only. */
+    /** The nonce of an inline style element: the content security policy allows only this one. */
     styleNonce: string
   }) => Promise<PageResponse>
 }
 
 /**
- * The page that tells a person what went wrong. The status is decided already. What of the query and the cookies could
- * not be read is left out, because that may be the very thing that went wrong.
+ * The error page for people. The status is decided already. Parts of the query and the cookies that could not be parsed
+ * are left out, because they may be the cause of the error.
  */
 export type ErrorPage = (input: {
   apiError: ApiError
   http: number
-  /** Of the address, as it came: percent-encoded, perhaps wrongly, and as long as the sender liked. */
+  /** The path as received: percent-encoded, perhaps invalid, of any length. */
   path: string
   query: Record<string, string>
   headers: Record<string, string>
@@ -210,7 +214,7 @@ export type ErrorPage = (input: {
   styleNonce: string
 }) => PageResponse
 
-/** A machine's doorbell outside the merchants' API: raw bytes in, a bare status out. */
+/** A webhook from a gateway, outside the merchants' API: raw bytes in, a bare status out. */
 export interface GatewayWebhookRoute {
   path: string
   handle: (input: {

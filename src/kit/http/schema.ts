@@ -1,6 +1,6 @@
-// The few schema shapes that every slice uses, with the keywords by which the HTTP shell reads them: x-code (the
-// refusal code of any issue about the field), x-multiline (tab and newline allowed), x-nfc (normalised text),
-// x-null: 'refused' (null is not the same as absent).
+// Schema shapes that every slice uses, with the keywords that the HTTP shell reads: x-code (the error code of any issue
+// about the field), x-multiline (tab and newline allowed), x-nfc (normalised text), x-null: 'refused' (null is not the
+// same as absent).
 
 import { type TSchema, Type } from 'typebox'
 import { CURRENCY_CODES, type Currency } from '../../core/currency.ts'
@@ -12,7 +12,7 @@ export const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([
 
 export const Uuid = Type.String({ format: 'uuid' })
 
-/** A uuid that comes from the caller: any other form is refused as invalid_uuid. */
+/** A uuid in a request: any other form is refused as invalid_uuid. */
 export const UuidInput = Type.String({
   pattern: UUID_PATTERN,
   'x-code': 'invalid_uuid',
@@ -21,7 +21,7 @@ export const UuidInput = Type.String({
 
 export const UuidParams = Type.Object({ uuid: UuidInput })
 
-/** A literal union that shows as one enum in the document. */
+/** A literal union that appears as one enum in the document. */
 export const Enum = <const Value extends string>(values: readonly Value[], options: object = {}) =>
   Type.Unsafe<Value>({ type: 'string', enum: [...values], ...options })
 
@@ -34,7 +34,7 @@ const CURRENCY_RULES = {
   'x-message': `must be one of ${CURRENCY_CODES.join(', ')}.`,
 }
 
-/** A currency to filter by: absent means all. */
+/** A currency filter: absent means all. */
 export const CurrencyFilter = Type.Unsafe<Currency>(CURRENCY_RULES)
 
 export const CurrencyInput = Type.Unsafe<Currency>({ ...CURRENCY_RULES, default: 'USD' })
@@ -50,7 +50,7 @@ export const Metadata = Type.Unsafe<Record<string, unknown>>({
   'x-multiline': true,
 })
 
-// Deliberately wide: an address is proven by a mail that arrives, not by a pattern.
+// Deliberately wide: only a delivered mail proves an address.
 const EMAIL_PATTERN = '^[^\\s@<>()\\[\\]\\\\,;:"]+@[^\\s@<>()\\[\\]\\\\,;:"]+\\.[^\\s@<>()\\[\\]\\\\,;:".]+$'
 const LONGEST_EMAIL = 254
 
@@ -60,16 +60,16 @@ export const Email = Type.String({
   'x-message': 'must be an e-mail address of at most 254 characters.',
 })
 
-/** The same for what comes from a form. */
+/** The same check for form fields. */
 export function isEmail(text: string): boolean {
   return [...text].length <= LONGEST_EMAIL && new RegExp(EMAIL_PATTERN, 'u').test(text)
 }
 
-/** At least one character that can be seen: neither white space nor one that Unicode gives no look of its own. */
+/** At least one visible character: neither white space nor a character that Unicode shows as nothing. */
 export const VISIBLE = '[^\\s\\p{Default_Ignorable_Code_Point}\\u2800]'
 
 const LONGEST_NAME = 100
-// Whoever reads a name beside others must not read those backwards, so nothing in it turns the direction of writing.
+// No characters that change the writing direction: they would reverse the text beside a name.
 const NAME_PATTERN = `^(?![\\s\\S]*[\\u202a-\\u202e\\u2066-\\u2069])[\\s\\S]*${VISIBLE}`
 
 export const PersonName = Type.String({
@@ -80,18 +80,18 @@ export const PersonName = Type.String({
   'x-message': `must be 1 to ${LONGEST_NAME} characters, one of them visible and none that turns the direction of writing.`,
 })
 
-/** The same for what comes from a form. */
+/** The same check for form fields. */
 export function isPersonName(text: string): boolean {
   return [...text].length <= LONGEST_NAME && new RegExp(NAME_PATTERN, 'u').test(text)
 }
 
-/** Either case; whether there is such a country is a issue of its own. */
+/** In either case; an unknown country is an issue of its own. */
 export const CountryInput = Type.String({
   pattern: '^[A-Za-z]{2}$',
   'x-message': 'must be an ISO 3166-1 alpha-2 code.',
 })
 
-/** The window and page of a list; every list takes these. */
+/** Period and page of a list; every list takes these. */
 export const PAGE_QUERY = {
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: COUNT_CAP, default: 1 })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT })),

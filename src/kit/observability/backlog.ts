@@ -1,5 +1,4 @@
-// Work that should have been done already, as whoever operates the service wants to see it. Counted only so far: beyond
-// that it does not matter how much it is.
+// Due work that is not done, for operators. It is counted up to a cap: beyond that the number does not matter.
 
 export interface Backlog {
   /** The job that does it. */
@@ -8,5 +7,5 @@ export interface Backlog {
   oldestDueAt: Date | null
 }
 
-/** For statements, behind a limit. */
+/** The cap, as text for the limit of a statement. */
 export const BACKLOG_LIMIT = '10000'

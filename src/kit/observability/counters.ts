@@ -1,6 +1,6 @@
-// Numbers that only grow, for whoever shows them: how often something happened in this process, by what it happened to.
+// Counters of this process, by one label, which the metrics read.
 
-/** Every number that is counted so, with the name of its label. The metrics are called cowry_…_total. */
+/** Every counter with the name of its label. The metrics are called cowry_…_total. */
 export const COUNTER_DEFINITIONS = {
   gateway_webhook_signature_failures: { label: 'gateway', help: 'Webhooks whose signature was wrong.' },
   webhook_delivery_attempts: {
@@ -19,7 +19,7 @@ export interface CounterValue {
 }
 
 export interface Counters {
-  /** The label is one of few, such as the name of a gateway: never something that a caller chooses. */
+  /** A label has few values, such as the names of gateways: never a value that a caller chooses. */
   add(name: CounterName, label: string): void
   read(): CounterValue[]
 }

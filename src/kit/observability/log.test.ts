@@ -11,14 +11,14 @@ function logged(fields: LogFields): Record<string, unknown> {
 }
 
 describe('a line of the log', () => {
-  it('has the fields that are on the list, and no other', () => {
-    // A boundary: the type forbids it, and the filter holds where the type was not asked.
+  it('has the allowed fields, and no other', () => {
+    // A boundary: the type forbids the field; the filter holds where the type was bypassed.
     const more = { requestId: 'order-1042', body: 'secret' } as Parameters<typeof logged>[0]
     const { requestId, body } = logged(more)
     assert.deepEqual([requestId, body], ['order-1042', undefined])
   })
 
-  it('F-79: withholds what looks like a card number or a secret, whoever sent it', () => {
+  it('F-79: withholds what looks like a card number or a secret, in every field of outside text', () => {
     for (const text of [
       '4242424242424242',
       'id-4242-4242-4242-4242',
@@ -33,15 +33,15 @@ describe('a line of the log', () => {
     }
   })
 
-  it('shows the ids of requests as they are', () => {
+  it('shows request ids unchanged', () => {
     const ours = Array.from({ length: 2_000 }, () => crypto.randomUUID())
     for (const id of ['trace-8f3a2b1c', 'order.1042', '1763200000000', ...ours])
       assert.equal(logged({ requestId: id }).requestId, id)
   })
 })
 
-describe('an output that nobody reads (F-89)', () => {
-  /** A child whose first output is a log of ours, and whose second tells how far it is. */
+describe('a log output that is not read (F-89)', () => {
+  /** A child whose first output is a log of ours, and whose second reports its progress. */
   function startWriter(maxBufferedBytes: number) {
     const script = `
       import { openLogOutput } from ${JSON.stringify(new URL('./log.ts', import.meta.url).href)}
@@ -59,7 +59,7 @@ describe('an output that nobody reads (F-89)', () => {
     return spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'pipe' })
   }
 
-  it('stops nobody; what was lost is counted and told when somebody reads again', async () => {
+  it('does not block the process; dropped lines are counted and reported when the reader is back', async () => {
     const writer = startWriter(100_000)
     writer.stdout.pause()
     await once(writer.stderr, 'data')
@@ -79,7 +79,7 @@ describe('an output that nobody reads (F-89)', () => {
     assert.equal(written + lost, 10_000)
   })
 
-  it('keeps no process from ending', async () => {
+  it('does not keep a process from exiting', async () => {
     const writer = startWriter(100_000)
     writer.stdout.pause()
     await once(writer.stderr, 'data')

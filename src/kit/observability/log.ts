@@ -1,5 +1,5 @@
-// Structured logs with an allow-list of fields: what is not named here cannot be logged, so no body, key, token or
-// e-mail can slip in. One line per request, at its end.
+// Structured logs with an allow-list of fields: no other field can be logged, so no body, key, token or e-mail can
+// leak. One line per request, at its end.
 
 import { type DestinationStream, pino } from 'pino'
 import { containsCardNumber } from '../../core/card-number.ts'
@@ -56,23 +56,23 @@ export function createLog(level: LogLevel, destination: DestinationStream = pino
 }
 
 export interface LogOutput extends DestinationStream {
-  /** Calls back with how many lines were lost, as soon as somebody takes lines again. */
+  /** Called with the number of dropped lines as soon as the output accepts lines again. */
   onDropped(report: (count: number) => void): void
-  /** Writes what waits, and answers whether anybody took it in time; afterwards nothing is written any more. */
+  /** Flushes the buffer, and returns whether that succeeded in time; nothing is written afterwards. */
   end(timeoutMs: number): Promise<boolean>
 }
 
-// Some thousand lines: a reader that is behind for a moment misses none.
+// A few thousand lines: a reader that is briefly behind misses none.
 const MAX_BUFFERED_BYTES = 1_048_576
 
-/** Lines wait for a reader that is slow, and are dropped and counted when too many do: the log never stops the service. */
+/** Buffers lines for a slow reader. A full buffer drops and counts lines: the log never blocks the service. */
 export function openLogOutput(fd: number, maxBufferedBytes = MAX_BUFFERED_BYTES): LogOutput {
   const stream = pino.destination({ dest: fd, sync: false, maxLength: maxBufferedBytes })
   let dropped = 0
   stream.on('drop', () => {
     dropped += 1
   })
-  // A full disk: the line stays and is written with the next one, or dropped with the others.
+  // A full disk: the line stays in the buffer and is written with the next one, or dropped.
   stream.on('error', () => undefined)
   return {
     write: (line) => void stream.write(line),
@@ -99,7 +99,7 @@ export function openLogOutput(fd: number, maxBufferedBytes = MAX_BUFFERED_BYTES)
   }
 }
 
-// The type forbids other fields; the filter holds also where an object with more of them is passed on.
+// The type forbids other fields; the filter also holds for an object with more of them.
 export function allowedFields(fields: LogFields): LogFields {
   const allowed: Record<string, LogFields[LogField]> = {}
   for (const [name, value] of Object.entries(fields)) {
@@ -108,18 +108,18 @@ export function allowedFields(fields: LogFields): LogFields {
   return allowed
 }
 
-/** These may hold words from outside: a caller names its request, and a database repeats what it could not read. */
+/** Fields that may hold text from outside: a caller's request id, or a database error that repeats a value. */
 const UNTRUSTED_FIELDS: ReadonlySet<string> = new Set<LogField>(['requestId', 'reason', 'error', 'stack'])
 const OUR_ID = /^[0-9a-f-]{36}$/
 const SECRET = /cowry_(?:test|live)_|rtk_|whsec_|sk_(?:test|live)_/
 
-/** The last net: what looks like a card number or a secret is not written, whoever sent it. */
+/** The last safeguard: a text that looks like a card number or a secret is not written. */
 function redactSecrets<Value>(value: Value): Value | 'withheld' {
   if (typeof value !== 'string' || OUR_ID.test(value)) return value
   return SECRET.test(value) || containsCardNumber(value) ? 'withheld' : value
 }
 
-/** What an error may report the log: its words and where it came from, never the values it was about. */
+/** The fields of an error: its message and its stack, never the values that it concerned. */
 export function errorFields(error: unknown): LogFields {
   if (!(error instanceof Error)) return { error: String(error) }
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined

@@ -1,4 +1,4 @@
-// How the process itself fares: its memory, its processor time, its event loop and its connections to the database.
+// Metrics of the process: memory, processor time, event loop delay, database connections.
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { PoolStats } from '../db/db.ts'
@@ -7,10 +7,10 @@ import type { Metrics } from './metrics.ts'
 const NANOSECONDS = 1e9
 const MICROSECONDS = 1e6
 
-// Finer than any wait that a caller would notice, and no more than a hundred wakings a second.
+// Finer than any delay that a caller would notice, at no more than a hundred wake-ups a second.
 const RESOLUTION_MS = 10
 
-/** Answers the end of the measuring. */
+/** Returns a function that stops measuring. */
 export function measureProcess(metrics: Metrics, pool: () => PoolStats): () => void {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
   delays.enable()

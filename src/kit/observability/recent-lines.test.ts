@@ -7,7 +7,7 @@ import { createRecentLines, readProcessLines, withRecentLines } from './recent-l
 const sequences = (lines: { sequence: number }[]) => lines.map(({ sequence }) => sequence)
 
 describe('the recent lines of a log', () => {
-  it('are bounded, and say what they have lost', () => {
+  it('are bounded, and report how many were dropped', () => {
     const recent = createRecentLines(systemClock, 3)
     assert.deepEqual(recent.extent(), { oldest: 1, latest: 0 })
     for (const reason of ['a', 'b', 'c', 'd', 'e']) recent.add('http.request', { reason })
@@ -18,7 +18,7 @@ describe('the recent lines of a log', () => {
     )
   })
 
-  it('are the latest ones at first, and then the ones behind the last that was seen', () => {
+  it('are the latest ones at first, and then those after the last one read', () => {
     const recent = createRecentLines(systemClock)
     for (let count = 0; count < 10; count++) recent.add('http.request')
     assert.deepEqual(sequences(recent.read({ level: 'debug', limit: 3 })), [8, 9, 10])
@@ -26,7 +26,7 @@ describe('the recent lines of a log', () => {
     assert.deepEqual(sequences(recent.read({ after: 10, level: 'debug', limit: 3 })), [])
   })
 
-  it('can be asked for by level, merchant and request', () => {
+  it('are filtered by level, merchant and request', () => {
     const recent = createRecentLines(systemClock)
     recent.add('http.probe', { merchantId: 'm', requestId: 'r' })
     recent.add('service.not_ready', { merchantId: 'm' })
@@ -37,7 +37,7 @@ describe('the recent lines of a log', () => {
     assert.deepEqual(read({ requestId: 'r', level: 'info' }), [3])
   })
 
-  it('hold no field that the log may not hold, and no text without end', () => {
+  it('hold only allowed fields, and no text without a limit', () => {
     const recent = createRecentLines(systemClock)
     const log = withRecentLines(createLog('silent'), recent, 'info')
     const sneaked: LogFields = { reason: 'x'.repeat(5_000) }
@@ -55,7 +55,7 @@ describe('the recent lines of a log', () => {
     assert.equal(recent.extent().latest, 1)
   })
 
-  it('can be read on, process by process, without one being skipped', () => {
+  it('are read on, process by process, without a gap', () => {
     const recent = createRecentLines(systemClock)
     const read = (after: Record<string, number> | null, limit = 3) => {
       const { next, lines } = readProcessLines(recent, 'me', { after, level: 'debug', limit })

@@ -1,12 +1,12 @@
-// The last lines of the log of this process, in memory, so that an operator can look at them without a way to its files.
-// What the log may not hold cannot be read here either: a line is shown through the same allow-list.
+// The last log lines of this process, in memory, so that an operator can read them without access to its files. The
+// log's allow-list of fields holds here too.
 
 import { type LineLevel, LOG_LINES, type LogKey } from '../../core/log-lines.ts'
 import type { Clock } from '../clock.ts'
 import { allowedFields, type Log, type LogFields, type LogLevel } from './log.ts'
 
 export interface LogLine {
-  /** Grows by one with each line of the process. */
+  /** Increases by one with each line of the process. */
   sequence: number
   at: Date
   level: LineLevel
@@ -16,29 +16,32 @@ export interface LogLine {
 }
 
 export interface LineQuery {
-  /** The first lines behind this one; without it the latest of all. */
+  /** The first lines after this one; absent: the latest. */
   after?: number
-  /** This level and what is graver. */
+  /** This level and more severe ones. */
   level: LineLevel
   limit: number
   merchantId?: string
   requestId?: string
 }
 
-/** The same of several processes at once. */
+/** The same query for several processes at once. */
 export interface ProcessLinesQuery extends Omit<LineQuery, 'after'> {
-  /** How far each process was read already; a process that is not named is read from its beginning. Null: the latest. */
+  /**
+   * The last sequence read of each process; a process that is not named is read from its beginning. Null: the latest
+   * lines.
+   */
   after: Readonly<Record<string, number>> | null
 }
 
-/** What one process remembers, in words that travel between processes. */
+/** The kept lines of one process, as JSON-safe data. */
 export interface ProcessLines {
-  /** Another one after a restart, when the sequences begin anew. */
+  /** A new id after a restart, when the sequences begin again. */
   process: string
-  /** What is remembered at all. */
+  /** The range of sequences that are kept. */
   oldest: number
   latest: number
-  /** Where whoever reads on begins. */
+  /** The sequence from which the reader continues. */
   next: number
   lines: (Omit<LogLine, 'at'> & { at: string })[]
 }
@@ -47,15 +50,15 @@ export interface RecentLines {
   add(key: LogKey, fields?: LogFields): void
   /** Oldest first. */
   read(query: LineQuery): LogLine[]
-  /** The sequences that are remembered. Nothing is when the oldest is behind the latest. */
+  /** The range of kept sequences. It is empty if the oldest is greater than the latest. */
   extent(): { oldest: number; latest: number }
 }
 
 export const LINE_LEVELS: readonly LineLevel[] = ['debug', 'info', 'warn', 'error']
 
-/** An hour of a quiet service and seconds of a busy one; with stacks a few megabytes at the very most. */
+/** An hour of a quiet service and seconds of a busy one; with stacks a few megabytes at most. */
 const MAX_LINES = 2_000
-/** Of a text in a line. Stacks are the longest, and their beginning says the most. */
+/** The maximum length of a text in a line. Stacks are the longest, and their beginning says the most. */
 const MAX_TEXT = 2_000
 
 export function createRecentLines(clock: Clock, maxLines = MAX_LINES): RecentLines {
@@ -69,7 +72,7 @@ export function createRecentLines(clock: Clock, maxLines = MAX_LINES): RecentLin
       if (lines.length > maxLines) lines.shift()
     },
     read(query) {
-      // Every request adds some, and hardly anybody reads: what may be shown is chosen here.
+      // Every request adds lines and few are read, so the fields are filtered on reading.
       const wanted = lines
         .filter((line) => isRecent(line, query))
         .map((line) => ({ ...line, fields: allowedFields(line.fields) }))
@@ -116,7 +119,7 @@ function truncateTexts(fields: LogFields): LogFields {
   return texts
 }
 
-/** A log that is also remembered, from this level on. */
+/** A log that also keeps its lines from this level on. */
 export function withRecentLines(log: Log, recent: RecentLines, level: LogLevel): Log {
   const first = level === 'silent' ? LINE_LEVELS.length : LINE_LEVELS.indexOf(level)
   return {

@@ -1,5 +1,5 @@
-// Sends finished spans to a collector: OTLP over HTTP, in JSON. In groups and off everybody's path; a collector that is
-// slow or away costs spans and nothing else.
+// Exports finished spans to a collector: OTLP over HTTP, in JSON. In batches, outside the requests; a slow or absent
+// collector costs only spans.
 
 import type { Clock } from '../clock.ts'
 import type { HttpClient } from '../http/http-client.ts'
@@ -8,14 +8,14 @@ import type { Attributes, FinishedSpan, SpanKind } from './trace.ts'
 
 export interface TraceExport {
   add(span: FinishedSpan): void
-  /** Spans that were lost since the start. */
+  /** The number of spans dropped since the start. */
   dropped(): number
-  /** Sends what waits. */
+  /** Sends the buffered spans. */
   stop(): Promise<void>
 }
 
 export interface TraceTarget {
-  /** Of the collector, without /v1/traces. */
+  /** The address of the collector, without /v1/traces. */
   endpoint: string
   headers: Readonly<Record<string, string>>
   serviceName: string
@@ -28,10 +28,10 @@ interface Needs {
 }
 
 const SEND_EVERY_MS = 5_000
-// A collector that says nothing keeps nobody from ending.
+// A silent collector must not delay the shutdown.
 const FLUSH_TIMEOUT_MS = 2_000
 const MAX_BATCH = 512
-// Some seconds of a busy service, and a megabyte or two.
+// A few seconds of a busy service, one or two megabytes.
 const MAX_QUEUED = 4_096
 
 export function createTraceExport({ http, clock, log }: Needs, target: TraceTarget): TraceExport {
@@ -81,7 +81,7 @@ const KINDS: Readonly<Record<SpanKind, number>> = { internal: 1, server: 2, clie
 const UNSET = 0
 const FAILED = 2
 
-/** The request of the protocol: ids in hex, times as decimal text. */
+/** The request body of OTLP: ids in hex, times as decimal text. */
 export function toOtlp(spans: readonly FinishedSpan[], serviceName: string): object {
   return {
     resourceSpans: [

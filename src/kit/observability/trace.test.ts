@@ -17,7 +17,7 @@ const OUTER = { name: 'outer', kind: 'server' } as const
 const PARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00'
 
 describe('a tracer', () => {
-  it('knows what is done inside what, over everything that is awaited', async () => {
+  it('nests spans across everything that is awaited', async () => {
     const { spans, tracer } = setup()
     await tracer.span(OUTER, async () => {
       await systemClock.sleep(1)
@@ -33,7 +33,7 @@ describe('a tracer', () => {
     assert.equal(tracer.traceparent(), undefined)
   })
 
-  it('goes on with the trace of a caller, and with none that is not well formed', async () => {
+  it('continues the trace of a caller, unless its header is malformed', async () => {
     const { spans, tracer } = setup()
     await tracer.span({ ...OUTER, parent: PARENT }, async () => undefined)
     assert.equal(
@@ -53,7 +53,7 @@ describe('a tracer', () => {
     )
   })
 
-  it('keeps the share that was asked for, whole traces at a time, whatever a caller wants', async () => {
+  it('keeps the configured share of whole traces, whatever a caller asks for', async () => {
     const { spans, tracer } = setup(0.5)
     for (let n = 0; n < 400; n += 1) await tracer.span(OUTER, () => tracer.span(INNER, async () => undefined))
     const traces = Map.groupBy(spans, ({ traceId }) => traceId)
@@ -64,7 +64,7 @@ describe('a tracer', () => {
     assert.equal(none.spans.length, 0)
   })
 
-  it('tells an error by its name, never by its words, and passes it on', async () => {
+  it('records an error by its name, never by its message, and rethrows it', async () => {
     const { spans, tracer } = setup()
     const work = async () => {
       throw new TypeError('amina@example.com is not a function')
@@ -74,7 +74,7 @@ describe('a tracer', () => {
   })
 })
 
-describe('spans on their way to a collector', () => {
+describe('exporting spans to a collector', () => {
   const span: FinishedSpan = {
     traceId: 'a'.repeat(32),
     spanId: 'b'.repeat(16),
@@ -87,7 +87,7 @@ describe('spans on their way to a collector', () => {
     isFailed: true,
   }
 
-  it('are in the JSON of OTLP', () => {
+  it('sends the JSON of OTLP', () => {
     assert.deepEqual(JSON.parse(JSON.stringify(toOtlp([span], 'cowry'))), {
       resourceSpans: [
         {
@@ -120,7 +120,7 @@ describe('spans on their way to a collector', () => {
     })
   })
 
-  it('wait in bounded number, and are counted when nobody takes them', async () => {
+  it('bounds the buffer, and counts the dropped spans', async () => {
     const sent: number[] = []
     let answer: HttpResult = { kind: 'not_sent', code: 'ECONNREFUSED', error: '' }
     const http = {

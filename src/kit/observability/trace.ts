@@ -1,5 +1,5 @@
-// Traces in the words of OpenTelemetry: a span is a piece of work, and knows in which other it was done. What follows from a
-// request belongs to it without being handed on. Nothing of this is on any path while nobody asks for traces.
+// Traces as OpenTelemetry defines them: a span is a unit of work with a parent. The parent follows the async context,
+// without being passed as an argument. Without a collector none of this runs.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Random } from '../random.ts'
@@ -35,14 +35,14 @@ export interface SpanEnd {
 }
 
 export interface Tracer {
-  /** Does the work as a span of the one that it is done in. */
+  /** Runs the work as a child of the current span. */
   span<Result>(
     start: SpanStart,
     work: () => Promise<Result>,
     end?: (result: Result) => SpanEnd,
     failed?: (error: unknown) => SpanEnd,
   ): Promise<Result>
-  /** The traceparent header for a call that is made now; undefined outside any span. */
+  /** The traceparent header for an outgoing call; undefined outside any span. */
   traceparent(): string | undefined
 }
 
@@ -54,7 +54,10 @@ interface Context {
 
 interface Needs {
   random: Random
-  /** The share of traces that are kept, from 0 to 1. The caller's own choice would be a way to make us work. */
+  /**
+   * The share of traces that are kept, from 0 to 1. We ignore the caller's sampling flag, which could be used to load
+   * us.
+   */
   ratio: number
   onFinished: (span: FinishedSpan) => void
 }
@@ -103,14 +106,14 @@ export function createTracer({ random, ratio, onFinished: keep }: Needs): Tracer
 
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/
 
-/** Whose work this is part of, if the header is well formed. Ids of nothing but zeros are none. */
+/** The parent of the header, if it is well formed. Ids of zeros are invalid. */
 function readTraceparent(header: string | undefined): Context | undefined {
   const [, traceId = '', spanId = ''] = TRACEPARENT.exec(header ?? '') ?? []
   if (!/[1-9a-f]/.test(traceId) || !/[1-9a-f]/.test(spanId)) return undefined
   return { traceId, spanId, isSampled: false }
 }
 
-/** The same trace is chosen or not by everybody with the same share. */
+/** Every process with the same ratio makes the same choice for a trace. */
 function shouldSample(traceId: string, ratio: number): boolean {
   return Number.parseInt(traceId.slice(-8), 16) / 2 ** 32 < ratio
 }
@@ -119,7 +122,7 @@ function nowNs(): bigint {
   return BigInt(Math.round((performance.timeOrigin + performance.now()) * 1_000)) * 1_000n
 }
 
-/** Never its words: they may hold what somebody sent. */
+/** Never its message, which may hold a caller's text. */
 function describeError(error: unknown): SpanEnd {
   return { attributes: { 'error.type': error instanceof Error ? error.name : typeof error }, isFailed: true }
 }

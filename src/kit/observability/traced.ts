@@ -1,4 +1,5 @@
-// The tools of the house with a span around each use. Whoever is not traced is handed the tools as they are.
+// Wraps the database and the HTTP clients with a span around each use. When tracing is off, the originals are used
+// unwrapped.
 
 import type { Db, Statement, Tx } from '../db/db.ts'
 import type { HttpClient } from '../http/http-client.ts'
@@ -26,7 +27,7 @@ function tracedTx(tx: Tx, tracer: Tracer): Tx {
 
 const POSTGRES = { 'db.system.name': 'postgresql' }
 
-/** A statement is text of our own, and its values are not part of it. */
+/** A statement is our own text; its values are not part of it. */
 function describeStatement({ name, text }: Statement<unknown>) {
   const verb = /^\w+/.exec(text)?.[0] ?? 'statement'
   const attributes = {
@@ -43,7 +44,7 @@ const SUMMARY_CHARACTERS = 200
 const summaryOf = (text: string) => text.replaceAll(/\s+/g, ' ').slice(0, SUMMARY_CHARACTERS)
 const tableOf = (text: string) => /\b(?:from|into|update)\s+([a-z_.]+)/.exec(text)?.[1] ?? ''
 
-/** The call tells its callee whose it is. */
+/** The call passes its trace on. */
 export function tracedHttp(http: HttpClient, tracer: Tracer): HttpClient {
   return {
     close: () => http.close(),
