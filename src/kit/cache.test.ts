@@ -25,10 +25,10 @@ function setup(maxEntries = 10, refreshUntil?: AbortSignal) {
     maxEntries,
     load: async (key) => {
       asked.push(key)
-      const answer = key === 'nobody' ? undefined : `${key} ${asked.length}`
+      const answer = key === 'absent' ? undefined : `${key} ${asked.length}`
       askedIn.push(contexts.getStore())
       await blocked
-      if (fails) throw new Error('nobody answers')
+      if (fails) throw new Error('no reply')
       return answer
     },
     refreshUntil,
@@ -37,7 +37,7 @@ function setup(maxEntries = 10, refreshUntil?: AbortSignal) {
     cache,
     asked,
     askedIn,
-    /** Whatever is asked is answered only when the result is called. */
+    /** Every load resolves only when the test calls the result. */
     hold() {
       const { promise, resolve } = Promise.withResolvers<void>()
       blocked = promise
@@ -50,7 +50,7 @@ function setup(maxEntries = 10, refreshUntil?: AbortSignal) {
     pass: (ms: number) => {
       now += ms
     },
-    /** Ends the sleep until the next round, and lets the round end. */
+    /** Ends the sleep before the next refresh round, and lets the round finish. */
     async round() {
       const woken = sleepers
       sleepers = []
@@ -67,7 +67,7 @@ function setup(maxEntries = 10, refreshUntil?: AbortSignal) {
 }
 
 describe('a cache', () => {
-  it('asks once for callers that come together, and again when the answer has aged', async () => {
+  it('loads once for concurrent callers, and again after the TTL', async () => {
     const { cache, asked, pass } = setup()
     assert.deepEqual(await Promise.all([cache.get('a'), cache.get('a')]), ['a 1', 'a 1'])
     pass(4_999)
@@ -77,7 +77,7 @@ describe('a cache', () => {
     assert.equal(asked.length, 2)
   })
 
-  it('asks again after a clock that was set back, and after it was told to forget', async () => {
+  it('loads again after the clock was set back, and after an invalidation', async () => {
     const { cache, pass } = setup()
     await cache.get('a')
     pass(-1)
@@ -86,7 +86,7 @@ describe('a cache', () => {
     assert.equal(await cache.get('a'), 'a 3')
   })
 
-  it('does not remember a failure', async () => {
+  it('does not keep a failure', async () => {
     const { cache, fail } = setup()
     fail(true)
     await assert.rejects(cache.get('a'))
@@ -94,7 +94,7 @@ describe('a cache', () => {
     assert.equal(await cache.get('a'), 'a 2')
   })
 
-  it('holds so many answers and no more', async () => {
+  it('holds at most so many entries', async () => {
     const { cache, asked } = setup(2)
     for (const key of ['a', 'b', 'c']) await cache.get(key)
     await cache.get('c')
@@ -105,11 +105,11 @@ describe('a cache', () => {
   })
 })
 
-describe('a cache that renews', () => {
+describe('a cache that refreshes its entries', () => {
   const ended = new AbortController()
   const settled = () => new Promise(setImmediate)
 
-  /** One that has been asked for twice: such are in use. */
+  /** An entry that was read twice counts as in use. */
   async function setupInUse(until = ended.signal) {
     const made = setup(10, until)
     await made.cache.get('a')
@@ -117,7 +117,7 @@ describe('a cache that renews', () => {
     return made
   }
 
-  it('asks anew for what is in use before it has aged, so that no caller waits', async () => {
+  it('reloads entries in use before their TTL ends, so that no caller waits', async () => {
     const { cache, asked, round, sleeps } = await setupInUse()
     assert.deepEqual(sleeps(), [2_500], 'half of the time that an answer is good for')
     for (let rounds = 0; rounds < 4; rounds++) await round()
@@ -126,7 +126,7 @@ describe('a cache that renews', () => {
     assert.equal(asked.length, 5)
   })
 
-  it('lets go of what nobody has asked for in half a minute, and then rests', async () => {
+  it('stops refreshing an entry that was not read for half a minute, and then sleeps', async () => {
     const { cache, asked, round, sleeps } = await setupInUse()
     for (let rounds = 0; rounds < 20; rounds++) await round()
     assert.equal(asked.length, 12, 'the question and eleven rounds below 30 s')
@@ -136,26 +136,26 @@ describe('a cache that renews', () => {
     assert.deepEqual(sleeps(), [2_500], 'and begins again')
   })
 
-  it('does not go on asking for what was asked for once, or is not there', async () => {
+  it('does not refresh an entry that was read once, or that is undefined', async () => {
     const { cache, asked, round, sleeps } = setup(10, ended.signal)
     await cache.get('a')
     assert.deepEqual(sleeps(), [])
-    await cache.get('nobody')
-    await cache.get('nobody')
+    await cache.get('absent')
+    await cache.get('absent')
     await round()
-    assert.deepEqual(asked, ['a', 'nobody'])
+    assert.deepEqual(asked, ['a', 'absent'])
   })
 
-  it('keeps the old answer while the new one fails, as long as it is good', async () => {
+  it('keeps the old value until its TTL if a refresh fails', async () => {
     const { cache, fail, pass, round } = await setupInUse()
     fail(true)
     await round()
     assert.equal(await cache.get('a'), 'a 1')
     pass(2_500)
-    await assert.rejects(cache.get('a'), /nobody answers/)
+    await assert.rejects(cache.get('a'), /no reply/)
   })
 
-  it('does not bring back what was forgotten while it asked', async () => {
+  it('does not restore an entry that was invalidated during its refresh', async () => {
     const { cache, asked, round, hold } = await setupInUse()
     const release = hold()
     await round()
@@ -166,7 +166,7 @@ describe('a cache that renews', () => {
     assert.equal(cache.size, 0)
   })
 
-  it('begins no round before the last one has its answers', async () => {
+  it('starts no round before the last one has finished', async () => {
     const { asked, round, hold, sleeps } = await setupInUse()
     const release = hold()
     await round()
@@ -178,7 +178,7 @@ describe('a cache that renews', () => {
     assert.deepEqual(sleeps(), [2_500])
   })
 
-  it('renews as part of no request', async () => {
+  it('refreshes outside the async context of any request', async () => {
     const { cache, askedIn, round } = setup(10, ended.signal)
     await contexts.run('a request', () => cache.get('a'))
     await contexts.run('a request', () => cache.get('a'))
@@ -187,7 +187,7 @@ describe('a cache that renews', () => {
     assert.deepEqual(askedIn, ['a request', undefined, undefined])
   })
 
-  it('ends when it is told to', async () => {
+  it('stops refreshing when its signal aborts', async () => {
     const ending = new AbortController()
     const { cache, asked, round, sleeps } = await setupInUse(ending.signal)
     ending.abort()

@@ -1,13 +1,13 @@
-// Answers that are remembered for a while: what is asked for by every request and changes once in a month. Callers that
-// miss together share one question, and a failure is not remembered. What is asked for all the time can be renewed beside
-// the requests, many keys at once, so that no request waits for it.
+// A cache with a TTL, for values that every request reads and that rarely change. Concurrent misses share one load
+// (single flight), and a failure is not kept. Entries in use can be refreshed in the background, many keys at once, so
+// that no request waits for a load.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Clock } from './clock.ts'
 
 export interface Cache<Value> {
   get(key: string): Promise<Value>
-  /** The next caller asks again. */
+  /** The next caller loads the value again. */
   invalidate(key: string): void
   readonly size: number
 }
@@ -15,35 +15,37 @@ export interface Cache<Value> {
 export interface CacheOptions<Value> {
   clock: Clock
   ttlMs: number
-  /** Beyond them the oldest value goes, so that a flood of keys cannot fill the memory. */
+  /** Beyond this the oldest entry is evicted, so that many keys cannot fill the memory. */
   maxEntries: number
   load: (key: string) => Promise<Value>
-  /** Renews what is asked for again and again before it has aged, until this ends. An value of undefined is not renewed. */
+  /**
+   * Refreshes entries in use before their TTL ends, until this signal aborts. A value of undefined is not refreshed.
+   */
   refreshUntil?: AbortSignal
 }
 
 interface Entry<Value> {
   loadedAt: number
   usedAt: number
-  /** Asked for more than once: who tries keys that nobody has does not make us go on asking for them. */
+  /** Read more than once: a caller that guesses keys must not make us refresh them. */
   isInUse: boolean
   value: Promise<Value>
 }
 
-/** What nobody has asked for in this time is not in use any more. */
+/** An entry that was not read for this long is not in use any more. */
 const IN_USE_MS = 30_000
-/** What one round renews at the very most: beyond it requests ask for themselves. */
+/** The maximum number of entries that one round refreshes; requests load the others themselves. */
 const MAX_REFRESHED = 5_000
 
 export function createCache<Value>(options: CacheOptions<Value>): Cache<Value> {
   const { clock, ttlMs, maxEntries, load, refreshUntil } = options
   const entries = new Map<string, Entry<Value>>()
   let isRefreshing = false
-  // The rounds are nobody's request, whoever was the first to ask.
+  // Refreshes run outside any request's async context.
   const runOutsideRequest = AsyncLocalStorage.snapshot()
 
   const put = (key: string, entry: Entry<Value>): void => {
-    // Deleted first, so that the map stays in the order of age and its first entry is the oldest.
+    // Deleted first: the map stays ordered by age, and its first entry is the oldest.
     entries.delete(key)
     entries.set(key, entry)
     const [oldest] = entries.keys()
@@ -53,7 +55,7 @@ export function createCache<Value>(options: CacheOptions<Value>): Cache<Value> {
   const shouldRefresh = ({ isInUse, usedAt }: Entry<Value>, now: number): boolean =>
     isInUse && now >= usedAt && now - usedAt < IN_USE_MS
 
-  /** Round after round while there is something to renew. The next waits for the one before, however long that takes. */
+  /** One round after another while there are entries to refresh. A round waits for the one before. */
   const refreshLoop = async (until: AbortSignal): Promise<void> => {
     isRefreshing = true
     let isNeeded = true
@@ -73,10 +75,10 @@ export function createCache<Value>(options: CacheOptions<Value>): Cache<Value> {
       if ((await stale.value) === undefined) return
       const value = load(key)
       await value
-      // Forgotten or asked for anew in the meantime, what is there now is newer.
+      // If the entry was invalidated or reloaded in the meantime, the current one is newer.
       if (entries.get(key) === stale) put(key, { loadedAt, usedAt: stale.usedAt, isInUse: true, value })
     } catch {
-      // Nobody waits for it: whoever asks when it has aged is told what is wrong.
+      // No caller waits for a refresh: the next load after the TTL reports the error.
     }
   }
 
@@ -84,7 +86,7 @@ export function createCache<Value>(options: CacheOptions<Value>): Cache<Value> {
     get(key) {
       const now = clock.now().getTime()
       const entry = entries.get(key)
-      // A clock that was set back must not make an entry live longer.
+      // If the clock was set back, an entry must not live longer.
       if (entry && now >= entry.loadedAt && now - entry.loadedAt < ttlMs) {
         entry.usedAt = now
         entry.isInUse = true
@@ -94,7 +96,7 @@ export function createCache<Value>(options: CacheOptions<Value>): Cache<Value> {
       const fresh: Entry<Value> = { loadedAt: now, usedAt: now, isInUse: false, value: load(key) }
       put(key, fresh)
       fresh.value.catch(() => {
-        // The callers are told by the promise itself; the next one asks again instead of sharing a failure.
+        // The promise rejects for its callers; the next caller loads again instead of sharing the failure.
         if (entries.get(key) === fresh) entries.delete(key)
       })
       return fresh.value

@@ -1,10 +1,10 @@
-// Time comes in as an argument everywhere, so that the whole service runs in simulated time.
+// Time is an argument everywhere, so that the whole service can run in simulated time.
 
 import { setTimeout as delay } from 'node:timers/promises'
 
 export interface Clock {
   now(): Date
-  /** Resolves after the time has passed, or as soon as the signal aborts: a sleeper is never an error. */
+  /** Resolves after the time has passed, or as soon as the signal aborts; it never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 

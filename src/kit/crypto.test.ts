@@ -24,7 +24,7 @@ const failsWith = (reason: string) => (error: unknown) =>
 describe('the vault', () => {
   const vault = createVault([OLD], random)
 
-  it('opens what it sealed, for any text', () => {
+  it('decrypts what it encrypted, for any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 300 }), (text) => {
         assert.equal(vault.open(vault.seal(text, PLACE), PLACE), text)
@@ -39,13 +39,13 @@ describe('the vault', () => {
     assert.notEqual(sealed, vault.seal('AUTH_secret', PLACE))
   })
 
-  it('F-92: does not open a ciphertext in another row, column, table or merchant', () => {
+  it('F-92: does not decrypt a ciphertext in another row, column, table or merchant', () => {
     const sealed = vault.seal('AUTH_secret', PLACE)
     for (const part of ['table', 'column', 'rowId', 'merchantId'] as const)
       assert.throws(() => vault.open(sealed, { ...PLACE, [part]: 'other' }), failsWith('not_authentic'))
   })
 
-  it('F-92: does not open a text in which any character was changed', () => {
+  it('F-92: does not decrypt a text in which any character was changed', () => {
     const sealed = vault.seal('AUTH_secret', PLACE)
     for (let at = 0; at < sealed.length; at++) {
       const other = sealed[at] === 'A' ? 'B' : 'A'
@@ -66,7 +66,7 @@ describe('the vault', () => {
     assert.throws(() => impostor.open(sealed, PLACE), failsWith('not_authentic'))
   })
 
-  it('opens with an old key and seals with the new one after a rotation', () => {
+  it('decrypts with an old key and encrypts with the new one after a rotation', () => {
     const sealed = vault.seal('AUTH_secret', PLACE)
     const rotated = createVault([NEW, OLD], random)
     assert.equal(rotated.open(sealed, PLACE), 'AUTH_secret')
@@ -76,14 +76,14 @@ describe('the vault', () => {
     assert.equal(rotated.isStale(again), false)
   })
 
-  it('refuses a keyring that cannot be meant', () => {
+  it('refuses an invalid keyring', () => {
     assert.throws(() => createVault([], random), /at least one key/)
     assert.throws(() => createVault([{ id: 'k', key: random.bytes(16) }], random), /16 bytes/)
     assert.throws(() => createVault([OLD, OLD], random), /twice/)
     assert.throws(() => createVault([{ id: 'a.b', key: OLD.key }], random), /not a key id/)
   })
 
-  it('refuses a context whose parts could be read two ways', () => {
+  it('refuses a context whose parts are ambiguous', () => {
     assert.throws(() => vault.seal('x', { ...PLACE, rowId: 'a|b' }), /must not contain/)
   })
 })
@@ -91,7 +91,7 @@ describe('the vault', () => {
 describe('the signer', () => {
   const signer = createSigner(random.bytes(32))
 
-  it('F-70: gives the payload back, and nothing when the text was changed', () => {
+  it('F-70: returns the payload, and nothing when the text was changed', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 80 }), fc.nat(), (payload, seed) => {
         const text = signer.sign(payload)
@@ -103,7 +103,7 @@ describe('the signer', () => {
     )
   })
 
-  it('does not take the signature of another key', () => {
+  it('rejects the signature of another key', () => {
     assert.equal(createSigner(random.bytes(32)).verify(signer.sign('42')), undefined)
     for (const text of ['', '.', 'a.b', 'a.b.c', '=.=']) assert.equal(signer.verify(text), undefined)
   })
@@ -118,13 +118,13 @@ describe('keyed hashes', () => {
     assert.equal(crc32('123456789'), 0xcbf43926)
   })
 
-  it('compares by value, and texts of another length are other texts', () => {
+  it('compare by value, and texts of different lengths are different', () => {
     assert.equal(constantTimeEquals(Buffer.from('abc'), Buffer.from('abc')), true)
     assert.equal(constantTimeEquals(Buffer.from('abc'), Buffer.from('abd')), false)
     assert.equal(constantTimeEquals(Buffer.from('abc'), Buffer.from('abcd')), false)
   })
 
-  it('derives a different secret for every purpose', () => {
+  it('derive a different secret for every purpose', () => {
     assert.notDeepEqual(deriveSecret('s', 'cursor'), deriveSecret('s', 'webhook'))
     assert.deepEqual(deriveSecret('s', 'cursor'), deriveSecret('s', 'cursor'))
   })

@@ -1,5 +1,5 @@
-// Ciphers and keyed hashes. The vault encrypts single fields at rest; each ciphertext is bound to the place it was
-// written for, so that a row copied to another merchant does not open.
+// Encryption and keyed hashes. The vault encrypts single fields at rest; each ciphertext is bound to its row and
+// column, so that a row copied to another merchant does not decrypt.
 
 import {
   createCipheriv,
@@ -18,7 +18,7 @@ export interface VaultKey {
   readonly key: Uint8Array
 }
 
-/** Where a ciphertext lives. It opens nowhere else. */
+/** The location of a ciphertext. It decrypts nowhere else. */
 export interface VaultContext {
   table: string
   column: string
@@ -29,7 +29,7 @@ export interface VaultContext {
 export interface Vault {
   seal(plaintext: string, context: VaultContext): string
   open(text: string, context: VaultContext): string
-  /** Whether a text was sealed with an older key than the primary one, so that it should be sealed again. */
+  /** Whether a text was encrypted with an older key than the primary one, and should be encrypted again. */
   isStale(text: string): boolean
 }
 
@@ -41,7 +41,7 @@ const VAULT_MESSAGES: Record<VaultFailure, string> = {
   not_authentic: 'the ciphertext was changed, or belongs to another row, column or merchant',
 }
 
-/** A field did not open. There is no fallback: what does not open is never read as plain text. */
+/** A field did not decrypt. There is no fallback: it is never read as plain text. */
 export class VaultError extends Error {
   readonly reason: VaultFailure
   readonly keyId: string | undefined
@@ -57,7 +57,7 @@ export class VaultError extends Error {
 const VERSION = 'v1'
 const CIPHER = 'aes-256-gcm'
 const KEY_BYTES = 32
-// 96 random bits are what GCM is made for; one key must not seal more than 2^32 texts with them (SP 800-38D).
+// 96 random bits are the nonce size of GCM; one key must not encrypt more than 2^32 texts with them (SP 800-38D).
 const IV_BYTES = 12
 const TAG_BYTES = 16
 const KEY_ID = /^[A-Za-z0-9_-]{1,32}$/
@@ -66,7 +66,7 @@ export function isVaultKeyId(text: string): boolean {
   return KEY_ID.test(text)
 }
 
-/** The first key seals; every key of the ring opens what it once sealed, so a key can be rotated. */
+/** The first key encrypts; every key of the keyring decrypts what it encrypted, so a key can be rotated. */
 export function createVault(keys: readonly VaultKey[], random: Random): Vault {
   const primary = keys[0]
   if (!primary) throw new Error('a vault needs at least one key')
@@ -85,7 +85,7 @@ export function createVault(keys: readonly VaultKey[], random: Random): Vault {
   }
 }
 
-/** Which key of the ring has sealed a text. */
+/** The key of the keyring that has encrypted a text. */
 export function keyIdOf(sealed: string): string {
   return readSealed(sealed).keyId
 }
@@ -129,7 +129,7 @@ function readSealed(text: string): Sealed {
 
 function associatedData({ table, column, rowId, merchantId }: VaultContext): Buffer {
   const parts = [table, column, rowId, merchantId]
-  // Two places must never share one text, so the separator cannot be part of a name.
+  // The separator must not be part of a name: two locations must never share one text.
   if (parts.some((part) => part.includes('|'))) throw new Error('a vault context must not contain "|"')
   return Buffer.from([...parts, VERSION].join('|'))
 }
@@ -140,10 +140,10 @@ export interface Signer {
   verify(text: string): string | undefined
 }
 
-// 128 bits: nobody can guess a tag, and a cursor stays short enough for a query string.
+// 128 bits: a tag cannot be guessed, and a cursor stays short enough for a query string.
 const SIGNATURE_BYTES = 16
 
-/** Signs texts that a client carries for us and hands back, such as list cursors. The payload stays readable. */
+/** Signs texts that a client sends back, such as list cursors. The payload stays readable. */
 export function createSigner(key: Uint8Array): Signer {
   const tagOf = (payload: Uint8Array) => hmacSha256(key, payload).subarray(0, SIGNATURE_BYTES)
   return {
@@ -179,12 +179,12 @@ function keyObjectOf(key: Uint8Array): KeyObject {
   return prepared
 }
 
-/** A secret for one purpose out of a secret for many: who learns one of them cannot compute the others. */
+/** Derives a secret for one purpose: knowing one of them does not help to compute the others. */
 export function deriveSecret(secret: string | Uint8Array, purpose: string): Buffer {
   return hmacSha256(secret, `cowry|derived|${purpose}`)
 }
 
-/** Compares in a time that does not tell where two texts differ. Their length is not a secret. */
+/** Compares in constant time. The length is not a secret. */
 export function constantTimeEquals(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && timingSafeEqual(a, b)
 }
@@ -197,7 +197,7 @@ function toBase64Url(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('base64url')
 }
 
-/** Strict: a text that decodes but is not the one way to write its bytes was not written by us. */
+/** Strict: a text that decodes but is not the canonical encoding was not written by us. */
 function fromBase64Url(text: string | undefined): Buffer | undefined {
   if (text === undefined) return undefined
   const bytes = Buffer.from(text, 'base64url')

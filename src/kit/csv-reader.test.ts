@@ -16,7 +16,7 @@ const cellsOf = (text: string) => {
 }
 
 describe('a file of comma-separated values', () => {
-  it('is read whatever its line ends, with or without the last one, a mark or blank lines', () => {
+  it('is read with any line ends, with or without the last one, a byte order mark or blank lines', () => {
     for (const text of ['a,b\n1,2\n', 'a,b\r\n1,2\r\n', 'a,b\n1,2', '\uFEFFa,b\n\n1,2\n\n'])
       assert.deepEqual(cellsOf(text), [['1', '2']], JSON.stringify(text))
   })
@@ -30,7 +30,7 @@ describe('a file of comma-separated values', () => {
     ])
   })
 
-  it('comes back as it was written, whatever its cells hold', () => {
+  it('is read back as it was written, whatever its cells hold', () => {
     const cell = fc.oneof(fc.string(), fc.constantFrom('"', '""', ',', '\n', '\r\n', '\r', '', ' '))
     const table = fc
       .integer({ min: 2, max: 4 })
@@ -46,7 +46,7 @@ describe('a file of comma-separated values', () => {
     )
   })
 
-  it('is refused with its lines where it is not what it seems', () => {
+  it('is refused with line numbers if it is malformed', () => {
     assert.deepEqual(issuesOf(''), ['1: The file is empty.'])
     assert.deepEqual(issuesOf('a,b\n1,2\n1\n1,2,3\n'), [
       '3: The line has 1 cells, the header 2.',
@@ -62,7 +62,7 @@ describe('a file of comma-separated values', () => {
     assert.deepEqual(issuesOf('Key,amount, KEY\n'), ['1: The column "key" is there twice.'])
   })
 
-  it('tells twenty issues and no more, and never takes long', () => {
+  it('yields at most twenty issues, in bounded time', () => {
     assert.equal(issuesOf(`a,b\n${'x\n'.repeat(50_000)}`).length, 20)
     assert.equal(issuesOf(`a,b\n"${'""'.repeat(500_000)}`).length, 1)
     assert.equal(cellsOf(`a,b\n${'1,2\n'.repeat(100_000)}`).length, 100_000)

@@ -1,9 +1,9 @@
-// Comma-separated values as RFC 4180 has them, read strictly: a file about money that is not quite what it seems is told,
-// with the line, and never guessed at. Lines may end in LF or CRLF, a byte order mark is skipped, and a quoted cell may hold
-// commas, quotes and line breaks.
+// A strict reader of comma-separated values (RFC 4180): a file about money that is malformed is reported with the line,
+// and never guessed at. Lines may end in LF or CRLF, a byte order mark is skipped, and a quoted cell may hold commas,
+// quotes and line breaks.
 
 export interface CsvRow {
-  /** Where it begins in the file, counted from 1. */
+  /** The line in the file on which the record begins, counted from 1. */
   line: number
   cells: string[]
 }
@@ -15,7 +15,7 @@ export interface CsvIssue {
 
 export type CsvFile = { header: string[]; rows: CsvRow[] } | { issues: CsvIssue[] }
 
-// Enough to see what is wrong with a file; all of them would be the file once more.
+// Enough to see what is wrong with a file; a list of all would repeat the file.
 const MAX_ISSUES = 20
 const BYTE_ORDER_MARK = '\uFEFF'
 
@@ -51,7 +51,7 @@ function cellCountIssues(header: string[], rows: CsvRow[]): CsvIssue[] {
     }))
 }
 
-/** Lines without a single character are skipped, as many programs end a file with one. */
+/** Empty lines are skipped: many programs end a file with one. */
 function readRecords(text: string): CsvRow[] | CsvIssue {
   const rows: CsvRow[] = []
   let position = 0
@@ -68,7 +68,7 @@ function readRecords(text: string): CsvRow[] | CsvIssue {
 }
 
 interface Cursor {
-  /** After the record and the end of its line. */
+  /** The offset after the record and its line end. */
   end: number
   nextLine: number
 }
@@ -88,7 +88,7 @@ function readRecord(text: string, start: number, line: number): (Cursor & { cell
       position += 1
       continue
     }
-    // Here stands the end of the line or of the file: nothing else ends a cell.
+    // Only the end of the line or of the file ends a cell here.
     return { cells, end: position + endOfLine(text, position), nextLine: nextLine + 1 }
   }
 }

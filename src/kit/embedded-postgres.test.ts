@@ -1,4 +1,4 @@
-// The embedded PostgreSQL over its life: starts, stops, crashes, and what it tells.
+// The embedded PostgreSQL over its life: starts, stops, crashes, and its messages.
 
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
@@ -122,7 +122,7 @@ test('ends with a service that is killed, and a new start right away succeeds', 
   await assertGone(processes)
 })
 
-test('ends with a service that is killed when nobody starts again', async (t) => {
+test('ends after its service was killed, also without a new start', async (t) => {
   const dataDir = makeDataFolder(t)
   const service = await startService(t, { dataDir })
   const processes = descendantsOf(service.pid)
@@ -158,7 +158,7 @@ test('ends a server whose service and supervisor were both killed', async (t) =>
   await assertGone([server, ...ofServer])
 })
 
-test('is not fooled by a left-over process id that now belongs to another program', async (t) => {
+test('ignores a stale process id that now belongs to another program', async (t) => {
   const dataDir = makeDataFolder(t)
   const service = await startService(t, { dataDir })
   const pidFile = join(dataDir, 'cluster', 'postmaster.pid')
@@ -173,7 +173,7 @@ test('is not fooled by a left-over process id that now belongs to another progra
   assert.deepEqual(await query(next.url, 'select 1 as one'), [{ one: 1 }])
 })
 
-test('is not taken in by the process ids of a container, which are the same at every start', async (t) => {
+test('ignores the process ids of a container, which are the same at every start', async (t) => {
   if (!isRoot || !onLinux) return t.skip('only root on Linux can make a process namespace')
   const dataDir = makeDataFolder(t)
   const container = ['--pid', '--fork', '--mount-proc', '--kill-child']
@@ -194,7 +194,7 @@ test('is not taken in by the process ids of a container, which are the same at e
   }
 })
 
-test('lets exactly one of several services that start at once have the folder, and tells the others who has it', async (t) => {
+test('gives the folder to exactly one of several services that start at once, and names the owner to the others', async (t) => {
   const dataDir = makeFolder(t)
   const at = Date.now() + 700
   const services = await Promise.all([1, 2, 3].map(() => runService(t, { dataDir }, { at })))
@@ -216,7 +216,7 @@ test('lets exactly one of several services that start at once have the folder, a
   })
 })
 
-test('gives the lock of a folder to one process at a time, however they race', async (t) => {
+test('gives the lock of a folder to one process at a time, under concurrent attempts', async (t) => {
   const folder = makeFolder(t)
   const racers = [1, 2, 3, 4].map(() => {
     const child = spawn(process.execPath, ['--input-type=module', '-e', RACER, folder], {
@@ -257,14 +257,14 @@ while (Date.now() < until) {
 console.log(JSON.stringify(result))
 `
 
-test('refuses a second start in the same process, and the first goes on', async (t) => {
+test('refuses a second start in the same process, and the first continues', async (t) => {
   const dataDir = makeDataFolder(t)
   const postgres = await startInProcess(t, { dataDir })
   await assert.rejects(startEmbeddedPostgres({ dataDir }), DataFolderLocked)
   assert.deepEqual(await query(postgres.url, 'select 1 as one'), [{ one: 1 }])
 })
 
-test('tells a command beside the service where the running database is', async (t) => {
+test('gives a command beside the service the address of the running database', async (t) => {
   const dataDir = makeDataFolder(t)
   assert.equal(findRunningPostgres(dataDir), undefined)
   const service = await startService(t, { dataDir })
@@ -299,7 +299,7 @@ test('runs on PostgreSQL 15 and refuses the folder of another major version', as
   assert.equal(existsSync(join(dataDir, 'lock')), false)
 })
 
-test('starts again after the first start was killed half way', async (t) => {
+test('starts again after the first start was killed during initdb', async (t) => {
   const dataDir = makeFolder(t)
   // Early, in the middle and late in initdb, which takes about 600 ms.
   for (const afterMs of [30, 200, 450]) {
@@ -314,7 +314,7 @@ test('starts again after the first start was killed half way', async (t) => {
   assert.deepEqual(await query(postgres.url, 'select 1 as one'), [{ one: 1 }])
 })
 
-test('lets the service finish its work after Ctrl-C before the database goes', async (t) => {
+test('lets the service finish its work after Ctrl-C before the database stops', async (t) => {
   const dataDir = makeDataFolder(t)
   const service = await startService(t, { dataDir }, {}, { detached: true })
   const processes = descendantsOf(service.pid)
@@ -350,7 +350,7 @@ test('reports a killed supervisor, and stop still ends the server', async (t) =>
   await assertGone([server])
 })
 
-test('shows what the server said when it does not start', async (t) => {
+test("shows the server's log when it does not start", async (t) => {
   const dataDir = makeDataFolder(t)
   appendFileSync(join(dataDir, 'cluster', 'postgresql.conf'), '\nno_such_setting = 1\n')
   await assert.rejects(startEmbeddedPostgres({ dataDir }), /did not start.*server\.log:\n.*no_such_setting/s)
@@ -367,7 +367,7 @@ test('keeps its log small', async (t) => {
   assert.ok(statSync(`${log}.1`).size > 5_000_000)
 })
 
-test('does not put into its log what people entrusted to us', async (t) => {
+test('keeps the data of merchants and customers out of its log', async (t) => {
   const dataDir = makeDataFolder(t)
   const postgres = await startInProcess(t, { dataDir })
   await query(postgres.url, 'create table customers (email text primary key)')
@@ -380,7 +380,7 @@ test('does not put into its log what people entrusted to us', async (t) => {
   assert.doesNotMatch(log, /ada@example/)
 })
 
-test('says what is missing on a system without a shell', async (t) => {
+test('reports what is missing on a system without a shell', async (t) => {
   const without = { ...MACHINE, shell: '/nowhere/sh' }
   await assert.rejects(
     startEmbeddedPostgres({ dataDir: makeFolder(t) }, without),
@@ -388,7 +388,7 @@ test('says what is missing on a system without a shell', async (t) => {
   )
 })
 
-test('says at once that there can be no folder', async (t) => {
+test('reports at once that the folder cannot be created', async (t) => {
   if (!onLinux) return t.skip('there is no /proc')
   await assert.rejects(
     startEmbeddedPostgres({ dataDir: '/proc/nowhere/data' }),
@@ -396,7 +396,7 @@ test('says at once that there can be no folder', async (t) => {
   )
 })
 
-test('makes the links that npm dropped, also when several services do so at once', async (t) => {
+test('creates the links that npm dropped, also when several services do so at once', async (t) => {
   const binariesDir = copyWithoutLinks(t)
   const services = await Promise.all(
     [1, 2, 3].map(() => runService(t, { dataDir: makeDataFolder(t), binariesDir }, { at: Date.now() + 700 })),

@@ -1,5 +1,5 @@
-// A private PostgreSQL for those who bring none: no system package, no settings, one folder. It listens on the
-// loopback only, and it ends when we end, however we end.
+// The embedded PostgreSQL, for instances without DATABASE_URL: no system package, no settings, one folder. It listens
+// on the loopback only, and it ends when the service ends, in whatever way.
 //
 // In the data folder: `cluster` (PostgreSQL's own), `server.log`, and while it runs `lock` and `holder.json`.
 
@@ -33,10 +33,10 @@ export interface EmbeddedPostgres {
 
 export interface EmbeddedPostgresOptions {
   dataDir: string
-  // A folder with bin, lib and share; without it, the npm package for this platform.
+  // A folder with bin, lib and share; absent: the npm package for this platform.
   binariesDir?: string
   onProgress?: (message: string) => void
-  // Called once if the server ends without stop(). The service cannot go on without it and should end too.
+  // Called once if the server ends without stop(). The service cannot continue without it and should end too.
   onExit?: (reason: string) => void
 }
 
@@ -62,7 +62,7 @@ export async function startEmbeddedPostgres(
   }
 }
 
-// For a command that is run beside the service: the database that the service in this folder has open.
+// For a command beside the service: the database that the service in this folder has open.
 export function findRunningPostgres(dataDir: string): string | undefined {
   const holder = findHolder(dataDir)
   if (!holder?.port || !isAlive(holder.pid)) return undefined
@@ -103,7 +103,7 @@ async function start(options: Start): Promise<EmbeddedPostgres> {
   }
 }
 
-// Gives back the function that stops the server, and reports an end that nobody asked for.
+// Returns the function that stops the server, and reports an unexpected exit.
 function watchExit(
   server: RunningServer,
   cluster: string,
@@ -131,7 +131,7 @@ function makeUrl(password: string, port: number, database: string): string {
 
 function openFolder(dataDir: string): string {
   try {
-    // Whoever root lets run the server has to pass through this folder, but not to look around in it.
+    // The user that root runs the server as must traverse this folder, but not list it.
     makeFolder(resolve(dataDir), isRoot() ? 0o711 : 0o700)
     return realpathSync(dataDir)
   } catch (error) {
@@ -141,14 +141,14 @@ function openFolder(dataDir: string): string {
   }
 }
 
-/** Node's own recursion never ends where no folder can be, such as in /proc. */
+/** Node's own recursion never ends where no folder can be created, such as in /proc. */
 function makeFolder(folder: string, mode: number): void {
   if (existsSync(folder)) return
   makeFolder(dirname(folder), mode)
   try {
     mkdirSync(folder, { mode })
   } catch (error) {
-    // Another process was quicker.
+    // Another process was faster.
     if (!existsSync(folder)) throw error
   }
 }

@@ -1,16 +1,16 @@
-// Reading somebody else's JSON. Numbers are read by their own digits: an id may be larger than a JavaScript number can
-// hold, and an amount is never a float, not even for a moment.
+// Reads JSON of others. Numbers keep their digits: an id may exceed a JavaScript number, and an amount must never
+// become a float.
 
 import type { Static, TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 
-// The declarations of JSON.parse do not know yet that a reviver is told the digits of a number.
+// The declarations of JSON.parse lack the context argument of a reviver, which holds the digits of a number.
 const parse = JSON.parse as (
   text: string,
   reviver: (key: string, value: unknown, context: { source?: string }) => unknown,
 ) => unknown
 
-/** The value, its numbers as the text they were written in; undefined when it is not JSON. */
+/** The value with its numbers as text; undefined if the text is not JSON. */
 export function parseExactJson(text: string): unknown {
   try {
     return parse(text, (_key, value, { source }) => (typeof value === 'number' ? source : value))
@@ -19,11 +19,11 @@ export function parseExactJson(text: string): unknown {
   }
 }
 
-/** A reader of parsed JSON: the value if it has the shape, undefined if it is anything else. */
+/** A reader of parsed JSON: the value if it has the shape, otherwise undefined. */
 export function schemaReader<Schema extends TSchema>(
   schema: Schema,
 ): (value: unknown) => Static<Schema> | undefined {
   const compiled = Compile(schema)
-  // A boundary: the check is what makes the type true.
+  // A boundary: the check makes the type true.
   return (value) => (compiled.Check(value) ? (value as Static<Schema>) : undefined)
 }

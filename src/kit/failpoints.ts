@@ -1,5 +1,5 @@
-// Places in the money path where a test can make the process die, throw, hang or wait. They do nothing unless a setting
-// names them, and the setting is refused in production.
+// Failpoints in the money path, at which a test can make the process die, throw, hang or wait. They do nothing unless a
+// setting names them, and the setting is refused in production.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Db } from './db/db.ts'
@@ -42,7 +42,7 @@ export interface Failpoints {
 
 const NO_FAILPOINTS: Failpoints = { hit: () => Promise.resolve() }
 
-/** `charge.after_record=kill,charge.after_call=throw`; what is wrong with the text, or the failpoints it asks for. */
+/** Parses `charge.after_record=kill,charge.after_call=throw`; returns the failpoints, or the issue. */
 export function readFailpoints(text: string): { failpoints: Failpoints } | { issue: string } {
   const actions = new Map<string, FailpointAction>()
   for (const part of text.split(',').filter((one) => one !== '')) {
@@ -58,7 +58,7 @@ export function readFailpoints(text: string): { failpoints: Failpoints } | { iss
   return { failpoints: actions.size === 0 ? NO_FAILPOINTS : createFailpoints(actions, () => delay(HANG_MS)) }
 }
 
-// Longer than any lease: whoever hangs here has been taken over when it wakes up.
+// Longer than any lease: another process has taken the work over when a hanging one wakes up.
 const HANG_MS = 120_000
 
 export function createFailpoints(
@@ -75,7 +75,7 @@ export function createFailpoints(
   }
 }
 
-/** The same database, with a point on both sides of every commit. */
+/** The same database, with a failpoint before and after every commit. */
 export function withCommitFailpoints<Connected extends Db>(db: Connected, failpoints: Failpoints): Connected {
   if (failpoints === NO_FAILPOINTS) return db
   return {

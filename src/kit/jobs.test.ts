@@ -21,7 +21,7 @@ function setup(jobs: Job[]) {
         signal?.addEventListener('abort', () => end())
       }),
   }
-  // The middle of the spread, so that a delay is what it says.
+  // The middle of the jitter, so that a delay has its nominal length.
   const random: Random = { fraction: () => 0.5, bytes: (count) => new Uint8Array(count), uuid: () => '' }
   const log: Log = {
     write: (key, fields) => void errors.push(`${key}: ${fields?.job}: ${fields?.error}`),
@@ -42,7 +42,7 @@ async function settle(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await nextTurn()
 }
 
-/** A task of work that ends when the test says so. */
+/** A task that ends when the test says so. */
 function longTask() {
   const end = Promise.withResolvers<void>()
   const task = { isStarted: false, isEnded: false, end: end.resolve, fail: end.reject, run: async () => {} }
@@ -54,7 +54,7 @@ function longTask() {
   return task
 }
 
-/** A job that claims from a queue, and tells how much room it was told of. */
+/** A job that claims from a queue, and records the capacity that it was offered. */
 function taskJob(queue: (() => Promise<void>)[], concurrency: number, claimsAfterEach = false) {
   const limits: number[] = []
   const job: Job = {
@@ -70,8 +70,8 @@ function taskJob(queue: (() => Promise<void>)[], concurrency: number, claimsAfte
   return { job, limits }
 }
 
-describe('a job that works in bulk', () => {
-  it('looks again at once while there is something to do, and rests when there is nothing', async () => {
+describe('a job that works in batches', () => {
+  it('polls again at once while work is due, and sleeps when there is none', async () => {
     const amounts = [3, 2, 0, 0]
     let runs = 0
     const run = async () => amounts[runs++] ?? 0
@@ -85,7 +85,7 @@ describe('a job that works in bulk', () => {
     assert.equal(runs, 4)
   })
 
-  it('rests longer after an error, says so, and goes on', async () => {
+  it('backs off after an error, logs it, and continues', async () => {
     let runs = 0
     const run = async () => {
       runs += 1
@@ -117,7 +117,7 @@ describe('a job that works in bulk', () => {
 })
 
 describe('a job that works in tasks', () => {
-  it('looks again when a task ends, where it asks for that, and sleeps on where it does not', async () => {
+  it('polls again when a task ends if it asks for that, and sleeps on otherwise', async () => {
     for (const claimsAfterEach of [true, false]) {
       const [task, other] = [longTask(), longTask()]
       const { job, limits } = taskJob([task.run, other.run], 5, claimsAfterEach)
@@ -134,7 +134,7 @@ describe('a job that works in tasks', () => {
     }
   })
 
-  it('claims on while a task hangs', async () => {
+  it('claims more work while a task hangs', async () => {
     const hanging = longTask()
     const queue = [hanging.run]
     const { job, limits } = taskJob(queue, 3)
@@ -151,7 +151,7 @@ describe('a job that works in tasks', () => {
     await runner.stop()
   })
 
-  it('claims nothing while there is no room, and goes on as soon as a task ends', async () => {
+  it('claims nothing while its capacity is used, and continues as soon as a task ends', async () => {
     const [first, second, third] = [longTask(), longTask(), longTask()]
     const { job, limits } = taskJob([first.run, second.run, third.run], 2)
     const { runner } = setup([job])
@@ -165,7 +165,7 @@ describe('a job that works in tasks', () => {
     await runner.stop()
   })
 
-  it('ends what is under way before it stops, and claims nothing more', async () => {
+  it('finishes its tasks before it stops, and claims nothing more', async () => {
     const hanging = longTask()
     const { job, limits } = taskJob([hanging.run], 2)
     const { runner } = setup([job])
@@ -183,7 +183,7 @@ describe('a job that works in tasks', () => {
     assert.equal(limits.length, claims)
   })
 
-  it('stops also while there is no room', async () => {
+  it('stops also while its capacity is used', async () => {
     const hanging = longTask()
     const { job, limits } = taskJob([hanging.run], 1)
     const { runner } = setup([job])
@@ -195,7 +195,7 @@ describe('a job that works in tasks', () => {
     assert.deepEqual(limits, [1])
   })
 
-  it('says that a task failed, and goes on with the others', async () => {
+  it('logs that a task failed, and continues with the others', async () => {
     const [broken, sound] = [longTask(), longTask()]
     const { job } = taskJob([broken.run, sound.run], 2)
     const { runner, errors } = setup([job])
@@ -203,12 +203,12 @@ describe('a job that works in tasks', () => {
     broken.fail(new Error('broken'))
     sound.end()
     await settle()
-    assert.deepEqual(errors, ['job failed: tasks: broken'])
+    assert.deepEqual(errors, ['job.failed: tasks: broken'])
     assert.ok(sound.isEnded)
     await runner.stop()
   })
 
-  it('rests longer when it could not claim, and goes on', async () => {
+  it('backs off after a failed claim, and continues', async () => {
     const task = longTask()
     let claims = 0
     const claim = async () => {

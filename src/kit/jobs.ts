@@ -1,5 +1,5 @@
-// Background work: rows that are due, claimed by the job itself with `for update skip locked`, so that any number of
-// processes share it. This module only says when a job looks again, and how much of it runs at once.
+// Background jobs poll for due rows and claim them with `for update skip locked`, so that any number of processes share
+// the work. This module decides when a job polls again, and how much of it runs at once.
 
 import type { Clock } from './clock.ts'
 import type { Counters } from './observability/counters.ts'
@@ -8,19 +8,19 @@ import { jittered, type Random } from './random.ts'
 
 interface JobBase {
   name: string
-  /** How long to wait when nothing was due. */
+  /** The poll interval when nothing was due. */
   intervalMs: number
 }
 
-/** Does what is due in one go; answers how much that was. More than nothing means: look again at once. */
+/** Processes a batch of due work and returns its size. More than 0 means: poll again at once. */
 interface BulkJob extends JobBase {
   run: () => Promise<number>
 }
 
-/** Claims single pieces of work that may take long. A slow one does not hold the next claim up. */
+/** Claims single tasks that may take long. A slow task does not delay the next claim. */
 interface TaskJob extends JobBase {
   concurrency: number
-  /** The end of a piece may have made room for another one of its kind, so it looks again then. */
+  /** The end of a task may have freed capacity for another one of its kind, so the job polls again then. */
   claimsAfterEach?: boolean
   claim: (limit: number) => Promise<(() => Promise<void>)[]>
 }
@@ -28,7 +28,7 @@ interface TaskJob extends JobBase {
 export type Job = BulkJob | TaskJob
 
 export interface JobRunner {
-  /** Nothing new is claimed; what is under way ends first. */
+  /** Claims nothing new, and waits for the work in flight. */
   stop(): Promise<void>
 }
 
@@ -39,7 +39,7 @@ interface Needs {
   counters?: Counters
 }
 
-// After an error a job rests, so that a broken database or gateway is not hammered.
+// The backoff after an error, so that a failing database or gateway is not flooded.
 const ERROR_BACKOFF_MS = 2_000
 
 export function startJobs(app: Needs, jobs: Job[]): JobRunner {
@@ -83,7 +83,7 @@ async function runTasks(app: Needs, job: TaskJob, signal: AbortSignal): Promise<
   await Promise.all(inFlight)
 }
 
-/** Rests until one of the pieces ends; nobody goes on sleeping after that. */
+/** Waits until one of the tasks ends, and then cancels the other sleeps. */
 async function sleepUntilTaskEnds(
   ends: ReadonlySet<Promise<void>>,
   signal: AbortSignal,

@@ -68,7 +68,7 @@ describe('reading a phone number', () => {
     assert.equal(readPhone('030 2123456', 'GH'), undefined)
   })
 
-  it('takes a number of which nobody can tell whether it is mobile', () => {
+  it('takes a number that could be mobile or fixed', () => {
     assert.equal(readPhone('(506) 234-5678', 'CA')?.e164, '+15062345678')
   })
 

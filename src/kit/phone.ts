@@ -1,5 +1,5 @@
-// Phone numbers as payers write them, read with the world's numbering plans, and written back as people of the country
-// group them. Only mobile numbers are read: a fixed line cannot approve a payment.
+// Parses phone numbers as payers write them, by the world's numbering plans, and formats them as is usual in their
+// country. Only mobile numbers are accepted: a fixed line cannot approve a payment.
 
 import parsePhoneNumber, {
   type CountryCode,
@@ -14,18 +14,18 @@ export interface Phone {
   e164: string
   /** Grouped as people write it, such as 0712 345 678; a number from abroad with its country's code. */
   national: string
-  /** Where the number belongs, as far as its digits tell. */
+  /** The country of the number, as far as its digits show. */
   country: string | null
 }
 
-// The longest number has 15 digits; twice that leaves room for any grouping, and nothing longer is worth reading.
+// The longest number has 15 digits; twice that leaves room for any grouping.
 const MAX_TEXT = 40
 
-// The zeros of the digits that keyboards of the served countries type; NFKC makes those of full width plain before.
-// Ethiopic numerals have no zero and no places, so nobody can write a phone number with them.
+// The zeros of the digits that keyboards of the served countries type; NFKC has converted full-width digits before.
+// Ethiopic numerals have no zero and no positions, so they cannot write a phone number.
 const ZEROS = [0x0660, 0x06f0, 0x0966, 0x09e6]
 
-// Marks that a contact list adds around a number in a text that runs from right to left.
+// Marks that a contact list adds around a number in right-to-left text.
 const DIRECTION_MARKS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
 const SEPARATORS = /[\s\p{Pd}\u2212.·/()[\]]/gu
 
@@ -49,20 +49,20 @@ export function readPhone(text: string, country: string | null): Phone | undefin
   }
 }
 
-/** Enough for the owner to recognise the number, too little for anybody else: 0712 ••• 678. */
+/** Enough for the owner to recognise the number, too little for others: 0712 ••• 678. */
 export function maskPhone(e164: string): string {
   const number = parsePhoneNumber(e164)
   return mask(number ? nationalOf(number) : e164.replace(/\D/g, ''))
 }
 
-/** A number that nobody has, written as people of the country write theirs. */
+/** A fictitious number, written as is usual in the country. */
 export function examplePhone(country: string | null): string | null {
   const home = knownCountry(country)
   const example = home && getExampleNumber(home, EXAMPLES)
   return example ? nationalOf(example) : null
 }
 
-/** What is dialled before a number of the country, such as +254; null where no numbering plan is known. */
+/** The calling code, such as +254; null where no numbering plan is known. */
 export function callingCode(country: string): string | null {
   const known = knownCountry(country)
   return known ? `+${getCountryCallingCode(known)}` : null
@@ -72,14 +72,14 @@ function knownCountry(country: string | null): CountryCode | undefined {
   return country !== null && isSupportedCountry(country) ? country : undefined
 }
 
-/** Digits with a leading + when the number names its country; undefined when the text is no number. */
+/** Digits with a leading + if the number has a calling code; undefined if the text is no number. */
 function plainDigits(text: string): string | undefined {
   if (text.length > MAX_TEXT) return undefined
   const plain = [...text.normalize('NFKC').replace(DIRECTION_MARKS, '').replace(SEPARATORS, '')]
     .map(asciiDigit)
     .join('')
   if (!/^\+?\d+$/.test(plain)) return undefined
-  // 00 is understood everywhere, also where the network itself wants 000 or 009 in front of a number from abroad.
+  // 00 is accepted everywhere, also where the network itself uses 000 or 009 as its international prefix.
   return plain.replace(/^0{2,3}(?=[1-9])/, '+')
 }
 
@@ -93,7 +93,7 @@ function nationalOf(number: PhoneNumber): string {
   return grouped(number.formatNational())
 }
 
-/** Spaces between the groups and nothing else, and no group longer than can be read aloud in one go. */
+/** Groups separated by spaces, each short enough to be read aloud. */
 function grouped(formatted: string): string {
   const [first = '', ...rest] = formatted
     .replace(/[^\d+]+/g, ' ')

@@ -1,5 +1,5 @@
-// Small secrets in the data folder, for people on the same machine: readable by the owner of the service alone, and
-// never half written, because several processes may start on one folder at the same moment.
+// Small secrets in the data folder, for people on the same machine: readable only by the owner of the service, and
+// written atomically, because several processes may start on one folder at once.
 
 import { chmod, link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -16,7 +16,10 @@ export async function readPrivateFile(path: string): Promise<string | undefined>
   }
 }
 
-/** The text of the file, which is the given one when there was no file. Whoever is second reads what the first wrote. */
+/**
+ * The text of the file, which is the given one if there was no file. Of two concurrent writers the second reads the
+ * file of the first.
+ */
 export async function ensurePrivateFile(path: string, text: string, random: Random): Promise<string> {
   const existing = await readPrivateFile(path)
   if (existing !== undefined) {
@@ -45,7 +48,7 @@ async function withTempFile(
   random: Random,
   publish: (tempPath: string) => Promise<void>,
 ): Promise<void> {
-  // The folder keeps its usual mode: the private PostgreSQL below it may run as another user.
+  // The folder keeps its mode: the embedded PostgreSQL below it may run as another user.
   await mkdir(dirname(path), { recursive: true })
   const tempPath = `${path}.${random.uuid()}`
   try {

@@ -1,4 +1,4 @@
-// Randomness comes in as an argument everywhere, so that a simulation replays from its seed.
+// Randomness is an argument everywhere, so that a simulation can be replayed from its seed.
 
 import { randomBytes } from 'node:crypto'
 import { uuidV7 } from '../core/ids.ts'
@@ -12,7 +12,7 @@ export interface Random {
   uuid(): string
 }
 
-// One system call fills many identifiers: asking the kernel ten bytes at a time costs more than the UUID.
+// One system call yields bytes for many identifiers: a call for ten bytes costs more than the UUID.
 const POOL_BYTES = 4096
 
 export function systemRandom(clock: Clock): Random {
@@ -33,7 +33,7 @@ export function systemRandom(clock: Clock): Random {
   }
 }
 
-/** A delay spread by a fifth to both sides, so that many waiters do not wake in the same moment. */
+/** A delay with 20 % jitter to both sides, so that many waiters do not wake at the same time. */
 export function jittered(random: Random, ms: number): number {
   return Math.round(ms * (0.8 + 0.4 * random.fraction()))
 }

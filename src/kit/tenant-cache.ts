@@ -1,18 +1,18 @@
-// What a merchant has configured, remembered by each process for a few seconds: a change is in force everywhere as soon as a
-// revoked API key has ended everywhere. Merchants that are asked for at the same moment share a question.
+// A cache of per-merchant configuration. Its TTL is the one of API keys, so that a change is in force everywhere as
+// soon as a revocation is. Concurrent misses of several merchants share one statement.
 
 import { type Cache, createCache } from './cache.ts'
 import type { Clock } from './clock.ts'
 import { createBatcher } from './db/batch.ts'
 
 const TTL_MS = 5_000
-// Most have configured nothing and take some hundred bytes.
+// Most merchants have configured nothing and take a few hundred bytes.
 const MAX_MERCHANTS = 20_000
 const MAX_BATCH = 200
 
 export interface TenantCacheOptions<Value> {
   clock: Clock
-  /** One answer for each merchant, in their order. */
+  /** One value for each merchant, in their order. */
   loadMany: (merchantIds: readonly string[]) => Promise<readonly Value[]>
   refreshUntil: AbortSignal | undefined
 }
@@ -22,7 +22,7 @@ export function createTenantCache<Value>(options: TenantCacheOptions<Value>): Ca
   const load = createBatcher({
     run: loadMany,
     maxSize: MAX_BATCH,
-    // A flood of webhook addresses that nobody has keeps one connection busy, and no more.
+    // One batch at a time: many requests for unknown merchants occupy one connection, and no more.
     concurrency: 1,
     shouldSplit: () => false,
   })

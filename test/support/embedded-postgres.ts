@@ -30,7 +30,7 @@ import {
 } from '../../src/kit/embedded-postgres.ts'
 
 const MODULE_URL = new URL('../../src/kit/embedded-postgres.ts', import.meta.url).href
-export const NOBODY = 65534
+export const NOBODY_UID = 65534
 export const isRoot = process.getuid?.() === 0
 export const onLinux = process.platform === 'linux'
 
@@ -300,7 +300,11 @@ export function measureKilobytes(pid: number): number {
 
 export function whyUnprivilegedCannotRun(): string | undefined {
   const script = `import(${JSON.stringify(MODULE_URL)})`
-  const { status } = spawnSync(process.execPath, ['-e', script], { uid: NOBODY, gid: NOBODY, cwd: '/' })
+  const { status } = spawnSync(process.execPath, ['-e', script], {
+    uid: NOBODY_UID,
+    gid: NOBODY_UID,
+    cwd: '/',
+  })
   return status === 0
     ? undefined
     : 'the user nobody cannot run Node or read the sources where this checkout lies'

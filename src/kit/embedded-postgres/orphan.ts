@@ -1,5 +1,5 @@
-// A server may outlive its service for a moment (it is still shutting down) or leave its postmaster.pid behind (it
-// was killed). Whoever holds the folder's lock may end the one and put right the other.
+// A server may outlive its service for a moment (it is still shutting down) or leave its postmaster.pid behind (it was
+// killed). The holder of the folder's lock may stop the server and repair the file.
 
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ export interface PostmasterFile {
 }
 
 const POLL_MS = 20
-// Larger than any process id a kernel gives out, and still a positive 32-bit number as PostgreSQL demands.
+// Larger than any process id of a kernel, and still a positive 32-bit number as PostgreSQL demands.
 const NO_PROCESS = 2_147_483_646
 
 export function readPostmasterFile(cluster: string): PostmasterFile | undefined {
@@ -44,8 +44,8 @@ export async function stopOrphanServer(
   overwritePid(cluster)
 }
 
-// A chroot without /proc: whose process it is cannot be told, so it is not signalled. If it is a server, its
-// supervisor ends it.
+// In a chroot without /proc the owner of the process is unknown, so it is not signalled. If it is a server, its
+// supervisor stops it.
 function canIdentify(): boolean {
   return process.platform !== 'linux' || existsSync('/proc/self')
 }
@@ -55,15 +55,15 @@ async function waitForExit(pid: number): Promise<void> {
   while (isAlive(pid) && performance.now() < deadline) await delay(POLL_MS)
 }
 
-// A process id alone proves nothing: after a crash or a reboot it may belong to any program. A server works inside
-// its cluster's folder.
+// A process id alone proves nothing: after a crash or a reboot it may belong to any program. A server has its cluster's
+// folder as working directory.
 async function isServerOf(pid: number, cluster: string): Promise<boolean> {
   if (process.platform !== 'linux') return isServerByCommand(pid, cluster)
   try {
     const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
     return readlinkSync(`/proc/${pid}/cwd`) === cluster && command.includes('postgres')
   } catch {
-    // It is gone, or a zombie, or another user's: in no case a server of ours.
+    // It is gone, a zombie, or another user's: in no case a server of ours.
     return false
   }
 }
@@ -78,9 +78,9 @@ async function isServerByCommand(pid: number, cluster: string): Promise<boolean>
   }
 }
 
-// PostgreSQL refuses to start while the process in this file lives, whatever it is; and in a container, where every
-// start counts from one again, that process may well be the new server itself. The file is not removed, because
-// PostgreSQL also finds in it the shared memory by which it notices backends that survived their server.
+// PostgreSQL refuses to start while the process in this file lives, whatever it is; and in a container, where process
+// ids start from one again, that may be the new server itself. The file is not removed, because PostgreSQL also finds
+// in it the shared memory by which it detects surviving backends.
 function overwritePid(cluster: string): void {
   if (!readPostmasterFile(cluster)) return
   const path = join(cluster, 'postmaster.pid')

@@ -1,5 +1,5 @@
-// The server writes its log straight to a file, so that it never waits for us and still can write after we died.
-// We keep the file from growing: PostgreSQL's own rotation bounds the age of a log, not its size.
+// The server writes its log directly to a file, so that it never waits for us and can write after our death. We bound
+// the file: PostgreSQL's own rotation bounds the age of a log, not its size.
 
 import { closeSync, copyFileSync, fstatSync, ftruncateSync, openSync, readFileSync } from 'node:fs'
 
@@ -10,7 +10,7 @@ export interface ServerLog {
   close(): void
 }
 
-// Enough for weeks of warnings; with the one older copy that is kept, 8 MB on disk at most.
+// Enough for weeks of warnings; with one older copy, 8 MB on disk at most.
 const MAX_LOG_BYTES = 4 * 1024 * 1024
 const CHECK_EVERY_MS = 30_000
 const TAIL_LINES = 12
@@ -44,7 +44,7 @@ function rotate(path: string, fd: number): boolean {
   return true
 }
 
-// What PostgreSQL says, and what a person can do about it.
+// Messages of PostgreSQL, and what an operator can do about them.
 const ADVICE: [RegExp, string][] = [
   [/No space left on device/, 'The disk is full: make room and start again.'],
   [/Disk quota exceeded/, 'The disk quota is used up: make room and start again.'],

@@ -1,4 +1,4 @@
-// Starting the server on a free port, knowing when it is ready, and stopping it.
+// Starts the server on a free port, waits until it is ready, and stops it.
 
 import { once } from 'node:events'
 import { createServer } from 'node:net'
@@ -26,13 +26,13 @@ const CONNECT_TIMEOUT_MS = 20_000
 // A start after a crash replays at most about a gigabyte of log, a minute or two on a slow disk.
 const READY_TIMEOUT_MS = 10 * 60_000
 const SLOW_START_MS = 3_000
-// A port may be taken between our look and the server's bind; backends of a killed server take a moment to notice.
-// 12 s in all, longer than the supervisor of such a server takes to end it.
+// Another program may take the port between our check and the server's bind; backends of a killed server take a moment
+// to notice. 12 s in all, longer than the supervisor of such a server takes to stop it.
 const RETRIES = 60
 const RETRY_DELAY_MS = 200
 const TRANSIENT_FAILURE = /could not bind IPv4 address|pre-existing shared memory block/
 
-// On the command line, so that they hold whatever the files in the cluster say.
+// On the command line, so that they apply whatever the files in the cluster say.
 const SETTINGS = {
   listen_addresses: LOOPBACK,
   unix_socket_directories: '',
@@ -40,7 +40,7 @@ const SETTINGS = {
   full_page_writes: 'on',
   synchronous_commit: 'on',
   max_connections: '100',
-  // Taken as it is used: with the service the whole must fit into 250 MB when idle.
+  // Allocated as it is used: with the service the whole must fit into 250 MB when idle.
   shared_buffers: '128MB',
   max_logical_replication_workers: '0',
   jit: 'off',
@@ -49,10 +49,10 @@ const SETTINGS = {
   log_line_prefix: '%m [%p] ',
   log_min_messages: 'warning',
   log_checkpoints: 'off',
-  // Statements carry what merchants and customers entrusted to us. They do not belong in a log.
+  // Statements carry data of merchants and customers, which must not be logged.
   log_min_error_statement: 'panic',
 }
-// Without the three workers of version 18 for reading ahead; what we read is in memory.
+// Without the three I/O workers of version 18; what we read is in memory.
 const SETTINGS_FROM_18 = { io_method: 'sync' }
 
 export async function runServer(
@@ -80,13 +80,13 @@ export async function runServer(
 }
 
 export async function stopServer({ program }: RunningServer, cluster: string): Promise<void> {
-  // As long as its supervisor has not left, the process id is the server's and nobody else's.
+  // As long as its supervisor is running, the process id belongs to the server.
   await shutDown(program.pid, () => program.exit === undefined)
-  // If the supervisor alone was killed, the server is still there.
+  // If only the supervisor was killed, the server is still running.
   await stopOrphanServer(cluster, () => {})
 }
 
-// Connecting also proves that the password is right, which the server's own word for ready does not.
+// Connecting also proves that the password is right, which pg_ctl's readiness does not.
 export async function ensureDatabase(urlOf: (database: string) => string): Promise<string> {
   const url = urlOf(DATABASE)
   try {
@@ -104,7 +104,7 @@ export async function ensureDatabase(urlOf: (database: string) => string): Promi
 
 async function runStatements(url: string, statements: string[]): Promise<void> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
-  // A server that dies while we are connected is noticed by whoever watches its process.
+  // The exit of the server during a connection is noticed by the supervisor of its process.
   client.on('error', () => {})
   await client.connect()
   try {

@@ -1,4 +1,4 @@
-// How processes are asked to end, and how they are looked at.
+// Signals processes to end, and checks whether they are alive.
 
 import { setTimeout as delay } from 'node:timers/promises'
 
@@ -17,7 +17,7 @@ export async function shutDown(pid: number, isRunning: () => boolean | Promise<b
     if (seconds > TIMEOUT_SECONDS) {
       throw new Error(`The database server ${pid} does not end. End it (kill -9 ${pid}) and start again.`)
     }
-    // Once a second, because a server that has only just started does not listen yet.
+    // Once a second, because a server that has just started does not handle signals yet.
     if (seconds >= signals) {
       sendSignal(pid, chooseSignal(seconds))
       signals += 1
@@ -36,7 +36,7 @@ export function isAlive(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // Another user's process may not be signalled, but it lives.
+    // Another user's process may not be signalled, but it is alive.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
@@ -45,7 +45,7 @@ function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch (error) {
-    // It ended between the look and the signal, which is what the signal was for.
+    // It exited between the check and the signal, which is the intended result.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }

@@ -1,5 +1,5 @@
-// Runs a PostgreSQL program so that it ends when we do, even if we are killed with SIGKILL: a small shell holds
-// the other end of a pipe of ours, and the end of that pipe is the end of us.
+// Runs a PostgreSQL program so that it ends with this process, even after SIGKILL: a small shell holds the other end of
+// a pipe, and the pipe closes when this process ends.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,15 +11,15 @@ import { IMMEDIATE_AFTER_SECONDS, KILL_AFTER_SECONDS } from './signals.ts'
 export interface Supervised {
   pid: number
   exited: Promise<void>
-  // Once it has ended: how, in words, and the status if it ended by itself.
+  // Set once it has ended: a description, and the status if it exited by itself.
   exit?: string
   status?: number
-  // From then on it does not keep this process alive, which, when it has nothing else to do, ends and so ends it.
+  // From then on it does not keep this process alive; when this process ends, it ends too.
   unref(): void
 }
 
-// The shell ignores the signals of a terminal and of service managers that signal a whole group: it leaves when the
-// program leaves. SIGINT is sent every second because the program may not listen yet the first time.
+// The shell ignores the signals of a terminal and of service managers that signal a whole group: it exits when the
+// program exits. SIGINT is sent every second because the program may not handle it yet at first.
 const SUPERVISOR = `
 trap '' HUP INT TERM
 umask 077
@@ -93,7 +93,7 @@ async function failIfEnded(supervised: Supervised): Promise<never> {
   throw new Error(`the supervising shell said nothing: ${supervised.exit}`)
 }
 
-// The shell passes on the death of its program by a signal as 128 plus the number of the signal.
+// The shell reports the death of its program by a signal as 128 plus the number of the signal.
 function describeExit(code: number | null, signal: NodeJS.Signals | null): string {
   if (signal) return `its supervisor was ended by ${signal}`
   if (code !== null && code > 128) return `it was ended by signal ${code - 128}`

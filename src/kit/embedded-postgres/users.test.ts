@@ -12,7 +12,7 @@ import {
   isRoot,
   makeDataFolder,
   makeFolder,
-  NOBODY,
+  NOBODY_UID,
   ownerOf,
   query,
   runService,
@@ -35,21 +35,26 @@ test('runs as an ordinary user on an installation that only root may change and 
   const problem = whyUnprivilegedCannotRun()
   if (problem) return t.skip(problem)
   const binariesDir = copyWithoutLinks(t)
-  const dataDir = makeFolder(t, NOBODY)
-  const service = await startService(t, { dataDir, binariesDir }, {}, { uid: NOBODY, gid: NOBODY, cwd: '/' })
-  assert.equal(ownerOf(serverPid(dataDir)), NOBODY)
+  const dataDir = makeFolder(t, NOBODY_UID)
+  const service = await startService(
+    t,
+    { dataDir, binariesDir },
+    {},
+    { uid: NOBODY_UID, gid: NOBODY_UID, cwd: '/' },
+  )
+  assert.equal(ownerOf(serverPid(dataDir)), NOBODY_UID)
   assert.deepEqual(await query(service.url, 'select 1 as one'), [{ one: 1 }])
   assert.equal(existsSync(join(binariesDir, 'lib', 'libpq.so.5')), false)
 })
 
-test('tells an ordinary user whose data folder it is when it is not theirs', async (t) => {
+test('reports the owner of the data folder to an ordinary user who is not the owner', async (t) => {
   if (!isRoot) return t.skip('only root can start a service as another user')
   const problem = whyUnprivilegedCannotRun()
   if (problem) return t.skip(problem)
   const dataDir = makeDataFolder(t)
-  chownSync(dataDir, NOBODY, NOBODY)
+  chownSync(dataDir, NOBODY_UID, NOBODY_UID)
   chownSync(join(dataDir, 'cluster'), 1, 1)
-  const service = await runService(t, { dataDir }, {}, { uid: NOBODY, gid: NOBODY, cwd: '/' })
+  const service = await runService(t, { dataDir }, {}, { uid: NOBODY_UID, gid: NOBODY_UID, cwd: '/' })
   assert.match(service.report.message ?? '', /belongs to user 1, and this service runs as user 65534.*chown/)
 })
 
@@ -67,11 +72,11 @@ test('runs as a user without a name, as some containers do', async (t) => {
   assert.deepEqual(await query(second.url, 'select one from kept'), [{ one: 1 }])
 })
 
-test('as root, runs the server as nobody', async (t) => {
+test('as root, runs the server as the user nobody', async (t) => {
   if (!isRoot) return t.skip('this test is about root')
   const dataDir = makeDataFolder(t)
   await startInProcess(t, { dataDir })
-  assert.equal(ownerOf(serverPid(dataDir)), NOBODY)
+  assert.equal(ownerOf(serverPid(dataDir)), NOBODY_UID)
 })
 
 test('as root, reaches data in a directory that only root may enter', async (t) => {
@@ -80,7 +85,7 @@ test('as root, reaches data in a directory that only root may enter', async (t) 
   chmodSync(hidden, 0o700)
   const dataDir = join(hidden, 'postgres')
   const postgres = await startInProcess(t, { dataDir })
-  assert.equal(ownerOf(serverPid(dataDir)), NOBODY)
+  assert.equal(ownerOf(serverPid(dataDir)), NOBODY_UID)
   await query(postgres.url, 'create table kept as select 1 as one')
   await postgres.stop()
   const next = await startInProcess(t, { dataDir })
@@ -94,19 +99,19 @@ test('as root, reaches programs and data in a directory that only root may enter
   const { dataDir, binariesDir } = hideEverything(t)
   const postgres = await startInProcess(t, { dataDir, binariesDir })
   await query(postgres.url, 'create table kept as select 1 as one')
-  // On disk, and to everybody outside, a server in a user namespace is root's.
+  // On disk, and outside the namespace, a server in a user namespace is root's.
   assert.equal(statSync(join(dataDir, 'cluster')).uid, 0)
   const server = serverPid(dataDir)
   await postgres.stop()
   await assertGone([server])
 })
 
-test('as root, copies the programs to where nobody can reach them if it may not make a user namespace', async (t) => {
+test('as root, copies the programs to where the user nobody can reach them if it may not make a user namespace', async (t) => {
   if (!isRoot) return t.skip('this test is about root')
   const { dataDir, binariesDir } = hideEverything(t)
   const machine = { ...MACHINE, unshare: '/nowhere/unshare', copies: join(makeFolder(t), 'cowry') }
   const first = await startInProcess(t, { dataDir, binariesDir }, machine)
-  assert.equal(ownerOf(serverPid(dataDir)), NOBODY)
+  assert.equal(ownerOf(serverPid(dataDir)), NOBODY_UID)
   await query(first.url, 'create table kept as select 1 as one')
   await first.stop()
   const second = await startInProcess(t, { dataDir, binariesDir }, machine)
@@ -114,7 +119,7 @@ test('as root, copies the programs to where nobody can reach them if it may not 
   assert.equal(readdirSync(machine.copies).length, 1)
 })
 
-test('as root, goes on with a folder when the way to reach it changes', async (t) => {
+test('as root, keeps using a folder when the strategy to reach it changes', async (t) => {
   if (!isRoot) return t.skip('this test is about root')
   const problem = whyNoNamespace()
   if (problem) return t.skip(problem)
@@ -124,14 +129,14 @@ test('as root, goes on with a folder when the way to reach it changes', async (t
     const postgres = await startInProcess(t, options)
     await query(postgres.url, 'create table if not exists kept (n int)')
     await query(postgres.url, 'insert into kept values (1)')
-    assert.equal(statSync(join(dataDir, 'cluster')).uid, options.binariesDir ? 0 : NOBODY)
+    assert.equal(statSync(join(dataDir, 'cluster')).uid, options.binariesDir ? 0 : NOBODY_UID)
     await postgres.stop()
   }
   const last = await startInProcess(t, { dataDir })
   assert.deepEqual(await query(last.url, 'select count(*)::int as n from kept'), [{ n: 3 }])
 })
 
-test('as root, says what it tried and what to do when no way is left', async (t) => {
+test('as root, reports what it tried and what to do when no strategy is left', async (t) => {
   if (!isRoot) return t.skip('this test is about root')
   const { dataDir, binariesDir } = hideEverything(t)
   const occupied = join(makeFolder(t), 'occupied')
@@ -139,7 +144,7 @@ test('as root, says what it tried and what to do when no way is left', async (t)
   const machine = { ...MACHINE, unshare: '/nowhere/unshare', copies: occupied }
   await assert.rejects(
     startEmbeddedPostgres({ dataDir, binariesDir }, machine),
-    /Start as an ordinary user.*DATABASE_URL.*as nobody: .*user namespace: a program is missing/s,
+    /Start as an ordinary user.*DATABASE_URL.*as the user nobody: .*user namespace: a program is missing/s,
   )
   assert.deepEqual(readdirSync(dataDir).sort(), ['binaries', 'server.log'])
 })

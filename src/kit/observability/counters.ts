@@ -5,7 +5,7 @@ export const COUNTER_DEFINITIONS = {
   gateway_webhook_signature_failures: { label: 'gateway', help: 'Webhooks whose signature was wrong.' },
   webhook_delivery_attempts: {
     label: 'result',
-    help: 'Tries to deliver events to merchants, by how they ended.',
+    help: 'Delivery attempts of events to merchants, by result.',
   },
   job_failures: { label: 'job_name', help: 'Runs of background jobs that ended with an error.' },
 } as const satisfies Record<string, { label: string; help: string }>
