@@ -119,7 +119,7 @@ function findOwner(cluster: string): LaunchStrategy {
   return { name: 'as the user nobody', prefix: [], uid, gid }
 }
 
-// Inside the namespace the user is called `nobody`; outside, and on disk, it stays the same.
+// Inside the namespace the process runs as the user nobody; outside, and on disk, it stays the same.
 function mapUser({ unshare }: Machine): LaunchStrategy {
   return { name: 'in a user namespace', prefix: [unshare, '--user', '--map-user=65534', '--map-group=65534'] }
 }
