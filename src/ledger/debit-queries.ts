@@ -1,5 +1,4 @@
-// The statements by which money is taken back from a merchant, and by which an entry is written inside somebody's
-// transaction.
+// The statements that debit a merchant and insert a ledger entry, inside the caller's transaction.
 
 import type { Currency } from '../core/currency.ts'
 import { sql, type Tx } from '../kit/db/db.ts'
@@ -7,7 +6,7 @@ import { sql, type Tx } from '../kit/db/db.ts'
 const lockBalanceStatement = sql<unknown>`
 select pg_advisory_xact_lock(hashtextextended('money:' || $1::uuid || ':' || $2::text, 0))`
 
-/** One at a time takes money of this merchant and currency, to the end of its transaction. Who brings money does not wait. */
+/** Serializes the debits of one merchant and currency until the transaction ends. Credits do not take this lock. */
 export async function lockBalance(tx: Tx, merchantId: string, currency: Currency): Promise<void> {
   await tx.query(lockBalanceStatement, [merchantId, currency])
 }
@@ -29,7 +28,7 @@ export async function readAvailable(tx: Tx, merchantId: string, currency: Curren
   return row?.availableMinor ?? 0n
 }
 
-// A row that is being settled at this moment is waited for and then gone: its money is available by then.
+// The row lock waits for a concurrent settlement. That settlement deletes the row, because its money is then available.
 const reduceSettlementsStatement = sql<{ takenMinor: bigint }>`
 with latest as (
   select payment_id, amount_minor, due_at
@@ -65,8 +64,8 @@ select coalesce(sum(taken_minor), 0)::bigint as "takenMinor"
 from taken`
 
 /**
- * Takes up to so much out of what is to be settled: of this payment, or without one of all, the latest due first, from
- * at most `limit` of them. Answers how much that was.
+ * Reduces pending settlements by up to `wantedMinor`: of this payment, or of all payments if it is null, the latest due
+ * first, at most `limit` rows. Returns the amount by which they were reduced.
  */
 export async function reduceSettlements(
   tx: Tx,

@@ -22,11 +22,11 @@ await db.script(`
   insert into customers (merchant_id, id, email, email_key, firstname, lastname, search_text, created_at, updated_at)
   values ('${merchantId}', '${merchantId}', 'a@example.com', 'a@example.com', 'A', 'B', 'a', now(), now())`)
 
-// Each test has a currency of its own, so that none sees another's money.
+// Each test uses its own currency, so that its balance is independent of the other tests.
 const currencies: Currency[] = [...CURRENCY_CODES]
 const nextCurrency = () => currencies.pop() ?? 'USD'
 
-/** A payment whose money is pending and due so many hours from now; less than none is due already. */
+/** A payment with pending money, due in this many hours; a negative number is due already. */
 async function capture(currency: Currency, minor: number, dueInHours: number): Promise<string> {
   const [id, entry] = [random.uuid(), random.uuid()]
   await db.script(`
@@ -89,8 +89,8 @@ async function requireLedgerInvariants(): Promise<void> {
   for (const { name, violations } of ledgerReports) assert.equal(violations, 0, name)
 }
 
-describe('money that is taken back', () => {
-  it('is available money first, and the settlements to come stay as they are', async () => {
+describe('a debit of a merchant', () => {
+  it('takes available money first, and leaves the pending settlements unchanged', async () => {
     const currency = nextCurrency()
     const settled = await capture(currency, 500, -1)
     const waiting = await capture(currency, 300, 1)
@@ -101,7 +101,7 @@ describe('money that is taken back', () => {
     assert.equal((await settlements(currency))[settled], undefined)
   })
 
-  it('is then pending money: the payment’s own, then what is due last', async () => {
+  it('takes pending money next: first of its own payment, then of the latest due', async () => {
     const currency = nextCurrency()
     const [soon, own, late] = [
       await capture(currency, 100, 1),
@@ -113,7 +113,7 @@ describe('money that is taken back', () => {
     assert.deepEqual(await balance(currency), [0n, 150n])
   })
 
-  it('drives available below zero when nothing is pending any more', async () => {
+  it('makes the available balance negative when nothing is pending', async () => {
     const currency = nextCurrency()
     const paid = await capture(currency, 97, 1)
     assert.deepEqual(await debit(currency, paid, 100n), { availableMinor: 3n, pendingMinor: 97n })
@@ -124,7 +124,7 @@ describe('money that is taken back', () => {
     assert.deepEqual(await balance(currency), [-3n, 30n])
   })
 
-  it('is found also when it lies in hundreds of small payments', async () => {
+  it('collects pending money from hundreds of small payments', async () => {
     const currency = nextCurrency()
     for (let n = 0; n < 120; n += 1) await capture(currency, 1, n)
     const paid = await capture(currency, 10, 1)
@@ -132,13 +132,13 @@ describe('money that is taken back', () => {
     assert.deepEqual(await balance(currency), [0n, 5n])
   })
 
-  it('is taken once, however many take while others settle and fold', async () => {
+  it('takes each amount once under concurrent debits, settlements and folds', async () => {
     const currency = nextCurrency()
     const take = (id: string, minor: bigint) => () => debit(currency, id, minor)
     const payments = await Promise.all(Array.from({ length: 30 }, (_, n) => capture(currency, 100, n - 15)))
     const wanted = payments.flatMap((id) => [take(id, 60n), take(id, 30n)])
     const taken: DebitedAmounts[] = []
-    // Four at a time, so that nobody waits for a lock longer than anybody may on a busy machine.
+    // Four at a time, so that no debit reaches the lock timeout on a busy machine.
     const taker = async () => {
       for (let next = wanted.pop(); next; next = wanted.pop()) taken.push(await next())
     }

@@ -1,8 +1,8 @@
-// Taking money back from a merchant, for a refund or a reversal: available money first, then what is pending, and where
-// both are used up available goes below zero. What is taken from pending must never become available later, so the
-// settlements to come shrink with it: the payment's own first, then others, the latest due first.
+// Debits a merchant for a refund or a reversal: available money first, then pending money. If both are used up, available
+// becomes negative. Money taken from pending must never be settled later, so the pending settlements are reduced too: first
+// the payment's own, then others, the latest due first.
 //
-// Fees stay with us: the whole amount is taken, also the part that the merchant never got.
+// Fees are not returned: the whole amount is debited, including the fee that the merchant never received.
 
 import type { Currency } from '../core/currency.ts'
 import type { Money } from '../core/money.ts'
@@ -19,11 +19,11 @@ import {
 export interface MerchantDebit {
   merchantId: string
   kind: EntryInput['kind']
-  /** The payment whose money goes back. */
+  /** The payment that is refunded or reversed. */
   paymentId: string
   refundId: string | null
   amount: Money
-  /** The account it goes to, such as gateway:stripe. */
+  /** The account that receives the money, such as gateway:stripe. */
   to: string
   at: Date
 }
@@ -34,8 +34,8 @@ export interface DebitedAmounts {
 }
 
 /**
- * Takes the money and writes the entry, in the caller's transaction. Takers of one merchant and currency go one after the
- * other to the end of theirs, so that no two take the same money; whoever also locks the payment's row does so before.
+ * Debits the merchant and inserts the entry, in the caller's transaction. An advisory lock per merchant and currency
+ * serializes debits until the transaction ends. To avoid deadlocks, lock the payment's row before calling this.
  */
 export async function debitMerchant(
   app: { random: Random },
@@ -66,7 +66,7 @@ export async function debitMerchant(
   return { availableMinor, pendingMinor }
 }
 
-// Rarely is more than one needed; who gives back thousands of payments at once reads on.
+// One row is usually enough. A merchant that refunds thousands of payments at once needs more batches.
 const SETTLEMENTS_AT_ONCE = 100
 
 async function debitPending(
@@ -88,11 +88,11 @@ async function debitPending(
 }
 
 export interface NewEntry extends Omit<EntryInput, 'id' | 'postings'> {
-  /** Account and amount; they sum to zero. Lines of nothing are left out. */
+  /** Account and amount. The amounts sum to zero; lines with a zero amount are dropped. */
   lines: readonly (readonly [account: string, amountMinor: bigint])[]
 }
 
-/** Writes an entry with its postings, in the caller's transaction. */
+/** Inserts an entry with its postings, in the caller's transaction. */
 export async function recordEntry(app: { random: Random }, tx: Tx, entry: NewEntry): Promise<void> {
   const { lines, ...facts } = entry
   const postings = lines

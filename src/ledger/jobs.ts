@@ -13,7 +13,7 @@ export function ledgerJobs(app: { db: Db; clock: Clock; random: Random; mode: Mo
   ]
 }
 
-/** Once a second, however much comes in: a fold for every few payments would cost as much as the payments. */
+/** Reports more work only after a full batch: folding after every few payments would cost as much as the payments. */
 async function foldDueDeltas(app: { db: Db }): Promise<number> {
   const folded = await foldBalances(app)
   return folded === FOLD_BATCH ? folded : 0

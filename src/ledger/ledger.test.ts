@@ -24,7 +24,7 @@ const sum = (postings: Posting[]) =>
   postings.reduce((total, { amount_minor }) => total + BigInt(amount_minor), 0n)
 
 describe('the postings of an entry', () => {
-  it('sum to zero, whatever was paid and whatever we keep', () => {
+  it('sum to zero for every payment and fee', () => {
     fc.assert(
       fc.property(anyPaid, fc.bigInt({ min: 0n, max: 1_000_000n }), (paid, partsPerMillion) => {
         const fee = shareOf(paid, partsPerMillion)
@@ -34,7 +34,7 @@ describe('the postings of an entry', () => {
     )
   })
 
-  it('credit the net to the merchant and the fee to us, and leave out lines of nothing', () => {
+  it('credit the net amount to the merchant and the fee to the fee account, without zero lines', () => {
     assert.deepEqual(capturePostings('sandbox', money(1_000n, 'KES'), money(25n, 'KES')), [
       { account: 'gateway:sandbox', amount_minor: '-1000' },
       { account: 'pending', amount_minor: '975' },
@@ -44,14 +44,14 @@ describe('the postings of an entry', () => {
     assert.equal(capturePostings('sandbox', money(1_000n, 'KES'), money(1_000n, 'KES')).length, 2)
   })
 
-  it('keep money that the merchant has already out of its wallet', () => {
+  it('of a payment that the merchant received directly do not touch its wallet', () => {
     assert.deepEqual(directPostings('p2p', money(1_000n, 'SSP')), [
       { account: 'gateway:p2p', amount_minor: '-1000' },
       { account: 'direct', amount_minor: '1000' },
     ])
   })
 
-  it('keep money that came twice away from the merchant', () => {
+  it('of a duplicate payment do not credit the merchant', () => {
     assert.deepEqual(
       duplicatePostings('sandbox', money(1_000n, 'KES')).map(({ account }) => account),
       ['gateway:sandbox', 'duplicates'],
@@ -102,15 +102,15 @@ const post = (...lines: [account: string, currency: string, minor: number][]) =>
       .join(', ')}`,
   )
 
-describe('the books in the database', () => {
-  it('refuse an entry that does not sum to zero in each currency, and a line of nothing', async () => {
+describe('the ledger in the database', () => {
+  it('rejects an entry that does not sum to zero in each currency, and a zero posting', async () => {
     await assert.rejects(post(['gateway:sandbox', 'USD', -100], ['pending', 'USD', 99]), /sum to zero/)
     await assert.rejects(post(['gateway:sandbox', 'USD', -100], ['pending', 'KES', 100]), /sum to zero/)
     await assert.rejects(post(['gateway:sandbox', 'USD', 0], ['pending', 'USD', 0]), { code: '23514' })
     await post(['gateway:sandbox', 'USD', -100], ['pending', 'USD', 100])
   })
 
-  it('refuse a second capture and a second settlement of one payment', async () => {
+  it('rejects a second capture and a second settlement of one payment', async () => {
     const enter = (kind: string) =>
       db.script(
         `insert into ledger_entries (merchant_id, id, kind, payment_id, at)
@@ -121,7 +121,7 @@ describe('the books in the database', () => {
     await assert.rejects(enter('settlement'), { code: '23505' })
   })
 
-  it('never change and never forget', async () => {
+  it('rejects updates, deletes and truncation of its append-only tables', async () => {
     for (const table of ['ledger_entries', 'postings', 'events', 'wallet_lines']) {
       for (const statement of [`update ${table} set merchant_id = merchant_id`, `delete from ${table}`]) {
         await assert.rejects(db.script(statement), new RegExp(`${table} is append-only`), statement)
@@ -130,7 +130,7 @@ describe('the books in the database', () => {
     }
   })
 
-  it('show the same balance before, while and after deltas are folded, also by many folders at once', async () => {
+  it('returns the same balance before, during and after concurrent folds', async () => {
     const owner = random.uuid()
     for (let n = 1; n <= 40; n += 1) {
       await db.query(insertDelta, [
@@ -158,7 +158,7 @@ describe('the books in the database', () => {
     assert.deepEqual(await shown(), before)
   })
 
-  it('settle each payment once, however many settle at once', async () => {
+  it('settles each payment once under concurrent settlements', async () => {
     const [settled, waiting] = [random.uuid(), random.uuid()]
     for (const [id, due] of [
       [settled, 'now()'],

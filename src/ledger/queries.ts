@@ -1,7 +1,7 @@
-// Every statement over the ledger, except the entries that the settle of a payment writes.
+// The statements over balances and settlements. The statement that moves a payment inserts the entries of its outcome.
 //
-// A locking select with a limit stands in a CTE of its own: inside a condition the planner may run it once per row, and
-// then it takes more rows than the limit.
+// A locking select with a limit needs a CTE of its own: in a condition the planner may run it once per row, and it then
+// locks more rows than the limit.
 
 import type { Currency } from '../core/currency.ts'
 import { type Db, sql, type Tx } from '../kit/db/db.ts'
@@ -14,7 +14,7 @@ export interface BalanceRow {
   updatedAt: Date
 }
 
-// What is folded and what is not yet, in one snapshot: the fold moves rows between the two in one statement.
+// Adds folded balances and unfolded deltas in one snapshot. The fold moves rows between the two in one statement.
 const selectBalancesStatement = sql<BalanceRow>`
 select
   currency,
@@ -41,7 +41,7 @@ export async function selectBalances(db: Db, merchantId: string): Promise<Balanc
   return db.query(selectBalancesStatement, [merchantId])
 }
 
-/** What one settlement moved, of one merchant and currency. */
+/** The total of one settlement run for one merchant and currency. */
 export interface SettledRow {
   merchantId: string
   currency: Currency
@@ -49,7 +49,7 @@ export interface SettledRow {
   payments: number
 }
 
-// $1 is the time, $3 an id for each entry: one per payment, so that each line names its cause.
+// $1 is the time, $3 the ids of the entries: one entry per payment, so that each line of the statement names its payment.
 const SETTLE_CLAIMED = `
 due as (
   delete from pending_settlements s
@@ -103,7 +103,7 @@ with claimed as (
 ),
 ${SETTLE_CLAIMED}`
 
-/** Moves what is due from pending to available. */
+/** Moves the money that is due from pending to available. */
 export async function claimDueSettlements(
   tx: Tx,
   now: Date,
@@ -114,7 +114,7 @@ export async function claimDueSettlements(
   return tx.query(claimDueSettlementsStatement, [now, limit, ids])
 }
 
-// Who settles one of them at this moment is waited for; what is gone by then was settled.
+// The row lock waits for a concurrent settlement. A row that has gone by then was settled by it.
 const claimSettlementsOfStatement = sql<SettledRow>`
 with claimed as (
   select s.merchant_id, s.payment_id
@@ -125,7 +125,7 @@ with claimed as (
 ),
 ${SETTLE_CLAIMED}`
 
-/** Moves what is pending of these payments to available, due or not. */
+/** Moves the pending money of these payments to available, due or not. */
 export async function claimSettlementsOf(
   tx: Tx,
   now: Date,

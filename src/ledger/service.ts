@@ -1,5 +1,5 @@
-// Double entry. A success credits the net amount to the merchant's pending account and the fee to the fee account;
-// settlement moves it to available. Positive is what we owe to the account's owner, negative what a provider owes us.
+// Double-entry ledger. A successful payment credits the net amount to the merchant's pending account and the fee to the fee
+// account; settlement moves the net amount to available. Positive: we owe the account's owner. Negative: a provider owes us.
 
 import type { Currency } from '../core/currency.ts'
 import type { Mode } from '../core/merchant.ts'
@@ -30,7 +30,7 @@ export function capturePostings(gateway: string, paid: Money, fee: Money): Posti
   ])
 }
 
-/** Money that went to the merchant without us: it is recorded, and stands in no balance, because we owe it to nobody. */
+/** Money that the payer sent directly to the merchant. It is recorded but in no balance, because we do not owe it. */
 export function directPostings(gateway: string, paid: Money): Posting[] {
   return postings([
     [`gateway:${gateway}`, -paid.minor],
@@ -38,7 +38,7 @@ export function directPostings(gateway: string, paid: Money): Posting[] {
   ])
 }
 
-/** Money that came a second time belongs to the payer: it waits in an account of its own to be sent back. */
+/** A duplicate payment belongs to the payer. An account of its own holds it until it is refunded. */
 export function duplicatePostings(gateway: string, paid: Money): Posting[] {
   return postings([
     [`gateway:${gateway}`, -paid.minor],
@@ -78,7 +78,7 @@ interface SettlementNeeds {
   mode: Mode
 }
 
-/** Settles what is due, and tells each merchant of it: one event for each currency, with the moves it tells of. */
+/** Settles the money that is due, and records one event per merchant and currency in the same transaction. */
 export async function settleDueMoney(app: SettlementNeeds): Promise<number> {
   const now = app.clock.now()
   return app.db.transaction(async (tx) => {
@@ -88,7 +88,7 @@ export async function settleDueMoney(app: SettlementNeeds): Promise<number> {
   })
 }
 
-/** Settles these payments before their time, because the provider has shown that it has settled them. */
+/** Settles these payments early, because a settlement file shows that the provider has settled them. */
 export async function settlePayments(
   app: Omit<SettlementNeeds, 'db'>,
   tx: Tx,
@@ -101,7 +101,7 @@ export async function settlePayments(
   return settled.reduce((total, { payments: count }) => total + count, 0)
 }
 
-/** Writes the events of settlements, in the transaction that made them. */
+/** Records the events of settlements, in the transaction of the settlements. */
 export async function recordSettlementEvents(
   app: Omit<SettlementNeeds, 'db'>,
   tx: Tx,

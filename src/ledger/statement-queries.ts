@@ -1,13 +1,13 @@
-// The statement of a wallet: the fold, which turns deltas into numbered lines and balances, and the lists of its lines.
+// The wallet statement: the fold, which turns balance deltas into numbered lines and balances, and the lists of lines.
 
 import { COUNT_CAP } from '../core/page.ts'
 import { type Db, sql, type Tx } from '../kit/db/db.ts'
 import type { ListWindow } from '../kit/db/pagination.ts'
 import { type LineFilter, type LineRow, WALLET_LINE } from './line.ts'
 
-// Whoever adds to a balance holds its row to the end, so two that fold at once number their lines one after the other. The
-// row comes back as it is after all of these lines, and each line's own balances are that minus what follows it. Deltas are
-// deleted by an array of their ids, which is looked up however many wait: a join may read all of them for each batch.
+// The fold locks the balance row until it commits, so concurrent folds number their lines one after the other. The upsert
+// returns the balance after all lines of the batch; the balance of a line is that minus the later lines. Deltas are deleted
+// by an array of ids, which always uses the index: a join may read the whole backlog for each batch.
 const FOLD = `
 deltas as (
   delete from balance_deltas b
@@ -66,7 +66,7 @@ with due as (
 ),
 ${FOLD}`
 
-/** Folds what is due of anybody, and leaves alone what somebody else is folding. */
+/** Folds the oldest deltas of all merchants, and skips those that another process is folding. */
 export async function foldDeltas(db: Db, limit: number): Promise<number> {
   const [row] = await db.query(foldDeltasStatement, [limit])
   return row?.folded ?? 0
@@ -83,14 +83,14 @@ with due as (
 ),
 ${FOLD}`
 
-/** Folds what is due of one merchant, and waits for whoever is folding it: all of it is folded afterwards. */
+/** Folds the deltas of one merchant. It waits for a concurrent fold, so that none is left unfolded. */
 export async function foldMerchantDeltas(db: Db, merchantId: string, limit: number): Promise<number> {
   const [row] = await db.query(foldMerchantDeltasStatement, [merchantId, limit])
   return row?.folded ?? 0
 }
 
-// One statement for each index, so that a page costs the same whatever was asked for and however long the statement is:
-// the planner cannot promise that for one statement in which any filter may be absent.
+// One statement per index, so that a page costs the same for every filter and any number of lines. For one statement with
+// optional filters the planner may choose a bad index.
 const INDEX_FILTERS = {
   payment: 'payment_id = $4',
   rare: "kind = $3 and kind not in ('capture', 'settlement')",
@@ -117,8 +117,8 @@ const filterOf = (index: IndexChoice) => `
 
 const COLUMNS = `currency || ':' || number as id, ${WALLET_LINE.select()}`
 
-// The time of the position stands beside it once more: of several bounds the server begins at the first plain one, and would
-// walk from the end of the list to the position.
+// Keyset pagination. The condition on the time alone lets the index scan start at the cursor: PostgreSQL starts at a plain
+// bound, and would otherwise read from the end of the list.
 const newest = (index: IndexChoice) => `
 select ${COLUMNS}
 from wallet_lines
@@ -180,7 +180,7 @@ const filterValues = ({ currency, kind, paymentId }: LineFilter, { createdFrom, 
   createdTo,
 ]
 
-/** As many as asked for and one more, which is how the caller knows that there are more. */
+/** Returns one row more than the limit, where there is one, so that the caller sees that there are more. */
 export async function selectLines(
   tx: Tx,
   merchantId: string,

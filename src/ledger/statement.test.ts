@@ -39,7 +39,7 @@ async function read(owner: string, query: LineQuery = {}): Promise<LineRow[]> {
   return rows
 }
 
-/** Every line's number and balances are what counting and adding up from the first line gives. */
+/** Asserts that numbers count from 1 and that the balances of each line are the sum of the lines up to it. */
 function requireRunningBalances(rows: readonly LineRow[]): void {
   const running = { number: 0n, available: 0n, pending: 0n }
   for (const line of rows) {
@@ -54,8 +54,8 @@ function requireRunningBalances(rows: readonly LineRow[]): void {
 
 const moment = (second: number) => new Date(Date.UTC(2026, 2, 14, 9, 0, second))
 
-describe('the statement', () => {
-  it('numbers lines without gaps and adds up at every line, while many write and many fold at once', async () => {
+describe('the wallet statement', () => {
+  it('numbers lines without gaps and has the right balance on every line under concurrent writes and folds', async () => {
     const owner = random.uuid()
     const write = async (seed: number) => {
       for (let n = 0; n < 30; n += 1) {
@@ -88,7 +88,7 @@ describe('the statement', () => {
     }
   })
 
-  it('ends with the balance at any moment, folded or not', async () => {
+  it('always ends with the current balance, folded or not', async () => {
     const owner = random.uuid()
     for (let n = 1; n <= 5; n += 1) {
       await add(owner, { currency: 'KES', account: 'available', minor: n, at: moment(n) })
@@ -99,7 +99,7 @@ describe('the statement', () => {
     }
   })
 
-  it('never goes back in time, also when a line with an earlier time is folded later', async () => {
+  it('keeps its lines in time order when a delta with an earlier time is folded later', async () => {
     const owner = random.uuid()
     await add(owner, { currency: 'KES', account: 'pending', minor: 5, at: moment(30) })
     await foldBalances(app)
@@ -116,7 +116,7 @@ describe('the statement', () => {
     )
   })
 
-  it('keeps to what was asked for: currency, kind, payment and time, alone and together', async () => {
+  it('is filtered by currency, kind, payment and time, alone and combined', async () => {
     const owner = random.uuid()
     const paymentId = random.uuid()
     const lines: Delta[] = [
@@ -147,7 +147,7 @@ describe('the statement', () => {
     assert.deepEqual((await listLines(app, random.uuid(), {})).rows, [])
   })
 
-  it('goes on by cursor without losing or repeating a line, in both directions', async () => {
+  it('is paged by cursor in both directions without losing or repeating a line', async () => {
     const owner = random.uuid()
     for (let n = 1; n <= 9; n += 1) {
       const currency = n % 2 ? 'KES' : 'USD'
@@ -167,7 +167,7 @@ describe('the statement', () => {
     }
   })
 
-  it('reads a page by an index, whatever is asked for', async () => {
+  it('reads a page by an index for every filter', async () => {
     const owner = random.uuid()
     await db.script(`
       insert into wallet_lines (
@@ -199,13 +199,13 @@ describe('the statement', () => {
     } as const
     const rowsRead = await db.transaction(async (tx) => {
       const before = await readsOf(tx, 'wallet_lines')
-      // A prepared statement may keep its plan for good from the sixth time on.
+      // From the sixth execution on, PostgreSQL may use a generic plan for a prepared statement.
       for (let round = 0; round < 10; round += 1) {
         for (const filter of filters) await selectLines(tx, owner, filter, { ...window, ...filter })
       }
       return (await readsOf(tx, 'wallet_lines')) - before
     })
-    // Seventy pages of six; one that reads on through what it does not want would alone come to 20,000.
+    // Seventy pages of six rows. A single scan without a suitable index would read 20,000.
     assert.ok(rowsRead > 0 && rowsRead < 2_000, `${rowsRead} rows were read`)
   })
 })

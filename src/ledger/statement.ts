@@ -1,5 +1,5 @@
-// The statement of a wallet: what changed a balance, line by line, each with the balances after it. What is not on it yet
-// is folded before it is read, so that a line which was shown once keeps its number and its balances for ever.
+// The wallet statement: one line per change of a balance, with the balances after it. Reading it folds the outstanding deltas
+// first, so a line keeps the number and balances with which it was first returned.
 
 import type { Currency } from '../core/currency.ts'
 import type { PageMeta } from '../core/page.ts'
@@ -9,7 +9,7 @@ import { type ListQuery, pageOf, windowOf } from '../kit/db/pagination.ts'
 import type { LineFilter, LineRow } from './line.ts'
 import { countLineRows, foldDeltas, foldMerchantDeltas, selectLines } from './statement-queries.ts'
 
-/** The kinds of entries that touch a merchant's balances, in words. */
+/** The kinds of entries that change a merchant's balances, with their meaning. */
 export const LINE_KINDS = {
   capture: 'A payment succeeded: its amount without our fee is pending.',
   settlement: 'A payment was settled: its amount moved from pending to available, in two lines.',
@@ -24,7 +24,7 @@ export type LineKind = keyof typeof LINE_KINDS
 // The keys of a constant object are exactly its type's keys, which Object.keys cannot say by itself.
 export const LINE_KIND_NAMES = Object.keys(LINE_KINDS) as LineKind[]
 
-// Enough to keep up with thousands of payments a second, and still a statement of some tens of milliseconds.
+// Large enough for thousands of payments a second, while the statement takes some tens of milliseconds.
 export const FOLD_BATCH = 5_000
 
 export async function foldBalances(app: { db: Db }): Promise<number> {
@@ -65,7 +65,7 @@ export async function listLines(
   return pageOf(app.cursors, scope, window, rows, counted)
 }
 
-/** How many lines there are, counted up to one more than the cap. */
+/** Counts the lines, up to one more than the cap. */
 export async function countLines(
   app: { db: Db },
   merchantId: string,
@@ -78,7 +78,7 @@ export async function countLines(
 
 const READ_AT_ONCE = 1_000
 
-/** All lines from the oldest on, a thousand at a time: whoever reads them holds no more than that. */
+/** Yields all lines from the oldest on, a thousand at a time, to bound the memory. */
 export async function* readLines(
   app: { db: Db },
   merchantId: string,

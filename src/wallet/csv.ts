@@ -1,19 +1,19 @@
-// Comma-separated values that a spreadsheet opens safely: RFC 4180 with every text in quotes, lines that end in CRLF, and
-// no text of somebody else's that a spreadsheet would run as a formula.
+// Writes CSV that a spreadsheet opens safely: RFC 4180, every text quoted, lines ending in CRLF, and no untrusted text that
+// a spreadsheet would run as a formula (CSV injection).
 
-// A spreadsheet takes a file without this mark for one in the machine's own code page, and garbles every letter outside of
-// ASCII. Programs read the list, which is JSON.
+// Without this mark a spreadsheet assumes the machine's code page and garbles every letter outside of ASCII. Programs read
+// the JSON list instead.
 export const BYTE_ORDER_MARK = '\uFEFF'
 
-// What a formula begins with, also in the wide letters that some spreadsheets read as the plain ones.
+// The first characters of formulas, including the full-width forms that some spreadsheets accept.
 const FORMULA = /^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/
 
-/** A text that came from outside: an apostrophe makes a spreadsheet show it instead of running it. */
+/** For text from outside: a leading apostrophe makes a spreadsheet show a formula instead of running it. */
 export function untrustedCell(text: string): string {
   return quoted(FORMULA.test(text) ? `'${text}` : text)
 }
 
-/** Our own numbers and times, in which a minus is a minus. */
+/** For our own numbers and times, where a leading minus is a sign. */
 export function trustedCell(text: string): string {
   return quoted(text)
 }

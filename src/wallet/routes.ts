@@ -39,7 +39,7 @@ const WalletTransaction = Type.Object({
   amount: amountText('What the line added to the balance; below zero it took.'),
   currency: CurrencyCode,
   availableBalance: amountText(
-    'After the line. Below zero: more was taken back than was there, and what comes next makes up for it.',
+    'After the line. Below zero: more was debited than was available, and later credits make up for it.',
   ),
   pendingBalance: amountText('After the line.'),
   payment: Type.Object(
@@ -64,7 +64,7 @@ export function walletRoutes(app: StatementApp & { clock: Clock }): Route[] {
       scope: 'wallet:read',
       summary: 'Get the wallet balance',
       description:
-        'Pending is collected and not settled yet, available is settled. The top level is your base currency, or the one asked for; currencies are never added together. Refunds and chargebacks may take more than is there: then available is below zero until what comes next makes up for it.',
+        'Pending is collected and not settled yet, available is settled. The top level is your base currency, or the one asked for; currencies are never added together. Refunds and chargebacks may debit more than is available: then available is below zero until later credits make up for it.',
       query: Type.Object({ currency: Type.Optional(CurrencyFilter) }),
       response: { http: 200, data: WalletBalance },
       errors: ['invalid_currency'],

@@ -1,4 +1,4 @@
-// What a merchant sees of the ledger: money per currency, never added together.
+// The merchant's view of the ledger: balances per currency, which are never added together.
 
 import { type Currency, isCurrency } from '../core/currency.ts'
 import type { Merchant } from '../core/merchant.ts'

@@ -1,4 +1,4 @@
-// The statement as a merchant reads it: as a list, or as a file for a spreadsheet.
+// The wallet statement for merchants: as a JSON list with pagination, or as a CSV file for a spreadsheet.
 
 import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
@@ -35,7 +35,7 @@ function referencesOf(app: StatementApp, merchant: Merchant, rows: readonly Line
 
 function toRecord(row: LineRow, references: References) {
   return {
-    // Far below what a number holds exactly.
+    // Far below the largest exact integer of a JSON number.
     number: Number(row.number),
     type: row.kind,
     balance: row.account,
@@ -50,7 +50,7 @@ function toRecord(row: LineRow, references: References) {
 
 const amountOf = ({ currency }: LineRow, minor: bigint) => formatAmount(money(minor, currency))
 
-/** A file for a spreadsheet; the widely used ones open about a million lines, and slow down long before. */
+/** Common spreadsheets open at most about a million lines, and become slow long before. */
 export const MAX_EXPORTED_LINES = 100_000
 
 const COLUMNS = [
@@ -66,7 +66,7 @@ const COLUMNS = [
   'reference',
 ]
 
-/** The statement as text, piece by piece. What is too long is refused before the first piece. */
+/** Streams the statement as CSV. A statement that is too long is rejected before the first chunk. */
 export async function exportTransactions(
   app: StatementApp,
   merchant: Merchant,
