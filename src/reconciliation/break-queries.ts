@@ -1,4 +1,4 @@
-// The statements by which an operator looks at breaks and deals with them.
+// The statements for operators: list, assign and close breaks.
 
 import { COUNT_CAP } from '../core/page.ts'
 import { type Db, sql } from '../kit/db/db.ts'
@@ -32,7 +32,7 @@ const COLUMNS = `
   note, closed_by as "closedBy", opened_at as "openedAt", closed_at as "closedAt"`
 
 export interface BreakFilter {
-  /** Null: those of one file, open or not. */
+  /** Null: open and closed. */
   state: BreakRow['state'] | null
   gateway: string | null
   kind: string | null
@@ -45,7 +45,7 @@ const FILTER = `
   and ($3::text is null or kind = $3)
   and ($4::uuid is null or reconciliation_id = $4)`
 
-// The oldest first: those have waited longest.
+// The oldest first, because they have waited longest.
 const listStatement = sql<BreakRow>`
 select ${COLUMNS}
 from reconciliation_breaks

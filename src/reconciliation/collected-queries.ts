@@ -1,11 +1,11 @@
-// What a gateway has collected by our books, for whoever holds its settlement file against them. The file is of one account
-// for many merchants, or of one merchant's own account: either way only attempts of that account are answered.
+// Reads the payments that a gateway has collected according to our records, for reconciliation with its settlement file. A
+// file covers one account, of the instance or of one merchant, so only attempts of that account are returned.
 
 import type { Currency } from '../core/currency.ts'
 import { type Db, sql } from '../kit/db/db.ts'
 import type { AttemptStatus } from '../payments/states.ts'
 
-/** Whose account at the gateway: the installation's (null), or this merchant's own. */
+/** An account at a gateway: the merchant's own, or the instance's if merchantId is null. */
 export interface GatewayAccount {
   gateway: string
   merchantId: string | null
@@ -16,12 +16,12 @@ export interface CollectedRow {
   paymentId: string
   /** Our key at the gateway. */
   key: string
-  /** The gateway's own name for it. */
+  /** The gateway's own id of the payment. */
   reference: string | null
   status: AttemptStatus
   paidMinor: bigint | null
   paidCurrency: Currency | null
-  /** What we keep of the payment. */
+  /** The fee that the instance keeps. */
   feeMinor: bigint | null
 }
 
@@ -49,7 +49,7 @@ join attempts a on a.merchant_id = n.merchant_id and a.id = n.id
 join payments p on p.merchant_id = a.merchant_id and p.id = a.payment_id
 where ${OF_ACCOUNT}`
 
-/** The attempts that have one of these keys or references, whatever became of them. */
+/** Finds the attempts with one of these keys or references, in any state. */
 export async function findCollected(
   db: Db,
   account: GatewayAccount,
@@ -76,7 +76,7 @@ where ${OF_ACCOUNT}
 order by p.paid_at, p.id
 limit $7`
 
-/** What was paid from `from` on and before `to`, after this position. */
+/** Lists the payments paid from `from` (inclusive) to `to` (exclusive), with keyset pagination after this position. */
 export async function listCollected(
   db: Db,
   account: GatewayAccount,

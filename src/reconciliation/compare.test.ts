@@ -36,29 +36,29 @@ const CASES: [
   ours: Partial<InternalRecord> | undefined,
   breaks: string[],
 ][] = [
-  ['the same', {}, {}, []],
-  ['nothing of it here', {}, undefined, ['missing_in_ledger']],
-  ['nothing here about what did not move', { isDone: false }, undefined, []],
-  ['moved there alone', {}, { isDone: false }, ['status_mismatch']],
-  ['moved here alone', { isDone: false }, {}, ['status_mismatch']],
-  ['moved nowhere', { isDone: false }, { isDone: false }, []],
+  ['the same values', {}, {}, []],
+  ['a completed payment without a record', {}, undefined, ['missing_in_ledger']],
+  ['an incomplete payment without a record', { isDone: false }, undefined, []],
+  ['completion only in the file', {}, { isDone: false }, ['status_mismatch']],
+  ['completion only in our record', { isDone: false }, {}, ['status_mismatch']],
+  ['completion on neither side', { isDone: false }, { isDone: false }, []],
   ['another currency', { currency: 'USD', amount: money(1_000n, 'USD') }, {}, ['currency_mismatch']],
-  ['a currency that we do not know', { currency: 'JPY', amount: null }, {}, ['currency_mismatch']],
-  ['a minor unit less', { amount: money(999n, 'KES') }, {}, ['amount_mismatch']],
+  ['an unsupported currency', { currency: 'JPY', amount: null }, {}, ['currency_mismatch']],
+  ['one minor unit less', { amount: money(999n, 'KES') }, {}, ['amount_mismatch']],
   ['another fee', { fee: money(24n, 'KES') }, {}, ['fee_mismatch']],
   ['the same fee', { fee: money(25n, 'KES') }, {}, []],
-  ['a fee where we keep none', { fee: money(24n, 'KES') }, { fee: money(0n, 'KES') }, []],
+  ['a fee although our record has none', { fee: money(24n, 'KES') }, { fee: money(0n, 'KES') }, []],
 ]
 
-describe('a line of a settlement file beside our books', () => {
+describe('a line of a settlement file compared with our record', () => {
   for (const [says, row, ours, breaks] of CASES) {
-    it(`says ${says}: ${breaks.join() || 'no break'}`, () => {
+    it(`with ${says} gives ${breaks.join() || 'no break'}`, () => {
       const internal = ours && { ...INTERNAL, ...ours }
       assert.deepEqual(compareRow({ ...ROW, ...row }, internal), breaks)
     })
   }
 
-  it('is no payment at zero or below, and nothing where its names contradict each other', () => {
+  it('is a defect for a payment of zero or less, and for conflicting identifiers', () => {
     const found = { ours: INTERNAL, referencesConflict: false }
     const defectAt = (minor: bigint, row: Partial<FileRow> = {}) =>
       rowDefectOf({ ...ROW, amount: money(minor, 'KES'), ...row }, found)
@@ -73,7 +73,7 @@ describe('a line of a settlement file beside our books', () => {
     assert.equal(rowDefectOf(ROW, { ...found, referencesConflict: true }), 'reference_mismatch')
   })
 
-  it('is proof only where both say that the money moved, a fee apart', () => {
+  it('is a match only if both sides say that the money moved, apart from the fee', () => {
     assert.equal(isMatch(ROW, INTERNAL, []), true)
     assert.equal(isMatch(ROW, INTERNAL, ['fee_mismatch']), true)
     assert.equal(isMatch(ROW, INTERNAL, ['amount_mismatch']), false)

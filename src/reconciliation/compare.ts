@@ -1,19 +1,19 @@
-// What a line of a settlement file and our books say about the same money, held against each other: a pure function.
+// Compares a line of a settlement file with our record of the same payment or refund. Pure functions.
 
 import type { Money } from '../core/money.ts'
 import type { FileRow } from './formats.ts'
 
-/** Every kind of break, and what it means. */
+/** The kinds of breaks, with their meaning. */
 export const BREAK_KINDS = {
-  missing_in_ledger: 'The file has it, our books do not.',
-  missing_in_file: 'Our books have it, a file that covers its time does not.',
-  amount_mismatch: 'Both have it, with another amount.',
-  currency_mismatch: 'Both have it, in another currency.',
-  status_mismatch: 'One says that the money was moved, the other that it was not.',
+  missing_in_ledger: 'The file has it, our ledger does not.',
+  missing_in_file: 'Our ledger has it, a file that covers its time does not.',
+  amount_mismatch: 'The amounts differ.',
+  currency_mismatch: 'The currencies differ.',
+  status_mismatch: 'One side says that the money moved, the other that it did not.',
   duplicate_row: 'The file has it more than once.',
-  negative_payment: 'The file has a payment of nothing or less: money that was taken back, or a mistake.',
-  reference_mismatch: 'The key and the reference on one line do not name the same thing in our books.',
-  fee_mismatch: 'The provider kept something else than the fee in our books.',
+  negative_payment: 'The file has a payment of zero or less: a reversal or a mistake.',
+  reference_mismatch: 'The key and the reference on one line name different records of ours.',
+  fee_mismatch: 'The provider kept another fee than the one in our ledger.',
 } as const satisfies Record<string, string>
 
 export type BreakKind = keyof typeof BREAK_KINDS
@@ -21,7 +21,7 @@ export type BreakKind = keyof typeof BREAK_KINDS
 // The keys of a constant object are exactly its type's keys, which Object.keys cannot say by itself.
 export const BREAK_KIND_NAMES = Object.keys(BREAK_KINDS) as BreakKind[]
 
-/** What our books say about a payment or a refund at the gateway. */
+/** Our record of a payment or refund at the gateway. */
 export interface InternalRecord {
   merchantId: string
   paymentId: string
@@ -29,27 +29,27 @@ export interface InternalRecord {
   key: string
   reference: string | null
   status: string
-  /** Whether the money was moved. */
+  /** Whether the money moved. */
   isDone: boolean
-  /** Whether its pending money may become available. */
+  /** Whether the merchant was credited, so that its pending money can be settled. */
   isCredited: boolean
   amount: Money | null
-  /** What we keep of it; nothing to compare where that is nothing. */
+  /** The fee that the instance keeps; a fee of zero is not compared. */
   fee: Money | null
 }
 
-/** What a line names in our books. */
+/** The record that a line names. */
 export interface LookupResult {
   ours: InternalRecord | undefined
-  /** Its key and its reference do not name the same. */
+  /** The key and the reference of the line name different records. */
   referencesConflict: boolean
 }
 
-/** Why a line cannot be taken for what it says; it is a break by itself, and proof of nothing. */
+/** Why a line is unusable. The defect is a break, and the line neither matches nor closes anything. */
 export function rowDefectOf(row: FileRow, { referencesConflict }: LookupResult): BreakKind | null {
   if (referencesConflict) return 'reference_mismatch'
   if (row.type !== 'payment' || row.amount === null || row.amount.minor > 0n) return null
-  // What was never paid is often listed with nothing as its amount.
+  // Providers often list an unpaid payment with an amount of zero.
   return row.isDone || row.amount.minor < 0n ? 'negative_payment' : null
 }
 
@@ -66,7 +66,7 @@ export function comparesFee(row: FileRow, ours: InternalRecord): boolean {
   return row.fee !== null && ours.fee !== null && ours.fee.minor > 0n
 }
 
-/** Whether both say that this money was moved, a fee apart. */
+/** Whether both sides say that this money moved, apart from the fee. */
 export function isMatch(
   row: FileRow,
   ours: InternalRecord | undefined,

@@ -14,8 +14,8 @@ function issuesOf(format: Format, text: string) {
   return file.issues.map(({ line, message }) => `${line}: ${message}`)
 }
 
-describe('the neutral format', () => {
-  it('has payments and refunds, named by key or reference, in exact amounts', () => {
+describe('the neutral settlement format', () => {
+  it('has payments and refunds, identified by key or reference, with exact amounts', () => {
     const { rows, ignored } = rowsOf(
       'neutral',
       'type,key,reference,amount,currency,fee,status\npayment,k1,,90071992547409.93,kes,1.50,settled\nrefund,,r1,-5000.00,XOF,,failed\npayout,p,,1,KES,,\n',
@@ -49,7 +49,7 @@ describe('the neutral format', () => {
     ])
   })
 
-  it('keeps the sign of a payment, and drops that of a refund and of a fee', () => {
+  it('keeps the sign of a payment, and drops the sign of a refund and a fee', () => {
     const { rows } = rowsOf('neutral', 'type,key,amount,currency,fee\n,k1,-10,KES,-1\nrefund,k2,-10,KES,\n')
     assert.deepEqual(
       rows.map(({ amount, fee }) => [amount?.minor, fee?.minor]),
@@ -60,7 +60,7 @@ describe('the neutral format', () => {
     )
   })
 
-  it('needs no more than a name, an amount and a currency, in any order', () => {
+  it('requires only an identifier, an amount and a currency, in any order', () => {
     const { rows } = rowsOf('neutral', ' Currency ,AMOUNT,Key\nKES,10,k1\n')
     assert.deepEqual(
       rows.map(({ type, key, amount, isDone }) => [type, key, amount?.minor, isDone]),
@@ -68,12 +68,12 @@ describe('the neutral format', () => {
     )
   })
 
-  it('keeps what is in a currency that is not ours, as it is written', () => {
+  it('keeps the amount text of an unsupported currency', () => {
     const { rows } = rowsOf('neutral', 'key,amount,currency\nk1,1200,JPY\n')
     assert.deepEqual([rows[0]?.amount, rows[0]?.amountText], [null, '1200'])
   })
 
-  it('is refused with every line that cannot be read exactly', () => {
+  it('is rejected with an error for every line that cannot be read exactly', () => {
     const head = 'key,reference,amount,currency,fee'
     const lines = [
       'k1,,10.005,KES,',
@@ -101,7 +101,7 @@ describe('the neutral format', () => {
     ])
   })
 
-  it('is refused without the columns that it needs, and beyond fifty thousand lines', () => {
+  it('is rejected without its required columns, and with more than fifty thousand lines', () => {
     assert.deepEqual(issuesOf('neutral', 'a,b\n1,2\n'), [
       '1: The neutral format wants a column amount.',
       '1: The neutral format wants a column currency.',
@@ -115,7 +115,7 @@ describe('the neutral format', () => {
 })
 
 describe("Paystack's export", () => {
-  it('is read by its column names, whatever stands beside them', () => {
+  it('is read by its column names, and other columns are ignored', () => {
     const { rows } = rowsOf(
       'paystack',
       'Transaction ID,Reference,Customer Email,Amount Paid,Paystack Fees,Currency,Status\n99,our-key,a@b.c,1000.00,15.00,NGN,success\n98,other,a@b.c,5,0,NGN,abandoned\n',
@@ -140,7 +140,7 @@ describe("Stripe's itemized report", () => {
   const HEAD =
     'reporting_category,payment_intent_id,source_id,payment_metadata[cowry_key],currency,gross,fee,customer_facing_amount,customer_facing_currency'
 
-  it('has charges and refunds in the currency of the payer, and leaves the rest out', () => {
+  it('has charges and refunds in the currency of the payer, and other lines are ignored', () => {
     const { rows, ignored } = rowsOf(
       'stripe',
       `${HEAD}\ncharge,pi_1,ch_1,key-1,usd,10.00,0.59,1300.00,kes\nrefund,pi_1,re_1,key-1,usd,-10.00,0.00,-1300.00,kes\npayout,,po_1,,usd,-9.41,0,,\ncharge,pi_2,ch_2,,usd,5.00,0.30,5.00,usd\n`,

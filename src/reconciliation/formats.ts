@@ -1,5 +1,5 @@
-// Settlement files as providers export them, read into one kind of row. Which column means what is a table; what a file says
-// that cannot be read exactly is complained of with its line, and then nothing of it is taken.
+// Reads the settlement files of providers into one row type. A table defines the columns of each format. If any line cannot
+// be read exactly, the whole file is rejected with the line numbers.
 
 import { isCurrency } from '../core/currency.ts'
 import { type Money, readDecimal } from '../core/money.ts'
@@ -12,22 +12,22 @@ export type Format = (typeof FORMATS)[number]
 export interface FileRow {
   line: number
   type: 'payment' | 'refund'
-  /** Our key at the gateway, and the gateway's own reference; at least one of them. */
+  /** Our key at the gateway, and the gateway's own reference; at least one is present. */
   key: string | null
   reference: string | null
-  /** As the file writes it, and exactly, where it is in a currency of ours. */
+  /** The text in the file. `amount` is its exact value, or null in an unsupported currency. */
   amountText: string
   currency: string
   amount: Money | null
-  /** What the provider kept, where the file says so in the same currency. */
+  /** The provider's fee, if the file has it in the same currency. */
   fee: Money | null
-  /** The file's own word, and whether it means that the money was moved. */
+  /** The status in the file. `isDone` is whether it means that the money moved. */
   status: string | null
   isDone: boolean
 }
 
 export type SettlementFile =
-  /** `ignored` lines are about something else than payments and refunds, such as a payout. */
+  /** `ignored` counts the lines that are neither payments nor refunds, such as payouts. */
   { rows: FileRow[]; ignored: number } | { issues: CsvIssue[] }
 
 type Field =
@@ -42,12 +42,12 @@ type Field =
   | 'status'
 
 interface FormatSpec {
-  /** The names that a column may have, in lower case; the first one that the file has counts. */
+  /** The possible names of a column, in lower case; the first one that the file has is used. */
   columns: Partial<Record<Field, readonly string[]>>
   required: readonly Field[]
-  /** What the words of the type column mean; without such a column every line is a payment. */
+  /** Maps the values of the type column; without that column every line is a payment. */
   types: Readonly<Record<string, 'payment' | 'refund'>>
-  /** A column of the amount in the payer's own currency goes before that of the payout. */
+  /** The amount in the payer's currency, which has precedence over the payout amount. */
   presentment?: { amount: string; currency: string }
 }
 
@@ -96,7 +96,7 @@ const FORMAT_SPECS: Readonly<Record<Format, FormatSpec>> = {
   },
 }
 
-// More than a day of a busy account; a longer file is split by time.
+// More than a day of a busy account; an operator splits a longer file by time.
 const MAX_ROWS = 50_000
 const MAX_ISSUES = 20
 
@@ -127,7 +127,7 @@ function missingColumns(format: Format, header: readonly string[]): CsvIssue[] {
   return issues.map((message) => ({ line: 1, message }))
 }
 
-/** Null for a line about something else. */
+/** Returns null for a line that is neither a payment nor a refund. */
 function readRow(spec: FormatSpec, header: readonly string[], row: CsvRow): FileRow | CsvIssue | null {
   const cell: Cells = (name) => row.cells[header.indexOf(name)]?.trim() ?? ''
   const field = (wanted: Field): string =>
@@ -140,7 +140,7 @@ function readRow(spec: FormatSpec, header: readonly string[], row: CsvRow): File
   }
   const paidOut = { amount: field('amount'), currency: field('currency').toUpperCase() }
   const { amount, currency } = presentmentMoney(spec, cell) ?? paidOut
-  // The fee is taken from the payout, in its currency.
+  // The provider deducts the fee from the payout, in the payout's currency.
   const fee = currency === paidOut.currency ? field('fee') : ''
   return toFileRow(row.line, type, names, { amount, currency, fee }, field('status'))
 }
@@ -162,7 +162,7 @@ function typeOf({ columns, types }: FormatSpec, typeText: string): FileRow['type
 
 const MAX_NAME_LENGTH = 200
 const AMOUNT = /^-?\d{1,15}(?:\.\d{1,10})?$/
-// What providers call money that has moved. Every other word means that it has not.
+// The statuses of money that has moved, at any provider. Every other status means that it has not.
 const DONE_STATUSES: ReadonlySet<string> = new Set([
   '',
   'settled',
@@ -207,19 +207,19 @@ function toFileRow(
   }
 }
 
-/** With its sign: a payment below zero is money that was taken back. Null in a currency that is not ours. */
+/** Keeps the sign: a negative payment is a reversal. Null in an unsupported currency, undefined if it is not exact. */
 function amountOf(text: string, currency: string): Money | null | undefined {
   if (!AMOUNT.test(text)) return undefined
   return isCurrency(currency) ? readDecimal(text, currency) : null
 }
 
-/** Refunds and fees are written with a sign by some and without by others. */
+/** Some providers write refunds and fees with a minus sign, others without. */
 function absolute(amount: Money): Money {
   return amount.minor < 0n ? { ...amount, minor: -amount.minor } : amount
 }
 
 function isPlain(text: string): boolean {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for control characters.
   return text.isWellFormed() && !/[\u0000-\u001f\u007f-\u009f]/.test(text)
 }
 

@@ -1,5 +1,5 @@
-// What our books say about the lines of a settlement file: payments and refunds, found by our key at the gateway or by the
-// gateway's own reference.
+// Finds our records of the payments and refunds in a settlement file, by our key at the gateway or by the gateway's own
+// reference.
 
 import { money } from '../core/money.ts'
 import type { Db } from '../kit/db/db.ts'
@@ -7,7 +7,7 @@ import { type CollectedRow, findCollected, type GatewayAccount } from './collect
 import type { InternalRecord, LookupResult } from './compare.ts'
 import type { FileRow } from './formats.ts'
 
-/** A refund by our books; refunds stand beside this slice, so the root hands in how they are found. */
+/** Our record of a refund. The composition root passes in the function that finds it. */
 export interface InternalRefund {
   merchantId: string
   paymentId: string
@@ -49,8 +49,8 @@ export async function findInternalRecords(
 }
 
 /**
- * Our own key goes before the provider's reference: it names one attempt and no other. A reference that we do not know does
- * not speak against it, because some providers' files name a payment otherwise than their API.
+ * Our own key has precedence over the provider's reference, because it identifies one attempt. An unknown reference is no
+ * conflict, because the files of some providers use other references than their APIs.
  */
 function lookUp({ key, reference }: FileRow, records: ReadonlyMap<string, InternalRecord>): LookupResult {
   const byKey = records.get(`key ${key}`)
@@ -72,7 +72,7 @@ function indexByIdentifier(records: readonly InternalRecord[]): Map<string, Inte
   return new Map(entries)
 }
 
-// Money of another amount came too, and a second success is money as well.
+// A payment of a wrong amount and a duplicate payment moved money too.
 const MONEY_RECEIVED: ReadonlySet<string> = new Set(['succeeded', 'duplicate_success', 'amount_mismatch'])
 
 export function toInternalRecord(row: CollectedRow): InternalRecord {

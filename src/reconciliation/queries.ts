@@ -1,4 +1,5 @@
-// Every statement over reconciliations and their breaks. They are the operator's: a file may be about many merchants.
+// The statements that record reconciliations and their breaks. They belong to the operator and have no tenant: a file may
+// cover many merchants.
 
 import { COUNT_CAP } from '../core/page.ts'
 import { type Db, sql, type Tx } from '../kit/db/db.ts'
@@ -44,7 +45,7 @@ set
   finished_at = null
 returning ${COLUMNS}`
 
-/** The same file again is the same reconciliation. */
+/** Idempotent: the same file, by its digest, is the same reconciliation. */
 export async function startReconciliation(
   db: Db,
   input: Pick<
@@ -65,7 +66,7 @@ export async function startReconciliation(
   const counts = [input.rowCount, input.ignoredCount]
   const values = [id, gateway, merchantId, digest, fileName, format, coversFrom, coversTo, ...counts, at]
   const [row] = await db.query(startStatement, values)
-  if (!row) throw new Error('an upsert returns its row')
+  if (!row) throw new Error('the upsert of a reconciliation returned no row')
   return row
 }
 
@@ -91,7 +92,7 @@ export async function finishReconciliation(
   counts: { matched: number; breaks: number },
 ): Promise<ReconciliationRow> {
   const [row] = await db.query(finishStatement, [id, at, counts.matched, counts.breaks])
-  if (!row) throw new Error(`reconciliation ${id} has vanished`)
+  if (!row) throw new Error(`reconciliation ${id} not found`)
   return row
 }
 
@@ -132,7 +133,7 @@ export async function listReconciliationRows(db: Db, gateway: string | null, win
   return { rows, counted: count?.total ?? 0 }
 }
 
-/** A break as a file shows it. */
+/** A break that a file shows. */
 export interface BreakInput {
   id: string
   kind: BreakKind
@@ -151,7 +152,7 @@ interface BreakScope {
   merchantId: string | null
 }
 
-// What an operator has closed stays closed while both sides say the same as then; what a file has closed opens again.
+// A break that an operator closed stays closed while both sides are unchanged. A break that a file closed opens again.
 const REOPENS = `
   (b.state = 'closed' and (b.closed_by = 'file' or (b.ours, b.theirs) is distinct from (excluded.ours, excluded.theirs)))`
 
@@ -192,7 +193,7 @@ export async function recordBreaks(
   await tx.query(recordBreaksStatement, [reconciliationId, gateway, merchantId, at, JSON.stringify(breaks)])
 }
 
-/** What is not a break of this subject any more. */
+/** The kinds of breaks that this subject no longer has. */
 export interface ClosingInput {
   subject: string
   kinds: BreakKind[]

@@ -1,5 +1,5 @@
-// Holding a settlement file against our books. Nothing here is lost by a crash and nothing is done twice: each batch of
-// lines is one transaction, and the same file sent again finds what was done and does the rest.
+// Reconciles a settlement file with our ledger. Each batch of lines is one transaction. After a crash the operator sends the
+// same file again: completed batches change nothing, and the rest is done.
 
 import { createHash } from 'node:crypto'
 import type { Mode } from '../core/merchant.ts'
@@ -52,11 +52,11 @@ export interface ParsedFile {
   bytes: Buffer
   rows: readonly FileRow[]
   ignored: number
-  /** The time whose payments the file has all of. */
+  /** The period that the file covers completely. */
   period: { from: Date; to: Date } | null
 }
 
-/** One line with what our books say about it. */
+/** A line with our record of it. */
 interface ComparedRow {
   row: FileRow
   ours: InternalRecord | undefined
@@ -69,7 +69,7 @@ export interface Counts {
   breaks: number
 }
 
-/** What to do with a batch: write it down, or only look at it. */
+/** Stores a batch, or collects it for a preview. Returns the number of settled payments. */
 type ApplyBatch = (compared: readonly ComparedRow[], breaks: BreakInput[]) => Promise<number>
 
 export async function reconcileFile(app: ReconciliationApp, file: ParsedFile): Promise<ReconciliationRow> {
@@ -95,7 +95,7 @@ export async function reconcileFile(app: ReconciliationApp, file: ParsedFile): P
   return finishReconciliation(app.db, started.id, app.clock.now(), counts)
 }
 
-/** The same without writing anything. */
+/** Compares the file without writing anything. */
 export async function previewFile(
   app: ReconciliationApp,
   file: ParsedFile,
@@ -109,7 +109,7 @@ export async function previewFile(
   return { counts, breaks: preview }
 }
 
-// Few enough for one statement, many enough that a large file is done in a few seconds.
+// Small enough for one statement, large enough that a large file takes only a few seconds.
 const BATCH = 500
 
 async function compareFile(
@@ -137,7 +137,7 @@ async function compareFile(
   return counts
 }
 
-/** A file has each break once: what stands on ten lines is told at the first of them that breaks. */
+/** Reports a break once per file, at the first line that shows it. */
 function isNew(reported: Set<string>, { kind, subject }: BreakInput): boolean {
   const name = `${kind} ${subject}`
   if (reported.has(name)) return false
@@ -156,7 +156,7 @@ async function compareRows(
     const lookup = find(row)
     const { ours } = lookup
     const defect = rowDefectOf(row, lookup)
-    // It says nothing of what it names, so a line that does is not its repeat.
+    // A defective line does not count as seen, so a later valid line is not its duplicate.
     if (defect) return { row, ours, breaks: [defect] }
     const subject = subjectOf(row, ours)
     const isRepeat = seen.has(subject)
@@ -165,7 +165,7 @@ async function compareRows(
   })
 }
 
-/** Our name for it, where we know it; otherwise the file's. */
+/** Our key where we have a record, otherwise the identifier in the file. */
 function subjectOf(row: FileRow, ours: Pick<InternalRecord, 'key'> | undefined): string {
   return `${row.type} ${ours?.key ?? row.key ?? row.reference}`
 }
@@ -221,7 +221,7 @@ function serializeInternalRecord({ key, reference, status, amount, fee }: Intern
   }
 }
 
-/** What our books have in the time that the file covers, and the file has not. */
+/** Yields the payments of the covered period that are in our ledger and not in the file. */
 async function* findMissingInFile(
   app: ReconciliationApp,
   { account, period }: ParsedFile,
@@ -274,7 +274,7 @@ const INCONCLUSIVE_KINDS: ReadonlySet<BreakKind> = new Set([
   'reference_mismatch',
 ])
 
-/** What this line shows to be no break any more, under every name that a file may have given it. */
+/** The breaks that this line disproves, for every identifier under which an earlier file may have reported them. */
 function toClosings({ row, ours, breaks }: ComparedRow): ClosingInput[] {
   if (breaks.some((kind) => INCONCLUSIVE_KINDS.has(kind))) return []
   const compared =

@@ -1,4 +1,4 @@
-// What operators do with settlement files, under /admin/v1.
+// The operators' endpoints for settlement files and breaks, under /admin/v1.
 
 import { created, listed, type OperatorRoute, ok, operatorRoute } from '../kit/http/route.ts'
 import { UuidParams } from '../kit/http/schema.ts'
@@ -26,7 +26,7 @@ import {
   requireReconciliation,
 } from './service.ts'
 
-// A file of 6 MB in base64: some 50,000 lines, the most that a file may have.
+// A file of 6 MB in base64: about 50,000 lines, the maximum of a file.
 const FILE_LIMIT = 8 * 1024 * 1024
 const PREVIEWED_BREAKS = 1_000
 
@@ -39,7 +39,7 @@ function fileRoutes(app: ReconciliationApp): OperatorRoute[] {
     operatorRoute({
       method: 'POST',
       path: '/admin/v1/reconciliations',
-      summary: 'Hold a settlement file against our books; the same file again changes nothing',
+      summary: 'Reconcile a settlement file with the ledger; the same file again changes nothing',
       body: ReconcileBody,
       bodyLimit: FILE_LIMIT,
       response: { http: 201, data: ReconciliationRecord },
@@ -85,7 +85,7 @@ function fileRoutes(app: ReconciliationApp): OperatorRoute[] {
     operatorRoute({
       method: 'GET',
       path: '/admin/v1/reconciliations/{uuid}',
-      summary: 'Read what a file came to',
+      summary: 'Read the result of a file',
       params: UuidParams,
       response: { http: 200, data: ReconciliationRecord },
       errors: ['invalid_uuid', 'reconciliation_not_found'],
@@ -101,8 +101,7 @@ function breakRoutes(app: ReconciliationApp): OperatorRoute[] {
     operatorRoute({
       method: 'GET',
       path: '/admin/v1/reconciliation-breaks',
-      summary:
-        'List breaks between the files and our books, the oldest first; the open ones unless asked otherwise',
+      summary: 'List breaks between the files and the ledger, the oldest first; only open ones by default',
       query: BreaksQuery,
       response: { http: 200, data: BreakRecord, list: true },
       errors: ['validation_failed', 'invalid_uuid'],
@@ -130,7 +129,7 @@ function breakRoutes(app: ReconciliationApp): OperatorRoute[] {
     operatorRoute({
       method: 'POST',
       path: '/admin/v1/reconciliation-breaks/{uuid}/close',
-      summary: 'Close a break with a note; it stays closed while both sides say the same',
+      summary: 'Close a break with a note; it stays closed while both sides are unchanged',
       params: UuidParams,
       body: CloseBody,
       response: { http: 200, data: BreakRecord },
@@ -141,7 +140,7 @@ function breakRoutes(app: ReconciliationApp): OperatorRoute[] {
     operatorRoute({
       method: 'POST',
       path: '/admin/v1/reconciliation-breaks/{uuid}/assign',
-      summary: 'Say who looks after a break',
+      summary: 'Assign a break to an owner',
       params: UuidParams,
       body: AssignBody,
       response: { http: 200, data: BreakRecord },

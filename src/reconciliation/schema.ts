@@ -11,7 +11,7 @@ const GatewayName = Type.String({
 })
 const LineText = (maxLength: number) => Type.String({ minLength: 1, maxLength, pattern: '\\S' })
 
-/** Base64, because a file may have line ends and marks that no JSON text of ours may. */
+/** Base64, because a file may contain line ends and byte order marks that our JSON texts do not allow. */
 const Content = Type.String({
   minLength: 4,
   pattern: '^[A-Za-z0-9+/]+={0,2}$',

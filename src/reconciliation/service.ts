@@ -1,4 +1,4 @@
-// The face of this slice: read a file, hold it against the books, and what an operator does with the breaks.
+// Parses uploaded settlement files, and reads and changes reconciliations and breaks for operators.
 
 import { ApiError } from '../core/errors.ts'
 import { pageOf, windowOf } from '../kit/db/pagination.ts'
@@ -25,7 +25,7 @@ export interface UploadedFile {
   coversTo?: string
 }
 
-/** The file as it was sent, read and checked; refused with the lines that are wrong. */
+/** Parses and validates the uploaded file. A validation error names the invalid lines. */
 export async function parseUploadedFile(app: ReconciliationApp, uploaded: UploadedFile): Promise<ParsedFile> {
   if (!app.gatewayNames.includes(uploaded.gateway)) throw new ApiError('gateway_not_found')
   if (uploaded.merchant !== undefined) await requireMerchant(app, uploaded.merchant)
@@ -113,7 +113,7 @@ export async function assignBreak(
   return requireBreakRow(await assignBreakRow(app.db, id, owner, note))
 }
 
-/** A repeat answers the break as it is; what a file has closed before needs no note. */
+/** Idempotent: a break that is already closed, also by a file, is returned unchanged. */
 export async function closeBreak(app: ReconciliationApp, id: string, note: string): Promise<BreakRow> {
   return (await closeBreakRow(app.db, id, note, app.clock.now())) ?? (await requireBreak(app, id))
 }
