@@ -1,4 +1,4 @@
-// A client that shows everything an answer has: status, headers, body.
+// An HTTP client that returns the status, headers and body of every response.
 
 export interface ApiResponse {
   http: number
@@ -11,7 +11,7 @@ export interface ApiResponse {
 export interface Api {
   get(path: string, headers?: Record<string, string>): Promise<ApiResponse>
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<ApiResponse>
-  /** The body as it is, for what JSON.stringify cannot write. */
+  /** Sends the body unchanged, for values that JSON.stringify cannot write. */
   postText(
     path: string,
     text: string | Uint8Array<ArrayBuffer>,

@@ -1,4 +1,4 @@
-// What tests say about answers, in one place.
+// Assertions about API responses.
 
 import assert from 'node:assert/strict'
 import { API_ERRORS, type ApiErrorCode } from '../../src/core/errors.ts'
@@ -8,20 +8,22 @@ import type { ApiResponse } from './api.ts'
 export const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 export const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
-/** A well-formed uuid that names nothing. */
+/** A well-formed uuid of no record. */
 export const UNKNOWN_UUID = '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f'
 
-/** Refused with this status and code, in the one error envelope. */
+/** Asserts an API error with this status and code, in the common error envelope. */
 export function assertErrorCode(answer: ApiResponse, http: number, code: string): void {
   assert.equal(`${answer.http} ${answer.body?.error?.code}`, `${http} ${code}`, answer.text)
 }
 
-/** The body of a refusal without what differs from request to request. */
+/** The body of an API error without the fields that differ between requests. */
 export function withoutRequestId(answer: ApiResponse): unknown {
   return { ...answer.body, error: { ...answer.body.error, requestId: '' } }
 }
 
-/** Refused with this code, and every part of the error envelope is as promised; answers "field: code" per complaint. */
+/**
+ * Asserts an API error with this code and a complete error envelope. Returns "field: code" for each validation issue.
+ */
 export function assertApiError(answer: ApiResponse, code: ApiErrorCode): string[] {
   const { http, type, retryable } = API_ERRORS[code]
   const { body } = answer
@@ -41,14 +43,14 @@ export function assertApiError(answer: ApiResponse, code: ApiErrorCode): string[
   })
 }
 
-/** Two answers that cannot be told apart, but for the id of the request. */
+/** Asserts that two responses are equal, except for the request id. */
 export function assertSameApiError(one: ApiResponse, other: ApiResponse, code: ApiErrorCode): void {
   assertApiError(one, code)
   assertApiError(other, code)
   assert.deepEqual(withoutRequestId(one), withoutRequestId(other))
 }
 
-/** The record has these fields and no other. */
+/** Asserts that the record has exactly these fields. */
 export function assertKeys(record: object, keys: readonly string[]): void {
   assert.deepEqual(Object.keys(record).sort(), [...keys].sort())
 }
@@ -59,14 +61,14 @@ select (
   + (select count(*) from idempotency_keys) + (select count(*) from events)
 )::integer as rows`
 
-/** Runs the requests and asserts that none of them stored anything. */
+/** Sends the requests and asserts that none of them stored anything. */
 export async function assertNothingStored(db: Db, requests: () => Promise<unknown>): Promise<void> {
   const before = await db.query(countStored)
   await requests()
   assert.deepEqual(await db.query(countStored), before)
 }
 
-/** The record has every promised field, and exactly the fields that its documented schema has. */
+/** Asserts that the record has every promised field, and exactly the fields of its documented schema. */
 export function assertFields(
   record: object,
   promised: readonly string[],

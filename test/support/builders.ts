@@ -1,4 +1,4 @@
-// Bodies that are right, to be made wrong one field at a time; and the way to a saved method.
+// Valid request bodies, of which tests change one field at a time, and helpers that save a payment method.
 
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -27,7 +27,7 @@ export function chargeBody(recurringToken: string, changes: Record<string, unkno
   }
 }
 
-/** A payment that was paid with the instrument; its record as complete answers it. */
+/** A payment that was paid with the instrument, as the complete endpoint returns it. */
 export async function payWith(api: Api, instrument: string, changes: Record<string, unknown> = {}) {
   const body = initiateBody(changes)
   const initiated = await api.post('/api/v1/checkout/initiate-payment', body)

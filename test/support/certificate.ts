@@ -1,5 +1,5 @@
-// A certificate for names that tests make up, with a key that nobody keeps. Node reads certificates but makes none, so
-// the few fields that one needs are written here.
+// A self-signed certificate for invented host names, with a key that is never stored. Node reads certificates but
+// cannot create them, so this file encodes the few required fields.
 
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 

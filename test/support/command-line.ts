@@ -1,18 +1,18 @@
-// What the commands behind npm run have in common: --help shows how, and what is written wrongly is told in words.
+// Options of the commands behind npm run: --help prints the usage, and a wrong option prints an error.
 
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 
 type Options = NonNullable<ParseArgsConfig['options']>
 
-/** The options of a command that takes nothing else. */
+/** Parses the options of a command without positional arguments. */
 export function parseOptions<const Wanted extends Options>(help: string, options: Wanted) {
   const { values, positionals } = parseArguments(help, options)
   return positionals.length === 0
     ? values
-    : exitWithUsageError(`What is "${positionals[0]}"?\n\n${help.trimEnd()}`)
+    : exitWithUsageError(`Unexpected argument "${positionals[0]}".\n\n${help.trimEnd()}`)
 }
 
-/** Ends the process with the help when it was asked for, and with what is wrong when something is. */
+/** Prints the help and exits with 0 on --help; prints the error and exits with 2 on invalid options. */
 export function parseArguments<const Wanted extends Options>(help: string, options: Wanted) {
   if (process.argv.slice(2).includes('--help')) {
     process.stdout.write(help)
@@ -21,9 +21,9 @@ export function parseArguments<const Wanted extends Options>(help: string, optio
   try {
     return parseArgs({ allowNegative: true, allowPositionals: true, options })
   } catch (error) {
-    // Node adds how one would name a file that looks like an option.
-    const [words] = String(error instanceof Error ? error.message : error).split('. ')
-    exitWithUsageError(`${words}\n\n${help.trimEnd()}`)
+    // Node appends a hint about files whose names look like options; drop it.
+    const [message] = String(error instanceof Error ? error.message : error).split('. ')
+    exitWithUsageError(`${message}\n\n${help.trimEnd()}`)
   }
 }
 
@@ -34,7 +34,7 @@ export function parsePositiveInteger(name: string, text: string): number {
     : exitWithUsageError(`--${name} must be a whole number above zero.`)
 }
 
-export function exitWithUsageError(words: string): never {
-  process.stderr.write(`${words}\n`)
+export function exitWithUsageError(message: string): never {
+  process.stderr.write(`${message}\n`)
   process.exit(2)
 }

@@ -1,22 +1,22 @@
-// Reads along on a connection to PostgreSQL, just enough to know when an answer says that something was committed. The
-// program names every statement by a hash, so one look at its text tells whether a name writes.
+// Parses the traffic of a PostgreSQL connection, just enough to detect the response to a commit. The program names each
+// prepared statement by a hash, so its text is parsed once to learn whether it writes.
 
 export interface CommitDetector {
-  /** Told what goes to the server. */
+  /** Reads bytes that go to the server. */
   observeRequest(chunk: Buffer): void
-  /** Told what comes back: whether it ends a transaction that wrote. */
+  /** Reads bytes that come back; returns whether they end a transaction that wrote. */
   observeResponse(chunk: Buffer): boolean
 }
 
 const PARSED = /(s_[0-9a-f]{20})\0([^\0]+)/g
 const BOUND = /s_[0-9a-f]{20}/g
 const WRITES = /\b(?:insert into|update|delete from)\b/
-// The simple query, with its kind and its length before it.
+// The simple query message, with its type and length before it.
 const COMMIT = 'Q\0\0\0\x0bcommit\0'
-// ReadyForQuery outside of a transaction: whatever was asked has been committed, or rolled back.
+// ReadyForQuery outside a transaction: the previous statements were committed or rolled back.
 const IDLE = 'Z\0\0\0\x05I'
 
-// A statement is named on each connection anew; what it does stays the same.
+// Each connection prepares a statement again under the same name, so the set is shared.
 const writing = new Set<string>()
 
 export function createCommitDetector(): CommitDetector {

@@ -1,5 +1,5 @@
-// A merchant's server for webhooks: it checks every request with the reference library, as the documentation tells
-// merchants to, and keeps a list of what came. How it answers is up to the test.
+// A merchant's webhook server. It verifies every request with the reference library, as the documentation advises, and
+// records the requests. The test decides the responses.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
@@ -11,35 +11,35 @@ export interface Receipt {
   id: string
   resource: string
   version: number
-  /** What the event said about itself, as it came. */
+  /** The resource and version in the body of the event. */
   body: string
   headers: Record<string, string>
   atMs: number
   isAccepted: boolean
 }
 
-/** A status, or a connection that is cut, or one that is held and never answered. */
+/** A status, a connection that is closed, or one that stays open without a response. */
 type Reaction = number | 'cut' | 'hang'
 
 export interface Consumer {
   url: string
   receipts: Receipt[]
-  /** What was wrong with requests: nothing, if all is well. */
+  /** Errors of the received requests; empty if all were valid. */
   errors: string[]
-  /** How many requests are not answered yet. */
+  /** The number of requests without a response yet. */
   inFlight(): number
-  /** What the endpoint's secret is; until it is known nothing can be checked. */
+  /** Sets the endpoint's secret; without it requests cannot be verified. */
   setSecret(secret: string): void
-  /** Cuts every connection there is, so that nobody waits for an answer. */
+  /** Closes every open connection, so that no request waits for a response. */
   closeConnections(): void
 }
 
 export interface ConsumerOptions {
-  /** How to answer a request, and how many came for the same event before it. Absent: 204. */
+  /** Returns the reaction to a request; `earlier` counts previous requests for the same event. Default: 204. */
   react?: (receipt: Receipt, earlier: number) => Reaction
-  /** Half of the requests wait up to this long for their answer. */
+  /** Half of the requests wait up to this long for their response. */
   delayMs?: number
-  /** Whose time the signatures are checked in. Absent: the system's. */
+  /** The clock for the timestamps of signatures. Default: the system's clock. */
   clock?: Clock
 }
 
@@ -82,7 +82,7 @@ export async function startConsumer(t: Cleanup, options: ConsumerOptions = {}): 
     response.once('close', () => {
       open -= 1
     })
-    // A worker that is killed while it writes leaves half a request.
+    // A worker that is killed during a write leaves half a request.
     answer(request, response).catch(() => request.destroy())
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -110,8 +110,8 @@ function verificationError(
   body: string,
   headers: Record<string, string>,
 ): string | undefined {
-  if (!library) return 'it came before the secret was known'
-  // The library asks the system for the time, and may only see that of the test.
+  if (!library) return 'a request came before the secret was set'
+  // The library reads the system's time; replace it with the time of the test.
   const { now } = Date
   const atMs = clock.now().getTime()
   Date.now = () => atMs
@@ -122,12 +122,14 @@ function verificationError(
   } finally {
     Date.now = now
   }
-  return JSON.parse(body).id === headers['webhook-id'] ? undefined : 'its id is not that of the event'
+  return JSON.parse(body).id === headers['webhook-id']
+    ? undefined
+    : 'the webhook-id differs from the id of the event'
 }
 
 /**
- * What of the order of each resource was not kept, by what came when: a version comes only after the one before it was
- * taken, and none comes again after a later one was taken.
+ * Violations of the order of each resource: a version must arrive only after the previous one was accepted, and never
+ * again after a later one was accepted.
  */
 export function findOrderViolations(receipts: readonly Receipt[]): string[] {
   const accepted = new Map<string, number>()
@@ -135,7 +137,7 @@ export function findOrderViolations(receipts: readonly Receipt[]): string[] {
   for (const { resource, version, isAccepted } of receipts) {
     const latest = accepted.get(resource) ?? 0
     if (version !== latest && version !== latest + 1)
-      violations.push(`version ${version} of ${resource} came when ${latest} was the latest taken`)
+      violations.push(`version ${version} of ${resource} arrived after ${latest} was accepted`)
     if (isAccepted) accepted.set(resource, Math.max(latest, version))
   }
   return violations

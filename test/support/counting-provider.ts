@@ -1,5 +1,5 @@
-// The sandbox provider on a socket of its own, in front of which every request is counted. It rings no doorbell, so
-// what becomes of an attempt is found out by asking alone.
+// The sandbox provider on its own port, with a proxy that counts requests. It sends no webhooks, so only status checks
+// find outcomes.
 
 import { createServer } from 'node:http'
 import { serveSandbox } from '../../src/gateways/sandbox/provider/serve.ts'
@@ -12,12 +12,12 @@ import { tempFolder } from './process.ts'
 const SECRET = 'the-secret-of-a-provider-of-the-tests'
 
 export interface CountingProvider {
-  /** What a service needs to use it. */
+  /** The settings for a service that uses it. */
   env: Record<string, string>
-  /** How often it was asked what became of an attempt. */
+  /** The number of status checks. */
   statusChecks(): number
   addFault(fault: { kind: string; on: string; times: number; ms?: number }): Promise<void>
-  /** From now on nobody answers at its address. */
+  /** Closes its port. */
   close(): Promise<void>
 }
 
@@ -46,7 +46,7 @@ export async function startCountingProvider(t: Cleanup, clock: Clock): Promise<C
       response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' })
       response.end(await answer.text())
     } catch {
-      // The provider cut the connection, and so do we.
+      // The provider closed the connection, so the proxy closes its own.
       request.socket.destroy()
     }
   })

@@ -1,5 +1,5 @@
-// A migrated private database per test, cloned from one template, on the server that test/run.ts started, on the one
-// that DATABASE_URL names, or, when a file runs alone, on a server of its own.
+// A migrated private database per test, cloned from one template. The server is the one that test/run.ts started, the
+// one in DATABASE_URL, or a new one when a file runs alone.
 
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -50,7 +50,7 @@ export interface Cleanup {
   after(fn: () => Promise<void>): void
 }
 
-/** The address of a fresh migrated database, dropped when the test ends. */
+/** The URL of a fresh migrated database, dropped when the test ends. */
 export async function testDatabaseUrl(t: Cleanup): Promise<string> {
   const { adminUrl, template } = await testServer()
   const name = `cowry_test_${randomBytes(6).toString('hex')}`
@@ -66,11 +66,14 @@ export async function testDatabaseUrl(t: Cleanup): Promise<string> {
 
 export async function testDatabase(t: Cleanup): Promise<ConnectedDb> {
   let db: ConnectedDb | undefined
-  // Hooks run in the order they were given: the pool is closed before its database is dropped.
+  // Hooks run in the order of their registration: the pool closes before its database is dropped.
   t.after(async () => db?.close())
   db = connectDb({ url: await testDatabaseUrl(t), poolSize: 8 })
   return db
 }
 
-/** For a test of what a pooler does not do: it hands no options on, knows one user, and drops who prepares a name twice. */
-export const NO_POOLER = { skip: process.env.COWRY_TEST_POOLER_URL ? 'a pooler does not do it' : false }
+/**
+ * For tests of features that a pooler lacks: it ignores options, has one user, and closes clients that prepare a name
+ * twice.
+ */
+export const NO_POOLER = { skip: process.env.COWRY_TEST_POOLER_URL ? 'not supported by a pooler' : false }

@@ -1,6 +1,6 @@
-// A whole deployment out of processes: one database, the sandbox provider alone with its durable log of executions,
-// and as many processes of the service as a test wants. When it ends, the service's books are compared with the
-// provider's: that is how a double charge or lost money shows, whatever the test itself looked at.
+// A deployment of processes: one database, the sandbox provider with its durable log of executions, and any number of
+// service processes. At the end the service's records are reconciled with the provider's, which reveals double charges
+// and lost payments in every test.
 
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
@@ -23,10 +23,10 @@ export interface Fault {
 }
 
 export interface ServiceProcess extends RunningProcess {
-  /** Of no use with a worker, which listens nowhere. */
+  /** Useless for a worker, which does not listen. */
   url: string
   dataDir: string
-  /** With the demo merchant's key. */
+  /** An API client with the demo merchant's key. */
   api: Api
 }
 
@@ -35,14 +35,14 @@ export interface SandboxProcess {
   addFault(fault: Fault): Promise<void>
   clearFaults(): Promise<void>
   executions(paymentId: string): Promise<unknown[]>
-  /** Plays the payer of a checkout to the end. */
+  /** Completes a checkout as its payer would. */
   completeAsPayer(key: string, instrument: string): Promise<void>
   kill(): Promise<void>
-  /** At the same address, with the same memory. */
+  /** Restarts it on the same port with the same data. */
   restart(): Promise<void>
 }
 
-/** What both sides have in their books about a payment. */
+/** The records of both sides about a payment. */
 export interface PaymentSnapshot {
   status: string
   reason: string | null
@@ -58,23 +58,23 @@ export interface Deployment {
   sandbox: SandboxProcess
   startService(env?: Record<string, string>, role?: 'all' | 'api' | 'worker'): Promise<ServiceProcess>
   snapshotOf(paymentId: string): Promise<PaymentSnapshot>
-  /** Waits until nobody has anything left to find out about the payment. */
+  /** Waits until the outcome of the payment is final. */
   awaitFinal(paymentId: string, withinMs?: number): Promise<PaymentSnapshot>
   idOf(reference: string): Promise<string | undefined>
   /** The key of the latest attempt at the gateway. */
   keyOf(paymentId: string): Promise<string>
-  /** How often the resolver has claimed its latest attempt. */
+  /** How often the resolver has claimed the latest attempt. */
   pollsOf(paymentId: string): Promise<number>
-  /** As if the lease of its attempt had just run out. */
+  /** Expires the lease of the payment's attempt. */
   endLease(paymentId: string): Promise<void>
-  /** What made each of its moves true. */
+  /** The proof of each state transition. */
   proofsOf(paymentId: string): Promise<(string | null)[]>
 }
 
-/** For a service with the provider inside, as one command starts it. */
+/** The settings of a service with the provider inside, as `cowry serve` starts it. */
 export const EMBEDDED_SANDBOX = { COWRY_SANDBOX_URL: '' }
 
-/** A charge that went through exactly once. */
+/** A charge that was executed exactly once. */
 export const CHARGED_ONCE: PaymentSnapshot = {
   status: 'successful',
   reason: null,
@@ -195,7 +195,7 @@ async function startSandbox(t: Cleanup, folder: string): Promise<SandboxProcess>
   const start = () =>
     startProcess(t, ['sandbox', '--port', String(port), '--data-dir', folder], {
       COWRY_SANDBOX_SECRET: SANDBOX_SECRET,
-      // Nobody listens there, so no webhook ever arrives: what a test wants found out is found out by asking.
+      // The port is closed, so no webhook arrives: only status checks find outcomes.
       COWRY_PUBLIC_URL: 'http://127.0.0.1:9',
     })
   let running = await start()
@@ -221,7 +221,7 @@ async function startSandbox(t: Cleanup, folder: string): Promise<SandboxProcess>
     },
     async kill() {
       await running.kill('SIGKILL')
-      // Until every service has noticed that its open connections are closed: what it sends on one of them may have left.
+      // Wait until every service has seen its connections close: a request on an open one could count as sent.
       await delay(100)
     },
     async restart() {
@@ -230,7 +230,7 @@ async function startSandbox(t: Cleanup, folder: string): Promise<SandboxProcess>
   }
 }
 
-/** Below the range that the system gives out by itself, so that it is still free after a restart. */
+/** Below the range of ephemeral ports, so that the port is still free after a restart. */
 export async function findFreePort(): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 12_000)
@@ -243,7 +243,7 @@ export async function findFreePort(): Promise<number> {
   }
 }
 
-// What goes straight to the merchant is in no provider's books.
+// P2P payments go to the merchant directly, so no provider has a record of them.
 const selectPayments = sql<{ id: string; status: string; reason: string | null }>`
 select id, status, status_reason as reason
 from payments
@@ -251,14 +251,14 @@ where gateway <> 'p2p'`
 
 const PAID = ['successful', 'partially_refunded', 'refunded']
 
-/** I6 and more: every payment the provider executed is paid here, once, and nothing is paid here that it did not. */
+/** I6 and more: every payment that the provider executed is paid here once, and no other payment is paid. */
 async function reconcileWithProvider(db: Db, sandboxFolder: string): Promise<void> {
   await assertInvariants({ db })
   const executed = await countExecutions(db, sandboxFolder)
   const payments = await db.query(selectPayments)
   const isRight = ({ id, status, reason }: (typeof payments)[number]) => {
     const times = executed.get(id) ?? 0
-    // Somebody has to look at these, and the provider may have executed them.
+    // Payments in manual review may have been executed at the provider.
     if (reason === 'amount_mismatch') return times <= 1
     return times === (PAID.includes(status) ? 1 : 0)
   }
@@ -266,13 +266,13 @@ async function reconcileWithProvider(db: Db, sandboxFolder: string): Promise<voi
   assert.deepEqual(
     wrong.map((payment) => ({ ...payment, executions: executed.get(payment.id) ?? 0 })),
     [],
-    'the books of the service and of the provider agree',
+    'the records of the service and of the provider agree',
   )
   const known = new Set(payments.map(({ id }) => id))
   assert.deepEqual(
     [...executed.keys()].filter((id) => !known.has(id)),
     [],
-    'the provider executed nothing that the service does not know',
+    'the provider executed no payment that is unknown to the service',
   )
 }
 
@@ -281,7 +281,7 @@ select order_id as order
 from sandbox.records
 where record ->> 'paid' is not null`
 
-/** How often a provider took money for each payment: the one alone by its journal, those inside services by their table. */
+/** How often a provider executed each payment: from its journal, or from the table of a provider inside a service. */
 async function countExecutions(db: Db, folder: string): Promise<Map<string, number>> {
   const counts = await readExecutions(join(folder, 'sandbox.jsonl'))
   for (const { order } of await db.query(selectEmbeddedExecutions))
@@ -289,7 +289,7 @@ async function countExecutions(db: Db, folder: string): Promise<Map<string, numb
   return counts
 }
 
-/** How often the provider with this journal took money for each payment. */
+/** How often the provider with this journal executed each payment. */
 export async function readExecutions(journal: string): Promise<Map<string, number>> {
   const lines = (await readFile(journal, 'utf8')).trim().split('\n')
   const latest = new Map<string, { order: string; paid: string | null }>()

@@ -1,4 +1,4 @@
-// Everything that the database holds, value by value, for tests that look for what must not be there.
+// Reads every value in the database, for tests that search for values which must not be stored.
 
 import { type Db, sql } from '../../src/kit/db/db.ts'
 
@@ -31,7 +31,7 @@ export async function dumpDatabase(db: Db): Promise<StoredValue[]> {
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))
 
-/** In which columns a text stands, as it is or as bytes. */
+/** The columns that contain a text, as text or as bytes. */
 export function columnsContaining(values: readonly StoredValue[], text: string): string[] {
   const bytes = Buffer.from(text).toString('hex')
   const found = values.filter((value) => value.text.includes(text) || value.text.includes(bytes))

@@ -1,5 +1,5 @@
-// Real servers in temporary folders. A "service" here is another Node process that starts the database, says so
-// on its output and then waits, so that it can be killed like a real one.
+// Tests start real PostgreSQL servers in temporary folders. A "service" is another Node process that starts the
+// database, prints a line and waits, so that tests can kill it.
 
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFileSync, type SpawnOptions, spawn, spawnSync } from 'node:child_process'
@@ -34,8 +34,8 @@ export const NOBODY_UID = 65534
 export const isRoot = process.getuid?.() === 0
 export const onLinux = process.platform === 'linux'
 
-// Most of their time servers wait for the disk, so the tests run two at a time: they are gathered here and
-// declared at the end of each file.
+// Servers mostly wait for the disk, so the tests run two at a time: they are collected here and declared at the end of
+// each file.
 const TESTS: [string, (t: TestContext) => Promise<void>][] = []
 
 export function test(name: string, body: (t: TestContext) => Promise<void>): void {
@@ -51,7 +51,7 @@ export function declareTests(subject: string): void {
       await postgres.stop()
     })
     after(() => rmSync(TEMPLATE, { recursive: true, force: true }))
-    // A test that hangs would hide the others.
+    // Without a timeout one hanging test would hide the others.
     for (const [name, body] of TESTS) it(name, { timeout: 60_000 }, body)
   })
 }
@@ -130,7 +130,7 @@ export async function startService(
   return { ...service, url: service.report.url }
 }
 
-// A server of a killed service takes a moment to end; the folder is removed after it.
+// The server of a killed service takes a moment to end; remove the folder afterwards.
 export function endWithTest(t: TestContext, child: ChildProcess): void {
   undoAfter(t, async () => {
     const processes = child.pid && child.exitCode === null ? descendantsOf(child.pid) : []
@@ -157,7 +157,7 @@ export async function startInProcess(
   return postgres
 }
 
-// Everybody may pass through, as through /tmp itself.
+// Every user may traverse the folder, as /tmp itself.
 export function makeFolder(t: TestContext, uid?: number): string {
   const folder = mkdtempSync(join(tmpdir(), 'cowry-postgres-'))
   chmodSync(folder, 0o755)
@@ -166,14 +166,14 @@ export function makeFolder(t: TestContext, uid?: number): string {
   return folder
 }
 
-// A data folder as a service leaves it that was stopped. initdb is slow, so it is copied.
+// The data folder of a service that was stopped. initdb is slow, so each test copies it.
 export function makeDataFolder(t: TestContext): string {
   const folder = makeFolder(t)
   cpSync(TEMPLATE, folder, { recursive: true })
   return folder
 }
 
-// What was done last is undone first: a server is stopped before its folder goes. Hooks run in the order of making.
+// Clean up in reverse order: a server stops before its folder is removed. Node runs hooks in the order of registration.
 const UNDO = new WeakMap<TestContext, (() => unknown)[]>()
 
 function undoAfter(t: TestContext, undo: () => unknown): void {
@@ -227,7 +227,7 @@ export async function query(url: string, sql: string): Promise<unknown[]> {
 
 export async function openConnection(t: TestContext, url: string): Promise<Client> {
   const client = new Client({ connectionString: url })
-  // These tests end servers under their clients.
+  // These tests stop servers while clients are connected.
   client.on('error', () => {})
   await client.connect()
   undoAfter(t, () => client.end())
@@ -284,12 +284,12 @@ export async function assertGone(pids: number[]): Promise<void> {
 export async function waitUntil(happened: () => boolean, what: string): Promise<void> {
   const deadline = performance.now() + 20_000
   while (!happened()) {
-    assert.ok(performance.now() < deadline, `waited in vain until ${what}`)
+    assert.ok(performance.now() < deadline, `timed out waiting until ${what}`)
     await delay(30)
   }
 }
 
-// What several processes share is divided among them. One that ended meanwhile, such as a vacuum worker, needs none.
+// PSS divides shared pages among processes. A process that has ended, such as a vacuum worker, counts as zero.
 export function measureKilobytes(pid: number): number {
   try {
     return Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1])

@@ -1,4 +1,4 @@
-// Clocks that a test moves forward: hours pass at once, while sleepers still sleep in real time.
+// Clocks that a test advances: hours pass at once, while sleeps still take real time.
 
 import { type Clock, systemClock } from '../../src/kit/clock.ts'
 
@@ -6,13 +6,13 @@ export interface FakeClock extends Clock {
   advance(ms: number): void
 }
 
-/** Goes on by itself, at this part of the speed of ours, and further when it is moved. */
+/** Runs by itself at this fraction of real time, and jumps when it is advanced. */
 export function tickingClock(speed = 1): FakeClock {
   const startedMs = Date.now()
   return createFakeClock(() => startedMs + (Date.now() - startedMs) * speed)
 }
 
-/** Stands still until it is moved, for what counts by the second. */
+/** Stands still until it is advanced, for code that counts seconds. */
 export function frozenClock(startedAt = new Date()): FakeClock {
   return createFakeClock(() => startedAt.getTime())
 }

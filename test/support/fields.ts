@@ -1,4 +1,4 @@
-// The fields of the operations of the document, for tests that go through every one of them.
+// The fields of all documented operations, for tests that iterate over them.
 
 import type { Document, DocumentedOperation } from './openapi.ts'
 
@@ -17,7 +17,7 @@ export const exampleOf = ({ operation }: DocumentedOperation): Document =>
 export const parametersOf = ({ operation }: DocumentedOperation, place: 'path' | 'query'): Document[] =>
   operation.parameters.filter((parameter: Document) => parameter.in === place)
 
-/** Every field of a body, those of its objects too. */
+/** Every field of a body, including those of nested objects. */
 export function fieldsOf(schema: Document | undefined, above: readonly string[] = []): Field[] {
   return Object.entries<Document>(schema?.properties ?? {}).flatMap(([name, child]) => {
     const path = [...above, name]
@@ -30,7 +30,7 @@ export function isOfType(schema: Document, type: string): boolean {
   return [schema.type].flat().includes(type)
 }
 
-/** The same body with another value in one place. */
+/** The same body with another value in one field. */
 export function setAt(body: unknown, [name = '', ...rest]: readonly string[], value: unknown): unknown {
   const object: Record<string, unknown> = isObject(body) ? { ...body } : {}
   object[name] = rest.length > 0 ? setAt(object[name], rest, value) : value

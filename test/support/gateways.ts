@@ -1,5 +1,5 @@
-// Real connectors in front of fake providers: a service that is configured with some of them, and what a test wants to
-// know about the attempts that go there.
+// Real connectors with fake providers: a service that is configured with some of them, and helpers that read its
+// attempts.
 
 import assert from 'node:assert/strict'
 import type { after, TestContext } from 'node:test'
@@ -7,7 +7,7 @@ import { type Db, type Statement, sql } from '../../src/kit/db/db.ts'
 import type { Api, ApiResponse } from './api.ts'
 import { initiateBody } from './builders.ts'
 
-/** For what lives as long as a whole file of tests: its hooks are enough, and look like those of one test. */
+/** A test context for a whole file, built from the file's hooks. */
 export function fileContext(fileHooks: { after: typeof after }): TestContext {
   return fileHooks as unknown as TestContext
 }
@@ -30,7 +30,7 @@ from attempts
 where payment_id = $1
 order by number`
 
-/** The last attempt, or the one at this place. */
+/** The last attempt, or the one with this index. */
 export async function attemptOf(db: Db, paymentId: string, index = -1): Promise<AttemptFacts> {
   const attempt = (await db.query(selectAttempts, [paymentId])).at(index)
   assert.ok(attempt, 'the payment has an attempt')
@@ -42,14 +42,14 @@ update attempts
 set due_at = now() + interval '1 hour'
 where payment_id = $1`
 
-/** The resolver will not ask about it for an hour, unless a doorbell rings. */
+/** Postpones the next poll by an hour; a webhook still wakes the attempt. */
 export async function postponePolls(db: Db, paymentId: string): Promise<void> {
   await db.query(postpone, [paymentId])
 }
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 
-/** A checkout whose payer has chosen how to pay and stands before the provider's page. */
+/** A checkout whose payer has chosen a method and is at the provider's page. */
 export async function startPaying(api: Api, changes: Record<string, unknown>, channel = 'card') {
   const made = await api.post('/api/v1/checkout/initiate-payment', initiateBody(changes))
   assert.equal(made.http, 201, made.text)
@@ -73,7 +73,7 @@ export function deliver(
   return api.send('POST', path, { headers, body: new Uint8Array(body) })
 }
 
-/** Every statement that is sent from now on and looks like this, but for those of the background jobs. */
+/** Records every statement that matches the pattern from now on, except those of background jobs. */
 export function watchStatements(db: Db, pattern: RegExp): string[] {
   const seen: string[] = []
   const { query } = db

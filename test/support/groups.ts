@@ -1,11 +1,11 @@
-// Test files share processes: loading the service takes longer than most files take to run, and code that has run before
-// runs faster. Each file is one test of its process, so its hooks run when it ends.
+// Test files share processes: loading the service takes longer than most files take to run, and warm code runs faster.
+// Each file is one test of its process, so its hooks run when it ends.
 
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-/** Deals the files out by size, so that the groups take about the same time. */
+/** Distributes the files by size, so that the groups take about the same time. */
 export function dealOut(root: string, files: readonly string[], count: number): string[][] {
   const groups = Array.from({ length: count }, () => ({ bytes: 0, files: [] as string[] }))
   const sizes = files.map((file) => ({ file, bytes: statSync(join(root, file)).size }))

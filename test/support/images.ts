@@ -1,4 +1,4 @@
-// The smallest pictures of each kind that a merchant may have as its logo.
+// The smallest image of each format that a merchant may upload as logo.
 
 const BASE64 = {
   'image/png':

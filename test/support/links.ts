@@ -1,4 +1,4 @@
-// Links, and people who pay at them without JavaScript.
+// Payment links, and payers without JavaScript who pay at them.
 
 import assert from 'node:assert/strict'
 import type { Api } from './api.ts'
@@ -17,13 +17,14 @@ export async function makeLink(api: Api, changes: Record<string, unknown> = {}) 
   return made.body.data
 }
 
-/** Fills the form of a link in, and stays before where it leads. */
+/** Submits the form of a link without following its redirect. */
 export async function fillIn(payer: Payer, page: Page, fields: Record<string, string> = {}): Promise<Page> {
   return payer.postForm(page, new URL(page.url).pathname, { ...VISITOR, ...fields })
 }
 
 /**
- * A payment that was begun at the link, and with an instrument paid; without one the payer stays on the provider's page.
+ * A payment that was started at the link. It is paid if an instrument is passed; otherwise the payer stays on the
+ * provider's page.
  */
 export async function payAt(
   { api }: Pick<TestService, 'api'>,

@@ -1,14 +1,14 @@
-// A database that looks to the planner as if every table had a million rows. A few hundred are real, made from what the
-// catalogue says of each column, so that a table that is added later is filled as well; the statistics are then scaled.
-// Writing to the catalogue takes a superuser, which the tests' own server has.
+// A database whose tables appear to the planner to have a million rows each. A few hundred rows are real, generated
+// from the catalog's column types, so that new tables are filled too; the statistics are then scaled. Writing to the
+// catalog needs a superuser, which the tests' server has.
 
 import pg from 'pg'
 
 export const MANY = 1_000_000
 const REAL_ROWS = 600
-// A merchant has twenty thousand of everything: enough that reading all of them would hurt.
+// A merchant has twenty thousand rows in each table: enough that reading all of them would be slow.
 const MERCHANTS = 50
-// What may be null mostly is: an index over the rest is small, and the planner must see that.
+// Nullable columns are mostly null: an index over the other rows is small, and the planner must see that.
 const NON_NULL_EVERY = 20
 const LOW_CARDINALITY = 5
 const LOW_CARDINALITY_COLUMNS =
@@ -19,7 +19,7 @@ interface Column {
   name: string
   type: string
   isNullable: boolean
-  /** The values that a check allows, in its order, where it lists them. */
+  /** The values that a check constraint lists, in its order. */
   allowed: string[]
 }
 
@@ -46,7 +46,7 @@ where c.relkind in ('r', 'p')
   and c.relname <> 'schema_migrations'
 order by c.oid, a.attnum`
 
-// Rows that the catalogue alone can think of break what the checks know.
+// Rows generated from column types alone violate check constraints, so drop them.
 const DROP_CHECKS = `
 do $$
 declare
@@ -62,7 +62,7 @@ begin
 end
 $$`
 
-// An index has its share of what its table has.
+// Scale an index in proportion to its table.
 const SCALE = `
 update pg_class c
 set reltuples = c.reltuples * (${MANY} / t.reltuples), relpages = greatest(c.relpages, 1)
@@ -76,7 +76,7 @@ where c.oid in (t.oid, i.indexrelid)
 export async function makeManyRows(client: pg.Client): Promise<void> {
   const { rows } = await client.query<Column>(COLUMNS)
   await client.query(DROP_CHECKS)
-  // Neither foreign keys nor triggers.
+  // Disables foreign keys and triggers.
   await client.query('set session_replication_role = replica')
   const tables = Map.groupBy(rows, ({ table }) => table)
   for (const [table, columns] of tables) await client.query(insertOf(table, columns))
@@ -96,7 +96,10 @@ function cellOf(column: Column): string {
   return column.isNullable ? `case when n % ${NON_NULL_EVERY} = 0 then ${value} end` : value
 }
 
-/** Mostly the first: checks name the usual state first, and the planner must see that the others are rare. */
+/**
+ * Mostly the first value: check constraints list the usual state first, and the planner must see that the others are
+ * rare.
+ */
 const allowedValue = (allowed: readonly string[]) => `
   (array[${allowed.map(pg.escapeLiteral).join(', ')}])[
     case when n % ${NON_NULL_EVERY} = 0 then 1 + n / ${NON_NULL_EVERY} % ${allowed.length} else 1 end
@@ -120,6 +123,7 @@ function nonNullValueOf({ table, name, type, allowed }: Column): string {
   if (type === 'text')
     return LOW_CARDINALITY_COLUMNS.test(name) ? `'value' || n % ${LOW_CARDINALITY}` : `'value ' || n`
   const value = BY_TYPE[type]
-  if (value === undefined) throw new Error(`${table}.${name} is a ${type}, which nobody has made rows of yet`)
+  if (value === undefined)
+    throw new Error(`${table}.${name} has type ${type}, for which no rows can be generated yet`)
   return value
 }

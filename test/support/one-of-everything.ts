@@ -1,5 +1,5 @@
-// A merchant that has one of everything, and where each of its records stands in the API. The places are read from the
-// document and the merchant's own lists, so an operation that is added later is found without being named here.
+// A merchant with one record of each kind, and the API path of each record. The paths come from the OpenAPI document
+// and the merchant's lists, so a new operation is found without a change here.
 
 import assert from 'node:assert/strict'
 import type { Api, ApiResponse } from './api.ts'
@@ -9,12 +9,12 @@ import type { DocumentedOperation } from './openapi.ts'
 import { p2pBody, WALLET } from './p2p.ts'
 
 export interface OneOfEverything {
-  /** Of a payment that was paid, and of one that is open. */
+  /** The uuids of a paid payment and of an open one. */
   reference: string
   openReference: string
   recurringToken: string
   customer: typeof CUSTOMER
-  /** Records that no list tells of, by their place. */
+  /** Records that no list returns, by their path template. */
   unlistedItems: Readonly<Record<string, string>>
 }
 
@@ -24,7 +24,7 @@ async function post(api: Api, path: string, body: unknown): Promise<ApiResponse[
   return answer.body.data
 }
 
-/** Makes them. The names that the merchant chooses itself begin with the prefix. */
+/** Creates the records. Names that the merchant chooses start with the prefix. */
 export async function makeOneOfEverything(api: Api, prefix: string): Promise<OneOfEverything> {
   const customer = { ...CUSTOMER, firstname: prefix, email: `${prefix.toLowerCase()}@example.com` }
   const fresh = () => `${prefix}-${newReference()}`
@@ -37,7 +37,7 @@ export async function makeOneOfEverything(api: Api, prefix: string): Promise<One
   await makeLink(api, { title: prefix })
   await post(api, '/api/v1/p2p/accounts', { ...WALLET, accountName: prefix })
   await post(api, '/api/v1/p2p/payments', p2pBody({ customer, reference: fresh() }))
-  // Nobody listens there, so deliveries are refused at once.
+  // The port is closed, so deliveries fail at once.
   await post(api, '/api/v1/webhooks/endpoints', { url: 'http://127.0.0.1:9/hook', description: prefix })
   await post(api, '/api/v1/api-keys', { name: prefix, scopes: ['wallet:read'] })
   const never = { from: '2026-01-01T00:00:00.000Z', to: '2026-01-01T00:00:01.000Z' }
@@ -46,19 +46,19 @@ export async function makeOneOfEverything(api: Api, prefix: string): Promise<One
   return { reference: paid.reference, openReference: open.reference, recurringToken, customer, unlistedItems }
 }
 
-/** The place of one record: the path of an operation up to its last parameter. */
+/** The template of one record: the path of an operation up to its last parameter. */
 export function itemTemplateOf({ path }: Pick<DocumentedOperation, 'path'>): string | undefined {
   const end = path.lastIndexOf('}')
   return end < 0 ? undefined : path.slice(0, end + 1)
 }
 
-/** What a record is called in paths. */
+/** The name of a record's id in paths. */
 export function idOf(record: Record<string, unknown>): string | undefined {
   const id = record.uuid ?? record.keyId ?? record.id
   return typeof id === 'string' ? id : undefined
 }
 
-/** The path of one record of the merchant for each place that the document knows. */
+/** The path of one record of the merchant for each documented template. */
 export async function findItemPaths(
   api: Api,
   operations: readonly DocumentedOperation[],
@@ -66,7 +66,7 @@ export async function findItemPaths(
 ): Promise<Map<string, string>> {
   const found = new Map<string, string>()
   const templates = [...new Set(operations.map(itemTemplateOf))].filter((one) => one !== undefined)
-  // A place inside another place needs the outer one first.
+  // A nested template needs its parent first.
   for (const template of templates.toSorted((one, other) => one.length - other.length)) {
     const collection = template.slice(0, template.lastIndexOf('/'))
     if (template.endsWith('{reference}')) {
@@ -82,16 +82,16 @@ export async function findItemPaths(
     const path = outer ? collection.replace(outer, found.get(outer) ?? '') : collection
     const listed = await api.get(path)
     const id = idOf(listed.body?.data?.[0] ?? {})
-    assert.ok(id, `there is none of ${template}: ${listed.text}`)
+    assert.ok(id, `no record for ${template}: ${listed.text}`)
     found.set(template, `${path}/${id}`)
   }
   return found
 }
 
-/** The address of an operation about the record at its place. */
+/** The URL of an operation on the record of its template. */
 export function fillPath({ path }: Pick<DocumentedOperation, 'path'>, itemPath: string | undefined): string {
   const template = itemTemplateOf({ path })
   if (template === undefined) return path
-  assert.ok(itemPath, `nothing stands at ${template}`)
+  assert.ok(itemPath, `no record for ${template}`)
   return `${itemPath}${path.slice(template.length)}`
 }

@@ -1,4 +1,4 @@
-// The OpenAPI document as a judge of real answers: what it does not describe to the letter is wrong.
+// Validates real responses against the OpenAPI document: any difference is an error.
 
 import assert from 'node:assert/strict'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -26,7 +26,7 @@ export function operationsOf(document: Document): DocumentedOperation[] {
   )
 }
 
-/** The codes that an operation documents, by HTTP status. */
+/** The error codes that an operation documents, by HTTP status. */
 export function codesOf({ operation }: DocumentedOperation): Record<string, string[]> {
   const errors = Object.entries<Document>(operation.responses).filter(([status]) => Number(status) >= 400)
   return Object.fromEntries(
@@ -35,9 +35,9 @@ export function codesOf({ operation }: DocumentedOperation): Record<string, stri
 }
 
 export interface ResponseValidator {
-  /** Fails unless the operation documents this answer: its status, its code, and every field of its body. */
+  /** Fails unless the operation documents this response: its status, its code, and every field of its body. */
   assertDocumented(operation: DocumentedOperation, answer: ApiResponse): void
-  /** Complaints about a value that should be of the schema at this pointer of the document. */
+  /** Validation issues of a value for the schema at this pointer of the document. */
   schemaErrors(pointer: string[], value: unknown): string[]
 }
 
@@ -48,7 +48,7 @@ export function createResponseValidator(document: Document): ResponseValidator {
   ajv.addSchema(withoutExtraProperties(document), 'document')
 
   const schemaErrors: ResponseValidator['schemaErrors'] = (pointer, value) => {
-    // What is only a reference is one schema with all others that refer to the same.
+    // A schema that is only a reference is compiled once for all references to it.
     const { $ref: shared } = pointer.reduce((node, part) => node?.[part], document) ?? {}
     const place = pointer.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1')))
     const validate = ajv.getSchema(`document${shared ?? `#/${place.join('/')}`}`)
@@ -66,7 +66,7 @@ export function createResponseValidator(document: Document): ResponseValidator {
       const status = String(answer.http)
       const type = (answer.headers.get('content-type') ?? '').replace('; charset=utf-8', '')
       const at = ['paths', path, method.toLowerCase(), 'responses', status, 'content', type, 'schema']
-      // What is not JSON, such as a file, is a text.
+      // A body that is not JSON, such as a file, is validated as a string.
       assert.deepEqual(schemaErrors(at, answer.body ?? answer.text), [], `${documented.name}: ${answer.text}`)
       if (answer.http < 400) return
       const code = answer.body.error?.code ?? answer.body.code
@@ -75,7 +75,7 @@ export function createResponseValidator(document: Document): ResponseValidator {
   }
 }
 
-/** The same document, but an object may have no property that it does not name. */
+/** The same document, but objects reject properties that they do not name. */
 function withoutExtraProperties(value: Document): Document {
   if (Array.isArray(value)) return value.map(withoutExtraProperties)
   if (typeof value !== 'object' || value === null) return value

@@ -1,4 +1,4 @@
-// Merchants with receiving accounts, and what they act of transfers.
+// Merchants with receiving accounts, and their actions on transfers.
 
 import assert from 'node:assert/strict'
 import type { Api, ApiResponse } from './api.ts'
@@ -33,7 +33,7 @@ export const p2pBody = (changes: Record<string, unknown> = {}) => ({
   ...changes,
 })
 
-/** What a request made or changed. */
+/** The record that a request created or changed. */
 // biome-ignore lint/suspicious/noExplicitAny: a test reads any shape and asserts on it
 export async function dataOf(answer: Promise<ApiResponse>): Promise<any> {
   const { http, body, text } = await answer
@@ -48,7 +48,7 @@ export async function p2pMerchant(service: Pick<TestService, 'newMerchant'>, ...
   return { ...merchant, ...p2pActions(merchant.api) }
 }
 
-/** How a merchant asks for transfers, and what it says of them. */
+/** A merchant's requests about transfers. */
 export function p2pActions(api: Api) {
   const act = (uuid: string, action: string, body: unknown = {}) =>
     api.post(`${PAYMENTS}/${uuid}/${action}`, body)

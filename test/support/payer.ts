@@ -1,5 +1,4 @@
-// A payer whose browser has no JavaScript: opens pages, keeps their cookies, fills in the forms that stand on them,
-// follows 303s.
+// A payer whose browser has no JavaScript: it opens pages, keeps their cookies, submits their forms and follows 303s.
 
 import assert from 'node:assert/strict'
 import { SANDBOX_INSTRUMENTS } from '../../src/gateways/sandbox/index.ts'
@@ -11,17 +10,17 @@ export interface Page {
   url: string
   html: string
   headers: Headers
-  /** Where a redirect leads. */
+  /** The target of a redirect. */
   location: string | null
 }
 
 export interface Payer {
   open(url: string, headers?: Record<string, string>): Promise<Page>
-  /** Presses the button of the form on this page whose action ends so, and stays before where it leads. */
+  /** Submits the form on this page whose action ends so, without following the redirect. */
   postForm(page: Page, action: string, fields?: Record<string, string>): Promise<Page>
-  /** Presses, and follows where it leads. */
+  /** Submits the form and follows redirects. */
   submit(page: Page, action: string, fields?: Record<string, string>): Promise<Page>
-  /** Presses Pay on the open checkout with the instrument, or with a card that is chosen later. */
+  /** Submits the open checkout with the instrument, or with a card that is chosen later. */
   choose(checkout: Page, instrument: string): Promise<Page>
   /** From the open checkout to the gateway's page for cards. */
   goToCardPage(checkout: Page): Promise<Page>
@@ -89,7 +88,7 @@ interface Cookies {
   headerFor(url: string): { cookie: string } | undefined
 }
 
-/** By name and path; nothing here lives long enough to expire. */
+/** Cookies by name and path; no test runs long enough for them to expire. */
 function createCookies(): Cookies {
   const kept = new Map<string, { pair: string; path: string }>()
   return {
@@ -110,7 +109,7 @@ function createCookies(): Cookies {
 
 let phones = 0
 
-/** A number of its own for every prompt, as a number may be asked only so often. As people of Kenya write it. */
+/** A new Kenyan phone number in local notation for every prompt, because prompts per number are limited. */
 export function newPhone(): string {
   phones += 1
   return `0712 ${String(phones)
@@ -118,7 +117,7 @@ export function newPhone(): string {
     .replace(/^(...)/, '$1 ')}`
 }
 
-/** What the form of an open checkout sends when the payer has chosen this: 'card', or a test instrument. */
+/** The form fields of an open checkout when the payer has chosen 'card' or a test instrument. */
 export function choiceOf(instrument: string): Record<string, string> {
   const found = SANDBOX_INSTRUMENTS.find(({ name }) => name === instrument)
   const channel = found?.channel ?? instrument
@@ -135,7 +134,7 @@ export function choiceOf(instrument: string): Record<string, string> {
   }
 }
 
-/** The forms of a page, each with what it sends without being asked. */
+/** The forms of a page, each with its hidden fields. */
 function formsOf(page: Page): { action: string; hidden: Record<string, string> }[] {
   const forms = page.html.matchAll(/<form method="post" action="([^"]+)"[^>]*>([\s\S]*?)<\/form>/g)
   return [...forms].map(([, action = '', content = '']) => {
@@ -145,7 +144,7 @@ function formsOf(page: Page): { action: string; hidden: Record<string, string> }
   })
 }
 
-/** Where the big link of a page leads. */
+/** The target of the main link of a page. */
 export function linkOf(page: Page): string {
   const [, href] = /<a class="button[^"]*" href="([^"]+)"/.exec(page.html) ?? []
   assert.ok(href, `there is no link on the page:\n${page.html}`)
@@ -161,26 +160,26 @@ function unescapeHtml(text: string): string {
   )
 }
 
-/** What a piece of a page says, without its markup. */
+/** The text of an HTML fragment, without markup. */
 function textOf(html: string): string {
   return unescapeHtml(html.replaceAll(/<[^>]+>/g, ' '))
     .replaceAll(/[\s\u00a0]+/g, ' ')
     .trim()
 }
 
-/** What a page says between the merchant's name and the foot. */
+/** The text of a page between the merchant's name and the footer. */
 export function mainTextOf(page: Page): string {
   return textOf(/<main[^>]*>([\s\S]*)<\/main>/.exec(page.html)?.[1] ?? '')
 }
 
-/** The one heading that tells which screen it is. */
+/** The one heading, which identifies the screen. */
 export function headingOf(page: Page): string {
   const headings = [...page.html.matchAll(/<h1[^>]*>([\s\S]*?)<\/h1>/g)]
   assert.equal(headings.length, 1, page.html)
   return textOf(headings[0]?.[1] ?? '')
 }
 
-/** A new payment, its open page, and what the merchant reads of it. */
+/** A new payment, its open page, and a function that reads the merchant's record of it. */
 export async function openCheckout(api: Api, payer: Payer, changes: Record<string, unknown> = {}) {
   const made = await api.post('/api/v1/checkout/initiate-payment', initiateBody(changes))
   assert.equal(made.http, 201, made.text)

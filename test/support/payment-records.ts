@@ -1,4 +1,4 @@
-// What the service has written down about a payment, read behind its back.
+// Reads the stored records of a payment directly from the database.
 
 import { type Db, sql } from '../../src/kit/db/db.ts'
 
@@ -21,7 +21,7 @@ export function movesOf(db: Db, paymentId: string): Promise<MoveRow[]> {
   return db.query(selectMoves, [paymentId])
 }
 
-/** The states that a payment went through, in order. */
+/** The states of a payment, in order. */
 export async function pathOf(db: Db, paymentId: string): Promise<string[]> {
   return (await movesOf(db, paymentId)).map(({ to }) => to)
 }
@@ -53,7 +53,7 @@ join postings p on p.merchant_id = e.merchant_id and p.entry_id = e.id
 where e.payment_id = $1
 order by e.at, e.id, p.position`
 
-/** The ledger lines that a payment caused, each as "capture pending KES 100". */
+/** The ledger lines of a payment, each as "capture pending KES 100". */
 export async function postingsOf(db: Db, paymentId: string): Promise<string[]> {
   const rows = await db.query(selectPostings, [paymentId])
   return rows.map(

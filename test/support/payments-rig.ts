@@ -1,5 +1,5 @@
-// The real payments code on a real database, behind it a gateway that answers what a test has scripted, and in front of
-// it a clock that stands still until the test moves it. Nothing runs by itself: the test says when the resolver looks.
+// The real payments code on a real database, with a gateway that returns scripted outcomes and a clock that the test
+// advances. No background job runs: the test calls the resolver.
 
 import assert from 'node:assert/strict'
 import { chargeSavedMethod } from '../../src/charges/charge.ts'
@@ -32,7 +32,7 @@ import { assertInvariants } from './service.ts'
 export type GatewayRequest = Pick<Attempt, 'key' | 'amount'>
 type Verb = 'chargeSaved' | 'startCheckout' | 'verify' | 'cancel'
 type Answer = Outcome | StartedCheckout
-/** What the gateway answers, or what happens before it does. */
+/** The gateway's outcome, or a function that returns it. */
 export type Scripted = Answer | ((asked: GatewayRequest) => Answer | Promise<Answer>)
 
 const unknown = (reason: Extract<Outcome, { kind: 'unknown' }>['reason']): Outcome => ({
@@ -57,7 +57,7 @@ export const STARTED: StartedCheckout = {
   next: { kind: 'redirect', url: 'https://gateway.example/pay/1' },
 }
 
-/** The gateway collected what was asked for, unless changed. */
+/** The gateway collected the requested amount, unless changed. */
 export const paid =
   (changes: Partial<Extract<Outcome, { kind: 'succeeded' }>> = {}) =>
   ({ key, amount }: GatewayRequest): Outcome => ({
@@ -80,7 +80,7 @@ export const CARD: SavedMethod = {
 }
 
 export interface ScriptedGateway extends Gateway {
-  /** The next answers, each given once, in this order. */
+  /** Scripts the next outcomes; each is returned once, in this order. */
   answers(verb: Verb, ...scripted: Scripted[]): void
   clearAnswers(): void
   /** Every call so far, each as "verify <key>". */
@@ -96,10 +96,10 @@ export function scriptedGateway(name = NAME): ScriptedGateway {
   const answer = async (verb: Verb, asked: GatewayRequest): Promise<Answer> => {
     calls.push(`${verb} ${asked.key}`)
     const scripted = scripts.get(verb)?.shift()
-    if (!scripted) throw new Error(`nobody said what ${verb} answers`)
+    if (!scripted) throw new Error(`the test scripted no answer of ${verb}`)
     return typeof scripted === 'function' ? scripted(asked) : scripted
   }
-  // A boundary: the script says `started` only where a checkout is started.
+  // A boundary: tests script `started` only for the start of a checkout.
   const outcome = async (verb: Verb, asked: GatewayRequest) => (await answer(verb, asked)) as Outcome
   return {
     name,
@@ -123,27 +123,27 @@ export interface PaymentsRig {
   clock: FakeClock
   merchant: Merchant
   gateway: ScriptedGateway
-  /** The same service in another process: another pool and another memory over the same database. */
+  /** The same service in another process: another pool and another cache over the same database. */
   anotherApp(): PaymentsApp
   /** Charges the saved card of a new customer. */
   charge(): Promise<PaymentRow>
-  /** Opens a checkout, of a new customer or of this one. */
+  /** Opens a checkout, for a new customer or for this one. */
   checkout(email?: string): Promise<PaymentRow>
   payment(id: string): Promise<PaymentRow>
   /** The attempt with this number. */
   attempt(paymentId: string, number?: number): Promise<AttemptRow>
-  /** All that is due is asked about, once. */
+  /** Polls every due attempt once. */
   resolve(): Promise<number>
   expire(): Promise<number>
-  /** A webhook about the attempt rings, each time a new one. */
+  /** Delivers a webhook about the attempt, each time with a new id. */
   deliverWebhook(attempt: AttemptRow, about?: { isDispute: true }): Promise<void>
   /** How often the payment was credited. */
   credits(paymentId: string): Promise<number>
-  /** What a test leaves open or scripted is not looked at in the next one. */
+  /** Resets the script and open payments, so that they do not affect the next test. */
   endTest(): Promise<void>
 }
 
-// The lease of a first call is this and two seconds.
+// The lease of a first call is this plus two seconds.
 const GATEWAY_TIMEOUT_MS = 10_000
 const HOUR_MS = 3_600_000
 const LIMIT = 100

@@ -1,5 +1,5 @@
-// A pgbouncer in transaction mode between the tests and their server, where the machine has one: in the path, or named by
-// COWRY_TEST_PGBOUNCER. Every database of the server is reached through it under its own name.
+// A pgbouncer in transaction mode between the tests and their server. The program is found in the PATH or in
+// COWRY_TEST_PGBOUNCER. Every database of the server is reached under its own name.
 
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,9 +11,9 @@ import { findFreePort } from './deployment.ts'
 import { eventually } from './process.ts'
 
 export interface Pgbouncer {
-  /** Of the server's own database; the others differ by their name. */
+  /** The URL of the server's own database; the others differ by name. */
   url: string
-  /** Before 1.21 it forgets what was prepared. */
+  /** False before 1.21, which drops prepared statements. */
   keepsPreparedStatements: boolean
   stop(): Promise<void>
 }
@@ -21,7 +21,7 @@ export interface Pgbouncer {
 export interface PgbouncerOptions {
   /** Connections to the server per database: few, because several files with several databases share one server. */
   poolSize?: number
-  /** Whether it is told to set the timeouts that it drops. */
+  /** Whether it sets the timeouts that it drops from startup parameters. */
   setsTimeouts?: boolean
 }
 
@@ -38,7 +38,7 @@ export function findPgbouncer(): { file: string; version: string } | undefined {
       )?.[1]
       if (version) return { file, version }
     } catch {
-      // Not there.
+      // Not installed.
     }
   }
   return undefined
@@ -48,7 +48,7 @@ export async function startPgbouncer(serverUrl: string, options: PgbouncerOption
   const program = findPgbouncer()
   if (!program) throw new Error('there is no pgbouncer; set COWRY_TEST_PGBOUNCER to one')
   const folder = await mkdtemp(join(tmpdir(), 'cowry-pgbouncer-'))
-  // It does not run as root.
+  // pgbouncer refuses to run as root.
   await chmod(folder, 0o755)
   const port = await findFreePort()
   const keepsPreparedStatements = Number(program.version.split('.')[1]) >= 21
@@ -109,7 +109,7 @@ function settings(
     'max_client_conn = 2000',
     'server_idle_timeout = 5',
     'server_login_retry = 1',
-    // Sooner than any test gives up, so that it shows when there are too few connections.
+    // Shorter than any test's timeout, so that a shortage of connections fails clearly.
     'query_wait_timeout = 20',
     'ignore_startup_parameters = statement_timeout,lock_timeout,idle_in_transaction_session_timeout,extra_float_digits',
     ...(keepsPreparedStatements ? ['max_prepared_statements = 500'] : []),

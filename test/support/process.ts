@@ -1,4 +1,4 @@
-// The service, the sandbox provider and the command line as processes of their own, to be killed.
+// Starts the service, the sandbox provider and the command line as processes that tests can kill.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,15 +10,15 @@ import { isRunning } from '../../bench/processes.ts'
 import type { Cleanup } from './database.ts'
 
 export const ROOT = join(import.meta.dirname, '../..')
-// Half of a start is reading the program, and the tests start it a hundred times.
+// Loading the program takes half of a start, and the tests start it a hundred times.
 const COMPILE_CACHE = join(ROOT, 'node_modules/.cache/compile')
 const START_TIMEOUT_MS = 60_000
 const END_TIMEOUT_MS = 10_000
 
 export interface ProcessOptions {
-  /** What to run instead of the program itself, such as npm start. */
+  /** The command to run instead of the program itself, such as npm start. */
   command?: readonly [file: string, ...args: string[]]
-  /** Another user, another checkout, a process group of its own. */
+  /** Another user, another checkout, a new process group. */
   uid?: number
   gid?: number
   root?: string
@@ -35,12 +35,12 @@ interface Spawned {
   child: ChildProcess
   output(): string
   errors(): string
-  /** Resolves when it has ended, however. */
+  /** Resolves when the process has ended, in whatever way. */
   ended: Promise<Ended>
 }
 
 export interface RunningProcess extends Omit<Spawned, 'child'> {
-  /** What it printed as JSON. */
+  /** The facts that the process printed as JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: each command prints facts of its own
   facts: any
   /** Sends the signal and waits for the end. */
@@ -62,12 +62,12 @@ export async function startProcess(
 ): Promise<RunningProcess> {
   const running = await startUntilOutput(t, [...args, '--json'], env, isJson, options)
   const facts = JSON.parse(running.output())
-  // A command that fails prints JSON too, about why.
+  // A command that fails prints its error as JSON too.
   if (facts.status === 'error') throw new Error(`${args.join(' ')} failed: ${facts.message}`)
   return { ...running, facts }
 }
 
-/** Starts `cowry <args>` as a person would, and waits until what it has printed says that it is ready. */
+/** Starts `cowry <args>` without --json, and waits until its output says that it is ready. */
 export async function startUntilOutput(
   t: Cleanup,
   args: string[],
@@ -92,7 +92,7 @@ export async function runCowry(
   options: ProcessOptions = {},
 ): Promise<Ended & { out: string; err: string }> {
   const { child, ended, output, errors } = spawnCowry(t, args, env, options)
-  // Not only exit: what it printed last may arrive after that.
+  // Not on exit: the last output may arrive after it.
   const [end] = await Promise.all([ended, once(child, 'close')])
   return { ...end, out: output(), err: errors() }
 }
@@ -139,7 +139,7 @@ async function awaitOutput(
   const tooLate = delay(START_TIMEOUT_MS, undefined, { signal: stop.signal }).then(() => {
     throw new Error(`the process was not ready in ${START_TIMEOUT_MS} ms:\n${errors()}`)
   })
-  // The two that lose the race must not count as unhandled.
+  // The promises that lose the race must not count as unhandled rejections.
   for (const loser of [failed, tooLate]) loser.catch(() => undefined)
   try {
     await Promise.race([ready, failed, tooLate])
@@ -160,14 +160,14 @@ function isJson(text: string): boolean {
 async function end(child: ChildProcess, ended: Promise<unknown>): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   child.kill('SIGTERM')
-  // A process that a test has stopped must wake up to hear it.
+  // A stopped process must continue to handle the signal.
   child.kill('SIGCONT')
   const force = setTimeout(() => child.kill('SIGKILL'), END_TIMEOUT_MS)
   await ended
   clearTimeout(force)
 }
 
-/** Asks again until the answer is the one wanted, or fails with the last one. */
+/** Polls until the value is accepted, or fails with the last value. */
 export async function eventually<Value>(
   read: () => Promise<Value> | Value,
   isWanted: (value: Value) => boolean,
@@ -177,13 +177,12 @@ export async function eventually<Value>(
   for (;;) {
     const value = await read()
     if (isWanted(value)) return value
-    if (Date.now() > until)
-      throw new Error(`still not as wanted after ${withinMs} ms: ${JSON.stringify(value)}`)
+    if (Date.now() > until) throw new Error(`not accepted after ${withinMs} ms: ${JSON.stringify(value)}`)
     await delay(50)
   }
 }
 
-/** Waits until none of these processes is left. */
+/** Waits until all these processes have ended. */
 export async function awaitExit(pids: number[], withinMs = 10_000): Promise<void> {
   await eventually(
     () => pids.filter(isRunning),

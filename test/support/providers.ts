@@ -1,4 +1,4 @@
-// The four providers with their stand-ins, as tests of the whole service use them.
+// The four providers with their fakes, for tests of the whole service.
 
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -21,12 +21,12 @@ import type { TestService } from './service.ts'
 export interface ProviderFacts {
   credentials: Record<string, string>
   start(t: TestContext): Promise<FakeProvider>
-  /** What it collects in these tests. */
+  /** The amount, currency and country of its payments in these tests. */
   paymentTerms: { amount: number; currency: Currency; country: string }
   channel: 'card' | 'mobile_money'
-  /** The webhook about a success, as it arrives at this address of ours. */
+  /** The webhook about a success, as it arrives at this URL. */
   buildWebhook(fake: FakeProvider, key: string, url: string): Webhook | Promise<Webhook>
-  /** The request that takes money from a saved method, or begins a checkout where there are none. */
+  /** The request that charges a saved method, or starts a checkout where there are none. */
   submission: RegExp
 }
 
@@ -72,17 +72,17 @@ export const PROVIDERS = {
 
 export type ProviderName = keyof typeof PROVIDERS
 
-// The keys of a constant object are exactly its type's keys, which Object.keys cannot say by itself.
+// The keys of a constant object are exactly its type's keys, which the type of Object.keys does not express.
 export const PROVIDER_NAMES = Object.keys(PROVIDERS) as ProviderName[]
 
-/** The variable that points the service to a stand-in. */
+/** The variable that points the service to a fake. */
 export function addressOf(name: ProviderName, provider: FakeProvider): Record<string, string> {
   return { [`GATEWAY_${name.toUpperCase()}_BASE_URL`]: provider.server.url }
 }
 
 export type MerchantAt = Awaited<ReturnType<typeof newMerchantAt>>
 
-/** A merchant who has an account of its own at one provider, and no other. */
+/** A merchant with its own account at one provider only. */
 export async function newMerchantAt(service: TestService, name: ProviderName) {
   const merchant = await service.newMerchant()
   const { credentials } = PROVIDERS[name]
@@ -94,11 +94,11 @@ export async function newMerchantAt(service: TestService, name: ProviderName) {
   return { ...merchant, accountId: String(answer.body.data.uuid) }
 }
 
-/** For services whose keyring is this key alone, so that a test can leave a saved method behind. */
+/** For services whose keyring is this key only, so that a test can store a saved method. */
 export const VAULT_KEY = Buffer.from(Array.from({ length: 32 }, (_, index) => index * 7))
 export const VAULT_ENV = { COWRY_ENCRYPTION_KEYS: `k1:${VAULT_KEY.toString('base64')}` }
 
-/** The recurring token of a card of this merchant, saved with the provider's own credential. */
+/** The recurring token of a card of this merchant, saved with the provider's credential. */
 export async function saveCard(
   db: Db,
   name: ProviderName,

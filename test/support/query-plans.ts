@@ -1,12 +1,12 @@
-// How the server would run a statement whose parameters it does not know: the plan that a prepared statement ends up with.
+// The generic plan of a statement: the plan that a prepared statement ends up with.
 
 import type pg from 'pg'
 
 export interface Scan {
   table: string
-  /** Null: the table itself, from its beginning to its end. */
+  /** Null: a sequential scan of the table. */
   index: string | null
-  /** Whether it is read from its beginning to its end, and nothing stops it after the rows that were asked for. */
+  /** Whether the scan reads the whole table or index, without a limit that stops it early. */
   isWhole: boolean
 }
 
@@ -19,7 +19,7 @@ interface PlanNode {
   Plans?: PlanNode[]
 }
 
-/** Every way in which the statement reads a table. */
+/** Every scan of a table in the plan of the statement. */
 export async function scansOf(
   client: pg.Client,
   { name, text }: { name: string; text: string },
@@ -43,14 +43,14 @@ async function planOf(client: pg.Client, call: string): Promise<PlanNode> {
     `explain (format json) execute ${call}`,
   )
   const plan = explained.rows[0]?.['QUERY PLAN'][0]?.Plan
-  if (!plan) throw new Error(`the server explained nothing about ${call}`)
+  if (!plan) throw new Error(`PostgreSQL returned no plan for ${call}`)
   return plan
 }
 
-// What hands on one row after the other, so that a limit above it holds for what is below it.
+// Nodes that stream rows, so that a limit above them also limits the scan below.
 const STREAMING_NODES = new Set(['Limit', 'LockRows', 'Result', 'Subquery Scan'])
 
-/** A bitmap names its index below the node that names the table. */
+/** A bitmap scan names its index below the node that names the table. */
 function collectScans(node: PlanNode, above = '', isLimited = false): Scan[] {
   const table = node['Relation Name'] ?? above
   const type = node['Node Type']

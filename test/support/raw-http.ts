@@ -1,4 +1,4 @@
-// Bytes to a socket and bytes back, for requests that no client would send.
+// Sends raw bytes to a socket, for requests that no HTTP client would send.
 
 import { connect } from 'node:net'
 
@@ -10,15 +10,15 @@ export interface RawResponse {
 
 const TIMEOUT_MS = 20_000
 
-/** Sends the bytes as they are, and reads one whole answer. */
+/** Sends the bytes unchanged, and reads one complete response. */
 export function sendBytes(url: string, bytes: string | Buffer): Promise<RawResponse> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname)
     let received = ''
-    socket.setTimeout(TIMEOUT_MS, () => socket.destroy(new Error(`no whole answer: ${received}`)))
+    socket.setTimeout(TIMEOUT_MS, () => socket.destroy(new Error(`incomplete response: ${received}`)))
     socket.on('error', reject)
-    socket.on('close', () => reject(new Error(`closed without a whole answer: ${received}`)))
+    socket.on('close', () => reject(new Error(`closed before a complete response: ${received}`)))
     socket.on('data', (chunk) => {
       received += chunk.toString('latin1')
       const answer = parseResponse(received)
@@ -30,7 +30,7 @@ export function sendBytes(url: string, bytes: string | Buffer): Promise<RawRespo
   })
 }
 
-/** The answer, once it has come to its announced end. */
+/** The response, once its announced length has arrived. */
 function parseResponse(received: string): RawResponse | undefined {
   const end = received.indexOf('\r\n\r\n')
   if (end === -1) return undefined
@@ -43,7 +43,7 @@ function parseResponse(received: string): RawResponse | undefined {
   const length = Number(headers['content-length'] ?? Number.NaN)
   const rest = received.slice(end + 4)
   if (rest.length < length) return undefined
-  // What comes after it answers bytes that the server took for another request.
+  // Further bytes respond to input that the server parsed as another request.
   const text = Number.isNaN(length) ? rest : rest.slice(0, length)
   return { http: Number(line.split(' ')[1]), headers, text: Buffer.from(text, 'latin1').toString() }
 }

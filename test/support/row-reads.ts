@@ -5,7 +5,9 @@ select (seq_tup_read + coalesce(idx_tup_fetch, 0))::integer as reads
 from pg_stat_xact_user_tables
 where relname = $1`
 
-/** How many rows of a table this connection has read since it last reported to the server: only differences say anything. */
+/**
+ * Rows of a table that this connection has read since it last flushed its statistics: only differences are meaningful.
+ */
 export async function readsOf(tx: Tx, table: string): Promise<number> {
   const [row] = await tx.query(selectReads, [table])
   if (!row) throw new Error(`there is no table ${table}`)

@@ -1,4 +1,4 @@
-// The entry files that groups.ts writes call this in the process of their group.
+// The entry files that groups.ts writes call runGroup in the process of their group.
 
 import { join } from 'node:path'
 import { test } from 'node:test'

@@ -1,5 +1,5 @@
-// Tests that prove something by number come in three forms: the quick one of `npm test`, the one of `npm run test:rest`, and
-// the long one of `npm run test:long`.
+// Tests whose strength depends on counts have three sizes: `npm test` runs the quick one, `npm run test:rest` the
+// medium one, and `npm run test:long` the long one.
 
 type Form = 'quick' | 'rest' | 'long'
 
@@ -8,7 +8,7 @@ export const FORM: Form =
     ? process.env.COWRY_TEST_FORM
     : 'quick'
 
-/** The value for the form that runs. */
+/** The value for the size that runs. */
 export function sized<Value>(values: Record<Form, Value>): Value {
   return values[FORM]
 }

@@ -1,5 +1,5 @@
-// Many events at once, as rows: making them by payments would take minutes. They tell of settlements, of which nothing
-// else is expected to be on record.
+// Inserts many events at once: making them by payments would take minutes. They are settlement events, because those
+// need no other records.
 
 import { toEventBody } from '../../src/events/service.ts'
 import { systemClock } from '../../src/kit/clock.ts'
@@ -22,7 +22,7 @@ select $1, (b ->> 'id')::uuid, b ->> 'type', 'settlement', (b #>> '{resource,uui
   (b #>> '{resource,version}')::integer, b, (b ->> 'createdAt')::timestamptz
 from jsonb_array_elements($2::jsonb) as b`
 
-/** In one transaction, as one statement; answers the ids in the order given. */
+/** In one transaction, as one statement; returns the ids in the given order. */
 export async function seedEvents(db: Db, merchantId: string, events: SeedEvent[]): Promise<string[]> {
   const bodies = events.map(({ resource, version, createdAt = new Date() }) =>
     toEventBody({

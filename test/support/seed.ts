@@ -1,4 +1,4 @@
-// Many customers at once, as rows: making them by payments would take minutes.
+// Inserts many customers at once: making them by payments would take minutes.
 
 import { searchTextOf } from '../../src/core/search-text.ts'
 import { systemClock } from '../../src/kit/clock.ts'
@@ -23,7 +23,7 @@ from jsonb_to_recordset($2::jsonb) as p (
   id uuid, email text, firstname text, lastname text, "searchText" text, "createdAt" timestamptz
 )`
 
-/** Their uuids in the order given; without a time each is a millisecond younger than the one before. */
+/** Returns their uuids in the given order; without a time each is a millisecond younger than the previous one. */
 export async function seedCustomers(db: Db, merchantId: string, people: SeedCustomer[]): Promise<string[]> {
   const start = Date.now() - people.length
   const rows = people.map((person, index) => ({
@@ -46,7 +46,7 @@ select
 from generate_series(1, $2::integer) as n,
   lateral (select timestamptz '2026-01-01T00:00:00Z' + n * interval '1 millisecond' as t) times`
 
-/** As many numbered people as one likes, oldest first: "Person No1" … */
+/** Any number of numbered customers, oldest first: "Person No1" … */
 export async function seedNumberedCustomers(db: Db, merchantId: string, count: number): Promise<void> {
   await db.query(insertMany, [merchantId, count])
 }

@@ -1,11 +1,11 @@
-// A reporter that ends a run with the files that took longest.
+// A test reporter that ends a run with the slowest files.
 
 import type { TestEvent } from 'node:test/reporters'
 
 const SHOWN = 20
 const FILE = /^(?:src|test|bench)\/.*\.test\.ts$/
 
-// Node takes a reporter from the default export of its module.
+// Node loads a reporter from the default export of its module.
 export default async function* slowestFiles(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const seconds = new Map<string, number>()
   for await (const event of source) {

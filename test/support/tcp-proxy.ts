@@ -1,5 +1,5 @@
-// A network that misbehaves on demand: it stands between two processes on the loopback and delays, holds, resets, half
-// closes and cuts what they say to each other. Without being asked it only passes on.
+// A TCP proxy between two processes on the loopback that injects network faults: it delays, holds, resets, half-closes
+// and cuts connections. By default it only forwards.
 
 import { connect, createServer, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -7,25 +7,25 @@ import { type CommitDetector, createCommitDetector } from './commit-detector.ts'
 import type { Cleanup } from './database.ts'
 
 export interface TcpProxy {
-  /** Where it listens, on 127.0.0.1. */
+  /** Its port on 127.0.0.1. */
   port: number
-  /** Where connections lead that are made from now on. */
+  /** Sets the target of new connections. */
   retarget(port: number): void
-  /** Every piece takes this much longer, either way. */
+  /** Delays every chunk by this time, in both directions. */
   delay(ms: number): void
-  /** A black hole: nothing passes, and what was sent arrives late, when it is healed. */
+  /** A black hole: nothing passes, and held bytes arrive after heal(). */
   blackhole(): void
-  /** Ends all that; what was armed and has not injected never will. */
+  /** Removes all faults; armed faults that were not injected are dropped. */
   heal(): void
-  /** Resets every connection; answers how many there were. */
+  /** Resets every connection; returns their number. */
   reset(): number
-  /** Tells every client that its server will say no more; it may go on talking. Answers how many there were. */
+  /** Half-closes every connection towards the client, which may still send. Returns their number. */
   halfClose(): number
-  /** After so many bytes of answers, counted over all connections from now, the one that speaks breaks. */
+  /** Breaks the active connection after this many response bytes, counted over all connections from now. */
   cutAfter(bytes: number): void
-  /** The next answers of PostgreSQL that say that something was committed get lost, each with its connection. */
+  /** Drops the next PostgreSQL responses that confirm a commit, each with its connection. */
   loseCommits(count: number): void
-  /** What was armed, and has injected. */
+  /** The armed faults that were injected. */
   injected: { cuts: number; lostCommits: number }
 }
 
@@ -37,7 +37,7 @@ interface Link {
 
 interface NetworkConditions {
   delayMs: number
-  /** While it is there, nothing passes before it resolves. */
+  /** While it is set, nothing passes before it resolves. */
   held: PromiseWithResolvers<void> | undefined
   bytesLeft: number
   commitsToLose: number
@@ -114,7 +114,7 @@ function createFaults(
   }
 }
 
-/** Lets both sides hear each other, as far as the conditions allows. */
+/** Connects both sides, subject to the conditions. */
 function connectSockets(link: Link, conditions: NetworkConditions, injected: TcpProxy['injected']): void {
   const { client, server, detector } = link
   void pipe(client, server, async (chunk) => {
@@ -129,13 +129,13 @@ function connectSockets(link: Link, conditions: NetworkConditions, injected: Tcp
   })
 }
 
-/** One direction of a connection, piece by piece: the next one is read when the one before has been passed on. */
+/** One direction of a connection: the next chunk is read when the previous one has been forwarded. */
 async function pipe(
   from: Socket,
   to: Socket,
   pass: (chunk: Buffer) => Promise<Buffer | undefined>,
 ): Promise<void> {
-  // Each error is followed by its close, and both ends are closed below.
+  // A close follows each error, and both ends are closed below.
   from.on('error', () => undefined)
   try {
     for await (const chunk of from.iterator({ destroyOnReturn: false })) {
@@ -164,7 +164,7 @@ function awaitDrain(socket: Socket): Promise<void> {
   })
 }
 
-/** What of an answer reaches the client; undefined when both ends hear nothing more. */
+/** The part of a response that reaches the client; undefined when both ends are cut. */
 function applyFaults(
   { client, detector }: Link,
   chunk: Buffer,
@@ -183,7 +183,7 @@ function applyFaults(
   const kept = chunk.subarray(0, chunk.length + conditions.bytesLeft)
   conditions.bytesLeft = Infinity
   injected.cuts += 1
-  // What came before the break is still heard.
+  // Bytes before the break still arrive.
   client.end(kept)
   return undefined
 }

@@ -1,4 +1,4 @@
-// The template database that every test database is cloned from, and the statements an administrator runs around it.
+// The template database of all test databases, and the administrator's statements for it.
 
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
@@ -6,12 +6,12 @@ import { connectDb } from '../../src/kit/db/db.ts'
 import { migrate } from '../../src/kit/db/migrate.ts'
 
 export interface TestServer {
-  /** Of a role that may create databases. */
+  /** The URL of a role that may create databases. */
   adminUrl: string
   template: string
 }
 
-/** Makes the template once; every test database is a copy of it. */
+/** Creates the template once; every test database is a copy of it. */
 export async function prepareTemplate(adminUrl: string): Promise<TestServer> {
   const template = `cowry_template_${randomBytes(6).toString('hex')}`
   await runAsAdmin(adminUrl, `create database ${template}`)
@@ -35,7 +35,7 @@ export async function runAsAdmin(url: string, statement: string): Promise<void> 
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {
-    // Two clones of one template at the same moment wait for each other, and the second may be refused.
+    // Concurrent clones of one template wait for each other, and the second may fail.
     for (let tries = 1; ; tries += 1) {
       try {
         await client.query(statement)

@@ -1,5 +1,5 @@
-// Failpoints that a test sets one by one in a service of its own process: whoever passes next throws, or hangs until the test
-// lets it go on.
+// Failpoints that a test arms one by one in a service of its own process: the next call that passes throws, or hangs
+// until the test releases it.
 
 import {
   createFailpoints,
@@ -9,7 +9,9 @@ import {
 } from '../../src/kit/failpoints.ts'
 
 export interface TestFailpoints extends Failpoints {
-  /** The next who passes there stumbles. Resolves when somebody did, with what lets one that hangs go on. */
+  /**
+   * Arms the point for the next call that passes. Resolves when it fired, with a function that releases a hanging call.
+   */
   arm(point: Failpoint, action: Exclude<FailpointAction, 'kill'>): Promise<() => void>
 }
 

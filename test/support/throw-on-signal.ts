@@ -1,4 +1,4 @@
-// Loaded into a process of the service by NODE_OPTIONS: a signal makes it throw where nobody catches.
+// Loaded into a service process by NODE_OPTIONS: a signal makes it throw an uncaught error.
 
 process.on('SIGUSR2', () => {
   throw new Error('a test threw this')

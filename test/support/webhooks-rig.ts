@@ -1,5 +1,5 @@
-// The real delivery code on a real database, in front of it a clock that stands still until the test moves it, and behind
-// it consumers that answer over real HTTP what a test has scripted. Nothing runs by itself: the test says when to look.
+// The real delivery code on a real database, with a clock that the test advances and consumers that return scripted
+// responses over HTTP. No background job runs: the test starts each delivery.
 
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -33,16 +33,16 @@ export interface Received {
   event: any
 }
 
-/** What a consumer answers: a status, or its own way with the answer. */
+/** A consumer's response: a status, or a function that writes the response. */
 export type Scripted = number | ((response: ServerResponse, received: Received) => void)
 
 export interface ScriptedConsumer {
   url: string
   received: Received[]
-  /** The next answers, each given once; after them every request is answered with `usually`. */
+  /** Scripts the next responses, each used once; later requests get the default response. */
   answers(...scripted: Scripted[]): void
   defaultAnswer: Scripted
-  /** The versions that came, in the order in which they came. */
+  /** The versions in the order of their arrival. */
   versions(): number[]
   closeConnections(): void
 }
@@ -109,16 +109,16 @@ export interface WebhooksRig extends MerchantActions {
   app: DeliveriesApp
   db: Db
   clock: FakeClock
-  /** Another merchant's verbs, on the same database. */
+  /** The functions of another merchant, on the same database. */
   newMerchant(): Promise<MerchantActions>
 }
 
 export interface MerchantActions {
   merchantId: string
   addEndpoint(url: string, events?: string[]): Promise<RigEndpoint>
-  /** Writes an event of the resource; a version after the one before it. */
+  /** Writes an event of the resource with the next version. */
   emitEvent(resourceId?: string, type?: 'refund.pending' | 'refund.successful'): Promise<string>
-  /** Makes whatever is due now, until nothing is. */
+  /** Makes all due deliveries, until none is due. */
   deliverAll(): Promise<void>
   deliveriesOf(endpoint: RigEndpoint): Promise<DeliveryRow[]>
 }
@@ -144,7 +144,7 @@ export async function webhooksRig(t: Cleanup): Promise<WebhooksRig> {
   return { app, db, clock: app.clock, newMerchant: addMerchant, ...(await addMerchant()) }
 }
 
-/** The other invariants are about books that the events of this rig do not have. */
+/** The other invariants need ledger records, which the events of this rig do not have. */
 async function assertNoneLost(db: Db): Promise<void> {
   const report = (await checkInvariants(db)).find(({ name }) => name.includes('_i10_'))
   assert.equal(report?.violations, 0, 'every event has its delivery')
@@ -211,10 +211,10 @@ function actionsOf(app: DeliveriesApp, merchantId: string): MerchantActions {
   }
 }
 
-/** Whether the reference library accepts what was received, at the time of the clock. */
+/** Whether the reference library accepts the received request, at the time of the clock. */
 export function verifies({ body, headers }: Received, secret: string, clock?: Clock): boolean {
   const { now } = Date
-  // It asks the system for the time.
+  // The library reads the system's time.
   if (clock) Date.now = () => clock.now().getTime()
   try {
     new Webhook(secret).verify(body, headers)

@@ -1,14 +1,14 @@
-// The load's own book of what it was told: a line counts only when it is synced to disk, and the comparison at the end
-// reads it back from there. Clients that are told something at the same moment share one sync.
+// The load's log of acknowledgements: a line counts only when it is synced to disk, and the comparison at the end reads
+// it back. Concurrent acknowledgements share one sync.
 
 import { open, readFile } from 'node:fs/promises'
 import { createBatcher } from '../../../src/kit/db/batch.ts'
 
 export interface Acknowledgement {
-  /** What was asked: charge, initiate, complete, refund or read. */
+  /** The operation: charge, initiate, complete, refund or read. */
   operation: string
   about: 'payment' | 'refund'
-  /** Of the payment; a refund has none. */
+  /** The reference of the payment; a refund has none. */
   reference: string | null
   uuid: string
   status: string

@@ -1,5 +1,5 @@
-// One run: a world is started, merchants work in it while it falls apart, then all trouble ends, everything comes to its end
-// by itself, and the records are held against each other.
+// One run: starts a world, puts load on it and injects faults. Then the faults stop, all work completes without help,
+// and the records are compared.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,7 @@ import { startWorld, type World } from './world.ts'
 
 export interface ChaosOptions {
   kills: number
-  /** How long the trouble lasts, and how long at most where processes start slowly. */
+  /** How long faults are injected, and the longest time where processes start slowly. */
   seconds: number
   maxSeconds: number
   seed: number
@@ -29,13 +29,13 @@ export interface ChaosReport {
   faults: FaultCounts
   operations: number
   acknowledged: number
-  /** How many of each there were. */
+  /** The number of faults of each kind. */
   records: { payments: number; refunds: number; executions: number; events: number; webhooks: number }
   answers: Record<string, number>
-  /** How long after the last trouble everything was at its end. */
+  /** When each kind of work was complete after the last fault. */
   completionMs: CompletionTimes
   checks: Check[]
-  /** Where the logs of the processes are, when something was wrong. */
+  /** The folder with the logs of the processes, when a check failed. */
   folder: string | null
 }
 
@@ -59,7 +59,7 @@ export async function chaos(t: Cleanup, options: ChaosOptions): Promise<ChaosRep
     return { ...report, folder: isKept ? folder : null }
   } catch (error) {
     isKept = true
-    throw new Error(`the run broke off; the logs are in ${folder}`, { cause: error })
+    throw new Error(`the run failed; the logs are in ${folder}`, { cause: error })
   }
 }
 
@@ -114,10 +114,10 @@ async function run(world: World, options: ChaosOptions): Promise<Omit<ChaosRepor
       },
       {
         name: 'not final 60 s after the last fault (I22)',
-        failures: late.map(([kind]) => `some ${kind} are not at their end`),
+        failures: late.map(([kind]) => `some ${kind} are not complete`),
       },
-      { name: 'answers nobody should get (F-14)', failures: load.errors },
-      { name: 'processes that ended by themselves', failures: world.errors },
+      { name: 'responses that no client should get (F-14)', failures: load.errors },
+      { name: 'processes that ended unexpectedly', failures: world.errors },
     ],
   }
 }

@@ -1,5 +1,5 @@
-// A merchant's server that knows what to do about a bad network: it asks again, at the other process, with the same body
-// and the same key, until it has an answer that means something.
+// A merchant's server on a bad network: it retries at the other process, with the same body and key, until it gets a
+// final response.
 
 import { setTimeout as delay } from 'node:timers/promises'
 
@@ -8,37 +8,37 @@ export interface ClientRequest {
   path: string
   body?: unknown
   key?: string
-  /** Whether the record is what was request for; absent: any is. */
+  /** Whether the record is in the expected state; absent: any state is. */
   isFinal?(data: ClientResponse['data']): boolean
-  /** The code of the refusal that says that an earlier try has done it. */
+  /** The error code that says that an earlier attempt has succeeded. */
   alreadyDoneCode?: string
 }
 
 export interface ClientResponse {
-  /** Null when it was refused. */
+  /** Null when the request was rejected. */
   // biome-ignore lint/suspicious/noExplicitAny: every operation answers a record of its own
   data: any
 }
 
 export interface Client {
-  /** Asks until it is answered; undefined when there was no answer before the end. */
+  /** Retries until it gets a response; undefined when the run ended before. */
   sendUntilAnswered(request: ClientRequest): Promise<ClientResponse | undefined>
-  /** Asks once, and goes away without an answer if there is none. */
+  /** Sends once, and does not retry without a response. */
   sendOnce(request: ClientRequest): Promise<ClientResponse | undefined>
 }
 
 export interface ClientOptions {
   apiUrls: readonly string[]
   apiKey: string
-  /** When nobody waits for an answer any more. */
+  /** Whether the run is over, so that no request is retried. */
   isOver(): boolean
-  /** Told of answers that nobody should ever get. */
+  /** Called with responses that no client should get. */
   reportError(words: string): void
-  /** Told of every answer, and of every one that did not come. */
+  /** Called with every response, and with every failure to get one. */
   count(what: string): void
 }
 
-// Longer than a charge whose gateway does not answer, shorter than people wait.
+// Longer than a charge whose gateway does not respond, shorter than merchants wait.
 const RESPONSE_TIMEOUT_MS = 6_000
 const INITIAL_BACKOFF_MS = 100
 const MAX_BACKOFF_MS = 1_000
@@ -54,7 +54,7 @@ export function createClient(options: ClientOptions, first: number): Client {
     const { http, text } = answer
     const { data, error } = parse(text)
     if (http >= 200 && http < 300) return request.isFinal?.(data) === false ? 'again' : { data }
-    // An error of our own is retryable too, and still nobody should get one.
+    // A 500 is retryable too, but no client should get one.
     if (http >= 500 && http !== 503) options.reportError(`${request.method} ${request.path}: ${http} ${text}`)
     if (error?.retryable === true) return 'again'
     if (error?.code !== request.alreadyDoneCode)
@@ -76,7 +76,7 @@ export function createClient(options: ClientOptions, first: number): Client {
         if (answer !== 'again') return answer
         await delay(backoffMs)
       }
-      options.reportError(`${request.method} ${request.path} was never answered`)
+      options.reportError(`${request.method} ${request.path} got no response`)
       return undefined
     },
   }
@@ -100,7 +100,7 @@ async function send(
     })
     return { http: answer.status, text: await answer.text() }
   } catch (error) {
-    // Refused, reset, cut or too late: what became of it nobody knows.
+    // Refused, reset, cut or timed out: the outcome is unknown.
     const { name, cause } = error as Error & { cause?: { code?: string } }
     return { failure: cause?.code ?? name }
   }

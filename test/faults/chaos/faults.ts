@@ -1,5 +1,5 @@
-// What goes wrong, as a table: each fault with its weight, how it is made and how long it lasts. The seed decides which
-// comes when and whom it meets; how the world takes it is its own affair, so a seed brings back the weather, not the run.
+// The faults as a table: the weight, the injection and the duration of each. The seed decides their order and targets;
+// how processes react depends on timing, so a seed repeats the faults, not the run.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { eventually } from '../../support/process.ts'
@@ -15,7 +15,7 @@ export interface FaultCounts {
 export interface FaultOptions {
   kills: number
   seconds: number
-  /** On a busy machine starts take long, and kills wait for them; but no longer than this. */
+  /** On a busy machine kills wait for slow starts, but no longer than this. */
   maxSeconds: number
   prng: Prng
   onProgress(kills: number): void
@@ -27,13 +27,13 @@ interface ChaosFault {
   inject(world: World, prng: Prng): Promise<number>
 }
 
-// Longer than the lease of a charge: whoever wakes up after it finds that others have taken over, and what was sent before
-// it arrives when nobody waits for it any more.
+// Longer than the lease of a charge: a process that resumes finds that others have taken over, and requests sent before
+// arrive after their timeout.
 const MAX_PAUSE_MS = 9_000
 const MAX_DELAY_MS = 2_500
 const MAX_START_MS = 120_000
 
-// These two are armed, and happen when the link is next used so; the links know how often they did.
+// These two are armed, and fire when a link is next used in this way; the links count them.
 const LOST_COMMITS = 'COMMIT answers lost'
 const CUT_RESPONSES = 'answers cut short'
 
@@ -57,7 +57,7 @@ const FAULTS: ChaosFault[] = [
   { name: 'PostgreSQL restarts, immediate', weight: 0.25, inject: (world) => restart(world, 'immediate') },
 ]
 
-/** Makes fault until the time is over and every kill was done; all is quiet again when it resolves. */
+/** Injects faults until the time is over and every kill was done; resolves when all faults have ended. */
 export async function injectFaults(world: World, options: FaultOptions): Promise<FaultCounts> {
   const counts: FaultCounts = { kills: 0, ...Object.fromEntries(FAULTS.map(({ name }) => [name, 0])) }
   const until = Date.now() + options.seconds * 1_000
@@ -87,7 +87,7 @@ async function killRandomly(world: World, options: FaultOptions, counts: FaultCo
   }
 }
 
-// Mostly one of a kind is left alive: where nobody works, nothing can go wrong.
+// Usually keep one process of a kind alive: without running processes no fault has an effect.
 const KILL_LAST_PROBABILITY = 0.02
 
 function mayBeKilled(world: World, target: SupervisedProcess, prng: Prng): boolean {
@@ -116,20 +116,20 @@ async function injectRandomly(
       inFlight.delete(fault)
     })
     inFlight.add(fault)
-    // PostgreSQL restarts once at a time: a second one would wait for the same folder.
+    // One restart of PostgreSQL at a time: a second one would wait for the same data folder.
     if (name.startsWith('PostgreSQL')) await fault
   }
   await Promise.all(inFlight)
 }
 
-/** Where nobody works there is nothing to fault but starts, and a start that fails is only made again. */
+/** Faults need running processes: otherwise they only affect starts, which are retried. */
 function isServing(world: World): boolean {
   const isUp = (kind: SupervisedProcess['kind']) =>
     world.processes.some((target) => target.kind === kind && target.isUp())
   return isUp('api') && isUp('worker')
 }
 
-/** A fault is over when whoever it met is back: a process that was killed has been started again. */
+/** A fault ends when its process is back: a killed process has been started again. */
 async function healAll(world: World): Promise<void> {
   for (const { proxy } of world.links) proxy.heal()
   for (const target of world.processes) target.resume()
@@ -142,14 +142,14 @@ async function healAll(world: World): Promise<void> {
 
 function pickLink(world: World, prng: Prng, to?: NetworkLink['to']): NetworkLink | undefined {
   const isUp = (name: string) => world.processes.some((target) => target.name === name && target.isUp())
-  // A process that cannot reach its database does not start, and then there is one less to fault.
+  // A process that cannot reach its database does not start, and is no target for other faults.
   const isSpared = (one: NetworkLink) => one.to === 'database' && !isUp(one.from)
   return prng.pick(
     world.links.filter((one) => to === undefined || one.to === to).filter((one) => !isSpared(one)),
   )
 }
 
-/** Mostly a moment, now and then longer than a lease. */
+/** Usually short, sometimes longer than a lease. */
 function randomPauseMs(prng: Prng): number {
   return MAX_PAUSE_MS * (prng.nextInt(1_000) / 1_000) ** 2
 }

@@ -1,5 +1,5 @@
-// What merchants do while the world falls apart: they initiate and complete checkouts, charge saved methods, give money
-// back and ask how things stand. Every answer goes into the book of acknowledgements before the next question.
+// The merchants' load: initiates and completes checkouts, charges saved methods, refunds and reads. Every response is
+// written to the log of acknowledgements before the next request.
 
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -15,7 +15,7 @@ import {
 
 const CUSTOMER = { email: 'amina@example.com', firstname: 'Amina', lastname: 'Odhiambo' }
 
-/** What a checkout is paid with. Some are saved cards that are charged again later, each in its own manner. */
+/** The instruments of checkouts. Some save cards with different behaviours, which are charged again later. */
 const INSTRUMENTS = [
   { weight: 5, name: 'card_success' },
   { weight: 1, name: 'mobile_success' },
@@ -29,7 +29,7 @@ const INSTRUMENTS = [
 ]
 
 const THINK_TIME_MS = 60
-// Some of the merchants' servers give up after the first try: then only the service itself brings a charge to its end.
+// Some merchants do not retry: then only the service completes the charge.
 const ABANDON_PROBABILITY = 0.2
 
 interface SeenPayment {
@@ -38,9 +38,9 @@ interface SeenPayment {
 }
 
 export interface Load {
-  /** Nothing new is begun; resolves when what was begun is answered. */
+  /** Starts no new operation; resolves when the open ones are complete. */
   stop(): Promise<void>
-  /** How many operations were begun, and how many of each answer there were. */
+  /** The number of operations, and of each response status. */
   operations(): number
   answers: Map<string, number>
   acknowledged(): number
@@ -81,7 +81,7 @@ export async function startLoad(options: LoadOptions): Promise<Load> {
       await delay(merchant.prng.nextInt(2 * THINK_TIME_MS))
     }
   }
-  // Before anything goes wrong each card is saved once, so that there is something to charge.
+  // Save each card once before the first fault, so that there are methods to charge.
   const first: Merchant = {
     client: createClient(clientOptions, 0),
     prng: options.prng.fork(),
@@ -136,7 +136,7 @@ async function payWith(merchant: Merchant, instrument: string): Promise<void> {
     ...POST,
     path: `/api/v1/sandbox/payments/${reference}/complete`,
     body: { instrument },
-    // Nobody else plays the payer: it is played until the payment has an end, whatever it is.
+    // No other client acts for the payer, so retry until the payment is final.
     isFinal: ({ status }) => !OPEN.includes(status),
     alreadyDoneCode: 'invalid_state',
   })
@@ -180,7 +180,7 @@ async function refund(merchant: Merchant): Promise<void> {
   const { client, prng, seen } = merchant
   const paid = prng.pick(seen.payments)
   if (!paid) return
-  // Small parts, so that even one that is picked often has something left.
+  // Small amounts, so that a payment that is picked often has something left to refund.
   const body = { uuid: paid.uuid, amount: 1 + prng.nextInt(9) }
   const answer = await client.sendUntilAnswered({ ...POST, path: '/api/v1/refunds', body, key: randomUUID() })
   if (!answer?.data) return
@@ -197,7 +197,7 @@ async function read(merchant: Merchant): Promise<void> {
   await acknowledgePayment(merchant, 'read', await client.sendUntilAnswered({ method: 'GET', path }))
 }
 
-/** Whether it was an acknowledgement of a payment, which is in the book then. */
+/** Whether the response acknowledged a payment, which is then in the log. */
 async function acknowledgePayment(
   merchant: Merchant,
   operation: string,

@@ -1,5 +1,5 @@
-// npm run chaos: kills, stops and cuts off the processes of a whole deployment under load, compares all records
-// afterwards, and cleanups with 1 if anything is wrong.
+// npm run chaos: kills, stops and disconnects the processes of a deployment under load, compares all records
+// afterwards, and exits with 1 if a check fails.
 
 import { randomInt } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
@@ -10,15 +10,15 @@ import { tableOf } from './table.ts'
 
 const HELP = `npm run chaos [-- --kills N] [-- --seconds N] [-- --seed N] [-- --json FILE]
 
-Starts two API and two worker processes, a PostgreSQL, the sandbox provider and a consumer of webhooks, each pair with a
-proxy between them, and puts load on them. Then processes are killed and stopped, connections are cut, held and reset,
-answers to COMMIT get lost, and PostgreSQL restarts. Afterwards everything must come to its end within 60 s, and what was
-acknowledged, what the database has and what the provider executed must agree.
+Starts two API and two worker processes, a PostgreSQL, the sandbox provider and a webhook consumer, each pair with a
+proxy between them, and puts load on them. Then it kills and stops processes, cuts, holds and resets connections, drops
+responses to COMMIT, and restarts PostgreSQL. Afterwards all work must complete within 60 s, and the acknowledgements,
+the database and the provider's executions must agree.
 
-  --kills    how many processes are killed (200)
-  --seconds  how long all that lasts (1.5 for each kill)
-  --seed     brings the same faults in the same order; how the processes meet them differs (random)
-  --json     writes the report to this file as well
+  --kills    processes to kill (200)
+  --seconds  duration of the faults (1.5 for each kill)
+  --seed     repeats the faults of a seed in the same order; how the processes react differs (random)
+  --json     also writes the report to this file
   --help     this text
 `
 
@@ -30,7 +30,7 @@ const options = parseOptions(HELP, {
 })
 
 const SECONDS_PER_KILL = 1.5
-// On a machine that has other work too.
+// For a machine that has other work too.
 const MAX_SLOWDOWN = 10
 
 await main(parsePositiveInteger('kills', options.kills), parsePositiveInteger('seed', options.seed))
@@ -47,7 +47,7 @@ async function main(kills: number, seed: number): Promise<void> {
     })()
     return cleaningUp
   }
-  // Whoever gives up must not leave a dozen processes behind.
+  // An interrupted run must not leave its processes behind.
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => void cleanUpAll().finally(() => process.exit(130)))
   process.stderr.write(`${kills} kills in ${seconds} s: --seed ${seed}\n`)
@@ -59,7 +59,8 @@ async function main(kills: number, seed: number): Promise<void> {
     process.stdout.write(tableOf(report))
     if (options.json) await writeFile(options.json, `${JSON.stringify(report, null, 2)}\n`)
     const isShort = report.faults.kills < kills
-    if (isShort) process.stderr.write('Not every kill could be made: processes start too slowly here.\n')
+    if (isShort)
+      process.stderr.write('Not every kill was made: processes start too slowly on this machine.\n')
     if (report.folder !== null || isShort) process.exitCode = 1
   } finally {
     await cleanUpAll()

@@ -1,4 +1,4 @@
-// How far a run is and how much longer it takes: on a terminal in one line, elsewhere a line every ten seconds.
+// The progress of a run and its remaining time: one line on a terminal, otherwise a line every ten seconds.
 
 const TERMINAL_EVERY_MS = 500
 const LINE_EVERY_MS = 10_000
@@ -14,8 +14,8 @@ export function createProgress(kills: number): (done: number, acknowledged: numb
     if (!isLast && now - reportedAtMs < (stderr.isTTY ? TERMINAL_EVERY_MS : LINE_EVERY_MS)) return
     reportedAtMs = now
     const leftSeconds = Math.ceil(((now - startedAt) / Math.max(done, 1) / 1_000) * (kills - done))
-    const words = `${done} of ${kills} kills, ${acknowledged} acknowledgements, ${clockOf(leftSeconds)} and up to a minute of rest left`
-    stderr.write(stderr.isTTY ? `\r${words.padEnd(90)}${isLast ? '\n' : ''}` : `${words}\n`)
+    const line = `${done} of ${kills} kills, ${acknowledged} acknowledgements, ${clockOf(leftSeconds)} and up to a minute of recovery left`
+    stderr.write(stderr.isTTY ? `\r${line.padEnd(90)}${isLast ? '\n' : ''}` : `${line}\n`)
   }
 }
 

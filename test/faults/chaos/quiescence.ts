@@ -1,17 +1,17 @@
-// After the last fault everything must come to its end by itself. Time is not waited for where it only means patience: a
-// delivery whose next try is minutes away is due at once.
+// After the last fault all work must complete without help. Long backoffs are skipped: a delivery whose next attempt is
+// minutes away is made due at once.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Db, sql } from '../../../src/kit/db/db.ts'
 
-/** What is not at its end yet. */
+/** Work that is not complete yet. */
 export interface Unfinished {
   payments: number
   refunds: number
   deliveries: number
 }
 
-/** When each kind was at its end, in milliseconds since the beginning; null when it was not. */
+/** When each kind was complete, in milliseconds since the start; null when it was not. */
 export type CompletionTimes = Record<keyof Unfinished, number | null>
 
 const countUnfinished = sql<Unfinished>`
@@ -20,7 +20,7 @@ select
   (select count(*)::integer from refunds where status = 'pending') as refunds,
   (select count(*)::integer from deliveries where status = 'pending') as deliveries`
 
-// One that somebody has in hand is left alone: it is due when the lease ends.
+// A leased delivery is left alone: it is due when the lease ends.
 const makeDeliveriesDue = sql`
 update deliveries
 set due_at = now()
@@ -28,7 +28,7 @@ where status = 'pending' and due_at > now() and (leased_until is null or leased_
 
 const POLL_EVERY_MS = 200
 
-/** Waits until nothing is unfinished, and no longer than the limit since then. */
+/** Waits until no work is unfinished, up to the limit. */
 export async function awaitQuiescence(db: Db, since: number, limitMs: number): Promise<CompletionTimes> {
   const ends: CompletionTimes = { payments: null, refunds: null, deliveries: null }
   for (;;) {

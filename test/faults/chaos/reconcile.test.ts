@@ -1,4 +1,4 @@
-// The comparison notices every kind of loss: records that agree, made wrong in one place at a time.
+// The comparison detects every kind of loss: the test changes one thing at a time in records that agree.
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -54,7 +54,7 @@ const right = (): Case => ({
   errors: [],
 })
 
-/** The questions that found something. */
+/** The checks that failed. */
 function failuresIn({ acknowledgements, records, received, errors }: Case): string[] {
   const receipts = received.map((id): Receipt => {
     return { id, resource: 'p1', version: 1, body: '', headers: {}, atMs: 0, isAccepted: true }
@@ -66,22 +66,22 @@ function failuresIn({ acknowledgements, records, received, errors }: Case): stri
 
 const CASES: [what: string, change: (one: Case) => void, question: RegExp][] = [
   [
-    'an acknowledged payment that is gone',
+    'an acknowledged payment that is missing',
     ({ acknowledgements }) => acknowledgements.push({ ...ACKNOWLEDGED, uuid: 'p2', reference: 'order-2' }),
     /payments lost/,
   ],
   [
-    'one that was never what was acknowledged',
+    'a payment that never had the acknowledged status',
     ({ acknowledgements }) => acknowledgements.push({ ...ACKNOWLEDGED, status: 'failed' }),
     /payments lost/,
   ],
   [
-    'an acknowledged refund that is gone',
+    'an acknowledged refund that is missing',
     ({ acknowledgements }) => acknowledgements.push({ ...GIVEN_BACK, uuid: 'r2' }),
     /refunds lost/,
   ],
   [
-    'a refund that was given and is not any more',
+    'a refund that was successful and is no longer',
     ({ records }) => records.refunds.splice(0, 1, { ...REFUND, status: 'failed' }),
     /refunds lost/,
   ],
@@ -96,24 +96,28 @@ const CASES: [what: string, change: (one: Case) => void, question: RegExp][] = [
     /double executions/,
   ],
   [
-    'an execution under a key that is in no book',
+    'an execution under an unknown key',
     ({ records }) => records.executions.push({ ...GIVEN, key: 'k3' }),
     /nobody recorded/,
   ],
   [
-    'a refund that was given twice',
+    'a refund that was executed twice',
     ({ records }) => records.executions.push({ ...GIVEN, key: 'k3' }),
     /records differ/,
   ],
-  ['a payment that is paid here alone', ({ records }) => records.executions.shift(), /records differ/],
+  [
+    'a payment that is paid here and not at the provider',
+    ({ records }) => records.executions.shift(),
+    /records differ/,
+  ],
   [
     'a payment that failed here and was executed',
     ({ records }) => records.payments.splice(0, 1, { ...PAYMENT, status: 'failed' }),
     /records differ/,
   ],
-  ['an event that nobody received', ({ received }) => received.splice(0), /not delivered/],
+  ['an event that was not received', ({ received }) => received.splice(0), /not delivered/],
   [
-    'an event that waits',
+    'an event that is pending',
     ({ records }) => records.events.splice(0, 1, { id: 'e1', deliveries: ['pending'] }),
     /not delivered/,
   ],
@@ -127,12 +131,12 @@ const CASES: [what: string, change: (one: Case) => void, question: RegExp][] = [
 ]
 
 describe('the comparison of the records', () => {
-  it('finds nothing in records that agree', () => {
+  it('the comparison finds no difference in records that agree', () => {
     assert.deepEqual(failuresIn(right()), [])
   })
 
   for (const [what, change, failingCheck] of CASES) {
-    it(`notices ${what}`, () => {
+    it(`the comparison detects ${what}`, () => {
       const one = right()
       change(one)
       assert.ok(

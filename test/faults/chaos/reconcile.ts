@@ -1,11 +1,11 @@
-// The comparison at the end. Each question answers the sentences that say what is wrong, and none when all is well.
+// The comparison at the end of a run. Each check returns one sentence per difference, and none when the records agree.
 
 import type { Consumer } from '../../support/consumer.ts'
 import type { Acknowledgement } from './acknowledgements.ts'
 import type { Execution, PaymentRecord, RunRecords } from './records.ts'
 
 export interface Check {
-  /** What the question is, for the table. */
+  /** The name of the check in the table. */
   name: string
   failures: string[]
 }
@@ -23,13 +23,13 @@ export function reconcile(
     { name: 'references with two payments (I12)', failures: findDuplicateReferences(acknowledgements) },
     { name: 'double executions (I6)', failures: findDoubleExecutions(records) },
     { name: 'payments whose records differ', failures: findMismatches(records) },
-    { name: 'executions nobody recorded (I7)', failures: findUnrecorded(records) },
+    { name: 'executions without a record (I7)', failures: findUnrecorded(records) },
     { name: 'events not delivered (I10)', failures: findUndelivered(records, consumer) },
     { name: 'phantom or forged webhooks', failures: findPhantomEvents(records, consumer) },
   ]
 }
 
-/** Gone, under another name, or never in the state that was acknowledged. */
+/** Payments that are missing, have another reference, or never had the acknowledged status. */
 function findLostPayments(acknowledgements: readonly Acknowledgement[], { payments }: RunRecords): string[] {
   const byId = new Map(payments.map((payment) => [payment.id, payment]))
   return acknowledgements
@@ -51,7 +51,7 @@ function findLostRefunds(acknowledgements: readonly Acknowledgement[], { refunds
     .flatMap(({ uuid, status }) => {
       const refund = byId.get(uuid)
       if (!refund) return [`refund ${uuid} ${status} is not in the database`]
-      // A refund moves once: from pending to its end.
+      // A refund has one transition: from pending to its final status.
       const isLegal = status === 'pending' || status === refund.status
       return isLegal ? [] : [`refund ${uuid} was answered as ${status} and is ${refund.status}`]
     })
@@ -68,7 +68,7 @@ function findDuplicateReferences(acknowledgements: readonly Acknowledgement[]): 
     .map(([reference, uuids]) => `${reference} was answered with ${[...uuids].join(' and ')}`)
 }
 
-/** A refund is named by its key: two of them with one key cannot be, and two keys for one refund show in the sums. */
+/** Refunds are identified by their key: one key cannot have two, and two keys for one refund show in the sums. */
 function findDoubleExecutions({ executions }: RunRecords): string[] {
   const taken = groupByOrder(executions.filter(({ kind }) => kind !== 'refund'))
   return [...taken]
@@ -76,7 +76,7 @@ function findDoubleExecutions({ executions }: RunRecords): string[] {
     .map(([order, found]) => `payment ${order} was executed ${found.length} times`)
 }
 
-/** What was paid here is what the provider took, and what went back here is what it gave. */
+/** Payments that are paid here must be collected at the provider, and refunds here must be executed there. */
 function findMismatches({ payments, executions }: RunRecords): string[] {
   const byOrder = groupByOrder(executions)
   return payments.flatMap((payment) => {
@@ -84,12 +84,12 @@ function findMismatches({ payments, executions }: RunRecords): string[] {
     const taken = found.filter(({ kind }) => kind !== 'refund').length
     const given = sumOf(found.filter(({ kind }) => kind === 'refund'))
     const isPaid = PAID.includes(payment.status)
-    const words = describe(payment)
+    const summary = describe(payment)
     return [
-      ...(isPaid === taken > 0 ? [] : [`${words}, and the provider took its money ${taken} times`]),
+      ...(isPaid === taken > 0 ? [] : [`${summary}, and the provider took its money ${taken} times`]),
       ...(given === payment.refundedMinor
         ? []
-        : [`${words}: ${payment.refundedMinor} was given back here, and ${given} by the provider`]),
+        : [`${summary}: ${payment.refundedMinor} was refunded here, and ${given} by the provider`]),
     ]
   })
 }
@@ -103,7 +103,7 @@ function findUnrecorded({ payments, refunds, executions }: RunRecords): string[]
     .filter(({ key }) => !keys.has(key))
     .map(
       ({ kind, key, order }) =>
-        `the provider executed a ${kind} of payment ${order} under ${key}, which is in no book`,
+        `the provider executed a ${kind} of payment ${order} under ${key}, which has no record here`,
     )
 }
 
@@ -113,7 +113,7 @@ function findUndelivered({ events }: RunRecords, { receipts }: Pick<Consumer, 'r
     if (deliveries.length === 0) return [`event ${id} has no delivery`]
     if (!deliveries.every((status) => status === 'delivered'))
       return [`event ${id} is ${deliveries.join(', ')}`]
-    return received.has(id) ? [] : [`event ${id} is delivered, and nobody received it`]
+    return received.has(id) ? [] : [`event ${id} is delivered, but was not received`]
   })
 }
 

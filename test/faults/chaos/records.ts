@@ -1,5 +1,5 @@
-// The three records that are held against each other, read when all is quiet: the database, the provider's log of what it
-// executed, and what the merchant's server for webhooks received.
+// The three records that are compared after the run: the database, the provider's log of executions, and the webhooks
+// that the merchant's server received.
 
 import { readFile } from 'node:fs/promises'
 import { type Db, sql } from '../../../src/kit/db/db.ts'
@@ -9,7 +9,7 @@ export interface PaymentRecord {
   reference: string
   status: string
   reason: string | null
-  /** Every status that it ever had, in their order. */
+  /** Every status of the payment, in order. */
   history: string[]
   /** The keys of its attempts at the gateway. */
   keys: string[]
@@ -25,13 +25,13 @@ export interface RefundRecord {
 
 export interface EventRecord {
   id: string
-  /** How each of its deliveries stands. */
+  /** The status of each of its deliveries. */
   deliveries: string[]
 }
 
 export interface Execution {
   key: string
-  /** The payment. */
+  /** The id of the payment. */
   order: string
   kind: 'checkout' | 'charge' | 'refund'
   minor: bigint
@@ -92,7 +92,7 @@ export async function readRecords(db: Db, providerLog: string): Promise<RunRecor
   return { payments, refunds, events, executions }
 }
 
-/** Where money was really taken or given back. Each key has one line per change in the log, and the last one counts. */
+/** The executed payments and refunds. The log has one line per change of a key, and the last one counts. */
 async function readExecutions(file: string): Promise<Execution[]> {
   const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '')
   const records = new Map(lines.map((line) => JSON.parse(line)).map((record) => [record.key, record]))

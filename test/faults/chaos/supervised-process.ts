@@ -1,4 +1,4 @@
-// A process that is started again whenever it has ended, as a service manager would.
+// A process that is restarted whenever it ends, as a service manager would do.
 
 import { appendFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -9,11 +9,11 @@ export interface SupervisedProcess {
   name: string
   kind: 'api' | 'worker' | 'provider'
   isUp(): boolean
-  /** Whether it has worked for at least as long as its start took: on a busy machine it would do nothing but start. */
+  /** Whether it has run for at least as long as its start took: on a busy machine it would otherwise only start. */
   hasWorked(): boolean
-  /** Kills it where it stands; answers whether there was anything to kill. */
+  /** Kills the process; returns whether it was running. */
   kill(): Promise<boolean>
-  /** Stands still until it is woken up, and does not know it; answers whether there was anything to stop. */
+  /** Stops the process for this time (SIGSTOP); returns whether it was running. */
   pause(): boolean
   resume(): void
 }
@@ -24,7 +24,7 @@ export interface SupervisedProcessOptions {
   args: string[]
   env: Record<string, string>
   logFile: string
-  /** Told what it says when it is ready. */
+  /** Called with the facts that the process prints when ready. */
   // biome-ignore lint/suspicious/noExplicitAny: each command prints facts of its own
   onStart(facts: any): void
   reportError(words: string): void
@@ -32,7 +32,7 @@ export interface SupervisedProcessOptions {
 
 const RESTART_BACKOFF_MS = 200
 
-/** Resolves when it runs for the first time; cleanups for good with the test. */
+/** Resolves when it runs for the first time; the test's cleanup ends it. */
 export async function superviseProcess(
   t: Cleanup,
   options: SupervisedProcessOptions,
@@ -51,7 +51,7 @@ export async function superviseProcess(
     isOver = true
     await cleanUpAll()
     await supervision
-    // One that was just being started when it was over.
+    // A process that was starting when the run ended.
     await cleanUpAll()
   })
 
@@ -69,12 +69,13 @@ export async function superviseProcess(
     const { code, signal } = await started.ended
     running = undefined
     await appendFile(options.logFile, started.errors())
-    if (!isOver && signal !== 'SIGKILL') options.reportError(`${name} ended by itself with ${signal ?? code}`)
+    if (!isOver && signal !== 'SIGKILL')
+      options.reportError(`${name} ended unexpectedly with ${signal ?? code}`)
   }
   const supervise = async (first: RunningProcess): Promise<void> => {
     await watch(first)
     while (!isOver) {
-      // The database may be away at this moment, and then there is no start.
+      // The database may be down, and then the start fails.
       const started = await start().catch(logFailedStart)
       if (started) await watch(started)
       else await delay(RESTART_BACKOFF_MS)
@@ -82,14 +83,14 @@ export async function superviseProcess(
   }
   const logFailedStart = async (error: unknown): Promise<undefined> => {
     await appendFile(options.logFile, `no start: ${error}\n`)
-    // One that was too slow is still there, and must not come after all.
+    // A process that was too slow still runs, and must not become ready later.
     await cleanUpAll()
   }
   const signal = (what: NodeJS.Signals): boolean => {
     try {
       return running !== undefined && process.kill(running.pid, what)
     } catch {
-      // It ended a moment ago, and nobody has heard of it yet.
+      // It ended a moment ago, and its exit event is not handled yet.
       return false
     }
   }

@@ -1,4 +1,4 @@
-// The report as a table for people.
+// The report as a table for the terminal.
 
 import type { ChaosReport } from './chaos.ts'
 
@@ -10,7 +10,7 @@ export function tableOf({ seed, faults, records, completionMs, checks, ...report
   const failedChecks = checks.filter((check) => check.failures.length > 0)
   return [
     `\nSeed ${seed}\n`,
-    block('What went wrong, on purpose', { 'processes killed': kills, ...others }),
+    block('Injected faults', { 'processes killed': kills, ...others }),
     block('What happened', {
       operations: report.operations,
       'acknowledgements on disk': report.acknowledged,
@@ -19,8 +19,8 @@ export function tableOf({ seed, faults, records, completionMs, checks, ...report
         .map(([name, count]) => `${name}: ${count}`)
         .join('   '),
     }),
-    block('At its end after the last fault', mapValues(completionMs, seconds)),
-    block('What is wrong', Object.fromEntries(checks.map((check) => [check.name, check.failures.length]))),
+    block('Complete after the last fault', mapValues(completionMs, seconds)),
+    block('Failed checks', Object.fromEntries(checks.map((check) => [check.name, check.failures.length]))),
     ...failedChecks.map((check) => `\n✖ ${check.name}\n${list(check.failures)}`),
     report.folder === null ? '\n✔ all records agree\n' : `\nThe logs are in ${report.folder}\n`,
   ].join('')

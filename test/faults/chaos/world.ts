@@ -1,5 +1,5 @@
-// Everything that takes part, each a process of its own on the loopback: two API and two worker processes, PostgreSQL, the
-// sandbox provider with its durable log, and the merchant's server for webhooks. Between each pair is a proxy.
+// All processes of a run on the loopback: two API and two worker processes, PostgreSQL, the sandbox provider with its
+// durable log, and the merchant's webhook server. Each pair has a proxy between them.
 
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -19,11 +19,11 @@ import {
 
 const SECRET = 'the-secret-of-the-sandbox-in-the-chaos'
 
-// Short, so that a lease ends, and somebody else takes over, while the chaos lasts.
+// Short, so that leases expire and other processes take over during the run.
 const GATEWAY_TIMEOUT_MS = 1_500
 
 export interface NetworkLink {
-  /** Who speaks through it, and to whom. */
+  /** The client and the server of the link. */
   from: string
   to: 'api' | 'database' | 'provider' | 'consumer'
   proxy: TcpProxy
@@ -33,15 +33,15 @@ export interface World {
   folder: string
   processes: SupervisedProcess[]
   links: NetworkLink[]
-  /** Where the load finds the two API processes, each behind its proxy. */
+  /** The URLs of the two API processes, each behind its proxy. */
   apiUrls: string[]
   apiKey: string
   consumer: Consumer
-  /** What processes did by themselves that they should not have. */
+  /** Unexpected ends of processes. */
   errors: string[]
-  /** Resolves when it answers again. */
+  /** Resolves when it accepts connections again. */
   restartDatabase(mode: 'fast' | 'immediate'): Promise<void>
-  /** Past all proxies. */
+  /** A direct connection that bypasses the proxies. */
   openDb(): Db
   providerLog: string
 }
@@ -57,7 +57,7 @@ export async function startWorld(t: Cleanup, folder: string): Promise<World> {
   const { processes, links, errors } = topology
   const webhookProxy = await topology.addProxy('provider', 'api', 0)
   const addresses = { postgres, webhookProxy, provider: await startProvider(topology, webhookProxy) }
-  // The first one migrates; the others find everything in its place.
+  // The first process migrates; the others find the schema complete.
   const first = await startApi(topology, 'api-1', addresses)
   const [second] = await Promise.all([
     startApi(topology, 'api-2', addresses),
@@ -85,10 +85,10 @@ export async function startWorld(t: Cleanup, folder: string): Promise<World> {
   }
 }
 
-/** What processes and links are put on. */
+/** The folder, processes and links that the parts of the world are added to. */
 interface Topology extends Pick<World, 'folder' | 'processes' | 'links' | 'errors'> {
   addProxy(from: string, to: NetworkLink['to'], target: number): Promise<TcpProxy>
-  /** Where all links to it lead from now on. */
+  /** Sets the target of all links to it. */
   retargetAll(to: NetworkLink['to'], port: number): void
   addProcess(options: Omit<SupervisedProcessOptions, 'reportError' | 'logFile'>): Promise<void>
 }
@@ -118,12 +118,12 @@ function createTopology(t: Cleanup, processCleanup: Cleanup, folder: string): To
   }
 }
 
-/** What every process is told about the others. */
+/** The addresses that every process needs. */
 interface Addresses {
   postgres: EmbeddedPostgres
-  /** Where the provider listens, which its next start changes. */
+  /** The provider's port, which changes with every start. */
   provider: { port: number }
-  /** The link on which the provider's webhooks come in. */
+  /** The link for the provider's webhooks. */
   webhookProxy: TcpProxy
 }
 
@@ -143,7 +143,7 @@ async function startProvider(topology: Topology, webhookProxy: TcpProxy): Promis
 }
 
 interface Api {
-  /** Where the load finds it, behind its proxy. */
+  /** Its URL for the load, behind its proxy. */
   url: string
   apiKey: string
 }
@@ -154,7 +154,7 @@ async function startApi(topology: Topology, name: string, addresses: Addresses):
   await startService(topology, name, 'api', addresses, ({ url, demoKey }) => {
     apiKey = demoKey
     apiProxy.retarget(portOf(url))
-    // Webhooks of the provider come to whichever of the two was started last.
+    // The provider's webhooks go to the API process that was started last.
     addresses.webhookProxy.retarget(portOf(url))
   })
   return { url: `http://127.0.0.1:${apiProxy.port}`, apiKey }
@@ -194,7 +194,7 @@ function startPostgres(folder: string): Promise<EmbeddedPostgres> {
   return startEmbeddedPostgres({ dataDir: join(folder, 'postgres') })
 }
 
-/** PostgreSQL's immediate shutdown: as if it had crashed. */
+/** PostgreSQL's immediate shutdown, which acts like a crash. */
 function quitPostgres(folder: string): void {
   const file = readPostmasterFile(locateCluster(join(folder, 'postgres')))
   if (file) process.kill(file.pid, 'SIGQUIT')
@@ -206,7 +206,7 @@ async function subscribe({ url, apiKey }: Api, consumer: Consumer, proxy: TcpPro
     url: `http://127.0.0.1:${proxy.port}/hook`,
     events: ['*'],
   })
-  if (answer.http !== 201) throw new Error(`the endpoint was not taken: ${answer.text}`)
+  if (answer.http !== 201) throw new Error(`the endpoint was rejected: ${answer.text}`)
   consumer.setSecret(answer.body.data.secret)
 }
 

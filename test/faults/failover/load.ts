@@ -1,4 +1,5 @@
-// Sixteen clients that make payments and charges, each again and again until it is acknowledged, and the log of what was.
+// Sixteen clients that make payments and charges, each with retries until it is acknowledged, and the log of
+// acknowledgements.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Api, ApiResponse } from '../../support/api.ts'
@@ -13,12 +14,12 @@ export interface Acknowledgement {
 
 export interface Load {
   acknowledged: readonly Acknowledgement[]
-  /** Requests that were told to come back, or got no answer. */
+  /** Requests that got 503 or no response. */
   unanswered(): number
-  /** Answers that no client should ever get. */
+  /** Responses that no client should get. */
   unexpected: readonly string[]
   longestGapMs(): number
-  /** Nothing new is begun; what was begun is brought to its end, unless that takes longer than this. */
+  /** Starts no new request and completes the open ones, within this time. */
   stop(withinMs: number): Promise<void>
 }
 
@@ -27,7 +28,7 @@ interface Client {
   token: string
 }
 
-/** Each with a customer of its own, so that they do not wait for each other's row. */
+/** Each client has its own customer, so that they do not wait for each other's row lock. */
 export async function makeClients(api: Api): Promise<Client[]> {
   return Promise.all(
     Array.from({ length: WRITERS }, async (_, n) => {
@@ -37,7 +38,7 @@ export async function makeClients(api: Api): Promise<Client[]> {
   )
 }
 
-// About as soon as a client that was told to come back would, only more eager.
+// About the Retry-After of a 503, but shorter.
 const RETRY_MS = 50
 
 export function startLoad(api: Api, clients: readonly Client[]): Load {

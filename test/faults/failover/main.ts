@@ -1,5 +1,5 @@
-// npm run chaos:failover: loses a PostgreSQL primary in every way, under load, and compares what was acknowledged with what
-// its standby has. Ends with 1 when anything acknowledged is lost, or when the control loses nothing.
+// npm run chaos:failover: loses a PostgreSQL primary in every mode, under load, and compares the acknowledgements with
+// the standby. Exits with 1 when an acknowledged record is lost, or when the control loses nothing.
 
 import { writeFile } from 'node:fs/promises'
 import { exitWithUsageError, parseOptions, parsePositiveInteger } from '../../support/command-line.ts'
@@ -9,14 +9,14 @@ import { type RoundReport, runRound } from './round.ts'
 
 const HELP = `npm run chaos:failover [-- --rounds N] [-- --mode TEXT] [-- --json FILE]
 
-A primary and a synchronous standby of PostgreSQL on the loopback, the service and its provider as processes, and sixteen
-writers of payments and charges. The primary is killed; isolated; killed after its standby was cut off; and killed after the
-waits for the standby were cancelled. Each time the standby takes over, and nothing that was acknowledged may be missing.
-A control without synchronous replication must lose something, or the rest proves nothing.
+Starts a primary and a synchronous standby of PostgreSQL on the loopback, the service and its provider as processes, and
+sixteen clients. The primary is killed; isolated; killed after its standby was disconnected; and killed after the waits
+for the standby were cancelled. Each time the standby is promoted, and no acknowledged record may be missing.
+A control without synchronous replication must lose records, or the rest proves nothing.
 
-  --rounds N   how often each way is played; 1 unless given, about half a minute each
-  --mode TEXT  only those whose name has this in it, and the control
-  --json FILE  the report of every round, as JSON
+  --rounds N   rounds of each mode (1), about half a minute each
+  --mode TEXT  only modes whose name contains the text, and the control
+  --json FILE  writes the report of every round as JSON
   --help       this text
 `
 

@@ -1,5 +1,5 @@
-// The ways in which a primary is lost. Only the one that cuts the standby off first tells synchronous replication from
-// asynchronous: without the cut, the standby has received everything a moment before.
+// The modes of losing a primary. Only disconnecting the standby first distinguishes synchronous from asynchronous
+// replication: otherwise the standby has received everything a moment before.
 
 import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -9,7 +9,7 @@ export interface Mode {
   name: string
   fault: string
   isSynchronous: boolean
-  /** Takes the primary away; answers how many commits were told that nobody knows, where that is what it is about. */
+  /** Removes the primary; returns the number of commits with an unknown outcome, in the mode that causes them. */
   lose(pair: Pair): Promise<number | undefined>
 }
 
@@ -54,7 +54,7 @@ export const MODES: readonly Mode[] = [
   },
 ]
 
-/** Without a standby that has it, an acknowledgement is worth nothing: if this one loses nothing, none of them proves anything. */
+/** Without a synchronous standby acknowledged records are lost: if this mode loses none, the others prove nothing. */
 export const CONTROL: Mode = {
   name: 'control without synchronous standby',
   fault: 'F-18',
@@ -64,7 +64,7 @@ export const CONTROL: Mode = {
 
 const WRITE_TIMEOUT_MS = 1_500
 
-/** The old primary lives on, and must not acknowledge anything to anybody. */
+/** The old primary still runs, and must not acknowledge a write. */
 async function assertNoAcknowledgement({ primary }: Pair): Promise<void> {
   const write = primary.query('create table acknowledged_by_the_old_primary ()', WRITE_TIMEOUT_MS)
   await assert.rejects(write, /timeout/, 'the old primary acknowledged a write alone')
@@ -76,7 +76,7 @@ select count(pg_cancel_backend(pid))::integer as count
 from pg_stat_activity
 where wait_event = 'SyncRep'`
 
-/** What an impatient operator or a pooler does to statements that hang. */
+/** An operator or a pooler that cancels hanging statements has this effect. */
 async function cancelWaits({ primary }: Pair): Promise<number> {
   let cancelled = 0
   for (let waitedMs = 0; waitedMs < CUT_MS; waitedMs += CANCEL_EVERY_MS) {

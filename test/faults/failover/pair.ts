@@ -1,4 +1,4 @@
-// A primary, its standby, and the network between everybody: one address for the service, which leads to whoever is the
+// A primary, its standby, and the proxies between them and the service: one address that always points to the current
 // primary, and links that can be cut.
 
 import { SUPERUSER } from '../../../src/kit/embedded-postgres/cluster.ts'
@@ -8,15 +8,15 @@ import { startTcpProxy } from '../../support/tcp-proxy.ts'
 import { type Base, type Server, startServer } from './postgres-servers.ts'
 
 export interface Pair {
-  /** What the service knows as its database. */
+  /** The DATABASE_URL of the service. */
   url: string
   primary: Server
   standby: Server
-  /** Nothing passes between primary and standby any more. */
+  /** Blocks all traffic between primary and standby. */
   cutReplication(): void
-  /** The primary is alive, and nobody hears it any more. */
+  /** Blocks all traffic of the primary, which still runs. */
   isolatePrimary(): void
-  /** Makes the standby the primary, and leads the service there. */
+  /** Promotes the standby, and points the service to it. */
   failOver(): Promise<void>
 }
 

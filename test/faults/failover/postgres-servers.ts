@@ -17,7 +17,7 @@ import type { Cleanup } from '../../support/database.ts'
 import { findFreePort } from '../../support/deployment.ts'
 import { eventually, tempFolder } from '../../support/process.ts'
 
-/** A migrated cluster that was stopped cleanly: a copy of it can be a primary, and another one its standby. */
+/** A migrated cluster that was stopped cleanly: one copy can be a primary, and another its standby. */
 export interface Base {
   folder: string
   cluster: string
@@ -27,16 +27,16 @@ export interface Base {
 
 export interface Server {
   port: number
-  /** At this server itself, around every proxy. */
+  /** A direct connection that bypasses every proxy. */
   url: string
   query<Row extends pg.QueryResultRow>(text: string, withinMs?: number): Promise<Row[]>
-  /** Everything of it, with SIGKILL. */
+  /** Kills all its processes with SIGKILL. */
   kill(): Promise<void>
 }
 
 export async function prepareBase(t: Cleanup): Promise<Base> {
   const folder = await tempFolder(t, 'failover')
-  // As root the servers run as somebody else, who walks down to their folders.
+  // As root the servers run as another user, who needs to traverse their folders.
   chmodSync(folder, 0o711)
   const dataDir = join(folder, 'base')
   const binaries = findPostgresBinaries(18)
@@ -56,7 +56,7 @@ export async function prepareBase(t: Cleanup): Promise<Base> {
   return { folder, cluster, password: readPassword(cluster), launcher }
 }
 
-// What the service relies on, as an operator sets it; the timeouts are short, so that a cut link is noticed in a round.
+// The settings that the service requires; short timeouts detect a cut link within a round.
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
@@ -94,7 +94,7 @@ export async function startServer(
   })
   const kill = async () => {
     if (program.exit !== undefined) return
-    // The parent first, so that it starts nobody in place of those that end.
+    // The parent first, so that it does not restart its children.
     for (const pid of [program.pid, ...descendantsOf(program.pid)]) killQuietly(pid)
     await program.exited
   }
@@ -112,7 +112,7 @@ function killQuietly(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It has ended since we looked.
+    // It has ended meanwhile.
   }
 }
 
@@ -142,7 +142,7 @@ async function runQuery<Row extends pg.QueryResultRow>(
   try {
     return (await client.query<Row>(text)).rows
   } finally {
-    // Not awaited: a server that waits for its standby hangs up only when it has heard of it.
+    // Not awaited: a server that waits for its standby closes the connection only after the wait.
     void client.end().catch(() => undefined)
   }
 }

@@ -1,5 +1,5 @@
-// One round: a pair, a service and a provider, sixteen writers, a primary that is lost in one of the ways, a standby that
-// takes over, and afterwards the comparison of what was acknowledged with what is there.
+// One round: a pair of servers, a service, a provider and sixteen clients. The primary is lost in one mode, the standby
+// is promoted, and the acknowledgements are compared with its records.
 
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -19,13 +19,13 @@ export interface RoundReport {
   mode: string
   fault: string
   acknowledged: number
-  /** Acknowledged, and not there any more or taken back. */
+  /** Acknowledged records that are missing or no longer successful. */
   lost: number
   longestGapMs: number
   unanswered: number
-  /** Commits that were told that nobody knows whether the standby has them. */
+  /** Commits for which it is unknown whether the standby has them. */
   cancelled: number | undefined
-  /** What must not be, in words. Of the control nothing: with its records, what was begun on them is lost as well. */
+  /** Violations in words. Empty for the control, which also loses payments in progress. */
   violations: string[]
 }
 
@@ -70,7 +70,7 @@ export async function runRound(
   }
 }
 
-/** The provider with its own memory, and the service with all its work, as processes. */
+/** The provider with its own data, and the service in all roles, as processes. */
 async function startDeploymentOn(t: Cleanup, databaseUrl: string) {
   const sandboxFolder = await tempFolder(t, 'sandbox')
   const sandbox = await startProcess(t, ['sandbox', '--port', '0', '--data-dir', sandboxFolder], {
@@ -90,7 +90,7 @@ async function startDeploymentOn(t: Cleanup, databaseUrl: string) {
   return { api, journal: join(sandboxFolder, 'sandbox.jsonl') }
 }
 
-// Two of the longest waits for an answer of a server that has gone silent, and some.
+// Twice the longest timeout for a silent server, and some.
 const RESUMED_IN_MS = 40_000
 const RESUMED_COUNT = 50
 
@@ -108,7 +108,7 @@ select id, status
 from payments
 where id = any ($1::uuid[])`
 
-/** An acknowledged success stays one; what was open may have come to any end. */
+/** An acknowledged success must stay one; an open payment may have any outcome. */
 async function countLost(db: Db, acknowledged: readonly Acknowledgement[]): Promise<number> {
   const rows = await db.query(selectStatuses, [acknowledged.map(({ uuid }) => uuid)])
   const statuses = new Map(rows.map(({ id, status }) => [id, status]))
@@ -127,10 +127,10 @@ select id
 from payments
 where status = 'successful'`
 
-// As promised after any outage.
+// The recovery time that is promised after any outage.
 const FINAL_IN_MS = 60_000
 
-/** What the provider executed against what the new primary has, and every invariant, once all has come to its end. */
+/** Compares the provider's executions with the new primary, and checks every invariant, once all work is complete. */
 async function compare(db: Db, journal: string): Promise<string[]> {
   await eventually(
     async () => (await db.query(countProcessing))[0]?.count,
@@ -145,7 +145,7 @@ async function compare(db: Db, journal: string): Promise<string[]> {
     .map((id) => `${id} was executed, not paid`)
   const unexecuted = [...paid].filter((id) => !executed.has(id)).map((id) => `${id} is paid, not executed`)
   const reports = await checkInvariants(db)
-  assert.ok(reports.length > 0, 'the invariants stand as views')
+  assert.ok(reports.length > 0, 'the invariants exist as views')
   const violated = reports
     .filter(({ violations }) => violations > 0)
     .map(({ name, violations }) => `${name}: ${violations}`)

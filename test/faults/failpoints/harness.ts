@@ -1,6 +1,6 @@
-// Where the failpoints are played: one database, the provider as a process with its durable log, and the service several
-// times in this process: one that stumbles at requests, one that is well, and in the end a worker that stumbles. Those that
-// are killed are processes of their own.
+// The deployment for failpoints: one database, the provider as a process with its durable log, and several services in
+// this process: one that fails in requests, a healthy one, and at the end a failing worker. Services that are killed
+// are separate processes.
 
 import assert from 'node:assert/strict'
 import { sql } from '../../../src/kit/db/db.ts'
@@ -13,24 +13,24 @@ import { ACCOUNTS, dataOf, WALLET } from '../../support/p2p.ts'
 import { type TestService, testService } from '../../support/service.ts'
 import { createTestFailpoints, type TestFailpoints } from '../../support/test-failpoints.ts'
 
-// Shorter than usual, and money is settled as soon as it has come.
+// Short timeouts, and immediate settlement.
 export const SHORT_TIMEOUTS = { COWRY_GATEWAY_TIMEOUT_MS: '5000', COWRY_SETTLEMENT_HOURS: '0' }
 
 export interface Harness {
   deployment: Deployment
   healthy: TestService
-  /** Serves requests, and stumbles where a trap is set. */
+  /** Serves requests, and fails at armed failpoints. */
   failing: TestService
   failpoints: TestFailpoints
   consumer: Consumer
-  /** Of a saved card that can be charged. */
+  /** The token of a saved card that can be charged. */
   token: string
-  /** Background work in this process, that stumbles where a trap is set. */
+  /** Starts background jobs in this process that fail at armed failpoints. */
   startWorker(failpoints: TestFailpoints): Promise<TestService>
 }
 
 export async function startHarness(t: Cleanup): Promise<Harness> {
-  // Those in this process end before the database that the deployment takes away.
+  // Services in this process end before the deployment drops the database.
   const endings: (() => Promise<void>)[] = []
   t.after(async () => {
     for (const end of endings.toReversed()) await end()
@@ -42,7 +42,7 @@ export async function startHarness(t: Cleanup): Promise<Harness> {
       databaseUrl: deployment.databaseUrl,
       role,
       failpoints,
-      // They are checked once, for everybody, when the deployment ends.
+      // Invariants are checked once, when the deployment ends.
       checksInvariants: false,
       env: {
         ...SHORT_TIMEOUTS,
@@ -77,7 +77,7 @@ update deliveries
 set due_at = now(), leased_until = now()
 where leased_until is not null`
 
-/** As if every lease had just run out. */
+/** Expires every lease. */
 export async function expireLeases({ deployment }: Harness): Promise<void> {
   await deployment.db.query(endLeases)
 }
@@ -89,7 +89,7 @@ select
   (select count(*)::integer from deliveries where status = 'pending') as deliveries,
   (select count(*)::integer from pending_settlements where due_at <= now()) as settlements`
 
-/** What nobody has brought to its end yet. */
+/** Work that is not complete yet. */
 export async function countOpenWork({ deployment }: Harness) {
   const [open] = await deployment.db.query(countOpen)
   assert.ok(open)

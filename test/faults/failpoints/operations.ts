@@ -1,5 +1,5 @@
-// What is asked of the service while it stumbles: each a request that can be sent again, a readState at both sides' books, and
-// the end to which it must come, once.
+// The operations that fail at failpoints: each has a request that can be retried, a function that reads the records of
+// both sides, and an assertion that it completed exactly once.
 
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -17,13 +17,13 @@ import { eventually } from '../../support/process.ts'
 import type { Harness } from './harness.ts'
 
 export interface Case {
-  /** The same request every time. */
+  /** Sends the same request every time. */
   send(api: Api): Promise<ApiResponse>
-  /** What both sides have in their books at this moment. */
+  /** The current records of both sides. */
   readState(): Promise<string>
-  /** What whoever asked does when no answer came. */
+  /** The client's retry after it got no response. */
   retry(): Promise<unknown>
-  /** Waits for the end, and asserts that it is the right one and was come to once. */
+  /** Waits for the end, and asserts that the operation completed correctly and once. */
   assertCompleted(): Promise<void>
 }
 
@@ -32,14 +32,14 @@ export type Operation = (harness: Harness) => Promise<Case>
 // The processors are shared with every other test.
 const TIMEOUT_MS = 60_000
 
-/** Sends until it is served: who waits for the same record is told to come back. */
+/** Retries until it succeeds: a request for a record in progress gets a retryable error. */
 async function sendUntilServed(send: () => Promise<ApiResponse>): Promise<ApiResponse> {
   const answer = await eventually(send, ({ http }) => http !== 503, TIMEOUT_MS)
   assert.ok(answer.http < 400, answer.text)
   return answer
 }
 
-/** A payment as both sides have it. */
+/** A payment in the records of both sides. */
 async function readPaymentState({ deployment }: Harness, reference: string): Promise<string> {
   const id = await deployment.idOf(reference)
   if (id === undefined) return 'nothing'
@@ -49,7 +49,7 @@ async function readPaymentState({ deployment }: Harness, reference: string): Pro
 
 async function getPaymentId({ deployment }: Harness, reference: string): Promise<string> {
   const id = await deployment.idOf(reference)
-  assert.ok(id, 'it is on disk')
+  assert.ok(id, 'the payment was stored')
   return id
 }
 
@@ -91,7 +91,7 @@ const PAID_ONCE = {
   events: ['payment.pending', 'payment.processing', 'payment.successful'],
 }
 
-/** Waits until the payer can act, lets them act, and sees it paid. */
+/** Waits until the payer can act, acts as the payer, and asserts that the checkout is paid. */
 async function payAndAssert({ deployment }: Harness, id: string): Promise<void> {
   const { status } = await eventually(
     () => deployment.snapshotOf(id),
@@ -104,7 +104,7 @@ async function payAndAssert({ deployment }: Harness, id: string): Promise<void> 
   assert.deepEqual(await deployment.awaitFinal(id, TIMEOUT_MS), PAID_ONCE)
 }
 
-/** A checkout, and somebody who acts in it. */
+/** A checkout and its payer. */
 async function inCheckout(
   harness: Harness,
   act: (api: Api, url: string, reference: string) => Promise<ApiResponse>,
@@ -149,7 +149,7 @@ export const refund: Operation = async (harness) => {
     api.post('/api/v1/refunds', { uuid, amount: 100 }, { 'idempotency-key': `refund-${uuid}` })
   const rows = () => deployment.db.query(selectRefunds, [uuid])
   const countGiven = async () => {
-    // A boundary: an execution as the provider's API tells it.
+    // A boundary: an execution in the form of the provider's API.
     const executions = (await deployment.sandbox.executions(uuid)) as { kind: string }[]
     return executions.filter(({ kind }) => kind === 'refund').length
   }
@@ -174,7 +174,7 @@ export const refund: Operation = async (harness) => {
   }
 }
 
-/** A payment straight to the merchant is asked for. */
+/** Requests a payment directly to the merchant. */
 export const transfer: Operation = async (harness) => {
   const body = p2pBody()
   const send = (api: Api) => api.post(PAYMENTS, body)
@@ -198,7 +198,7 @@ export const transfer: Operation = async (harness) => {
   }
 }
 
-/** The merchant says what became of a transfer. */
+/** The merchant confirms, rejects or cancels a transfer. */
 function transferAction(
   verb: string,
   body: object,
@@ -238,7 +238,7 @@ export const confirm = transferAction(
 export const reject = transferAction('reject', {}, { transfer: 'rejected', status: 'failed', postings: 0 })
 export const cancel = transferAction('cancel', {}, { transfer: 'cancelled', status: 'failed', postings: 0 })
 
-/** A record that one transaction makes, under an Idempotency-Key; told apart by its name. */
+/** A record that one transaction creates, under an Idempotency-Key; identified by its name. */
 function createRecordOperation(
   path: string,
   bodyOf: (name: string) => object,
@@ -282,7 +282,7 @@ set due_at = now() + interval '1 hour'
 where payment_id = $1
 returning gateway_key as key`
 
-/** The provider rings about a payment of which nobody would ask for an hour. */
+/** The provider sends a webhook about a payment whose next poll is in an hour. */
 export const webhook: Operation = async (harness) => {
   const { deployment, healthy } = harness
   const body = initiateBody()

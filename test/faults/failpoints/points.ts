@@ -1,5 +1,5 @@
-// Every failpoint with the operations that pass it, and what stands in the books when the process gets no further. A point
-// that is added to the registry has no line here, and does not compile.
+// Every failpoint with the operations that pass it, and the records when the process fails there. A new point of the
+// registry without an entry here does not compile.
 
 import type { Failpoint } from '../../../src/kit/failpoints.ts'
 import type { Harness } from './harness.ts'
@@ -34,9 +34,9 @@ interface PassingOperation {
 
 interface RequestPoint {
   fault: string
-  /** The first is the one whose process is killed. */
+  /** The process of the first operation is killed. */
   operations: readonly [PassingOperation, ...PassingOperation[]]
-  /** Whoever hangs there holds rows that others wait for. */
+  /** A process that hangs here holds row locks that others wait for. */
   holdsRows?: true
 }
 
@@ -147,7 +147,7 @@ export const POINTS: Record<Failpoint, RequestPoint | WorkerPoint> = {
   'delivery.after_response': { fault: 'F-08', prepareWork: undeliveredEvent },
 }
 
-/** What is kept of the table when only those are wanted that requests pass. */
+/** The entries of the table for points that requests pass. */
 export function listRequestPoints(): (RequestPoint & { point: Failpoint })[] {
   return entries().flatMap(([point, one]) => ('operations' in one ? [{ point, ...one }] : []))
 }
@@ -157,6 +157,6 @@ export function listWorkerPoints(): (WorkerPoint & { point: Failpoint })[] {
 }
 
 function entries() {
-  // The keys of a constant object are exactly its type's keys, which Object.entries cannot say by itself.
+  // The keys of a constant object are exactly its type's keys, which the type of Object.entries does not express.
   return Object.entries(POINTS) as [Failpoint, RequestPoint | WorkerPoint][]
 }

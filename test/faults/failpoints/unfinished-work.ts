@@ -1,4 +1,4 @@
-// What a process that died has left for others, each due at once; whoever takes it up may stumble too.
+// Unfinished work of a process that died, each due at once; the process that takes it over may fail too.
 
 import assert from 'node:assert/strict'
 import { sql } from '../../../src/kit/db/db.ts'
@@ -10,7 +10,7 @@ import { type Case, charge, type Operation, refund } from './operations.ts'
 
 export type UnfinishedWork = Pick<Case, 'assertCompleted'>
 
-/** The request broke off at this point, right after its record was written. */
+/** A request that failed at this point, right after its record was written. */
 function abortedAt(operation: Operation, point: Failpoint) {
   return async (harness: Harness): Promise<UnfinishedWork> => {
     const left = await operation(harness)
@@ -33,7 +33,7 @@ update payments
 set due_at = now()
 where id = $1 and due_at is not null`
 
-/** A checkout whose time has passed. Its lease is half a minute, which a test does not wait for. */
+/** An expired checkout. Its lease is half a minute, which a test does not wait for. */
 export async function expiredCheckout({ healthy, deployment }: Harness): Promise<UnfinishedWork> {
   const { uuid } = (await healthy.api.post(INITIATE, initiateBody())).body.data
   const endLease = () => deployment.db.query(makeDue, [uuid])
@@ -50,14 +50,14 @@ export async function expiredCheckout({ healthy, deployment }: Harness): Promise
   }
 }
 
-/** An event that the merchant was not told of. */
+/** An event that was not delivered to the merchant. */
 export async function undeliveredEvent({ healthy, consumer }: Harness): Promise<UnfinishedWork> {
   const { uuid } = (await healthy.api.post(INITIATE, initiateBody())).body.data
   return {
     async assertCompleted() {
       const receipts = () => consumer.receipts.filter(({ resource }) => resource === uuid)
       await eventually(receipts, ({ length }) => length > 0, TIMEOUT_MS)
-      // However often it came, it is one event, and each time in the same words.
+      // Every delivery has the same event id and the same body.
       assert.equal(new Set(receipts().map(({ id, body }) => `${id} ${body}`)).size, 1)
     },
   }
