@@ -1,4 +1,4 @@
-// A merchant that has set everything a payer can see of it, so that no screen is looked at bare.
+// A merchant with every visible setting, so that the tests check each screen with branding.
 
 import assert from 'node:assert/strict'
 import type { Api } from '../support/api.ts'
@@ -17,7 +17,7 @@ export const BRAND = {
   accentColor: '#35408f',
 }
 
-/** A new merchant with the brand, and whatever else is to be set. */
+/** A new merchant with the brand and the other settings. */
 export async function brandedMerchant(
   service: Pick<TestService, 'admin' | 'newMerchant'>,
   logo: string = dataUriOf(LOGO),

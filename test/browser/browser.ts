@@ -1,4 +1,4 @@
-// A real browser from an npm package, and visitors in it who notice everything that a page should not do.
+// A real browser from an npm package, and visitors that record every violation of a page.
 
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
@@ -10,8 +10,8 @@ import { type Browser, chromium, type Page } from 'playwright-core'
 import type { Cleanup } from '../support/database.ts'
 import { ROOT } from '../support/process.ts'
 
-// The package's own arguments end the whole browser together with a context, so these are ours. The others keep it
-// from talking to anybody but the pages.
+// With the package's own arguments, closing a context closes the whole browser; so these are ours. The others stop it
+// from calling any server except those of the pages.
 const ARGUMENTS = [
   '--no-sandbox',
   '--headless',
@@ -38,7 +38,7 @@ export async function startBrowser(t: Cleanup): Promise<Browser> {
 
 const CACHE = join(ROOT, 'node_modules/.cache')
 
-/** Unpacking takes seconds of work, so it is done once for each version of the package, if there is a place for it. */
+/** Unpacking takes seconds of CPU, so it runs once per version of the package, if a cache folder is writable. */
 async function packagedBrowser(folder: string) {
   const manifest = await readFile(join(ROOT, 'node_modules/@sparticuz/chromium/package.json'), 'utf8')
   const wanted = join(CACHE, `chromium-${JSON.parse(manifest).version}`)
@@ -55,8 +55,8 @@ async function packagedBrowser(folder: string) {
 }
 
 /**
- * A bare machine lacks libraries that the browser needs; the package brings them when it believes that it runs on a
- * certain cloud. It reads and writes the environment for that, which must not reach the other children of this process.
+ * A minimal machine lacks libraries that the browser needs. The package provides them when environment variables look like
+ * those of a certain cloud; these must not reach the other children of this process.
  */
 async function unpackBrowser(place: string): Promise<string> {
   await mkdir(dirname(place), { recursive: true })
@@ -72,12 +72,12 @@ async function unpackBrowser(place: string): Promise<string> {
     Object.assign(process.env, before)
   }
   await nameFonts(join(work, 'fonts'), join(place, 'fonts'))
-  // Whole or not at all; when another process was faster, its copy is as good.
+  // The rename is atomic; if another process was faster, its copy is identical.
   await rename(work, place).catch(() => rm(work, { recursive: true, force: true }))
   return place
 }
 
-/** The package looks for its fonts in /tmp: without them no text has a width. */
+/** The package reads its fonts from /tmp; without them text has no width. */
 async function nameFonts(unpacked: string, place: string): Promise<void> {
   const list = join(unpacked, 'fonts.conf')
   const text = await readFile(list, 'utf8')
@@ -87,16 +87,16 @@ async function nameFonts(unpacked: string, place: string): Promise<void> {
 export interface Visitor {
   page: Page
   newTab(): Promise<Page>
-  /** Errors in the console, broken policies and addresses of strangers, in the order they were seen. */
+  /** Console errors, policy violations and requests to other origins, in order. */
   problems: string[]
 }
 
 export interface VisitorOptions {
   javaScript?: boolean
   width?: number
-  /** What the browser asks for, such as fr-CI; English unless told. */
+  /** The Accept-Language of the browser, such as fr-CI; English by default. */
   locale?: string
-  /** The only origins that a page may speak to. */
+  /** The only origins that a page may request. */
   origins: string[]
 }
 
@@ -105,7 +105,7 @@ export async function newVisitor(t: Cleanup, browser: Browser, options: VisitorO
     javaScriptEnabled: options.javaScript ?? true,
     viewport: { width: options.width ?? 1024, height: 800 },
     locale: options.locale ?? 'en-US',
-    // A picture that moves for ever costs more than all the rest of a page.
+    // An endless animation costs more than the rest of a page.
     reducedMotion: 'reduce',
   })
   t.after(() => context.close())
@@ -121,7 +121,7 @@ export async function newVisitor(t: Cleanup, browser: Browser, options: VisitorO
   return { page: await context.newPage(), newTab: () => context.newPage(), problems }
 }
 
-/** The merchant's own site on an origin of its own, which shows where the customer arrived. */
+/** The merchant's site on its own origin, which shows the address that the payer returned to. */
 export async function startShop(t: Cleanup): Promise<string> {
   const server = createServer((request, response) => {
     response.setHeader('content-type', 'text/html; charset=utf-8')

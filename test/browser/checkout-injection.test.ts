@@ -1,5 +1,5 @@
-// What merchants, payers and strangers write is text: shown as it was written, in a real browser, and never markup,
-// script, style, address or header. Whatever would run sets window.__hit, and whatever would be a header is X-Hit.
+// Texts of merchants, payers and strangers are shown as text in a real browser, and never become markup, script, style,
+// address or header. Injected code would set window.__hit, and an injected header would be X-Hit.
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
@@ -12,7 +12,7 @@ import { dataUriOf, imageOf, SVG } from '../support/images.ts'
 import { createPayer, openCheckout } from '../support/payer.ts'
 import { choose, clickButton, type OpenOptions, PAY, payWith, startRig, waitForHeading } from './payers.ts'
 
-// Time stands still, so that a screen stays while it is looked at.
+// The clock is stopped, so that a screen does not change during the checks.
 const rig = await startRig({ after }, { clock: frozenClock() })
 const payer = createPayer()
 const { service, shop } = rig
@@ -51,7 +51,7 @@ async function merchantWith(branding: Texts) {
   return merchant.api
 }
 
-/** A payer who fails the test over a dialog, a header of ours that somebody else wrote, and whatever the rig forbids. */
+/** A payer that fails the test on a dialog, an injected header, and every violation that the harness records. */
 async function open(t: Cleanup, options: OpenOptions = {}) {
   const checkout = await rig.open(t, options)
   const injections: string[] = []
@@ -64,7 +64,7 @@ async function open(t: Cleanup, options: OpenOptions = {}) {
   return checkout
 }
 
-/** Nothing ran, and nothing stands in the document that could: scripts, handlers, frames, pictures and forms of others. */
+/** Asserts that nothing ran, and that the document has no foreign scripts, handlers, frames, pictures or forms. */
 async function assertHarmless(page: Page): Promise<void> {
   const found = await page.evaluate(`(() => {
     const foreign = [...document.querySelectorAll('*')].filter((one) =>
@@ -81,7 +81,7 @@ async function assertHarmless(page: Page): Promise<void> {
 const plain = (text: string) => text.replaceAll(/\s+/g, ' ').trim()
 const withoutDirections = (text: string) => text.replaceAll(/[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '')
 
-/** What the parts of the page say. One question without waiting: the page has just come. */
+/** The texts of the parts of the page. One evaluation without waiting, because the page is loaded. */
 async function textsOf(page: Page, selector: string): Promise<string[]> {
   const texts: unknown = await page.evaluate(
     `[...document.querySelectorAll('${selector}')].map((one) => one.innerText)`,
@@ -95,7 +95,7 @@ async function assertShown(page: Page, ...texts: string[]): Promise<void> {
   for (const text of texts) assert.ok(facts.includes(plain(text)), `${text} in ${facts.join(' | ')}`)
 }
 
-/** Away from the page before its payment moves: it would reload itself, at a moment of its own. */
+/** Leaves the page before its payment moves, because the page would reload itself at any time. */
 async function comeBackAfter<T>(page: Page, url: string, move: () => Promise<T>): Promise<T> {
   await page.goto('about:blank')
   const moved = await move()
@@ -103,9 +103,9 @@ async function comeBackAfter<T>(page: Page, url: string, move: () => Promise<T>)
   return moved
 }
 
-describe('a text of the merchant', { concurrency: 3 }, () => {
+describe('texts of the merchant in a browser', { concurrency: 3 }, () => {
   for (const [kind, text] of Object.entries(HOSTILE)) {
-    it(`is text on every screen: ${kind}`, async (t) => {
+    it(`shows a merchant’s text as text on every screen: ${kind}`, async (t) => {
       const api = await merchantWith({ displayName: text })
       const name = withoutDirections(text)
       const changes = {
@@ -114,14 +114,14 @@ describe('a text of the merchant', { concurrency: 3 }, () => {
         metadata: { [text.slice(0, 40)]: `SECRET-OF-THE-SHOP ${text}` },
         customer: {
           email: 'amina@example.com',
-          // A name that turns the direction of writing is refused.
+          // A name that reverses the text direction is rejected.
           firstname: `FIRSTNAME ${name}`,
           lastname: `LASTNAME ${name}`,
         },
         redirectUrl: `${shop}/${text}?${text}#${text}`.replaceAll(/[\s\\]/g, ''),
       }
       const { reference, description, redirectUrl } = changes
-      // Controls of direction in it could make it read as something else.
+      // Direction controls could change how it reads.
       const shownDescription = withoutDirections(description)
       const { page, checkoutUrl, read } = await open(t, { api, changes })
       const assertPage = async (heading: string, ...shown: string[]) => {
@@ -132,7 +132,7 @@ describe('a text of the merchant', { concurrency: 3 }, () => {
       }
 
       assert.equal(plain(await page.title()), plain(`Pay KES 1,250.50 to ${name}`))
-      // Our template has a use of its own for one sign, so that one is left out of headings.
+      // The template uses one character itself, so headings omit it.
       await assertPage(`Pay KES 1,250.50 to ${name.replaceAll('\ue000', '')}`, reference, shownDescription)
 
       await comeBackAfter(page, checkoutUrl, async () =>
@@ -148,7 +148,7 @@ describe('a text of the merchant', { concurrency: 3 }, () => {
       await assertPage('Paid', reference, shownDescription)
       await page.goto(`${checkoutUrl}/receipt`)
       await assertPage('Receipt', reference, shownDescription)
-      assert.equal((await read()).description, description, 'kept as it was sent')
+      assert.equal((await read()).description, description, 'stored as it was sent')
 
       await page.getByRole('link', { name: /^Return to/ }).click()
       await page.waitForURL(`${shop}/**`)
@@ -172,7 +172,7 @@ describe('a text of the merchant', { concurrency: 3 }, () => {
   }
 })
 
-describe('the branding of a merchant', { concurrency: 4 }, () => {
+describe('the branding of a merchant in a browser', { concurrency: 4 }, () => {
   const REFUSED: Record<string, readonly string[]> = {
     accentColor: ['red', '#fff', '#12345g', `#123456;}</style><script>${HIT}</script>`, 'url(//x.example)'],
     supportEmail: [
@@ -215,7 +215,7 @@ describe('the branding of a merchant', { concurrency: 4 }, () => {
   }
 
   for (const [field, texts] of Object.entries(REFUSED)) {
-    it(`is refused when ${field} is more than it says`, async () => {
+    it(`rejects branding when ${field} contains more than its value`, async () => {
       const { uuid } = await service.newMerchant()
       for (const text of texts) {
         const answer = await patchBranding(uuid, { [field]: text })
@@ -225,7 +225,7 @@ describe('the branding of a merchant', { concurrency: 4 }, () => {
     })
   }
 
-  it('is text and links where it is taken', async (t) => {
+  it('shows accepted branding as text and links', async (t) => {
     const supportUrl = `https://shop.example/help?q='onclick='${HIT}'#<b>`
     const supportEmail = "help?bcc=spy&body='onclick='x'{}|@shop.example"
     const api = await merchantWith({
@@ -239,7 +239,7 @@ describe('the branding of a merchant', { concurrency: 4 }, () => {
     await assertHarmless(page)
     const email = page.getByRole('link', { name: supportEmail })
     const written = new URL((await email.getAttribute('href')) ?? '')
-    assert.equal(written.search, '', 'the name of a mailbox adds no other receiver')
+    assert.equal(written.search, '', 'the name of a mailbox adds no other recipient')
     assert.equal(decodeURIComponent(written.pathname), supportEmail)
     assert.equal(await page.getByRole('link', { name: 'Website' }).getAttribute('href'), supportUrl)
     assert.equal(
@@ -248,13 +248,13 @@ describe('the branding of a merchant', { concurrency: 4 }, () => {
     )
   })
 
-  it('has a logo that is a picture, also for who opens it by itself', async (t) => {
+  it('serves the logo as an image only, also when it is opened directly', async (t) => {
     const api = await merchantWith({ logo: dataUriOf(SVG) })
     const { page } = await open(t, { api })
     const logo = page.locator('.brand img')
     assert.ok(
       await page.evaluate(`document.querySelector('.brand img').naturalWidth > 0`),
-      'the picture is shown',
+      'the image is shown',
     )
     const answer = await page.goto(`${service.url}${await logo.getAttribute('src')}`)
     const headers = (await answer?.allHeaders()) ?? {}
@@ -264,8 +264,8 @@ describe('the branding of a merchant', { concurrency: 4 }, () => {
   })
 })
 
-describe('a text of the payer or a stranger', { concurrency: 4 }, () => {
-  it('is what was typed into the phone field, and nothing else', async (t) => {
+describe('texts of payers and strangers in a browser', { concurrency: 4 }, () => {
+  it('returns the input of the phone field as text only', async (t) => {
     const { page, checkoutUrl, read } = await open(t)
     for (const [kind, text] of Object.entries(HOSTILE)) {
       await page.goto(checkoutUrl)
@@ -278,7 +278,7 @@ describe('a text of the payer or a stranger', { concurrency: 4 }, () => {
     assert.deepEqual((await read()).attempts, [])
   })
 
-  it('makes nothing of an address: language, problem, choice, network, code', async (t) => {
+  it('ignores injected values in an address: language, problem, choice, network, code', async (t) => {
     const { page, checkoutUrl } = await open(t)
     for (const text of Object.values(HOSTILE)) {
       const hostile = Object.fromEntries(QUERY_NAMES.map((name) => [name, text]))
@@ -290,7 +290,7 @@ describe('a text of the payer or a stranger', { concurrency: 4 }, () => {
     assert.deepEqual(await page.context().cookies(), [])
   })
 
-  it('makes nothing of cookies', async (t) => {
+  it('ignores injected cookies', async (t) => {
     const { page, checkoutUrl } = await open(t)
     for (const text of Object.values(HOSTILE)) {
       const names = ['cowry_lang', 'cowry_last_lang', 'cowry_typed', 'cowry_returned', '__proto__']
@@ -304,7 +304,7 @@ describe('a text of the payer or a stranger', { concurrency: 4 }, () => {
     }
   })
 
-  it('makes nothing of fields that are posted by hand', async (t) => {
+  it('ignores injected form fields', async (t) => {
     const { page, checkoutUrl, read } = await open(t)
     const { request } = page.context()
     for (const text of Object.values(HOSTILE)) {
@@ -330,8 +330,8 @@ describe('a text of the payer or a stranger', { concurrency: 4 }, () => {
 
 const QUERY_NAMES = ['lang', 'problem', 'seconds', 'channel', 'network', 'sent', '__proto__']
 
-describe('a body of the merchant', () => {
-  it('is refused when a text of it could end a line of a header, or lead to something that runs', async () => {
+describe('request bodies of the merchant with injected text', () => {
+  it('rejects a text that could end a header line, or an address that runs a script', async () => {
     const refused: [string, unknown][] = [
       ['redirectUrl', `javascript:${HIT}`],
       ['redirectUrl', `data:text/html,<script>${HIT}</script>`],
@@ -363,7 +363,7 @@ describe('a body of the merchant', () => {
     }
   })
 
-  it('shows the e-mail of a customer nowhere, whatever stands before its @', async (t) => {
+  it('never shows the e-mail of a customer, whatever its local part', async (t) => {
     const email = `'onload='${HIT}'{{7*7}}&lt%0d%0aX-Hit@example.com`
     const { page, read } = await open(t, {
       changes: { customer: { email, firstname: 'A', lastname: 'B' }, redirectUrl: undefined },

@@ -1,4 +1,4 @@
-// The checkout by hands on a keyboard alone: Tab, arrows, Space and Enter, and what is typed. Nothing here clicks.
+// The checkout by keyboard only: Tab, arrows, Space, Enter and typing. No test here clicks.
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
@@ -7,21 +7,21 @@ import { tickingClock } from '../support/fake-clock.ts'
 import { newPhone } from '../support/payer.ts'
 import { PAY, startRig, waitForHeading } from './payers.ts'
 
-// Slower than ours, so that also a busy machine shows a wait before it is over.
+// Slower than the default, so that also a busy machine shows the waiting page.
 const { open, shop } = await startRig({ after }, { clock: tickingClock(1 / 4) })
 
 const MAX_STOPS = 30
 
 const focused = (page: Page) => page.locator(':focus')
 
-/** What the focus stands on, as somebody who listens hears it; the field's own name where it has a label. */
+/** The accessible name of the focused element; for a labelled field its label. */
 const focusedName = (page: Page): Promise<string> =>
   page.evaluate(`(() => {
     const { activeElement } = document
     return (activeElement.labels?.[0] ?? activeElement).textContent.replace(/\\s+/g, ' ').trim()
   })()`)
 
-/** Tabs on until the focus is where it should be, and sees it there at every stop on the way. */
+/** Presses Tab until the named element has the focus, and checks the focus indicator at every stop. */
 async function tabTo(page: Page, name: string | RegExp): Promise<void> {
   const seen: string[] = []
   while (seen.length < MAX_STOPS) {
@@ -31,31 +31,31 @@ async function tabTo(page: Page, name: string | RegExp): Promise<void> {
     if (typeof name === 'string' ? here === name : name.test(here)) return
     seen.push(here)
   }
-  assert.fail(`Tab never came to ${name}, only to ${seen.join(', ')}`)
+  assert.fail(`Tab did not reach ${name}, only ${seen.join(', ')}`)
 }
 
 async function assertVisibleFocus(page: Page, name: string): Promise<void> {
-  // A script as text: the tests have no types of the browser.
+  // A script as text, because the tests have no browser types.
   const outline = await page.evaluate(`(() => {
     const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement)
     const { top, bottom, height } = document.activeElement.getBoundingClientRect()
     const isInSight = height > 0 && bottom > 0 && top < innerHeight
     return outlineStyle + ' ' + outlineWidth + (isInSight ? '' : ', out of sight')
   })()`)
-  assert.equal(outline, 'solid 3px', `the focus can be seen on ${name}`)
+  assert.equal(outline, 'solid 3px', `the focus is visible on ${name}`)
 }
 
-describe('a payer at a keyboard', { concurrency: 2 }, () => {
+describe('the checkout by keyboard', { concurrency: 2 }, () => {
   for (const javaScript of [true, false]) {
     describe(`${javaScript ? 'with' : 'without'} JavaScript`, { concurrency: 4 }, () => {
-      it('pays with mobile money', async (t) => {
+      it('pays with mobile money by keyboard', async (t) => {
         const { page, executions, returnUrlWith } = await open(t, { javaScript })
         await tabTo(page, 'Mobile money')
         await page.keyboard.press('Space')
         await tabTo(page, 'Mobile money number')
         await page.keyboard.type(newPhone())
         await tabTo(page, 'Mobile network')
-        // Another network than the number suggests, by its first letters.
+        // Selects another network than the number suggests, by typing its first letters.
         await page.keyboard.type('Air')
         assert.equal(await focused(page).inputValue(), 'airtel_ke')
         await tabTo(page, 'Test mode: what should happen?')
@@ -73,7 +73,7 @@ describe('a payer at a keyboard', { concurrency: 2 }, () => {
         assert.equal(await executions(), 1)
       })
 
-      it('pays with a card, chosen by the arrows', async (t) => {
+      it('pays with a card that the arrows select', async (t) => {
         const { page, executions } = await open(t, { javaScript })
         await tabTo(page, 'Mobile money')
         await page.keyboard.press('ArrowDown')
@@ -90,7 +90,7 @@ describe('a payer at a keyboard', { concurrency: 2 }, () => {
         assert.equal(await executions(), 1)
       })
 
-      it('is led to a mistake, and from it to its field', async (t) => {
+      it('moves the focus to an error summary, and from there to the field', async (t) => {
         const { page, read } = await open(t, { javaScript })
         await tabTo(page, 'Mobile money number')
         await page.keyboard.type('0712')
@@ -116,7 +116,7 @@ describe('a payer at a keyboard', { concurrency: 2 }, () => {
         assert.equal((await read()).attempts.length, 1)
       })
 
-      it('switches the language', async (t) => {
+      it('switches the language by keyboard', async (t) => {
         const { page } = await open(t, { javaScript })
         await tabTo(page, 'Français')
         await page.keyboard.press('Enter')
@@ -124,7 +124,7 @@ describe('a payer at a keyboard', { concurrency: 2 }, () => {
         assert.equal(await page.locator('html').getAttribute('lang'), 'fr')
       })
 
-      it('leaves without paying', async (t) => {
+      it('cancels by keyboard', async (t) => {
         const { page, returnUrlWith } = await open(t, { javaScript })
         await tabTo(page, 'Cancel and return')
         await page.keyboard.press('Enter')
@@ -132,7 +132,7 @@ describe('a payer at a keyboard', { concurrency: 2 }, () => {
         assert.equal(page.url(), returnUrlWith('abandoned'))
       })
 
-      it('reads the account of a transfer and says that it is sent', async (t) => {
+      it('shows the account of a transfer and reports it as sent by keyboard', async (t) => {
         const { page } = await open(t, { javaScript })
         await tabTo(page, 'Mobile money')
         await page.keyboard.press('ArrowUp')

@@ -1,4 +1,4 @@
-// Which language a payer is spoken to in, and that a choice holds: over the flow, a reload, and to the next checkout.
+// The language of the checkout, and the persistence of a choice: in the flow, after a reload, and in the next checkout.
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
@@ -29,25 +29,25 @@ async function merchantSpeaking(locale: Language) {
 const IN_IVORY_COAST = { currency: 'XOF', country: 'CI', amount: 5_000 }
 
 describe('the language of a checkout', { concurrency: 5 }, () => {
-  it('is the one of the country when the browser asks for none of ours', async (t) => {
+  it('uses the language of the country when the browser accepts none of ours', async (t) => {
     const { page } = await open(t, { locale: 'de-DE', changes: IN_IVORY_COAST })
     assert.equal(await languageOf(page), 'fr')
     const { page: kenyan } = await open(t, { locale: 'de-DE' })
     assert.equal(await languageOf(kenyan), 'en')
   })
 
-  it('is the one that the browser asks for, before the one of the country', async (t) => {
+  it('prefers the browser’s language to that of the country', async (t) => {
     const { page } = await open(t, { locale: 'pt-MZ', changes: IN_IVORY_COAST })
     assert.equal(await languageOf(page), 'pt')
   })
 
-  it("is the payer's last choice before the browser's, the merchant's before that, the switcher's first", async (t) => {
+  it('prefers the switcher, then the merchant’s language, then the payer’s last choice, then the browser’s', async (t) => {
     const first = await open(t, { locale: 'pt-MZ', changes: IN_IVORY_COAST })
     const { page } = first
     await switchTo(page, 'sw')
     assert.equal(await languageOf(page), 'sw')
 
-    // The same browser, another checkout of the same merchant and one of a merchant that speaks Arabic.
+    // The same browser, with another checkout of this merchant and one of a merchant with Arabic.
     const next = await open(t)
     await page.goto(next.checkoutUrl)
     assert.equal(await languageOf(page), 'sw')
@@ -59,12 +59,12 @@ describe('the language of a checkout', { concurrency: 5 }, () => {
 
     await switchTo(page, 'en')
     await page.goto(arabic.checkoutUrl)
-    assert.equal(await languageOf(page), 'en', 'what was chosen on this page')
+    assert.equal(await languageOf(page), 'en', 'the choice on this page')
     await page.goto(first.checkoutUrl)
-    assert.equal(await languageOf(page), 'sw', 'what was chosen on that page')
+    assert.equal(await languageOf(page), 'sw', 'the choice on that page')
   })
 
-  it('has a switcher that names each language in itself, and each of them works', async (t) => {
+  it('offers every language under its own name, and each one works', async (t) => {
     const { page } = await open(t)
     for (const language of LANGUAGE_CODES) {
       await switchTo(page, language)
@@ -73,12 +73,12 @@ describe('the language of a checkout', { concurrency: 5 }, () => {
       assert.equal(await page.locator('html').getAttribute('dir'), direction)
       assert.equal(await page.locator('nav [aria-current]').innerText(), name)
       assert.equal(await page.getByText(translate(language, 'howToPay')).isVisible(), true)
-      // The digits of the amount are the same everywhere, so that they match the prompt on the phone.
+      // Digits are the same in every language, so that they match the prompt on the phone.
       assert.match((await page.locator('h1').innerText()).replaceAll(/[\s.,]/g, ''), /125050/)
     }
   })
 
-  it('is none that the address makes up', async (t) => {
+  it('ignores an unknown language in the address', async (t) => {
     const { page, checkoutUrl } = await open(t)
     for (const requested of ['xx', '__proto__', 'constructor', '<script>', 'fr%0d%0aSet-Cookie:%20x=1', '']) {
       await page
@@ -89,14 +89,14 @@ describe('the language of a checkout', { concurrency: 5 }, () => {
     assert.deepEqual(await page.context().cookies(), [])
   })
 
-  it('is spoken also where there is nothing to show', async (t) => {
+  it('translates the page of an unknown address too', async (t) => {
     const { page, problems } = await newVisitor(t, browser, { locale: 'fr-CI', origins: [service.url] })
     const answer = await page.goto(`${service.url}/pay/nothing`)
     assert.equal(answer?.status(), 404)
     await waitForHeading(page, translate('fr', 'notFoundTitle'))
     await switchTo(page, 'ar')
     await waitForHeading(page, translate('ar', 'notFoundTitle'))
-    // The browser itself says in the console that the page was not found, and nothing else.
+    // The browser logs the 404 to its console, and nothing else.
     for (const problem of problems) assert.match(problem, /status of 404/)
   })
 })
@@ -115,7 +115,7 @@ for (const javaScript of [true, false]) {
       return checkout
     }
 
-    it('is spoken to in it from the form to the receipt, over a reload and a mistake', async (t) => {
+    it('keeps the language from the form to the receipt, over a reload and an error', async (t) => {
       const { page, checkoutUrl } = await openInSwahili(t)
       await page.reload()
       assert.equal(await languageOf(page), 'sw')
@@ -124,7 +124,7 @@ for (const javaScript of [true, false]) {
       await page.locator('#phone').fill(newPhone())
       await clickButton(page, translate('sw', 'payButton', { amount: 'KES\u00a01,250.50' }))
       await inSwahili(page, 'promptTitle')
-      // A script sees the end by itself, and then the button is gone.
+      // The script shows the result by itself, and then the button is gone.
       if (!javaScript) {
         await page.waitForTimeout(2_100)
         await clickButton(page, translate('sw', 'checkNow'))
@@ -138,7 +138,7 @@ for (const javaScript of [true, false]) {
       assert.ok(page.url().startsWith(`${checkoutUrl}/receipt?`), 'the switcher stays on the receipt')
     })
 
-    it('is spoken to in it again after the pages of the gateway', async (t) => {
+    it('keeps the language after the pages of the gateway', async (t) => {
       const { page } = await openInSwahili(t)
       await page.locator('#way-card').check()
       await clickButton(page, translate('sw', 'payButton', { amount: 'KES\u00a01,250.50' }))
@@ -148,7 +148,7 @@ for (const javaScript of [true, false]) {
       await inSwahili(page, 'paidTitle')
     })
 
-    it('switches on a problem and on a sent transfer without losing either', async (t) => {
+    it('switches the language on an error and on a reported transfer without losing either', async (t) => {
       const { page } = await open(t, { javaScript })
       await choose(page, 'mobile_success', '0712')
       await clickButton(page, /^Pay KES/)
@@ -168,7 +168,7 @@ for (const javaScript of [true, false]) {
   })
 }
 
-it('goes back to the shop from every language', async (t) => {
+it('returns to the shop from every language', async (t) => {
   const { page, returnUrlWith } = await open(t, { locale: 'ar-EG' })
   await clickButton(page, translate('ar', 'cancelAndReturn'))
   await page.waitForURL(`${shop}/**`)

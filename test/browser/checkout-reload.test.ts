@@ -1,5 +1,5 @@
-// Every screen stays what it is: when it is loaded again, and for a browser that was never there, as after the phone has
-// killed the first one. All that makes a screen lies in its address and on the server.
+// Every screen is the same after a reload and in a new browser, as after the phone has killed the first one. The address
+// and the server hold the whole state of a screen.
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core'
 import { newVisitor, startBrowser } from './browser.ts'
 import { prepareScreens } from './screen-harness.ts'
 
-// Nobody answers there: the shop is only named.
+// No server listens there; the payments only name the shop.
 const SHOP = 'http://localhost:9'
 
 const browser = await startBrowser({ after })
@@ -18,9 +18,9 @@ interface PageState {
   words: string
 }
 
-/** All that the screen says. The seconds that are left, and the one return by itself, are not the screen. */
+/** The whole text of the screen, without the countdown and the single automatic redirect. */
 async function readPage(page: Page): Promise<PageState> {
-  // One question instead of many: there are a hundred screens to look at.
+  // One evaluation instead of many, because there are a hundred screens.
   const texts: unknown = await page.evaluate(
     `[document.querySelector('h1').innerText, document.title, document.body.innerText]`,
   )
@@ -29,18 +29,18 @@ async function readPage(page: Page): Promise<PageState> {
   return { heading, words: words.join(' ').replaceAll(volatileText, '') }
 }
 
-// This one leads on to the provider by itself.
+// This page redirects to the provider by itself.
 const stableScreens = screens.filter(({ name }) => name !== 'continue')
 
 const visitorWith = (javaScript: boolean) =>
   newVisitor({ after }, browser, { javaScript, origins: [service.url, SHOP] })
 const visitors = { with: await visitorWith(true), without: await visitorWith(false) }
 
-describe('the screen stays after a reload and in another browser', { concurrency: 2 }, () => {
+describe('a screen after a reload and in another browser', { concurrency: 2 }, () => {
   for (const [manner, { page, problems }] of Object.entries(visitors)) {
     describe(`${manner} JavaScript`, { concurrency: 1 }, () => {
       for (const { name, url, heading } of stableScreens) {
-        it(`"${name}"`, async () => {
+        it(`keeps the screen "${name}" ${manner} JavaScript`, async () => {
           await page.goto(url)
           const first = await readPage(page)
           assert.ok(first.heading.startsWith(heading), first.heading)
@@ -50,9 +50,9 @@ describe('the screen stays after a reload and in another browser', { concurrency
         })
       }
 
-      it('and nothing is wrong with any of them', () => {
+      it(`records no violation on any screen ${manner} JavaScript`, () => {
         assert.ok(stableScreens.length > 30, `${stableScreens.length} screens`)
-        // The browser itself says in the console when there was no page, or not for looking.
+        // The browser logs 400 and 404 responses to its console.
         const wrong = problems.filter((problem) => !/status of 40[04]/.test(problem))
         assert.deepEqual(wrong, [])
       })

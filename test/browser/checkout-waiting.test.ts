@@ -1,6 +1,6 @@
-// Waiting without paying twice: when another way is offered, what a phone may be asked again, whose deadline can be
-// moved, and how the page asks for the result. The service's clock stands still unless a test moves it; the page's own
-// clock is moved on its own.
+// Waiting without paying twice: when the page offers another method, the limits of prompts, extensions of the expiry,
+// and how the page polls for the result. The service's clock is stopped unless a test moves it; the page's clock
+// moves separately.
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
@@ -19,7 +19,7 @@ const MINUTE_MS = 60 * SECOND_MS
 const CHANGE = 'Change the number or pay another way'
 const PIN_WARNING = 'Only continue if you did not enter your PIN.'
 
-/** Posts a form of the page by hand, as it would be sent, whatever the page shows. */
+/** Posts a form of the page directly, whatever the page shows. */
 async function postByHand(page: Page, url: string): Promise<void> {
   const answer = await page.context().request.post(url, { form: {}, maxRedirects: 0 })
   assert.equal(answer.status(), 303)
@@ -27,7 +27,7 @@ async function postByHand(page: Page, url: string): Promise<void> {
 
 const isShown = (page: Page, name: string) => page.getByRole('button', { name }).isVisible()
 
-// How often the script of a page has asked, and how many of the answers it has read.
+// Counts the requests of the page's script, and the responses that it has read.
 const COUNTING = `{
   const { fetch } = window
   const { json } = Response.prototype
@@ -43,7 +43,7 @@ const COUNTING = `{
   }
 }`
 
-/** Before a prompt, a second or a little more after the page came; from then on its own clock goes when it is told. */
+/** Shortly before a prompt, a second after the page loads; from then on the test advances the page's clock. */
 async function openPromptInPageTime(t: Parameters<typeof open>[0]): Promise<Page> {
   const { page } = await open(t)
   await page.addInitScript({ content: COUNTING })
@@ -54,8 +54,8 @@ async function openPromptInPageTime(t: Parameters<typeof open>[0]): Promise<Page
   return page
 }
 
-describe('while a prompt is fresh', { concurrency: 6 }, () => {
-  it('offers no other way, and refuses one that is posted by hand', async (t) => {
+describe('the waiting page of a fresh prompt', { concurrency: 6 }, () => {
+  it('offers no other method, and rejects one that is posted directly', async (t) => {
     const { page, read, checkoutUrl } = await open(t)
     await payWith(page, 'mobile_timeout')
     await waitForHeading(page, 'Check your phone')
@@ -69,7 +69,7 @@ describe('while a prompt is fresh', { concurrency: 6 }, () => {
     )
   })
 
-  it('starts no second one when the form is posted repeatedly', async (t) => {
+  it('starts one prompt for repeated posts of the form', async (t) => {
     const { page, read, checkoutUrl } = await open(t)
     const form = choiceOf('mobile_timeout')
     const { request } = page.context()
@@ -82,7 +82,7 @@ describe('while a prompt is fresh', { concurrency: 6 }, () => {
     assert.equal((await read()).attempts.length, 1)
   })
 
-  it('shows help after twenty seconds and another way after sixty, by itself', async (t) => {
+  it('shows help after twenty seconds and another method after sixty, without a reload', async (t) => {
     const page = await openPromptInPageTime(t)
     const help = page.getByText('Did you not get the request?')
     await page.clock.runFor(10 * SECOND_MS)
@@ -97,12 +97,12 @@ describe('while a prompt is fresh', { concurrency: 6 }, () => {
     await page.getByText(PIN_WARNING).waitFor()
   })
 
-  it('counts down, and says it aloud twice', async (t) => {
+  it('counts down, and announces it to screen readers twice', async (t) => {
     const page = await openPromptInPageTime(t)
     const left = page.locator('[data-left]')
     assert.match(await left.innerText(), /^(5:00|4:5\d)$/)
     const liveRegions = left.locator('xpath=ancestor-or-self::*[@aria-live or @role]')
-    assert.equal(await liveRegions.count(), 0, 'nobody has to listen to every second')
+    assert.equal(await liveRegions.count(), 0, 'not every second is announced')
     const announced = page.locator('main > .visually-hidden[role=status]')
     await page.clock.runFor(3 * MINUTE_MS)
     assert.match(await left.innerText(), /^(2:00|1:5\d)$/)
@@ -117,7 +117,7 @@ describe('while a prompt is fresh', { concurrency: 6 }, () => {
   it('polls for the result every two seconds, then five, then fifteen, and not while the page is hidden', async (t) => {
     const page = await openPromptInPageTime(t)
     const asked = async () => Number(await page.evaluate('window.asked'))
-    /** One question comes of it, and its answer has been read: only then the next one is planned. */
+    /** Waits for one poll and its response, because the script then schedules the next poll. */
     const pollsOnce = async (act: () => Promise<unknown>) => {
       const before = await asked()
       await act()
@@ -144,11 +144,11 @@ describe('while a prompt is fresh', { concurrency: 6 }, () => {
     await setHidden(true)
     const before = await asked()
     await page.clock.runFor(MINUTE_MS)
-    assert.equal(await asked(), before, 'nobody looks')
+    assert.equal(await asked(), before, 'the page is hidden')
     await pollsOnce(() => setHidden(false))
   })
 
-  it('is not needed to be offered more time: the open page does so by itself when little is left', async (t) => {
+  it('offers more time on the open page when little is left', async (t) => {
     const { page, checkoutUrl } = await open(t)
     await page.clock.install()
     await page.goto(checkoutUrl)
@@ -159,7 +159,7 @@ describe('while a prompt is fresh', { concurrency: 6 }, () => {
     assert.equal(await isShown(page, 'Give me more time'), true)
   })
 
-  it('finds the network while the payer types, and leaves a choice alone', async (t) => {
+  it('detects the network while the payer types, and keeps an explicit choice', async (t) => {
     const { page } = await open(t)
     const phone = page.getByLabel('Mobile money number')
     const network = page.getByLabel('Mobile network')
@@ -179,7 +179,7 @@ describe('while a prompt is fresh', { concurrency: 6 }, () => {
     assert.equal(await network.inputValue(), 'tkash_ke')
   })
 
-  it('copies what a transfer needs', async (t) => {
+  it('copies the details of a transfer', async (t) => {
     const { page } = await open(t)
     await payWith(page, 'transfer_success')
     await waitForHeading(page, 'Send exactly KES 1,250.50')
@@ -200,7 +200,7 @@ describe('while a prompt is fresh', { concurrency: 6 }, () => {
     }
   })
 
-  it('selects what it may not copy', async (t) => {
+  it('selects a detail where the clipboard is not permitted', async (t) => {
     const { page } = await open(t)
     await payWith(page, 'transfer_success')
     await page.getByRole('button', { name: 'Copy: Account number' }).click()
@@ -208,7 +208,7 @@ describe('while a prompt is fresh', { concurrency: 6 }, () => {
     await eventually(selected, (text) => /^\d{10}$/.test(String(text)), 5_000)
   })
 
-  it('is limited to five in a quarter of an hour for one number, whatever the payment', async (t) => {
+  it('limits prompts to five in fifteen minutes per number, across payments', async (t) => {
     const phone = newPhone()
     const otherPayer = createPayer()
     for (let round = 1; round <= 5; round += 1) {
@@ -228,10 +228,10 @@ describe('while a prompt is fresh', { concurrency: 6 }, () => {
   })
 })
 
-// These move the clock of the service, so they come one by one.
-describe('when time passes', () => {
+// These tests move the service's clock, so they run sequentially.
+describe('the waiting page as time passes', () => {
   for (const javaScript of [true, false]) {
-    it(`offers another way after a minute, ${javaScript ? 'with' : 'without'} JavaScript, and the money is taken once`, async (t) => {
+    it(`offers another method after a minute, ${javaScript ? 'with' : 'without'} JavaScript, and collects once`, async (t) => {
       const { page, read, executions } = await open(t, { javaScript })
       await payWith(page, 'mobile_timeout')
       await waitForHeading(page, 'Check your phone')
@@ -253,7 +253,7 @@ describe('when time passes', () => {
     })
   }
 
-  it('lets a phone rest that has just refused, and then asks it again', async (t) => {
+  it('delays a second prompt to a phone that just refused, and then sends it', async (t) => {
     const { page, read } = await open(t)
     const phone = newPhone()
     await payWith(page, 'mobile_cancelled', phone)
@@ -274,7 +274,7 @@ describe('when time passes', () => {
     assert.equal((await read()).attempts.length, 2)
   })
 
-  it('says that it is slow, lets the payer go, and shows the end when it comes', async (t) => {
+  it('shows that the result is slow, lets the payer leave, and shows the result when it arrives', async (t) => {
     const { page, returnUrlWith, read } = await open(t)
     await payWith(page, 'mobile_timeout')
     await waitForHeading(page, 'Check your phone')
@@ -292,7 +292,7 @@ describe('when time passes', () => {
     assert.equal((await read()).status, 'pending')
   })
 
-  it('takes "I have sent the money" for words, never for money', async (t) => {
+  it('treats "I have sent the money" as a report, never as proof', async (t) => {
     const { page, read, executions } = await open(t)
     await payWith(page, 'transfer_success')
     await waitForHeading(page, 'Send exactly KES 1,250.50')
@@ -310,9 +310,9 @@ describe('when time passes', () => {
   })
 
   for (const javaScript of [true, false]) {
-    it(`gives more time with one tap, ${javaScript ? 'with' : 'without'} JavaScript`, async (t) => {
+    it(`extends the checkout with one tap, ${javaScript ? 'with' : 'without'} JavaScript`, async (t) => {
       const { page, read, expiresAt } = await open(t, { javaScript })
-      // Where no script can tell that little is left, more can be asked for at any time.
+      // Without a script the page cannot detect that little time is left, so it always offers more.
       assert.equal(await isShown(page, 'Give me more time'), !javaScript)
       clock.advance(51 * MINUTE_MS)
       await page.reload()
@@ -329,7 +329,7 @@ describe('when time passes', () => {
     })
   }
 
-  it('gives no more time to a checkout that is over', async (t) => {
+  it('does not extend a final checkout on the page', async (t) => {
     const { page, checkoutUrl, read } = await open(t)
     clock.advance(61 * MINUTE_MS)
     await postByHand(page, `${checkoutUrl}/extend`)

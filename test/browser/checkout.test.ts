@@ -1,4 +1,4 @@
-// The payer's way in a real browser, with JavaScript and without it: with every test instrument to its end, and back to
+// The payer's flow in a real browser, with and without JavaScript: every test instrument to its end, and the return to
 // the shop.
 
 import assert from 'node:assert/strict'
@@ -26,7 +26,7 @@ import {
   waitForHeading,
 } from './payers.ts'
 
-// Slower than ours, so that also a busy machine shows a wait before it is over.
+// Slower than the default, so that also a busy machine shows the waiting page.
 const clock = tickingClock(1 / 3)
 let stoppedAt: Date | undefined
 const now = () => stoppedAt ?? clock.now()
@@ -34,12 +34,12 @@ const { open, visit, shop, service } = await startRig({ after }, { clock: { ...c
 
 interface Expected {
   instrument: string
-  /** What the payer sees while they wait, if they do. */
+  /** The waiting page, if there is one. */
   waiting?: string
   ends: string | RegExp
   says: RegExp
   executions: number
-  /** How the payer gets back to the shop, and the status with which they arrive. */
+  /** The way back to the shop, and the status in the address. */
   leaves: (checkout: OpenedCheckout) => Promise<void>
   status: string
 }
@@ -68,13 +68,13 @@ const underpaid = {
   status: 'processing',
 } as const
 
-/** What would take a payer to the shop by itself, with JavaScript or without. */
+/** The element that redirects to the shop, with or without JavaScript. */
 const LEADS_AWAY = /http-equiv="refresh"|data-return/
 
 const onPhone = { waiting: 'Check your phone' }
 const byTransfer = { waiting: 'Send exactly KES 1,250.50' }
 
-// What the two that end by the hour do is shown below, where the clock moves.
+// The two instruments that end after an hour are tested below, where the clock moves.
 const EXPECTED: Expected[] = [
   { instrument: 'card_success', ...paid },
   { instrument: 'card_3ds', ...paid },
@@ -103,11 +103,11 @@ const EXPECTED: Expected[] = [
   { instrument: 'transfer_underpaid', ...underpaid, ...byTransfer },
 ]
 
-describe('a payer', { concurrency: 2 }, () => {
+describe('the checkout in a browser', { concurrency: 2 }, () => {
   for (const javaScript of [true, false]) {
     describe(`${javaScript ? 'with' : 'without'} JavaScript`, { concurrency: 5 }, () => {
       for (const { instrument, waiting, ends, says, executions, leaves, status } of EXPECTED) {
-        it(`uses ${instrument}, sees by itself what became of it, and goes back to the shop`, async (t) => {
+        it(`pays or declines with ${instrument}, shows the result without a reload, and returns to the shop`, async (t) => {
           const checkout = await open(t, { javaScript })
           const { page } = checkout
           await payWith(page, instrument)
@@ -123,7 +123,7 @@ describe('a payer', { concurrency: 2 }, () => {
         })
       }
 
-      it('refuses at the bank and may choose again', async (t) => {
+      it('offers the methods again after a refusal at the bank', async (t) => {
         const { page, read } = await open(t, { javaScript })
         await choose(page, 'card')
         await clickButton(page, PAY)
@@ -135,7 +135,7 @@ describe('a payer', { concurrency: 2 }, () => {
         assert.equal((await read()).status, 'pending')
       })
 
-      it('returns to the shop after paying by itself, and only once', async (t) => {
+      it('redirects to the shop after a payment, only once', async (t) => {
         const { page, checkoutUrl, returnUrlWith } = await open(t, { javaScript })
         await payWith(page, 'card_success')
         await page.getByText('You return to Demo Shop in 5 seconds.').waitFor()
@@ -148,7 +148,7 @@ describe('a payer', { concurrency: 2 }, () => {
         assert.equal(await page.getByText('You return to').count(), 0)
       })
 
-      it('stays here when asked to, and keeps the receipt', async (t) => {
+      it('stays on the receipt when the payer asks for it', async (t) => {
         const { page, checkoutUrl, reference } = await open(t, { javaScript })
         await payWith(page, 'card_success')
         await page.getByRole('link', { name: 'Stay here' }).click()
@@ -161,7 +161,7 @@ describe('a payer', { concurrency: 2 }, () => {
         assert.doesNotMatch(await page.content(), LEADS_AWAY)
       })
 
-      it('cancels on our page and returns to the shop', async (t) => {
+      it('returns to the shop after a cancellation on our page', async (t) => {
         const { page, read, returnUrlWith } = await open(t, { javaScript })
         await clickButton(page, 'Cancel and return')
         await page.waitForURL(`${shop}/**`)
@@ -169,7 +169,7 @@ describe('a payer', { concurrency: 2 }, () => {
         assert.equal((await read()).status, 'abandoned')
       })
 
-      it('cancels on our page and stays there where the shop named no address', async (t) => {
+      it('stays on our page after a cancellation without redirectUrl', async (t) => {
         const { page, checkoutUrl, read } = await open(t, { javaScript, changes: { redirectUrl: undefined } })
         await clickButton(page, 'Cancel payment')
         await waitForHeading(page, 'Payment cancelled')
@@ -178,7 +178,7 @@ describe('a payer', { concurrency: 2 }, () => {
         assert.equal((await read()).status, 'abandoned')
       })
 
-      it('pays and stays on the receipt where the shop named no address', async (t) => {
+      it('stays on the receipt after a payment without redirectUrl', async (t) => {
         const { page, checkoutUrl } = await open(t, { javaScript, changes: { redirectUrl: undefined } })
         await payWith(page, 'card_success')
         await waitForHeading(page, 'Paid')
@@ -189,7 +189,7 @@ describe('a payer', { concurrency: 2 }, () => {
         assert.equal(page.url(), `${checkoutUrl}/receipt`)
       })
 
-      it('presses Pay in two tabs at once, and one phone gets one prompt', async (t) => {
+      it('sends one prompt when the payer presses Pay in two tabs at once', async (t) => {
         const { page, newTab, checkoutUrl, read, executions } = await open(t, { javaScript })
         const other = await newTab()
         await other.goto(checkoutUrl)
@@ -201,7 +201,7 @@ describe('a payer', { concurrency: 2 }, () => {
         assert.equal(await executions(), 1)
       })
 
-      it('loses the browser while typing the PIN, and sees the result in another one', async (t) => {
+      it('shows the result in another browser when the first is lost during the PIN', async (t) => {
         const { page, checkoutUrl, read } = await open(t, { javaScript })
         await payWith(page, 'mobile_success')
         await waitForHeading(page, 'Check your phone')
@@ -212,7 +212,7 @@ describe('a payer', { concurrency: 2 }, () => {
         assert.equal((await read()).attempts.length, 1)
       })
 
-      it('reloads after a mistake and finds what was typed, and what is wrong with it', async (t) => {
+      it('keeps the input and the error after a reload', async (t) => {
         const { page, read } = await open(t, { javaScript })
         await choose(page, 'mobile_success', '0712 34')
         await clickButton(page, PAY)
@@ -226,8 +226,8 @@ describe('a payer', { concurrency: 2 }, () => {
   }
 })
 
-describe('a payer on a winding way', { concurrency: 6 }, () => {
-  it('is declined, tries again and pays', async (t) => {
+describe('the checkout with detours', { concurrency: 6 }, () => {
+  it('collects after a decline and a retry', async (t) => {
     const { page, executions } = await open(t)
     await payWith(page, 'card_declined')
     await page.getByRole('alert').waitFor()
@@ -236,7 +236,7 @@ describe('a payer on a winding way', { concurrency: 6 }, () => {
     assert.equal(await executions(), 1)
   })
 
-  it('reads after five declines that the checkout has failed', async (t) => {
+  it('shows that the checkout has failed after five declines', async (t) => {
     const { page, reference, read, returnUrlWith } = await open(t)
     for (let round = 1; round <= 4; round += 1) {
       const path = `/api/v1/sandbox/payments/${reference}/complete`
@@ -251,7 +251,7 @@ describe('a payer on a winding way', { concurrency: 6 }, () => {
     assert.equal(page.url(), returnUrlWith('failed'))
   })
 
-  it("cancels on the gateway's page and may choose again", async (t) => {
+  it('offers the methods again after a cancellation on the gateway’s page', async (t) => {
     const { page, read } = await open(t)
     await choose(page, 'card')
     await clickButton(page, PAY)
@@ -260,7 +260,7 @@ describe('a payer on a winding way', { concurrency: 6 }, () => {
     assert.equal((await read()).status, 'pending')
   })
 
-  it('pays in one tab and sees it in the other', async (t) => {
+  it('shows a payment of one tab in the other', async (t) => {
     const { page, newTab, checkoutUrl, executions } = await open(t)
     const other = await newTab()
     await other.goto(checkoutUrl)
@@ -272,7 +272,7 @@ describe('a payer on a winding way', { concurrency: 6 }, () => {
     assert.equal(await executions(), 1)
   })
 
-  it('goes back after paying and is not asked to pay again', async (t) => {
+  it('does not ask for payment again after the back button', async (t) => {
     const { page, executions } = await open(t, { changes: { redirectUrl: undefined } })
     await payWith(page, 'card_success')
     await waitForHeading(page, 'Paid')
@@ -281,7 +281,7 @@ describe('a payer on a winding way', { concurrency: 6 }, () => {
     assert.equal(await executions(), 1)
   })
 
-  it('goes back from a prompt and still sees the prompt', async (t) => {
+  it('still shows the prompt after the back button', async (t) => {
     const { page, read } = await open(t)
     await payWith(page, 'mobile_timeout')
     await waitForHeading(page, 'Check your phone')
@@ -291,7 +291,7 @@ describe('a payer on a winding way', { concurrency: 6 }, () => {
     assert.equal((await read()).attempts.length, 1)
   })
 
-  it('loses the browser at the gateway, and goes on in another one', async (t) => {
+  it('continues in another browser when the first is lost at the gateway', async (t) => {
     const { page, checkoutUrl, executions } = await open(t)
     await choose(page, 'card')
     await clickButton(page, PAY)
@@ -306,7 +306,7 @@ describe('a payer on a winding way', { concurrency: 6 }, () => {
     assert.equal(await executions(), 1)
   })
 
-  it('leaves the page of the gateway by the back button and finds the way on', async (t) => {
+  it('continues the checkout after the back button on the gateway’s page', async (t) => {
     const { page } = await open(t)
     await choose(page, 'card')
     await clickButton(page, PAY)
@@ -317,8 +317,8 @@ describe('a payer on a winding way', { concurrency: 6 }, () => {
   })
 })
 
-describe('the page', { concurrency: 8 }, () => {
-  it('takes a double click for one', async (t) => {
+describe('robustness of the checkout page', { concurrency: 8 }, () => {
+  it('submits once for a double click', async (t) => {
     const { page, read, executions } = await open(t)
     await choose(page, 'mobile_success')
     await page.getByRole('button', { name: PAY }).dblclick()
@@ -327,7 +327,7 @@ describe('the page', { concurrency: 8 }, () => {
     assert.equal(await executions(), 1)
   })
 
-  it('lets a payer press again when the network failed', async (t) => {
+  it('lets the payer submit again after a network failure', async (t) => {
     const { page } = await open(t)
     await choose(page, 'card')
     await page.context().setOffline(true)
@@ -339,14 +339,14 @@ describe('the page', { concurrency: 8 }, () => {
     await waitForHeading(page, 'Paid')
   })
 
-  it('fits a narrow screen, whatever the merchant wrote', async (t) => {
+  it('fits a narrow screen, whatever the merchant’s texts', async (t) => {
     const changes = { amount: 999_999_999_999.99, description: 'W'.repeat(255) }
     const { page } = await open(t, { width: 320, changes })
     assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 320)
   })
 })
 
-it('pays over a gateway on another origin and comes back', async (t) => {
+it('collects through a gateway on another origin and returns', async (t) => {
   const secret = 'a-secret-of-the-tests-0123456789abcdef'
   const dataDir = await tempFolder(t, 'gateway')
   const gateway = await serveSandbox({
@@ -369,12 +369,12 @@ it('pays over a gateway on another origin and comes back', async (t) => {
   await waitForHeading(page, 'Paid')
 })
 
-// These move the clock that all checkouts share, so they come last and one by one.
-describe('time', () => {
+// These tests move the clock that all checkouts share, so they run last and sequentially.
+describe('the checkout as time passes', () => {
   const SECOND_MS = 1_000
   const MINUTE_MS = 60 * SECOND_MS
 
-  it('expires an unpaid checkout, also for a payer who presses Pay too late', async (t) => {
+  it('expires an unpaid checkout, also when the payer presses Pay too late', async (t) => {
     const { page, read, returnUrlWith } = await open(t)
     await choose(page, 'card')
     clock.advance(61 * MINUTE_MS)
@@ -390,7 +390,7 @@ describe('time', () => {
   for (const javaScript of [true, false]) {
     const manner = javaScript ? 'with' : 'without'
 
-    it(`ends a prompt that was not answered (mobile_timeout), ${manner} JavaScript`, async (t) => {
+    it(`ends a prompt without a response (mobile_timeout), ${manner} JavaScript`, async (t) => {
       const { page, read, returnUrlWith } = await open(t, { javaScript })
       await payWith(page, 'mobile_timeout')
       await waitForHeading(page, 'Check your phone')
@@ -407,11 +407,11 @@ describe('time', () => {
       assert.equal(page.url(), returnUrlWith('abandoned'))
     })
 
-    it(`shows money that came after the end (mobile_late_success), ${manner} JavaScript`, async (t) => {
+    it(`shows a late payment (mobile_late_success), ${manner} JavaScript`, async (t) => {
       const { page, read, executions, expiresAt, returnUrlWith } = await open(t, { javaScript })
       await payWith(page, 'mobile_late_success')
       await waitForHeading(page, 'Check your phone')
-      // The money comes two seconds after the end: time stands still until the page has shown the end.
+      // The payment arrives two seconds after the expiry; the clock is stopped until the page has shown the expiry.
       stoppedAt = addMs(new Date(expiresAt), SECOND_MS)
       await eventually(read, ({ status }) => status === 'expired', 10_000)
       if (!javaScript) await clickButton(page, 'Check status now')

@@ -1,6 +1,6 @@
-// The scripts that the browser of the tests has no font for, as every phone has them. They come as bytes and not from an
-// address, so the page's own policy stays in force, and before anything is laid out, because text that was once laid out
-// without its font partly stays so.
+// Fonts for scripts that the test browser lacks and every phone has. They are loaded as bytes instead of from an address,
+// so that the page's policy stays in force, and before the layout, because text that was laid out without its font partly
+// keeps that layout.
 
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
@@ -30,7 +30,7 @@ const FONTS: readonly (readonly [language: Language, family: string, file: strin
   ],
 ]
 
-/** For every page before its own script: all fonts, or only the one of the language that the address asks for. */
+/** For every page before its own script: all fonts, or only that of the language in the address. */
 export async function fontScript(which: 'all' | 'own'): Promise<string> {
   const fonts = await Promise.all(
     FONTS.map(async ([language, family, file]) => ({

@@ -1,5 +1,5 @@
-// The page of a link in a real browser: every screen for eyes, thumbs and screen readers, on the narrowest phone, in light
-// and dark; and the way from the link to the receipt by keyboard, with and without JavaScript.
+// The page of a payment link in a real browser: every screen for layout, touch targets and screen readers, on the
+// narrowest phone, in light and dark; and the flow from link to receipt by keyboard, with and without JavaScript.
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
@@ -23,7 +23,7 @@ const withPage = await createPagePool(browser, POOL_SIZE)
 const BOOKS = { title: 'Kamusi ya Kiswahili', description: 'Nakala mbili.\nJumamosi saa nne.' }
 const OPEN = { ...BOOKS, amount: null, minAmount: 100, maxAmount: 50_000 }
 
-/** One link, or checkout of one, for every screen that there is. */
+/** One link, or a checkout of one, for every screen. */
 async function prepareScreens(): Promise<Record<string, string>> {
   const [fixed, chosen, full, off, single] = [
     await makeLink(api, BOOKS),
@@ -55,7 +55,7 @@ async function prepareScreens(): Promise<Record<string, string>> {
 }
 
 const PREPARED = await prepareScreens()
-// What the form says is said in every language; the endings are the frame of others that are looked at in all of them.
+// The form is checked in every language; the closing screens share a layout that other tests check in all languages.
 const FORMS = new Set([
   'an amount that the payer chooses',
   'all wrong',
@@ -63,10 +63,10 @@ const FORMS = new Set([
 ])
 const FEW: readonly Language[] = ['en', 'ar', 'am']
 
-describe('everybody can use the page of a link', { concurrency: POOL_SIZE }, () => {
+describe('the accessibility of a link’s page', { concurrency: POOL_SIZE }, () => {
   for (const [name, url] of Object.entries(PREPARED)) {
     const languages = FORMS.has(name) ? LANGUAGE_CODES : FEW
-    it(`with ${name}, in ${languages.join(', ')}`, async () => {
+    it(`has an accessible link page with ${name}, in ${languages.join(', ')}`, async () => {
       const problems: string[] = []
       for (const language of languages) {
         const seen = await withPage(async ({ page, evaluate, visit }) => {
@@ -86,7 +86,7 @@ describe('everybody can use the page of a link', { concurrency: POOL_SIZE }, () 
 
 const focused = (page: Page, attribute: string) => page.locator(':focus').getAttribute(attribute)
 
-/** Tabs on to the field of this name, and types. */
+/** Presses Tab until the field has the focus, and types. */
 async function typeInto(page: Page, name: string, text: string): Promise<void> {
   for (let stops = 0; stops < 20; stops += 1) {
     await page.keyboard.press('Tab')
@@ -97,9 +97,9 @@ async function typeInto(page: Page, name: string, text: string): Promise<void> {
   await page.keyboard.type(text)
 }
 
-describe('somebody at a keyboard', { concurrency: POOL_SIZE }, () => {
+describe('a payment link by keyboard', { concurrency: POOL_SIZE }, () => {
   for (const javaScript of [true, false]) {
-    it(`corrects what is wrong and pays at a link, ${javaScript ? 'with' : 'without'} JavaScript`, async (t) => {
+    it(`corrects an error and pays at a link by keyboard, ${javaScript ? 'with' : 'without'} JavaScript`, async (t) => {
       const link = await makeLink(api, OPEN)
       const { page, problems } = await newVisitor(t, browser, {
         javaScript,
@@ -133,7 +133,7 @@ describe('somebody at a keyboard', { concurrency: POOL_SIZE }, () => {
     })
   }
 
-  it('who waits for somebody else sees the checkout open by itself when they have not paid', async (t) => {
+  it('opens the waiting checkout without a reload when the other payer did not pay', async (t) => {
     const link = await makeLink(api, { ...BOOKS, usage: 'single' })
     const payer = createPayer()
     const checkout = (await fillIn(payer, await payer.open(link.url))).location ?? ''

@@ -1,5 +1,5 @@
-// A transfer straight to the merchant, from request to confirmed, in a real browser: the payer before the page, the
-// merchant beside it with its key. The page learns of the merchant's word by itself.
+// A transfer to the merchant in a real browser, from request to confirmation: the payer uses the page, the merchant
+// its key. The page shows the merchant's confirmation without a reload.
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
@@ -10,7 +10,7 @@ import { createPagePool } from './page-pool.ts'
 import { clickButton, startRig, waitForHeading } from './payers.ts'
 
 const { service, shop, browser, visit } = await startRig({ after })
-// A long name in letters that break nowhere is what a narrow phone has to bear.
+// A long name without line breaks is the worst case for a narrow phone.
 const { api, requestTransfer, act, confirm, read } = await p2pMerchant(service, WALLET, {
   channel: 'bank_transfer',
   currency: 'SSP',
@@ -21,7 +21,7 @@ const { api, requestTransfer, act, confirm, read } = await p2pMerchant(service, 
 const NARROW = { width: 320 }
 const redirectUrl = `${shop}/back`
 
-/** A payer on a narrow phone before the instructions, and the merchant's record. */
+/** A payer on a narrow phone with the instructions, and the merchant's record. */
 async function openTransfer(t: Parameters<typeof visit>[0]) {
   const payment = await requestTransfer({ redirectUrl })
   const visitor = await visit(t, NARROW)
@@ -30,8 +30,8 @@ async function openTransfer(t: Parameters<typeof visit>[0]) {
   return { ...visitor, uuid: payment.uuid, payment }
 }
 
-describe('a transfer to the merchant', { concurrency: 3 }, () => {
-  it('in SSP goes from request to confirmed before the eyes of payer and merchant', async (t) => {
+describe('a transfer to the merchant in a browser', { concurrency: 3 }, () => {
+  it('shows a transfer in SSP from request to confirmation to payer and merchant', async (t) => {
     const { page, uuid, payment } = await openTransfer(t)
     const { narration } = payment.instructions
     await page.getByText('m-Gurush', { exact: true }).waitFor()
@@ -55,7 +55,7 @@ describe('a transfer to the merchant', { concurrency: 3 }, () => {
     assert.equal((await read(uuid)).status, 'successful')
   })
 
-  it('that falls short tells the payer what is missing, and ends when the rest has come', async (t) => {
+  it('shows the missing amount of an underpaid transfer, and completes when the rest arrives', async (t) => {
     const { page, uuid } = await openTransfer(t)
     await clickButton(page, 'I have sent the money')
     await dataOf(confirm(uuid, 3000))
@@ -66,14 +66,14 @@ describe('a transfer to the merchant', { concurrency: 3 }, () => {
     await waitForHeading(page, 'Paid')
   })
 
-  it('of too much is paid, and tells the payer of the excess', async (t) => {
+  it('completes an overpaid transfer, and shows the excess to the payer', async (t) => {
     const { page, uuid } = await openTransfer(t)
     await dataOf(confirm(uuid, 5250.5))
     await waitForHeading(page, 'Paid')
     await page.getByText('You sent SSP 250.50 more than asked for.').waitFor()
   })
 
-  it('is chosen in a checkout, also without JavaScript, and can be cancelled before anything was sent', async (t) => {
+  it('offers a transfer in a checkout, also without JavaScript, and cancels it before it was sent', async (t) => {
     const { checkoutUrl, uuid } = await dataOf(api.post('/api/v1/checkout/initiate-payment', p2pBody()))
     const { page } = await visit(t, { ...NARROW, javaScript: false })
     await page.goto(checkoutUrl)
@@ -93,7 +93,7 @@ describe('a transfer to the merchant', { concurrency: 3 }, () => {
   })
 })
 
-/** Each screen of such a transfer, and how its heading begins. */
+/** Each screen of a transfer, and the start of its heading. */
 async function prepareScreens(): Promise<{ url: string; begins: string }[]> {
   const [open, sending, looking, short, over, rejected] = await Promise.all([
     dataOf(api.post('/api/v1/checkout/initiate-payment', p2pBody())),
@@ -119,7 +119,7 @@ async function prepareScreens(): Promise<{ url: string; begins: string }[]> {
 }
 
 describe('the screens of a transfer to the merchant', () => {
-  it('can be used by everybody on the narrowest phone, in every language', async () => {
+  it('has accessible transfer screens on the narrowest phone, in every language', async () => {
     const screens = await prepareScreens()
     const withPage = await createPagePool(browser, 2)
     const problems = await Promise.all(
@@ -127,7 +127,7 @@ describe('the screens of a transfer to the merchant', () => {
         LANGUAGE_CODES.map((language) =>
           withPage(async ({ visit: open, evaluate }) => {
             await open(url, language)
-            // The rules for screen readers and colours see the same page in every language but the mirrored one.
+            // The rules for screen readers and colours give the same result in every language except the right-to-left one.
             const isWhole = language === 'en' || language === 'ar'
             const found = isWhole
               ? (await evaluate<{ problems: string[] }>('everything()')).problems

@@ -1,4 +1,4 @@
-// Runs inside a page, before its own script, and tells what is wrong with how it looks: most functions answer a list of
+// Runs inside a page, before its own script, and reports layout problems: most functions return a list of
 // problems, empty if there are none. Lengths are CSS pixels; half a pixel is rounding.
 
 globalThis.pageChecks = (() => {
@@ -14,7 +14,7 @@ globalThis.pageChecks = (() => {
   }
   const pixels = (number) => Math.round(number * 10) / 10
 
-  /** What is closed is looked at too, in its own font. */
+  /** Expands closed details, so that they are checked too, with their own font. */
   const prepare = async () => {
     for (const details of all('details')) details.open = true
     await document.fonts.ready
@@ -22,7 +22,7 @@ globalThis.pageChecks = (() => {
 
   const scrollsInside = (element) => element.closest('pre') !== null
 
-  /** Whatever sticks out of the window at either side. */
+  /** Elements that overflow the window at either side. */
   const overflow = () => {
     const { scrollWidth, clientWidth } = document.documentElement
     const page = scrollWidth === innerWidth ? [] : [`the page is ${scrollWidth} wide in ${clientWidth}`]
@@ -36,7 +36,7 @@ globalThis.pageChecks = (() => {
     return [...page, ...parts]
   }
 
-  /** Text that its own box cuts off. */
+  /** Text that its own box clips. */
   const cut = () =>
     all('body *')
       .filter((element) => isShown(element) && !scrollsInside(element))
@@ -48,7 +48,7 @@ globalThis.pageChecks = (() => {
       )
       .map((element) => `${nameOf(element)} is cut`)
 
-  /** Text that leaves the button, card or notice that it stands in. */
+  /** Text that overflows its button, card or notice. */
   const spilled = () =>
     texts()
       .filter(
@@ -74,7 +74,7 @@ globalThis.pageChecks = (() => {
   const MIN_TARGET = 24
   const MAIN_TARGET = 48
 
-  /** What a finger has to hit. A radio button is hit by its label. */
+  /** Touch targets. A radio button is pressed by its label. */
   const targets = () =>
     all('a, button, input:not([type=hidden]), select, summary')
       // The switcher's names in other languages may need fonts that only their own pages have.
@@ -89,7 +89,7 @@ globalThis.pageChecks = (() => {
         return [`${nameOf(element)} is ${pixels(width)} by ${pixels(height)}`]
       })
 
-  /** What has the focus must be seen: nothing may lie over it, and it must come into the window. */
+  /** The focused element must be visible: inside the window, and not covered. */
   const covered = () =>
     all('a, button, input, select, summary, [tabindex]')
       .filter((element) => isShown(element) && !element.disabled)
@@ -106,7 +106,7 @@ globalThis.pageChecks = (() => {
 
   const isLabelOf = (top, element) => [...(element.labels ?? [])].some((label) => label.contains(top))
 
-  /** What stays in sight while the page scrolls may take at most half of the window. */
+  /** Sticky elements may take at most half of the window. */
   const sticky = () => {
     const held = all('body *').filter((element) =>
       ['fixed', 'sticky'].includes(getComputedStyle(element).position),
@@ -122,7 +122,7 @@ globalThis.pageChecks = (() => {
     return range
   }
 
-  /** The visible pieces of text with the language that they claim to be in. */
+  /** The visible texts with their declared language. */
   function texts() {
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
     const found = []
@@ -135,7 +135,7 @@ globalThis.pageChecks = (() => {
     return found
   }
 
-  /** All that the page says in its own language: its title, its text, and the names that only screen readers say. */
+  /** All texts of the page in its own language: title, text, and labels for screen readers. */
   const words = () => {
     const { lang } = document.documentElement
     const names = all('[aria-label], [alt], [title], [placeholder]')
@@ -160,7 +160,7 @@ globalThis.pageChecks = (() => {
       }),
     )
 
-  /** The page from right to left: the text starts at the right edge, and what stands before it stands right of it. */
+  /** Right-to-left layout: text starts at the right edge, and a preceding element is on its right. */
   const mirrored = () => {
     const problems = []
     const { direction } = getComputedStyle(document.documentElement)
@@ -203,7 +203,7 @@ globalThis.pageChecks = (() => {
       document.styleSheets[0].insertRule(rule, document.styleSheets[0].cssRules.length)
   }
 
-  /** Rules of axe that are broken or that it cannot decide, each with the elements. */
+  /** Rules of axe that are violated or undecided, each with the elements. */
   const broken = async (rules) => {
     const only = rules && { runOnly: { type: 'rule', values: rules } }
     const options = { resultTypes: ['violations', 'incomplete'], preload: false, ...only }
@@ -213,13 +213,13 @@ globalThis.pageChecks = (() => {
     )
   }
 
-  /** Other words in the page's text, for pictures: pairs of a pattern and what stands in its place. */
+  /** Replaces texts of the page, for pictures: pairs of a pattern and its replacement. */
   const replace = (pairs) => {
     for (const { node } of texts())
       for (const [pattern, text] of pairs) node.data = node.data.replace(new RegExp(pattern), text)
   }
 
-  /** All that can be told without looking at the dark scheme. */
+  /** All checks that do not depend on the dark scheme. */
   const everything = async () => {
     const problems = [...(await broken()), ...layout()]
     if (document.documentElement.lang === 'ar') problems.push(...mirrored())

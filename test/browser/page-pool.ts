@@ -1,4 +1,4 @@
-// A few pages that take turns looking at screens: opening a page costs more than looking at one.
+// A few pages that check screens in turn: opening a page costs more than checking a screen.
 
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
@@ -8,20 +8,20 @@ import { fontScript } from './fonts.ts'
 
 export interface PooledPage {
   page: Page
-  /** Opens the address as somebody who was never here, on the narrowest phone, with all that is folded unfolded. */
+  /** Opens the address as a first-time visitor, on the narrowest phone, with all details expanded. */
   visit(url: string, language: Language): Promise<void>
-  /** Asks page-checks.js, which stands in every page. */
+  /** Calls page-checks.js, which is loaded in every page. */
   evaluate<Answer = string[]>(expression: string): Promise<Answer>
 }
 
 export type WithPage = <Result>(work: (pooledPage: PooledPage) => Promise<Result>) => Promise<Result>
 
-// What 400 % of zoom leaves of a common screen, and the narrowest phone.
+// The width that 400 % zoom leaves of a common screen, and the narrowest phone.
 export const NARROW = { width: 320, height: 256 }
 
 /**
- * Pages that lead on by themselves to the blocked address stay where they are. Lanes without one are faster: a browser
- * whose requests are looked at keeps nothing.
+ * Blocks the address, so that pages that redirect to it stay where they are. A pool without a blocked address is faster,
+ * because the browser disables its cache when requests are intercepted.
  */
 export async function createPagePool(browser: Browser, count: number, blocked?: string): Promise<WithPage> {
   const [axe, pageChecks, font] = await Promise.all([

@@ -1,4 +1,4 @@
-// Payers in a real browser, and the service, shop and provider that they meet: what they open, press and read.
+// Payers in a real browser with the service, the shop and the provider: actions and assertions.
 
 import assert from 'node:assert/strict'
 import type { Browser, Locator, Page } from 'playwright-core'
@@ -12,9 +12,9 @@ import { type TestService, testService } from '../support/service.ts'
 import { newVisitor, startBrowser, startShop, type Visitor, type VisitorOptions } from './browser.ts'
 
 export interface OpenOptions extends Partial<VisitorOptions> {
-  /** Of the body that the merchant sends. */
+  /** Fields of the merchant's request body. */
   changes?: Record<string, unknown>
-  /** Another merchant's. */
+  /** The key of another merchant. */
   api?: Api
 }
 
@@ -22,12 +22,12 @@ export interface OpenedCheckout extends Visitor {
   reference: string
   checkoutUrl: string
   expiresAt: string
-  /** What the merchant reads of it. */
+  /** The record that the merchant reads. */
   // biome-ignore lint/suspicious/noExplicitAny: a test reads any shape and asserts on it
   read(): Promise<any>
-  /** How often the provider took the money. */
+  /** How often the provider collected. */
   executions(): Promise<number>
-  /** Where the shop expects its payer back with this status. */
+  /** The address to which the shop expects its payer with this status. */
   returnUrlWith(status: string): string
 }
 
@@ -35,9 +35,9 @@ export interface Rig {
   service: TestService
   shop: string
   browser: Browser
-  /** A browser of its own for a payer who has opened nothing yet. */
+  /** A new browser context for a payer. */
   visit(t: Cleanup, options?: Partial<VisitorOptions>): Promise<Visitor>
-  /** A new payment, and its payer before the open page. */
+  /** A new payment, and its payer on the open page. */
   open(t: Cleanup, options?: OpenOptions): Promise<OpenedCheckout>
 }
 
@@ -87,12 +87,12 @@ export const clickButton = (page: Page, name: string | RegExp): Promise<void> =>
 
 export const PAY = /^Pay KES/
 
-/** The field of the way to pay that is chosen; the others are not shown. */
+/** The field of the selected method; the other fields are hidden. */
 function shownField(page: Page, label: string): Locator {
   return page.getByLabel(label).filter({ visible: true })
 }
 
-/** Fills the open checkout in for a test instrument, and leaves Pay to be pressed. */
+/** Fills in the open checkout for a test instrument, without pressing Pay. */
 export async function choose(page: Page, instrument: string, phone = newPhone()): Promise<void> {
   const channel = SANDBOX_INSTRUMENTS.find(({ name }) => name === instrument)?.channel ?? 'card'
   const way = { card: 'Card', mobile_money: 'Mobile money', bank_transfer: 'Bank transfer' }[channel]
@@ -101,7 +101,7 @@ export async function choose(page: Page, instrument: string, phone = newPhone())
   if (channel !== 'card') await shownField(page, 'Test mode: what should happen?').selectOption(instrument)
 }
 
-/** From the open checkout over the gateway's page, where it has one, to the screen that follows. */
+/** From the open checkout through the gateway's page, if there is one, to the next screen. */
 export async function payWith(page: Page, instrument: string, phone?: string): Promise<void> {
   await choose(page, instrument, phone)
   await clickButton(page, PAY)

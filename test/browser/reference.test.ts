@@ -1,4 +1,4 @@
-// The pages for developers in a real browser: they come from here alone, and nothing in them breaks the policy.
+// The developers' pages in a real browser: they load from our origin only, and respect the policy.
 
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
@@ -9,7 +9,7 @@ import { newVisitor, startBrowser } from './browser.ts'
 const service = await testService({ after })
 const browser = await startBrowser({ after })
 
-it('shows the API reference and asks no other server for anything', async (t) => {
+it('shows the API reference without a request to another server', async (t) => {
   const { page, problems } = await newVisitor(t, browser, { origins: [service.url] })
   await page.goto(`${service.url}/`)
   await page.getByRole('link', { name: 'Read the API reference' }).click()
@@ -17,7 +17,7 @@ it('shows the API reference and asks no other server for anything', async (t) =>
   assert.deepEqual(problems, [])
 })
 
-it('explains every error where its docUrl leads', async (t) => {
+it('explains every error at its docUrl', async (t) => {
   const { page, problems } = await newVisitor(t, browser, { origins: [service.url] })
   const refused = await service.apiWith(undefined).get('/api/v1/wallet/balance')
   await page.goto(refused.body.error.docUrl)
@@ -25,7 +25,7 @@ it('explains every error where its docUrl leads', async (t) => {
   assert.deepEqual(problems, [])
 })
 
-it('shows the errors readably in light and dark, also on a narrow phone', async (t) => {
+it('shows the errors legibly in light and dark, also on a narrow phone', async (t) => {
   const { page, problems } = await newVisitor(t, browser, { width: 320, origins: [service.url] })
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme })

@@ -1,5 +1,5 @@
-// The provider's own pages in a real browser: for eyes in light and dark, for a screen reader, a keyboard, and a
-// narrow phone. The provider is served alone here, as a stranger's site would be.
+// The sandbox provider's pages in a real browser: light and dark, for screen readers, keyboards and narrow phones. The
+// provider runs alone here, like a third-party site.
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
@@ -47,7 +47,7 @@ async function openApproval(page: Page): Promise<void> {
   await page.getByRole('heading', { name: "Your bank is checking it's you" }).waitFor()
 }
 
-/** Each page, and how a payer comes to it. */
+/** Each page, and the steps that lead to it. */
 const PAGES: Record<string, (page: Page) => Promise<unknown>> = {
   'for paying': async (page) => page.goto((await startPayment()).url),
   'for paying, with a problem': async (page) => page.goto(`${(await startPayment()).url}?problem=choice`),
@@ -69,13 +69,13 @@ const PAGES: Record<string, (page: Page) => Promise<unknown>> = {
 
 const STANDARDS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 
-// Not required of anybody, but a phone in the sun needs it: a contrast of 7 instead of 4.5.
+// Beyond the required contrast of 4.5: a phone in sunlight needs 7.
 const READABLE_IN_THE_SUN = { rules: { 'color-contrast-enhanced': { enabled: true } } }
 
 for (const [name, open] of Object.entries(PAGES)) {
   describe(`the page ${name}`, { concurrency: 3 }, () => {
     for (const colorScheme of ['light', 'dark'] as const) {
-      it(`breaks no rule of accessibility in ${colorScheme}`, async (t) => {
+      it(`breaks no accessibility rule on the page ${name} in ${colorScheme}`, async (t) => {
         const { page } = await visit(t, shop)
         await page.emulateMedia({ colorScheme })
         await open(page)
@@ -89,7 +89,7 @@ for (const [name, open] of Object.entries(PAGES)) {
       })
     }
 
-    it('fits the narrowest phone, with targets that a thumb hits', async (t) => {
+    it(`fits the page ${name} on the narrowest phone, with large touch targets`, async (t) => {
       const { page } = await visit(t, shop, { width: 320 })
       await open(page)
       assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 320)
@@ -103,12 +103,12 @@ for (const [name, open] of Object.entries(PAGES)) {
 
 const focused = (page: Page) => page.locator(':focus')
 
-/** Whether a line is drawn around it. */
+/** Whether the element has a visible outline. */
 const outlineOf = (page: Page, selector: string) =>
   page.evaluate(`getComputedStyle(document.querySelector('${selector}')).outlineStyle`)
 
-describe('a payer at the provider', { concurrency: 4 }, () => {
-  it('pays with the keyboard alone, and sees where the focus is', async (t) => {
+describe('the sandbox provider’s page in a browser', { concurrency: 4 }, () => {
+  it('pays by keyboard only, with a visible focus', async (t) => {
     const { attempt, url } = await startPayment()
     const { page, problems } = await visit(t, url)
     await page.keyboard.press('Tab')
@@ -128,7 +128,7 @@ describe('a payer at the provider', { concurrency: 4 }, () => {
     assert.deepEqual(problems, [])
   })
 
-  it('finds the chosen card above the button that stays in sight', async (t) => {
+  it('keeps the selected card visible above the sticky button', async (t) => {
     const { page } = await visit(t, (await startPayment()).url, { width: 390 })
     const button = page.getByRole('button', { name: /^Pay KES/ })
     await page.keyboard.press('Tab')
@@ -142,7 +142,7 @@ describe('a payer at the provider', { concurrency: 4 }, () => {
     }
   })
 
-  it('refuses at the bank and comes back unpaid, without JavaScript', async (t) => {
+  it('returns unpaid after a refusal at the bank, without JavaScript', async (t) => {
     const { attempt, url } = await startPayment()
     const { page, problems } = await visit(t, url, { javaScript: false })
     await openApproval(page)
@@ -153,12 +153,12 @@ describe('a payer at the provider', { concurrency: 4 }, () => {
     assert.deepEqual(problems, [])
   })
 
-  it('sees at once what is missing, and then pays', async (t) => {
+  it('shows a missing choice at once, and then pays', async (t) => {
     const { attempt, url } = await startPayment()
     const { page } = await visit(t, `${url}?problem=choice`)
     assert.equal(await focused(page).getAttribute('role'), 'alert')
     assert.match(await page.title(), /^Problem: /)
-    // The browser itself keeps a form back in which nothing is chosen.
+    // The browser itself blocks a form without a choice.
     await page.getByRole('button', { name: /^Pay KES/ }).click()
     assert.equal(await outcomeOf(attempt), 'pending')
     await page.getByLabel(labelOf('card_success'), { exact: true }).check()
@@ -167,7 +167,7 @@ describe('a payer at the provider', { concurrency: 4 }, () => {
     assert.equal(await outcomeOf(attempt), 'succeeded')
   })
 
-  it('may cancel although nothing is chosen', async (t) => {
+  it('cancels without a choice', async (t) => {
     const { attempt, url } = await startPayment()
     const { page } = await visit(t, `${url}?problem=choice`)
     await page.getByRole('button', { name: 'Cancel and return' }).click()
@@ -175,14 +175,14 @@ describe('a payer at the provider', { concurrency: 4 }, () => {
     assert.equal(await outcomeOf(attempt), 'customer_cancelled')
   })
 
-  it('goes back from a session that is over', async (t) => {
+  it('returns from a session that has ended', async (t) => {
     const { page } = await visit(t, shop)
     await PAGES['for a session that is over']?.(page)
     await page.getByRole('link', { name: 'Return and see what to do' }).click()
     await page.waitForURL(`${shop}/return`)
   })
 
-  it('reads on a narrow phone whatever the merchant wrote', async (t) => {
+  it('shows every merchant text legibly on a narrow phone', async (t) => {
     const { url } = await startPayment({
       amount: money(99_999_999_999_999n, 'NGN'),
       merchantName: 'M'.repeat(100),

@@ -1,5 +1,5 @@
-// One real payment for every screen that a payer can see, brought there over the API and the page's own forms. The clock
-// stands still between the acts, so a screen stays what it is however long it is looked at.
+// One real payment for every screen of the payer, created over the API and the page's own forms. The clock
+// is stopped between the steps, so that a screen does not change during the checks.
 
 import assert from 'node:assert/strict'
 import { createApi } from '../support/api.ts'
@@ -23,7 +23,7 @@ export interface PreparedScreen {
   /** "prompt", or "prompt, a minute later". */
   name: string
   url: string
-  /** How its heading begins in English. */
+  /** The start of its heading in English. */
   heading: string
   /** The provider's own pages and the one for developers. */
   isEnglishOnly?: true
@@ -34,16 +34,16 @@ export interface ScreenHarness {
   screens: PreparedScreen[]
 }
 
-/** What the merchant wrote: it stays as it is in every language. */
+/** The merchant's texts, which are the same in every language. */
 export const DESCRIPTION = 'Kamusi ya Kiswahili, 2'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const SANDBOX_SECRET = 'a-secret-of-the-stage-0123456789abcdef'
-// A number that was asked so often has to wait; nobody on this stage is asked more often by accident.
+// A number with too many prompts has to wait; every payer here has a unique number unless a screen needs the limit.
 const PROMPTS_PER_NUMBER = 1
 
-/** Payers could return to the shop, of which nothing but the address is needed. */
+/** A shop to return to; only its address is needed. */
 export async function prepareScreens(t: Cleanup, shop: string): Promise<ScreenHarness> {
   const clock = frozenClock()
   const service = await testService(t, {
@@ -79,11 +79,11 @@ export async function prepareScreens(t: Cleanup, shop: string): Promise<ScreenHa
   return { service, screens }
 }
 
-/** What happens in the background takes its time. */
+/** Background jobs need a moment. */
 async function assertHeading({ name, url, heading }: PreparedScreen): Promise<void> {
   const read = async () => headingOf(await createPayer().open(url, { 'accept-language': 'en' }))
   await eventually(read, (shown) => shown.startsWith(heading), 15_000).catch((error: unknown) => {
-    throw new Error(`the screen "${name}" did not come to "${heading}"`, { cause: error })
+    throw new Error(`the screen "${name}" did not reach "${heading}"`, { cause: error })
   })
 }
 
@@ -93,19 +93,19 @@ interface Actor {
   payer: Payer
   redirectUrl: string
   advance(ms: number): void
-  /** The next so many answers of the provider are lost or wrong. */
+  /** The provider's next responses are lost or wrong. */
   injectProviderFault(kind: string, on: 'checkout' | 'verify', times?: number): Promise<void>
   clearProviderFaults(): Promise<void>
 }
 
 interface ScreenStep {
-  /** How long before the screens are looked at. */
+  /** How long before the checks of the screens. */
   beforeMs: number
   prepare(actor: Actor, prepared: readonly PreparedScreen[]): Promise<PreparedScreen[]>
 }
 
-// In this order, the oldest first. The last act but one takes the provider's voice away for good, so that nobody can
-// find out what has become of the payments from then on.
+// In this order, the oldest first. The last step but one disconnects the provider for good, so that no later status check
+// finds an outcome.
 const SCREEN_STEPS: readonly ScreenStep[] = [
   { beforeMs: 90 * MINUTE, prepare: receiveWrongAmounts },
   { beforeMs: 80 * MINUTE, prepare: payLate },
@@ -134,7 +134,7 @@ async function start(actor: Actor, instrument: string, changes: Record<string, u
   return { ...opened, page: await actor.payer.choose(opened.page, instrument) }
 }
 
-/** Wrong answers come first, while no other payment could take them. */
+/** Wrong responses come first, while no other payment could receive them. */
 async function receiveWrongAmounts(actor: Actor): Promise<PreparedScreen[]> {
   const pay = async (fault?: string) => {
     const { page, checkoutUrl } = await checkout(actor)
@@ -148,7 +148,7 @@ async function receiveWrongAmounts(actor: Actor): Promise<PreparedScreen[]> {
   const { checkoutUrl } = await start(actor, 'transfer_underpaid')
   actor.advance(3 * SECOND)
   const underpaid = { name: 'underpaid', url: checkoutUrl, heading: 'We received KES 1,125.45 of' }
-  // Before the hour is over: a checkout that nobody has looked at by then just expires.
+  // Before the hour is over: a checkout without an attempt would just expire then.
   await assertHeading(underpaid)
   return [
     { name: 'overpaid', url: overpaid, heading: 'We received KES 1,250.51 instead of' },
@@ -175,7 +175,7 @@ async function complete({ api }: Actor, reference: string, instrument: string): 
 
 async function letExpire(actor: Actor): Promise<PreparedScreen[]> {
   const { checkoutUrl: unused } = await checkout(actor)
-  // Its money would come after the end; by then nobody can ask the provider.
+  // Its payment would arrive after the expiry; by then the provider is disconnected.
   const { checkoutUrl: perhapsPaid } = await start(actor, 'mobile_late_success')
   return [
     { name: 'expired', url: unused, heading: EXPIRED },
@@ -206,7 +206,7 @@ async function end(actor: Actor): Promise<PreparedScreen[]> {
   ]
 }
 
-/** The same phone: at once after it refused, and more often than it may be asked. */
+/** The same phone: immediately after it refused, and above its rate limit. */
 async function promptTooOften(actor: Actor): Promise<PreparedScreen[]> {
   const { payer } = actor
   const choice = { ...choiceOf('mobile_cancelled'), phone: newPhone() }
@@ -227,7 +227,7 @@ async function promptTooOften(actor: Actor): Promise<PreparedScreen[]> {
   ]
 }
 
-/** The address at which the form says what is wrong. */
+/** The address at which the form shows the problem. */
 async function submitInvalid({ payer }: Actor, page: Page, fields: Record<string, string>): Promise<string> {
   const { location } = await payer.postForm(page, '/attempts', fields)
   assert.match(location ?? '', /\?problem=/)
@@ -244,7 +244,7 @@ async function waitAMinute(actor: Actor): Promise<PreparedScreen[]> {
   return [{ name: 'prompt, a minute later', url: checkoutUrl, heading: 'Check your phone' }]
 }
 
-/** From here on nobody learns anything new, so what has ended must be known. */
+/** From here on no status check succeeds, so final payments must be final already. */
 async function loseResponse(actor: Actor, prepared: readonly PreparedScreen[]): Promise<PreparedScreen[]> {
   for (const screen of prepared.filter(({ heading }) => [EXPIRED, PAID_LATE].includes(heading)))
     await assertHeading(screen)
@@ -288,7 +288,7 @@ async function open(actor: Actor): Promise<PreparedScreen[]> {
   const { checkoutUrl, page } = await checkout(actor)
   const { checkoutUrl: nigerian } = await checkout(actor, { currency: 'NGN' })
   const { checkoutUrl: anywhere } = await checkout(actor, { currency: 'USD' })
-  // The demo merchant has no brand and said nothing about what is paid.
+  // The demo merchant has no brand, and the payment no description.
   const { checkoutUrl: bare } = await openCheckout(actor.service.api, actor.payer)
   const prompt = choiceOf('mobile_success')
   const submitInvalidWith = (fields: Record<string, string>) =>
@@ -313,7 +313,7 @@ async function openOtherPages(actor: Actor): Promise<PreparedScreen[]> {
   return [
     { name: 'not found', url: `${url}/pay/nothing`, heading: 'We cannot find this payment' },
     { name: 'missing', url: `${url}/assets/nothing`, heading: 'There is nothing here' },
-    // A code with a control character, which none of ours has.
+    // A code with a control character, which real codes never have.
     { name: 'refused', url: `${url}/pay/a%01b`, heading: 'This is not possible' },
     { name: 'landing page', url: `${url}/`, heading: 'One API for payments', isEnglishOnly: true },
   ]

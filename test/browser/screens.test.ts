@@ -1,5 +1,5 @@
-// Every screen in every language, in light and dark, on the narrowest phone and on a desk: for eyes, thumbs, screen
-// readers, and readers from right to left.
+// Every screen in every language, in light and dark, on the narrowest phone and on a desktop: layout, touch targets,
+// screen readers, and right-to-left languages.
 
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
@@ -13,7 +13,7 @@ import { startBrowser } from './browser.ts'
 import { createPagePool, NARROW, type PooledPage } from './page-pool.ts'
 import { DESCRIPTION, type PreparedScreen, prepareScreens } from './screen-harness.ts'
 
-// One language in each direction; the others in the larger form.
+// One language in each direction; the larger form runs the others.
 const LANGUAGES = sized<readonly Language[]>({
   quick: ['en', 'ar'],
   rest: LANGUAGE_CODES,
@@ -27,10 +27,10 @@ const POOL_SIZE = 3
 const browser = await startBrowser({ after })
 const { screens } = await prepareScreens({ after }, await startQuietShop())
 const withPage = await createPagePool(browser, POOL_SIZE)
-// The page between ours and the provider's leads on at once.
+// The page between ours and the provider's redirects at once.
 const withStaticPage = await createPagePool(browser, 1, '**/sandbox/pay/**')
 
-/** A shop that answers nothing: whoever is sent there stays where they are. */
+/** A shop that never responds, so that a redirected page stays where it is. */
 async function startQuietShop(): Promise<string> {
   const server = createServer((_request, response) => response.writeHead(204).end())
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -39,7 +39,7 @@ async function startQuietShop(): Promise<string> {
   return `http://localhost:${(server.address() as AddressInfo).port}`
 }
 
-/** All that is wrong with the screen, and all that it says. */
+/** All problems of the screen, and all its texts. */
 async function inspect(pooledPage: PooledPage, { url }: PreparedScreen, language: Language) {
   const { page, evaluate, visit } = pooledPage
   await visit(url, language)
@@ -47,12 +47,12 @@ async function inspect(pooledPage: PooledPage, { url }: PreparedScreen, language
   await page.emulateMedia({ colorScheme: 'dark' })
   // Two columns in each direction; the other languages would only repeat them.
   if (language === 'en' || language === 'ar') await page.setViewportSize(DESK)
-  // The page is the same in both schemes; only what has to do with colour can differ.
+  // Both schemes share the page, so only colours can differ.
   problems.push(...(await evaluate(`broken(['color-contrast', 'link-in-text-block'])`)))
   return { words, problems: problems.map((problem) => `${language}: ${problem}`) }
 }
 
-// What others wrote, and what is a code, is the same in every language.
+// Texts of others and codes are the same in every language.
 const NETWORKS = ['KE', 'NG'].flatMap((country) => networksOf(country)).map(({ name }) => name)
 const NAMES = [
   ...Object.values(BRAND),
@@ -75,10 +75,10 @@ function leftInEnglish(language: Language, english: readonly string[], words: re
     .map((text) => `${language}: "${text}" is in English`)
 }
 
-describe('everybody can use the screen', { concurrency: POOL_SIZE }, () => {
+describe('the accessibility of every screen', { concurrency: POOL_SIZE }, () => {
   for (const screen of screens) {
     const languages = screen.isEnglishOnly ? (['en'] as const) : LANGUAGES
-    it(`"${screen.name}", in ${languages.join(', ')}`, async () => {
+    it(`has an accessible screen "${screen.name}", in ${languages.join(', ')}`, async () => {
       const problems: string[] = []
       let english: string[] = []
       for (const language of languages) {
@@ -89,7 +89,7 @@ describe('everybody can use the screen', { concurrency: POOL_SIZE }, () => {
         problems.push(...seen.problems)
       }
       assert.deepEqual(problems, [])
-      assert.ok(english.length > 3, 'the screen says something')
+      assert.ok(english.length > 3, 'the screen has text')
     })
   }
 })
@@ -100,7 +100,7 @@ const screenNamed = (name: string): PreparedScreen => {
   return screen
 }
 
-/** Wrong in every way that is looked for, so that silence about the others means something. */
+/** A page with every defect that the checks look for, which shows that they find them. */
 const WRONG = `<!doctype html><html lang="en"><title>Wrong</title><main><h1>Wrong</h1>
 <p id="wide" style="width:700px">Wide</p>
 <div id="cut" style="height:5px;overflow:hidden">A text</div>
@@ -111,9 +111,9 @@ const WRONG = `<!doctype html><html lang="en"><title>Wrong</title><main><h1>Wron
 <div id="bar" style="position:fixed;bottom:0;height:200px;width:100%;background:#fff">Bar</div>
 <a id="under" href="#">Under</a></main>`
 
-describe('a reader', { concurrency: POOL_SIZE }, () => {
+describe('reading the screens', { concurrency: POOL_SIZE }, () => {
   for (const name of ['open', 'open, a wrong phone', 'prompt, a minute later']) {
-    it(`who spaces letters and lines out loses nothing of "${name}" (WCAG 1.4.12)`, async () => {
+    it(`keeps all text of "${name}" with wide letter and line spacing (WCAG 1.4.12)`, async () => {
       for (const language of LANGUAGE_CODES) {
         const problems = await withPage(async ({ visit, evaluate }) => {
           await visit(screenNamed(name).url, language)
@@ -127,7 +127,7 @@ describe('a reader', { concurrency: POOL_SIZE }, () => {
     })
   }
 
-  it('from right to left reads amounts, numbers and codes from left to right', async () => {
+  it('shows amounts, numbers and codes from left to right in right-to-left languages', async () => {
     const read = async (name: string) =>
       withPage(async ({ visit, evaluate }) => {
         await visit(screenNamed(name).url, 'ar')
@@ -155,12 +155,12 @@ describe('a reader', { concurrency: POOL_SIZE }, () => {
     }
   })
 
-  it('is spared only the English that is a name or a code', () => {
+  it('leaves only names and codes in English', () => {
     const words = ['Receipt', 'Duka la Vitabu', 'M-Pesa', 'KES\u00a01,250.50']
     assert.deepEqual(leftInEnglish('fr', words, words), ['fr: "Receipt" is in English'])
   })
 
-  it('of a page with every defect gets a report of each', async () => {
+  it('reports each defect of a page with every defect', async () => {
     const problems = await withPage(async ({ page, evaluate }) => {
       await page.setViewportSize(NARROW)
       await page.goto(`data:text/html;charset=utf-8,${encodeURIComponent(WRONG)}`)

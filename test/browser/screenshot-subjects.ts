@@ -22,7 +22,7 @@ export type SubjectName =
 export interface ScreenshotSubjects {
   /** The time on the pictures. */
   now: Date
-  /** The service's own address, which is another one in every run. */
+  /** The service's address, which differs in every run. */
   origin: string
   subjects: Readonly<Record<SubjectName, string>>
 }
@@ -61,7 +61,7 @@ export async function prepareSubjects(t: Cleanup): Promise<ScreenshotSubjects> {
   assert.equal((await paid.read()).status, 'successful')
   await payer.submit(prompt.page, '/attempts', { ...PHONE, mobile_money_instrument: 'mobile_timeout' })
   clock.advance(12 * SECOND)
-  // What waits for money gets it two seconds later, so from here on no time passes.
+  // Waiting payments complete two seconds later, so the clock is stopped from here on.
   await payer.submit(transfer.page, '/attempts', { channel: 'bank_transfer' })
   const cardPage = await payer.goToCardPage(card.page)
   const approvalPage = await payer.submit(await payer.goToCardPage(approval.page), '', APPROVED_CARD)

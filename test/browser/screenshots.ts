@@ -1,4 +1,4 @@
-// Takes screenshots of pages, the same ones of the same page in every run.
+// Takes screenshots of pages that are identical in every run.
 
 import { readFile } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
@@ -14,29 +14,29 @@ export interface ScreenshotOptions {
 // A phone's picture is shown small, so it has fewer pixels than the phone.
 const DEVICES = {
   phone: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 1.5 },
-  // Long enough for the button that each screen is about.
+  // Tall enough for the main button of each screen.
   'tall phone': { viewport: { width: 390, height: 1100 }, deviceScaleFactor: 1.5 },
   desktop: { viewport: { width: 1280, height: 800 }, deviceScaleFactor: 1 },
 } as const
 
-// Below it letters get ragged edges; above it only the files grow.
+// A lower quality blurs letters; a higher one only makes larger files.
 const QUALITY = 72
 
 export interface Screenshotter {
-  /** The page as the device shows it before anybody scrolls, as WebP. */
+  /** The page as the device shows it without scrolling, as WebP. */
   take(url: string, options: ScreenshotOptions): Promise<Buffer>
-  /** Phones side by side, the first where the language begins to read. */
+  /** Phones side by side, the first where the language starts to read. */
   takeRow(urls: readonly string[], options: ScreenshotOptions): Promise<Buffer>
 }
 
 interface ScreenshotContext {
   /** The time on the payer's phone. */
   now: Date
-  /** The service's address, which is another one in every run. */
+  /** The service's address, which differs in every run. */
   origin: string
 }
 
-/** What is drawn by lot or given out by the machine, and what stands on the screenshots instead. */
+/** Random and machine-dependent values, and their replacements on the screenshots. */
 const stableReplacements = (origin: string) => [
   [origin, 'http://127.0.0.1:8080'],
   ['[\\da-f]{8}(?:-[\\da-f]{4}){3}-[\\da-f]{12}', '019ce9d2-7c41-7e65-9a3b-51f0c8d4e27a'],
@@ -87,7 +87,7 @@ export async function createScreenshotter(
 
 const GAP = 24
 
-/** On no background, so that it fits a light and a dark page. */
+/** Transparent, so that it fits a light and a dark page. */
 async function captureRow(
   page: Page,
   screenshots: readonly Buffer[],

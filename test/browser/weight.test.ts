@@ -1,5 +1,5 @@
-// What the checkout weighs, as a browser that was never here receives it: every answer with its headers, in all
-// languages, for a merchant whose logo is as large as it may be and cannot be compressed.
+// The size of the checkout for a first-time visitor: every response with its headers, in all languages, for a merchant
+// with a logo of the maximum size that cannot be compressed.
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -17,7 +17,7 @@ import { startBrowser } from './browser.ts'
 
 const KILOBYTE = 1_024
 const LIMITS = {
-  // The first window of TCP: what arrives before the network waits for the browser's first answer.
+  // The initial TCP congestion window: the bytes that arrive before the first acknowledgement.
   firstView: 14 * KILOBYTE,
   html: 10 * KILOBYTE,
   script: 4 * KILOBYTE,
@@ -29,7 +29,7 @@ const service = await testService({ after }, { clock, env: { COWRY_RATE_LIMIT: '
 const browser = await startBrowser({ after })
 const api = await brandedMerchant(service, dataUriOf(noisyPng(), 'image/png'))
 
-/** A picture of noise, just below the 3 KB that a logo may have. */
+/** A picture of noise, just below the maximum of 3 KB for a logo. */
 function noisyPng(): Buffer {
   const [width, height] = [36, 27]
   const rows = Array.from({ length: height }, () => Buffer.concat([Buffer.of(0), randomBytes(width * 3)]))
@@ -62,11 +62,11 @@ interface Received {
 interface MeasuredPage {
   language: Language
   page: Page
-  /** Every answer so far, in the order in which they were complete. */
+  /** All responses so far, in order of completion. */
   received: Received[]
 }
 
-/** A browser that was never here, and everything it receives. */
+/** A new browser, and everything that it receives. */
 async function openMeasuredPage(t: TestContext, language: Language): Promise<MeasuredPage> {
   const context = await browser.newContext({ locale: language, viewport: { width: 390, height: 844 } })
   context.setDefaultTimeout(30_000)
@@ -78,7 +78,7 @@ async function openMeasuredPage(t: TestContext, language: Language): Promise<Mea
   })
   t.after(async () => {
     await context.close()
-    assert.deepEqual(unexpected, [], 'nothing in the console, nobody else is asked')
+    assert.deepEqual(unexpected, [], 'no console message, and no request to another server')
   })
   const page = await context.newPage()
   const session = await context.newCDPSession(page)
@@ -109,7 +109,7 @@ const bytesOf = (received: readonly Received[], part: string) =>
 
 const press = (page: Page, action: string) => page.locator(`form[action$="${action}"] button`).click()
 
-/** From the open checkout to the wait for the money: three screens. */
+/** From the open checkout to the waiting page: three screens. */
 const FLOWS: Record<'phone' | 'transfer', (page: Page) => Promise<void>> = {
   async phone(page) {
     await page.goto(await newCheckout())
@@ -130,15 +130,15 @@ const FLOWS: Record<'phone' | 'transfer', (page: Page) => Promise<void>> = {
   },
 }
 
-/** The last two: the page finds out by itself that it is paid, and the payer opens the receipt. */
+/** The last two: the page detects the payment, and the payer opens the receipt. */
 async function receivePayment(page: Page): Promise<void> {
   await page.locator('a[href$="/receipt"]').click()
   await page.locator('[data-print]').waitFor()
 }
 
-describe('the first view comes with the first window of the network, logo and script included', () => {
+describe('the size of the first view', () => {
   for (const language of LANGUAGE_CODES) {
-    it(`in ${language}`, async (t) => {
+    it(`fits the first view with logo and script into the initial TCP window in ${language}`, async (t) => {
       const { page, received } = await openMeasuredPage(t, language)
       await page.goto(await newCheckout(), { waitUntil: 'networkidle' })
       const [html, script, logo] = ['/pay/', '.js', '/logos/'].map((part) => bytesOf(received, part))
@@ -155,10 +155,10 @@ describe('the first view comes with the first window of the network, logo and sc
 })
 
 for (const [name, runFlow] of Object.entries(FLOWS)) {
-  it(`a payer by ${name} sees five screens for little, in every language`, async (t) => {
+  it(`limits the size of five screens for a payer by ${name}, in every language`, async (t) => {
     const measuredPages = await Promise.all(LANGUAGE_CODES.map((language) => openMeasuredPage(t, language)))
     await Promise.all(measuredPages.map(({ page }) => runFlow(page)))
-    // The money comes two seconds after the start, for all of them at once.
+    // The payment arrives two seconds after the start, for all of them at once.
     clock.advance(3_000)
     await Promise.all(measuredPages.map(({ page }) => receivePayment(page)))
     for (const { language, received } of measuredPages) {
@@ -167,7 +167,7 @@ for (const [name, runFlow] of Object.entries(FLOWS)) {
       t.diagnostic(
         `by ${name} in ${language}: ${all} bytes, ${sum(polls)} of them for ${polls.length} status polls`,
       )
-      assert.ok(polls.length > 0, 'the page asks by itself')
+      assert.ok(polls.length > 0, 'the page polls')
       assert.ok(all <= LIMITS.flow, `${all}`)
     }
   })
