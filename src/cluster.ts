@@ -212,7 +212,7 @@ function createCollector(
       // A boundary: the query of this topic has this type.
       return [readOwnLines(query as ProcessLinesQuery), ...answers]
     }
-    return [...metrics.families(), ...labelReadings(await collect('metrics', query))]
+    return [...(await metrics.families()), ...(await labelReadings(await collect('metrics', query)))]
   }
 
   return {
@@ -230,19 +230,13 @@ interface Reading<Answer> {
   answer: Answer | undefined
 }
 
-function labelReadings(readings: readonly Reading<Family[]>[]): Family[] {
-  const up: Family = {
-    name: 'cowry_worker_up',
-    help: 'Whether a worker answers.',
-    kind: 'gauge',
-    samples: readings.map(({ number, answer }) => ({
-      suffix: '',
-      labels: { worker: String(number) },
-      value: answer ? 1 : 0,
-    })),
-  }
+async function labelReadings(readings: readonly Reading<Family[]>[]): Promise<Family[]> {
+  const metrics = createMetrics()
+  metrics.gauge('cowry_worker_up', 'Whether a worker answers.', ['worker'], () =>
+    readings.map(({ number, answer }) => [[String(number)], answer ? 1 : 0]),
+  )
   return [
-    up,
+    ...(await metrics.families()),
     ...readings.flatMap(({ number, answer }) => labelFamilies(answer ?? [], 'worker', String(number))),
   ]
 }

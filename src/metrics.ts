@@ -68,7 +68,7 @@ function createInstanceMetrics(app: { db: Db; clock: Clock; log: Log }): () => P
   })
   return async () => {
     try {
-      return describeInstance(await states.get(''), app.clock.now())
+      return await describeInstance(await states.get(''), app.clock.now())
     } catch (error) {
       app.log.write('metrics.read_failed', errorFields(error))
       return describeInstance(undefined, app.clock.now())
@@ -76,7 +76,7 @@ function createInstanceMetrics(app: { db: Db; clock: Clock; log: Log }): () => P
   }
 }
 
-function describeInstance(state: InstanceState | undefined, now: Date): Family[] {
+function describeInstance(state: InstanceState | undefined, now: Date): Promise<Family[]> {
   const metrics = createMetrics()
   metrics.gauge('cowry_database_up', 'Whether the database answers.', [], () => [[[], state ? 1 : 0]])
   if (!state) return metrics.families()

@@ -40,7 +40,10 @@ export interface Collected {
   lines: ProcessLines[]
 }
 
-type Readers = { [Name in Topic]?: (query: Topics[Name]['query']) => Topics[Name]['answer'] }
+type Reader<Name extends Topic> = (
+  query: Topics[Name]['query'],
+) => Topics[Name]['answer'] | Promise<Topics[Name]['answer']>
+type Readers = { [Name in Topic]?: Reader<Name> }
 
 export interface PrimaryChannel {
   ready(info: ServiceInfo): void
@@ -61,11 +64,11 @@ export function openPrimaryChannel(): PrimaryChannel | undefined {
   // Errors are ignored: a worker exits when its primary is gone.
   const send = (message: ToPrimary) => void process.send?.(message, undefined, undefined, () => undefined)
   // A boundary: only our primary sends on this channel, and it runs the same program.
-  process.on('message', (message: ToWorker) => {
+  process.on('message', async (message: ToWorker) => {
     if (message.kind === 'read') {
       const read = readers[message.topic] as ((query: unknown) => unknown) | undefined
       // Without an answer the primary counts this worker as not up.
-      if (read) send({ kind: 'answer', id: message.id, answer: read(message.query) })
+      if (read) send({ kind: 'answer', id: message.id, answer: await read(message.query) })
       return
     }
     pending.get(message.id)?.(message.collected)
