@@ -3,33 +3,9 @@
 import { COUNT_CAP } from '../core/page.ts'
 import { type Db, sql } from '../kit/db/db.ts'
 import type { ListWindow } from '../kit/db/pagination.ts'
-import type { BreakKind } from './compare.ts'
+import { BREAK, type BreakRow } from './reconciliation.ts'
 
-export interface BreakRow {
-  id: string
-  gateway: string
-  merchantId: string | null
-  kind: BreakKind
-  subject: string
-  reconciliationId: string
-  line: number | null
-  ownerMerchantId: string | null
-  paymentId: string | null
-  refundId: string | null
-  ours: unknown
-  theirs: unknown
-  state: 'open' | 'closed'
-  owner: string | null
-  note: string | null
-  closedBy: 'file' | 'operator' | null
-  openedAt: Date
-  closedAt: Date | null
-}
-
-const COLUMNS = `
-  id, gateway, merchant_id as "merchantId", kind, subject, reconciliation_id as "reconciliationId", line,
-  owner_merchant_id as "ownerMerchantId", payment_id as "paymentId", refund_id as "refundId", ours, theirs, state, owner,
-  note, closed_by as "closedBy", opened_at as "openedAt", closed_at as "closedAt"`
+const COLUMNS = BREAK.select()
 
 export interface BreakFilter {
   /** Null: open and closed. */

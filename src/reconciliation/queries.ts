@@ -5,30 +5,9 @@ import { COUNT_CAP } from '../core/page.ts'
 import { type Db, sql, type Tx } from '../kit/db/db.ts'
 import type { ListWindow } from '../kit/db/pagination.ts'
 import type { BreakKind } from './compare.ts'
-import type { Format } from './formats.ts'
+import { RECONCILIATION, type ReconciliationRow } from './reconciliation.ts'
 
-export interface ReconciliationRow {
-  id: string
-  gateway: string
-  merchantId: string | null
-  fileName: string | null
-  format: Format
-  coversFrom: Date | null
-  coversTo: Date | null
-  finishedAt: Date | null
-  rowCount: number
-  ignoredCount: number
-  matchedCount: number
-  settledCount: number
-  breakCount: number
-  createdAt: Date
-}
-
-const COLUMNS = `
-  id, gateway, merchant_id as "merchantId", file_name as "fileName", format, covers_from as "coversFrom",
-  covers_to as "coversTo", finished_at as "finishedAt", row_count as "rowCount", ignored_count as "ignoredCount",
-  matched_count as "matchedCount", settled_count as "settledCount", break_count as "breakCount",
-  created_at as "createdAt"`
+const COLUMNS = RECONCILIATION.select()
 
 const startStatement = sql<ReconciliationRow>`
 insert into reconciliations as r (

@@ -26,10 +26,10 @@ import {
   type ClosingInput,
   closeBreaksByFile,
   finishReconciliation,
-  type ReconciliationRow,
   recordBreaks,
   startReconciliation,
 } from './queries.ts'
+import type { ReconciliationRow } from './reconciliation.ts'
 
 export interface ReconciliationApp {
   db: Db

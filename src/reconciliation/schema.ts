@@ -1,9 +1,8 @@
 import { Type } from 'typebox'
 import { Enum, Nullable, PAGE_QUERY, Timestamp, Uuid, UuidInput } from '../kit/http/schema.ts'
-import type { BreakRow } from './break-queries.ts'
 import { BREAK_KIND_NAMES } from './compare.ts'
 import { FORMATS } from './formats.ts'
-import type { ReconciliationRow } from './queries.ts'
+import type { BreakRow, ReconciliationRow } from './reconciliation.ts'
 
 const GatewayName = Type.String({
   pattern: '^[a-z][a-z0-9_]{0,39}$',

@@ -3,17 +3,11 @@
 import { ApiError } from '../core/errors.ts'
 import { pageOf, windowOf } from '../kit/db/pagination.ts'
 import { requireMerchant } from '../merchants/service.ts'
-import {
-  assignBreakRow,
-  type BreakFilter,
-  type BreakRow,
-  closeBreakRow,
-  findBreak,
-  listBreakRows,
-} from './break-queries.ts'
+import { assignBreakRow, type BreakFilter, closeBreakRow, findBreak, listBreakRows } from './break-queries.ts'
 import { type Format, readSettlementFile } from './formats.ts'
-import { findReconciliation, listReconciliationRows, type ReconciliationRow } from './queries.ts'
+import { findReconciliation, listReconciliationRows } from './queries.ts'
 import type { ParsedFile, ReconciliationApp } from './reconcile.ts'
+import type { BreakRow, ReconciliationRow } from './reconciliation.ts'
 
 export interface UploadedFile {
   gateway: string
