@@ -1,5 +1,5 @@
-// How the server runs every statement of the service when there are a million rows of everything: by an index, and never
-// from the beginning of a table to its end. And what every table of the catalogue must have, so that this stays so.
+// Checks the query plan of every statement at a million rows per table: index scans, and no sequential scan of a growing
+// table. Also checks the rules for indexes that every table must follow.
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
@@ -17,7 +17,7 @@ await makeManyRows(client)
 
 async function connect(): Promise<pg.Client> {
   let connected: pg.Client | undefined
-  // Hooks run in the order they were given: the connection is closed before its database is dropped.
+  // Hooks run in the order of their registration: the connection closes before its database is dropped.
   after(() => connected?.end())
   connected = new pg.Client({ connectionString: await testDatabaseUrl({ after }) })
   await connected.connect()
@@ -61,7 +61,7 @@ join pg_class t on t.oid = i.indrelid and t.relkind in ('r', 'p') and not t.reli
 join pg_class x on x.oid = i.indexrelid
 where t.${OUR_SCHEMAS}`)
 
-// A part that has no rows yet is rightly read from its beginning to its end.
+// A sequential scan of an empty partition is fine.
 const parts = await query<{ name: string; table: string; rows: number }>(`
 select c.relname as name, p.relname as "table", c.reltuples as rows
 from pg_inherits h
@@ -73,19 +73,19 @@ const growing = new Set([
 ])
 const partial = new Set(indexes.filter(({ isPartial }) => isPartial).map(({ name }) => name))
 
-describe('every statement at a million rows', () => {
-  it('is planned for as many', () => {
+describe('query plans at a million rows', () => {
+  it('plans every statement for a million rows', () => {
     const sizes = new Map([...tables.map(({ table, rows }) => [table, rows] as const)])
     for (const { table, rows } of parts) sizes.set(table, Math.max(sizes.get(table) ?? 0, rows))
     const few = [...growing].filter((table) => (sizes.get(table) ?? MANY) !== MANY)
     assert.deepEqual(few, [])
   })
 
-  it('reads nothing that grows from its beginning to its end', async () => {
+  it('scans no growing table sequentially', async () => {
     const found: string[] = []
     for (const statement of statements) {
       for (const { table, index, isWhole } of await scansOf(client, statement)) {
-        // An index over what is still to be done has little in it.
+        // A partial index over pending work is small.
         if (!isWhole || !growing.has(table) || (index !== null && partial.has(index))) continue
         found.push(`${table} ${index === null ? '' : `by ${index} `}in\n${statement.text}`)
       }
@@ -106,7 +106,7 @@ describe('every statement at a million rows', () => {
     }
   })
 
-  it('would be seen if it did', async () => {
+  it('detects a sequential scan', async () => {
     const scans = (text: string) => scansOf(client, { name: 's_of_the_test', text })
     const whole = async (text: string) => (await scans(text)).some(({ isWhole }) => isWhole)
     assert.ok(await whole('select 1 from payments where merchant_id is not null and description = $1'))
@@ -117,31 +117,31 @@ describe('every statement at a million rows', () => {
   })
 })
 
-describe('every table', () => {
-  it('is known by its merchant first, or says why not', () => {
+describe('indexes of every table', () => {
+  it('includes merchant_id in a key of every table, or has a reason against it', () => {
     const others = tables.filter(({ keys }) => !keys.includes('merchant_id')).map(({ table }) => table)
     assert.deepEqual(others.sort(), Object.keys(NOT_KEYED_BY_MERCHANT).sort())
   })
 
-  it('has no key over all merchants without a reason', () => {
+  it('has no unique key over all merchants without a reason', () => {
     const everywhere = indexes
       .filter(({ table, isUnique }) => isUnique && !(table in NOT_KEYED_BY_MERCHANT))
       .filter(({ columns }) => !columns.includes('merchant_id'))
     assert.deepEqual(everywhere.map(({ name }) => name).sort(), Object.keys(UNIQUE_ACROSS_MERCHANTS).sort())
   })
 
-  it('has the planner look at the whole key, as if few merchants had all the rows (0013_row_level_security.sql)', async () => {
+  it('makes the planner use the whole key, as if few merchants had all the rows (0013_row_level_security.sql)', async () => {
     const unconfigured = await query<{ table: string }>(`
       select t.relname as "table"
       from pg_class t
       join pg_attribute a on a.attrelid = t.oid and a.attname = 'merchant_id'
       where t.relkind = 'r' and not t.relispartition and t.${OUR_SCHEMAS}
         and not coalesce(a.attoptions @> '{n_distinct=10}', false)`)
-    // Of which a merchant has a handful, and all of a merchant's are looked for (0013_row_level_security.sql).
+    // A merchant has few of these rows, and queries read all of them (0013_row_level_security.sql).
     assert.deepEqual(unconfigured, [{ table: 'webhook_endpoints' }])
   })
 
-  it('that is called small is there', () => {
+  it('lists only existing tables as small', () => {
     const names = tables.map(({ table }) => table)
     assert.deepEqual(
       Object.keys(SMALL_TABLES).filter((table) => !names.includes(table)),

@@ -1,4 +1,4 @@
-// npm run screens: takes the screenshots in docs/screens anew, from real payments in a real browser.
+// npm run screens: retakes the screenshots in docs/screens, from real payments in a real browser.
 
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { exitWithUsageError, parseOptions } from './support/command-line.ts'
 
 const FOLDER = join(import.meta.dirname, '../docs/screens')
 const KILOBYTE = 1_024
-// A reader of the repository loads them all; a reader of the README the two that are framed.
+// Maximum sizes: a reader of the repository loads all pictures, a reader of the README the two framed ones.
 const MAX_BYTES = 40 * KILOBYTE
 const MAX_FRAMED_BYTES = 100 * KILOBYTE
 
@@ -110,7 +110,7 @@ function reportFailure(words: string): void {
   process.exitCode = 1
 }
 
-/** Pictures that are no longer taken would show a page that no longer exists. */
+/** Deletes pictures of screens that no longer exist. */
 async function removeStale(): Promise<void> {
   const known = SCREENSHOTS.map(({ file }) => file)
   for (const file of await readdir(FOLDER)) if (!known.includes(file)) await rm(join(FOLDER, file))

@@ -1,4 +1,4 @@
-// The style, enforced: structure that a newcomer may rely on, not taste. What a rule leaves out stands beside it.
+// The style, enforced: structure that a newcomer may rely on, not taste. Exceptions are beside each rule.
 
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
@@ -31,7 +31,7 @@ const SOURCES = TREE.filter(({ path }) => path.endsWith('.ts'))
 const PRODUCT = TREE.filter(isProduct).filter(({ path }) => path.endsWith('.ts'))
 const IMPORTS = PRODUCT.flatMap(importsOf)
 
-/** Where a pattern stands in code, outside the files in which it may. */
+/** The matches of a pattern in code, outside the allowed files. */
 function findInCode(files: readonly TreeFile[], pattern: RegExp, allowed: RegExp): string[] {
   return files
     .filter(({ path }) => !allowed.test(path))
@@ -48,31 +48,31 @@ const importers = (name: RegExp, allowed: RegExp) =>
   )
 
 describe('the layers of src', () => {
-  it('contain every folder', () => {
+  it('assigns every folder of src to a layer', () => {
     assert.deepEqual(foldersWithoutLayer(PRODUCT.map(({ path }) => path)), [])
   })
 
-  it('import downwards only', () => {
+  it('imports only from lower layers', () => {
     assert.deepEqual(upwardImports(IMPORTS), [])
   })
 
-  it('import no queries, routes or jobs of another folder', () => {
+  it('imports no queries, routes or jobs of another folder', () => {
     assert.deepEqual(privateImports(IMPORTS), [])
   })
 
-  it('have no import cycle', () => {
+  it('has no import cycle', () => {
     assert.equal(findCycle(IMPORTS)?.join(' → '), undefined)
   })
 
-  it('have no barrel: a file does not re-export the names of another one', () => {
+  it('has no barrel: a file does not re-export the names of another one', () => {
     assert.deepEqual(findInCode(PRODUCT, /^export (?:type )?(?:\*|\{[^}]*\}) from/, /^$/), [])
   })
 
-  it('use few names of each slice', () => {
+  it('uses few names of each slice', () => {
     assert.deepEqual(wideSlices(IMPORTS), [])
   })
 
-  it('have slices of at most 20 files', () => {
+  it('has slices of at most 20 files', () => {
     const sizes = Map.groupBy(PRODUCT, ({ path }) => dirname(path))
     const large = [...sizes].filter(
       ([folder, files]) => !/^src$/.test(folder) && files.length > MAX_SLICE_FILES,
@@ -89,7 +89,7 @@ describe('the rules of the layers', () => {
     { from: `src/${from}`, to: `src/${to}`, names },
   ]
 
-  it('reject an upward import, an import of a neighbour and a cycle', () => {
+  it('rejects an upward import, an import of a neighbour and a cycle', () => {
     assert.equal(upwardImports(imported('kit/db/db.ts', 'payments/find.ts')).length, 1)
     assert.equal(upwardImports(imported('customers/service.ts', 'merchants/service.ts')).length, 1)
     assert.equal(upwardImports(imported('config.ts', 'payments/find.ts')).length, 1)
@@ -97,7 +97,7 @@ describe('the rules of the layers', () => {
     assert.equal(findCycle(circle)?.length, 3)
   })
 
-  it('reject an import of a private file, and too many names of a slice', () => {
+  it('rejects an import of a private file, and too many names of a slice', () => {
     assert.equal(privateImports(imported('pages/routes.ts', 'payments/queries.ts')).length, 1)
     assert.equal(privateImports(imported('pages/routes.ts', 'payments/move-queries.ts')).length, 1)
     assert.equal(privateImports(imported('refunds/advance.ts', 'payments/jobs.ts')).length, 1)
@@ -106,35 +106,35 @@ describe('the rules of the layers', () => {
   })
 })
 
-describe('each thing has its place', () => {
-  it('the environment is read in config.ts', () => {
+describe('code with a fixed place', () => {
+  it('reads the environment in config.ts only', () => {
     assert.deepEqual(findInCode(PRODUCT, /process\.env\b/, /^src\/config\.ts$/), [])
   })
 
-  it('the network is called only in kit/http/http-client.ts', () => {
+  it('calls the network in kit/http/http-client.ts only', () => {
     // The script of the payer's page is data here: it runs in the browser.
     const allowed = /^src\/(?:kit\/http\/http-client|pages\/checkout-script)\.ts$/
     assert.deepEqual(findInCode(PRODUCT, /\bfetch\(/, allowed), [])
     assert.deepEqual(importers(/^(?:undici|node:https)$/, allowed), [])
   })
 
-  it('SQL stands in queries.ts, in kit and in migrations', () => {
+  it('has SQL in queries.ts, kit and migrations only', () => {
     const allowed = /^src\/(?:kit\/|.*\/(?:[\w-]+-)?queries\.ts$)/
     assert.deepEqual(findInCode(PRODUCT, /\bsql(?:<[^`]*>)?`/, allowed), [])
     assert.deepEqual(importers(/^pg$/, /^src\/kit\//), [])
   })
 
-  it('signatures are compared in kit/crypto.ts, in constant time (F-46)', () => {
+  it('compares signatures in kit/crypto.ts, in constant time (F-46)', () => {
     const compared = /(?:signature|mac)\w*\s*[!=]==?(?!\s*(?:undefined|null|''))/i
     assert.deepEqual(findInCode(PRODUCT, compared, /^src\/kit\/crypto\.ts$/), [])
     assert.match(readFileSync(join(ROOT, 'src/kit/crypto.ts'), 'utf8'), /timingSafeEqual\(a, b\)/)
   })
 
-  it('only src/http knows the web framework', () => {
+  it('imports the web framework in src/http only', () => {
     assert.deepEqual(importers(/fastify|^ajv/, /^src\/http\//), [])
   })
 
-  it('time and chance come out of kit', () => {
+  it('reads clock and randomness through kit only', () => {
     const made =
       /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\brandom(?:UUID|Bytes|Int)\(|\bset(?:Timeout|Interval)\(/
     const allowed = new RegExp(
@@ -142,7 +142,7 @@ describe('each thing has its place', () => {
         '^src/kit/',
         // Runs in the browser.
         '^src/pages/checkout-script\\.ts$',
-        // A process that must end cannot wait for a clock that may be part of what broke.
+        // A process that must exit cannot depend on an injected clock.
         '^src/serve\\.ts$',
       ].join('|'),
     )
@@ -151,8 +151,8 @@ describe('each thing has its place', () => {
   })
 })
 
-describe('the text', () => {
-  it('has no file that could hold anything', () => {
+describe('files and their text', () => {
+  it('has no file with a generic name', () => {
     const banned = /^(?:utils?|helpers?|common|misc|types|interfaces|enums?|lib|shared|manager)(?:\.|$)/
     const parts = SOURCES.flatMap(({ path }) => path.split('/').map((part) => ({ path, part })))
     assert.deepEqual(
@@ -161,7 +161,7 @@ describe('the text', () => {
     )
   })
 
-  it('is named in kebab-case', () => {
+  it('names files in kebab-case', () => {
     const odd = SOURCES.filter(
       ({ path }) => !/^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.test)?\.ts$/.test(basename(path)),
     )
@@ -171,11 +171,11 @@ describe('the text', () => {
     )
   })
 
-  it('exports by name, and admits no any', () => {
-    // Node takes a test reporter from nowhere but the default export.
+  it('exports by name, and allows no any', () => {
+    // Node loads a test reporter only from the default export.
     const reporter = /^test\/support\/slowest-files\.ts$/
     assert.deepEqual(findInCode(SOURCES, /^export default\b/, reporter), [])
-    // The linter refuses any everywhere; tests that read any shape say so line by line.
+    // The linter rejects any everywhere; tests that read any shape have an exception per line.
     const silenced = PRODUCT.filter(({ text }) =>
       /biome-ignore lint\/suspicious\/noExplicitAny|@ts-(?:ignore|expect-error|nocheck)/.test(text),
     )
@@ -185,7 +185,7 @@ describe('the text', () => {
     )
   })
 
-  it('leaves no reminder behind', () => {
+  it('has no TODO', () => {
     const reminded = TREE.filter(({ text }) => /\b(?:TODO|FIXME)\b/.test(text)).map(({ path }) => path)
     assert.deepEqual(
       reminded.filter((path) => path !== 'test/tidy.test.ts' && path !== 'package-lock.json'),
@@ -193,7 +193,7 @@ describe('the text', () => {
     )
   })
 
-  it('fits: no source file is longer than 450 lines', () => {
+  it('has no source file longer than 450 lines', () => {
     const long = SOURCES.map(({ path, text }) => ({ path, lines: text.split('\n').length - 1 }))
     assert.deepEqual(
       long.filter(({ lines }) => lines > 450),
@@ -201,7 +201,7 @@ describe('the text', () => {
     )
   })
 
-  it('names no machine it was written on and no registry it came from', () => {
+  it('names no machine and no private registry', () => {
     const own = ROOT.replaceAll(/[^\w/-]/g, '\\$&')
     const machine = new RegExp(`(?<![\\w.])(?:/(?:home|Users)/[a-z]|${own}(?![\\w-]))`)
     const found = TREE.filter(({ text }) => machine.test(text))
@@ -218,7 +218,7 @@ describe('the text', () => {
 describe('the tests', () => {
   const TESTS = TREE.filter(isTest)
 
-  it('have names of their own', () => {
+  it('has unique test names', () => {
     const names = TESTS.flatMap(testNames)
     assert.ok(names.length > 100, 'the names were found')
     const filesByName = Map.groupBy(names, ({ name }) => name)
@@ -229,10 +229,10 @@ describe('the tests', () => {
     )
   })
 
-  it('all run', () => {
+  it('skips no test', () => {
     const disabled = /\b(?:it|test|describe|suite)\.(?:only|skip|todo)\b|\{\s*(?:only|skip|todo):/
     assert.deepEqual(findInCode(TESTS, disabled, /^test\/tidy\.test\.ts$/), [])
-    // Only what is about the machine itself, such as being root or having curl, may be impossible on another one.
+    // Only tests of the machine itself, such as being root or having curl, may be skipped on another one.
     const aboutMachine = /^(?:test\/tidy|test\/start\/.*|src\/kit\/embedded-postgres.*)\.test\.ts$/
     assert.deepEqual(findInCode(TESTS, /\bt\.(?:skip|todo)\(/, aboutMachine), [])
   })
@@ -256,7 +256,7 @@ describe('the language', () => {
   const BANNED =
     /\b(?:walls?|walled|crews?|doorbells?|rings?|rang|whoever|nobody|given up|told|complain(?:s|t|ts|ed|ing)?|paces?|forget(?:s|ting)?|forgot(?:ten)?|lanes?|purses?|towns?|weather)\b/i
 
-  it('uses none of the metaphors that the glossary replaces, in code, migrations and documentation', () => {
+  it('uses no metaphor that the glossary replaces, in code, migrations and documentation', () => {
     const files = TREE.filter(({ path }) => /^(?:src|migrations|docs)\/|^[A-Z]+\.md$/.test(path))
       // Texts for payers are in their own languages; the changelog names what was renamed.
       .filter(({ path }) => !/^src\/pages\/locales\/|^CHANGELOG\.md$/.test(path))
@@ -271,7 +271,7 @@ describe('the language', () => {
     assert.deepEqual(found, [])
   })
 
-  it('uses none of them in the names of tests', () => {
+  it('uses no metaphor that the glossary replaces in the names of tests', () => {
     const names = TREE.filter(isTest).flatMap(testNames)
     assert.deepEqual(
       names.filter(({ name }) => BANNED.test(name)).map(({ path, name }) => `${path}: ${name}`),
@@ -283,7 +283,7 @@ describe('the language', () => {
 describe('the migrations', () => {
   const MIGRATIONS = TREE.filter(({ path }) => path.startsWith('migrations/'))
 
-  it('are numbered without a gap', () => {
+  it('numbers migrations without a gap', () => {
     const numbers = MIGRATIONS.map(({ path }) => /^(\d{4})_[a-z0-9_]+\.sql$/.exec(basename(path))?.[1])
     assert.deepEqual(
       numbers.toSorted(),
@@ -291,7 +291,7 @@ describe('the migrations', () => {
     )
   })
 
-  it('say in their first line why they are there', () => {
+  it('starts every migration with its reason', () => {
     const silent = MIGRATIONS.filter(({ text }) => !/^-- \S+(?: \S+){3,}/.test(text))
     assert.deepEqual(
       silent.map(({ path }) => path),
@@ -302,14 +302,14 @@ describe('the migrations', () => {
 
 describe('the documentation', () => {
   for (const [path, text] of Object.entries(renderDocs())) {
-    it(`is as fresh as the code in ${path}`, () => {
+    it(`has generated documentation of the current code in ${path}`, () => {
       const written = TREE.find((file) => file.path === path)?.text
       assert.ok(written === text, `${path} is stale: run "npm run docs"`)
     })
   }
 
   for (const [path, text] of Object.entries(renderWrittenParts())) {
-    it(`follows from its table in ${path}`, () => {
+    it(`has the parts written from tables up to date in ${path}`, () => {
       assert.ok(
         TREE.find((file) => file.path === path)?.text === text,
         `${path} is stale: run "npm run docs"`,
@@ -323,14 +323,14 @@ describe('the documentation', () => {
 
   const PAGES = TREE.filter(({ path }) => path.endsWith('.md'))
 
-  it('knows every fault, and tells what shows that it is survived', () => {
+  it('lists every fault with the tests that cover it', () => {
     const tests = findNamedTests(TREE)
     assert.deepEqual(findGaps(tests), [])
     const written = readFileSync(join(ROOT, 'docs/faults.md'), 'utf8')
     assert.ok(written === renderFaults(tests), 'docs/faults.md is stale: run "npm run faults"')
   })
 
-  it('is there', () => {
+  it('has every top-level document', () => {
     const wanted = ['README', 'ARCHITECTURE', 'CONTRIBUTING', 'CHANGELOG', 'SECURITY'].map(
       (name) => `${name}.md`,
     )
@@ -340,7 +340,7 @@ describe('the documentation', () => {
     )
   })
 
-  it('links to what exists', () => {
+  it('links only to existing targets in the documentation', () => {
     const broken = PAGES.flatMap(({ path, text }) =>
       [
         ...text.matchAll(/\]\((?!https?:|mailto:|#)([^)#\s]+)/g),
@@ -353,7 +353,7 @@ describe('the documentation', () => {
     assert.deepEqual(broken, [])
   })
 
-  it('names files and folders that exist', () => {
+  it('names only existing files and folders in the documentation', () => {
     // A name with a placeholder (<name>, …, *) is a pattern.
     const name = /`((?:src|test|docs|migrations|bench|bin|\.ci)\/[^`\s<>…*{}()]*)`/g
     const missing = PAGES.flatMap(({ path, text }) =>
@@ -364,7 +364,7 @@ describe('the documentation', () => {
     assert.deepEqual(missing, [])
   })
 
-  it('maps the tree as it is', () => {
+  it('maps the tree as it is in the README', () => {
     const map =
       /```text map\n([\s\S]*?)```/.exec(TREE.find(({ path }) => path === 'README.md')?.text ?? '')?.[1] ?? ''
     const named = [...map.matchAll(/^(\S+) {2}/gm)].map(([, path = '']) => path)

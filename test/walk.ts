@@ -1,4 +1,4 @@
-// npm run walk: the random walk of test/faults/random-walk, as far as one likes.
+// npm run walk: the random walk of test/faults/random-walk, with any number of steps.
 
 import { randomInt } from 'node:crypto'
 import { MAX_SEED, type WalkReport, walk } from './faults/random-walk/walk.ts'
@@ -22,7 +22,7 @@ const options = parseOptions(HELP, {
 })
 const seed = parsePositiveInteger('seed', options.seed)
 const operations = parsePositiveInteger('operations', options.operations)
-// With --json the standard output is the document's.
+// With --json, stdout is for the document.
 const show = (line: string) => void (options.json ? process.stderr : process.stdout).write(`${line}\n`)
 
 const cleanups: (() => Promise<void>)[] = []

@@ -40,7 +40,7 @@ export const DESCRIPTION = 'Kamusi ya Kiswahili, 2'
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const SANDBOX_SECRET = 'a-secret-of-the-stage-0123456789abcdef'
-// A number with too many prompts has to wait; every payer here has a unique number unless a screen needs the limit.
+// A number above this limit has to wait. No other screen exceeds it by accident.
 const PROMPTS_PER_NUMBER = 1
 
 /** A shop to return to; only its address is needed. */

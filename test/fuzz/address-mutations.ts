@@ -1,4 +1,4 @@
-// The ways to break what stands before the body: the method, the path, the query, the headers, and the bytes of them.
+// Mutations of a request before its body: the method, the path, the query, the headers, and their bytes.
 
 import fc from 'fast-check'
 import { bodySchemaOf, parametersOf } from '../support/fields.ts'
@@ -89,7 +89,7 @@ function tamperedCursors({ path }: DocumentedOperation): fc.Arbitrary<Mutation> 
     .map(([next, tamper]) => invalidated('a tampered cursor', () => ({ next, tamper })))
 }
 
-/** Any text as one segment of a path; half a character becomes the sign for it. */
+/** Any text as one segment of a path; an unpaired surrogate becomes the replacement character. */
 export function segmentOf(text: string): string {
   return encodeURIComponent(text.toWellFormed())
 }
@@ -99,7 +99,7 @@ export function itemMutations(operation: DocumentedOperation): fc.Arbitrary<Muta
   const above = operation.path.slice(0, operation.path.indexOf('{'))
   const below = operation.path.slice(template.length)
   const isReference = template.endsWith('{reference}')
-  // Another request may have made a payment of this very name.
+  // Another request may have created a payment with this reference.
   const mutate = isReference ? mutated : invalidated
   const oddPath = odd.map((text) =>
     mutate('a hostile path', () => ({ item: undefined, tail: `${above}${segmentOf(text)}${below}` })),

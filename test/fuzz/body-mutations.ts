@@ -1,4 +1,4 @@
-// The ways to break the body of a request: one field of another type, or bytes that are no JSON.
+// Mutations of the body: a field of another type, or bytes that are not JSON.
 
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
@@ -13,7 +13,7 @@ export function fieldMutations(fields: readonly Field[]): fc.Arbitrary<Mutation>
   })
 }
 
-/** Those that the document itself forbids. */
+/** Mutations that the document forbids. */
 function invalidMutations(field: Field): Mutation[] {
   const { path, schema, isRequired } = field
   const invalidate = (label: string, value: unknown) =>
@@ -29,7 +29,7 @@ function invalidMutations(field: Field): Mutation[] {
   ]
 }
 
-/** What was to stand together goes: it would stand over the broken field. */
+/** Removes the linked fields, which would overwrite the mutated field. */
 function putting({ path }: Field, value: unknown) {
   return ({ body }: Plan): Partial<Plan> => ({ merged: undefined, body: setAt(body, path, value) })
 }

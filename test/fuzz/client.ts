@@ -1,4 +1,4 @@
-// From a plan to bytes on a connection and back: what the plan left open is filled in from the pool.
+// Sends a plan as bytes and parses the response; the pool fills in the plan's open values.
 
 import { randomUUID } from 'node:crypto'
 import { Pool as Connections } from 'undici'
@@ -23,7 +23,7 @@ export interface TimedResponse extends ApiResponse {
   tookMs: number
 }
 
-/** The request as it goes out. */
+/** The request as it is sent. */
 export function buildRequest(plan: Plan, pool: Pool, key: string): SentRequest {
   const value = (one: unknown) => resolveValue(one, pool)
   const headers = Object.entries({
@@ -50,7 +50,7 @@ function addressOf(plan: Plan, pool: Pool): string {
   const pairs = query.map(
     ([name, value]) => `${encodeURIComponent(name.toWellFormed())}=${parameter(value, pool)}`,
   )
-  // Without a page to go on from there is no cursor to be tampered with, but one that is none.
+  // Without a next page there is no cursor to change, so send an invalid one.
   if (tamper) pairs.push('cursor=none')
   const text = [...pairs.filter((pair) => !pair.endsWith('=undefined')), rawQuery]
     .filter((part) => part !== '')
@@ -85,7 +85,7 @@ function resolveValue(value: unknown, pool: Pool): unknown {
   return value instanceof UniqueName ? `fuzz-${randomUUID()}` : value
 }
 
-/** JSON, with what only text can say written as it is. */
+/** JSON, with raw text for values that JSON.stringify cannot produce. */
 function json(given: unknown, pool: Pool): string {
   const value = resolveValue(given, pool)
   if (value instanceof RawJson) return value.text
@@ -123,7 +123,7 @@ async function sendHttp(
   { method, address, headers, body }: SentRequest,
 ): Promise<ApiResponse> {
   const path = Buffer.from(address, 'latin1').toString('latin1')
-  // A boundary: the type knows the usual methods only.
+  // A boundary: the type lists only the usual methods.
   const answer = await agent.request({ method: method as 'GET', path, headers, body: body ?? null })
   const text = await answer.body.text()
   const received = new Headers()

@@ -1,4 +1,4 @@
-// npm run fuzz: sends requests of every kind to a service of its own, and ends with 1 if an answer was wrong.
+// npm run fuzz: sends generated requests to its own service, and ends with 1 if a response was wrong.
 
 import { parseOptions, parsePositiveInteger } from '../support/command-line.ts'
 import { fuzz, type Report } from './fuzz.ts'

@@ -1,4 +1,4 @@
-// What earlier answers named: records, references, tokens, next pages. From here a request that fits reaches deep.
+// Values of earlier responses: records, references, tokens, next pages. They let valid requests reach deep code paths.
 
 import { isObject } from '../support/fields.ts'
 import { idOf, itemTemplateOf } from '../support/one-of-everything.ts'
@@ -8,11 +8,11 @@ import type { PoolValue } from './values.ts'
 export interface Pool {
   add(name: string, value: unknown): void
   find(pick: PoolValue): unknown
-  /** Takes from the answer of an operation what later requests can ask about. */
+  /** Collects values from an operation's response for later requests. */
   collect(operation: DocumentedOperation, path: string, body: unknown): void
 }
 
-// The newest are the ones about which something can still happen.
+// The newest records have the most transitions left.
 const KEPT = 100
 
 export function createPool(
@@ -56,13 +56,13 @@ export function createPool(
   }
 }
 
-/** The same list further on. */
+/** The next page of the same list. */
 function nextPage(path: string, query: string, cursor: string): string {
   const others = query.split('&').filter((pair) => pair !== '' && !/^(?:cursor|page)=/.test(pair))
   return `${path}?${[...others, `cursor=${encodeURIComponent(cursor)}`].join('&')}`
 }
 
-/** Where fields name a record without its path. */
+/** Fields that identify a record without its path. */
 const PLAIN_NAMES: Readonly<Record<string, string>> = {
   '/api/v1/checkout/payments/{uuid}': 'payment',
   '/api/v1/customers/{uuid}': 'customer',
@@ -70,7 +70,7 @@ const PLAIN_NAMES: Readonly<Record<string, string>> = {
   '/api/v1/api-keys/{keyId}': 'key',
 }
 
-/** What a payment's record offers: its reference, by what can be done to it, and a method that can be charged again. */
+/** Values of a payment: its reference, by its possible actions, and a method for recurring charges. */
 function* reusableValues(record: Record<string, unknown>): Iterable<[string, unknown]> {
   const { reference, status, customer, paymentMethod, sourceCurrency: currency } = record
   if (typeof reference !== 'string' || !isObject(customer)) return

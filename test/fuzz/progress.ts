@@ -1,9 +1,9 @@
-// How far a long run is, and how much longer it takes: on a terminal in one line, elsewhere a line every ten seconds.
+// Progress and remaining time of a long run: one line on a terminal, otherwise a line every ten seconds.
 
 const TERMINAL_EVERY_MS = 500
 const LINE_EVERY_MS = 10_000
 
-/** Told how many are done, it writes to the error stream, where it disturbs no result. */
+/** Takes the number of finished requests, and writes to stderr to keep stdout for results. */
 export function createProgress(total: number): (done: number) => void {
   const { stderr } = process
   const startedAt = performance.now()

@@ -1,4 +1,4 @@
-// Requests as the document allows them, then perhaps broken in one way, or in several.
+// Requests that the document allows, optionally with one or several mutations.
 
 import fc from 'fast-check'
 import { bodySchemaOf, exampleOf, fieldsOf, parametersOf } from '../support/fields.ts'
@@ -24,7 +24,7 @@ export function planOf(operation: DocumentedOperation): fc.Arbitrary<Plan> {
     .tuple(valid, fc.array(mutations, { minLength: 2, maxLength: 4 }))
     .map(([plan, changes]): Plan => {
       const broken = changes.reduce((so, change) => change(so), plan)
-      // One break may undo another, so nothing is known of the result.
+      // One mutation may undo another, so the validity of the result is unknown.
       return { ...broken, kind: 'hostile', expects: 'any answer' }
     })
   return fc.oneof(
@@ -48,7 +48,7 @@ function mutationsOf(operation: DocumentedOperation): fc.Arbitrary<Mutation> {
   )
 }
 
-// What belongs together in a body only an answer can tell: a token and its customer, a payment that was paid.
+// Only a response provides fields that belong together: a token and its customer, a paid payment.
 const MERGED: Readonly<Record<string, string>> = {
   'POST /api/v1/charges/recurring': 'saved',
   'POST /api/v1/refunds': 'paid',
@@ -87,7 +87,7 @@ function isPaged(operation: DocumentedOperation): boolean {
 }
 
 function queryOf(operation: DocumentedOperation): fc.Arbitrary<[string, unknown][]> {
-  // A cursor alone fits no list: it comes with the rest of its address, as the next page.
+  // A cursor is valid only with the rest of its address, as the next page.
   const parameters = parametersOf(operation, 'query').filter(({ name }) => name !== 'cursor')
   const fields = parameters.map(
     ({ name, schema }) =>
@@ -99,7 +99,7 @@ function queryOf(operation: DocumentedOperation): fc.Arbitrary<[string, unknown]
     .map((query) => Object.entries(query))
 }
 
-/** Where a path ends in a reference, the payment must be in the right state for what the rest of it does. */
+/** Where a path ends in a reference, the payment must be in the state that the action requires. */
 const REFERENCES: Readonly<Record<string, string>> = {
   complete: 'open',
   dispute: 'paid reference',
@@ -128,7 +128,7 @@ function bodyOf(operation: DocumentedOperation): fc.Arbitrary<unknown> {
   if (!schema) return fc.constant(undefined)
   const example = exampleOf(operation)
   return fc.oneof(
-    // Like the example, in which everything is known to go together, but with names of its own.
+    // Like the example, whose fields are consistent, but with new references.
     { weight: 3, arbitrary: validValue('', schema).map((made) => likeExample(example, made)) },
     { weight: 1, arbitrary: validValue('', schema) },
   )

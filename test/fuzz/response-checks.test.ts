@@ -1,4 +1,4 @@
-// The judge of the fuzzer, judged: each thing that must never be answered is noticed.
+// Tests of the fuzzer's own checks: they find each kind of wrong response.
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -44,15 +44,15 @@ function refusal(code: string, requestId = 'request-1') {
   return { ...value, error: { ...value.error, requestId } }
 }
 
-describe('the judge of answers', () => {
-  it('has nothing to say about one that is right', () => {
+describe('the response checks of the fuzzer', () => {
+  it('reports nothing about a correct response', () => {
     assert.equal(findProblem(plan(), SENT, answer(200, BALANCE)), undefined)
     assert.equal(findProblem(plan(), SENT, answer(401, refusal('missing_api_key'))), undefined)
     const spoiled = plan({ expects: 'a refusal' })
     assert.equal(findProblem(spoiled, SENT, answer(405, refusal('method_not_allowed'))), undefined)
   })
 
-  it('notices what must never be', () => {
+  it('reports each kind of wrong response', () => {
     const requestId = { ...SENT, headers: { 'x-request-id': 'chosen-by-us' } }
     const cases: [string, Plan, SentRequest, TimedResponse][] = [
       ['a 5xx', plan(), SENT, answer(500, refusal('internal_error'))],
@@ -79,15 +79,15 @@ describe('the judge of answers', () => {
   })
 })
 
-describe('the requests', () => {
-  it('are valid, nearly valid and hostile, for every operation', () => {
+describe('the generated requests of the fuzzer', () => {
+  it('generates valid, nearly valid and hostile requests for every operation', () => {
     for (const one of operations) {
       const kinds = new Set(fc.sample(planOf(one), { numRuns: 60, seed: 1 }).map(({ kind }) => kind))
       assert.equal(kinds.size, 3, one.name)
     }
   })
 
-  it('are the same again for the same seed', () => {
+  it('generates the same requests for the same seed', () => {
     const made = () =>
       fc.sample(planOf(operation), { numRuns: 50, seed: 5 }).map(({ mutations, query }) => [mutations, query])
     assert.deepEqual(made(), made())

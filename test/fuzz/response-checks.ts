@@ -1,14 +1,14 @@
-// What is wrong with an answer, if anything: by the document, by what was sent, and by what no answer may ever be.
+// Checks a response against the document, the request, and rules for all responses.
 
 import { API_ERRORS } from '../../src/core/errors.ts'
 import type { Document, ResponseValidator } from '../support/openapi.ts'
 import type { SentRequest, TimedResponse } from './client.ts'
 import type { Plan } from './plan.ts'
 
-/** Below the table of refusals there are a few of HTTP's own. */
+/** Besides our error codes there are a few of HTTP itself. */
 const HTTP_ERRORS = [400, 408, 431, 505]
 
-/** F-81: on every answer of the API. */
+/** F-81: on every response of the API. */
 const HEADERS: Readonly<Record<string, RegExp>> = {
   'x-content-type-options': /^nosniff$/,
   'cache-control': /no-store/,
@@ -19,11 +19,11 @@ const HEADERS: Readonly<Record<string, RegExp>> = {
 const FORBIDDEN_HEADERS = ['server', 'x-powered-by', 'access-control-allow-origin']
 
 export interface ResponseChecks {
-  /** In a few words what is wrong, or undefined. */
+  /** A short description of the defect, or undefined. */
   findProblem(plan: Plan, sent: SentRequest, answer: TimedResponse): string | undefined
 }
 
-/** `foreign` is what only another merchant's records hold. */
+/** `foreign` has values that only another merchant's records contain. */
 export function createResponseChecks(
   { assertDocumented, schemaErrors }: ResponseValidator,
   foreign: string,
@@ -49,7 +49,7 @@ export function createResponseChecks(
   }
 
   const byExpectation = (plan: Plan, answer: TimedResponse): string | undefined => {
-    // An answer to HEAD has no body to judge.
+    // A response to HEAD has no body to check.
     if (plan.method === 'HEAD' && plan.bytes === undefined) return undefined
     if (plan.expects === 'a documented answer') return byDocument(plan, answer)
     if (plan.expects === 'any answer') return answer.http < 400 ? undefined : asApiError(answer)

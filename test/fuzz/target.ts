@@ -1,4 +1,4 @@
-// A service as a process of its own, so that a crash is seen, with two merchants: the one that asks, and another one.
+// A service as a separate process, so that a crash is detected, with two merchants: the caller and another one.
 
 import assert from 'node:assert/strict'
 import { connectDb } from '../../src/kit/db/db.ts'
@@ -10,14 +10,14 @@ import { ADMIN_TOKEN, assertInvariants } from '../support/service.ts'
 import type { Target } from './fuzz.ts'
 
 export interface RunningTarget extends Target {
-  /** As it is served. */
+  /** The document as it is served. */
   document: Document
-  /** Fails if the process has died, has logged a mistake of its own, or left the books wrong. */
+  /** Fails if the process has crashed, has logged an internal error, or violates an invariant. */
   assertHealthy(): Promise<void>
 }
 
 export async function startTarget(t: Cleanup): Promise<RunningTarget> {
-  // Hooks run in the order in which they were given, and the process ends before its database does.
+  // Hooks run in the order of their registration, so the process ends before its database.
   const stops: (() => Promise<void>)[] = []
   t.after(async () => {
     for (const stop of stops) await stop()
@@ -52,7 +52,7 @@ export async function startTarget(t: Cleanup): Promise<RunningTarget> {
         .errors()
         .split('\n')
         .filter((line) => /"level":(?:50|60)/.test(line))
-      assert.deepEqual(loggedErrors, [], 'the service logged no mistake of its own')
+      assert.deepEqual(loggedErrors, [], 'the service logged no internal error')
       const db = connectDb({ url: databaseUrl, poolSize: 1 })
       try {
         await assertInvariants({ db })

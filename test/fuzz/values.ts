@@ -1,9 +1,9 @@
-// Values for the fields of a request: those that fit what the document says, and those that nothing should be ready for.
+// Values for the fields of a request: valid by the document, and hostile.
 
 import fc from 'fast-check'
 import type { Document } from '../support/openapi.ts'
 
-/** A value that is only known when the request is sent: something that an earlier answer named. */
+/** A value that is known only when the request is sent, from an earlier response. */
 export class PoolValue {
   readonly from: string
   readonly at: number
@@ -14,10 +14,10 @@ export class PoolValue {
   }
 }
 
-/** A name that nobody has used. */
+/** A new unique name. */
 export class UniqueName {}
 
-/** JSON as it is written, for what no value can say: -0, 1e400. */
+/** Raw JSON text for values that JSON.stringify cannot produce: -0, 1e400. */
 export class RawJson {
   readonly text: string
 
@@ -29,7 +29,7 @@ export class RawJson {
 export const fromPool = (from: string) => fc.nat({ max: 1_000 }).map((at) => new PoolValue(from, at))
 
 const EMAILS = Array.from({ length: 10 }, (_, index) => `payer${index}@example.com`)
-// Those that end at once: the others are slow on purpose, or lose the provider's answer.
+// Instruments with an immediate outcome: the others are slow on purpose, or lose the provider's response.
 const INSTRUMENTS = [
   'card_success',
   'card_success',
@@ -53,7 +53,7 @@ const pastTime = fc
   .integer({ min: 0, max: 59 })
   .map((second) => `2026-03-14T08:00:${String(second).padStart(2, '0')}Z`)
 
-/** What fits a field by its name, where its schema does not say enough. */
+/** Valid values by the name of the field, where its schema is not specific enough. */
 const VALUES_BY_FIELD: Record<string, fc.Arbitrary<unknown>> = {
   reference: fc.oneof(
     { weight: 6, arbitrary: fc.constant(new UniqueName()) },
@@ -93,7 +93,7 @@ const VALUES_BY_FIELD: Record<string, fc.Arbitrary<unknown>> = {
   confirmSelf: fc.constant(false),
 }
 
-// Letters of many alphabets, marks that join, signs outside the first plane, and what other languages give a meaning.
+// Letters of many alphabets, combining marks, characters outside the BMP, and syntax of other languages.
 const SIGNS = [
   ...'aZ09 -_.,:;!?@#$%&*+=/\\|~^`\'"<>()[]{}',
   ...'éßøñçœ',
@@ -107,7 +107,7 @@ const text = (minLength: number, maxLength: number) =>
     // A text that begins or ends with white space is refused in some fields.
     .map((words) => (minLength === 0 && words === '' ? words : `x${words.slice(1).trimEnd()}`))
 
-/** Any sixteen bits, also halves of characters and control characters. */
+/** Any UTF-16 code units, also unpaired surrogates and control characters. */
 export const anyText = fc.string({
   unit: fc
     .oneof(fc.integer({ min: 0, max: 0xff }), fc.integer({ min: 0, max: 0xffff }))
@@ -127,7 +127,7 @@ const metadata = fc.dictionary(
   { maxKeys: 4 },
 )
 
-/** A value that the field takes, as far as its schema and its name can tell. */
+/** A valid value, as far as schema and name of the field specify it. */
 export function validValue(name: string, schema: Document): fc.Arbitrary<unknown> {
   const known = schema.type === 'object' && schema.properties ? undefined : VALUES_BY_FIELD[name]
   if (known) return known
@@ -154,7 +154,7 @@ function validObject(schema: Document): fc.Arbitrary<unknown> {
   return fc.record(Object.fromEntries(fields), { requiredKeys: schema.required ?? [] })
 }
 
-/** Texts that break what trusts them. */
+/** Texts that break code that trusts them. */
 export const HOSTILE_TEXTS = [
   '',
   ' ',
@@ -241,7 +241,7 @@ const HOSTILE_SHAPES = [
   ],
 ]
 
-/** Anything but what the field is for. */
+/** Any value that is invalid for the field. */
 export const hostile: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown[]>(...HOSTILE_TEXTS),
   fc.constantFrom<unknown[]>(...HOSTILE_NUMBERS),
@@ -252,7 +252,7 @@ export const hostile: fc.Arbitrary<unknown> = fc.oneof(
   fc.jsonValue({ maxDepth: 4 }),
 )
 
-/** Of another type than the field's, so that it must be refused. Null is left out: for an optional field it is absence. */
+/** A value of another type, which must be rejected. Without null, which means absent for an optional field. */
 export function wrongTypeValues(schema: Document): unknown[] {
   const own = [schema.type].flat()
   const others: Record<string, unknown> = {

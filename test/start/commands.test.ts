@@ -1,4 +1,4 @@
-// The command line as a program of its own, beside a running service.
+// The command line as a separate program, beside a running service.
 
 import assert from 'node:assert/strict'
 import { after, describe, it, type TestContext } from 'node:test'
@@ -30,7 +30,7 @@ after(() => db.close())
 
 const run = (t: TestContext, ...args: string[]) => runCowry(t, args, { COWRY_DATA_DIR: dataDir }, COWRY)
 
-/** The commands that a help text lists, without the one for help. */
+/** The commands that a help text lists, without help itself. */
 function commandsIn(help: string): string[] {
   const [, list = ''] = help.split(/^Commands:\n/m)
   return [...list.matchAll(/^ {2}([a-z][a-z-]*)/gm)].flatMap(([, name]) =>
@@ -39,7 +39,7 @@ function commandsIn(help: string): string[] {
 }
 
 describe('cowry --help', { concurrency: 2 }, () => {
-  it('lists the commands, and each of them explains itself', async (t) => {
+  it('lists the commands, each with its own help', async (t) => {
     const { code, out, err } = await run(t, '--help')
     assert.deepEqual({ code, err }, { code: 0, err: '' })
     const names = commandsIn(out)
@@ -54,7 +54,7 @@ describe('cowry --help', { concurrency: 2 }, () => {
     }
   })
 
-  it('a command that does not exist ends with 1 and says where to look', async (t) => {
+  it('ends with 1 on an unknown command, and points to the help', async (t) => {
     const { code, out, err } = await run(t, 'payments')
     assert.deepEqual({ code, out }, { code: 1, out: '' })
     assert.match(err, /unknown command 'payments'/)
@@ -62,8 +62,8 @@ describe('cowry --help', { concurrency: 2 }, () => {
   })
 })
 
-describe('beside a running service', () => {
-  it('makes a merchant and a key that works at once', async (t) => {
+describe('commands beside a running service', () => {
+  it('creates a merchant and a key that works at once', async (t) => {
     const merchant = JSON.parse((await run(t, 'merchants', 'create', '--name', 'Duka', '--json')).out)
     assert.equal(merchant.status, 'success')
     const key = JSON.parse((await run(t, 'keys', 'create', '--merchant', merchant.data.uuid, '--json')).out)
@@ -73,7 +73,7 @@ describe('beside a running service', () => {
     assert.ok(listed.data.some(({ uuid }: { uuid: string }) => uuid === merchant.data.uuid))
   })
 
-  it('speaks words to people and one document to scripts, also about an error', async (t) => {
+  it('prints text for people and one JSON document for scripts, also on errors', async (t) => {
     const words = await run(t, 'merchants', 'create', '--name', 'Soko')
     assert.match(words.out, /^uuid +[0-9a-f-]{36}$/m)
     const unknown = ['keys', 'create', '--merchant', '01890000-0000-7000-8000-000000000000']
@@ -84,26 +84,26 @@ describe('beside a running service', () => {
     assert.equal(JSON.parse(document.out).error.code, 'merchant_not_found')
   })
 
-  it('listens with the demo key of the data folder, and ends at Ctrl-C with a summary', async (t) => {
+  it('listens with the demo key of the data folder, and prints a summary on Ctrl-C', async (t) => {
     const isReady = (output: string) => output.includes('TIME')
     const listening = await startUntilOutput(t, ['listen'], { COWRY_DATA_DIR: dataDir }, isReady, COWRY)
     const triggered = await run(t, 'trigger', 'payment.pending')
     assert.match(triggered.out, /^✓ A customer begins to pay 1250\.50 KES +\d+ ms$/m)
     await eventually(listening.output, (text) => / payment\.pending /.test(text), 10_000)
-    // Twice, as npm passes it on.
+    // Twice, because npm forwards the signal too.
     process.kill(listening.pid, 'SIGINT')
     const { code } = await listening.kill('SIGINT')
     assert.equal(code, 0, listening.errors())
     assert.match(listening.output(), /\n\d events?\.\n$/)
   })
 
-  it('doctor passes when the books are right, and names the invariant that is violated when they are not', async (t) => {
+  it('passes doctor when all invariants hold, and names a violated one', async (t) => {
     await payWith(createApi(service.facts.url, { 'x-api-key': service.facts.demoKey }), 'card_success')
     const healthy = await run(t, 'doctor', '--json')
     assert.equal(healthy.code, 0, healthy.out)
     assert.ok(JSON.parse(healthy.out).data.checks.length >= 10)
 
-    // A balance that no posting explains.
+    // A balance without postings.
     await db.script(`
       insert into balance_deltas (
         merchant_id, currency, account, amount_minor, at, entry_id, position, kind, payment_id
@@ -121,7 +121,7 @@ describe('beside a running service', () => {
     assert.match(words.err, /invariant_i03_balances_match_postings +FAILED +1 violations/)
   })
 
-  it('without a service: says what to do, and ends with 1', async (t) => {
+  it('reports what to do without a running service, and ends with 1', async (t) => {
     await service.kill('SIGTERM')
     const { code, err } = await run(t, 'doctor')
     assert.equal(code, 1)

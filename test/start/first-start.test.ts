@@ -1,4 +1,4 @@
-// What a stranger sees who starts the program for the first time, and for the second.
+// The output of the first start and of the second.
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -18,14 +18,14 @@ const folder = await tempFolder({ after }, 'first-start')
 const env = { PORT: '0', COWRY_DATA_DIR: join(folder, 'data'), npm_config_update_notifier: 'false' }
 const dataDir = env.COWRY_DATA_DIR
 
-/** As the README says it. */
+/** The command of the README. */
 const start = (t: Cleanup) =>
   startUntilOutput(t, [], env, (output) => /^curl /m.test(output), {
     command: ['npm', 'start'],
     detached: true,
   })
 
-/** Ctrl-C: a terminal sends it to everything that was started from it. */
+/** Ctrl-C: a terminal sends the signal to the whole process group. */
 const interrupt = (pid: number) => process.kill(-pid, 'SIGINT')
 
 function readWelcome(output: string) {
@@ -75,7 +75,7 @@ select
 describe('npm start', () => {
   const first = { demoKey: '', reference: '' }
 
-  it('on an empty folder says the address, the reference, the demo key and a curl, in this order', async (t) => {
+  it('prints address, reference, demo key and a curl command in this order on an empty folder', async (t) => {
     const service = await start(t)
     const welcome = readWelcome(service.output())
     assert.ok(!welcome.order.includes(-1), service.output())
@@ -93,7 +93,7 @@ describe('npm start', () => {
     Object.assign(first, { demoKey: welcome.demoKey, reference: payment.reference })
 
     await t.test(
-      'the curl answers 201 with a checkoutUrl when it is pasted, as often as one likes',
+      'prints a curl command that answers 201 with a checkoutUrl, also when repeated',
       async (t) => {
         if (!(await hasCurl())) return t.skip('curl is not installed here')
         for (const _ of [1, 2]) {
@@ -104,29 +104,29 @@ describe('npm start', () => {
       },
     )
 
-    await t.test('only the owner may read the demo key and the operator token', async () => {
+    await t.test('makes the demo key and the operator token readable by the owner only', async () => {
       for (const name of ['demo-key', 'admin-token'])
         assert.equal((await stat(join(dataDir, name))).mode & 0o777, 0o600, name)
       assert.equal((await readFile(join(dataDir, 'demo-key'), 'utf8')).trim(), welcome.demoKey)
     })
 
-    await t.test('the private PostgreSQL writes to disk before it acknowledges', async (t) => {
+    await t.test('runs the private PostgreSQL with synchronous writes to disk', async (t) => {
       const [settings] = await queryDatabase(t, durability)
       assert.deepEqual(settings, { fsync: 'on', pages: 'on', commits: 'on' })
     })
 
-    await t.test('Ctrl-C ends it with 0 and leaves nothing running', async () => {
+    await t.test('ends with 0 on Ctrl-C and leaves no process running', async () => {
       const processes = descendantsOf(service.pid)
-      assert.ok(processes.length > 2, 'there is a database below it')
+      assert.ok(processes.length > 2, 'there is a database process below it')
       interrupt(service.pid)
       assert.deepEqual(await service.ended, { code: 0, signal: null })
       await awaitExit(processes)
-      // npm has words of its own there; a line of ours is JSON.
+      // npm prints its own lines there; our lines are JSON.
       assert.doesNotMatch(service.errors(), /^\{/m)
     })
   })
 
-  it('a second time keeps all data and the same demo key', async (t) => {
+  it('keeps all data and the demo key on the second start', async (t) => {
     const service = await start(t)
     const welcome = readWelcome(service.output())
     assert.equal(welcome.demoKey, first.demoKey)

@@ -1,5 +1,5 @@
-// F-24: the disk of the database is full. Writes are refused with words that say to come back, reads go on where PostgreSQL
-// does, and when there is room again everything that was acknowledged is there.
+// F-24: the disk of the database is full. Writes fail with 503 and Retry-After, reads continue where PostgreSQL
+// does, and once there is space again, all acknowledged data is there.
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
@@ -17,7 +17,7 @@ const INITIATE = '/api/v1/checkout/initiate-payment'
 const MOST_REQUESTS = 20_000
 const CLIENTS = 16
 
-/** A disk of this size that holds nothing, or nothing when this machine lets nobody mount. */
+/** An empty disk of this size, or undefined when this machine permits no mounts. */
 async function smallDisk(t: Cleanup, megabytes: number): Promise<string | undefined> {
   const folder = await mkdtemp(join(tmpdir(), 'cowry-disk-'))
   try {
@@ -35,7 +35,7 @@ async function smallDisk(t: Cleanup, megabytes: number): Promise<string | undefi
   return folder
 }
 
-/** Takes all the room there is, and answers how to give it back. */
+/** Fills the disk, and returns a function that frees the space. */
 async function fill(folder: string): Promise<() => Promise<void>> {
   const path = join(folder, 'ballast')
   const file = await open(path, 'w')
@@ -50,7 +50,7 @@ async function fill(folder: string): Promise<() => Promise<void>> {
   return () => rm(path)
 }
 
-it('a full disk refuses writes, loses nothing that was acknowledged, and is over when there is room (F-24)', async (t) => {
+it('rejects writes on a full disk, loses no acknowledged data, and recovers when there is space (F-24)', async (t) => {
   const rest: (() => Promise<void>)[] = []
   const ending: Cleanup = { after: (fn) => void rest.unshift(fn) }
   t.after(async () => {
@@ -91,7 +91,7 @@ it('a full disk refuses writes, loses nothing that was acknowledged, and is over
   }
   await Promise.all(Array.from({ length: CLIENTS }, client))
   assert.deepEqual([...refused], ['503 temporarily_unavailable'])
-  assert.equal((await read(first.data.reference)).http, 200, 'what is there can be read')
+  assert.equal((await read(first.data.reference)).http, 200, 'existing records can be read')
 
   await giveBack()
   await eventually(send, ({ http }) => http === 201, 30_000)

@@ -1,4 +1,4 @@
-// As an ordinary user. Where the tests run as root they start the service as nobody; elsewhere they are that user.
+// The service as an unprivileged user. When the tests run as root, they start it as another user.
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -20,7 +20,7 @@ const dataDir = await tempFolder({ after }, 'ordinary')
 if (isRoot) await chown(dataDir, NOBODY, NOBODY)
 const options = await readableCheckout()
 
-/** The checkout itself, or a copy where it lies in a folder that only root may enter. */
+/** The checkout itself, or a copy when only root may enter its folder. */
 async function readableCheckout(): Promise<ProcessOptions> {
   const isReadable = spawnSync(process.execPath, ['--version'], { ...who, cwd: ROOT }).status === 0
   if (isReadable) return who
@@ -37,10 +37,10 @@ async function readableCheckout(): Promise<ProcessOptions> {
 
 const start = () => startProcess({ after }, ['serve'], { PORT: '0', COWRY_DATA_DIR: dataDir }, options)
 
-it('an ordinary user starts the service with its own PostgreSQL, twice, and nothing is left running', async () => {
+it('starts the service with its own PostgreSQL as an unprivileged user, twice, and leaves no process running', async () => {
   const service = await start()
   const processes = descendantsOf(service.pid)
-  assert.ok(processes.length > 1, 'there is a database below it')
+  assert.ok(processes.length > 1, 'there is a database process below it')
   if (process.platform === 'linux')
     for (const pid of [service.pid, ...processes]) assert.equal((await stat(`/proc/${pid}`)).uid, user)
   const { facts } = service
@@ -49,7 +49,7 @@ it('an ordinary user starts the service with its own PostgreSQL, twice, and noth
   for (const name of ['demo-key', 'admin-token', 'postgres']) {
     const { uid, mode } = await stat(join(dataDir, name))
     assert.equal(uid, user)
-    assert.equal(mode & 0o077, 0, `${name} is nobody else's to read`)
+    assert.equal(mode & 0o077, 0, `${name} is readable by its owner only`)
   }
   assert.deepEqual(await service.kill('SIGTERM'), { code: 0, signal: null })
   await awaitExit(processes)

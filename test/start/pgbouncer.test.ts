@@ -1,5 +1,5 @@
-// The service behind pgbouncer in transaction mode, where callers share connections to the server from one transaction to
-// the next. With few connections, so that they really do.
+// The service behind pgbouncer in transaction mode, where clients share server connections between transactions. A small
+// pool makes sure that they do.
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
@@ -14,7 +14,7 @@ import { withDatabase } from '../support/template.ts'
 const program = findPgbouncer()
 const ABSENT = 'this machine has no pgbouncer; COWRY_TEST_PGBOUNCER names one'
 
-// A service ends before what it stands on.
+// The service ends before pgbouncer and the database.
 const endings: (() => Promise<void>)[] = []
 const inTurn: Cleanup = { after: (fn) => void endings.unshift(fn) }
 after(async () => {
@@ -28,7 +28,7 @@ async function through(options: PgbouncerOptions): Promise<string> {
   return withDatabase(pgbouncer.url, new URL(direct).pathname.slice(1))
 }
 
-/** All groups of operations, several at once, and the background work. */
+/** All groups of operations in parallel, and the background jobs. */
 async function walk(databaseUrl: string, prepared: boolean): Promise<void> {
   const env = { COWRY_PREPARED_STATEMENTS: String(prepared) }
   const service = await testService(inTurn, { databaseUrl, env })
@@ -53,21 +53,21 @@ async function walk(databaseUrl: string, prepared: boolean): Promise<void> {
   )
 }
 
-describe('behind pgbouncer in transaction mode', () => {
-  it('everything works with prepared statements, from 1.21 on', async (t) => {
+describe('pgbouncer in transaction mode', () => {
+  it('works with prepared statements behind pgbouncer, from 1.21 on', async (t) => {
     if (!program) return t.skip(ABSENT)
     if (Number(program.version.split('.')[1]) < 21) return t.skip(`pgbouncer here is ${program.version}`)
     const url = await through({ poolSize: 3 })
     await walk(url, true)
   })
 
-  it('everything works without prepared statements, with any version', async (t) => {
+  it('works without prepared statements behind every version of pgbouncer', async (t) => {
     if (!program) return t.skip(ABSENT)
     const url = await through({ poolSize: 3 })
     await walk(url, false)
   })
 
-  it('a start without timeouts is refused, and says what to set', async (t) => {
+  it('rejects a start without timeouts, and names the settings', async (t) => {
     if (!program) return t.skip(ABSENT)
     const url = await through({ setsTimeouts: false })
     await assert.rejects(testService(inTurn, { databaseUrl: url }), /no timeouts.*connect_query=/s)

@@ -1,4 +1,4 @@
-// Production as a process: refuses to start half configured, and has nothing of staging.
+// Production as a process: it rejects an incomplete configuration, and has no part of staging.
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -23,8 +23,8 @@ const bare = {
   DATABASE_URL: await testDatabaseUrl({ after }),
 }
 
-describe('production that is not configured', () => {
-  it('exits with 1 and says everything that is missing, in one message', async (t) => {
+describe('production without its configuration', () => {
+  it('exits with 1 and reports all missing settings in one message', async (t) => {
     const { code, out, err } = await runCowry(t, ['serve'], bare)
     assert.equal(code, 1)
     assert.equal(out, '')
@@ -33,7 +33,7 @@ describe('production that is not configured', () => {
     assert.doesNotMatch(err, /\n\s+at /)
   })
 
-  it('says everything that is wrong, too', async (t) => {
+  it('reports all invalid settings in one message', async (t) => {
     const { code, err } = await runCowry(t, ['serve'], {
       ...bare,
       COWRY_PUBLIC_URL: 'http://pay.example.com',
@@ -45,10 +45,10 @@ describe('production that is not configured', () => {
     assert.equal(code, 1)
     for (const name of [...SECRETS, 'COWRY_SANDBOX_SECRET', 'COWRY_FAILPOINTS'])
       assert.match(err, new RegExp(`- ${name} `))
-    assert.doesNotMatch(err, /changeme|a-secret-of-staging/, 'a secret is not repeated')
+    assert.doesNotMatch(err, /changeme|a-secret-of-staging/, 'no secret is echoed')
   })
 
-  it('is one JSON document for scripts', async (t) => {
+  it('reports configuration errors as one JSON document for scripts', async (t) => {
     const { code, out } = await runCowry(t, ['serve', '--json'], bare)
     assert.equal(code, 1)
     const answer = JSON.parse(out)
@@ -65,8 +65,8 @@ const env = {
   COWRY_KEY_PEPPER: randomBytes(32).toString('base64'),
 }
 
-describe('production on a server that could lose what it acknowledged', () => {
-  it('does not start, and says what to turn on (F-13)', NO_POOLER, async (t) => {
+describe('production on a server that could lose acknowledged writes', () => {
+  it('does not start without synchronous writes, and names the setting (F-13)', NO_POOLER, async (t) => {
     const url = new URL(bare.DATABASE_URL)
     url.searchParams.set('options', '-c synchronous_commit=off')
     const { code, err } = await runCowry(t, ['serve'], { ...env, DATABASE_URL: url.href })
@@ -75,34 +75,34 @@ describe('production on a server that could lose what it acknowledged', () => {
   })
 })
 
-describe('production', async () => {
+describe('a configured production service', async () => {
   const service = await startUntilOutput({ after }, ['serve'], env, (output) =>
     output.includes('API reference'),
   )
   const url = /http:\/\/127\.0\.0\.1:\d+/.exec(service.output())?.[0] ?? ''
   const testKey = formatApiKey(generateApiKey('test', systemRandom(systemClock)))
 
-  /** A command of the operator, on the machine of the service. */
+  /** An operator's command, on the machine of the service. */
   async function runOperatorCommand(...args: string[]) {
     const { code, out, err } = await runCowry({ after }, [...args, '--json'], env)
     assert.equal(code, 0, err || out)
     return JSON.parse(out).data
   }
 
-  it('is ready, and makes no demo merchant and no files with secrets', async () => {
+  it('is ready in production, without a demo merchant and without files with secrets', async () => {
     assert.equal((await fetch(`${url}/readyz`)).status, 200)
     assert.doesNotMatch(service.output(), /Demo key|curl|cowry_/)
     assert.deepEqual(await readdir(dataDir), ['server.json'])
   })
 
-  it('refuses a test key with mode_mismatch', async () => {
+  it('rejects a test key in production with mode_mismatch', async () => {
     const api = createApi(url, { 'x-api-key': testKey })
     const answer = await api.post('/api/v1/checkout/initiate-payment', initiateBody())
     assert.equal(answer.http, 403)
     assert.equal(answer.body.error.code, 'mode_mismatch')
   })
 
-  it('has no sandbox and no staging routes', async () => {
+  it('has no sandbox and no staging routes in production', async () => {
     const merchant = await runOperatorCommand('merchants', 'create', '--name', 'A Real Shop')
     const { apiKey } = await runOperatorCommand('keys', 'create', '--merchant', merchant.uuid)
     assert.match(apiKey, /^cowry_live_/)
@@ -126,14 +126,14 @@ describe('production', async () => {
     )
   })
 
-  it('refuses another keyring than the one its database was written with', async (t) => {
+  it('rejects a keyring other than that of its database', async (t) => {
     const other = { ...env, COWRY_ENCRYPTION_KEYS: `k2:${randomBytes(32).toString('base64')}` }
     const { code, err } = await runCowry(t, ['serve'], other)
     assert.equal(code, 1)
     assert.match(err, /COWRY_ENCRYPTION_KEYS does not fit this database/)
   })
 
-  it('ends with 0', async () => {
+  it('ends production with 0', async () => {
     assert.deepEqual(await service.kill('SIGTERM'), { code: 0, signal: null })
   })
 })

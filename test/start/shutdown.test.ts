@@ -1,4 +1,4 @@
-// How a service with its private PostgreSQL ends, is killed, is started twice, and starts again.
+// Shutdown, kill, double start and restart of a service with its private PostgreSQL.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -20,21 +20,21 @@ import {
 } from '../support/process.ts'
 import { runAsAdmin } from '../support/template.ts'
 
-// What went wrong is told to a person, who has no use for our lines of code.
+// The message is for operators, so it has no stack trace.
 const STACK = /\n\s+at /
 const INITIATE = '/api/v1/checkout/initiate-payment'
 
 const serve = (t: Cleanup, dataDir: string) =>
   startProcess(t, ['serve'], { PORT: '0', COWRY_DATA_DIR: dataDir })
 
-// For what outlives one test, in the order in which it must end.
+// For resources that several tests share, in the order of their cleanup.
 const cleanups: (() => Promise<void>)[] = []
 const fileCleanup: Cleanup = { after: (fn) => void cleanups.unshift(fn) }
 after(async () => {
   for (const ending of cleanups) await ending()
 })
 
-// Made once: a start on a copy of it is a second start, and quicker than a first.
+// Created once: a start on a copy of it is a second start, and faster than a first one.
 const template = await tempFolder(fileCleanup, 'template')
 const made = await serve(fileCleanup, template)
 await made.kill('SIGTERM')
@@ -54,14 +54,14 @@ async function initiate(service: RunningProcess) {
   return { body, uuid: answer.body.data.uuid }
 }
 
-/** The same request again answers the record that was made before the end. */
+/** Repeats a request, which must return the record from before the shutdown. */
 async function assertDataKept(service: RunningProcess, { body, uuid }: Awaited<ReturnType<typeof initiate>>) {
   const again = await apiOf(service).post(INITIATE, body)
   assert.equal(again.headers.get('idempotent-replayed'), 'true', again.text)
   assert.equal(again.body.data.uuid, uuid)
 }
 
-it('asked to end while it starts: ends all the same, and leaves nothing running', async (t) => {
+it('ends on a signal during the start, and leaves no process running', async (t) => {
   const env = { PORT: '0', COWRY_DATA_DIR: await tempFolder(t, 'early') }
   const service = await startUntilOutput(t, ['serve'], env, (output) =>
     output.includes('creating the database'),
@@ -72,7 +72,7 @@ it('asked to end while it starts: ends all the same, and leaves nothing running'
   assert.doesNotMatch(service.output(), /^curl/m)
 })
 
-describe('one data folder through all ends', () => {
+describe('one data folder through every kind of end', () => {
   let dataDir: string
   let service: RunningProcess
   let payment: Awaited<ReturnType<typeof initiate>>
@@ -83,7 +83,7 @@ describe('one data folder through all ends', () => {
     payment = await initiate(service)
   })
 
-  it('killed alone: its PostgreSQL ends by itself, and the next start keeps everything', async () => {
+  it('keeps all data when only the service is killed: its PostgreSQL stops, and the next start works', async () => {
     const processes = descendantsOf(service.pid)
     assert.ok(processes.length > 0)
     await service.kill('SIGKILL')
@@ -92,7 +92,7 @@ describe('one data folder through all ends', () => {
     await assertDataKept(service, payment)
   })
 
-  it('killed alone and started again at once: takes over, and keeps everything', async () => {
+  it('takes over the running PostgreSQL when a killed service is restarted at once', async () => {
     const processes = descendantsOf(service.pid)
     await service.kill('SIGKILL')
     service = await serve(fileCleanup, dataDir)
@@ -100,7 +100,7 @@ describe('one data folder through all ends', () => {
     await awaitExit(processes)
   })
 
-  it('killed with everything: recovers, and keeps everything', async () => {
+  it('recovers with all data after all processes are killed', async () => {
     const processes = descendantsOf(service.pid)
     for (const pid of [service.pid, ...processes]) process.kill(pid, 'SIGKILL')
     await awaitExit(processes)
@@ -108,7 +108,7 @@ describe('one data folder through all ends', () => {
     await assertDataKept(service, payment)
   })
 
-  it('its PostgreSQL killed: says so and exits with 1, and the next start keeps everything', async () => {
+  it('exits with 1 when its PostgreSQL is killed, and the next start keeps all data', async () => {
     const file = await readFile(join(dataDir, 'postgres/cluster/postmaster.pid'), 'utf8')
     process.kill(Number(file.split('\n')[0]), 'SIGKILL')
     assert.deepEqual(await service.ended, { code: 1, signal: null })
@@ -117,7 +117,7 @@ describe('one data folder through all ends', () => {
     await assertDataKept(service, payment)
   })
 
-  it('SIGTERM to every process at once, as service managers do: exits with 0, leaves nothing running and no lock', async () => {
+  it('exits with 0 when every process gets SIGTERM, as service managers send it, and leaves no process and no lock', async () => {
     const processes = descendantsOf(service.pid)
     for (const pid of [service.pid, ...processes]) process.kill(pid, 'SIGTERM')
     assert.deepEqual(await service.ended, { code: 0, signal: null })
@@ -127,8 +127,8 @@ describe('one data folder through all ends', () => {
   })
 })
 
-describe('a start that cannot be', () => {
-  it('two at once on an empty folder: one serves, the other says who holds it and exits with 1', async (t) => {
+describe('a start that fails', () => {
+  it('serves from one of two parallel starts on an empty folder; the other names the owner and exits with 1', async (t) => {
     const dataDir = await tempFolder(t, 'both')
     const outcomes = await Promise.allSettled([serve(t, dataDir), serve(t, dataDir)])
     const served = outcomes.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
@@ -145,7 +145,7 @@ describe('a start that cannot be', () => {
     await initiate(service)
   })
 
-  it('on a folder of a newer PostgreSQL: says so, exits with 1, and changes nothing', async (t) => {
+  it('exits with 1 on a data folder of a newer PostgreSQL, and changes nothing', async (t) => {
     const dataDir = await dataFolder(t)
     const version = join(dataDir, 'postgres/cluster/PG_VERSION')
     await writeFile(version, '19\n')
@@ -157,7 +157,7 @@ describe('a start that cannot be', () => {
     assert.equal(await readFile(version, 'utf8'), '19\n')
   })
 
-  it('on a port that is taken: says so, exits with 1, and leaves nothing running', async (t) => {
+  it('exits with 1 on a port in use, and leaves no process running', async (t) => {
     const taken = createServer().listen(0, '127.0.0.1')
     t.after(() => void taken.close())
     await once(taken, 'listening')
@@ -174,7 +174,7 @@ describe('a start that cannot be', () => {
     assert.deepEqual((await readdir(join(dataDir, 'postgres'))).sort(), ['cluster', 'server.log'])
   })
 
-  it('on a database of version 0.1.0: says what to do, and exits with 1', async (t) => {
+  it('exits with 1 on a database of version 0.1.0, and says what to do', async (t) => {
     const databaseUrl = await testDatabaseUrl(t)
     await runAsAdmin(
       databaseUrl,
@@ -190,7 +190,7 @@ describe('a start that cannot be', () => {
     assert.doesNotMatch(err, STACK)
   })
 
-  it('without a PostgreSQL at DATABASE_URL: says so and exits with 1', async (t) => {
+  it('exits with 1 when no PostgreSQL is reachable at DATABASE_URL', async (t) => {
     const { code, err } = await runCowry(t, ['serve'], {
       PORT: '0',
       COWRY_DATA_DIR: await tempFolder(t, 'nowhere'),
