@@ -1,5 +1,5 @@
-// The people of the simulated world. Merchants ask again until they are answered, several at once, and always for the same
-// thing; payers press twice, leave, come back, pay late or on two pages.
+// The actors of the simulated world. Merchants retry until they get a response, several at once, always with the same
+// request; payers submit twice, leave, come back, pay late or on two pages.
 
 import { chargeSavedMethod } from '../../../src/charges/charge.ts'
 import type { ChargeInput } from '../../../src/charges/input.ts'
@@ -39,10 +39,10 @@ function anyMachine({ sim, machines }: World): Machine {
   return sim.prng.pick(machines)
 }
 
-// In calm weather the first or second try is answered.
+// Without faults the first or second attempt gets a response.
 const MAX_FAULT_FREE_ATTEMPTS = 12
 
-/** Asks until somebody answers. Undefined when the answer is no. */
+/** Retries until it gets a response. Undefined when the request is rejected. */
 async function retryUntilAnswered<Value>(
   world: World,
   label: string,
@@ -59,11 +59,11 @@ async function retryUntilAnswered<Value>(
     if (reply.kind === 'refused') return undefined
     await pause(world, sim.prng.between(100, 4_000))
   }
-  sim.reportViolation(`${label} is not answered although nothing is wrong any more`)
+  sim.reportViolation(`${label} gets no response although all faults have ended`)
   return undefined
 }
 
-/** How many ask for the same at the same moment. */
+/** The number of equal concurrent requests. */
 const concurrentCopies = ({ sim }: World) => (sim.prng.nextBool(0.4) ? 2 + sim.prng.nextInt(2) : 1)
 
 export async function chargeReturningCustomer(world: World, number: number): Promise<void> {
@@ -83,7 +83,7 @@ export async function chargeReturningCustomer(world: World, number: number): Pro
   if (payment) await verifyAndRefund(world, payment)
 }
 
-/** The same reference for something else: one of the two is refused. */
+/** The same reference with another body: one of the two is rejected. */
 async function reuseReference(world: World, input: ChargeInput, key: string): Promise<void> {
   const { invariants, merchant } = world
   const more = { ...input, amount: money(AMOUNT_MINOR + 1n, 'KES') }
@@ -103,7 +103,7 @@ function inputOf(number: number, email: string) {
   }
 }
 
-/** The merchant looks what became of it, and may want to give the money back. */
+/** The merchant reads the payment, and may refund it. */
 async function verifyAndRefund(world: World, payment: PaymentRow): Promise<void> {
   const { sim, invariants, merchant } = world
   const { id: uuid, reference } = payment
@@ -173,7 +173,7 @@ async function payAtCheckout(world: World, accessCode: string): Promise<void> {
   }
 }
 
-/** One press of the payer, or two from two windows. */
+/** One submission of the payer, or two from two windows. */
 async function pressPay(world: World, accessCode: string): Promise<CheckoutView | undefined> {
   const { sim, dispatcher } = world
   const channel = sim.prng.nextBool(0.8) ? 'card' : 'bank_transfer'
@@ -189,7 +189,7 @@ async function pressPay(world: World, accessCode: string): Promise<CheckoutView 
   return first ?? second
 }
 
-/** What the payer does on the provider's page; true when they leave it open and go. */
+/** The payer's action on the provider's page; true when they leave the page open. */
 async function actOnProviderPage(world: World, page: Provider, key: string): Promise<boolean> {
   const { sim } = world
   const { prng, scheduler } = sim

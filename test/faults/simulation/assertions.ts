@@ -1,12 +1,12 @@
-// The end of a schedule: the faults have stopped long ago, so everything must have come to an end, and the books of the
-// service must say what the books of the providers say.
+// The end of a schedule: the faults have stopped long ago, so all work must be complete, and the records of the service
+// must agree with those of the providers.
 
 import { MANUAL_REVIEW_STATES } from './invariants.ts'
 import type { Row, Store } from './model/store.ts'
 import type { Provider } from './provider.ts'
 import type { Sim } from './sim.ts'
 
-/** I22: a minute after the last trouble nobody waits for what nobody knows. A payer may take their time. */
+/** I22: a minute after the last fault no outcome is unknown. A payer may still take their time. */
 export function checkLiveness(sim: Sim, store: Store): void {
   for (const payment of store.rows('payments')) {
     const isWaiting = payment.status === 'processing' && payment.status_reason === 'outcome_unknown'
@@ -14,7 +14,7 @@ export function checkLiveness(sim: Sim, store: Store): void {
   }
 }
 
-/** Nothing is open any more, but what is left to a person. */
+/** No payment and no refund is open, except those that need manual review. */
 export function checkEnd(sim: Sim, store: Store, providers: readonly Provider[]): void {
   for (const payment of store.rows('payments')) {
     const isOpen = payment.status === 'pending' || payment.status === 'processing'
@@ -29,7 +29,7 @@ export function checkEnd(sim: Sim, store: Store, providers: readonly Provider[])
   checkBalances(sim, store)
 }
 
-/** What must not be sent twice and got lost on its way stays unknown, and so does what waits for it. */
+/** A request that must not be sent twice and was lost stays unknown, and so does work that depends on it. */
 function needsManualReview(store: Store, { payment_id: paymentId, status_reason: reason }: Row): boolean {
   const others = store
     .rows('refunds')
@@ -41,7 +41,7 @@ function needsManualReview(store: Store, { payment_id: paymentId, status_reason:
 const sum = (rows: readonly Row[], column = 'amount_minor') =>
   rows.reduce((total, row) => total + (row[column] as bigint), 0n)
 
-/** I6 and I21: what the provider has done is what the books say. */
+/** I6 and I21: the ledger agrees with the provider's executions. */
 function checkProvider(sim: Sim, store: Store, provider: Provider): void {
   const { reportViolation } = sim
   let expected = 0n
@@ -57,7 +57,7 @@ function checkProvider(sim: Sim, store: Store, provider: Provider): void {
     }
     const back = provider.executedRefunds.filter((one) => one.attemptKey === key && !one.wasReturned)
     if (back.reduce((total, one) => total + one.amountMinor, 0n) > amountMinor)
-      reportViolation(`I4: more was given back of ${paymentId} than was collected`)
+      reportViolation(`I4: more was refunded of ${paymentId} than was collected`)
     const isCounted = attempt?.status === 'succeeded' || attempt?.status === 'duplicate_success'
     if (isCounted) expected -= amountMinor
     else if (!MANUAL_REVIEW_STATES.includes(attempt?.status))
@@ -66,26 +66,26 @@ function checkProvider(sim: Sim, store: Store, provider: Provider): void {
   for (const refund of store.rows('refunds').filter(({ gateway }) => gateway === provider.name)) {
     const given = provider.executedRefunds.filter(({ key }) => key === refund.gateway_key)
     const kept = refund.status === 'successful' ? given : given.filter(({ wasReturned }) => !wasReturned)
-    if (given.length > 1) reportViolation(`I6: refund ${refund.id} was given ${given.length} times`)
+    if (given.length > 1) reportViolation(`I6: refund ${refund.id} was executed ${given.length} times`)
     if (kept.length !== (refund.status === 'successful' ? 1 : 0))
-      reportViolation(`I21: refund ${refund.id} is ${refund.status} and was given ${kept.length} times`)
+      reportViolation(`I21: refund ${refund.id} is ${refund.status} and was executed ${kept.length} times`)
     expected += kept.reduce((total, { amountMinor }) => total + amountMinor, 0n)
   }
   const postings = store.rows('postings').filter(({ account }) => account === `gateway:${provider.name}`)
   if (sum(postings) !== expected)
-    reportViolation(`I21: the books have ${sum(postings)} at ${provider.name}, which has ${expected}`)
+    reportViolation(`I21: the ledger has ${sum(postings)} at ${provider.name}, which has ${expected}`)
 }
 
-/** I3: balances, settlements to come and the statement follow the postings. */
+/** I3: balances, pending settlements and the statement agree with the postings. */
 function checkBalances(sim: Sim, store: Store): void {
   const [balance] = store.rows('balances')
   const posted = (account: string) => sum(store.rows('postings').filter((row) => row.account === account))
   const available = (balance?.available_minor ?? 0n) as bigint
   const pending = (balance?.pending_minor ?? 0n) as bigint
   if (available !== posted('available') || pending !== posted('pending'))
-    sim.reportViolation(`I3: the balances are ${available} and ${pending}, which the postings do not say`)
+    sim.reportViolation(`I3: the balances are ${available} and ${pending}, which differs from the postings`)
   if (sum(store.rows('pending_settlements')) !== pending)
-    sim.reportViolation('I3: the settlements to come are not what is pending')
+    sim.reportViolation('I3: the pending settlements differ from the pending balance')
   const lines = store.rows('wallet_lines')
   if (BigInt(lines.length) !== ((balance?.lines ?? 0n) as bigint))
     sim.reportViolation('I3: the statement has gaps')

@@ -1,4 +1,4 @@
-// The model and a real server side by side: each statement runs on both, and whatever they answer differently is said.
+// Differential test of the model and a real server: each statement runs on both, and every difference is an error.
 
 import assert from 'node:assert/strict'
 import { type Db, type Statement, sqlStateOf, type Tx } from '../../../src/kit/db/db.ts'
@@ -8,17 +8,17 @@ import { moneyTables } from './model/tables.ts'
 
 export interface DifferentialDb {
   readonly store: Store
-  /** Puts rows into both that no statement of the service writes. */
+  /** Inserts rows into both that no statement of the service writes. */
   insertRows(table: string, rows: readonly Row[]): Promise<void>
-  /** Runs a statement by itself on both. */
+  /** Runs a statement outside a transaction on both. */
   query(statement: Statement<unknown>, values: readonly unknown[]): Promise<void>
   begin(): Promise<DifferentialTransaction>
-  /** Every table has the same rows on both sides. */
+  /** Asserts that every table has the same rows on both sides. */
   compareTables(): Promise<void>
 }
 
 export interface DifferentialTransaction {
-  /** Throws what both say is wrong. */
+  /** Throws the error that both sides report. */
   query(statement: Statement<unknown>, values: readonly unknown[]): Promise<void>
   end(how: 'commit' | 'abort'): Promise<void>
 }
@@ -92,7 +92,7 @@ export function createDifferentialDb(db: Db): DifferentialDb {
   }
 }
 
-/** Who is numbered by the server is numbered there also for what was undone. */
+/** Identity columns skip numbers on the server also after a rollback. */
 const comparable = (table: string) => (row: Row) => {
   if (table !== 'balance_deltas') return row
   const { id: _, ...rest } = row
@@ -104,7 +104,7 @@ interface OpenTransaction {
   end(how: 'commit' | 'abort'): Promise<void>
 }
 
-/** A transaction that is ended from outside. */
+/** A transaction whose end the caller controls. */
 function openTransaction(db: Db): Promise<OpenTransaction> {
   return new Promise((opened, failed) => {
     const done = db.transaction(
@@ -148,17 +148,17 @@ function ofError(error: unknown): Answer {
   if (error instanceof Blocked) return { error: 'waits for a lock' }
   const state = sqlStateOf(error)
   if (state === undefined) throw error
-  // Where a statement breaks two rules at once, nobody promises which of them is told.
+  // If a statement violates two constraints, PostgreSQL does not specify which one it reports.
   return { error: state.startsWith('23') ? 'a rule is broken' : state }
 }
 
-/** In an order of its own: the service asks for none where there is none. */
+/** Sorts the rows, because statements without ORDER BY return them in any order. */
 function sorted(rows: readonly unknown[]): unknown[] {
   const texts = rows.map((row) => plain(row)).map((row) => [JSON.stringify(row), row] as const)
   return texts.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
 }
 
-/** Values as text, each kind in its own way, and names in one order. */
+/** Values as text by type, with sorted property names. */
 function plain(value: unknown): unknown {
   if (typeof value === 'bigint') return `${value}n`
   if (value instanceof Date) return value.toISOString()

@@ -1,4 +1,4 @@
-// Requests from outside to a process: they find it dead, it dies over them, or nobody hears the answer.
+// Requests from outside to a process: the process is dead, dies during the request, or its response is lost.
 
 import { ApiError } from '../../../src/core/errors.ts'
 import { DbUnavailable } from '../../../src/kit/db/db.ts'
@@ -8,9 +8,9 @@ import type { Host, Sim } from './sim.ts'
 export type Reply<Value> =
   | { kind: 'answered'; value: Value }
   | { kind: 'refused'; code: string }
-  /** The service says that it cannot know, or cannot do it now. */
+  /** The service reports an unknown outcome, or a temporary failure. */
   | { kind: 'unavailable' }
-  /** Nobody knows what became of it. */
+  /** The outcome is unknown. */
   | { kind: 'lost' }
 
 export interface Dispatcher {
@@ -19,7 +19,7 @@ export interface Dispatcher {
     label: string,
     work: (machine: Machine) => Promise<Value>,
   ): Promise<Reply<Value>>
-  /** Everybody who waits for this machine hears that it is gone. */
+  /** Fails all requests that wait for this machine. */
   failPending(host: Host): void
 }
 
@@ -68,7 +68,7 @@ export function createDispatcher(sim: Sim): Dispatcher {
   }
 }
 
-// A few fixed times, so that requests often arrive at the very same moment.
+// A few fixed delays, so that requests often arrive at the same moment.
 const LATENCIES_MS = [1, 1, 2, 5]
 
 function toReply<Value>(sim: Sim, label: string, error: unknown): Reply<Value> {
@@ -80,14 +80,14 @@ function toReply<Value>(sim: Sim, label: string, error: unknown): Reply<Value> {
   if (error instanceof DbUnavailable) {
     const rows = rowsOf(error.cause)
     if (error.isRolledBack && rows > 1)
-      sim.reportViolation(`${label} fails for the sake of ${rows - 1} others`)
+      sim.reportViolation(`${label} fails because of ${rows - 1} other rows`)
     return { kind: 'unavailable' }
   }
   sim.reportViolation(`${label} breaks: ${error instanceof Error ? error.stack : String(error)}`)
   return { kind: 'unavailable' }
 }
 
-/** How many rows the statement was about that failed. */
+/** The number of rows in the statement that failed. */
 function rowsOf(cause: unknown): number {
   return cause instanceof Error && 'rows' in cause ? Number(cause.rows) : 1
 }

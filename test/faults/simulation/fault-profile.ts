@@ -1,31 +1,31 @@
-// How often what goes wrong, drawn once for every schedule: some are calm, some are stormy in one respect, and after a
-// while all of them are calm, so that the service can show that it recovers.
+// The fault rates of a schedule, drawn once: some schedules have few faults, some have many of one kind. All faults end
+// after a while, so that the service can prove that it recovers.
 
 import type { Prng } from './prng.ts'
 
 const FAULT_KINDS = [
-  /** The database: the statement never arrives, its answer never comes back, either takes long. */
+  /** The database: the statement is lost, its response is lost, or either is delayed. */
   'statementLost',
   'resultLost',
   'databaseSlow',
-  /** A gateway: nothing leaves us; the request, the answer or its meaning gets lost; it arrives late, or twice. */
+  /** The network to a gateway: not sent; request, response or its content lost; late, or twice. */
   'notSent',
   'requestLost',
   'responseLost',
   'responseGarbled',
   'requestDelayed',
   'requestDuplicated',
-  /** What a gateway does: it rejects to begin, begins late, tells what was true a while ago. */
+  /** The gateway: rejects, executes late, or returns stale reads. */
   'rejects',
   'executionDelayed',
   'staleRead',
   'wrongAmount',
-  /** Its webhooks: lost, late, repeated, untrue. */
+  /** Its webhooks: lost, late, repeated, or wrong. */
   'webhookLost',
   'webhookDelayed',
   'webhookDuplicated',
   'webhookMisleading',
-  /** The merchant hears nothing of its request. */
+  /** The merchant gets no response. */
   'replyLost',
 ] as const
 
@@ -33,7 +33,7 @@ export type FaultKind = (typeof FAULT_KINDS)[number]
 export type FaultProfile = Readonly<Record<FaultKind, number>>
 
 const profileOf = (of: (fault: FaultKind) => number): FaultProfile =>
-  // The keys are exactly the troubles, which fromEntries cannot say by itself.
+  // The keys are exactly the faults, which the type of fromEntries does not express.
   Object.fromEntries(FAULT_KINDS.map((fault) => [fault, of(fault)])) as Record<FaultKind, number>
 
 export const NO_FAULTS: FaultProfile = profileOf(() => 0)

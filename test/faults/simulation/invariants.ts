@@ -1,6 +1,6 @@
-// What must be true. After every commit the rows that it changed are held against each other, against what the providers
-// have done, and against what people were told; in the end the books are compared as a whole. The letters are those of the
-// invariants in migrations/0012_invariants.sql.
+// The invariants. After every commit the changed rows are compared with each other, with the providers' executions, and
+// with earlier responses; at the end the ledger is compared as a whole. The ids are those in
+// migrations/0012_invariants.sql.
 
 import type { PaymentRow } from '../../../src/payments/payment.ts'
 import { canMove, type PaymentStatus } from '../../../src/payments/states.ts'
@@ -10,10 +10,10 @@ import type { Provider } from './provider.ts'
 import type { Sim } from './sim.ts'
 
 export interface InvariantChecker {
-  /** Somebody was told that a payment is so. */
+  /** A response reported this status of a payment. */
   observePayment(payment: PaymentRow): void
   observeRefund(key: string, refund: RefundRow): void
-  /** So many requests with this key will arrive at a provider. */
+  /** This many requests with the key will arrive at a provider. */
   recordSent(key: string): void
   recordArrival(provider: Provider, verb: 'charge' | 'checkout' | 'refund', key: string): void
 }
@@ -22,7 +22,7 @@ const PAID: unknown[] = ['successful', 'partially_refunded', 'refunded', 'disput
 const OPEN: unknown[] = ['pending', 'processing']
 export const MANUAL_REVIEW_STATES: unknown[] = ['amount_mismatch', 'requires_review']
 
-// A question may take ten seconds, its answer may be twenty seconds old, and what it says has to be written.
+// A status check may take ten seconds, its result may be twenty seconds old, and it has to be written.
 const MAX_STALENESS_MS = 33_000
 
 export function createInvariantChecker(
@@ -41,7 +41,7 @@ export function createInvariantChecker(
   const providerPaymentOf = (key: unknown) =>
     providers.map(({ payments }) => payments.get(String(key))).find((payment) => payment !== undefined)
 
-  /** I8 and I9: one move, one event, one step on a path that exists. */
+  /** I8 and I9: each transition is legal and has exactly one event. */
   const checkMoves = (inserted: (table: string) => Row[]) => {
     const moves = inserted('moves')
     const events = inserted('events')
@@ -53,8 +53,8 @@ export function createInvariantChecker(
         reportViolation(`I9: ${name} moved without exactly one event`)
       const before = store.find('moves', `${move.payment_id}|${Number(move.version) - 1}`)
       if ((before?.to_status ?? null) !== move.from_status)
-        reportViolation(`I8: ${name} does not go on from before`)
-      // A boundary: what stands in the columns are states.
+        reportViolation(`I8: ${name} does not continue from the previous status`)
+      // A boundary: the columns contain statuses.
       const [from, to] = [move.from_status as PaymentStatus | null, move.to_status as PaymentStatus]
       if (from !== null && !canMove(from, to)) reportViolation(`I8: ${name} went from ${from} to ${to}`)
       checkProof(move)
@@ -66,7 +66,7 @@ export function createInvariantChecker(
     }
   }
 
-  /** I14: failed only on proof that is true, and expired only if nobody has paid long ago. */
+  /** I14: failed only with a true proof, and expired only if it was not paid before. */
   const checkProof = (move: Row) => {
     const attempt = store.find('attempts', String(move.attempt_id))
     const key = attempt?.gateway_key
@@ -120,11 +120,12 @@ export function createInvariantChecker(
       reportViolation(`I5: ${entry.payment_id} has no proof on disk`)
   }
 
-  /** I4 and I13 for a payment as it now stands. */
+  /** I4 and I13 for the current state of a payment. */
   const checkPayment = (payment: Row) => {
     const { id, status } = payment
     const move = store.find('moves', `${id}|${payment.version}`)
-    if (move?.to_status !== status) reportViolation(`I8: ${id} is ${status}, but its last move led elsewhere`)
+    if (move?.to_status !== status)
+      reportViolation(`I8: ${id} is ${status}, but its last move has another status`)
     const wanted = PAID.includes(status) ? 1 : 0
     if ((captures.get(id) ?? 0) !== wanted)
       reportViolation(`I4: ${id} is ${status} and has ${captures.get(id) ?? 0} credits`)
@@ -137,7 +138,7 @@ export function createInvariantChecker(
       return
     const attempts = store.rows('attempts').filter((attempt) => attempt.payment_id === id)
     if (attempts.every((attempt) => attempt.due_at === null))
-      reportViolation(`I13: ${id} is ${status} and forgotten`)
+      reportViolation(`I13: ${id} is ${status} and is never polled`)
   }
   const checkRefunds = (payment: Row) => {
     const refunds = store.rows('refunds').filter((one) => one.payment_id === payment.id && !one.is_duplicate)
@@ -147,7 +148,7 @@ export function createInvariantChecker(
         .reduce((total, one) => total + (one.amount_minor as bigint), 0n)
     const [given, reserved] = [sum('successful'), sum('pending')]
     if (given !== payment.refunded_minor || reserved !== payment.refund_reserved_minor)
-      reportViolation(`I4: ${payment.id} does not say what its refunds do`)
+      reportViolation(`I4: ${payment.id} has another refunded amount than its refunds`)
     if (given + reserved > ((payment.amount_paid_minor ?? 0n) as bigint))
       reportViolation(`I4: more is refunded of ${payment.id} than was paid`)
   }
@@ -174,25 +175,25 @@ export function createInvariantChecker(
     observePayment({ id, reference, status, version }) {
       const known = acknowledgedIds.get(reference) ?? id
       acknowledgedIds.set(reference, known)
-      if (known !== id) reportViolation(`I12: ${reference} was told as ${known} and as ${id}`)
+      if (known !== id) reportViolation(`I12: ${reference} was reported as ${known} and as ${id}`)
       const move = store.find('moves', `${id}|${version}`)
       if (move?.to_status !== status)
-        reportViolation(`I11: ${id} was told to be ${status}, which is not on disk`)
+        reportViolation(`I11: ${id} was reported as ${status}, which is not stored`)
     },
     observeRefund(key, { id }) {
       const known = acknowledgedIds.get(key) ?? id
       acknowledgedIds.set(key, known)
       if (known !== id) reportViolation(`I12: one key made two refunds`)
-      if (!store.find('refunds', id)) reportViolation(`I11: a refund was told of that is not on disk`)
+      if (!store.find('refunds', id)) reportViolation(`I11: a refund was reported that is not stored`)
     },
     recordSent: (key) => void inFlight.set(key, (inFlight.get(key) ?? 0) + 1),
     recordArrival(provider, verb, key) {
       const table = verb === 'refund' ? 'refunds' : 'attempts'
       const intent = store.rows(table).find((row) => row.gateway_key === key)
       if (!intent || intent.gateway !== provider.name)
-        reportViolation(`I7: ${verb} ${key} without an intent on disk`)
+        reportViolation(`I7: ${verb} ${key} without a stored intent`)
       else if (verb === 'refund' && intent.submitted_at === null && intent.status === 'pending')
-        reportViolation(`I7: a refund was sent that is not marked`)
+        reportViolation(`I7: a refund was sent before it was marked as submitted`)
       inFlight.set(key, (inFlight.get(key) ?? 1) - 1)
     },
   }

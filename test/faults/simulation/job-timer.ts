@@ -1,5 +1,5 @@
-// When the background has something to do. A job that would look and find nothing need not look: it sleeps on until the
-// books say that something is due, which is what makes an hour of simulated time cheap.
+// When a background job has work. A job that would find nothing sleeps until a row is due, which makes an hour of
+// simulated time cheap.
 
 import { timeOf } from './model/statement.ts'
 import type { Row, Store } from './model/store.ts'
@@ -8,7 +8,7 @@ import type { Prng } from './prng.ts'
 const earliest = (rows: readonly Row[], column: string) =>
   rows.reduce((least, row) => Math.min(least, timeOf(row[column])), Number.POSITIVE_INFINITY)
 
-/** By the name of the job: from when on it finds something. */
+/** By the name of the job: when it next finds work. */
 const NEXT_DUE_BY_JOB: Record<string, (store: Store) => number> = {
   'resolve-attempts': (store) => earliest(store.rows('attempts'), 'due_at'),
   'expire-checkouts': (store) => earliest(store.rows('payments'), 'due_at'),
@@ -22,22 +22,22 @@ const NEXT_DUE_BY_JOB: Record<string, (store: Store) => number> = {
 const nextDueMs = (store: Store, job: string) => NEXT_DUE_BY_JOB[job]?.(store) ?? Number.POSITIVE_INFINITY
 
 /**
- * The jobs that take part; the others only tidy up after weeks. Settling draws hundreds of ids whatever is due, and
- * folding is no risk to anybody, so one machine does both for all.
+ * The jobs that run; the others only purge after weeks. Settling draws hundreds of ids whatever is due, and folding has
+ * no races, so one machine runs both.
  */
 export function isSimulatedJob(job: string, machine: string): boolean {
   return job in NEXT_DUE_BY_JOB && (machine === 'one' || !['settle-money', 'fold-balances'].includes(job))
 }
 
 export interface JobTimer {
-  /** Resolves after the time, and not before this job has something to do. */
+  /** Resolves after the time, and not before this job has work. */
   sleep(job: string, ms: number, wake: () => void): void
 }
 
 interface WaitingJob {
   job: string
   notBeforeMs: number
-  /** How long after something is due it looks. */
+  /** The delay between a due row and its job. */
   jitterMs: number
   wake: () => void
 }
@@ -75,7 +75,7 @@ export function createJobTimer(store: Store, clock: TimerClock, prng: Prng): Job
   })
   return {
     sleep(job, ms, wake) {
-      // Machines rarely look in the very same moment, but they may.
+      // Machines rarely poll at the same moment, but they may.
       const jitterMs = prng.nextBool(0.3) ? 0 : prng.between(0, 500)
       const waitingJob = { job, notBeforeMs: clock.now() + ms, jitterMs, wake }
       waitingJobs.add(waitingJob)

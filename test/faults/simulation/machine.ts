@@ -1,5 +1,5 @@
-// A process of the service in the simulated world: the real code, composed as src/app.ts composes it, over ports of this
-// world. It can be killed at any moment and started anew, or stopped for a while without noticing.
+// A process of the service in the simulated world: the real code, composed as src/app.ts does, over simulated ports. It
+// can be killed and restarted at any moment, or stopped for a while.
 
 import { LOG_LINES } from '../../../src/core/log-lines.ts'
 import type { Merchant } from '../../../src/core/merchant.ts'
@@ -26,7 +26,7 @@ import { PLAINTEXT_VAULT } from './seed-data.ts'
 import type { Server } from './server.ts'
 import type { Host, Sim } from './sim.ts'
 
-/** What a planted mistake changes of a process. */
+/** The parts of a process that a mutation replaces. */
 export interface ProcessOverrides {
   gateway?: (gateway: Gateway, sim: Sim) => Gateway
   db?: (db: Db) => Db
@@ -51,7 +51,7 @@ export interface MachineOptions {
   /** The gateways as this machine reaches them. */
   gateways: (host: Host) => Gateway[]
   overrides: ProcessOverrides
-  /** Somebody waits for an answer of this machine and will not get one. */
+  /** A request waits for this machine and will get no response. */
   onCrash: (host: Host) => void
 }
 
@@ -139,12 +139,12 @@ function startBackgroundJobs({ sim, jobTimer, overrides }: MachineOptions, machi
       new Promise((resolve) =>
         jobTimer.sleep(job.name, ms, () => sim.runOnHost(machine, epoch, 0, `${job.name} looks`, resolve)),
       )
-    // The first look waits for something to see, as every other does.
+    // The first poll waits for due work, as every other does.
     void sleep(0).then(() => startJobs({ ...app, clock: { ...app.clock, sleep } }, [job]))
   }
 }
 
-// What the service may find wrong with the world. Anything else that it calls an error is an error of its own.
+// Errors that the service may log about its environment. Any other error is a defect of the service.
 const EXPECTED_ERRORS = /^the database did not answer/
 
 function logOf(sim: Sim, host: Host): Log {
@@ -152,7 +152,7 @@ function logOf(sim: Sim, host: Host): Log {
     write(key, fields = {}) {
       if (LOG_LINES[key].level !== 'error') return
       if (fields.error === undefined || EXPECTED_ERRORS.test(String(fields.error))) return
-      sim.reportViolation(`${host.name} says: ${key}: ${fields.error} ${fields.stack ?? ''}`)
+      sim.reportViolation(`${host.name} logged ${key}: ${fields.error} ${fields.stack ?? ''}`)
     },
   }
 }

@@ -1,6 +1,6 @@
-// The model of the database against PostgreSQL. Schedules are run on the model and every statement is written down; then
-// the same statements, with changed repetitions of earlier ones thrown in, run once more on a fresh model and on a real
-// server side by side. Both must answer the same rows or the same error, and have the same rows in every table.
+// Differential test of the database model against PostgreSQL. Schedules run on the model and record every statement.
+// The same statements, mixed with changed repetitions, run again on a fresh model and on a real server. Both must
+// return the same rows or error, and end with the same rows in every table.
 
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
@@ -16,7 +16,7 @@ import type { Executed } from './server.ts'
 
 const TABLES = Object.keys(moneyTables())
 
-// Most statements are run hundreds of times in these; further schedules are played only for what is rare.
+// Most statements run hundreds of times in these; further schedules run only for rare statements.
 const FIRST_SEEDS = 10
 const LAST_SEED = 3_000
 
@@ -44,8 +44,7 @@ async function record(seed: number): Promise<{ start: Map<string, Row[]>; steps:
   return { start, steps }
 }
 
-// Which of those that are due at the same moment come first is the server's choice, and so is which of several settlements
-// gets which id.
+// PostgreSQL may choose the order of rows that are due at the same moment, and which settlement gets which id.
 const LIMITS: Record<string, [index: number, limit: number]> = {
   ...{ claimDueAttempts: [2, 10_000], claimDueCheckouts: [2, 10_000], claimDueRefunds: [2, 10_000] },
   ...{ claimDueDuplicates: [2, 10_000], retryUnmatchedWebhooks: [2, 10_000], claimDueSettlements: [1, 1] },
@@ -66,7 +65,7 @@ async function replay(steps: readonly Step[], prng: Prng): Promise<void> {
       open.delete(step.session)
       continue
     }
-    // It never got to the rows: somebody waited in vain.
+    // The statement timed out on a lock before it reached the rows.
     if ('error' in step.outcome || broken.has(step.session)) continue
     await runStep(step, open, broken)
     earlier.push(step)
@@ -86,7 +85,7 @@ async function runStep(
   try {
     await transaction.query(statement, withFixedLimit(statement, values))
   } catch (error) {
-    // Both sides have said so; a repetition was there before.
+    // Both sides reported the error; a repeated row existed already.
     if (error instanceof assert.AssertionError) throw error
     broken.add(session)
   }
@@ -96,7 +95,7 @@ async function repeat({ statement, values }: Executed, prng: Prng): Promise<void
   await differentialDb.query(statement, withFixedLimit(statement, changed(values, prng)))
 }
 
-/** The same values, or some of them as another writer at another time would have them. */
+/** The same values, or some of them as another writer would send them at another time. */
 function changed(values: readonly unknown[], prng: Prng): readonly unknown[] {
   if (prng.nextBool(0.3)) return values
   const [json] = values
@@ -167,7 +166,7 @@ const uuid = (prng: Prng) => {
 const fresh = (row: Row, prng: Prng, names: readonly string[]): Row =>
   Object.fromEntries(names.filter((name) => row[name] != null).map((name) => [name, uuid(prng)]))
 
-it('has the columns that the migrations have made', async () => {
+it('the database model has the columns of the migrations', async () => {
   const text = `select table_name, column_name from information_schema.columns where table_schema = current_schema()`
   const columns = await db.query<{ table_name: string; column_name: string }>({ name: 'columns', text })
   for (const [table, { columns: modelled }] of Object.entries(moneyTables())) {
@@ -176,7 +175,7 @@ it('has the columns that the migrations have made', async () => {
   }
 })
 
-it('answers and writes what PostgreSQL answers and writes', async () => {
+it('the database model returns and writes the same rows as PostgreSQL', async () => {
   for (let seed = 1; seed <= LAST_SEED && (seed <= FIRST_SEEDS || unseen().length > 0); seed += 1) {
     const { start, steps } = await record(seed)
     const isWanted = steps.some((step) => 'statement' in step && unseen().includes(nameOf(step.statement)))
@@ -185,5 +184,5 @@ it('answers and writes what PostgreSQL answers and writes', async () => {
     await replay(steps, createPrng(seed))
     await differentialDb.compareTables()
   }
-  assert.deepEqual(unseen(), [], 'every statement was held against the server')
+  assert.deepEqual(unseen(), [], 'every statement was compared with the server')
 })

@@ -1,6 +1,5 @@
-// Mistakes that payment services make, each planted into the simulated world at one of its ports: a connector that says
-// too much, a statement without its guard, a job that is not there. The simulation must notice every one of them, or it
-// proves nothing.
+// Typical defects of payment services, each injected at one port of the simulated world: a connector that misreads, a
+// statement without its guard, a missing job. The simulation must detect every one of them, or it proves nothing.
 
 import { timeOf } from './model/statement.ts'
 import {
@@ -29,22 +28,22 @@ import type { Mutation } from './schedule.ts'
 
 export interface Mutant {
   name: string
-  /** What its author thought, or forgot. */
+  /** The wrong assumption behind the defect. */
   rationale: string
   mutation: Mutation
-  /** A schedule in which it was noticed, where few are: tried first. */
+  /** A schedule that detects it, where few do: tried first. */
   detectedBySeed?: number
 }
 
 export const MUTANTS: readonly Mutant[] = [
   {
-    name: 'fresh key per try',
+    name: 'fresh key per attempt',
     rationale: 'Every request to the gateway gets a new idempotency key.',
     mutation: { gateway: newKeyPerAttempt },
   },
   {
     name: 'timeout means failed',
-    rationale: 'A gateway that does not answer has not charged.',
+    rationale: 'A gateway that does not respond has not charged.',
     mutation: withOutcomeReading(
       (outcome) => (isUnknown(outcome, 'no_answer') ? declined('timeout') : outcome),
       ['submit'],
@@ -52,7 +51,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'not found means failed',
-    rationale: 'What the gateway does not know it will not do.',
+    rationale: 'A payment that the gateway does not know will not be executed.',
     mutation: withOutcomeReading(
       (outcome) => (isUnknown(outcome, 'not_found') ? declined('gone') : outcome),
       ['verify'],
@@ -60,21 +59,21 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'garbage means failed',
-    rationale: 'An answer that cannot be read is an error of the gateway.',
+    rationale: 'An unreadable response is an error of the gateway.',
     mutation: withOutcomeReading((outcome) =>
       isUnknown(outcome, 'unreadable') ? declined('garbage') : outcome,
     ),
   },
   {
     name: 'no answer means not sent',
-    rationale: 'If nothing came back, nothing was sent.',
+    rationale: 'Without a response nothing was sent.',
     mutation: withOutcomeReading((outcome) =>
       isUnknown(outcome, 'no_answer') ? { kind: 'unknown', reason: 'not_sent', message: '' } : outcome,
     ),
   },
   {
     name: 'pending means paid',
-    rationale: 'The gateway has taken it, so it is as good as paid.',
+    rationale: 'The gateway has accepted the payment, so it is as good as paid.',
     mutation: withOutcomeReading((outcome, { key, amount }) =>
       outcome.kind === 'pending'
         ? {
@@ -91,21 +90,21 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'amount not compared',
-    rationale: 'The gateway says that it was paid, and we know what was asked for.',
+    rationale: 'The gateway reports the payment as paid, and we know the requested amount.',
     mutation: withOutcomeReading((outcome, { amount }) =>
       outcome.kind === 'succeeded' ? { ...outcome, paid: amount } : outcome,
     ),
   },
   {
-    name: 'keys trusted for ever',
+    name: 'keys trusted without expiry',
     detectedBySeed: 10_265,
-    rationale: 'A gateway remembers our keys for as long as we like.',
+    rationale: 'A gateway keeps our keys without a time limit.',
     mutation: withRecoveryPromise({ keyRetentionHours: 10_000 }),
   },
   {
     name: 'refunds without a key sent again',
     detectedBySeed: 1_404,
-    rationale: 'A gateway knows a refund by its key, as it knows a charge.',
+    rationale: 'A gateway identifies a refund by its key, as it does a charge.',
     mutation: {
       gateway: (gateway) => {
         const { nonIdempotentRefunds: _, ...recovery } = gateway.recovery
@@ -116,7 +115,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'refund that timed out has failed',
     detectedBySeed: 166,
-    rationale: 'No answer, no refund.',
+    rationale: 'Without a response there is no refund.',
     mutation: withRefundReading((outcome) =>
       isUnknown(outcome, 'no_answer')
         ? { kind: 'failed', message: 'timeout', gatewayReference: null }
@@ -135,8 +134,8 @@ export const MUTANTS: readonly Mutant[] = [
     ),
   },
   {
-    name: 'settle without version check',
-    rationale: 'Nobody else settles the same payment at the same moment.',
+    name: 'outcome without version check',
+    rationale: 'No other process applies an outcome to the same payment at the same moment.',
     mutation: {
       statements: movesWithout('version'),
       rules: (rules) => {
@@ -147,7 +146,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'no terminal guard',
-    rationale: 'A success is a success, however often it is told.',
+    rationale: 'A success is a success, however often it is reported.',
     mutation: {
       jobs: reapplySuccess,
       statements: {
@@ -163,19 +162,19 @@ export const MUTANTS: readonly Mutant[] = [
     },
   },
   {
-    name: 'zombie without fence',
+    name: 'stalled process without fence',
     detectedBySeed: 1_777,
-    rationale: 'Whoever began an attempt may always speak for it.',
+    rationale: 'The process that started an attempt may always write its outcome.',
     mutation: { statements: movesWithout('fence') },
   },
   {
     name: 'webhook believed',
-    rationale: 'The gateway has signed it, so it is true.',
+    rationale: 'The gateway has signed the webhook, so it is true.',
     mutation: { webhookRoutes: believeWebhooks },
   },
   {
     name: 'outbox after commit',
-    rationale: 'The event can be written when the move is done.',
+    rationale: 'The event can be written after the move commits.',
     mutation: {
       statements: movesWithout('event'),
       db: replacingStatement('applyMoves', emitEventsAfterCommit),
@@ -183,12 +182,12 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'ledger after commit',
-    rationale: 'The money can be booked when the move is done.',
+    rationale: 'The ledger entry can be written after the move commits.',
     mutation: { statements: movesWithout('ledger'), db: replacingStatement('applyMoves', bookAfterCommit) },
   },
   {
-    name: 'event told twice',
-    rationale: 'Whoever moves tells, and whoever settles tells as well.',
+    name: 'event emitted twice',
+    rationale: 'The move emits an event, and so does the outcome.',
     mutation: {
       rules: withoutConstraints('events', 'version'),
       statements: {
@@ -204,7 +203,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'check then insert',
-    rationale: 'If the reference is not there, nobody else is writing it.',
+    rationale: 'If the reference does not exist, no other process is writing it.',
     mutation: {
       db: replacingStatement('recordPayments', checkThenInsert),
       statements: { findReference: findByScan },
@@ -220,28 +219,28 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'idempotency key not claimed',
-    rationale: 'Nobody sends the same request twice.',
+    rationale: 'No client sends the same request twice.',
     mutation: { statements: { claimKey: () => (_access, values) => [{ key: values[1] }] } },
   },
   {
     name: 'no resolver',
-    rationale: 'Gateways tell us what happened by webhook.',
+    rationale: 'Gateways report every outcome by webhook.',
     mutation: withoutJob('resolve-attempts'),
   },
   {
-    name: 'refunds never looked at again',
-    rationale: 'A refund is done when it was sent.',
+    name: 'refunds never polled',
+    rationale: 'A refund is complete when it was sent.',
     mutation: withoutJob('resolve-refunds'),
   },
   {
-    name: 'expired without asking',
+    name: 'expired without status check',
     detectedBySeed: 493,
-    rationale: 'When the time is over, it is over.',
+    rationale: 'A checkout ends when its time is over.',
     mutation: { jobs: expireWithoutStatusCheck },
   },
   {
     name: 'refund without reservation',
-    rationale: 'What was refunded so far says how much is left.',
+    rationale: 'The refunded amount so far says how much is left.',
     mutation: {
       statements: {
         updateRefundTotals:
@@ -253,7 +252,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'refund not marked before the call',
-    rationale: 'That it was sent is known when the gateway has answered.',
+    rationale: 'The submission of a refund is known when the gateway has responded.',
     mutation: {
       statements: {
         markSubmitted: (run) => (access, values) => {
@@ -267,7 +266,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'second success ignored',
-    rationale: 'It was paid already, so there is nothing to do.',
+    rationale: 'The payment was paid already, so there is nothing to do.',
     mutation: {
       statements: {
         closeAttempt: (run) => (access, values) =>
@@ -278,7 +277,7 @@ export const MUTANTS: readonly Mutant[] = [
     },
   },
   {
-    name: 'duplicate given back twice',
+    name: 'duplicate refunded twice',
     rationale: 'The job runs once.',
     mutation: {
       statements: {
@@ -290,8 +289,8 @@ export const MUTANTS: readonly Mutant[] = [
     },
   },
   {
-    name: 'settled money settled again',
-    rationale: 'It is due, so it becomes available.',
+    name: 'settlement applied twice',
+    rationale: 'The settlement is due, so it becomes available.',
     mutation: {
       rules: withoutConstraints('ledger_entries', 'one_settlement'),
       statements: {
@@ -300,14 +299,14 @@ export const MUTANTS: readonly Mutant[] = [
     },
   },
   {
-    name: 'one row spoils its batch',
+    name: 'one row fails its batch',
     detectedBySeed: 376,
-    rationale: 'What failed together failed for the same reason.',
+    rationale: 'All rows of a failed batch failed for the same reason.',
     mutation: { app: batchWithoutIsolation },
   },
   {
-    name: 'answers of a batch mixed up',
-    rationale: 'Rows come back in the order in which they were sent.',
+    name: 'results of a batch mixed up',
+    rationale: 'Rows are returned in the order in which they were sent.',
     mutation: { app: shuffleBatchResults },
   },
 ]

@@ -1,4 +1,4 @@
-// What planted mistakes are made of: other ways to read an answer, statements without a guard, steps in another order.
+// The building blocks of mutants: other ways to read a response, statements without a guard, steps in another order.
 
 import { money } from '../../../src/core/money.ts'
 import type {
@@ -35,7 +35,7 @@ export const declined = (message: string): Outcome => ({
 
 type Change = (outcome: Outcome, asked: Pick<Attempt, 'key' | 'amount' | 'expiresAt'>) => Outcome
 
-/** Reads what a gateway answers in another way, wherever it is asked. */
+/** Changes the outcomes of a gateway in these operations. */
 export const withOutcomeReading = (
   change: Change,
   verbs: readonly ('submit' | 'verify')[] = ['submit', 'verify'],
@@ -81,13 +81,13 @@ export const withRecoveryPromise = (recovery: Partial<Gateway['recovery']>) => (
   }),
 })
 
-/** The moves without one of the things that they look at, or write. */
+/** The moves without one of their guards or writes. */
 export const movesWithout = (...guards: (keyof Guards)[]) => {
   const left: Guards = { ...EVERY_GUARD, ...Object.fromEntries(guards.map((guard) => [guard, false])) }
   return { applyMoves: (): Run => (access, values) => move(access, values, left) }
 }
 
-/** Constraints that nobody has written. */
+/** Removes constraints from tables. */
 export const withoutConstraints =
   (table: string, ...names: string[]) =>
   (rules: Rules) => {
@@ -103,7 +103,7 @@ const statementOf = (name: string): Statement<unknown> => {
   return known.statement
 }
 
-/** Does something else, or something more, where the service runs this statement by itself. */
+/** Replaces or extends this statement where the service runs it outside a transaction. */
 export const replacingStatement =
   (name: string, work: (db: Db, values: readonly unknown[], query: () => Promise<Row[]>) => Promise<Row[]>) =>
   (db: Db): Db => {
@@ -112,7 +112,7 @@ export const replacingStatement =
       ...db,
       query: <Answer>(statement: Statement<Answer>, values: readonly unknown[] = []) =>
         statement.name === wanted
-          ? // A boundary: the rows are those of the very statement.
+          ? // A boundary: the rows are those of this statement.
             (work(db, values, () => db.query(statement, values) as Promise<Row[]>) as Promise<Answer[]>)
           : db.query(statement, values),
     }
@@ -122,7 +122,7 @@ export const withoutJob = (name: string) => ({
   jobs: (jobs: Job[]) => jobs.filter((job) => job.name !== name),
 })
 
-// A boundary: what is planted reads the text that the service has made.
+// A boundary: the mutation parses the JSON that the service made.
 const inputsOf = ([json]: readonly unknown[]) => JSON.parse(json as string) as Row[]
 
 export async function emitEventsAfterCommit(db: Db, values: readonly unknown[], query: () => Promise<Row[]>) {
@@ -151,7 +151,7 @@ export async function bookAfterCommit(db: Db, values: readonly unknown[], query:
   return rows
 }
 
-/** Looks whether the reference is free, and then writes. */
+/** Checks whether the reference is free, and then writes. */
 export async function checkThenInsert(db: Db, values: readonly unknown[], query: () => Promise<Row[]>) {
   for (const { merchant_id, reference } of inputsOf(values)) {
     if ((await db.query(statementOf('findReference'), [merchant_id, reference])).length > 0) return []
@@ -168,7 +168,7 @@ export const findByScan =
       .slice(0, 1)
       .map(({ payment_id: paymentId, fingerprint }) => ({ paymentId, fingerprint }))
 
-/** Says that it is written, and writes later. */
+/** Reports the write as done, and writes later. */
 export async function writeBehind(_db: Db, values: readonly unknown[], query: () => Promise<Row[]>) {
   void query().catch(() => undefined)
   return inputsOf(values).map(({ id: paymentId, customer_id: customerId }) => ({
@@ -177,7 +177,7 @@ export async function writeBehind(_db: Db, values: readonly unknown[], query: ()
   }))
 }
 
-/** A webhook whose body is believed. */
+/** Trusts the body of a webhook. */
 export function believeWebhooks(
   routes: GatewayWebhookRoute[],
   app: PaymentsApp,
@@ -246,7 +246,7 @@ export function shuffleBatchResults(app: PaymentsApp): PaymentsApp {
 
 const AS_IF_OPEN: Row = { succeeded: 'started', successful: 'processing' }
 
-/** The background sees what has succeeded as if it had not. */
+/** The background reads succeeded rows as if they were open. */
 export function reapplySuccess(jobs: Job[], app: PaymentsApp): Job[] {
   const names = ['findPayment', 'listAttempts'].map((name) => statementOf(name).name)
   const db: Db = {
@@ -254,7 +254,7 @@ export function reapplySuccess(jobs: Job[], app: PaymentsApp): Job[] {
     query: async <Answer>(statement: Statement<Answer>, values: readonly unknown[] = []) => {
       const rows = await app.db.query(statement, values)
       if (!names.includes(statement.name)) return rows
-      // A boundary: both statements answer rows that have a status.
+      // A boundary: both statements return rows with a status.
       return rows.map((row) => ({
         ...row,
         status: AS_IF_OPEN[(row as Row).status as string] ?? (row as Row).status,
@@ -265,7 +265,7 @@ export function reapplySuccess(jobs: Job[], app: PaymentsApp): Job[] {
   return jobs.map((job) => blind.find(({ name }) => name === job.name) ?? job)
 }
 
-/** A key of its own for every try. */
+/** A new key for every attempt. */
 export function newKeyPerAttempt(gateway: Gateway): Gateway {
   let tries = 0
   const fresh = (attempt: Attempt): Attempt => {

@@ -1,5 +1,5 @@
-// The line between a process and a provider. A call may never leave, get lost on its way, arrive late or twice; its answer
-// may get lost, come too late, or be unreadable. The connector in front of it is as simple as one can be.
+// The network between a process and a provider. A call may not be sent, be lost, arrive late or twice; its response may
+// be lost, late, or unreadable. The connector is as simple as possible.
 
 import type {
   Attempt,
@@ -20,13 +20,13 @@ const unknown = (reason: Reason) => ({ kind: 'unknown', reason, message: reason 
 
 export interface NetworkOptions {
   timeoutMs: number
-  /** How long a request may be under way at most. */
+  /** The longest time that a request may be in transit. */
   longestMs: number
-  /** What reaches the provider, before it does anything: the verb and our key. */
+  /** Called when a request reaches the provider, before its execution: the operation and our key. */
   onArrival: (provider: Provider, verb: 'charge' | 'checkout' | 'refund', key: string) => void
-  /** Somebody calls. */
+  /** Called for every call. */
   onCall: (host: Host) => void
-  /** A call has left us, and will arrive. */
+  /** Called when a call was sent, and will arrive. */
   onSent: (key: string) => void
 }
 
@@ -65,7 +65,7 @@ export function connectGateway(sim: Sim, host: Host, provider: Provider, options
     })
   }
 
-  /** Somebody on the way sends it once more. */
+  /** An intermediary sends the request once more. */
   const duplicate = (label: string, latencyMs: number, act: () => unknown) => {
     const delayMs = latencyMs + prng.between(0, options.longestMs)
     sim.extendFaultWindow(delayMs)
@@ -111,7 +111,7 @@ export function connectGateway(sim: Sim, host: Host, provider: Provider, options
     verifyRefund: ({ key }: RefundRequest) =>
       call<RefundOutcome>(`${provider.name} looks for a refund`, () => provider.checkRefundStatus(key)),
     parseWebhook: (_headers, rawBody) => {
-      // A boundary: the only webhooks here are our provider's own.
+      // A boundary: the only webhooks here are those of our provider.
       const { key, eventId } = JSON.parse(rawBody.toString()) as { key: string; eventId: string }
       return { kind: 'payment', key, eventId }
     },

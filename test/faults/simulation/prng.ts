@@ -1,4 +1,4 @@
-// All prng of a schedule comes from its seed: what the service draws, and what the world does to it.
+// All randomness of a schedule comes from its seed: the values that the service draws, and the faults.
 
 import type { Clock } from '../../../src/kit/clock.ts'
 import type { Random } from '../../../src/kit/random.ts'
@@ -8,19 +8,19 @@ export interface Prng {
   fraction(): number
   /** In [from, to). */
   between(from: number, to: number): number
-  /** A whole number below the limit. */
+  /** An integer below the limit. */
   nextInt(limit: number): number
-  /** True so often. */
+  /** True with this probability. */
   nextBool(probability: number): boolean
   pick<Item>(items: readonly Item[]): Item
   bytes(count: number): Uint8Array
-  /** Another text at every call, twelve hexadecimal digits in no order. */
+  /** A different text at every call, twelve hexadecimal digits without an order. */
   nextHexId(): string
 }
 
 const FOUR_DIGITS = Array.from({ length: 0x10000 }, (_, n) => n.toString(16).padStart(4, '0'))
 
-/** The generator sfc32: small, quick, and without a pattern that a schedule could see. */
+/** The generator sfc32: small, fast, and without a pattern that affects a schedule. */
 export function createPrng(seed: number): Prng {
   let a = seed | 0
   let b = (seed / 2 ** 32) | 0
@@ -34,7 +34,7 @@ export function createPrng(seed: number): Prng {
     c = ((c << 21) | (c >>> 11)) + drawn
     return drawn >>> 0
   }
-  // Seeds that lie side by side begin alike; the first numbers are thrown away.
+  // Neighbouring seeds start alike, so the first numbers are discarded.
   for (let n = 0; n < 12; n += 1) next()
   const fraction = () => next() / 2 ** 32
   const prefix = (next() >>> 16).toString(16).padStart(4, '0')
@@ -62,14 +62,14 @@ export function createPrng(seed: number): Prng {
   }
 }
 
-/** The same prng, as the service wants it. */
+/** The same generator in the form of the service's random port. */
 export function randomOf(prng: Prng, clock: Pick<Clock, 'now'>): Random {
   let latestMs = 0
   let time = ''
   return {
     bytes: (count) => prng.bytes(count),
     fraction: () => prng.fraction(),
-    // A UUIDv7. The service draws hundreds at a time for what is settled, so prng is asked for none of them.
+    // A UUIDv7. The service draws hundreds at a time for settlements, so they do not use the generator.
     uuid: () => {
       const nowMs = clock.now().getTime()
       if (nowMs !== latestMs) time = timePart(nowMs)

@@ -1,6 +1,5 @@
-// A payment provider in simulated time. Its books are the truth about money: what it has collected and given back, under
-// which key. It keeps keys for a while, may begin late what it was asked for, may tell what was true a moment ago, and
-// rings when something has changed.
+// A payment provider in simulated time. Its records are the truth about money: executions and refunds by key. It keeps
+// keys for a while, may execute late, may return stale reads, and sends webhooks about changes.
 
 import type { FailureCode } from '../../../src/core/failures.ts'
 import { type Money, money } from '../../../src/core/money.ts'
@@ -18,7 +17,7 @@ import type { Sim } from './sim.ts'
 
 type ProviderPaymentStatus = 'received' | 'open' | 'succeeded' | 'declined' | 'cancelled'
 
-/** What the provider knows of one of our keys. */
+/** The provider's record of one of our keys. */
 export interface ProviderPayment {
   key: string
   operation: 'checkout' | 'charge'
@@ -30,7 +29,7 @@ export interface ProviderPayment {
   status: ProviderPaymentStatus
   code: FailureCode
   savedMethod: SavedMethod | null
-  /** What it says when it is asked, and since when. */
+  /** The status that status checks return, and since when. */
   reportedStatuses: { atMs: number; status: ProviderPaymentStatus }[]
 }
 
@@ -45,13 +44,13 @@ export interface ExecutedRefund {
   key: string
   attemptKey: string
   amountMinor: bigint
-  /** The payer's bank could not take it, and a person has to find another way. */
+  /** The payer's bank rejected the refund, and it needs manual review. */
   wasReturned: boolean
 }
 
 interface ProviderRefund {
   status: 'pending' | 'succeeded' | 'failed'
-  /** Until then it says that it does not know it. */
+  /** Until then status checks do not find it. */
   knownAtMs: number
 }
 
@@ -59,10 +58,10 @@ export interface Provider {
   readonly name: string
   readonly recovery: RecoveryProperties
   readonly payments: ReadonlyMap<string, ProviderPayment>
-  /** Money that was collected, in the order in which it was. */
+  /** Executed payments, in order. */
   readonly executions: readonly Execution[]
   readonly executedRefunds: readonly ExecutedRefund[]
-  /** Whether it can close a page that nobody has paid. */
+  /** Whether it can cancel a page that was not paid. */
   readonly cancels: boolean
   hasRejected(key: string): boolean
   charge(attempt: Attempt): Outcome | 'no_response'
@@ -81,7 +80,7 @@ export interface ProviderOptions {
   recovery: RecoveryProperties
   /** How long it really keeps keys. */
   keyRetentionMs: number
-  /** Something has changed about the attempt with this key. */
+  /** Called when the attempt with this key has changed. */
   notify: (key: string) => void
 }
 
@@ -95,7 +94,7 @@ export function createProvider(sim: Sim, options: ProviderOptions): Provider {
   const executions: Execution[] = []
   const executedRefunds: ExecutedRefund[] = []
   const refunds = new Map<string, ProviderRefund>()
-  // Whoever is refused is refused again, as long as the reason is there.
+  // A rejected request is rejected again, as long as the reason exists.
   const rejectedKeys = new Set<string>()
   const cancels = prng.nextBool(0.5)
 
@@ -141,7 +140,7 @@ export function createProvider(sim: Sim, options: ProviderOptions): Provider {
     }
   }
 
-  /** What was asked for happens, at once or a while later. */
+  /** Executes the request, at once or later. */
   const decideCharge = (payment: ProviderPayment): Outcome | 'no_response' => {
     const isPaid = prng.nextBool(0.7)
     const end = () => (isPaid ? collect(payment) : setStatus(payment, 'declined'))
@@ -294,13 +293,13 @@ function toRefundOutcome(key: string, { status }: ProviderRefund): RefundOutcome
   return { kind: status, gatewayReference }
 }
 
-/** What a provider promises; some of it is different from schedule to schedule. */
+/** The guarantees of a provider; some differ between schedules. */
 export function drawRecovery(
   sim: Sim,
   hasShortKeyRetention: boolean,
 ): { recovery: RecoveryProperties; keyRetentionMs: number } {
   const { prng } = sim
-  // A key that is kept for seconds only makes the end of its time part of the schedule.
+  // A key that is kept only for seconds makes its expiry part of the schedule.
   const keyRetentionHours = hasShortKeyRetention ? 25_000 / HOUR_MS : 24
   const recovery: RecoveryProperties = {
     ...{ keyRetentionHours, cachesErrors: true, lookupByReference: true },

@@ -1,5 +1,5 @@
-// One schedule: a world made of a seed, a few people who want something, everything that can go wrong for a while, and
-// then calm, in which the service must come to an end that the books of the providers confirm.
+// One schedule: a world made from a seed, a few actors, and faults for a while. Then the faults stop, and the service
+// must complete all work in agreement with the providers' records.
 
 import { uuidV4 } from '../../../src/core/ids.ts'
 import { chargeReturningCustomer, runCheckout, type World } from './actors.ts'
@@ -21,7 +21,7 @@ import { createServer, type Server, type ServerOptions } from './server.ts'
 import { createSim, type Host, type Sim } from './sim.ts'
 import { deliverWebhook } from './webhook-notifications.ts'
 
-/** A mistake that is planted, in what the world is made of. */
+/** A defect that is injected into the parts of the world. */
 export interface Mutation extends ProcessOverrides {
   statements?: Changes
   rules?: (rules: Rules) => void
@@ -30,11 +30,11 @@ export interface Mutation extends ProcessOverrides {
 
 export interface ScheduleOptions {
   mutation?: Mutation
-  /** Hears of every event. */
+  /** Called for every event. */
   onEvent?: (timeMs: number, label: string) => void
-  /** Hears of every statement. */
+  /** Called for every statement. */
   onStatement?: ServerOptions['onStep']
-  /** Gets the books as they are before anything happens. */
+  /** Called with the store before the schedule starts. */
   onStart?: (store: Store) => void
 }
 
@@ -51,7 +51,7 @@ export interface ScheduleResult {
 const START_MS = Date.UTC(2030, 0, 1)
 const MINUTE_MS = 60_000
 
-// So that the schedules which once failed, and those in which rare mistakes are noticed, stay as they were.
+// Keeps schedules stable that once failed, or that detect rare mutants.
 const DEADLOCK_SEED_OFFSET = 534
 
 export async function runSchedule(seed: number, options: ScheduleOptions = {}): Promise<ScheduleResult> {
@@ -62,7 +62,7 @@ export async function runSchedule(seed: number, options: ScheduleOptions = {}): 
     const world = buildWorld(sim, options)
     const { violations } = sim
     const isOver = () => {
-      if (scheduler.trace().events > MAX_EVENTS) sim.reportViolation('it does not come to rest')
+      if (scheduler.trace().events > MAX_EVENTS) sim.reportViolation('the schedule does not become idle')
       return violations.length > 0
     }
     const faultPhaseMs = START_MS + planSchedule(sim, world)
@@ -78,10 +78,10 @@ export async function runSchedule(seed: number, options: ScheduleOptions = {}): 
   })
 }
 
-// Far more than the liveliest schedule has.
+// Far more than the longest schedule has.
 const MAX_EVENTS = 30_000
 
-// So long after a storm all that can be paid late has been, and was found by whoever asks once an hour.
+// So long after the faults every late payment was made, and hourly polls have found it.
 const QUIESCENCE_MS = 200 * MINUTE_MS
 
 const RULES = moneyTables()
@@ -117,7 +117,7 @@ function buildWorld(sim: Sim, options: ScheduleOptions): SimulatedWorld {
   const invariants = createInvariantChecker(sim, store, providers)
   const networkOptions = {
     timeoutMs: 10_000,
-    // Where keys are kept for seconds only, nothing may be under way for long.
+    // Where keys are kept only for seconds, requests must not be in transit for long.
     longestMs: hasShortKeyRetention ? 800 : 30_000,
     onCall: (host: Host) => callTrigger.onCall(host),
     onArrival: invariants.recordArrival,
@@ -149,7 +149,7 @@ function buildWorld(sim: Sim, options: ScheduleOptions): SimulatedWorld {
   return { ...world, store, server, kills: () => kills, disrupt }
 }
 
-/** Strikes the process that makes a certain call, in the very moment. */
+/** Disrupts the process that makes a certain call, during the call. */
 function disruptOnCall({ prng, scheduler }: Sim, disrupt: (host: Host) => void) {
   let left = prng.nextBool(0.5) ? 1 + prng.nextInt(8) : 0
   return {
@@ -160,7 +160,7 @@ function disruptOnCall({ prng, scheduler }: Sim, disrupt: (host: Host) => void) 
   }
 }
 
-/** Who wants what and when, and what goes wrong when; answers how long the storm lasts. */
+/** Plans the actors and the faults; returns when the faults end. */
 function planSchedule(sim: Sim, world: SimulatedWorld): number {
   const { prng, scheduler } = sim
   const faultPhaseMs = prng.nextBool(0.2) ? prng.between(60_000, 150_000) : prng.between(3_000, 30_000)
@@ -177,7 +177,7 @@ function planSchedule(sim: Sim, world: SimulatedWorld): number {
     scheduler.after(atMs, 'outsider', () => lockRandomRow(prng, world))
   }
   if (prng.nextBool(0.1)) {
-    // Somebody else's: a webhook about a key that is not there, or not yet.
+    // An unknown payment: a webhook about a key that does not exist, or not yet.
     const sendStray = () => deliverWebhook(sim, world.dispatcher, world.machines, 'alpha', randomKey(prng))
     scheduler.after(prng.between(0, faultPhaseMs), 'stray webhook', sendStray)
   }
@@ -185,7 +185,7 @@ function planSchedule(sim: Sim, world: SimulatedWorld): number {
     const forMs = prng.between(5_000, 150_000)
     scheduler.after(prng.between(0, faultPhaseMs / 4), 'cut off', () => sim.partition(forMs))
   }
-  // Whoever stands still wakes up when the storm is over.
+  // A stopped process resumes when the faults are over.
   scheduler.after(faultPhaseMs, 'calm', () => {
     for (const machine of world.machines) machine.pausedUntilMs = 0
   })
@@ -200,7 +200,7 @@ function lockRandomRow(prng: Prng, { store, server }: SimulatedWorld): void {
   if (rows.length > 0) server.lockRow(table, prng.pick(rows), prng.between(100, 6_000))
 }
 
-/** While a schedule runs, a turn of the event loop is a turn in its time. */
+/** While a schedule runs, setImmediate runs in simulated time. */
 async function withSimulatedImmediate<Result>(
   sim: Sim,
   options: ScheduleOptions,
@@ -209,9 +209,9 @@ async function withSimulatedImmediate<Result>(
   const real = globalThis.setImmediate
   const frames = Error.stackTraceLimit
   const simulated = (run: () => void) => sim.scheduler.after(sim.prng.between(0, 0.3), 'turn', run)
-  // A boundary: the service uses nothing of it but that it calls back.
+  // A boundary: the service only needs the callback.
   globalThis.setImmediate = simulated as unknown as typeof setImmediate
-  // Errors are thrown by the thousand here, and half of their cost is to find out where.
+  // Thousands of errors are thrown here, and stack traces are half of their cost.
   if (!options.onEvent) Error.stackTraceLimit = 0
   try {
     return await work()

@@ -1,14 +1,14 @@
-// Simulated time. Whatever happens is an event with a time; between two events every promise that can go on has gone on,
-// so that the same seed always comes to the same order. Nothing here waits for the real clock.
+// Simulated time. Everything is an event with a time; between two events all pending promises settle, so that a seed
+// always gives the same order. Nothing waits for the real clock.
 
 export interface Scheduler {
   /** Milliseconds since 1970, with fractions. */
   now(): number
   after(delayMs: number, label: string, run: () => void): void
   at(timeMs: number, label: string, run: () => void): void
-  /** Runs what happens up to this time, or until it is over; the time is then this one. */
+  /** Runs events up to this time, or until a condition holds; the time is then this one. */
   runUntil(timeMs: number, isOver: () => boolean): Promise<void>
-  /** How many events have run, and a number that says which, when and in what order. */
+  /** The number of events so far, and a hash of their times, labels and order. */
   trace(): { events: number; hash: number }
 }
 
@@ -21,7 +21,7 @@ interface Event {
 
 export interface SchedulerOptions {
   startMs: number
-  /** Hears of every event, for whoever wants to read what happened. */
+  /** Called for every event, to print a trace. */
   onEvent?: (timeMs: number, label: string) => void
 }
 
@@ -62,7 +62,7 @@ export function createScheduler({ startMs, onEvent }: SchedulerOptions): Schedul
   }
 }
 
-/** Node runs a tick when no promise is left that could go on. */
+/** Node runs a tick when no promise is left to continue. */
 function drainMicrotasks(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve))
 }

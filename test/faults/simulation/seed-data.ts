@@ -1,4 +1,4 @@
-// What stands in the books before a schedule begins: a merchant, and customers who have saved a card.
+// The rows before a schedule starts: a merchant, and customers with a saved card.
 
 import { createHash } from 'node:crypto'
 import type { Merchant } from '../../../src/core/merchant.ts'
@@ -14,12 +14,12 @@ export interface ReturningCustomer {
 const contextKeyOf = ({ table, column, rowId, merchantId }: VaultContext) =>
   Buffer.from([table, column, rowId, merchantId].join('|')).toString('base64url')
 
-/** Ciphers are tested elsewhere and cost more than all else here: a text opens where it was sealed, and anybody can read it. */
+/** Encryption is tested elsewhere and would be the main cost here: this cipher only checks the context of a text. */
 export const PLAINTEXT_VAULT: Vault = {
   seal: (text, context) => `v1.${contextKeyOf(context)}.${text}`,
   open: (sealed, context) => {
     const prefix = `v1.${contextKeyOf(context)}.`
-    if (!sealed.startsWith(prefix)) throw new Error('this was sealed for another place')
+    if (!sealed.startsWith(prefix)) throw new Error('this text was sealed in another context')
     return sealed.slice(prefix.length)
   },
   isStale: () => false,
@@ -59,7 +59,7 @@ function methodOf(random: Random, customer: Row, token: string, at: Date) {
     PLAINTEXT_VAULT.seal(text, { table: 'payment_methods', column, rowId: id, merchantId })
   return {
     ...{ merchant_id, id, customer_id, type: 'card', gateway: 'alpha' },
-    // Paid with once more at a checkout it is the same card.
+    // Another payment with it in a checkout uses the same card.
     fingerprint: `card of ${email}`,
     token_hash: createHash('sha256').update(token).digest(),
     token_sealed: seal(token, 'token_sealed'),

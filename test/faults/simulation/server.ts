@@ -1,5 +1,5 @@
-// The database server of the simulated world, and the way to it: statements travel, wait for locks, get lost before they
-// arrive or after they were done. To the service it is a Db like any other.
+// The database server of the simulated world and the network to it: statements take time, wait for locks, and are lost
+// before or after execution. To the service it is an ordinary Db.
 
 import { type Db, DbUnavailable, retryDeadlocks, type Statement, type Tx } from '../../../src/kit/db/db.ts'
 import type { ModelledStatement } from './model/statement.ts'
@@ -8,9 +8,9 @@ import type { Host, Sim } from './sim.ts'
 
 export interface Server {
   connect(host: Host): Db
-  /** The connections of a process that died: what it had not committed is undone. */
+  /** Closes the connections of a process that died: uncommitted work is rolled back. */
   dropConnections(host: Host): void
-  /** Somebody from outside holds the row for a while. */
+  /** Another session locks the row for a while. */
   lockRow(table: string, row: Row, forMs: number): void
 }
 
@@ -24,7 +24,7 @@ export interface Executed {
 
 export interface ServerOptions {
   statements: ReadonlyMap<string, ModelledStatement>
-  /** Hears of everything that was done, in its order, for whoever does it again elsewhere. */
+  /** Called for every executed step, in order, to repeat them elsewhere. */
   onStep?: (step: Executed | { session: Session; ends: 'commit' | 'abort' }) => void
 }
 
@@ -89,7 +89,7 @@ export function createServer(sim: Sim, store: Store, { statements, onStep }: Ser
     attempt()
   }
 
-  /** There and back again: `work` is done at the server, and its end told to the process. */
+  /** A round trip: `work` runs at the server, and the process gets its result. */
   const roundTrip = <Result>(
     host: Host,
     label: string,
@@ -105,7 +105,7 @@ export function createServer(sim: Sim, store: Store, { statements, onStep }: Ser
         return answer(connectionError())
       }
       scheduler.after(delay(), `${label} arrives`, () => {
-        // What a dying process had just written may not have left its machine.
+        // The last statement of a dying process may not have left its machine.
         if (host.epoch !== epoch && prng.nextBool(0.5)) return onLost()
         work((outcome) => {
           if (sim.injects('resultLost')) {
@@ -164,7 +164,7 @@ export function createServer(sim: Sim, store: Store, { statements, onStep }: Ser
           },
           abort,
         )
-        // A boundary: the model answers rows as the statement's type has them; a test holds both together.
+        // A boundary: the model returns rows of the statement's type; a differential test compares both.
         return rows as Answer[]
       },
       script: () => Promise.reject(new Error('the model runs no scripts')),
@@ -186,7 +186,7 @@ export function createServer(sim: Sim, store: Store, { statements, onStep }: Ser
       })
       return result
     } catch (error) {
-      // What the server has committed stays; anything else is undone, whether or not it hears of it.
+      // Committed work stays; other work is rolled back, whether or not the process gets the response.
       finish(session, 'abort')
       throw error
     } finally {
@@ -215,7 +215,7 @@ export function createServer(sim: Sim, store: Store, { statements, onStep }: Ser
       try {
         store.run(session, (access) => access.lock(table, row))
       } catch {
-        // Somebody else was quicker, so there is nothing to hold.
+        // Another session has locked the row already.
       }
       scheduler.after(forMs, 'outsider leaves', () => store.abort(session))
     },
@@ -224,7 +224,7 @@ export function createServer(sim: Sim, store: Store, { statements, onStep }: Ser
 
 const deadlock = () => sqlError('40P01', 'deadlock')
 
-/** Says as well how many rows waited together. */
+/** Reports also how many rows the batch had. */
 function lockTimeout([json]: readonly unknown[]): Error {
   const isBatch = typeof json === 'string' && json.startsWith('[{"n":')
   return Object.assign(sqlError('55P03', 'lock timeout'), { rows: isBatch ? JSON.parse(json).length : 1 })
@@ -242,7 +242,7 @@ function runStatement(
   return store.run(session, (access) => known.run(access, values))
 }
 
-/** As kit/db/db.ts tells it: the server gave up for a lock, or nobody knows. */
+/** As in kit/db/db.ts: the lock timed out, or the outcome is unknown. */
 function toDbError(error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code === '55P03') return new DbUnavailable(error, true)

@@ -1,16 +1,16 @@
-// What everything in a simulated world shares: its time, its prng, its profile, and where it says what is wrong.
+// The shared parts of a simulated world: its time, its generator, its fault profile, and its list of violations.
 
 import { type FaultKind, type FaultProfile, NO_FAULTS } from './fault-profile.ts'
 import type { Prng } from './prng.ts'
 import type { Scheduler } from './scheduler.ts'
 
-/** A machine with a process of the service. What waits inside when it dies never goes on. */
+/** A machine with a process of the service. Pending work of a dead process never continues. */
 export interface Host {
   readonly name: string
-  /** Grows with every start: whatever was begun in an earlier one is of no concern any more. */
+  /** Increases with every start: work of an earlier epoch is ignored. */
   epoch: number
   isUp: boolean
-  /** Stopped in the middle of everything until then, and not aware of it. */
+  /** The process is stopped until then, without noticing. */
   pausedUntilMs: number
 }
 
@@ -18,31 +18,34 @@ export interface Sim {
   readonly scheduler: Scheduler
   readonly prng: Prng
   now(): Date
-  /** Whether this goes wrong now. */
+  /** Whether this fault happens now. */
   injects(fault: FaultKind): boolean
-  /** Whether the server gives a statement up for the sake of another. */
+  /** Whether PostgreSQL aborts a statement as a deadlock victim. */
   isDeadlockVictim(): boolean
   isFaultFree(): boolean
   stopFaults(): void
-  /** What goes wrong now has its effect so much later. */
+  /** Delays the effect of a fault that happens now. */
   extendFaultWindow(delayMs: number): void
   /** When the last fault has had its effect. */
   lastFaultMs(): number
-  /** For so long nothing passes between the service and any provider. */
+  /** Blocks the network between the service and all providers for this time. */
   partition(forMs: number): void
   isPartitioned(): boolean
   reportViolation(what: string): void
   readonly violations: readonly string[]
-  /** Something reaches the process that was running when it was asked for, if that one is still there. */
+  /** Runs an action in the process that was running when it was scheduled, if it still runs. */
   runOnHost(host: Host, epoch: number, delayMs: number, label: string, run: () => void): void
 }
 
-// More than one is rarely of use, and a broken world could tell of millions.
+// More than one is rarely useful, and a broken world could report millions.
 const MAX_VIOLATIONS = 5
 
 const DEADLOCK_PROBABILITIES = [0, 0, 0, 0.03, 0.15]
 
-/** Rivals are who else is at the database: their prng is their own, so that most schedules know nothing of them. */
+/**
+ * Rivals are other sessions of the database. They have their own generator, so that most schedules do not change with
+ * them.
+ */
 export function createSim(
   scheduler: Scheduler,
   prng: Prng,

@@ -1,5 +1,5 @@
-// npm run simulate: plays schedules of the money path in simulated time, as many as one likes, and then every mutant
-// mistake until it is noticed. Prints the seed of whatever fails.
+// npm run simulate: runs any number of schedules of the money path in simulated time, and then every mutant until it is
+// detected. Prints the seed of every failure.
 
 import { parseOptions, parsePositiveInteger } from '../../support/command-line.ts'
 import { MUTANTS } from './mutants.ts'
@@ -7,10 +7,10 @@ import { runSchedule } from './schedule.ts'
 
 const HELP = `npm run simulate [-- --schedules 100000] [-- --seed N] [-- --verbose] [-- --no-mutants] [-- --json]
 
-Plays schedules: the real money path over a simulated database, simulated gateways and simulated time, with everything
-going wrong that can. Each is made of its seed alone; the first seed is random unless it is given.
+Runs schedules: the real money path over a simulated database, simulated gateways and simulated time, with faults of
+every kind. A seed determines its schedule; the first seed is random unless it is given.
 
-  --schedules N  how many; 10,000 unless given
+  --schedules N  number of schedules (10,000)
   --seed N       the seed of the first one; the others follow
   --verbose      print every event, for one schedule that failed
   --no-mutants   leave the mutants out
@@ -27,10 +27,10 @@ const options = parseOptions(HELP, {
 })
 
 const MAX_SCHEDULES_PER_MUTANT = 50_000
-// A terminal shows one line that is written anew, a file all of them.
+// A terminal shows one line that is rewritten, a file all of them.
 const REPORT_EVERY_MS = process.stderr.isTTY ? 2_000 : 15_000
 
-// With --json the standard output is the document's.
+// With --json only the document goes to the standard output.
 const show = (line: string) => void (options.json ? process.stderr : process.stdout).write(`${line}\n`)
 
 await simulate(parsePositiveInteger('schedules', options.schedules), readSeed())
@@ -84,7 +84,7 @@ function printEvent(atMs: number, label: string): void {
   show(`${new Date(atMs).toISOString()} ${label}`)
 }
 
-/** How far it is, and the time that is left. */
+/** The progress and the remaining time. */
 function createProgress(total: number): (done: number, failures: number) => Promise<void> {
   const startedAt = performance.now()
   let reportedAtMs = startedAt
@@ -97,20 +97,20 @@ function createProgress(total: number): (done: number, failures: number) => Prom
     const line = `${share} % · ${done} of ${total} · ${failures} failed · ${leftSeconds} s left`
     const isLast = done === total || !process.stderr.isTTY
     process.stderr.write(`${process.stderr.isTTY ? '\r' : ''}${line}   ${isLast ? '\n' : ''}`)
-    // A turn of the real event loop, so that the line is written and an interruption is heard.
+    // A turn of the real event loop, so that the line is written and signals are handled.
     await new Promise((resolve) => setImmediate(resolve))
   }
 }
 
-/** After how many schedules each was noticed; null when it was not. */
+/** The number of schedules until each mutant was detected; null when it was not. */
 async function runMutants(firstSeed: number) {
-  show(`\n${MUTANTS.length} mutants, each until it is noticed:`)
+  show(`\n${MUTANTS.length} mutants, each until it is detected:`)
   const mutants: { name: string; detectedAfter: number | null }[] = []
   for (const { name, mutation } of MUTANTS) {
     const found = await detectMutant(mutation, firstSeed)
     mutants.push({ name, detectedAfter: found?.schedules ?? null })
-    const words = found ? `${found.schedules} schedules: ${found.violation}` : 'NOT NOTICED'
-    show(`  ${name.padEnd(34)} ${words}`)
+    const result = found ? `${found.schedules} schedules: ${found.violation}` : 'NOT DETECTED'
+    show(`  ${name.padEnd(34)} ${result}`)
   }
   return mutants
 }

@@ -1,6 +1,6 @@
-// The money path in simulated time: schedules made of a seed in which everything goes wrong that can, the same each time a
-// seed is played, and mistakes that are planted to show that they would be noticed. (F-01 to F-11, F-14, F-15, F-22, F-23,
-// F-27 to F-32, F-34, F-35, F-38, F-39, F-41 to F-44, F-47, F-48, F-51, F-52)
+// The money path in simulated time: a seed determines each schedule with all kinds of faults, and mutants prove that
+// defects would be detected. (F-01 to F-11, F-14, F-15, F-22, F-23, F-27 to F-32, F-34, F-35, F-38, F-39, F-41 to F-44,
+// F-47, F-48, F-51, F-52)
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -17,20 +17,20 @@ async function assertNoViolations(seed: number): Promise<void> {
   assert.deepEqual(violations, [], `npm run simulate -- --seed ${seed} --schedules 1 --verbose`)
 }
 
-describe('in simulated time', () => {
+describe('the money path in simulated time', () => {
   for (let part = 0; part < PARTS; part += 1) {
     const first = (part * SCHEDULES) / PARTS + 1
     const last = ((part + 1) * SCHEDULES) / PARTS
-    it(`everything holds and comes to an end in the schedules ${first} to ${last}`, async () => {
+    it(`the invariants hold and all work completes in the schedules ${first} to ${last}`, async () => {
       for (let seed = first; seed <= last; seed += 1) await assertNoViolations(seed)
     })
   }
 
-  it('everything holds in the schedules that failed once', async () => {
+  it('the invariants hold in the schedules that failed once', async () => {
     for (const { seed } of REGRESSION_SEEDS) await assertNoViolations(seed)
   })
 
-  it('a seed plays the same schedule again', async () => {
+  it('a seed repeats the same schedule', async () => {
     const recordSchedule = async (seed: number) => {
       const lines: string[] = []
       const { hash } = await runSchedule(seed, { onEvent: (atMs, label) => lines.push(`${atMs} ${label}`) })
@@ -45,20 +45,20 @@ describe('in simulated time', () => {
   })
 })
 
-describe('a planted mistake is noticed', () => {
+describe('mutants of the simulation', () => {
   // The rarest needs an interleaving that one schedule in a thousand has.
   const MAX_SCHEDULES = 6_000
 
-  it('of which there are at least twenty', () => {
+  it('there are at least twenty mutants', () => {
     assert.ok(MUTANTS.length >= 20)
     assert.equal(new Set(MUTANTS.map(({ name }) => name)).size, MUTANTS.length)
   })
 
-  // A mutant without a known seed is searched for in the larger form only.
+  // Only the larger form searches for a mutant without a known seed.
   const played = MUTANTS.filter(({ detectedBySeed }) => FORM !== 'quick' || detectedBySeed !== undefined)
 
   for (const { name, mutation, detectedBySeed } of played) {
-    it(`when it is: ${name}`, async (t) => {
+    it(`the simulation detects the mutant: ${name}`, async (t) => {
       const notice = async (seed: number) => (await runSchedule(seed, { mutation })).violations[0]
       let violation = detectedBySeed === undefined ? undefined : await notice(detectedBySeed)
       for (let seed = 1; violation === undefined && seed <= MAX_SCHEDULES; seed += 1) {

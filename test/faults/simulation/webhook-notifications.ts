@@ -1,5 +1,5 @@
-// The webhooks of a provider on their way to whichever process takes them: lost, late, repeated, and sometimes about
-// something that never happened. A provider rings again until it hears a 2xx, a few times.
+// A provider's webhooks on their way to any process: lost, late, repeated, and sometimes with a wrong status. A
+// provider retries a few times until it gets a 2xx.
 
 import type { Dispatcher } from './dispatcher.ts'
 import type { Machine } from './machine.ts'

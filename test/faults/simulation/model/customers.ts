@@ -1,4 +1,4 @@
-// What is read and written of customers and their saved methods.
+// The model's statements of customers and their saved methods.
 
 import {
   findMethod,

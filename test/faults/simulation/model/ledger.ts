@@ -1,4 +1,4 @@
-// What is read and written of the ledger beside the entries of moves, and the outbox.
+// The model's statements of the ledger, except the entries of moves, and of the outbox.
 
 import { insertEvents } from '../../../../src/events/queries.ts'
 import {

@@ -1,4 +1,4 @@
-// The moves of payments and the closing of attempts.
+// The model's statements of payment moves and of closing attempts.
 
 import { applyMoves } from '../../../../src/payments/move-queries.ts'
 import { closeAttempt } from '../../../../src/payments/update-attempt.ts'
@@ -17,7 +17,7 @@ const KINDS: Record<string, Kind> = {
   at: 'date',
 }
 
-/** What is looked at before a move is applied; a planted mistake takes one away. */
+/** The checks before a move is applied; a mutant removes one. */
 export interface Guards {
   version: boolean
   fence: boolean
@@ -41,7 +41,7 @@ export function move(access: TableAccess, [json]: readonly unknown[], guards = E
   return done.map(([input]) => ({ n: input.n }))
 }
 
-/** The numbers of those whose attempt is still theirs. */
+/** The numbers of the rows whose attempt is still fenced by this process. */
 function lockAttempts(access: TableAccess, inputs: readonly Row[], guards: Guards): Set<unknown> {
   const locked = new Set<unknown>()
   const named = inputs.filter(({ attempt_id: id }) => id !== null)
@@ -133,7 +133,7 @@ function endAttempt(access: TableAccess, input: Row): void {
   })
 }
 
-/** The row of an attempt as it stands in the JSON text: its times and amounts are texts there. */
+/** The row of an attempt from JSON: its times and amounts are texts there. */
 export function insertNewAttempt(access: TableAccess, attempt: Row): void {
   const due_at = attempt.due_at === null ? null : new Date(attempt.due_at as string)
   const started_at = new Date(attempt.started_at as string)
@@ -160,7 +160,7 @@ function credit(access: TableAccess, input: Row, payment: Row): void {
   access.insert('pending_settlements', { merchant_id, payment_id, currency, amount_minor, due_at })
 }
 
-/** The lines of an entry, and what they do to the balances. */
+/** Inserts the lines of an entry, and their balance deltas. */
 export function post(access: TableAccess, entry: Row, lines: readonly Line[], writesDeltas = true): void {
   const { merchant_id, id: entry_id, kind, payment_id, currency, at } = entry
   let sum = 0n

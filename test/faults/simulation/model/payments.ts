@@ -1,4 +1,4 @@
-// What is read and written of payments and attempts beside their record and moves.
+// The model's statements of payments and attempts, except their record and moves.
 
 import { extendExpiry, markSentOrReturned, updateAwaitingCustomer } from '../../../../src/checkout/queries.ts'
 import { retryUnmatchedWebhooks, saveGatewayWebhook } from '../../../../src/gateway-webhooks/queries.ts'

@@ -1,4 +1,4 @@
-// The record of payments, and what is read of their claims.
+// The model's statements that record payments, and that read their idempotency claims.
 
 import { createIdempotently, findKey, releaseIdempotencyKey } from '../../../../src/kit/db/idempotency.ts'
 import { awaitStandby } from '../../../../src/kit/db/standby.ts'
@@ -77,7 +77,7 @@ function claimReference(access: TableAccess, input: Row): boolean {
   return access.insertIfAbsent('payment_references', row) !== undefined
 }
 
-/** The id of each customer; the latest of several payments says how they are called. */
+/** The id of each customer; the latest of several payments sets the name. */
 function upsertCustomers(access: TableAccess, fresh: readonly Row[]): Map<string, string> {
   const wanted = new Map<string, Row>()
   for (const input of fresh) {
@@ -150,7 +150,7 @@ function writeEvent(access: TableAccess, input: Row, customerId: string): void {
 
 const once = (db: Parameters<typeof findKey>[0]) =>
   createIdempotently(
-    // A boundary: the first statement is all that is listened for, and it asks for nothing but an id and a time.
+    // A boundary: only the first statement is captured, and it needs only an id and a time.
     { db, clock: { now: () => null }, random: { uuid: () => '' } } as never,
     { merchantId: '', key: '', operation: '', input: null },
     { make: () => Promise.resolve(''), find: () => Promise.resolve('') },

@@ -1,4 +1,4 @@
-// What is read and written of refunds, and of the payments that they take money from.
+// The model's statements of refunds, and of the payments that they refund.
 
 import { insertCase } from '../../../../src/disputes/case-queries.ts'
 import {
@@ -37,7 +37,7 @@ function insert(access: TableAccess, values: readonly unknown[]): Row[] {
   return []
 }
 
-/** The pending refund that this fence still speaks for. */
+/** The pending refund whose fence is still valid. */
 function findPendingByFence(
   access: TableAccess,
   [merchantId, id, fence]: readonly unknown[],

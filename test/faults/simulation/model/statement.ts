@@ -1,5 +1,5 @@
-// How the model knows a statement again: the real function that runs it is called once with a database that only listens,
-// so that no text of SQL has to be repeated here and none can go stale unseen.
+// Identifies statements for the model: it calls the real function once with a Db that only records the statement. So no
+// SQL text is repeated here or goes stale.
 
 import type { Db, Statement } from '../../../../src/kit/db/db.ts'
 import type { Row, TableAccess } from './store.ts'
@@ -13,7 +13,7 @@ export interface ModelledStatement {
   run: Run
 }
 
-/** What the statements that a piece of code runs are; it hears no rows. */
+/** The statements that a function runs; the recording Db returns no rows. */
 function captureStatements(work: (db: Db) => Promise<unknown>): Statement<unknown>[] {
   const captured: Statement<unknown>[] = []
   const db: Db = {
@@ -25,7 +25,7 @@ function captureStatements(work: (db: Db) => Promise<unknown>): Statement<unknow
     transaction: (transact) => transact(db),
     close: () => Promise.resolve(),
   }
-  // It asks for rows that nobody has: what it says about that is of no interest.
+  // The function fails without rows; the error does not matter.
   void work(db).catch(() => undefined)
   return captured
 }
@@ -54,9 +54,9 @@ export function pickColumns(...columns: string[]): (row: Row) => Row {
 
 export type Kind = 'date' | 'minor'
 
-/** Rows out of a JSON text, each column as its type has it; those that are absent are null. */
+/** Parses rows from JSON, each column by its type; absent columns are null. */
 export function readRows(json: unknown, kinds: Record<string, Kind>, absent: readonly string[] = []): Row[] {
-  // A boundary: the service makes the text, and the columns say what stands in it.
+  // A boundary: the service makes the text, and the columns define its types.
   const rows = JSON.parse(json as string) as Row[]
   for (const row of rows) {
     for (const name of absent) row[name] ??= null
@@ -75,7 +75,7 @@ export function timeOf(value: unknown): number {
   return value === null || value === undefined ? Number.POSITIVE_INFINITY : (value as Date).getTime()
 }
 
-/** True only where both are there and the first is not later. */
+/** True only where both exist and the first is not later. */
 export function isDue(value: unknown, now: unknown): boolean {
   return value !== null && timeOf(value) <= timeOf(now)
 }
@@ -101,7 +101,7 @@ export const orderBy =
 
 export const byTime = (column: string) => (a: Row, b: Row) => timeOf(a[column]) - timeOf(b[column])
 
-/** Rows that are due and nobody holds, the earliest first, locked. */
+/** Locks and returns due rows that are not locked, the earliest first. */
 export function claim(
   access: TableAccess,
   table: string,

@@ -1,4 +1,4 @@
-// Every statement that the model knows.
+// All statements of the model.
 
 import { CUSTOMER_STATEMENTS } from './customers.ts'
 import { LEDGER_STATEMENTS } from './ledger.ts'
@@ -20,7 +20,7 @@ export const STATEMENTS: readonly ModelledStatement[] = [
 /** Another way to run a statement, by the name of the function that runs it. */
 export type Changes = Readonly<Record<string, (run: Run) => Run>>
 
-/** By the name that the statement has at the server. */
+/** By the name of the prepared statement. */
 export function knownStatements(changes: Changes = {}): ReadonlyMap<string, ModelledStatement> {
   return Object.keys(changes).length === 0 ? UNCHANGED : changedStatements(changes)
 }

@@ -1,18 +1,18 @@
-// A small database in memory, as far as the money path can tell it from PostgreSQL: rows, unique keys and checks,
-// transactions that others see when they are committed, and locks on rows that somebody else has to wait for.
+// A small database in memory that behaves like PostgreSQL for the money path: rows, unique keys and checks,
+// transactions that others see after commit, and row locks.
 //
-// A statement runs at one moment. One that meets a lock has done nothing yet, except that it keeps the locks it has; it
-// runs again, from its beginning, when the lock is free.
+// A statement runs at one moment. If it meets a lock it keeps its own locks but writes nothing; it runs again from its
+// beginning when the lock is free.
 
 import pg from 'pg'
 
 export type Row = Record<string, unknown>
 
 export interface TableRules {
-  /** Every column, with what it is where an insert leaves it out. */
+  /** Every column with its default. */
   columns: Row
   primaryKey: (row: Row) => string
-  /** Each a text that may stand once, or null where the row takes no part. */
+  /** Each returns a unique text, or null where the row is not in the index. */
   uniques: Record<string, (row: Row) => string | null>
   checks: Record<string, (row: Row) => boolean>
 }
@@ -22,24 +22,24 @@ export type Rules = Record<string, TableRules>
 /** A transaction. */
 export interface Session {
   readonly id: number
-  /** Table by table over what is committed; null is a row that is gone. */
+  /** Changes by table over the committed rows; null is a deleted row. */
   readonly written: Map<string, Map<string, Row | null>>
   readonly locks: Set<string>
   waitsFor: Session | null
   isEnded: boolean
 }
 
-/** Somebody else holds what the statement wants. */
+/** Another session holds a lock that the statement needs. */
 export class Blocked extends Error {
   readonly holder: Session
 
   constructor(holder: Session) {
-    super('somebody holds a lock')
+    super('another session holds a lock')
     this.holder = holder
   }
 }
 
-/** An error as the server would tell it. */
+/** An error with the SQLSTATE of PostgreSQL. */
 export function sqlError(code: string, message: string): Error {
   const error = new pg.DatabaseError(message, message.length, 'error')
   error.code = code
@@ -54,32 +54,32 @@ export interface Change {
 
 export interface Store {
   begin(): Session
-  /** Runs a statement: it is done as a whole, or not at all. */
+  /** Runs a statement atomically. */
   run<Result>(session: Session, work: (access: TableAccess) => Result): Result
   commit(session: Session): void
   abort(session: Session): void
-  /** Whether waiting for this session would wait for oneself. */
+  /** Whether waiting for this session would be a deadlock. */
   isDeadlock(session: Session, holder: Session): boolean
-  /** What is committed. */
+  /** The committed rows. */
   rows(table: string): Row[]
   find(table: string, key: string): Row | undefined
   onCommit(listen: (changes: readonly Change[]) => void): void
   onEnd(listen: (session: Session) => void): void
 }
 
-/** What a statement works with. */
+/** The operations of a statement. */
 export interface TableAccess {
   get(table: string, key: string): Row | undefined
   all(table: string): Row[]
-  /** Locks the row, or says that somebody else has it. */
+  /** Locks the row, or throws Blocked. */
   lock(table: string, row: Row): void
-  /** Waits for whoever has the row, and leaves it to others. */
+  /** Waits until the row is unlocked, without locking it. */
   lockShared(table: string, row: Row): void
   isUnlocked(table: string, row: Row): boolean
   /** An advisory lock. */
   lockName(name: string): void
   insert(table: string, values: Row): Row
-  /** Undefined where a row with the same key stands already. */
+  /** Undefined where a row with the same key exists. */
   insertIfAbsent(table: string, values: Row): Row | undefined
   update(table: string, row: Row, values: Row): Row
   remove(table: string, row: Row): void
@@ -89,7 +89,7 @@ export interface TableAccess {
 
 export function createStore(rules: Rules): Store {
   const tables = new Map(Object.keys(rules).map((name) => [name, new Map<string, Row>()]))
-  // By table and unique: which row has this text.
+  // By table and unique key: the row with each text.
   const indexes = new Map<string, Map<string, string>>()
   const holders = new Map<string, Session>()
   const commitListeners: ((changes: readonly Change[]) => void)[] = []
@@ -126,7 +126,7 @@ export function createStore(rules: Rules): Store {
     session.written.set(name, own)
     own.set(key, row)
   }
-  /** The row that has this text in this unique key, if one has. */
+  /** The row with this text in this unique key, if any. */
   const ownerOf = (session: Session, name: string, unique: string, text: string): string | undefined => {
     const key = unique === PRIMARY ? text : indexes.get(`${name}/${unique}`)?.get(text)
     const textOf = unique === PRIMARY ? rulesOf(name).primaryKey : rulesOf(name).uniques[unique]
@@ -151,7 +151,7 @@ export function createStore(rules: Rules): Store {
       if (!holds(row)) throw sqlError('23514', `${name}: ${check}`)
     }
   }
-  /** Whether another row stands in the way, in a unique key that this one did not have before. */
+  /** Whether another row has a unique key that this row gets by the change. */
   const violatesUnique = (session: Session, name: string, row: Row, before: Row | undefined): boolean => {
     const own = before && rulesOf(name).primaryKey(before)
     for (const [unique, text] of uniqueKeysOf(name, row, before)) {
@@ -166,7 +166,7 @@ export function createStore(rules: Rules): Store {
     const keyOf = (name: string, row: Row) => rulesOf(name).primaryKey(row)
     const insertIfAbsent: TableAccess['insertIfAbsent'] = (name, values) => {
       const row = { ...rulesOf(name).columns, ...values }
-      // The server checks a row before it looks for another one with the same key.
+      // PostgreSQL checks constraints of a row before its unique keys.
       assertChecks(name, row)
       if (violatesUnique(session, name, row, undefined)) return undefined
       write(session, name, keyOf(name, row), row)
@@ -240,7 +240,7 @@ export function createStore(rules: Rules): Store {
       return { id: sessions, written: new Map(), locks: new Set(), waitsFor: null, isEnded: false }
     },
     run(session, work) {
-      // Most sessions are a single statement: what it has written is thrown away with the session.
+      // Most sessions are a single statement: its changes are discarded with the session.
       const kept = session.written.size === 0 ? [] : [...session.written].map(copied)
       try {
         return work(accessFor(session))

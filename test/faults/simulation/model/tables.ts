@@ -1,5 +1,5 @@
-// The tables of the money path, as the migrations make them: every column, what may stand only once, and what each row
-// must satisfy. A test holds the columns against the database.
+// The tables of the money path, as the migrations create them: columns, unique keys and check constraints. A test
+// compares the columns with the database.
 
 import { ATTEMPT } from '../../../../src/payments/attempt.ts'
 import { PAYMENT } from '../../../../src/payments/payment.ts'
@@ -19,7 +19,7 @@ function table(rules: Partial<TableRules> & Pick<TableRules, 'columns'>): TableR
 const minor = (value: unknown) => (value ?? 0n) as bigint
 
 const isLegal = ({ from_status: from, to_status: to }: Row) =>
-  // A boundary: what stands in the column is one of the states.
+  // A boundary: the column contains one of the states.
   from === null || (PAYMENT_MOVES[from as PaymentStatus] as readonly unknown[]).includes(to)
 
 const FAILING_PROOFS: unknown[] = ['declined', 'not_sent', 'expired_verified']
