@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { timeZoneOf } from './countries.ts'
 import { CURRENCIES } from './currency.ts'
 import { findNetwork, guessNetwork, networksOf } from './networks.ts'
-import { timeZoneOf } from './time-zones.ts'
 
 const COUNTRIES = [...new Set(Object.values(CURRENCIES).flatMap(({ countries }) => [...countries]))]
 const NETWORKS = COUNTRIES.flatMap((country) => networksOf(country))

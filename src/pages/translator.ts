@@ -1,8 +1,8 @@
 // The translator of one page: texts, amounts and times in one language, formatted for the payer's country.
 
+import { timeZoneOf } from '../core/countries.ts'
 import type { Language } from '../core/languages.ts'
 import { formatAmount, type Money } from '../core/money.ts'
-import { timeZoneOf } from '../core/time-zones.ts'
 import { type Html, html } from '../kit/http/html.ts'
 import type { MessageId } from './locales/en.ts'
 import { isolated, LANGUAGES, latinDigits, type MessageValues, translate } from './locales.ts'

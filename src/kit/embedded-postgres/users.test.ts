@@ -72,7 +72,7 @@ test('runs as a user without a name, as some containers do', async (t) => {
   assert.deepEqual(await query(second.url, 'select one from kept'), [{ one: 1 }])
 })
 
-test('as root, runs the server as the user nobody', async (t) => {
+test('as root, runs the server as an unprivileged user', async (t) => {
   if (!isRoot) return t.skip('this test is about root')
   const dataDir = makeDataFolder(t)
   await startInProcess(t, { dataDir })
@@ -106,7 +106,7 @@ test('as root, reaches programs and data in a directory that only root may enter
   await assertGone([server])
 })
 
-test('as root, copies the programs to where the user nobody can reach them if it may not make a user namespace', async (t) => {
+test('as root, copies the programs to where an unprivileged user can reach them if it may not make a user namespace', async (t) => {
   if (!isRoot) return t.skip('this test is about root')
   const { dataDir, binariesDir } = hideEverything(t)
   const machine = { ...MACHINE, unshare: '/nowhere/unshare', copies: join(makeFolder(t), 'cowry') }

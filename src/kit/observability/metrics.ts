@@ -1,5 +1,5 @@
 // Metrics in the Prometheus text format, by prom-client. Two rules are ours: a metric has a bounded number of series, and
-// the metrics of several processes are told apart by a label instead of being summed.
+// the metrics of several processes carry a label with their process instead of being summed.
 
 import * as prometheus from 'prom-client'
 
