@@ -1,8 +1,8 @@
 // Reads process.env, alone in the code. It returns a frozen Config, or throws one error with all issues, so that an
 // operator can correct them together. settings.ts describes each setting.
 
-import type { FeeTable } from './core/fee.ts'
 import type { Mode } from './core/merchant.ts'
+import type { FeeTable } from './core/money.ts'
 import type { RateLimit } from './core/rate-limit.ts'
 import type { VaultKey } from './kit/crypto.ts'
 import type { Failpoints } from './kit/failpoints.ts'

@@ -2,8 +2,8 @@
 // .env.example and docs/generated/config.md are generated from it.
 
 import { CURRENCY_CODES, type Currency, decimalsOf, isCurrency } from './core/currency.ts'
-import type { Fee, FeeTable } from './core/fee.ts'
 import type { Mode } from './core/merchant.ts'
+import type { Fee, FeeTable } from './core/money.ts'
 import { parseRateLimit, type RateLimit } from './core/rate-limit.ts'
 import { isVaultKeyId, type VaultKey } from './kit/crypto.ts'
 import { type Failpoints, readFailpoints } from './kit/failpoints.ts'

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { CURRENCY_CODES, type Currency } from './currency.ts'
-import { type Fee, feeOf } from './fee.ts'
-import { type Money, money } from './money.ts'
+import { type Fee, feeOf, type Money, money } from './money.ts'
 
 const feesOf = (fee: Fee, currency: Currency) => new Map([['sandbox', new Map([[currency, fee]])]])
 const anyPaid = fc

@@ -74,3 +74,20 @@ function requireSameCurrency(a: Money, b: Money): Money {
 export function shareOf(amount: Money, partsPerMillion: bigint): Money {
   return money((amount.minor * partsPerMillion + 500_000n) / 1_000_000n, amount.currency)
 }
+
+/** The fee that the instance keeps of a payment: a share and a fixed part. */
+export interface Fee {
+  partsPerMillion: bigint
+  fixedMinor: bigint
+}
+
+/** By gateway and currency; the setting's `*` is already expanded to the currencies that it does not name. */
+export type FeeTable = ReadonlyMap<string, ReadonlyMap<Currency, Fee>>
+
+/** The share, rounded half up, and the fixed part; at most the payment itself. */
+export function feeOf(fees: FeeTable, gateway: string, paid: Money): Money {
+  const fee = fees.get(gateway)?.get(paid.currency)
+  if (!fee) return money(0n, paid.currency)
+  const wanted = shareOf(paid, fee.partsPerMillion).minor + fee.fixedMinor
+  return money(wanted > paid.minor ? paid.minor : wanted, paid.currency)
+}

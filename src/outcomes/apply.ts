@@ -2,8 +2,7 @@
 // statement writes the move, the ledger entry and the event, and only if the payment is still as it was read (optimistic
 // locking by version). Two concurrent proofs therefore make one credit and one event.
 
-import { feeOf } from '../core/fee.ts'
-import { type Money, money } from '../core/money.ts'
+import { feeOf, type Money, money } from '../core/money.ts'
 import type { MethodRow } from '../customers/method.ts'
 import { saveMethod } from '../customers/methods.ts'
 import { applyDispute, logUnrecordedDisputes } from '../disputes/apply-dispute.ts'

@@ -1,8 +1,8 @@
 // The dependencies of this slice, and its writers. The writers batch: concurrent callers share one statement and one
 // commit (group commit). Lookups of saved methods share a statement too.
 
-import type { FeeTable } from '../core/fee.ts'
 import type { Mode } from '../core/merchant.ts'
+import type { FeeTable } from '../core/money.ts'
 import type { CustomersApp } from '../customers/app.ts'
 import { findMethodsByToken, type MethodFinder } from '../customers/methods.ts'
 import type { Gateways } from '../gateways/registry.ts'
