@@ -6,12 +6,12 @@ import { parseOptions, parsePositiveInteger } from './support/command-line.ts'
 
 const HELP = `npm run walk [-- --operations N] [-- --seed N] [-- --json]
 
-Does what merchants and payers can do, in an order that only the seed decides, calmly and many things at once, and holds
-every answer, every list and the books against a model of what must have happened.
+Runs random operations of merchants and payers, sequentially and in parallel, in an order that depends only on the seed,
+and compares every response, every list and the ledger with a model.
 
-  --operations N  how far it goes (20000)
-  --seed N        goes the same way again; what happens at once may end otherwise (random)
-  --json          one JSON document instead of the lines
+  --operations N  number of operations (20000)
+  --seed N        repeats a run; parallel operations may still end differently (random)
+  --json          prints one JSON document instead of lines
   --help          this text
 `
 

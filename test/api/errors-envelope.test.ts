@@ -122,7 +122,7 @@ describe('X-Request-Id', () => {
     ['readiness', () => anonymous.get('/readyz', given)],
     ['the document', () => anonymous.get('/openapi.json', given)],
     ['the reference', () => anonymous.get('/docs', given)],
-    ['a doorbell', () => anonymous.postText('/hooks/sandbox', '{}', given)],
+    ['a gateway webhook', () => anonymous.postText('/hooks/sandbox', '{}', given)],
     ['an operator’s answer', () => service.admin.get('/admin/v1/merchants', given)],
     ['the sandbox', () => anonymous.get('/sandbox/pay/nothing', given)],
   ]

@@ -47,8 +47,8 @@ async function prepareScreens(): Promise<Record<string, string>> {
     'a payer whom the merchant refuses': `${fixed.url}?problem=refused`,
     'paid already': full.url,
     'switched off': off.url,
-    'somebody is paying': single.url,
-    'a checkout while somebody else is paying': busyCheckout,
+    'another payer is paying': single.url,
+    'a checkout while another payer is paying': busyCheckout,
     'a checkout whose link is full': endedCheckout,
     'no such link': `${service.url}/l/nothing`,
   }
@@ -59,7 +59,7 @@ const PREPARED = await prepareScreens()
 const FORMS = new Set([
   'an amount that the payer chooses',
   'all wrong',
-  'a checkout while somebody else is paying',
+  'a checkout while another payer is paying',
 ])
 const FEW: readonly Language[] = ['en', 'ar', 'am']
 

@@ -251,7 +251,7 @@ async function loseResponse(actor: Actor, prepared: readonly PreparedScreen[]): 
   await actor.injectProviderFault('drop_after', 'checkout')
   const { checkoutUrl } = await start(actor, 'mobile_success')
   await actor.injectProviderFault('500_before', 'verify', 1_000_000)
-  return [{ name: 'slow, nobody knows', url: checkoutUrl, heading: 'This is taking longer than usual' }]
+  return [{ name: 'slow, outcome unknown', url: checkoutUrl, heading: 'This is taking longer than usual' }]
 }
 
 async function waitNow(actor: Actor): Promise<PreparedScreen[]> {

@@ -1,4 +1,4 @@
-// The tree as the style test reads it: plain text, and what can be told from it without a compiler because one formatter
+// The tree as the style test reads it: plain text, and what can be derived from it without a compiler because one formatter
 // writes all of it.
 
 import { readdirSync, readFileSync } from 'node:fs'
