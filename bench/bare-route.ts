@@ -1,4 +1,4 @@
-// A process with one route of the web framework that does nothing: what an answer costs before anybody has worked for it.
+// A process with one empty route of the web framework: the cost of a response without any work.
 
 import { fastify } from 'fastify'
 

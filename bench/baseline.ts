@@ -1,5 +1,5 @@
-// How fast the database alone does a script: with pgbench where it is installed, which costs next to nothing itself, and
-// otherwise with the bare driver in a process of its own.
+// The speed of the database alone with a script: measured by pgbench where it is installed, because its overhead is
+// minimal, and otherwise by the bare driver in another process.
 
 import { execFile, fork, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -22,14 +22,14 @@ export interface BaselineReport {
 
 export type MeasureBaseline = (order: BaselineOrder) => Promise<BaselineReport>
 
-/** What measures the limits here, and what to call it. */
+/** The tool that measures the limits, and its name. */
 export function chooseBaselineTool(folder: string): { name: string; measure: MeasureBaseline } {
   const found = spawnSync('pgbench', ['--version'], { encoding: 'utf8' })
   if (found.status === 0) return { name: found.stdout.trim(), measure: (order) => runPgbench(folder, order) }
   return { name: 'the bare pg driver (pgbench is not installed)', measure: runClient }
 }
 
-// Planned once: a run of seconds should not pay for what a connection that lives for days pays once.
+// Prepared once: a short run should not include a cost that a long-lived connection pays once.
 const PGBENCH_ENV = { PGOPTIONS: '-c plan_cache_mode=force_generic_plan' }
 
 async function runPgbench(

@@ -1,5 +1,5 @@
-// What the service says to its database while it serves one request: the very statements, with their values. The limits
-// are measured with these, so that they always do the work that the service really does.
+// Captures the statements and values that the service sends to its database for one request. The limits are measured
+// with these, so that they always do the same work as the service.
 
 import pg from 'pg'
 
@@ -8,7 +8,7 @@ export interface Captured {
   values: unknown[]
 }
 
-/** Runs the work and answers the prepared statements that this process has sent meanwhile. */
+/** Runs the callback and returns the prepared statements that this process sent meanwhile. */
 export async function captureStatements(work: () => Promise<unknown>): Promise<Captured[]> {
   const captured: Captured[] = []
   const { query } = pg.Client.prototype
@@ -17,7 +17,7 @@ export async function captureStatements(work: () => Promise<unknown>): Promise<C
     if (isPrepared(first)) captured.push({ text: first.text, values: [...first.values] })
     return Reflect.apply(query, this, args)
   }
-  // A boundary: the method has a signature for each of its forms, and this one passes all of them on.
+  // A boundary: the method has several signatures, and this wrapper passes all of them on.
   pg.Client.prototype.query = captureQuery as typeof query
   try {
     await work()

@@ -1,4 +1,4 @@
-// The processor time of processes, from /proc, which only Linux has: elsewhere it is not known.
+// The processor time of processes, from /proc, which only Linux has.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { descendantsOf } from './processes.ts'
@@ -6,12 +6,12 @@ import { descendantsOf } from './processes.ts'
 // USER_HZ, which is 100 on every Linux that Node runs on.
 const MICROSECONDS_PER_TICK = 10_000
 
-/** Since its start, in microseconds; NaN where nobody tells. */
+/** Since its start, in microseconds; NaN where it is unknown. */
 export function cpuOf(pid: number): number {
   return ticksOf(pid).own * MICROSECONDS_PER_TICK
 }
 
-/** Of a process with all that it has ever started: what lives, and what has ended and was taken note of. */
+/** Of a process with all its descendants: running ones, and ended ones that were waited for. */
 export function cpuOfTree(pid: number): number {
   const { own, ended } = ticksOf(pid)
   const living = descendantsOf(pid).reduce((sum, child) => {
@@ -26,12 +26,12 @@ function ticksOf(pid: number): { own: number; ended: number } {
   if (!existsSync('/proc/self/stat')) return unknown
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // Its name, in brackets before these fields, may hold anything.
+    // The process name, in brackets before these fields, may contain any character.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = fields.slice(11, 15).map(Number)
     return { own: user + system, ended: endedUser + endedSystem }
   } catch {
-    // It ended while we looked.
+    // The process ended meanwhile.
     return unknown
   }
 }

@@ -1,5 +1,5 @@
-// The load driver, a process of its own: so many connections, one request at a time on each, as fast as answers come. It
-// speaks HTTP over bare sockets, because whatever it needs itself is taken from the service that it measures.
+// The load driver, a separate process: a number of connections with one request at a time on each. It writes HTTP to
+// bare sockets, because its own processor time is taken from the service that it measures.
 
 import { connect, type Socket } from 'node:net'
 import { nextRequest, type Operation, type RequestSource, type WireRequest } from './requests.ts'
@@ -9,19 +9,19 @@ export interface LoadOrder {
   url: string
   operation: Operation
   connections: number
-  /** Ends after this time, or when so many were answered; what comes first. */
+  /** Ends after this time or this number of responses, whichever is first. */
   forMs: number
   requests?: number
   paid: RequestSource['paid']
-  /** Also answer what was acknowledged; the service will be killed under the load. */
+  /** Also returns the acknowledged ids; the service will be killed under load. */
   collectsAcknowledged?: boolean
 }
 
 export interface LoadReport {
   answered: number
-  /** Answers other than the right one, and connections that broke. */
+  /** Unexpected responses, and connections that broke. */
   failed: number
-  /** The first of them, for whoever wants to know why. */
+  /** The first of them, for diagnosis. */
   firstFailure?: string
   tookMs: number
   p50Ms: number
@@ -36,7 +36,7 @@ interface Load extends LoadOrder {
   acknowledged: string[]
   failed: number
   firstFailure?: string
-  /** How many were sent. */
+  /** The number of requests sent. */
   sent: number
   endsAt: number
 }
@@ -87,7 +87,7 @@ interface DriverConnection {
   socket: Socket
   request?: WireRequest
   sentAt: number
-  /** What has come of an answer that came in pieces. */
+  /** The received part of an incomplete response. */
   partial?: Buffer
 }
 
@@ -117,7 +117,7 @@ function receive(connection: DriverConnection, chunk: Buffer): void {
 }
 
 function recordResponse({ load, request, sentAt }: DriverConnection, bytes: Buffer): void {
-  if (!request) throw new Error('an answer came to no request')
+  if (!request) throw new Error('a response came without a request')
   if (statusOf(bytes) !== request.expectedStatus) {
     fail(load, bytes.toString())
     return
@@ -133,17 +133,17 @@ function fail(load: Load, message: string): void {
 
 const ZERO = 0x30
 
-/** The three digits behind "HTTP/1.1 ". */
+/** The three digits after "HTTP/1.1 ". */
 function statusOf(bytes: Buffer): number {
   const digit = (at: number) => (bytes[at] ?? ZERO) - ZERO
   return 100 * digit(9) + 10 * digit(10) + digit(11)
 }
 
-/** Of head and body together; undefined while the head is not whole. */
+/** The length of head and body; undefined while the head is incomplete. */
 function responseLength(bytes: Buffer): number | undefined {
   const headEnd = bytes.indexOf('\r\n\r\n')
   if (headEnd < 0) return undefined
   const [, length] = /\r\ncontent-length: (\d+)/i.exec(bytes.toString('latin1', 0, headEnd)) ?? []
-  if (length === undefined) throw new Error('an answer does not say how long it is')
+  if (length === undefined) throw new Error('a response has no content-length')
   return headEnd + 4 + Number(length)
 }

@@ -1,5 +1,5 @@
-// Whether speed was bought with durability: the service is killed under full load, and every charge that it had
-// acknowledged must be in the database.
+// Proves that speed does not cost durability: the service is killed under full load, and every acknowledged charge must
+// be in the database.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Db, sql } from '../src/kit/db/db.ts'

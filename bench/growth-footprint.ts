@@ -1,4 +1,4 @@
-// What one charge leaves behind: bytes in the log of the database, and bytes and rows that stay.
+// The footprint of one charge: bytes of WAL, and bytes and rows that stay.
 
 import pg from 'pg'
 import { chargeBody, saveMethod } from '../test/support/builders.ts'
@@ -17,7 +17,7 @@ export interface Footprint {
 
 const CHARGES = 2_000
 const AT_ONCE = 16
-// Folds and settlements follow within moments when settlement is at once.
+// Folds and settlements follow at once when settlement is immediate.
 const SETTLE_WAIT_MS = 8_000
 
 const SELECT_STATE = `
@@ -42,7 +42,7 @@ interface State {
   rows: Map<string, number>
 }
 
-/** Charges a saved card of the sandbox many times, and divides. */
+/** Makes many charges with a saved card of the sandbox, and divides. */
 export async function measureFootprint(t: Cleanup, databaseUrl: string): Promise<Footprint> {
   const env = { COWRY_RATE_LIMIT: '0', COWRY_SETTLEMENT_HOURS: '0' }
   const { api } = await testService(t, { databaseUrl, env })
@@ -67,7 +67,7 @@ export async function measureFootprint(t: Cleanup, databaseUrl: string): Promise
 const waitForSettlement = () => new Promise((resolve) => setTimeout(resolve, SETTLE_WAIT_MS))
 
 async function stateOf(client: pg.Client): Promise<State> {
-  // Without what an update leaves behind, which stays the same however many charges there are.
+  // Without dead rows of updates, whose size does not depend on the number of charges.
   await client.query('vacuum')
   const { rows } = await client.query<{ wal: string; stored: string }>(SELECT_STATE)
   const counts = await client.query<{ table: string; rows: string }>(SELECT_COUNTS)

@@ -1,5 +1,5 @@
-// What is measured as the tables grow: what merchants ask over HTTP, and what the background claims. A claim is rolledBack, so
-// that the next one finds the same.
+// The operations that are measured as tables grow: requests of merchants and claims of background jobs. A claim is
+// rolled back, so that the next one finds the same rows.
 
 import { Agent, request } from 'node:http'
 import { text } from 'node:stream/consumers'
@@ -14,15 +14,15 @@ export interface Subject {
   url: string
   key: string
   db: Db
-  /** Of the list of customers, in its middle. */
+  /** A cursor in the middle of the list of customers. */
   cursor: string
 }
 
 export interface Operation {
   name: string
   /**
-   * How many times the p50 of the smallest size the largest may take; null where what is found, or counted for the total up to
-   * its cap, is more there as well.
+   * The largest allowed ratio of the p50 at the largest size to the smallest; null where the result, or the capped
+   * total, grows too.
    */
   limit: number | null
   run(subject: Subject, n: number): Promise<unknown>
@@ -76,21 +76,23 @@ const READS: Operation[] = [
   readOperation('customers: search for a name and a number', LIST_LIMIT, (n) =>
     search(`${nameOf(LASTNAMES, Math.floor(n / FIRSTNAMES.length))}${n}`),
   ),
-  readOperation('customers: search for a phone, which nobody is found by', LIST_LIMIT, (n) =>
+  readOperation('customers: search for a phone, which is not searchable', LIST_LIMIT, (n) =>
     search(`+2547${String(n).padStart(8, '0')}`),
   ),
-  readOperation('customers: search for two characters that nobody has', LIST_LIMIT, (n) =>
+  readOperation('customers: search for two characters without a match', LIST_LIMIT, (n) =>
     search(`${String.fromCharCode(97 + (n % 26))}\u00df`),
   ),
-  readOperation('customers: search for two characters that few have', null, (n) => search(`q${n % 10}`)),
+  readOperation('customers: search for two characters with few matches', null, (n) => search(`q${n % 10}`)),
   readOperation('customers: search for first and last name', null, (n) =>
     search(`${nameOf(FIRSTNAMES, n)} ${nameOf(LASTNAMES, n)}`),
   ),
   readOperation('customers: search for a first name', null, (n) => search(nameOf(FIRSTNAMES, n))),
-  readOperation('customers: search for what everybody has', null, (n) => search(`@mail${n % 7}`)),
+  readOperation('customers: search for a text that matches every customer', null, (n) =>
+    search(`@mail${n % 7}`),
+  ),
   readOperation('payments: first page', LIST_LIMIT, () => '/api/v1/checkout/payments'),
   readOperation('payments: by status', null, () => '/api/v1/checkout/payments?status=successful'),
-  // Planned anew for each text, a millisecond that a thousand do not need (src/payments/list-queries.ts).
+  // Planned again for each text, a millisecond that a thousand rows do not need (src/payments/list-queries.ts).
   readOperation(
     'payments: search for a reference',
     null,
@@ -126,13 +128,13 @@ const CLAIMS: Operation[] = [
 
 export const OPERATIONS: readonly Operation[] = [...READS, ...CLAIMS]
 
-const ROLLBACK = new Error('nothing of it is kept')
+const ROLLBACK = new Error('rolled back')
 
 async function rolledBack(db: Db, claim: (tx: Db) => Promise<unknown[]>): Promise<void> {
   let found = 0
   await db
     .transaction(async (tx: Tx) => {
-      // Claims ask for a whole Db and only ever query it.
+      // Claims take a Db and only ever query it.
       found = (await claim(tx as Db)).length
       throw ROLLBACK
     })

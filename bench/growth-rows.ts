@@ -1,6 +1,6 @@
-// What a merchant has after a while, made inside PostgreSQL: as many customers and postings as one likes, a fourth as many
-// payments with their attempts, moves, events, deliveries and lines of the statement. What waits to be done is the same in
-// every size, so that a claim has the same work to do and only more to do it in.
+// Generates a merchant's history inside PostgreSQL: any number of customers and postings, a quarter as many payments
+// with attempts, moves, events, deliveries and statement lines. The number of due rows is the same at every size, so
+// that a claim does the same work in larger tables.
 
 import type pg from 'pg'
 
@@ -14,7 +14,7 @@ export const LASTNAMES =
   Ibrahim Osei Cisse Lungu Balogun Mutua Haile Appiah Sithole Kone Oyelaran Chebet Fofana Ncube Adomako Barasa Sesay
   Mahlangu Olawale Quaye Kiptoo Camara Tembo Nwosu Agyeman Wekesa Sane Mokoena`)
 
-/** What is due at once in every size: payments to ask about, deliveries to make, money to settle. */
+/** Due rows at every size: payments to poll, deliveries to make, settlements. */
 export const DUE = 500
 
 function splitWords(text: string): string[] {
@@ -32,7 +32,7 @@ export const referenceOf = (n: number): string => `order-${n}`
 
 const array = (names: readonly string[]) => `array[${names.map((name) => `'${name}'`).join(', ')}]`
 
-// Ids begin with their time, as those of the service do: what was made together stands together.
+// Ids start with their time, as those of the service do, so that rows of one time are adjacent.
 const id = (salt: string) => `(n.prefix || '78' || left(md5(${salt} || n.i), 18))::uuid`
 
 const numbers = (rows: number) => `
@@ -59,7 +59,7 @@ cross join lateral (select lower(f || '.' || l) || n.i || '@mail' || n.i % 7 || 
 const AMOUNT = 125_050
 const ENDPOINT = `'00000000-0000-7000-8000-0000000000e0'::uuid`
 
-// What is due to be settled has not been.
+// Due settlements have no settlement entry yet.
 const isSettled = (kind: string) => `(${kind} = 'capture' or n.i >= ${DUE})`
 
 const paymentRows = (payments: number) => [
@@ -165,7 +165,7 @@ select indexname as name, indexdef as definition
 from pg_indexes
 where schemaname = current_schema() and indexdef not like 'CREATE UNIQUE %' and indexdef not like '% ONLY %'`
 
-/** Fills the tables for one merchant; `step` is told what comes next. */
+/** Fills the tables for one merchant; `onStep` gets the name of the next step. */
 export async function makeRows(
   client: pg.Client,
   merchantId: string,
@@ -176,7 +176,7 @@ export async function makeRows(
   await client.query(numbers(Math.max(rows, payments)))
   await client.query('create index on numbers (i)')
   await client.query('analyze numbers')
-  // Neither foreign keys nor triggers look at each row, and indexes are made in one go afterwards.
+  // Disables foreign keys and triggers; indexes are created afterwards.
   await client.query('set session_replication_role = replica')
   const { rows: indexes } = await client.query<IndexRow>(PLAIN_INDEXES)
   for (const { name } of indexes) await client.query(`drop index ${name}`)

@@ -1,5 +1,6 @@
-// npm run bench:growth: does the service get slower as the tables grow? The same questions are asked in turns to services
-// whose merchant has a thousand, a hundred thousand and a million customers and postings. And what one charge leaves behind.
+// npm run bench:growth: measures whether the service gets slower as tables grow. Services whose merchant has a
+// thousand, a hundred thousand and a million customers and postings get the same requests in turn. It also measures the
+// footprint of one charge.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { cpus, tmpdir } from 'node:os'
@@ -16,18 +17,18 @@ import { median, percentile, rounded } from './statistics.ts'
 
 const SMALLEST = 1_000
 const ROUNDS = 60
-// More than a connection needs until it plans a statement without looking at the values.
+// More executions than a connection needs until it uses a generic plan.
 const WARM_UP = 12
 
 const HELP = `npm run bench:growth [-- --rows N] [-- --rounds N] [-- --json FILE]
 
-Fills three databases with ${SMALLEST}, N / 10 and N customers and postings of one merchant (N: 1000000), asks the same of
-each in turns, and prints the medians and 95th percentiles in milliseconds. Ends with 1 if the largest takes more than a
-limit times as long as the smallest. Needs about 3 GB of disk and ten minutes.
+Fills three databases with ${SMALLEST}, N / 10 and N customers and postings of one merchant (N: 1000000), sends the same
+requests to each in turn, and prints the medians and 95th percentiles in milliseconds. Exits with 1 if the largest takes
+more than a limit times as long as the smallest. Needs about 3 GB of disk and ten minutes.
 
-  --rows N     customers and postings of the largest
-  --rounds N   how often each is asked (${ROUNDS})
-  --json FILE  writes the figures there as well
+  --rows N     customers and postings of the largest database
+  --rounds N   requests of each kind (${ROUNDS})
+  --json FILE  also writes the figures to this file
   --help       this text
 `
 
@@ -45,7 +46,7 @@ interface Figure {
 interface Measured {
   name: string
   limit: number | null
-  /** The p50 of the largest in terms of the smallest. */
+  /** The p50 at the largest size divided by that at the smallest. */
   ratio: number
   /** By number of rows. */
   figures: Record<string, Figure>
@@ -111,7 +112,7 @@ async function makeSubject(adminUrl: string, rows: number): Promise<Subject> {
   return { ...subject, cursor: encodeURIComponent(middle.meta.nextCursor) }
 }
 
-/** One after the other at each size, so that whatever else the machine does falls on all of them alike. */
+/** One after the other at each size, so that other load on the machine affects all of them alike. */
 async function measureInterleaved(subjects: readonly Subject[], rounds: number): Promise<Measured[]> {
   const startedAt = performance.now()
   const measured: Measured[] = []
@@ -139,7 +140,7 @@ async function measureOperation(
   const took = new Map(subjects.map(({ rows }) => [rows, [] as number[]]))
   for (let round = -WARM_UP; round < rounds; round += 1) {
     for (const subject of subjects) {
-      // Numbers that lie far apart, the same ones in the same order at every run.
+      // Numbers that are far apart, the same in every run.
       const n = (Math.abs(round) * 7_919 + 13) % subject.rows
       const startedAt = performance.now()
       await operation.run(subject, n)

@@ -1,4 +1,4 @@
-// On what the figures were measured: without it they say nothing.
+// The machine of the measurement: figures mean nothing without it.
 
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import { cpus, loadavg, release, totalmem } from 'node:os'
@@ -13,9 +13,9 @@ export interface MachineFacts {
   kernel: string
   node: string
   postgres: string
-  /** How long the disk takes to keep eight kilobytes. */
+  /** The time to write and sync eight kilobytes. */
   fsyncMs: number
-  /** How busy the machine was with other things before the measurement. */
+  /** The load of the machine before the measurement. */
   loadBefore: number
   baselineTool: string
 }

@@ -1,4 +1,5 @@
-// npm run bench: how fast the whole service is on this machine, beside how fast its database alone does the same steps.
+// npm run bench: the speed of the whole service on this machine, compared with the speed of its database alone for the
+// same steps.
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -37,26 +38,28 @@ const QUICK = {
 
 const WARM_CONNECTIONS = 32
 
-/** The limit is taken with as many clients as do the most. */
+/** The limit is measured with the number of clients that does the most. */
 const BASELINE_CLIENTS = [2, 4, 8, 16, 32]
 const BASELINE_SECONDS = 1
 
-/** By how much more than the limit a number of connections is to do, to still do more when the machine is busier. */
+/**
+ * The margin over the limit that a number of connections must reach, so that it still exceeds it on a busier machine.
+ */
 const MIN_MARGIN = 1.15
 
 const HELP = `npm run bench [-- --quick] [-- --json FILE] [-- --connections N]
 
-Starts PostgreSQL with fsync on, the sandbox provider, the service and a load driver, each as a process of its own,
-and measures them in rounds. Beside each operation stands its limit: what pgbench reaches with the very statements that
-the service sends, each as one transaction, on the same server and with nothing else running. A charge is two of them.
-Processor time is per request, in microseconds. At the end the service is killed under load, and what it had
-acknowledged is looked for. The plot goes to docs/bench.svg.
+Starts PostgreSQL with fsync on, the sandbox provider, the service and a load driver, each as a separate process,
+and measures them in rounds. Each operation is compared with its limit: the rate of pgbench with the same statements
+that the service sends, each as one transaction, on the same idle server. A charge has two of them.
+Processor time is per request, in microseconds. At the end the service is killed under load, and every acknowledged
+charge must be in the database. The plot goes to docs/bench.svg.
 
-  --quick          within 90 seconds, for a first look: short rounds log less
+  --quick          takes 90 seconds, for a first look: short rounds are less precise
   --json FILE      also write everything as one JSON document
-  --connections N  how many requests are under way at once; without it as few as do clearly more charges per second than
-                   the limit, or as many as do the most
-  --growth FILE    take the figures of npm run bench:growth into the document
+  --connections N  concurrent requests; by default the fewest that clearly exceed the limit in charges per second,
+                   or the number that does the most
+  --growth FILE    includes the figures of npm run bench:growth in the document
   --help           this text
 `
 
@@ -110,7 +113,10 @@ async function measure(rig: Rig, wanted: Wanted): Promise<Document> {
   }
 }
 
-/** As few as clearly do more than the limit, because every further one makes all wait longer; where none does, the best. */
+/**
+ * The fewest connections that clearly exceed the limit, because each further one adds latency; where none does, the
+ * best.
+ */
 function chooseConnections(sweep: readonly SweepPoint[], baselinePerSecond: number): number {
   const enough = sweep.find(({ perSecond }) => perSecond >= MIN_MARGIN * baselinePerSecond)
   const [best] = sweep.toSorted((one, other) => other.perSecond - one.perSecond)
@@ -129,9 +135,9 @@ async function sweepBaseline({ baselineUrl: url, baselines, folder }: Rig) {
   return best
 }
 
-/** What is compiled, connected and planned only once is no part of the figures. */
+/** One-time compilation, connection and planning are not part of the figures. */
 async function warmUp(rig: Rig, seconds: number): Promise<void> {
-  // Statistics of the seed alone, as they come by themselves in time.
+  // Statistics of the seeded rows, as autovacuum would collect them.
   await rig.analyze()
   for (const operation of ['charges', 'initiates', 'verify', 'customerList', 'wallet'] as const)
     await measureLoad(rig, operation, WARM_CONNECTIONS, seconds)

@@ -1,5 +1,5 @@
-// The rounds: in each, every operation of the service and its limit are measured one after the other, so that a machine
-// that grows busier or calmer favours neither.
+// The rounds: each measures every operation of the service and its limit one after the other, so that changing load on
+// the machine favours neither.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from '../src/kit/db/db.ts'
@@ -10,12 +10,15 @@ import type { Cpu, Rig } from './rig.ts'
 
 export interface Plan {
   rounds: number
-  /** For what writes, whole seconds, because pgbench counts in these. */
+  /** For writes, in whole seconds, because pgbench counts in these. */
   writeSeconds: number
   readSeconds: number
-  /** Before each measurement the same load, not counted: connections have plans for what the statistics now log. */
+  /**
+   * A warm-up with the same load before each measurement, not counted: connections get plans for the current
+   * statistics.
+   */
   warmUpSeconds: number
-  /** Of pgbench for what only reads. */
+  /** Of pgbench for reads. */
   readBaselineSeconds: number
   connections: number
   baselineClients: number
@@ -128,7 +131,7 @@ const countDeltas = sql<{ left: number }>`
 select count(*)::integer as left
 from (select 1 from balance_deltas limit 1000) as deltas`
 
-/** What the service still folds in the background belongs to what was measured before, not to what comes next. */
+/** Waits for the background folds, which belong to the previous measurement. */
 async function drainDeltas({ db }: Rig): Promise<void> {
   const until = performance.now() + MAX_DRAIN_MS
   do {

@@ -1,4 +1,4 @@
-// npm run bench:memory: whether the memory of the service grows with the charges that it has made.
+// npm run bench:memory: measures whether the memory of the service grows with the number of charges.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseOptions, parsePositiveInteger } from '../test/support/command-line.ts'
@@ -8,18 +8,17 @@ import { slopeOf } from './statistics.ts'
 
 const HELP = `npm run bench:memory [-- --charges N] [-- --json]
 
-Lets the service make 200,000 charges and prints its memory along the way, and the slope of the straight line through the
-second half: bytes per charge. What has grown and was not let go of would show there.
+Lets the service make 200,000 charges and prints its memory during the run, and the slope of the straight line through
+the second half in bytes per charge, which shows a leak.
 
-  --charges N  how many
+  --charges N  number of charges
   --json       one JSON document instead of the lines
   --help       this text
 `
 const CONNECTIONS = 32
 const POLL_EVERY_MS = 1_000
 const MEGABYTE = 1_000_000
-// What the collector leaves now and then comes to some tens; a record for each charge that nobody lets go of would be ten
-// times this.
+// Garbage collection noise is some tens of bytes; a leaked record per charge would be ten times this.
 const LIMIT_BYTES_PER_CHARGE = 100
 
 const options = parseOptions(HELP, {
@@ -30,7 +29,7 @@ await run(parsePositiveInteger('charges', options.charges))
 
 async function run(charges: number): Promise<void> {
   const log = (line: string) => void process.stderr.write(`${line}\n`)
-  // With --json the standard output is the document's.
+  // With --json only the document goes to the standard output.
   const show = (line: string) => void (options.json ? process.stderr : process.stdout).write(`${line}\n`)
   const slices = 20
   const samples = await withRig({ log }, async (rig) => {

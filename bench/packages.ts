@@ -1,4 +1,4 @@
-// The packages that an installation without the development tools brings to this platform, by the lock file.
+// The run-time packages that npm installs on this platform, from the lock file.
 
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ interface LockedPackage {
 /** Their folders, relative to the checkout. */
 export async function runtimePackages(root: string): Promise<string[]> {
   const lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8'))
-  // A boundary: npm's own file, in the form that it has had since version 7.
+  // A boundary: npm's lock file, in its format since version 7.
   const packages = Object.entries(lock.packages as Record<string, LockedPackage>)
   return packages
     .filter(([folder, locked]) => folder !== '' && isForRuntimeHere(locked))
@@ -23,7 +23,7 @@ function isForRuntimeHere({ dev, os, cpu }: LockedPackage): boolean {
   return !dev && allows(os, process.platform) && allows(cpu, process.arch)
 }
 
-/** npm's rule: a list of names, or of names behind an exclamation mark that are left out. */
+/** npm's rule: a list of names, or of excluded names with an exclamation mark. */
 function allows(rule: string | string[] | undefined, name: string): boolean {
   const names = [rule ?? []].flat()
   if (names.includes(`!${name}`)) return false

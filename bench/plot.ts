@@ -72,7 +72,7 @@ function text(x: number, y: number, content: string, attributes: string): string
 
 const round = (value: number) => Math.round(value * 10) / 10
 
-/** The next number above that reads well on an axis of four steps. */
+/** The next larger number that gives readable ticks on an axis of four steps. */
 export function niceCeiling(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value))
   const factor = [1, 2, 4, 6, 8, 10].find((one) => one * power >= value) ?? 10

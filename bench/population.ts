@@ -1,9 +1,9 @@
-// Who takes part in a measurement. Identities are arithmetic, so that the load driver, the seed and a script of pgbench
-// name the same rows without asking each other.
+// The merchants and customers of a measurement. Ids are computed, so that the load driver, the seed and pgbench scripts
+// name the same rows without communication.
 
 import { createHash } from 'node:crypto'
 
-/** Numbered from 1; the one after them is the hot merchant, who alone has as many customers as they have together. */
+/** Numbered from 1; the next one is the hot merchant, which has as many customers as all others together. */
 export const MERCHANTS = 1_000
 export const HOT_MERCHANT = MERCHANTS + 1
 export const CUSTOMERS = 5_000
@@ -14,7 +14,7 @@ export const LASTNAME = 'Odhiambo'
 
 export interface CustomerRef {
   merchant: number
-  /** From 1 to CUSTOMERS for those of the many merchants, and on from there for those of the hot one. */
+  /** From 1 to CUSTOMERS for those of the many merchants, and then those of the hot one. */
   customer: number
 }
 
@@ -24,7 +24,7 @@ export function customerRefOf(customer: number): CustomerRef {
 
 const KINDS = { merchant: '8001', customer: '8002', method: '8003' } as const
 
-/** The first part of the identities of a kind; the rest is the number, in twelve hexadecimal digits. */
+/** The first part of the ids of a kind; the rest is the number, in twelve hexadecimal digits. */
 export function idPrefix(kind: keyof typeof KINDS): string {
   return `00000000-0000-7000-${KINDS[kind]}-`
 }
@@ -46,7 +46,7 @@ export function keyIdOf(merchant: number): string {
   return `bench${String(merchant).padStart(7, '0')}`
 }
 
-/** Secrets of a database that is thrown away: from the number, so that nobody needs to be told them. */
+/** Secrets of a temporary database: derived from the number, so that every process can compute them. */
 export function keySecretOf(merchant: number): string {
   const digits = createHash('sha256').update(`bench ${merchant}`).digest('hex')
   return digits.slice(0, 43)

@@ -1,5 +1,5 @@
-// Asks a service that runs in this process once for everything that is measured, and makes of what it said to its
-// database the scripts of the baselines. Leaves some paid payments behind, to be verified.
+// Sends each measured request once to a service in this process, and makes the baseline scripts from its statements.
+// Leaves some paid payments to verify.
 
 import { type BaselineScript, chargeScript, initiateScript, readScript } from './baseline-scripts.ts'
 import { type Captured, captureStatements } from './capture.ts'
@@ -18,7 +18,7 @@ export type BaselineOperation = Exclude<Operation, 'hotCharges' | 'bareRoute'>
 export type BaselineScripts = Record<BaselineOperation, BaselineScript>
 
 const PAID_PAYMENTS = 100
-// Also a machine that has much else to do makes so many without anybody waiting in vain for a connection.
+// A number that even a busy machine handles without a timeout for a connection.
 const PAID_AT_ONCE = 5
 
 export async function prepareBaselines(
@@ -51,14 +51,13 @@ export async function prepareBaselines(
 
 const isRecord = (text: string) => text.includes('insert into payment_references')
 const isSettle = (text: string) => text.includes('update payments p')
-/** Keys are remembered for seconds, and the entry behind the wall is prepared once per connection: no parts of a request. */
+/** Keys are cached for seconds, and the tenant role is prepared once per connection: neither is part of a request. */
 const isSetupStatement = (text: string) => text.includes('api_keys') || text.includes("set_config('role'")
 
 function findOnly(statements: readonly Captured[], isWanted: (text: string) => boolean): Captured {
   const found = statements.filter(({ text }) => isWanted(text))
   const [one] = found
-  if (!one || found.length !== 1)
-    throw new Error('the steps of a charge are not what they were: see bench/prepare.ts')
+  if (!one || found.length !== 1) throw new Error('the steps of a charge have changed: see bench/prepare.ts')
   return one
 }
 
@@ -76,7 +75,7 @@ function captured(url: string, bytes: string): Promise<Captured[]> {
   return captureStatements(() => send(url, bytes))
 }
 
-/** The request of the load driver, by other means. */
+/** Sends the load driver's request with fetch. */
 async function send(url: string, bytes: string): Promise<void> {
   const [head = '', body = ''] = bytes.split('\r\n\r\n')
   const [, path = ''] = head.split(' ')

@@ -1,5 +1,4 @@
-// The processes of this machine: who started whom, and how much memory each has. From /proc where there is one, and from
-// ps elsewhere.
+// The processes of this machine with their parents and memory. From /proc where it exists, and from ps elsewhere.
 
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -7,11 +6,11 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 interface ProcessFacts {
   pid: number
   parent: number
-  /** A dead process that nobody has taken note of is dead all the same. */
+  /** A zombie counts as dead. */
   isRunning: boolean
 }
 
-/** The processes below this one, as long as it lives: when it is dead its children are somebody else's. */
+/** The descendants of a running process: when it is dead its children have another parent. */
 export function descendantsOf(pid: number): number[] {
   const all = listProcesses()
   const below = (of: number): number[] =>
@@ -19,7 +18,7 @@ export function descendantsOf(pid: number): number[] {
   return below(pid)
 }
 
-/** Who started it; 0 when it is not there. */
+/** Its parent; 0 when the process does not exist. */
 export function parentOf(pid: number): number {
   return listProcesses().find((one) => one.pid === pid)?.parent ?? 0
 }
@@ -29,8 +28,8 @@ export function isRunning(pid: number): boolean {
 }
 
 /**
- * Its share of the pages that it has (PSS): PostgreSQL's processes share most of theirs, and would be counted many times
- * over by what each can see (RSS), which is all that some systems tell.
+ * Its share of its pages (PSS): PostgreSQL's processes share most of theirs, and RSS, which is all that some systems
+ * report, would count them several times.
  */
 export function memoryOf(pid: number): number {
   const kilobytes =
@@ -50,11 +49,11 @@ function listProcesses(): ProcessFacts[] {
 function readProcess(pid: number): ProcessFacts[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // Its name, in brackets before these fields, may hold anything.
+    // The process name, in brackets before these fields, may contain any character.
     const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return [{ pid, parent: Number(parent), isRunning: state !== 'Z' }]
   } catch {
-    // It ended while we looked.
+    // The process ended meanwhile.
     return []
   }
 }

@@ -1,4 +1,4 @@
-// What was measured, as a document and as a table. Ratios are of medians over the rounds.
+// The measurements as a document and as a table. Ratios are of medians over the rounds.
 
 import type { KillReport } from './durability.ts'
 import type { MachineFacts } from './machine.ts'
@@ -10,14 +10,14 @@ import { median, rounded, spread } from './statistics.ts'
 
 export interface Figure {
   perSecond: number
-  /** How far the rounds lie apart, as a share of the median. */
+  /** The spread of the rounds, as a share of the median. */
   spread: number
   p50Ms: number
   p95Ms: number
   p99Ms: number
   /** Per request, in microseconds. */
   cpu: Cpu
-  /** What the database alone does with the same statements; null where there is nothing to compare with. */
+  /** The figure of the database alone with the same statements; null where there is no comparison. */
   baselinePerSecond: number | null
   baselineSpread: number | null
   ratio: number | null
@@ -129,7 +129,7 @@ const line = ([name = '', ...cells]: readonly string[]) =>
   name.padEnd(20) +
   cells.map((cell, index) => cell.padStart(Math.max(8, (COLUMNS[index + 1] ?? '').length + 2))).join('')
 
-/** What the project promises of itself, each beside what was measured. */
+/** The targets of the project, each with its measurement. */
 export function renderTargets(document: Document): string {
   const { charges, initiates, hotMerchant, durability } = document
   const targets: [string, number | null, boolean][] = [

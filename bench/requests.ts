@@ -1,4 +1,4 @@
-// The requests of a measurement, as the bytes that go over the wire.
+// The requests of a measurement, as raw bytes.
 
 import { randomUUID } from 'node:crypto'
 import {
@@ -29,9 +29,9 @@ export type Operation = (typeof OPERATIONS)[number]
 
 export interface WireRequest {
   bytes: string
-  /** What the answer acknowledges, where something is made. */
+  /** The id that the response acknowledges, where a record is created. */
   reference?: string
-  /** The status of the answer that is right. */
+  /** The expected status of the response. */
   expectedStatus: number
 }
 
@@ -69,7 +69,7 @@ export function nextRequest(source: RequestSource, operation: Operation): WireRe
     case 'customerList':
       return get(source, HOT_MERCHANT, PATHS.customers)
     case 'customerSearch':
-      // Of the hot merchant there is exactly one such customer.
+      // The hot merchant has exactly one such customer.
       return get(
         source,
         HOT_MERCHANT,
@@ -121,7 +121,7 @@ function post(
   path: string,
   body: Record<string, unknown> & { reference: string },
 ): WireRequest {
-  // All of it is ASCII, so its length in characters is that in bytes.
+  // All characters are ASCII, so the length in characters is that in bytes.
   const text = JSON.stringify(body)
   const headers = `host: ${host}\r\nx-api-key: ${keyOf(merchant)}\r\ncontent-type: application/json`
   const bytes = `POST ${path} HTTP/1.1\r\n${headers}\r\ncontent-length: ${text.length}\r\n\r\n${text}`
@@ -130,7 +130,7 @@ function post(
 
 const keys = new Map<number, string>()
 
-/** Remembered: making one costs more than the rest of a request. */
+/** Cached: deriving a key costs more than the rest of a request. */
 function keyOf(merchant: number): string {
   const known = keys.get(merchant) ?? apiKeyOf(merchant)
   keys.set(merchant, known)

@@ -1,5 +1,5 @@
-// Everything that a measurement needs, each in a process of its own: PostgreSQL, the sandbox provider, the service, a
-// bare route and the load driver. The baselines are measured in a copy of the database on the same server.
+// The processes of a measurement: PostgreSQL, the sandbox provider, the service, a bare route and the load driver. The
+// baselines run in a copy of the database on the same server.
 
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -32,10 +32,10 @@ export interface Program {
 export interface Rig {
   folder: string
   databaseUrl: string
-  /** A copy, made when it was seeded: what happens there does not touch the service. */
+  /** A copy of the seeded database, so that baselines do not affect the service. */
   baselineUrl: string
   db: Db
-  /** Both databases: plans that were made for smaller tables are made anew, as they would be by themselves in time. */
+  /** Analyzes both databases, so that plans fit the current size of the tables. */
   analyze(): Promise<void>
   postmaster: number
   provider: Program
@@ -59,12 +59,12 @@ export interface Cpu {
 
 export interface RigOptions {
   log: (line: string) => void
-  /** For the service, beside what it needs. */
+  /** Further settings of the service. */
   env?: Record<string, string>
   nodeOptions?: readonly string[]
 }
 
-/** Builds the rig, lets it be used, and takes it down whatever happens. */
+/** Builds the rig, runs the callback, and always removes the rig. */
 export async function withRig<Result>(
   options: RigOptions,
   use: (rig: Rig) => Promise<Result>,
@@ -138,7 +138,7 @@ async function build(
   return rig
 }
 
-/** A service in this process migrates, and shows what it says to the database. */
+/** A service in this process migrates, and its statements are captured. */
 async function prepareDatabase(env: Record<string, string>) {
   const config = readConfig(env, GATEWAYS)
   const service = await startService(config, { role: 'api', log: createLog('silent') })
@@ -174,7 +174,7 @@ async function findPostmaster(db: Db): Promise<number> {
   return row ? parentOf(row.pid) : 0
 }
 
-/** Another party, whose disk is not ours: where there is a file system in memory, it keeps its books there. */
+/** The provider is another party with its own disk: its records go to a file system in memory, if there is one. */
 async function startProvider(cleanups: (() => unknown)[]): Promise<Program> {
   const tmpfs = '/dev/shm'
   const dataDir = await mkdtemp(join(existsSync(tmpfs) ? tmpfs : tmpdir(), 'cowry-bench-provider-'))
@@ -182,7 +182,7 @@ async function startProvider(cleanups: (() => unknown)[]): Promise<Program> {
   return startCowry(cleanups, ['sandbox', '--port', '0', '--data-dir', dataDir], {
     ...SECRETS_ENV,
     COWRY_LOG_LEVEL: 'warn',
-    // It rings for checkouts, of which the seed pays some: nobody listens there.
+    // It sends webhooks for checkouts, of which the seed pays some: the port is closed.
     COWRY_PUBLIC_URL: 'http://127.0.0.1:9',
   })
 }
@@ -196,11 +196,11 @@ async function startCowry(
   const child = spawn(process.execPath, [...nodeOptions, 'src/main.ts', ...args, '--json'], {
     cwd: ROOT,
     env: { PATH: process.env.PATH, ...env },
-    // Its log lines are made and written as always, and read by nobody.
+    // Its log lines are written as always, and discarded.
     stdio: ['ignore', 'pipe', 'ignore'],
   })
   cleanups.push(() => endChild(child))
-  // Several lines of JSON make one document for some commands: the address is on one of them in all.
+  // Some commands print a JSON document over several lines: the address is on one line in all of them.
   for await (const line of createInterface({ input: child.stdout })) {
     const [, url] = /"url": ?"([^"]+)"/.exec(line) ?? []
     if (url !== undefined) return { child, pid: child.pid ?? 0, url }

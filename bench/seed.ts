@@ -22,12 +22,12 @@ import {
   recurringTokenOf,
 } from './population.ts'
 
-// Of a database that is thrown away: the same each time, and as varied as the service wants its secrets to be.
+// Secrets of a temporary database: constant, and varied enough for the service's checks.
 const secretOf = (name: string) => createHash('sha256').update(`bench ${name}`).digest()
 const ENCRYPTION_KEY = secretOf('encryption key')
 const PEPPER = secretOf('pepper')
 
-/** What a service must be told to read what is seeded here. */
+/** The settings that a service needs to read the seeded rows. */
 export const SECRETS_ENV = {
   COWRY_ENCRYPTION_KEYS: `k1:${ENCRYPTION_KEY.toString('base64')}`,
   COWRY_KEY_PEPPER: PEPPER.toString('base64'),
@@ -52,7 +52,7 @@ export async function seed(db: Db): Promise<void> {
     customers.map((customer) => toMethod(vault, customer)),
   )
   await db.script('analyze')
-  // What the seed left in the log is written out before the first figure, not during it.
+  // Checkpoint now, so that the seed's WAL is not flushed during a measurement.
   await db.script('checkpoint')
 }
 

@@ -1,5 +1,5 @@
-// npm run bench:slow: charges go through two gateways at once. Does it matter to the one that one's answers take half a
-// minute at the other? The same load is played with the other as quick as usual and slow, in turns.
+// npm run bench:slow: measures whether slow responses of one gateway delay charges at another. The same load runs with
+// the other gateway at normal speed and slow, in turn.
 
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,22 +10,22 @@ import { fileContext } from '../test/support/gateways.ts'
 import { newMerchantAt, PROVIDERS, saveCard, VAULT_ENV } from '../test/support/providers.ts'
 import { type TestService, testService } from '../test/support/service.ts'
 
-// What a provider takes when it is well, and when it is not.
+// The response times of a healthy and of a slow provider.
 const USUAL_MS = 100
 const SLOW_MS = 30_000
-// Longer than the slow answer, so that it is slow and not lost: nothing but the bounds on calls at once helps then.
+// Longer than the slow response, so that it is slow and not lost: then only the bulkhead limits its effect.
 const TIMEOUT_MS = 60_000
 const CHARGES_PER_SECOND = 20
 const LIMIT = 1.2
-// What a round leaves open is settled before the next one begins.
+// Open charges of a round complete before the next one starts.
 const PAUSE_MS = 3_000
 
 const HELP = `npm run bench:slow [-- --quick] [-- --json]
 
 Charges saved cards through two gateways, ${CHARGES_PER_SECOND} per second at each. In every second round one of them takes
-${SLOW_MS / 1_000} s for an answer. Prints how long the charges of the other took in both kinds of rounds, as medians
+${SLOW_MS / 1_000} s to respond. Prints the latency of charges at the other in both kinds of rounds, as medians
 over the rounds.
-Ends with 1 if its 99th percentile is more than ${LIMIT} times as long beside the slow one.
+Exits with 1 if its 99th percentile is more than ${LIMIT} times as long beside the slow one.
 
   --quick  3 pairs of rounds of 6 s instead of 5 of 15 s
   --json   one JSON document instead of the table
@@ -44,7 +44,7 @@ const cleanups: (() => unknown)[] = []
 try {
   report(await measure({ after: (end: () => unknown) => void cleanups.push(end) }))
 } finally {
-  // As the cleanup of tests run: in the order in which they were asked for.
+  // In the order of registration, as test hooks run.
   for (const end of cleanups) await end()
 }
 
@@ -54,14 +54,14 @@ interface Cleanup {
 
 interface Round {
   isSlow: boolean
-  /** How long the charges of the steady gateway took. */
+  /** The latencies of charges at the steady gateway. */
   tookMs: number[]
-  /** How the charges of the other one ended. */
+  /** The statuses of charges at the other one. */
   others: Record<string, number>
 }
 
 async function measure(cleanup: Cleanup): Promise<Round[]> {
-  // A boundary: stand-ins and services are made for tests, of which they use nothing but this hook.
+  // A boundary: fakes and services take a test context, of which they only use this hook.
   const t = fileContext(cleanup as unknown as Parameters<typeof fileContext>[0])
   const steady = await PROVIDERS[STEADY].start(t)
   const other = await PROVIDERS[OTHER].start(t)
@@ -78,7 +78,7 @@ async function measure(cleanup: Cleanup): Promise<Round[]> {
   })
 
   const runRound = async (isSlow: boolean): Promise<Round> => {
-    // Accounts of their own, so that no round inherits what the guard of another has learnt.
+    // New accounts, so that no round inherits the circuit breaker state of another.
     const charge = await charger(service, STEADY, await credentialOf(steady))
     const chargeOther = await charger(service, OTHER, await credentialOf(other))
     if (isSlow) otherProxy.delayResponses()
@@ -91,23 +91,23 @@ async function measure(cleanup: Cleanup): Promise<Round[]> {
     const otherCharges: Promise<unknown>[] = []
     const startedAt = performance.now()
     for (let number = 0; number < (ROUND_MS / 1_000) * CHARGES_PER_SECOND; number += 1) {
-      // By the clock and not by answers: whoever waits for slow ones does not measure them.
+      // At fixed times, not after responses: a closed loop would not measure the slow ones.
       await delay(Math.max(0, startedAt + (number * 1_000) / CHARGES_PER_SECOND - performance.now()))
       steadyCharges.push(timed(charge).then((took) => tookMs.push(took)))
       otherCharges.push(chargeOther().then(count))
     }
     await Promise.all(steadyCharges)
-    // Only now: all that was held arrives at once, which no measured charge should meet.
+    // Only now: held requests arrive at once, which must not affect a measured charge.
     otherProxy.recover()
     await Promise.all(otherCharges)
     await delay(PAUSE_MS)
     return { isSlow, tookMs, others }
   }
 
-  // What is compiled and connected only once is no part of the figures.
+  // One-time compilation and connections are not part of the figures.
   await runRound(false)
   const rounds: Round[] = []
-  // Each kind goes first in turn, so that a machine that grows busier or calmer favours none.
+  // Each kind goes first in turn, so that changing load on the machine favours none.
   for (let pair = 0; pair < PAIRS; pair += 1) {
     const isSlowFirst = pair % 2 === 1
     rounds.push(await runRound(isSlowFirst), await runRound(!isSlowFirst))
@@ -121,7 +121,7 @@ async function credentialOf(fake: Awaited<ReturnType<(typeof PROVIDERS)[Name]['s
   return credential
 }
 
-/** Charges a saved card of a new merchant, and says how that ended. */
+/** Charges a saved card of a new merchant, and returns its status. */
 async function charger(service: TestService, name: Name, credential: string): Promise<() => Promise<string>> {
   const merchant = await newMerchantAt(service, name)
   const token = await saveCard(service.db, name, merchant, credential)
@@ -143,11 +143,11 @@ async function timed(charge: () => Promise<string>): Promise<number> {
   return performance.now() - startedAt
 }
 
-/** The way to a provider, on which each request takes its time. */
+/** A proxy to a provider that delays each request. */
 async function openDelayProxy(cleanup: Cleanup, target: string) {
   let held: AbortController | undefined
   const server = createServer(async (incoming, answer) => {
-    if (held) await delay(SLOW_MS, undefined, { signal: held.signal }).catch(() => 'the road is free again')
+    if (held) await delay(SLOW_MS, undefined, { signal: held.signal }).catch(() => 'released')
     else await delay(USUAL_MS)
     forward(target, incoming, answer)
   })
@@ -173,7 +173,7 @@ function forward(target: string, incoming: IncomingMessage, answer: ServerRespon
     answer.writeHead(received.statusCode ?? 502, received.headers)
     received.pipe(answer)
   })
-  // The caller sees a connection that breaks, as it would without us.
+  // The caller sees a broken connection, as it would without the proxy.
   onward.on('error', () => answer.destroy())
   incoming.pipe(onward)
 }
@@ -190,7 +190,7 @@ function percentile(numbers: readonly number[], share: number): number {
   return sorted[Math.ceil(sorted.length * share) - 1] ?? Number.NaN
 }
 
-/** Medians over the rounds: what else the machine did in one of them is not what is measured. */
+/** Medians over the rounds, so that other load in one of them does not count. */
 function figuresOf(rounds: readonly Round[]): Figures {
   const at = (share: number) =>
     Math.round(
@@ -210,7 +210,7 @@ function report(rounds: Round[]): void {
   const usual = figuresOf(rounds.filter(({ isSlow }) => !isSlow))
   const slow = figuresOf(rounds.filter(({ isSlow }) => isSlow))
   const ratio = Math.round((slow.p99 / usual.p99) * 100) / 100
-  // Not greater: what could not be measured is broken too.
+  // NaN must count as a miss, so the comparison is negated.
   const exceedsLimit = !(ratio <= LIMIT)
   const line = (label: string, { charges, p50, p99, others }: Figures) =>
     `${label.padEnd(22)}${String(charges).padStart(6)} charges   p50 ${p50} ms   p99 ${p99} ms   the other: ${JSON.stringify(others)}\n`

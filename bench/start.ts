@@ -1,5 +1,5 @@
-// npm run bench:start: how long a start takes, what an idle service needs, and how much it brings along, each beside the
-// limit that the README promises.
+// npm run bench:start: measures the start time, the memory of an idle service and the number of packages, each against
+// the limit in the README.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,12 +13,12 @@ import { runtimePackages } from './packages.ts'
 import { descendantsOf, memoryOf } from './processes.ts'
 
 const ROOT = join(import.meta.dirname, '..')
-/** What npm start runs, after "exec node". */
+/** The arguments of npm start, after "exec node". */
 const COMMAND: string[] = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
   .scripts.start.split(' ')
   .slice(2)
 const ROUNDS = 3
-// Long enough for what a start leaves behind to be collected, and for the background work to have looked around.
+// Long enough for garbage collection after the start, and for the first run of the background jobs.
 const IDLE_MS = 5_000
 const MEGABYTE = 1_000_000
 
@@ -26,7 +26,7 @@ const HELP = `npm run bench:start [-- --json]
 
 Starts the service ${ROUNDS} times on an empty data folder and once more on the same folder, and prints the medians:
 the time to ready of a first and of a second start, the memory of the idle service with its private PostgreSQL,
-and the number of run-time packages. Ends with 1 if a limit is broken.
+and the number of run-time packages. Exits with 1 if a limit is exceeded.
 
   --json  one JSON document instead of the table
   --help  this text
@@ -79,7 +79,7 @@ async function runRound(): Promise<Round> {
   }
 }
 
-/** From the command to the first 200 of /readyz: what a user waits for. */
+/** From the command to the first 200 of /readyz: the time that a user waits. */
 async function startService(dataDir: string) {
   const startedAt = performance.now()
   const child = spawn(process.execPath, [...COMMAND, '--json'], {
@@ -91,7 +91,7 @@ async function startService(dataDir: string) {
   try {
     const { url } = JSON.parse(await readLine(child, ended))
     const { status } = await fetch(`${url}/readyz`)
-    if (status !== 200) throw new Error(`the service said that it listens and is not ready: HTTP ${status}`)
+    if (status !== 200) throw new Error(`the service listens and is not ready: HTTP ${status}`)
   } catch (error) {
     child.kill('SIGKILL')
     throw error
@@ -110,7 +110,7 @@ async function readLine(child: ChildProcess, ended: Promise<unknown[]>): Promise
     throw new Error(`the service ended with ${code} before it was ready`)
   })
   const [line] = await Promise.race([once(createInterface({ input: child.stdout }), 'line'), failed])
-  // It ends by and by, which is no failure any more.
+  // Its later exit is no failure.
   failed.catch(() => undefined)
   return line
 }
@@ -120,7 +120,7 @@ function median(numbers: number[]): number {
 }
 
 function exceedsLimit({ value, limit }: Measure): boolean {
-  // Not greater: what could not be measured is broken too.
+  // NaN must count as a miss, so the comparison is negated.
   return !(value <= limit)
 }
 

@@ -1,4 +1,4 @@
-// The arithmetic of measurements.
+// The statistics of measurements.
 
 export function percentile(numbers: ArrayLike<number>, share: number): number {
   const sorted = Float64Array.from(numbers).sort()
@@ -9,12 +9,12 @@ export function median(numbers: ArrayLike<number>): number {
   return percentile(numbers, 0.5)
 }
 
-/** How far the rounds lie apart, as a share of their median. */
+/** The spread of the rounds, as a share of their median. */
 export function spread(numbers: readonly number[]): number {
   return (Math.max(...numbers) - Math.min(...numbers)) / median(numbers)
 }
 
-/** The slope of the straight line that fits the points best. */
+/** The slope of the least-squares line. */
 export function slopeOf(points: readonly { x: number; y: number }[]): number {
   const mean = (field: 'x' | 'y') => points.reduce((sum, point) => sum + point[field], 0) / points.length
   const [meanX, meanY] = [mean('x'), mean('y')]
@@ -23,7 +23,7 @@ export function slopeOf(points: readonly { x: number; y: number }[]): number {
   return upper / lower
 }
 
-/** As many digits as a figure of a shared machine is worth. */
+/** Rounds to the digits that are significant on a shared machine. */
 export function rounded(value: number, digits = 3): number {
   return Number(value.toPrecision(digits))
 }

@@ -98,7 +98,7 @@ const CASES: [what: string, change: (one: Case) => void, question: RegExp][] = [
   [
     'an execution under an unknown key',
     ({ records }) => records.executions.push({ ...GIVEN, key: 'k3' }),
-    /nobody recorded/,
+    /without a record/,
   ],
   [
     'a refund that was executed twice',

@@ -1,5 +1,5 @@
-// The end of the walk: everything that the service shows is held against the model, against what the provider really
-// executed, and against the invariants.
+// The end of the walk: compares every record that the service returns with the model, with the provider's executions,
+// and with the invariants.
 
 import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -18,7 +18,7 @@ export async function assertFinalState(context: CommandContext): Promise<{ lines
   return { lines: await assertStatement(context) }
 }
 
-/** Every record is listed once, as the model believes it, and nothing else is. */
+/** Every record of the model is listed once with the expected values, and no other record is. */
 async function assertLists(context: CommandContext): Promise<void> {
   const { shop } = context
   const isCharge = ({ kind }: Payment) => kind === 'charge'
@@ -55,7 +55,7 @@ function assertSame<Modelled extends { uuid: string }>(
   assert.deepEqual(
     others.map(({ uuid }) => uuid),
     [],
-    'nothing is there that nobody made',
+    'every record is known to the model',
   )
   for (const one of expected) compare(one, byName.get(one.uuid))
 }
@@ -102,7 +102,7 @@ interface Executed {
   given: bigint
 }
 
-/** I6: the provider took each payment once at most, and gave back exactly what is refunded. */
+/** I6: the provider executed each payment at most once, and refunded exactly the refunded amount. */
 async function assertExecutions({ world: { db }, shop }: CommandContext): Promise<void> {
   const executed = new Map<string, Executed>()
   for (const { orderId, kind, minor } of await db.query(selectExecutions)) {
@@ -111,7 +111,7 @@ async function assertExecutions({ world: { db }, shop }: CommandContext): Promis
     else known.taken.push(minor)
     executed.set(orderId, known)
   }
-  // What came twice was sent back by itself, and is neither a payment nor a refund of one.
+  // A duplicate payment was refunded automatically, and is neither a payment nor a refund in the model.
   for (const { paymentId, paidMinor } of await db.query(selectDuplicates)) {
     const known = executed.get(paymentId)
     assert.ok(known)
@@ -142,7 +142,7 @@ where status = 'pending'`
 const DELIVERY_STEP_MS = 600_000
 const MAX_DELIVERY_POLLS = 1_000
 
-/** I10: every event that somebody listens to arrives, however often the consumer is unwell. */
+/** I10: every event with a subscribed endpoint arrives, however often the consumer fails. */
 export async function assertDeliveries({ db, clock, shops, consumer }: World): Promise<number> {
   for (let polls = 0; polls < MAX_DELIVERY_POLLS; polls += 1) {
     const [row] = await db.query(countDeliveries)
@@ -161,11 +161,11 @@ select currency, sum(amount_minor)::bigint as sum
 from postings
 group by currency`
 
-/** I1 to I5, I8 to I10 and I12 to I15 stand as views; that the books sum to nothing is said once more. */
+/** I1 to I5, I8 to I10 and I12 to I15 are views; the sum of the ledger is checked here once more. */
 export async function assertLedger({ db, services }: World): Promise<void> {
   await assertInvariants(services[0])
   const sums = await db.query(selectSums)
-  assert.ok(sums.length > 0, 'there are books')
+  assert.ok(sums.length > 0, 'the ledger has postings')
   assert.deepEqual(
     sums.filter(({ sum }) => sum !== 0n),
     [],
@@ -175,7 +175,7 @@ export async function assertLedger({ db, services }: World): Promise<void> {
 
 const SAMPLE = 25
 
-/** The provider's own account of it, as integrators read it. */
+/** The provider's records, read through its API. */
 export async function assertReportedExecutions(context: CommandContext): Promise<void> {
   for (const payment of context.shop.payments.filter(({ transfer }) => !transfer).slice(-SAMPLE)) {
     const { body } = await sendRequest(

@@ -1,5 +1,5 @@
-// What the model expects of one balance: how much is available, how much is pending, and when it is settled. The rules are
-// said here once more and by other means, so that the ledger is held against something that is not itself.
+// The model of one balance: the available and pending amounts, and when they settle. The rules are implemented here
+// independently of the ledger, so that the comparison proves something.
 
 import type { Payment } from './model.ts'
 
@@ -8,16 +8,16 @@ export const SETTLED_AFTER_MS = 24 * 3_600_000
 interface PendingSettlement {
   payment: Payment
   minor: bigint
-  /** It is settled somewhere between these two, because we know only when we asked and when we were answered. */
+  /** It settles between these two times: we know only when the request was sent and answered. */
   dueFrom: number
   dueTo: number
 }
 
 export interface ModelBalance {
   available: bigint
-  /** In the order in which it came. */
+  /** In the order of arrival. */
   pendingSettlements: PendingSettlement[]
-  /** False after things happened at once: then only the sum of both is known, until all is settled. */
+  /** False after concurrent requests: then only the sum of both is known, until all is settled. */
   isExact: boolean
 }
 
@@ -43,7 +43,10 @@ export function addPending(
   })
 }
 
-/** Available money first, then what is pending of the payment itself, then what came last; the rest makes it negative. */
+/**
+ * Takes available money first, then the pending money of the payment, then the latest; the rest makes the balance
+ * negative.
+ */
 export function debit(modelBalance: ModelBalance, payment: Payment, minor: bigint): void {
   const free = modelBalance.available > 0n ? modelBalance.available : 0n
   let left = minor > free ? minor - free : 0n
@@ -59,7 +62,7 @@ export function debit(modelBalance: ModelBalance, payment: Payment, minor: bigin
   modelBalance.pendingSettlements = modelBalance.pendingSettlements.filter((one) => one.minor > 0n)
 }
 
-/** What is due by now has become available. What may or may not be due leaves the modelBalance inexact. */
+/** Settles money that is due. Money that may or may not be due makes the balance inexact. */
 export function settle(modelBalance: ModelBalance, now: number): void {
   const isDue = ({ dueFrom }: PendingSettlement) => dueFrom <= now
   if (modelBalance.pendingSettlements.some((one) => isDue(one) && one.dueTo > now))

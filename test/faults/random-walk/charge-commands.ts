@@ -1,4 +1,4 @@
-// Charging saved methods again, those that were revoked and those of others among them.
+// Charges of saved methods, including revoked ones and those of other merchants.
 
 import {
   addPayment,
@@ -34,13 +34,13 @@ function predict({ isRevoked, customer, instrument }: Method, email: string): st
 const CHARGED = [
   '201 successful',
   '201 failed',
-  // An answer may also be lost where nobody planned it, on a machine that is busy.
+  // On a busy machine a response may also be lost without a planned fault.
   '201 processing',
   '422 recurring_token_inactive',
   '422 customer_blocked',
 ]
 
-/** What nobody has heard the end of is not for sequential times. */
+/** Sequential phases exclude charges with an unknown outcome. */
 const isPredictableCharge = (context: CommandContext) => (method: Method) =>
   !context.isSequential || expectedOf(method.instrument).recurringCharge !== 'approves without answer'
 
@@ -80,7 +80,7 @@ async function charge(context: CommandContext): Promise<void> {
   if (isCollected(payment)) creditBalance(context, payment, from)
 }
 
-/** The bank wants the customer present, so there is a checkout to send them to. */
+/** The bank requires the customer, so the response has a checkout. */
 export async function addRecovery(
   context: CommandContext,
   charge: Payment,

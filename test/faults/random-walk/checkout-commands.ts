@@ -1,4 +1,4 @@
-// Opening checkouts, and everything that payers do there.
+// Opens checkouts, and acts as their payers.
 
 import assert from 'node:assert/strict'
 import { createPayer } from '../../support/payer.ts'
@@ -25,7 +25,7 @@ import { assertPredicted, type CommandContext, logRequest, sendRequest } from '.
 
 const INITIATE = '/api/v1/checkout/initiate-payment'
 
-/** Once, or several times at the same moment: one payment all the same. */
+/** Sends the request once or several times at once: one payment in any case. */
 async function initiate(context: CommandContext): Promise<void> {
   const { shop, prng, world } = context
   const currency = prng.pick(CHECKOUT_CURRENCIES) ?? 'KES'
@@ -52,7 +52,7 @@ async function initiate(context: CommandContext): Promise<void> {
   if (!first) return
   assert.equal(new Set(made.map((one) => one.body.data.uuid)).size, 1, 'one reference is one payment')
   const fresh = made.filter((one) => one.headers.get('idempotent-replayed') === null)
-  assert.equal(fresh.length, 1, 'one of them made it')
+  assert.equal(fresh.length, 1, 'exactly one request created it')
   const payment = addPayment(context, first.body.data, {
     kind: 'checkout',
     currency,
@@ -62,7 +62,7 @@ async function initiate(context: CommandContext): Promise<void> {
   shop.sent.push({ path: INITIATE, body, key, uuid: payment.uuid, at: world.clock.now().getTime() })
 }
 
-/** One checkout takes five attempts; the fifth decline is the last. */
+/** A checkout has five attempts; the fifth decline fails it. */
 const MAX_ATTEMPTS = 5
 
 interface Prediction {
@@ -70,7 +70,7 @@ interface Prediction {
   change: Partial<Payment>
 }
 
-/** What playing the payer with this instrument comes to. */
+/** The expected result of completing a payment with this instrument. */
 function predict(shop: Shop, payment: Payment, instrument: string, now: number): Prediction {
   const { channel } = expectedOf(instrument)
   const { status, openChannel, attempts } = payment
@@ -82,7 +82,7 @@ function predict(shop: Shop, payment: Payment, instrument: string, now: number):
   if (!isLeft && status !== 'pending') return { expected: '409 invalid_state', change: {} }
   const change: Partial<Payment> = { status: 'pending', openChannel: null }
   const rejection = rejectionOf(shop, { ...payment, ...change }, now)
-  // Who comes when all have paid is not kept waiting.
+  // A payer at a link without free slots is rejected at once.
   if (rejection === LINK_ENDED) return { expected: rejection, change: { ...change, status: 'expired' } }
   if (rejection) return { expected: rejection, change }
   const end = predictOutcome(instrument, attempts + 1)
@@ -98,7 +98,7 @@ function rejectionOf(shop: Shop, payment: Payment, now: number): string | undefi
   if (!link) return undefined
   if (isOver(link, now)) return LINK_ENDED
   const { paid, reserved } = slotsOf(shop, link)
-  // The place of an attempt that is left open is given back before another is begun.
+  // The slot of an open attempt is released before another attempt starts.
   const ownReserved = shop.payments.some((one) => one.uuid === payment.uuid && one.status === 'processing')
   if (link.maxPayments === null || paid + reserved - (ownReserved ? 1 : 0) < link.maxPayments)
     return undefined
@@ -148,7 +148,7 @@ async function complete(context: CommandContext): Promise<void> {
   const { prng } = context
   const isOpen = (payment: Payment) =>
     isCompletable(context)(payment) && (payment.status === 'pending' || payment.openChannel !== null)
-  // Mostly what can be paid; now and then what cannot.
+  // Usually a payment that can be completed; sometimes another.
   const payment = drawPayment(context, prng.nextBool(0.9) ? isOpen : isCompletable(context))
   if (!payment) return initiate(context)
   const isPaying = prng.nextBool(0.6)
@@ -160,7 +160,7 @@ async function complete(context: CommandContext): Promise<void> {
 
 const CONCURRENT_COMPLETIONS = 4
 
-/** The same checkout is paid in several ways at once. */
+/** Completes the same checkout in several ways at once. */
 async function completeConcurrently(context: CommandContext): Promise<void> {
   const isOpen = (payment: Payment) => isCompletable(context)(payment) && payment.status === 'pending'
   const payment = drawPayment(context, isOpen)
@@ -195,7 +195,7 @@ export async function completeWith(
   if (isCollected(payment) && !wasCollected) creditBalance(context, payment, from)
 }
 
-/** What only an answer can tell: when it is over, and what was saved. */
+/** Takes values that only the response has: when it was paid, and which method was saved. */
 function applyRecord(context: CommandContext, payment: Payment, shown: ApiRecord): void {
   payment.expiresAt = shown.expiresAt ? Date.parse(shown.expiresAt) : null
   assertMatchesModel(payment, shown)
@@ -217,7 +217,7 @@ async function verify(context: CommandContext): Promise<void> {
   if (context.isSequential) assertMatchesModel(payment, answer.body.data)
 }
 
-/** The payer goes to the card's page, and away. */
+/** The payer opens the card page, and leaves it. */
 async function openCardPage(context: CommandContext): Promise<void> {
   const { shop, world, isSequential } = context
   const isFresh = (one: Payment) =>
@@ -242,7 +242,7 @@ async function openCardPage(context: CommandContext): Promise<void> {
   await assertRead(context, payment)
 }
 
-/** The payer cancels, whether or not an attempt is open. */
+/** The payer cancels, with or without an open attempt. */
 async function abandon(context: CommandContext): Promise<void> {
   const { isSequential } = context
   const isOpen = (one: Payment) =>

@@ -1,4 +1,4 @@
-// What commands have in common: they draw whom and what they are about, and write down what became of it.
+// Shared parts of commands: they draw their subjects, send requests and record the results.
 
 import assert from 'node:assert/strict'
 import { addPending } from './balances.ts'
@@ -22,16 +22,18 @@ import type { CommandContext } from './world.ts'
 export interface Command {
   name: string
   weight: number
-  /** Calm: its outcome could not be actual apart otherwise. Storm: it is one by itself. Absent: at any time. */
+  /**
+   * Sequential: its outcome could not be predicted otherwise. Concurrent: it is a race by itself. Absent: in any phase.
+   */
   only?: 'sequential' | 'concurrent'
   run(context: CommandContext): Promise<void>
 }
 
-// What several commands meet at, and what is still fresh: few when things are to collide, more otherwise.
+// The number of recent records that commands choose from: few for collisions, more otherwise.
 const WINDOW = { sequential: 40, concurrent: 6 }
 const MAX_DRAWS = 30
 
-/** One of them that fits, the newest more often; undefined when none was found soon enough. */
+/** A record that matches, newer ones more often; undefined when none was found in a few draws. */
 export function draw<Value>(
   { prng, isSequential }: Pick<CommandContext, 'prng' | 'isSequential'>,
   values: readonly Value[],
@@ -49,7 +51,7 @@ export function draw<Value>(
   return undefined
 }
 
-/** In sequential times only such payments of which the model knows everything. */
+/** In sequential phases only payments whose state the model knows completely. */
 export function drawPayment(
   context: CommandContext,
   fits: (payment: Payment) => boolean,
@@ -58,7 +60,7 @@ export function drawPayment(
   return draw(context, shop.payments, (one) => !(isSequential && shop.uncertain.has(one)) && fits(one))
 }
 
-// A dozen people for each shop: enough to be actual apart, few enough that they come back.
+// A dozen customers for each shop: enough to be distinct, few enough to be used again.
 const CUSTOMERS_PER_SHOP = 12
 
 export function drawPerson({ prng, shop }: CommandContext) {
@@ -75,13 +77,13 @@ export function drawMinor(prng: Prng, currency: ModelCurrency): bigint {
 
 let names = 0
 
-/** A name that nobody has used before. */
+/** A name that was not used before. */
 export function newName(kind: string): string {
   names += 1
   return `${kind}-${names}`
 }
 
-/** Far enough from the end of its time for the model to know on which side of it a request will fall. */
+/** Far enough from its expiry that the model can predict the response. */
 export function isFarFromExpiry(
   { world }: CommandContext,
   { expiresAt }: { expiresAt: number | null },
@@ -91,7 +93,7 @@ export function isFarFromExpiry(
   return left > 60_000 || left < -30_000
 }
 
-/** In sequential times only a link of which the model knows all places. */
+/** In sequential phases only a link whose slots the model knows completely. */
 export function isPredictableLink(context: CommandContext, link: Link): boolean {
   return isFarFromExpiry(context, link) && !(context.isSequential && context.shop.contested.has(link))
 }
@@ -104,7 +106,7 @@ export function isBlocked(shop: Shop, email: string): boolean {
   return findCustomer(shop, email)?.isBlocked ?? false
 }
 
-/** The customer that an answer names, who is new when nobody has this e-mail. */
+/** The customer in a response, who is new when the e-mail is unknown. */
 export function findOrAddCustomer(
   { shop, isSequential }: CommandContext,
   { uuid, email }: { uuid: string; email: string },
@@ -119,7 +121,7 @@ export function findOrAddCustomer(
 // biome-ignore lint/suspicious/noExplicitAny: a test reads any shape and asserts on it
 export type ApiRecord = any
 
-/** A payment that has just been made, as an answer shows it. */
+/** A new payment, from a response. */
 export function addPayment(
   context: CommandContext,
   shown: ApiRecord,
@@ -148,20 +150,20 @@ export function addPayment(
   return payment
 }
 
-/** A payment has been paid since `from`: the wallet has it, and who paid with a card can be charged again. */
+/** A payment was paid since `from`: credits the wallet, and saves the method of a card. */
 export function creditBalance(context: CommandContext, payment: Payment, from: number): void {
   const { minor, currency } = payment
   const net = minor - feeOf(minor, currency)
   addPending(modelBalanceOf(context.shop, currency), payment, net, from, context.world.clock.now().getTime())
 }
 
-/** Things happened at once: what became of it is read when they are over. */
+/** After concurrent requests the state is read when they are over. */
 export function markUncertain({ shop }: CommandContext, payment: Payment): void {
   shop.uncertain.add(payment)
   modelBalanceOf(shop, payment.currency).isExact = false
 }
 
-/** The record says what the model believes. */
+/** Asserts that the record agrees with the model. */
 export function assertMatchesModel(payment: Payment, shown: ApiRecord): void {
   const { currency } = payment
   const paid = isCollected(payment) ? payment.minor : 0n
@@ -188,7 +190,7 @@ export function assertMatchesModel(payment: Payment, shown: ApiRecord): void {
   assert.deepEqual(actual, expected, `payment ${payment.reference}`)
 }
 
-/** The saved method of a payment that was paid with a card: the one that is there already, or a new one. */
+/** The saved method of a payment by card: the existing one, or a new one. */
 export function recordMethod(
   { shop, isSequential }: CommandContext,
   payment: Payment,
@@ -202,7 +204,6 @@ export function recordMethod(
     one.customer === customer && one.instrument === instrument && one.email === email && !one.isRevoked
   const kept = shop.methods.find(isSame)
   const known = shop.methods.find((one) => one.uuid === uuid)
-  if (isSequential)
-    assert.equal(known, kept, 'the same card is one method, and a revoked one never comes back')
+  if (isSequential) assert.equal(known, kept, 'the same card is one method, and a revoked one stays revoked')
   if (!known) shop.methods.push({ uuid, token, customer, instrument, email, isRevoked: false })
 }

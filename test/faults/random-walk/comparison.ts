@@ -1,4 +1,4 @@
-// After each stretch: the wallet of every shop is what the model says, and so is a sample of everything else.
+// After each phase: the wallet of every shop agrees with the model, and so does a sample of the other records.
 
 import assert from 'node:assert/strict'
 import { pendingOf } from './balances.ts'
@@ -23,7 +23,7 @@ import {
 import { pathOf } from './quiescence.ts'
 import { type CommandContext, sendRequest } from './world.ts'
 
-/** How often the two balances were known each by itself, and how often only their sum was. */
+/** How often both balances were known exactly, and how often only their sum was. */
 export const precision = { exact: 0, sums: 0 }
 
 export async function compareWallet(context: CommandContext): Promise<void> {
@@ -33,7 +33,7 @@ export async function compareWallet(context: CommandContext): Promise<void> {
   assert.equal(
     shown.find(({ currency }) => currency === 'SSP'),
     undefined,
-    'money that was sent to the merchant is in no balance',
+    'a payment directly to the merchant is in no balance',
   )
   for (const currency of CHECKOUT_CURRENCIES) {
     const balance = shown.find((one) => one.currency === currency)

@@ -1,4 +1,4 @@
-// What shops do with their customers and with the methods that these have saved.
+// Commands of shops on their customers and saved methods.
 
 import assert from 'node:assert/strict'
 import {
@@ -48,7 +48,7 @@ async function change(context: CommandContext): Promise<void> {
 
 const statusOf = ({ isBlocked }: Customer) => (isBlocked ? 'blocked' : 'active')
 
-/** Blocked people are let in again soon, so that the walk goes on. */
+/** Blocked customers are unblocked soon, so that the walk continues. */
 async function block(context: CommandContext): Promise<void> {
   const { shop, prng, isSequential } = context
   const blocked = [...shop.customers.values()].find(({ isBlocked }) => isBlocked)
@@ -87,7 +87,7 @@ async function readMethods(context: CommandContext): Promise<void> {
   assertPredicted(context, answer, '200')
   const defaults = answer.body.data.filter((one: { isDefault: boolean }) => one.isDefault)
   const active = answer.body.data.filter((one: { status: string }) => one.status === 'active')
-  assert.equal(defaults.length, active.length > 0 ? 1 : 0, 'who has methods has one default')
+  assert.equal(defaults.length, active.length > 0 ? 1 : 0, 'a customer with methods has one default')
 }
 
 export const CUSTOMER_COMMANDS: readonly Command[] = [

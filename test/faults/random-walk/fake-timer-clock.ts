@@ -1,5 +1,4 @@
-// A clock that a test moves forward, and that wakes whoever has slept long enough by it: hours of background work are
-// done in the moment in which the hours pass.
+// A clock that a test advances and that resolves due sleeps: hours of background jobs run at the moment of the advance.
 
 import type { FakeClock } from '../../support/fake-clock.ts'
 

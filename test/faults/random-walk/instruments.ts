@@ -1,4 +1,4 @@
-// The instruments of the sandbox as the contract describes them: what the walk expects of each.
+// The expected behaviour of the sandbox instruments, from the contract.
 
 export interface Expected {
   channel: 'card' | 'mobile_money' | 'bank_transfer'

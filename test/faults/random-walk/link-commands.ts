@@ -1,4 +1,4 @@
-// Links: made, visited, changed and switched off. Who visits one begins an ordinary checkout.
+// Payment links: created, visited, changed and deactivated. A visit starts an ordinary checkout.
 
 import assert from 'node:assert/strict'
 import { fillIn } from '../../support/links.ts'
@@ -52,7 +52,7 @@ async function createLink(context: CommandContext, usage: Usage): Promise<Link> 
   return link
 }
 
-/** Fills the form of a link in; the payment that it begins is one like any other. */
+/** Submits the form of a link; the payment that it starts is an ordinary one. */
 async function visit(context: CommandContext): Promise<void> {
   const { shop, prng } = context
   const isOpen = (link: Link) =>
@@ -74,7 +74,7 @@ async function visitLink(context: CommandContext, link: Link): Promise<Payment |
   const amount = String(toMajor(minor, link.currency))
   const { http, location } = isForm ? await fillIn(payer, page, { ...person, amount }) : page
   logRequest(context, `visits ${link.uuid}: ${http} ${location}`)
-  assert.ok(http < 500, 'a visit never fails for our sake')
+  assert.ok(http < 500, 'a visit never fails with 5xx')
   const checkoutUrl = location !== null && new URL(location).pathname.startsWith('/pay/') ? location : null
   if (isSequential) assert.equal(checkoutUrl !== null, isExpected, `a visit to ${link.uuid} begins a payment`)
   if (checkoutUrl === null) return undefined
@@ -82,7 +82,7 @@ async function visitLink(context: CommandContext, link: Link): Promise<Payment |
   const { body } = await sendRequest(context, 'GET', path)
   const accessCode = new URL(checkoutUrl).pathname.split('/')[2]
   const shown = body.data.find((one: { accessCode: string }) => one.accessCode === accessCode)
-  assert.ok(shown, 'what was begun at a link is listed there')
+  assert.ok(shown, 'a payment that was started at a link is listed there')
   logRequest(context, `begins ${shown.reference} at ${link.uuid}`)
   const facts = { currency: link.currency, minor, email: person.email, link }
   return addPayment(context, shown, { kind: 'checkout', ...facts })
@@ -90,7 +90,7 @@ async function visitLink(context: CommandContext, link: Link): Promise<Payment |
 
 const CONCURRENT_VISITS = 5
 
-/** More people at once than the link may have. */
+/** More concurrent payers than the link allows. */
 async function visitConcurrently(context: CommandContext): Promise<void> {
   const link = await createLink(context, context.prng.pick<Usage>(['single', 'limited']) ?? 'single')
   const contexts = Array.from({ length: CONCURRENT_VISITS }, () => ({
@@ -125,7 +125,7 @@ async function deactivate(context: CommandContext): Promise<void> {
   assertPredicted(context, answer, expected, ['200 inactive', '200 completed'])
 }
 
-/** More places, or fewer; never fewer than are taken. */
+/** More slots, or fewer; never fewer than are reserved. */
 async function change(context: CommandContext): Promise<void> {
   const { shop, prng, world } = context
   const link = draw(
@@ -146,7 +146,7 @@ async function change(context: CommandContext): Promise<void> {
   if (isPossible) link.maxPayments = maxPayments
 }
 
-/** Of a link that has room again. */
+/** The status of a link with free slots. */
 function statusOf({ world }: CommandContext, link: Link): string {
   if (link.isDeactivated) return 'inactive'
   return link.expiresAt !== null && link.expiresAt <= world.clock.now().getTime() ? 'expired' : 'active'

@@ -1,12 +1,12 @@
-// What the walk believes: shops with their customers, payments, refunds, links and methods, and what must follow from what
-// was done to them. Plain values and functions; the rules are the contract's, written down without a look at the product.
+// The model of the walk: shops with their customers, payments, refunds, links and methods, and the effects of
+// operations. Plain values and functions; the rules come from the contract, independently of the product.
 
 import { emptyBalance, type ModelBalance } from './balances.ts'
 
 export const DECIMALS = { KES: 2, NGN: 2, XOF: 0, SSP: 2 } as const
 export type ModelCurrency = keyof typeof DECIMALS
 
-/** What the sandbox costs in this walk: a share, rounded half up, and a fixed part. */
+/** The sandbox fees in this walk: a percentage, rounded half up, and a fixed part. */
 export const FEE = { percent: '1.5', fixed: '1' }
 
 export function feeOf(minor: bigint, currency: ModelCurrency): bigint {
@@ -14,14 +14,14 @@ export function feeOf(minor: bigint, currency: ModelCurrency): bigint {
   return fee > minor ? minor : fee
 }
 
-/** Minor units of a text such as "5000.00", in which every currency has two places. */
+/** Minor units of a text such as "5000.00", in which every currency has two decimals. */
 export function readMinor(text: string | null, currency: ModelCurrency): bigint {
   if (text === null) return 0n
   const hundredths = BigInt(text.replace('.', ''))
   return DECIMALS[currency] === 0 ? hundredths / 100n : hundredths
 }
 
-/** As a request says it. */
+/** The amount as a number in a request. */
 export function toMajor(minor: bigint, currency: ModelCurrency): number {
   return Number(minor) / 10 ** DECIMALS[currency]
 }
@@ -51,7 +51,7 @@ const MOVES: Readonly<Record<Status, readonly Status[]>> = {
   reversed: [],
 }
 
-/** Whether any number of allowed moves leads from one to the other. */
+/** Whether a path of allowed transitions leads from one status to the other. */
 export function isReachable(from: Status, to: Status): boolean {
   const seen = new Set<Status>([from])
   for (const status of seen) for (const next of MOVES[status]) seen.add(next)
@@ -73,7 +73,7 @@ export interface Method {
   token: string
   customer: Customer
   instrument: string
-  /** The provider knows a card by the e-mail that it was used with. */
+  /** The provider identifies a card by the e-mail that it was used with. */
   email: string
   isRevoked: boolean
 }
@@ -102,25 +102,25 @@ export interface Payment {
   currency: ModelCurrency
   minor: bigint
   status: Status
-  /** As it was given when the payment was begun. */
+  /** The e-mail at the start of the payment. */
   email: string
   customer: Customer
   link: Link | null
   checkoutUrl: string | null
   expiresAt: number | null
   attempts: number
-  /** The way to pay of an attempt that the payer has left open. */
+  /** The channel of an attempt that the payer has left open. */
   openChannel: string | null
-  /** Other money came than was asked for: nothing is credited, and a person decides. */
+  /** Another amount arrived than requested: nothing is credited, and it needs manual review. */
   isMismatched: boolean
   instrument: string | null
   refunds: Refund[]
-  /** What the provider thinks of it. */
+  /** The provider's state of the dispute. */
   dispute: 'open' | 'won' | 'lost' | null
-  /** What an open dispute holds, and what a lost one took. */
+  /** The amount that an open dispute holds, or that a lost one took. */
   heldMinor: bigint
   lostMinor: bigint
-  /** Of a transfer to the merchant. */
+  /** The state of a transfer to the merchant. */
   transfer: { status: TransferStatus; receivedMinor: bigint | null } | null
 }
 
@@ -134,7 +134,7 @@ export interface Link {
   expiresAt: number | null
 }
 
-/** A request that made something, to be sent once more. */
+/** A request that created a record, to be sent again. */
 export interface Sent {
   path: string
   body: unknown
@@ -152,15 +152,15 @@ export interface Shop {
   customers: Map<string, Customer>
   methods: Method[]
   links: Link[]
-  /** Uuid of an endpoint, and whether it is enabled. */
+  /** The uuid of an endpoint, and whether it is enabled. */
   endpoints: Map<string, boolean>
   spareKeys: string[]
   sent: Sent[]
   balances: Map<ModelCurrency, ModelBalance>
-  /** What happened to them at once, so that only reading them says how they ended. */
+  /** Records that concurrent requests changed, so that only a read shows their state. */
   uncertain: Set<Payment>
   uncertainCustomers: Set<Customer>
-  /** A payer went on to another way to pay, and keeps the place until the gateway has closed the first. */
+  /** A payer switched the method, and keeps the slot until the gateway has cancelled the first attempt. */
   contested: Set<Link>
 }
 
@@ -194,14 +194,14 @@ export function refundedMinor({ refunds }: Payment): bigint {
   return sumOf(refunds.filter(({ status }) => status === 'successful'))
 }
 
-/** What has not gone back, and is not about to. */
+/** The amount that is neither refunded nor about to be. */
 export function leftMinor(payment: Payment): bigint {
   return payment.minor - sumOf(payment.refunds.filter(({ status }) => status !== 'failed'))
 }
 
 const sumOf = (parts: readonly { minor: bigint }[]) => parts.reduce((sum, { minor }) => sum + minor, 0n)
 
-/** What a payment is worth to the wallet: money that went to the merchant without us is not in it. */
+/** The wallet's amount of a payment: money that went directly to the merchant is not in it. */
 export function netOf(payment: Payment): bigint {
   if (!isCollected(payment) || payment.transfer) return 0n
   const net = payment.minor - feeOf(payment.minor, payment.currency)
@@ -216,7 +216,7 @@ export function netOfAll(shop: Shop, currency: ModelCurrency): bigint {
 
 export const paymentsOf = (shop: Shop, link: Link) => shop.payments.filter((one) => one.link === link)
 
-/** Who has paid at a link, and who is at a gateway at this moment. */
+/** Payments at a link that are paid or at a gateway. */
 export function slotsOf(shop: Shop, link: Link): { paid: number; reserved: number } {
   const payments = paymentsOf(shop, link)
   return {
@@ -225,7 +225,7 @@ export function slotsOf(shop: Shop, link: Link): { paid: number; reserved: numbe
   }
 }
 
-/** Switched off, or its time has passed: who is at a gateway may finish, and nobody else begins. */
+/** Deactivated or expired: payments at a gateway may finish, and no new one starts. */
 export function isOver({ isDeactivated, expiresAt }: Link, now: number): boolean {
   return isDeactivated || (expiresAt !== null && expiresAt <= now)
 }

@@ -1,5 +1,5 @@
-// What goes on beside the money: endpoints and replays, keys, lists, requests that come a second time, and strangers who
-// ask for what is not theirs.
+// Commands without money: endpoints and replays, keys, lists, repeated requests, and requests for records of other
+// merchants.
 
 import assert from 'node:assert/strict'
 import { type Command, draw, drawPerson, newName } from './command-context.ts'
@@ -9,7 +9,7 @@ const ENDPOINTS = '/api/v1/webhooks/endpoints'
 // Of twenty that a merchant may have; each costs deliveries.
 const MAX_ENDPOINTS = 3
 
-/** Rare events only: what is delivered at every payment would be most of the work. */
+/** Rare events only: deliveries of every payment would be most of the work. */
 async function addEndpoint(context: CommandContext): Promise<void> {
   const { shop, world, prng } = context
   if (shop.endpoints.size >= MAX_ENDPOINTS) return changeEndpoint(context)
@@ -70,7 +70,7 @@ async function rotateKey(context: CommandContext): Promise<void> {
 
 const idOf = (apiKey: string) => apiKey.split('_')[2]?.slice(0, 12) ?? ''
 
-// What a list is asked for; each answers a page, whatever it is narrowed to.
+// The lists; each returns a page with any filter.
 const LISTS = [
   '/api/v1/checkout/payments?status=successful',
   '/api/v1/checkout/payments?currency=XOF&sort=createdAt:asc',
@@ -90,10 +90,10 @@ async function readList(context: CommandContext): Promise<void> {
   assertPredicted(context, await sendRequest(context, 'GET', path), '200')
 }
 
-// Keys are promised for a day; the references of payments for ever.
+// Idempotency keys are kept for a day; the references of payments without a limit.
 const IDEMPOTENCY_TTL_MS = 24 * 3_600_000
 
-/** A request that was answered before comes again: the same record, and nothing new. */
+/** Repeats an earlier request: the same record, and nothing new. */
 async function repeat(context: CommandContext): Promise<void> {
   const { shop, world, prng } = context
   const now = world.clock.now().getTime()
@@ -114,7 +114,7 @@ async function repeat(context: CommandContext): Promise<void> {
   assertPredicted(context, { ...answer, body: {} }, '201')
 }
 
-/** What makes it another request. */
+/** A change that makes it another request. */
 function changedField(context: CommandContext, path: string): object {
   if (path.endsWith('/refunds')) return { reason: 'Another' }
   if (path.endsWith('/payment-links')) return { title: 'Another' }
@@ -127,7 +127,7 @@ function assertConflict(context: CommandContext, answer: LoggedResponse, hasKey:
   assertPredicted(context, answer, hasKey ? '422 idempotency_key_reused' : '409 duplicate_reference')
 }
 
-/** Another shop asks for what is this one's. */
+/** Another shop requests a record of this one. */
 async function readForeignRecords(context: CommandContext): Promise<void> {
   const { shop, world } = context
   const other = world.shops.find((one) => one !== shop)

@@ -1,4 +1,4 @@
-// Transfers to the merchant: asked for, said to be sent, confirmed in part, in full or beyond it, rejected, called off.
+// Transfers to the merchant: requested, marked as paid, confirmed in part, in full or above it, rejected, cancelled.
 
 import {
   addPayment,
@@ -56,7 +56,7 @@ function drawAction({ prng }: CommandContext, { minor }: Payment): TransferActio
   return { path, receivedMinor: prng.pick([minor, minor, part, minor + part]) ?? minor }
 }
 
-/** Where a action leads a transfer; null when the same was said before, undefined when it cannot be said now. */
+/** The next status of a transfer; null for a repeated action, undefined for an action that is not allowed now. */
 function predict(
   { transfer, minor }: Payment,
   { path, receivedMinor }: TransferAction,
@@ -79,7 +79,7 @@ function predict(
   }
 }
 
-/** What a transfer that has come there is to its payment; time may have ended the checkout before. */
+/** The payment status for a transfer status; the checkout may have expired before. */
 function paymentStatusAfter(payment: Payment, to: TransferStatus): Payment['status'] {
   if (to === 'confirmed' || to === 'overpaid') return 'successful'
   const hasFailed = to === 'rejected' || to === 'cancelled'

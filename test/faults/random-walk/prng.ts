@@ -1,18 +1,18 @@
-// Prng that a seed determines, so that a walk can be walked once more.
+// A seeded random number generator, so that a walk can be repeated.
 
 export interface Prng {
-  /** A whole number from 0 up to, but not including, the limit. */
+  /** An integer from 0 up to, but not including, the limit. */
   nextInt(limit: number): number
   nextBool(probability: number): boolean
-  /** One of them; undefined when there is none. */
+  /** One of the items; undefined when there is none. */
   pick<Value>(values: readonly Value[]): Value | undefined
-  /** One of them, those with more weight more often. */
+  /** One of the items, those with more weight more often. */
   pickWeighted<Value extends { weight: number }>(values: readonly Value[]): Value
-  /** Prng of its own, which what is drawn here later does not change. */
+  /** An independent generator, which later draws here do not change. */
   fork(): Prng
 }
 
-/** Mulberry32: 32 bits of state, which is plenty to choose among a few dozen things. */
+/** Mulberry32: 32 bits of state, which is enough to choose among a few dozen items. */
 export function createPrng(seed: number): Prng {
   let state = seed >>> 0
   const next = () => {

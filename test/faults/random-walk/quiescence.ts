@@ -1,5 +1,5 @@
-// Between two stretches of the walk everything comes to rest: what is under way ends, what time does has been done, and
-// the model learns how things ended that happened at once.
+// Between two phases all work completes: open requests end, due jobs run, and the model reads the results of concurrent
+// requests.
 
 import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -34,12 +34,12 @@ from (
     and expires_at <= $1
     and coalesce(status_reason, '') not in ('amount_mismatch', 'requires_review')
   union all
-  select 'an attempt that nobody knows the end of'
+  select 'an attempt with an unknown outcome'
   from payments p
   join attempts a on a.merchant_id = p.merchant_id and a.payment_id = p.id
   where p.status = 'processing' and a.status = 'started'
   union all
-  select 'a place at a link that nobody is paying at'
+  select 'a link slot without an active payment'
   from payment_link_slots h
   join payments p on p.merchant_id = h.merchant_id and p.id = h.payment_id
   where h.paid_at is null and p.status = 'pending'
@@ -66,7 +66,7 @@ const STEP_MS = 1_000
 const MAX_POLLS = 400
 const POLL_EVERY_MS = 20
 
-/** Lets time pass until nothing is under way any more; answers the time at which that was so. */
+/** Advances the clock until no work is open; returns the time. */
 export async function awaitQuiescence({ db, clock }: World): Promise<number> {
   let unfinished: { what: string; count: number }[] = []
   for (let polls = 0; polls < MAX_POLLS; polls += 1) {
@@ -76,10 +76,10 @@ export async function awaitQuiescence({ db, clock }: World): Promise<number> {
     clock.advance(STEP_MS)
     await delay(POLL_EVERY_MS)
   }
-  throw new Error(`nothing comes to rest any more: ${JSON.stringify(unfinished)}`)
+  throw new Error(`work does not complete: ${JSON.stringify(unfinished)}`)
 }
 
-/** What the time has done to a shop by now. What it may or may not have done is looked at. */
+/** Applies the effects of time on a shop. Uncertain effects are read from the service. */
 export function applyElapsedTime(shop: Shop, now: number, jumpedMs: number): void {
   for (const payment of shop.payments) {
     const { expiresAt, status } = payment
@@ -96,7 +96,7 @@ const NEAR_EXPIRY_MS = 3_000
 const isAwaited = ({ transfer, status }: Payment) => transfer !== null && status === 'processing'
 
 function expire(payment: Payment): void {
-  // The provider closes its page with the checkout, and that is the last decline.
+  // The provider closes its page with the checkout, which counts as the last decline.
   payment.status = payment.openChannel !== null && payment.attempts >= 5 ? 'failed' : 'expired'
   payment.openChannel = null
   if (payment.transfer?.status === 'awaiting_payment') payment.transfer.status = 'expired'
@@ -124,7 +124,7 @@ select
 from sandbox.records
 where order_id = any ($1::text[]) and record ->> 'kind' <> 'refund' and record ->> 'status' = 'succeeded'`
 
-/** Reads everything that was uncertain, and holds it against what can have happened. */
+/** Reads every uncertain record, and asserts that its change was possible. */
 export async function syncUncertain(context: CommandContext): Promise<void> {
   const { shop, world } = context
   const uncertain = [...shop.uncertain]
@@ -167,7 +167,7 @@ async function syncPayment(context: CommandContext, payment: Payment): Promise<v
   assertMatchesModel(payment, shown)
 }
 
-/** A provider that gives back has nothing to refuse: what is asked of it was set aside before. */
+/** A provider with funds cannot reject a refund: its amount was reserved before. */
 function assertExpectedStatus({ payment, status, uuid }: Refund): void {
   const expected = expectedOf(payment.instrument).refund === 'declines' ? 'failed' : 'successful'
   assert.equal(status, expected, `refund ${uuid} of ${payment.reference}, paid with ${payment.instrument}`)
@@ -191,7 +191,7 @@ function syncCheckout(context: CommandContext, payment: Payment, shown: ApiRecor
   recordMethod({ ...context, isSequential: false }, payment, shown.paymentMethod)
 }
 
-/** How much a dispute holds or took is said by the statement alone; how much it may be is known. */
+/** Only the statement shows the amount of a dispute; the model knows its limits. */
 async function syncDispute(context: CommandContext, payment: Payment): Promise<void> {
   if (!isCollected(payment) || payment.transfer) return
   const kinds = ['dispute', 'dispute_won', 'reversal']

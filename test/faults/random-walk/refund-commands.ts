@@ -1,4 +1,4 @@
-// Giving money back, all or in parts or too much of it; and banks that take it back.
+// Refunds in full, in parts or too large, and chargebacks by banks.
 
 import assert from 'node:assert/strict'
 import { debit } from './balances.ts'
@@ -44,7 +44,7 @@ const REFUNDED = [
   '422 refund_not_supported',
 ]
 
-/** Null is all that is left. */
+/** Null is the whole remaining amount. */
 function drawAmount({ prng }: CommandContext, payment: Payment): bigint | null {
   const left = leftMinor(payment)
   const kind = prng.nextInt(10)
@@ -67,7 +67,7 @@ async function refund(context: CommandContext): Promise<void> {
 
 const CONCURRENT_REFUNDS = 5
 
-/** Many refunds of one payment at once, which together may be more than it. */
+/** Many concurrent refunds of one payment, whose sum may exceed it. */
 async function refundConcurrently(context: CommandContext): Promise<void> {
   const payment = drawPayment(context, isRefundable)
   if (!payment) return
@@ -95,7 +95,7 @@ async function refundOf(context: CommandContext, payment: Payment): Promise<void
   const answers = await Promise.all(
     Array.from({ length: copies }, () => sendRequest(context, 'POST', REFUNDS, body, headers)),
   )
-  // Who asks with the same key at the same moment may see it before the gateway has answered.
+  // A concurrent request with the same key may see the refund before the gateway has responded.
   const early = copies > 1 && expected.startsWith('201') ? '201 pending' : expected
   for (const answer of answers)
     assertPredicted(context, answer, answer.body.data?.status === 'pending' ? early : expected, REFUNDED)
@@ -124,11 +124,11 @@ type Outcome = 'open' | 'won' | 'lost'
 
 interface Prediction {
   expected: string
-  /** Where the payment goes; null when everything stays. */
+  /** The next status of the payment; null when it does not change. */
   to: Status | null
 }
 
-/** A bank opens a dispute about what was paid, decides it once, or takes money back without one. */
+/** A bank opens a dispute about a payment, decides it once, or reverses the payment without one. */
 function predictDispute(payment: Payment, outcome: Outcome): Prediction {
   const isPaid = isCollected(payment) && !payment.transfer
   const stays: Prediction = { expected: `200 ${payment.status}`, to: null }
@@ -156,7 +156,7 @@ function applyDispute({ shop }: CommandContext, payment: Payment, to: Status, ou
     modelBalance.available += payment.heldMinor
     payment.heldMinor = 0n
   } else {
-    // A refund that was under way when the dispute was opened, and failed since, left less to hold than is lost now.
+    // A refund that was pending when the dispute opened and failed later left less to hold than is lost now.
     debit(modelBalance, payment, left - payment.heldMinor)
     payment.heldMinor = 0n
     payment.lostMinor = left

@@ -1,12 +1,12 @@
-// The statement of a wallet, read to its end: every line carries the sum of the lines up to it, none is missing or there
-// twice, the last one is the balance, and the file for spreadsheets says the same.
+// Reads the whole statement of a wallet: every line has the running balance, no line is missing or repeated, the last
+// one is the balance, and the CSV file has the same lines.
 
 import assert from 'node:assert/strict'
 import { type ApiRecord, CHECKOUT_CURRENCIES } from './command-context.ts'
 import { netOf, readMinor, type Shop } from './model.ts'
 import { type CommandContext, sendRequest } from './world.ts'
 
-/** All items of a list, page by page to the end. */
+/** All items of a list, page by page. */
 export async function readAll(context: CommandContext, path: string): Promise<ApiRecord[]> {
   const items: ApiRecord[] = []
   let cursor: string | null = null
@@ -64,7 +64,7 @@ function balancesOf(shown: ApiRecord, currency: (typeof CHECKOUT_CURRENCIES)[num
   }
 }
 
-/** Each line names the payment that caused it: together they are what the payment is worth. */
+/** Each line names its payment: their sum is the wallet's amount of the payment. */
 function assertPaymentLines(shop: Shop, lines: readonly ApiRecord[]): void {
   const byPayment = Map.groupBy(lines, ({ payment }) => payment.uuid)
   for (const payment of shop.payments) {
@@ -74,7 +74,7 @@ function assertPaymentLines(shop: Shop, lines: readonly ApiRecord[]): void {
     for (const line of own) assert.equal(line.payment.reference, payment.reference)
     byPayment.delete(payment.uuid)
   }
-  assert.deepEqual([...byPayment.keys()], [], 'no line names a payment that nobody made')
+  assert.deepEqual([...byPayment.keys()], [], 'no line names an unknown payment')
 }
 
 async function assertExport(context: CommandContext, lines: readonly ApiRecord[]): Promise<void> {
@@ -87,5 +87,5 @@ async function assertExport(context: CommandContext, lines: readonly ApiRecord[]
       return name === 'reference' ? line.payment.reference : String(line[name])
     })
   const written = rows.map((row) => row.slice(1, -1).split('","'))
-  assert.deepEqual(written, lines.map(cells), 'the file says what the list says')
+  assert.deepEqual(written, lines.map(cells), 'the file has the lines of the list')
 }

@@ -1,6 +1,6 @@
-// The walk itself: phases of commands, sequential ones in which every answer is known beforehand and storms in which many
-// things happen to the same records at once. After each everything comes to rest, time may jump, and what the service
-// shows is held against the model.
+// The walk: sequential phases, in which every response is predicted, and concurrent phases, in which many requests
+// change the same records. After each phase all work completes, time may advance, and the records are compared with the
+// model.
 
 import assert from 'node:assert/strict'
 import type { Cleanup } from '../../support/database.ts'
@@ -28,7 +28,7 @@ const COMMANDS: readonly Command[] = [
   ...SIDE_COMMANDS,
 ]
 
-/** A seed is a whole number below it. */
+/** A seed is an integer below it. */
 export const MAX_SEED = 2 ** 32 - 1
 
 export interface WalkOptions {
@@ -69,24 +69,24 @@ export async function walk(t: Cleanup, { seed, operations, onProgress }: WalkOpt
   }
 }
 
-// Often enough to find a mistake near to where it was made; each time all of the books are read.
+// Often enough to find a defect near its cause; each time the whole ledger is read.
 const CHECK_LEDGER_EVERY = 10
 
 const NAMES =
   /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b(?:order|charge|transfer|recovery)-[\w-]+|\b\w{15}-\w{13}\b/g
 
-/** What was asked of the records that a failure names, and what was asked last. */
+/** The requests about the records that a failure names, and the latest requests. */
 function relatedRequests({ requestLog, loggedErrors }: World, words: string): string {
   const named = new Set(words.match(NAMES))
-  // What was begun at a link has names of its own.
+  // A payment that was started at a link has other names.
   for (const line of requestLog.filter((one) => one.includes(': begins ')))
     if (line.match(NAMES)?.some((name) => named.has(name)))
       for (const name of line.match(NAMES) ?? []) named.add(name)
   const about = requestLog.filter((line) => line.match(NAMES)?.some((name) => named.has(name)))
   const parts = {
-    'What was asked of it': about.slice(-60),
-    'What was asked last': requestLog.slice(-20),
-    'What the services logged': loggedErrors,
+    'Related requests': about.slice(-60),
+    'Latest requests': requestLog.slice(-20),
+    'Errors in the log': loggedErrors,
   }
   return Object.entries(parts)
     .map(([name, lines]) => `${name}:\n${lines.join('\n')}\n`)
@@ -99,17 +99,17 @@ async function runPhase(world: World, prng: Prng): Promise<void> {
   const isConcurrent = prng.nextBool(CONCURRENT_PROBABILITY)
   await (isConcurrent ? runConcurrent(world, prng) : runSequential(world, prng))
   await reconcileModel(world, prng, 0)
-  // After a concurrent only sums are known, until all is settled.
+  // After a concurrent phase only sums are known, until all is settled.
   const jumpMs = isConcurrent && prng.nextBool(0.6) ? MAX_JUMP_MS : drawJump(prng)
   if (jumpMs === 0) return
   world.clock.advance(jumpMs)
   await reconcileModel(world, prng, jumpMs)
 }
 
-/** The model learns what happened, and everything is held against it. */
+/** Updates the model from reads, and compares all records with it. */
 async function reconcileModel(world: World, prng: Prng, jumpedMs: number): Promise<void> {
   const now = await awaitQuiescence(world)
-  assert.deepEqual(world.loggedErrors, [], 'no service has made a mistake')
+  assert.deepEqual(world.loggedErrors, [], 'no service has logged an error')
   await eachShop(world, prng, async (context) => {
     applyElapsedTime(context.shop, now, 0)
     await syncUncertain(context)
@@ -142,7 +142,7 @@ function contextOf(
 const SEQUENTIAL_COMMANDS = COMMANDS.filter(({ only }) => only !== 'concurrent')
 const SEQUENTIAL_STEPS = 40
 
-/** The shops go on side by side, each one step after the other. */
+/** The shops run concurrently, each one step after the other. */
 async function runSequential(world: World, prng: Prng): Promise<void> {
   await eachShop(world, prng, async (context) => {
     for (let step = 0; step < SEQUENTIAL_STEPS; step += 1) await runCommand(context, SEQUENTIAL_COMMANDS)
@@ -153,7 +153,7 @@ const CONCURRENT_COMMANDS = COMMANDS.filter(({ only }) => only !== 'sequential')
 const WAVES = 2
 const WAVE_SIZE = 14
 const TICK_MS = 50
-// Time runs fast in a concurrent, so that the background meets what is still under way.
+// Time runs fast in a concurrent phase, so that background jobs meet open work.
 const ADVANCE_PER_TICK_MS = 700
 
 async function runConcurrent(world: World, prng: Prng): Promise<void> {
@@ -179,7 +179,7 @@ async function runCommand(context: CommandContext, commands: readonly Command[])
 const MINUTE = 60_000
 const MAX_JUMP_MS = 1_560 * MINUTE
 
-/** Mostly none; minutes, the time of a checkout, half a day, or until all is settled. */
+/** Usually none; minutes, the expiry of a checkout, half a day, or until all is settled. */
 function drawJump(prng: Prng): number {
   const kind = prng.nextInt(100)
   const between = (least: number, most: number) =>

@@ -1,5 +1,5 @@
-// Where the walk takes place: two services over one database, one of them with the background work, shops that know
-// nothing of each other, and a consumer of their webhooks that is not always well.
+// The environment of the walk: two services on one database, one of them with background jobs, independent shops, and a
+// webhook consumer that sometimes fails.
 
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
@@ -23,20 +23,20 @@ export interface World {
   shops: readonly Shop[]
   consumer: Consumer
   operations: number
-  /** How often each command was given, and what it was answered. */
+  /** How often each command ran, and its results. */
   tally: Map<string, number>
-  /** The latest requests with their answers, for who has to find out what went wrong. */
+  /** The latest requests with their responses, to analyse a failure. */
   requestLog: string[]
-  /** What the services have logged as loggedErrors of their own. */
+  /** Errors that the services have logged. */
   loggedErrors: string[]
 }
 
-/** One command's part of the walk. */
+/** The context of one command. */
 export interface CommandContext {
   world: World
   shop: Shop
   prng: Prng
-  /** Nothing else happens to this shop meanwhile, so every answer is known beforehand. */
+  /** No other request changes this shop meanwhile, so every response can be predicted. */
   isSequential: boolean
   command: string
 }
@@ -47,7 +47,7 @@ const ENV = {
   COWRY_POOL_SIZE: '16',
   COWRY_RATE_LIMIT: '0',
   COWRY_FEES: JSON.stringify({ sandbox: { '*': FEE } }),
-  // Short of what slow instruments take, so that their answers are not waited for.
+  // Shorter than slow instruments take, so that their responses are lost.
   COWRY_GATEWAY_TIMEOUT_MS: '2500',
 }
 
@@ -67,7 +67,7 @@ export async function openWorld(t: Cleanup): Promise<World> {
   return { clock, services, db: services[0].db, shops, consumer, ...counted }
 }
 
-/** An error in the log is a mistake, unless it says that somebody has to decide. */
+/** An error in the log is a defect, unless it reports a case for manual review. */
 function collectErrors(loggedErrors: string[]): Log {
   return {
     write(key, fields) {
@@ -77,7 +77,7 @@ function collectErrors(loggedErrors: string[]): Log {
   }
 }
 
-/** The database goes when both services are gone. */
+/** The database is dropped when both services have ended. */
 function inReverseOrder(t: Cleanup): Cleanup {
   const cleanups: (() => Promise<void>)[] = []
   t.after(async () => {
@@ -86,7 +86,7 @@ function inReverseOrder(t: Cleanup): Cleanup {
   return { after: (end) => void cleanups.push(end) }
 }
 
-/** Events of which the walk proves that each of them arrives. */
+/** Events for which the walk proves that each of them arrives. */
 export const AWAITED_EVENTS = ['refund.successful', 'p2p.confirmed', 'payment_link.paid']
 
 async function openShop(service: TestService, name: string, consumerUrl: string): Promise<Shop> {
@@ -100,11 +100,11 @@ async function openShop(service: TestService, name: string, consumerUrl: string)
 
 export interface Consumer {
   url: string
-  /** The ids of the events that it took. */
+  /** The ids of the accepted events. */
   accepted: Set<string>
 }
 
-// Often enough that retries happen all the time, rarely enough that they stay behind the walk.
+// Often enough that retries happen all the time, rarely enough that they do not delay the walk.
 const REFUSES_EVERY = 7
 
 async function startConsumer(t: Cleanup): Promise<Consumer> {
@@ -127,10 +127,10 @@ async function startConsumer(t: Cleanup): Promise<Consumer> {
   return { url: `http://127.0.0.1:${address.port}/hooks`, accepted }
 }
 
-// Enough to follow one payment back to where it came from.
+// Enough to trace one payment back to its start.
 const MAX_REQUEST_LOG = 20_000
 
-/** An answer that knows what was asked. */
+/** A response with its request. */
 export interface LoggedResponse extends ApiResponse {
   request: string
 }
@@ -139,7 +139,7 @@ const BUSY = '503 temporarily_unavailable'
 const MAX_ATTEMPTS = 20
 const RETRY_MS = 250
 
-/** Sends a request with the shop's key to one of the two services. No answer may ever be our own fault. */
+/** Sends a request with the shop's key to one of the two services. No response may be a 5xx. */
 export async function sendRequest(
   context: CommandContext,
   method: string,
@@ -156,7 +156,7 @@ export async function sendRequest(
       body: body === undefined ? undefined : JSON.stringify(body),
     })
   let answer = await send()
-  // A machine that is busy with other things says so; whoever is actual to come back does.
+  // A busy machine may return 503, which the client retries.
   for (let attempts = 1; outcomeOf(answer) === BUSY && attempts < MAX_ATTEMPTS; attempts += 1) {
     await delay(RETRY_MS)
     answer = await send()
@@ -185,8 +185,8 @@ export function logRequest({ world, shop, command }: CommandContext, words: stri
 }
 
 /**
- * Holds an answer against what the model predicts. When things happen at once the prediction may be overtaken: then it is
- * one of those that are possible for the operation at all.
+ * Compares a response with the model's prediction. Concurrent requests may make the prediction stale: then any result
+ * that the operation allows is accepted.
  */
 export function assertPredicted(
   context: CommandContext,
