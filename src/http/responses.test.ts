@@ -165,7 +165,7 @@ describe('an error response', () => {
   it('is 500 if a handler omits a field that its response schema requires', async () => {
     const answer = { http: 200, data: Type.Object({ needed: Type.String() }) } as const
     const { get, lines } = fakeShell({
-      routes: [{ ...routeThatThrows(null), response: answer, handle: async () => ok('Forgotten.', {}) }],
+      routes: [{ ...routeThatThrows(null), response: answer, handle: async () => ok('Deleted.', {}) }],
     })
     assert.equal((await get('/api/v1/throws')).http, 500)
     assert.equal(lines.filter((line) => line.level === 'error').length, 1)
