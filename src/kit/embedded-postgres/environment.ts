@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
-// Only src/config.ts may read the environment, and the server should not depend on it either.
+// A fixed environment, because the server must not depend on ours, and only src/config.ts may read it.
 export function makeEnvironment(binaries: string): Record<string, string> {
   const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
   const environment = { PATH: path, LC_ALL: 'C', TZ: 'UTC' }
-  // Programs find their libraries relative to their own path, which Linux provides through /proc.
-  const isLost = process.platform === 'linux' && !existsSync('/proc/self/exe')
-  return isLost ? { ...environment, LD_LIBRARY_PATH: join(binaries, 'lib') } : environment
+  // The programs locate their libraries relative to their own path, which Linux provides through /proc.
+  const hasNoProc = process.platform === 'linux' && !existsSync('/proc/self/exe')
+  return hasNoProc ? { ...environment, LD_LIBRARY_PATH: join(binaries, 'lib') } : environment
 }

@@ -1,6 +1,6 @@
-// One service at a time may work in a data folder. Node has no file locks of its own, but SQLite takes the kernel's:
-// such a lock cannot be taken twice, ends with its process in every case, and does not depend on process ids, which are
-// reused. No row is ever written.
+// Only one service at a time may use a data folder. Node has no file locks, but SQLite uses those of the kernel. The
+// kernel releases such a lock when its process dies, and it does not depend on process ids, which are reused. The
+// SQLite file never contains a row.
 
 import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -40,17 +40,17 @@ export class DataFolderLocked extends Error {
 }
 
 const SQLITE_BUSY = 5
-// SQLite stats its file by name (SQLITE_IOERR_FSTAT): the file was removed while we opened it.
+// SQLITE_IOERR_FSTAT: the lock file was removed while we opened it.
 const SQLITE_FILE_GONE = 1802
 const MAX_ATTEMPTS = 1_000
 const LOCK_TIMEOUT_MS = 1_500
 const RETRY_MS = 25
 
-// A connection that is garbage collected is closed, and its lock with it: this set keeps the held ones alive.
+// Garbage collection would close a connection and release its lock, so this set keeps a reference to each held one.
 const HELD_LOCKS = new Set<DatabaseSync>()
 
-// A killed process holds its lock until the kernel has cleaned it up, and a restarting service may still be shutting
-// down: a short wait avoids a needless refusal in both cases.
+// A killed process holds its lock until the kernel has removed the process, and a service that restarts may still be
+// stopping. A short retry avoids a needless error in both cases.
 export async function lockFolder(dataDir: string): Promise<FolderLock> {
   const deadline = performance.now() + LOCK_TIMEOUT_MS
   for (;;) {
@@ -85,29 +85,29 @@ export function tryLockFolder(dataDir: string): FolderLock {
 
 export function findHolder(dataDir: string): Holder | undefined {
   try {
-    // Only this module writes it, and always atomically.
+    // A boundary: only this module writes the file, atomically by rename.
     return JSON.parse(readFileSync(holderPath(dataDir), 'utf8')) as Holder
   } catch {
-    // The name of the holder is only for the message; the lock does not depend on it.
+    // The holder is only shown in the error message; the lock does not depend on it.
     return undefined
   }
 }
 
-// The lock file is removed on release, so a process may have opened a file that no longer exists when it gets the lock.
-// Such a lock excludes no process: it counts only if the name still leads to the opened file.
+// Releasing the lock removes its file, so a process may lock a file that has just been removed. Such a lock excludes no
+// other process. The lock is valid only if the path still refers to the opened file.
 function takeLock(dataDir: string, path: string): DatabaseSync {
   for (let attempt = 1; ; attempt += 1) {
     createLockFile(path)
     const before = identify(path)
     const connection = openConnection(dataDir, path)
     try {
-      // Without a journal no second file can be left behind.
+      // Without a journal SQLite leaves no second file behind.
       connection.exec('pragma journal_mode = off; begin exclusive')
       if (before !== undefined && before === identify(path)) return connection
       connection.close()
     } catch (error) {
       connection.close()
-      // node:sqlite puts SQLite's result code on the error, which the type of a caught error lacks.
+      // A boundary: node:sqlite sets the result code of SQLite on its errors.
       const { errcode } = error as { errcode?: number }
       if (errcode === SQLITE_BUSY) throw new DataFolderLocked(dataDir, findLiveHolder(dataDir))
       if (errcode !== SQLITE_FILE_GONE || attempt === MAX_ATTEMPTS) throw lockError(dataDir, error)
@@ -131,8 +131,8 @@ function lockError(dataDir: string, cause: unknown): Error {
   )
 }
 
-// The file is created here and not by SQLite, so that only its owner can read it. An existing file is not opened:
-// closing it would release a lock that this process may hold.
+// We create the file, not SQLite, so that only this user may read it. We do not open an existing file: closing it would
+// release a lock that this process may hold on it.
 function createLockFile(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600))
@@ -141,14 +141,14 @@ function createLockFile(path: string): void {
   }
 }
 
-// Inode numbers are reused, birth times are not.
+// Inode numbers are reused, so the birth time is part of the identity.
 function identify(path: string): string | undefined {
   const file = statSync(path, { bigint: true, throwIfNoEntry: false })
   return file && `${file.dev}:${file.ino}:${file.birthtimeNs}`
 }
 
-// A killed holder leaves its name behind, and the next one needs a moment to write its own: the name of a dead process
-// is not reported. Processes of another host or container cannot be checked.
+// A killed holder leaves its file behind until the next holder writes its own, so we ignore a holder whose process does
+// not exist. We cannot check the processes of another host or container.
 function findLiveHolder(dataDir: string): Holder | undefined {
   const holder = findHolder(dataDir)
   return holder && (holder.host !== hostname() || isAlive(holder.pid)) ? holder : undefined

@@ -1,5 +1,5 @@
-// PostgreSQL refuses to run as root. An ordinary user simply starts it; root has to switch to another user, which must
-// still reach the programs and the data. Which strategy works depends on the machine, so each is tried, cheapest first.
+// PostgreSQL refuses to run as root. An ordinary user starts it directly. As root we run it as another user, who must
+// be able to reach the programs and the data. The machine decides which strategy works, so we try each, cheapest first.
 
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -17,13 +17,13 @@ export interface Launcher {
   prefix: string[]
   uid?: number
   gid?: number
-  // The folder of the cluster: the data folder, except where the other user could not reach it.
+  // The folder that contains the cluster: the data folder, except where the server's user cannot reach it.
   home: string
-  // The path by which the started program refers to the folder it is started in.
+  // The name by which the started program refers to its working directory.
   nameFolder(folder: string): string
 }
 
-// What the machine offers. A parameter so that the tests can remove something.
+// The paths on the machine that the launcher uses. A parameter, so that tests can replace some of them.
 export interface Machine {
   shell: string
   unshare: string
@@ -52,8 +52,8 @@ type ClusterLocation = Pick<Launcher, 'home' | 'nameFolder'>
 const PROBE_TIMEOUT_MS = 20_000
 const PROBE = 'cd "$1" && : >probe && exec "$2" --version'
 
-// A process that was started inside a folder may keep using it through this path even if it may not enter the folders
-// above: so the data can stay in a directory that only root may enter.
+// A process can use its working directory through this path even if it may not enter the parent folders. So the data can
+// stay in a directory that only root may enter.
 const OWN_FOLDER = '/proc/self/cwd'
 
 export async function chooseLauncher(site: LaunchSite): Promise<Launcher> {
@@ -84,7 +84,7 @@ function userStrategies({ dataDir, cluster, machine }: LaunchSite): LaunchStrate
   const mapped = mapUser(machine)
   const copyInto = join(dataDir, 'binaries')
   const strategies = [asUser, { ...asUser, name: 'as this user, with a copy of the programs', copyInto }]
-  // initdb needs a user with a name. Some containers run under a bare number, which a user namespace can name.
+  // initdb requires a user with a name. Some containers run with a user id that has none; a user namespace maps it to one.
   if (hasUserName() || existsSync(cluster)) return strategies
   return [mapped, { ...mapped, name: `${mapped.name}, with a copy of the programs`, copyInto }]
 }
@@ -109,17 +109,17 @@ function rootStrategies({ dataDir, cluster, machine }: LaunchSite): LaunchStrate
 // The user under which PostgreSQL runs when the service runs as root.
 const UNPRIVILEGED_USER = 'nobody'
 
-// A cluster of an ordinary user keeps its owner when root starts it once.
+// When root starts the cluster of an ordinary user, the cluster keeps its owner.
 function findOwner(cluster: string): LaunchStrategy {
   const made = statSync(cluster, { throwIfNoEntry: false })
   if (made && made.uid !== 0) return { name: `as user ${made.uid}`, prefix: [], uid: made.uid, gid: made.gid }
   const account = new RegExp(`^${UNPRIVILEGED_USER}:[^:]*:(-?\\d+):(-?\\d+):`, 'm').exec(readUsers())
-  // macOS writes the ids of this user as negative numbers.
+  // On macOS /etc/passwd has negative ids for this user.
   const [uid, gid] = [Number(account?.[1] ?? 65534) >>> 0, Number(account?.[2] ?? 65534) >>> 0]
   return { name: 'as the user nobody', prefix: [], uid, gid }
 }
 
-// Inside the namespace the process runs as the user nobody; outside, and on disk, it stays the same.
+// Inside the namespace the server is user nobody; outside, and on disk, it keeps our user id.
 function mapUser({ unshare }: Machine): LaunchStrategy {
   return { name: 'in a user namespace', prefix: [unshare, '--user', '--map-user=65534', '--map-group=65534'] }
 }
@@ -141,8 +141,8 @@ async function tryStrategy(site: LaunchSite, strategy: LaunchStrategy): Promise<
   throw failure
 }
 
-// A new cluster is put outside the data folder only as the last strategy: as root, under directories that only root may
-// enter, in a chroot without /proc.
+// A new cluster is created outside the data folder only as the last resort: as root, under directories that only root
+// may enter, in a chroot without /proc.
 function locationsFor(
   { dataDir, cluster, machine }: LaunchSite,
   strategy: LaunchStrategy,
@@ -158,7 +158,7 @@ function locationsFor(
   return locations
 }
 
-// Tries everything that the server needs: enters the folder, writes to it, loads the program and its libraries.
+// Tests everything that the server will need: enter the folder, write to it, load the program and its libraries.
 async function probe(launcher: Launcher): Promise<string> {
   mkdirSync(launcher.home, { recursive: true, mode: 0o711 })
   const folder = mkdtempSync(join(launcher.home, 'new-'))
@@ -174,7 +174,7 @@ async function probe(launcher: Launcher): Promise<string> {
       timeout: PROBE_TIMEOUT_MS,
     })
     const version = /(\d+(\.\d+)*)/.exec(stdout)?.[1]
-    if (!version) throw new Error(`postgres --version said ${JSON.stringify(stdout)}`)
+    if (!version) throw new Error(`postgres --version printed ${JSON.stringify(stdout)}`)
     return version
   } finally {
     rmSync(folder, { recursive: true, force: true })
@@ -195,7 +195,7 @@ function requireShell({ shell }: Machine): void {
   )
 }
 
-// A bare container may have no such file; then the usual number is tried.
+// A minimal container may have no such file; then the usual user id is used.
 function readUsers(): string {
   return existsSync('/etc/passwd') ? readFileSync('/etc/passwd', 'utf8') : ''
 }

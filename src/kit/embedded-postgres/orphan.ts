@@ -1,5 +1,5 @@
-// A server may outlive its service for a moment (it is still shutting down) or leave its postmaster.pid behind (it was
-// killed). The holder of the folder's lock may stop the server and repair the file.
+// Cleans up after a service that died. Its server may still be shutting down, or was killed and left postmaster.pid
+// behind. The caller must hold the lock of the data folder.
 
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ export interface PostmasterFile {
 }
 
 const POLL_MS = 20
-// Larger than any process id of a kernel, and still a positive 32-bit number as PostgreSQL demands.
+// Larger than any process id of a kernel, and still a positive 32-bit number, which PostgreSQL requires.
 const NO_PROCESS = 2_147_483_646
 
 export function readPostmasterFile(cluster: string): PostmasterFile | undefined {
@@ -44,8 +44,8 @@ export async function stopOrphanServer(
   overwritePid(cluster)
 }
 
-// In a chroot without /proc the owner of the process is unknown, so it is not signalled. If it is a server, its
-// supervisor stops it.
+// In a chroot without /proc we cannot identify a process, so we do not signal it. If it is a server, its supervisor
+// stops it.
 function canIdentify(): boolean {
   return process.platform !== 'linux' || existsSync('/proc/self')
 }
@@ -55,15 +55,15 @@ async function waitForExit(pid: number): Promise<void> {
   while (isAlive(pid) && performance.now() < deadline) await delay(POLL_MS)
 }
 
-// A process id alone proves nothing: after a crash or a reboot it may belong to any program. A server has its cluster's
-// folder as working directory.
+// A process id alone is no proof: after a crash or a reboot it may belong to any program. The working directory of a
+// server is its cluster's folder.
 async function isServerOf(pid: number, cluster: string): Promise<boolean> {
   if (process.platform !== 'linux') return isServerByCommand(pid, cluster)
   try {
     const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
     return readlinkSync(`/proc/${pid}/cwd`) === cluster && command.includes('postgres')
   } catch {
-    // It is gone, a zombie, or another user's: in no case a server of ours.
+    // The process has exited, is a zombie, or belongs to another user. None of these is our server.
     return false
   }
 }
@@ -78,9 +78,9 @@ async function isServerByCommand(pid: number, cluster: string): Promise<boolean>
   }
 }
 
-// PostgreSQL refuses to start while the process in this file lives, whatever it is; and in a container, where process
-// ids start from one again, that may be the new server itself. The file is not removed, because PostgreSQL also finds
-// in it the shared memory by which it detects surviving backends.
+// PostgreSQL refuses to start while any process with the id in this file exists. In a container, process ids restart at
+// one, so that process may be the new server itself. We do not remove the file, because PostgreSQL reads the shared
+// memory key from it, by which it detects backends that survived their server.
 function overwritePid(cluster: string): void {
   if (!readPostmasterFile(cluster)) return
   const path = join(cluster, 'postmaster.pid')

@@ -1,5 +1,5 @@
-// The server writes its log directly to a file, so that it never waits for us and can write after our death. We bound
-// the file: PostgreSQL's own rotation bounds the age of a log, not its size.
+// The server writes its log directly to a file, so that it never blocks on this process and can log after our death.
+// We limit the size of the file ourselves, because PostgreSQL's rotation limits the age of a log, not the total size.
 
 import { closeSync, copyFileSync, fstatSync, ftruncateSync, openSync, readFileSync } from 'node:fs'
 
@@ -10,13 +10,13 @@ export interface ServerLog {
   close(): void
 }
 
-// Enough for weeks of warnings; with one older copy, 8 MB on disk at most.
+// Enough for weeks of warnings. With the one older copy, the log takes at most about 8 MB on disk.
 const MAX_LOG_BYTES = 4 * 1024 * 1024
 const CHECK_EVERY_MS = 30_000
 const TAIL_LINES = 12
 
 export function openServerLog(path: string): ServerLog {
-  // The server inherits this descriptor. Because it appends, its next line after a truncation goes to the start.
+  // The server inherits this descriptor. It is in append mode, so the next line after a truncation is at the start.
   const fd = openSync(path, 'a', 0o600)
   rotate(path, fd)
   let startedAt = fstatSync(fd).size
@@ -44,10 +44,10 @@ function rotate(path: string, fd: number): boolean {
   return true
 }
 
-// Messages of PostgreSQL, and what an operator can do about them.
+// Messages of PostgreSQL, and the advice for the operator.
 const ADVICE: [RegExp, string][] = [
-  [/No space left on device/, 'The disk is full: make room and start again.'],
-  [/Disk quota exceeded/, 'The disk quota is used up: make room and start again.'],
+  [/No space left on device/, 'The disk is full: free some space and start again.'],
+  [/Disk quota exceeded/, 'The disk quota is used up: free some space and start again.'],
   [
     /Cannot allocate memory|out of memory/i,
     'The machine has too little free memory: the database needs about 100 MB.',
@@ -69,7 +69,7 @@ const ADVICE: [RegExp, string][] = [
 export function explainFailure(what: string, log: ServerLog, cause?: unknown): Error {
   const tail = log.tail()
   const advice = ADVICE.find(([pattern]) => pattern.test(tail))?.[1]
-  const remedy = advice ?? 'If its words below do not help, set DATABASE_URL to a PostgreSQL of your own.'
+  const remedy = advice ?? 'If the log below does not help, set DATABASE_URL to a PostgreSQL of your own.'
   return new Error(`${what} ${remedy}\nThe last lines of ${log.path}:\n${tail || '(nothing was written)'}`, {
     cause,
   })

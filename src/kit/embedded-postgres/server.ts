@@ -23,16 +23,16 @@ const NO_SUCH_DATABASE = '3D000'
 const LOOPBACK = '127.0.0.1'
 const POLL_MS = 10
 const CONNECT_TIMEOUT_MS = 20_000
-// A start after a crash replays at most about a gigabyte of log, a minute or two on a slow disk.
+// Recovery after a crash replays at most about a gigabyte of WAL, which takes a minute or two on a slow disk.
 const READY_TIMEOUT_MS = 10 * 60_000
 const SLOW_START_MS = 3_000
-// Another program may take the port between our check and the server's bind; backends of a killed server take a moment
-// to notice. 12 s in all, longer than the supervisor of such a server takes to stop it.
+// Another process may take the port between our check and the server's bind, and backends of a killed server exit with
+// a delay. The retries last 12 s in total, longer than the supervisor of such a server needs to stop it.
 const RETRIES = 60
 const RETRY_DELAY_MS = 200
 const TRANSIENT_FAILURE = /could not bind IPv4 address|pre-existing shared memory block/
 
-// On the command line, so that they apply whatever the files in the cluster say.
+// Passed on the command line, so that they override the configuration files of the cluster.
 const SETTINGS = {
   listen_addresses: LOOPBACK,
   unix_socket_directories: '',
@@ -40,7 +40,7 @@ const SETTINGS = {
   full_page_writes: 'on',
   synchronous_commit: 'on',
   max_connections: '100',
-  // Allocated as it is used: with the service the whole must fit into 250 MB when idle.
+  // Allocated on use. Together with the service, the idle memory must stay below 250 MB.
   shared_buffers: '128MB',
   max_logical_replication_workers: '0',
   jit: 'off',
@@ -49,10 +49,10 @@ const SETTINGS = {
   log_line_prefix: '%m [%p] ',
   log_min_messages: 'warning',
   log_checkpoints: 'off',
-  // Statements carry data of merchants and customers, which must not be logged.
+  // Statements contain data of merchants and customers, which must not be in a log.
   log_min_error_statement: 'panic',
 }
-// Without the three I/O workers of version 18; what we read is in memory.
+// Disables the three I/O workers of version 18: our data is usually in memory.
 const SETTINGS_FROM_18 = { io_method: 'sync' }
 
 export async function runServer(
@@ -80,13 +80,13 @@ export async function runServer(
 }
 
 export async function stopServer({ program }: RunningServer, cluster: string): Promise<void> {
-  // As long as its supervisor is running, the process id belongs to the server.
+  // While the supervisor runs, the process id belongs to the server.
   await shutDown(program.pid, () => program.exit === undefined)
   // If only the supervisor was killed, the server is still running.
   await stopOrphanServer(cluster, () => {})
 }
 
-// Connecting also proves that the password is right, which pg_ctl's readiness does not.
+// Connecting also proves that the password is correct, which the server's ready state does not.
 export async function ensureDatabase(urlOf: (database: string) => string): Promise<string> {
   const url = urlOf(DATABASE)
   try {
@@ -94,7 +94,7 @@ export async function ensureDatabase(urlOf: (database: string) => string): Promi
   } catch (error) {
     if ((error as { code?: string }).code !== NO_SUCH_DATABASE) throw error
     await runStatements(urlOf('postgres'), [
-      // The details of a refused row are its values: like statements, they stay out of the log.
+      // The detail of a constraint error contains the values of the row, which must not be in the log.
       `alter role ${SUPERUSER} set log_error_verbosity = 'terse'`,
       `create database ${DATABASE} encoding 'UTF8' template template0`,
     ])
@@ -104,7 +104,7 @@ export async function ensureDatabase(urlOf: (database: string) => string): Promi
 
 async function runStatements(url: string, statements: string[]): Promise<void> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
-  // The exit of the server during a connection is noticed by the supervisor of its process.
+  // watchExit reports a server that dies while we are connected.
   client.on('error', () => {})
   await client.connect()
   try {
@@ -127,7 +127,7 @@ async function waitUntilReady(
     const waitedMs = performance.now() - startedAt
     if (waitedMs > READY_TIMEOUT_MS) return false
     if (waitedMs > SLOW_START_MS && !hasReported) {
-      onProgress('still waiting for the database; after an unclean end it may need a minute to recover')
+      onProgress('still waiting for the database; after an unclean shutdown it may need a minute to recover')
       hasReported = true
     }
     await delay(POLL_MS)
@@ -154,6 +154,7 @@ async function findFreePort(): Promise<number> {
   const address = listener.address()
   listener.close()
   await once(listener, 'close')
-  if (address === null || typeof address === 'string') throw new Error('the system gave no free port')
+  if (address === null || typeof address === 'string')
+    throw new Error('the operating system returned no free port')
   return address.port
 }

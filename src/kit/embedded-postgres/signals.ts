@@ -1,9 +1,9 @@
-// Signals processes to end, and checks whether they are alive.
+// Stops processes by signals of increasing force, and checks whether a process is alive.
 
 import { setTimeout as delay } from 'node:timers/promises'
 
-// SIGINT is PostgreSQL's fast shutdown. SIGQUIT is its immediate one, which loses nothing that was committed but needs
-// a recovery at the next start; PostgreSQL 18 needs it when SIGINT comes at a bad moment during a recovery.
+// SIGINT is PostgreSQL's fast shutdown. SIGQUIT is the immediate shutdown: it loses no commit, but the next start needs
+// a recovery. PostgreSQL 18 needs it when SIGINT arrives at a bad moment during a recovery.
 export const IMMEDIATE_AFTER_SECONDS = 5
 export const KILL_AFTER_SECONDS = 10
 const TIMEOUT_SECONDS = 15
@@ -15,9 +15,9 @@ export async function shutDown(pid: number, isRunning: () => boolean | Promise<b
   while (await isRunning()) {
     const seconds = (performance.now() - startedAt) / 1000
     if (seconds > TIMEOUT_SECONDS) {
-      throw new Error(`The database server ${pid} does not end. End it (kill -9 ${pid}) and start again.`)
+      throw new Error(`The database server ${pid} does not stop. Kill it (kill -9 ${pid}) and start again.`)
     }
-    // Once a second, because a server that has just started does not handle signals yet.
+    // The signal is sent once a second, because a server that has just started does not handle it yet.
     if (seconds >= signals) {
       sendSignal(pid, chooseSignal(seconds))
       signals += 1
@@ -36,7 +36,7 @@ export function isAlive(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // Another user's process may not be signalled, but it is alive.
+    // We may not signal the process of another user, but it is alive.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
@@ -45,7 +45,7 @@ function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch (error) {
-    // It exited between the check and the signal, which is the intended result.
+    // The process exited between the check and the signal.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }

@@ -1,5 +1,5 @@
-// Runs a PostgreSQL program so that it ends with this process, even after SIGKILL: a small shell holds the other end of
-// a pipe, and the pipe closes when this process ends.
+// Runs a PostgreSQL program so that it stops when this process dies, even by SIGKILL. A small shell supervises it and
+// reads from a pipe of ours: when the pipe closes, the shell stops the program.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,15 +11,15 @@ import { IMMEDIATE_AFTER_SECONDS, KILL_AFTER_SECONDS } from './signals.ts'
 export interface Supervised {
   pid: number
   exited: Promise<void>
-  // Set once it has ended: a description, and the status if it exited by itself.
+  // Set after the exit: a description, and the status unless the supervisor was killed by a signal.
   exit?: string
   status?: number
-  // From then on it does not keep this process alive; when this process ends, it ends too.
+  // Lets this process exit while the program runs; the supervisor then stops the program.
   unref(): void
 }
 
-// The shell ignores the signals of a terminal and of service managers that signal a whole group: it exits when the
-// program exits. SIGINT is sent every second because the program may not handle it yet at first.
+// The shell ignores the signals that a terminal or a service manager sends to the whole process group: it exits when the
+// program exits. It sends SIGINT every second, because a program that has just started does not handle it yet.
 const SUPERVISOR = `
 trap '' HUP INT TERM
 umask 077
@@ -57,7 +57,7 @@ export async function supervise(
     uid: launcher.uid,
     gid: launcher.gid,
     env: makeEnvironment(launcher.binaries),
-    // A session of its own: Ctrl-C in a terminal reaches us and not the database, which we still need to drain.
+    // A separate session: Ctrl-C in a terminal reaches us but not the database, which we need until requests are drained.
     detached: true,
     stdio: ['ignore', 'pipe', logFd, 'pipe'],
   })
@@ -90,12 +90,12 @@ async function readFirstLine(stream: NodeJS.ReadableStream | null): Promise<stri
 
 async function failIfEnded(supervised: Supervised): Promise<never> {
   await supervised.exited
-  throw new Error(`the supervising shell said nothing: ${supervised.exit}`)
+  throw new Error(`the supervising shell printed no process id: ${supervised.exit}`)
 }
 
-// The shell reports the death of its program by a signal as 128 plus the number of the signal.
+// The shell reports the death of its program by a signal as status 128 plus the signal number.
 function describeExit(code: number | null, signal: NodeJS.Signals | null): string {
-  if (signal) return `its supervisor was ended by ${signal}`
-  if (code !== null && code > 128) return `it was ended by signal ${code - 128}`
-  return `it ended with status ${code}`
+  if (signal) return `its supervisor was killed by ${signal}`
+  if (code !== null && code > 128) return `it was killed by signal ${code - 128}`
+  return `it exited with status ${code}`
 }

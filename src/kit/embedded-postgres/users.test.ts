@@ -1,4 +1,4 @@
-// The embedded PostgreSQL as root, as an ordinary user and as a user without a name.
+// Starts the embedded PostgreSQL as root, as an ordinary user and as a user without a name.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -30,7 +30,7 @@ import { MACHINE } from './launcher.ts'
 // A user id without a name.
 const NAMELESS = 54_321
 
-test('runs as an ordinary user on an installation that only root may change and that lacks its links', async (t) => {
+test('runs as an ordinary user with programs that only root may change and that lack their links', async (t) => {
   if (!isRoot) return t.skip('only root can start a service as another user')
   const problem = whyUnprivilegedCannotRun()
   if (problem) return t.skip(problem)
@@ -47,7 +47,7 @@ test('runs as an ordinary user on an installation that only root may change and 
   assert.equal(existsSync(join(binariesDir, 'lib', 'libpq.so.5')), false)
 })
 
-test('reports the owner of the data folder to an ordinary user who is not the owner', async (t) => {
+test('names the owner of a data folder that belongs to another user', async (t) => {
   if (!isRoot) return t.skip('only root can start a service as another user')
   const problem = whyUnprivilegedCannotRun()
   if (problem) return t.skip(problem)
@@ -58,7 +58,7 @@ test('reports the owner of the data folder to an ordinary user who is not the ow
   assert.match(service.report.message ?? '', /belongs to user 1, and this service runs as user 65534.*chown/)
 })
 
-test('runs as a user without a name, as some containers do', async (t) => {
+test('runs as a user without a name, as in some containers', async (t) => {
   if (!isRoot) return t.skip('only root can start a service as another user')
   const problem = whyUnprivilegedCannotRun() ?? whyNoNamespace()
   if (problem) return t.skip(problem)
@@ -99,14 +99,14 @@ test('as root, reaches programs and data in a directory that only root may enter
   const { dataDir, binariesDir } = hideEverything(t)
   const postgres = await startInProcess(t, { dataDir, binariesDir })
   await query(postgres.url, 'create table kept as select 1 as one')
-  // On disk, and outside the namespace, a server in a user namespace is root's.
+  // On disk, and outside the user namespace, the server's user is root.
   assert.equal(statSync(join(dataDir, 'cluster')).uid, 0)
   const server = serverPid(dataDir)
   await postgres.stop()
   await assertGone([server])
 })
 
-test('as root, copies the programs to where an unprivileged user can reach them if it may not make a user namespace', async (t) => {
+test('as root, copies the programs to a folder that the server can reach if user namespaces are not allowed', async (t) => {
   if (!isRoot) return t.skip('this test is about root')
   const { dataDir, binariesDir } = hideEverything(t)
   const machine = { ...MACHINE, unshare: '/nowhere/unshare', copies: join(makeFolder(t), 'cowry') }
@@ -119,7 +119,7 @@ test('as root, copies the programs to where an unprivileged user can reach them 
   assert.equal(readdirSync(machine.copies).length, 1)
 })
 
-test('as root, keeps using a folder when the strategy to reach it changes', async (t) => {
+test('as root, keeps the data of a folder when the launch strategy changes', async (t) => {
   if (!isRoot) return t.skip('this test is about root')
   const problem = whyNoNamespace()
   if (problem) return t.skip(problem)
@@ -136,7 +136,7 @@ test('as root, keeps using a folder when the strategy to reach it changes', asyn
   assert.deepEqual(await query(last.url, 'select count(*)::int as n from kept'), [{ n: 3 }])
 })
 
-test('as root, reports what it tried and what to do when no strategy is left', async (t) => {
+test('as root, reports the strategies it tried and a remedy when none of them works', async (t) => {
   if (!isRoot) return t.skip('this test is about root')
   const { dataDir, binariesDir } = hideEverything(t)
   const occupied = join(makeFolder(t), 'occupied')
@@ -149,4 +149,4 @@ test('as root, reports what it tried and what to do when no strategy is left', a
   assert.deepEqual(readdirSync(dataDir).sort(), ['binaries', 'server.log'])
 })
 
-declareTests('the embedded PostgreSQL and who runs it')
+declareTests('the embedded PostgreSQL under different users')
