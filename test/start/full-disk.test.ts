@@ -1,4 +1,4 @@
-// F-24: the disk of the database is full. Writes fail with 503 and Retry-After, reads continue where PostgreSQL
+// F-24: the disk of the database is full. Writes fail with 503 temporarily_unavailable, reads continue where PostgreSQL
 // does, and once there is space again, all acknowledged data is there.
 
 import assert from 'node:assert/strict'
