@@ -42,10 +42,10 @@ describe('a response that is cut off (F-06)', () => {
       const bodyOf = await prepare()
       const offsets = offsetsIn(await sizeOf(path, bodyOf()))
       const before = proxy.injected.cuts
-      for (const place of offsets) {
+      for (const offset of offsets) {
         const body = bodyOf()
-        proxy.cutAfter(place)
-        await assert.rejects(cut.post(path, body), `cut after ${place} bytes`)
+        proxy.cutAfter(offset)
+        await assert.rejects(cut.post(path, body), `cut after ${offset} bytes`)
         const retried = await service.api.post(path, body)
         assert.equal(retried.http, 201, retried.text)
         const [row] = await service.db.query(countByReference, [body.reference])

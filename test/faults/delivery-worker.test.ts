@@ -262,8 +262,8 @@ interface Plan {
 }
 
 /** Counts the deliveries that a statement reads, from PostgreSQL's query plan, and rolls its writes back. */
-async function readsOf(words: string, values: unknown[]): Promise<number> {
-  const statement = allStatements().find(({ text }) => text.includes(words)) ?? assert.fail(words)
+async function readsOf(fragment: string, values: unknown[]): Promise<number> {
+  const statement = allStatements().find(({ text }) => text.includes(fragment)) ?? assert.fail(fragment)
   const explain: Statement<{ 'QUERY PLAN': [{ Plan: Plan }] }> = {
     name: `explain_${statement.name}`,
     text: `explain (analyze, format json) ${statement.text}`,

@@ -33,7 +33,7 @@ export interface ClientOptions {
   /** Whether the run is over, so that no request is retried. */
   isOver(): boolean
   /** Called with responses that no client should get. */
-  reportError(words: string): void
+  reportError(message: string): void
   /** Called with every response, and with every failure to get one. */
   count(what: string): void
 }

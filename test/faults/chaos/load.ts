@@ -58,7 +58,7 @@ export async function startLoad(options: LoadOptions): Promise<Load> {
   const errors: string[] = []
   const clientOptions: ClientOptions = {
     ...options,
-    reportError: (words) => void errors.push(words),
+    reportError: (message) => void errors.push(message),
     count: (what) => void answers.set(what, (answers.get(what) ?? 0) + 1),
   }
   const totals = { operations: 0, acknowledged: 0 }

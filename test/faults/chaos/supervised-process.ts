@@ -27,7 +27,7 @@ export interface SupervisedProcessOptions {
   /** Called with the facts that the process prints when ready. */
   // biome-ignore lint/suspicious/noExplicitAny: each command prints facts of its own
   onStart(facts: any): void
-  reportError(words: string): void
+  reportError(message: string): void
 }
 
 const RESTART_BACKOFF_MS = 200

@@ -112,7 +112,7 @@ function createTopology(t: Cleanup, processCleanup: Cleanup, folder: string): To
     },
     async addProcess(options) {
       const logFile = join(folder, `${options.name}.log`)
-      const reportError = (words: string) => void errors.push(words)
+      const reportError = (message: string) => void errors.push(message)
       processes.push(await superviseProcess(processCleanup, { ...options, logFile, reportError }))
     },
   }

@@ -66,7 +66,7 @@ function createProgress(total: number): (done: number, mode: Mode) => void {
 function findFailures(mode: Mode, reports: readonly RoundReport[]): string[] {
   const own = reports.filter((report) => report.mode === mode.name)
   const lost = sum(own, ({ lost }) => lost)
-  const wrong = own.flatMap((report) => report.violations).map((words) => `${mode.name}: ${words}`)
+  const wrong = own.flatMap((report) => report.violations).map((violation) => `${mode.name}: ${violation}`)
   if (mode === CONTROL)
     return lost > 0 ? wrong : [...wrong, `${mode.name}: nothing was lost, so this proves nothing`]
   return lost === 0 ? wrong : [...wrong, `${mode.name}: ${lost} acknowledged payments were lost`]

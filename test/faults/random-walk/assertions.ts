@@ -123,10 +123,10 @@ async function assertExecutions({ world: { db }, shop }: CommandContext): Promis
 
 function assertExecution(payment: Payment, executed: Executed = { taken: [], given: 0n }): void {
   const isTaken = isCollected(payment) && !payment.transfer
-  const words = `${payment.reference}, which is ${payment.status}`
+  const summary = `${payment.reference}, which is ${payment.status}`
   const short = payment.isMismatched ? [(payment.minor * 9n) / 10n] : []
-  assert.deepEqual(executed.taken, isTaken ? [payment.minor] : short, `the provider took of ${words}`)
-  assert.equal(executed.given, refundedMinor(payment), `the provider gave back of ${words}`)
+  assert.deepEqual(executed.taken, isTaken ? [payment.minor] : short, `the provider took of ${summary}`)
+  assert.equal(executed.given, refundedMinor(payment), `the provider gave back of ${summary}`)
 }
 
 const selectAwaited = sql<{ id: string }>`

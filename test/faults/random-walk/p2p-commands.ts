@@ -123,9 +123,9 @@ function assertSame(
 ): void {
   const isSame = actual.status === transfer?.status && actual.receivedMinor === transfer.receivedMinor
   if (isSame) return
-  const words = `${transfer?.status} with ${transfer?.receivedMinor}`
+  const summary = `${transfer?.status} with ${transfer?.receivedMinor}`
   throw new Error(
-    `transfer ${reference} was to be ${words}, and is ${actual.status} with ${actual.receivedMinor}`,
+    `transfer ${reference} was to be ${summary}, and is ${actual.status} with ${actual.receivedMinor}`,
   )
 }
 

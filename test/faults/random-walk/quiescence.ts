@@ -152,8 +152,8 @@ export function pathOf({ kind, transfer, uuid }: Payment): string {
 async function syncPayment(context: CommandContext, payment: Payment): Promise<void> {
   const { body } = await sendRequest(context, 'GET', pathOf(payment))
   const shown: ApiRecord = body.data
-  const words = `${payment.reference} went from ${payment.status} to ${shown.status}`
-  assert.ok(isReachable(payment.status, shown.status), words)
+  const summary = `${payment.reference} went from ${payment.status} to ${shown.status}`
+  assert.ok(isReachable(payment.status, shown.status), summary)
   payment.status = shown.status
   for (const refund of payment.refunds.filter(({ status }) => status === 'pending')) {
     const { body: read } = await sendRequest(context, 'GET', `/api/v1/refunds/${refund.uuid}`)

@@ -63,9 +63,9 @@ export async function walk(t: Cleanup, { seed, operations, onProgress }: WalkOpt
     }
     return await finish(world, prng, phases)
   } catch (error) {
-    const words = error instanceof Error ? error.message : String(error)
+    const message = error instanceof Error ? error.message : String(error)
     const where = `seed ${seed}, runPhase ${phases + 1}, after ${world.operations} operations`
-    throw new Error(`${where}: ${words}\n\n${relatedRequests(world, words)}`, { cause: error })
+    throw new Error(`${where}: ${message}\n\n${relatedRequests(world, message)}`, { cause: error })
   }
 }
 
@@ -76,8 +76,8 @@ const NAMES =
   /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b(?:order|charge|transfer|recovery)-[\w-]+|\b\w{15}-\w{13}\b/g
 
 /** The requests about the records that a failure names, and the latest requests. */
-function relatedRequests({ requestLog, loggedErrors }: World, words: string): string {
-  const named = new Set(words.match(NAMES))
+function relatedRequests({ requestLog, loggedErrors }: World, message: string): string {
+  const named = new Set(message.match(NAMES))
   // A payment that was started at a link has other names.
   for (const line of requestLog.filter((one) => one.includes(': begins ')))
     if (line.match(NAMES)?.some((name) => named.has(name)))

@@ -179,8 +179,8 @@ function summarize(answer: ApiResponse): string {
   return [outcomeOf(answer), transferStatus, uuid, answer.body?.error?.message].filter(Boolean).join(' ')
 }
 
-export function logRequest({ world, shop, command }: CommandContext, words: string): void {
-  world.requestLog.push(`${world.clock.now().toISOString()} ${shop.name} ${command}: ${words}`)
+export function logRequest({ world, shop, command }: CommandContext, message: string): void {
+  world.requestLog.push(`${world.clock.now().toISOString()} ${shop.name} ${command}: ${message}`)
   if (world.requestLog.length > MAX_REQUEST_LOG) world.requestLog.shift()
 }
 

@@ -98,7 +98,7 @@ const hasOpenCase = (attempt: Row) => (row: Row) =>
 
 function applyRefundEnd(
   access: TableAccess,
-  [merchantId, id, status, reference, words, at]: readonly unknown[],
+  [merchantId, id, status, reference, message, at]: readonly unknown[],
 ): Row[] {
   const refund = findOwned(access, 'refunds', merchantId, id)
   if (refund?.status !== 'pending') return []
@@ -107,7 +107,7 @@ function applyRefundEnd(
     status_reason: null,
     version: Number(refund.version) + 1,
     gateway_reference: reference ?? refund.gateway_reference,
-    failure_message: words,
+    failure_message: message,
     is_blocking: false,
     due_at: null,
     updated_at: at,
