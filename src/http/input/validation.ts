@@ -3,6 +3,7 @@
 
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
+import type { TLocalizedValidationError as SchemaError } from 'typebox/error'
 import { Format } from 'typebox/format'
 import { Settings } from 'typebox/system'
 import { errorFromIssues, type Issue } from '../../core/errors.ts'
@@ -11,7 +12,7 @@ import type { JsonBody } from './body.ts'
 import { compileClean, isSchema, type JsonSchema } from './clean.ts'
 import { FORMATS } from './formats.ts'
 import { compileReadParams, compileReadQuery } from './query.ts'
-import { issuesOf } from './validation-issues.ts'
+import { issuesOf, pathOf } from './validation-issues.ts'
 
 interface InputSchemas {
   params?: TSchema
@@ -50,12 +51,24 @@ function compilePart(schema: TSchema | undefined, rootName: string): CheckPart {
   const plain: JsonSchema = isSchema(schema) ? schema : {}
   const clean = compileClean(plain)
   const validator = Compile(schema ?? {})
+  // 1e400 is a JSON number, which JavaScript reads as Infinity. The rules of the field report that it is out of range.
+  const schemaErrors = (value: unknown) =>
+    validator.Errors(value).filter((error) => !isInfinite(error, value))
   return (value, issues) => {
     const cleaned = clean(value, [], issues)
-    if (!validator.Check(cleaned)) issues.push(...issuesOf(plain, validator.Errors(cleaned), rootName))
+    if (!validator.Check(cleaned)) issues.push(...issuesOf(plain, schemaErrors(cleaned), rootName))
     // The input is an object, and cleaning an object by an object schema returns an object.
     return isSchema(cleaned) ? cleaned : {}
   }
+}
+
+function isInfinite({ keyword, params, instancePath }: SchemaError, root: unknown): boolean {
+  if (keyword !== 'type' || params.type !== 'number') return false
+  const value = pathOf(instancePath).reduce<unknown>(
+    (parent, name) => (isSchema(parent) ? parent[name] : undefined),
+    root,
+  )
+  return value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY
 }
 
 function compileCheck(schemas: InputSchemas): CheckInput {

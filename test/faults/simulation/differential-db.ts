@@ -94,7 +94,7 @@ export function createDifferentialDb(db: Db): DifferentialDb {
 
 /** Identity columns skip numbers on the server also after a rollback. */
 const comparable = (table: string) => (row: Row) => {
-  if (table !== 'balance_deltas') return row
+  if (table !== 'balance_deltas' && table !== 'gateway_webhooks') return row
   const { id: _, ...rest } = row
   return rest
 }

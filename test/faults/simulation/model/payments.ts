@@ -101,6 +101,7 @@ function recordWebhook(access: TableAccess, values: readonly unknown[]): Row[] {
   const isKnown = known.length > 0
   const handled = { handled_at: isKnown ? received_at : null, due_at: isKnown ? null : retryAt }
   const isRecorded = access.insertIfAbsent('gateway_webhooks', {
+    id: access.nextSerial(),
     ...about,
     event_id,
     received_at,

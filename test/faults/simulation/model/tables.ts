@@ -116,6 +116,7 @@ export function moneyTables(): Rules {
     gateway_webhooks: table({
       columns: {
         ...nullColumns(
+          'id',
           'gateway',
           'event_id',
           'account_id',
