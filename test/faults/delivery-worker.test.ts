@@ -281,7 +281,7 @@ async function readsOf(fragment: string, values: unknown[]): Promise<number> {
       count(row?.['QUERY PLAN'][0].Plan ?? assert.fail('there is a plan'))
       throw new Error('roll back')
     }),
-    /only to look/,
+    /roll back/,
   )
   return reads
 }

@@ -41,7 +41,7 @@ const LOSSES = (
   ] satisfies [Fault, number][]
 ).map(([fault, count]): [Fault, number] => [
   fault,
-  sized({ quick: Math.max(1, count / 20), rest: count / 5, long: count }),
+  sized({ quick: Math.ceil(count / 20), rest: count / 5, long: count }),
 ])
 
 const OF_EACH = LOSSES.reduce((sum, [, count]) => sum + count, 0)

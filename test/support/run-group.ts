@@ -10,8 +10,16 @@ const FILE_TIMEOUT_MS = 900_000
 /** Runs the files one after the other in this process. */
 export function runGroup(root: string, files: readonly string[]): void {
   for (const file of files) {
-    test(file, { timeout: FILE_TIMEOUT_MS }, async () => {
-      await import(pathToFileURL(join(root, file)).href)
+    test(file, { timeout: FILE_TIMEOUT_MS }, async (t) => {
+      // Tests run one after the other, so this first one holds the others back until the whole file is loaded: a file that
+      // awaits between two suites would otherwise end with the first of them.
+      const loaded = Promise.withResolvers<void>()
+      t.test('loads', () => loaded.promise)
+      try {
+        await import(pathToFileURL(join(root, file)).href)
+      } finally {
+        loaded.resolve()
+      }
     })
   }
 }
