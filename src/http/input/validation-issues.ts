@@ -29,7 +29,7 @@ function issueOf(root: JsonSchema, error: SchemaError, path: string[], rootName:
 }
 
 /** The segments of a JSON pointer. */
-export function pathOf(pointer: string): string[] {
+function pathOf(pointer: string): string[] {
   const segments = pointer.split('/').slice(1)
   return segments.map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
 }

@@ -3,7 +3,6 @@
 
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
-import type { TLocalizedValidationError as SchemaError } from 'typebox/error'
 import { Format } from 'typebox/format'
 import { Settings } from 'typebox/system'
 import { errorFromIssues, type Issue } from '../../core/errors.ts'
@@ -12,7 +11,7 @@ import type { JsonBody } from './body.ts'
 import { compileClean, isSchema, type JsonSchema } from './clean.ts'
 import { FORMATS } from './formats.ts'
 import { compileReadParams, compileReadQuery } from './query.ts'
-import { issuesOf, pathOf } from './validation-issues.ts'
+import { issuesOf } from './validation-issues.ts'
 
 interface InputSchemas {
   params?: TSchema
@@ -51,9 +50,9 @@ function compilePart(schema: TSchema | undefined, rootName: string): CheckPart {
   const plain: JsonSchema = isSchema(schema) ? schema : {}
   const clean = compileClean(plain)
   const validator = Compile(schema ?? {})
-  // 1e400 is a JSON number, which JavaScript reads as Infinity. The rules of the field report that it is out of range.
-  const schemaErrors = (value: unknown) =>
-    validator.Errors(value).filter((error) => !isInfinite(error, value))
+  // 1e400 is a JSON number, which JavaScript reads as Infinity and typebox rejects as no number. It is validated as the
+  // largest number instead, so that the bounds of the field, or its own rules, report that it is out of range.
+  const schemaErrors = (value: unknown) => validator.Errors(withFiniteNumbers(value))
   return (value, issues) => {
     const cleaned = clean(value, [], issues)
     if (!validator.Check(cleaned)) issues.push(...issuesOf(plain, schemaErrors(cleaned), rootName))
@@ -62,13 +61,12 @@ function compilePart(schema: TSchema | undefined, rootName: string): CheckPart {
   }
 }
 
-function isInfinite({ keyword, params, instancePath }: SchemaError, root: unknown): boolean {
-  if (keyword !== 'type' || params.type !== 'number') return false
-  const value = pathOf(instancePath).reduce<unknown>(
-    (parent, name) => (isSchema(parent) ? parent[name] : undefined),
-    root,
-  )
-  return value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY
+function withFiniteNumbers(value: unknown): unknown {
+  if (value === Number.POSITIVE_INFINITY) return Number.MAX_VALUE
+  if (value === Number.NEGATIVE_INFINITY) return -Number.MAX_VALUE
+  if (Array.isArray(value)) return value.map(withFiniteNumbers)
+  if (!isSchema(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, withFiniteNumbers(one)]))
 }
 
 function compileCheck(schemas: InputSchemas): CheckInput {
