@@ -41,7 +41,7 @@ const ALONE = [
   /^test\/start\//,
   /^src\/kit\/.*embedded-postgres/,
   /^test\/faults\//,
-  /^test\/(?:plans|tidy)/,
+  /^test\/(?:plans|schema|tidy)/,
 ]
 // A file waits as often as it works: for a page, a timer, a process that exits.
 const AT_ONCE = availableParallelism() + 2
