@@ -1,5 +1,6 @@
-// The test commands of package.json. `npm test` checks types, style and dead code and runs every test once, in its quick
-// form. `npm run test:rest` repeats what depends on the environment and runs the larger forms. Arguments are test files.
+// The test commands of package.json. `npm test` checks types, style and dead code and runs the tests in their quick form.
+// `npm run test:rest` runs the other files and the larger forms, and repeats what depends on the environment. Arguments
+// are test files.
 
 import { spawn } from 'node:child_process'
 import { globSync, mkdirSync } from 'node:fs'
@@ -28,9 +29,15 @@ const DATABASE_TESTS = [
   'src/kit/**/tenant-isolation.test.ts',
   'test/api/{amounts,charges,customers,events,gateway,idempotency,initiate,links,p2p,payments,prompts,reconciliation,refunds,verify,wallet,webhooks}*.test.ts',
 ]
+// Files that prove by number or by time, and that start servers as several users or in pairs: too long for each commit.
+const REST_ONLY = [
+  'test/faults/{chaos,fuzz,random-walk,postgres-failover,delivery-times,lost-gateway-responses}.test.ts',
+  'test/start/ordinary-user.test.ts',
+  'src/kit/embedded-postgres/users.test.ts',
+]
 // These have a larger form, or take all languages, schemes and screens there.
 const LARGER_FORMS = [
-  'test/faults/{chaos,fuzz,random-walk,deliveries,delivery-times,lost-gateway-responses,failover}.test.ts',
+  'test/faults/deliveries.test.ts',
   'test/faults/simulation/*.test.ts',
   ...(HAS_BROWSER ? ['test/browser/{screens,weight}.test.ts'] : []),
 ]
@@ -57,8 +64,9 @@ const HELP = `npm test [-- FILE …]
 npm run test:rest
 npm run test:all
 
-npm test checks types, style and dead code and runs every test once. test:rest runs what depends on the environment again
-(oldest PostgreSQL, pgbouncer, two workers) and the larger forms of tests that prove by number. test:all does both.
+npm test checks types, style and dead code and runs the tests in their quick form. test:rest runs the tests that take too
+long for that, the larger forms of tests that prove by number, and what depends on the environment again (oldest
+PostgreSQL, pgbouncer, two workers). test:all does both.
 
   --rest       the rest only
   --all        npm test, then the rest
@@ -79,6 +87,7 @@ if (workers !== undefined) parsePositiveInteger('workers', workers)
 
 interface Run {
   patterns: readonly string[]
+  without?: readonly string[]
   major?: 15 | 18
   isPooled?: boolean
   workers?: string
@@ -98,11 +107,12 @@ console.log(
 async function runMain(): Promise<void> {
   await step('types, style and dead code', () => run('npm', ['run', '--silent', 'check']))
   if (!HAS_BROWSER) console.log('» browser tests: left out; set COWRY_TEST_BROWSER to a Chromium to run them')
-  await step('tests', () => runOnServer({ patterns: EVERY_TEST, isPooled, workers }))
+  await step('tests', () => runOnServer({ patterns: EVERY_TEST, without: REST_ONLY, isPooled, workers }))
 }
 
 async function runRest(): Promise<void> {
-  await step('larger forms', () => runOnServer({ patterns: LARGER_FORMS, form: 'rest' }))
+  const patterns = [...REST_ONLY, ...LARGER_FORMS]
+  await step('larger forms', () => runOnServer({ patterns, form: 'rest' }))
   if (process.env.DATABASE_URL) return
   if (findPostgresBinaries(15))
     await step('PostgreSQL 15', () => runOnServer({ patterns: DATABASE_TESTS, major: 15 }))
@@ -157,7 +167,8 @@ async function fastFolder(): Promise<string> {
 }
 
 async function runTests(url: string, tests: Run, folder: string): Promise<void> {
-  const found = [...new Set(tests.patterns.flatMap((pattern) => globSync(pattern, { cwd: ROOT })))].toSorted()
+  const without = findFiles(tests.without ?? [])
+  const found = findFiles(tests.patterns).filter((file) => !without.includes(file))
   if (found.length === 0) throw new Error(`no test file matches ${tests.patterns.join(' ')}`)
   const { adminUrl, template } = await prepareTemplate(url)
   const pooler = tests.isPooled ? await startPgbouncer(url) : undefined
@@ -181,6 +192,10 @@ async function runTests(url: string, tests: Run, folder: string): Promise<void> 
     await pooler?.stop()
     await dropDatabase(adminUrl, template)
   }
+}
+
+function findFiles(patterns: readonly string[]): string[] {
+  return [...new Set(patterns.flatMap((pattern) => globSync(pattern, { cwd: ROOT })))].toSorted()
 }
 
 /** One entry for each process, the longest first. */
