@@ -100,7 +100,7 @@ const EARLY_EXIT_MS = 10_000
 const RESTART_BACKOFF_MS = 1_000
 const MAX_RESTART_BACKOFF_MS = 30_000
 
-// A worker that does not answer within this time is left out of the answer, and its cowry_worker_up is 0.
+// A worker that does not answer within this time is left out of the response, and its cowry_worker_up is 0.
 const COLLECT_TIMEOUT_MS = 1_000
 
 function createWorkerPool({ size, env, clock, log, readOwnLines }: Needs): WorkerPool {
@@ -179,38 +179,38 @@ function createCollector(
   const metrics = createMetrics()
   const restarts = metrics.counter('cowry_worker_restarts_total', 'Workers that ended and were replaced.', [])
   restarts.add([], 0)
-  const pending = new Map<number, (answer: unknown) => void>()
+  const pending = new Map<number, (response: unknown) => void>()
   let lastRequestId = 0
 
   const read = async (worker: Worker, topic: Topic, query: unknown): Promise<unknown> => {
     lastRequestId += 1
     const id = lastRequestId
     const timeout = new AbortController()
-    const answered = new Promise<unknown>((resolve) => pending.set(id, resolve))
+    const received = new Promise<unknown>((resolve) => pending.set(id, resolve))
     send(worker, { kind: 'read', id, topic, query })
-    const answer = await Promise.race([answered, clock.sleep(COLLECT_TIMEOUT_MS, timeout.signal)])
+    const response = await Promise.race([received, clock.sleep(COLLECT_TIMEOUT_MS, timeout.signal)])
     timeout.abort()
     pending.delete(id)
-    return answer
+    return response
   }
 
   const collect = async <Name extends Topic>(
     topic: Name,
     query: unknown,
-  ): Promise<Reading<Topics[Name]['answer']>[]> =>
+  ): Promise<Reading<Topics[Name]['response']>[]> =>
     Promise.all(
       [...workers].map(async ([number, { worker }]) => {
         // A boundary: a worker answers in the type of the topic; undefined means that it did not answer in time.
-        const answer = (await read(worker, topic, query)) as Topics[Name]['answer'] | undefined
-        return { number, answer }
+        const response = (await read(worker, topic, query)) as Topics[Name]['response'] | undefined
+        return { number, response }
       }),
     )
 
-  const answerTo = async (topic: Topic, query: unknown): Promise<Collected[Topic]> => {
+  const collectAll = async (topic: Topic, query: unknown): Promise<Collected[Topic]> => {
     if (topic === 'lines') {
-      const answers = (await collect('lines', query)).flatMap(({ answer }) => answer ?? [])
+      const responses = (await collect('lines', query)).flatMap(({ response }) => response ?? [])
       // A boundary: the query of this topic has this type.
-      return [readOwnLines(query as ProcessLinesQuery), ...answers]
+      return [readOwnLines(query as ProcessLinesQuery), ...responses]
     }
     return [...(await metrics.families()), ...(await labelReadings(await collect('metrics', query)))]
   }
@@ -219,25 +219,25 @@ function createCollector(
     countRestart: () => restarts.add([]),
     async handleMessage(worker: Worker, message: Exclude<ToPrimary, { kind: 'ready' }>): Promise<void> {
       const { id } = message
-      if (message.kind === 'answer') pending.get(id)?.(message.answer)
-      else send(worker, { kind: 'collected', id, collected: await answerTo(message.topic, message.query) })
+      if (message.kind === 'response') pending.get(id)?.(message.response)
+      else send(worker, { kind: 'collected', id, collected: await collectAll(message.topic, message.query) })
     },
   }
 }
 
-interface Reading<Answer> {
+interface Reading<Response> {
   number: number
-  answer: Answer | undefined
+  response: Response | undefined
 }
 
 async function labelReadings(readings: readonly Reading<Family[]>[]): Promise<Family[]> {
   const metrics = createMetrics()
   metrics.gauge('cowry_worker_up', 'Whether a worker answers.', ['worker'], () =>
-    readings.map(({ number, answer }) => [[String(number)], answer ? 1 : 0]),
+    readings.map(({ number, response }) => [[String(number)], response ? 1 : 0]),
   )
   return [
     ...(await metrics.families()),
-    ...readings.flatMap(({ number, answer }) => labelFamilies(answer ?? [], 'worker', String(number))),
+    ...readings.flatMap(({ number, response }) => labelFamilies(response ?? [], 'worker', String(number))),
   ]
 }
 

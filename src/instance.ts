@@ -41,7 +41,7 @@ export async function readInstanceState({ db, clock }: Needs): Promise<InstanceS
   return { work: [...payments, ...refunds, ...settlements, deliveries], deliveries, openCases, invariants }
 }
 
-const JobsAnswer = Type.Object({
+const JobsState = Type.Object({
   /** Counts stop at 10,000 for each kind. */
   work: Type.Array(
     Type.Object({ name: Type.String(), due: Type.Integer(), oldestDueAt: Nullable(Timestamp) }),
@@ -61,7 +61,7 @@ export function instanceRoutes(app: Needs): OperatorRoute[] {
       method: 'GET',
       path: '/admin/v1/jobs',
       summary: 'See what of the background work is due, and what waits',
-      response: { http: 200, data: JobsAnswer },
+      response: { http: 200, data: JobsState },
       errors: [],
       handle: async () => ok('Background work.', serializeState(await readInstanceState(app))),
     }),

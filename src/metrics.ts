@@ -33,7 +33,7 @@ export function createServiceMetrics(app: Needs): ServiceMetrics {
   registerCounters(metrics, app.counters)
   const stop = measureProcess(metrics, app.db.poolStats)
   const readInstanceFamilies = createInstanceMetrics(app)
-  app.primary?.answer('metrics', metrics.families)
+  app.primary?.respond('metrics', metrics.families)
   const readProcessFamilies = async () =>
     app.primary ? app.primary.collect('metrics', null) : metrics.families()
   const read = async () =>

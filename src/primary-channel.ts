@@ -1,5 +1,5 @@
 // The IPC channel between a worker and the primary of its cluster (src/cluster.ts). The worker reports that it is ready
-// and answers requests about itself. The primary collects the answers of all workers for the worker that requests them.
+// and answers requests about itself. The primary collects the responses of all workers for the worker that requests them.
 
 import cluster from 'node:cluster'
 import type { Family } from './kit/observability/metrics.ts'
@@ -17,10 +17,10 @@ export interface ServiceInfo {
   demoKey: string | null
 }
 
-/** The requests that every worker answers. Query and answer are sent as JSON. */
+/** The requests that every worker answers. Query and response are sent as JSON. */
 export interface Topics {
-  metrics: { query: null; answer: Family[] }
-  lines: { query: ProcessLinesQuery; answer: ProcessLines }
+  metrics: { query: null; response: Family[] }
+  lines: { query: ProcessLinesQuery; response: ProcessLines }
 }
 
 export type Topic = keyof Topics
@@ -28,13 +28,13 @@ export type Topic = keyof Topics
 export type ToPrimary =
   | { kind: 'ready'; info: ServiceInfo }
   | { kind: 'collect'; id: number; topic: Topic; query: unknown }
-  | { kind: 'answer'; id: number; answer: unknown }
+  | { kind: 'response'; id: number; response: unknown }
 
 export type ToWorker =
   | { kind: 'read'; id: number; topic: Topic; query: unknown }
   | { kind: 'collected'; id: number; collected: unknown }
 
-/** The collected answers: the primary labels metrics with the worker's number, and lists the log lines per process. */
+/** The collected responses: the primary labels metrics with the worker's number, and lists the log lines per process. */
 export interface Collected {
   metrics: Family[]
   lines: ProcessLines[]
@@ -42,14 +42,14 @@ export interface Collected {
 
 type Reader<Name extends Topic> = (
   query: Topics[Name]['query'],
-) => Topics[Name]['answer'] | Promise<Topics[Name]['answer']>
+) => Topics[Name]['response'] | Promise<Topics[Name]['response']>
 type Readers = { [Name in Topic]?: Reader<Name> }
 
 export interface PrimaryChannel {
   ready(info: ServiceInfo): void
   /** Registers the function that answers requests of the primary about this topic. */
-  answer<Name extends Topic>(topic: Name, read: Readers[Name]): void
-  /** Asks the primary for the answers of all workers. */
+  respond<Name extends Topic>(topic: Name, read: Readers[Name]): void
+  /** Asks the primary for the responses of all workers. */
   collect<Name extends Topic>(topic: Name, query: Topics[Name]['query']): Promise<Collected[Name]>
   /** Lets this process exit although the channel is open. */
   release(): void
@@ -67,8 +67,8 @@ export function openPrimaryChannel(): PrimaryChannel | undefined {
   process.on('message', async (message: ToWorker) => {
     if (message.kind === 'read') {
       const read = readers[message.topic] as ((query: unknown) => unknown) | undefined
-      // Without an answer the primary counts this worker as not up.
-      if (read) send({ kind: 'answer', id: message.id, answer: await read(message.query) })
+      // Without a response the primary counts this worker as not up.
+      if (read) send({ kind: 'response', id: message.id, response: await read(message.query) })
       return
     }
     pending.get(message.id)?.(message.collected)
@@ -76,7 +76,7 @@ export function openPrimaryChannel(): PrimaryChannel | undefined {
   })
   return {
     ready: ({ url, publicUrl, demoKey }) => send({ kind: 'ready', info: { url, publicUrl, demoKey } }),
-    answer(topic, read) {
+    respond(topic, read) {
       readers[topic] = read
     },
     collect: <Name extends Topic>(topic: Name, query: Topics[Name]['query']) =>
@@ -99,6 +99,6 @@ export function shareLines(
   primary: PrimaryChannel | undefined,
 ): ReadLines {
   const read = (query: ProcessLinesQuery) => readProcessLines(recent, process, query)
-  primary?.answer('lines', read)
+  primary?.respond('lines', read)
   return async (query) => (primary ? primary.collect('lines', query) : [read(query)])
 }

@@ -37,7 +37,7 @@ interface Needs {
 interface CachedKey {
   row: KeyOwnerRow
   addresses: BlockList | undefined
-  answer: Authenticated
+  authenticated: Authenticated
   /** True when this process has already saved the last-used time for this cache entry. */
   isTouched: boolean
 }
@@ -98,7 +98,7 @@ export async function authenticate(
 
   assertKeyActive(cached, app.clock.now(), request.ip)
   recordUse(app, cached)
-  return cached.answer
+  return cached.authenticated
 }
 
 /** Whether a rejected key was a guess at a secret, and not a typo that the checksum reveals offline. */
@@ -126,7 +126,7 @@ function assertKeyActive({ row, addresses }: CachedKey, now: Date, ip: string): 
 
 function toCachedKey(row: KeyOwnerRow | undefined): CachedKey | undefined {
   if (!row) return undefined
-  const answer: Authenticated = {
+  const authenticated: Authenticated = {
     merchant: {
       id: row.merchantId,
       name: row.merchantName,
@@ -138,7 +138,7 @@ function toCachedKey(row: KeyOwnerRow | undefined): CachedKey | undefined {
     scopes: row.scopes as GrantedScope[],
     rateLimit: rateLimitOf(row),
   }
-  return { row, addresses: buildAddressList(row.allowedIps), answer, isTouched: false }
+  return { row, addresses: buildAddressList(row.allowedIps), authenticated, isTouched: false }
 }
 
 const TOUCH_INTERVAL_MS = 60_000

@@ -210,15 +210,15 @@ describe('the operators’ routes over merchants and keys', () => {
         ({ method, path }) => `${method} ${path}` === `${name.replace(' ', ' /admin/v1')}`,
       )
       assert.ok(route, name)
-      const answer = await route.handle({ params: {}, query: {}, body: {}, requestId: 'r', ...input })
-      assert.equal(answer.http, route.response.http, name)
-      const records = route.response.list && Array.isArray(answer.data) ? answer.data : [answer.data]
+      const response = await route.handle({ params: {}, query: {}, body: {}, requestId: 'r', ...input })
+      assert.equal(response.http, route.response.http, name)
+      const records = route.response.list && Array.isArray(response.data) ? response.data : [response.data]
       for (const record of records) {
         // The serialized response must match the schema.
         const wire: unknown = JSON.parse(JSON.stringify(record))
         assert.deepEqual(Value.Errors(route.response.data, wire), [], name)
       }
-      return { ...answer, first: records[0] as Record<string, unknown> }
+      return { ...response, first: records[0] as Record<string, unknown> }
     }
     return { call, routes, params: { uuid: merchant.id } }
   }

@@ -85,7 +85,7 @@ const createRoutes = (app: SelfServiceKeysApp): Route[] => [
     },
     handle: async ({ body, ...caller }) => {
       const { record, replayed } = await createSelfServiceKey(app, caller, body)
-      return answerCreated(app, caller.keyId, record, replayed)
+      return createdKeyResponse(app, caller.keyId, record, replayed)
     },
   }),
   route({
@@ -102,7 +102,7 @@ const createRoutes = (app: SelfServiceKeysApp): Route[] => [
     examples: { body: { overlapHours: 24 }, data: CREATED_KEY_EXAMPLE },
     handle: async ({ params, body, ...caller }) => {
       const { record, replayed } = await rotateSelfServiceKey(app, caller, params.keyId, body?.overlapHours)
-      return answerCreated(app, caller.keyId, record, replayed)
+      return createdKeyResponse(app, caller.keyId, record, replayed)
     },
   }),
 ]
@@ -132,7 +132,7 @@ const revokeRoute = (app: SelfServiceKeysApp): Route =>
     },
   })
 
-function answerCreated(
+function createdKeyResponse(
   app: SelfServiceKeysApp,
   keyId: string,
   { key, apiKey }: IssuedKey,

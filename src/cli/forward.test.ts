@@ -42,7 +42,7 @@ function forwarderTo(t: TestContext, url: string, secret: string, clock: Clock =
   const changes: boolean[] = []
   const http = createHttpClient()
   t.after(() => http.close())
-  const onChange = (isAnswering: boolean) => void changes.push(isAnswering)
+  const onChange = (isReachable: boolean) => void changes.push(isReachable)
   return { changes, forward: createForwarder({ http, clock, url, secret, onChange }) }
 }
 

@@ -24,7 +24,7 @@ export interface Forwarding {
   url: string
   secret: string
   /** Called once when the address stops responding, and once when it responds again. */
-  onChange(isAnswering: boolean, error: string | null): void
+  onChange(isReachable: boolean, error: string | null): void
 }
 
 /** Keeps the secret between runs, so that a developer sets it once. */
@@ -47,22 +47,22 @@ const BACKOFF_MS = [500, 1_000, 2_000, 4_000]
 /** Sends events in order. An event without a response is retried a few times before the next one is sent. */
 export function createForwarder({ http, clock, url, secret, onChange }: Forwarding) {
   const webhook = new Webhook(secret)
-  let isAnswering = true
+  let isReachable = true
   const attempt = async (event: StreamedEvent): Promise<Forwarded> => {
     const at = clock.now()
     const body = JSON.stringify(event)
     const headers = deliveryHeaders(event.id, at, webhook.sign(event.id, at, body))
-    const answer = await http.request({ method: 'POST', url, headers, body, totalTimeoutMs: TIMEOUT_MS })
+    const response = await http.request({ method: 'POST', url, headers, body, totalTimeoutMs: TIMEOUT_MS })
     const durationMs = clock.now().getTime() - at.getTime()
-    return answer.kind === 'answered'
-      ? { http: answer.status, error: null, durationMs }
-      : { http: null, error: answer.error, durationMs }
+    return response.kind === 'answered'
+      ? { http: response.status, error: null, durationMs }
+      : { http: null, error: response.error, durationMs }
   }
   const send = async (event: StreamedEvent): Promise<Forwarded> => {
     const result = await attempt(event)
-    if ((result.http !== null) !== isAnswering) {
-      isAnswering = !isAnswering
-      onChange(isAnswering, result.error)
+    if ((result.http !== null) !== isReachable) {
+      isReachable = !isReachable
+      onChange(isReachable, result.error)
     }
     return result
   }

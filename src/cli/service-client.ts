@@ -29,21 +29,21 @@ export interface ServiceClient {
 export async function connectService(config: ClientConfig, http: HttpClient): Promise<ServiceClient> {
   const url = await findUrl(config)
   const send = async (request: Parameters<HttpClient['request']>[0]) => {
-    const answer = await http.request(request)
-    if (answer.kind === 'not_sent') throw unreachable(url, config, answer.error)
-    if (answer.kind === 'unknown') throw unanswered(url, answer.error)
-    return answer
+    const response = await http.request(request)
+    if (response.kind === 'not_sent') throw unreachable(url, config, response.error)
+    if (response.kind === 'unknown') throw outcomeUnknown(url, response.error)
+    return response
   }
   const call = async ({ method, path, headers, body, timeoutMs }: ServiceRequest) => {
     const json = body && { 'content-type': 'application/json' }
-    const answer = await send({
+    const response = await send({
       method,
       url: `${url}${path}`,
       headers: { accept: 'application/json', ...headers, ...json },
       body: body && JSON.stringify(body),
       totalTimeoutMs: timeoutMs,
     })
-    return { status: answer.status, body: parseJson(answer.body, url, answer.status) }
+    return { status: response.status, body: parseJson(response.body, url, response.status) }
   }
   return {
     url,
@@ -99,7 +99,7 @@ function unreachable(url: string, config: ClientConfig, error: string): CommandE
   return new CommandError('service_unreachable', `No service responds at ${url} (${error}). ${advice}`)
 }
 
-function unanswered(url: string, error: string): CommandError {
+function outcomeUnknown(url: string, error: string): CommandError {
   return new CommandError(
     'outcome_unknown',
     `The service at ${url} did not respond (${error}). The change may have been made: list before you repeat.`,

@@ -44,14 +44,14 @@ async function deliver(
 ): Promise<ClaimedDelivery | undefined> {
   await app.failpoints.hit('delivery.after_claim')
   const startedAt = app.clock.now()
-  const { signature, answer } = await sendRequest(app, delivery, startedAt)
+  const { signature, result } = await sendRequest(app, delivery, startedAt)
   await app.failpoints.hit('delivery.after_response')
   const endedAt = app.clock.now()
   slot.responded(endedAt)
-  const outcome = classifyResponse(answer, endedAt)
+  const outcome = classifyResponse(result, endedAt)
   const { isLeaseValid, next } = await app.finishDelivery({
     ...nextState(delivery, outcome, endedAt),
-    ...responseFields(answer),
+    ...responseFields(result),
     merchant_id: delivery.merchantId,
     event_id: delivery.eventId,
     endpoint_id: delivery.endpointId,
@@ -64,7 +64,7 @@ async function deliver(
   })
   if (!isLeaseValid) return undefined
   app.counters.add('webhook_delivery_attempts', outcome.kind)
-  if (outcome.kind !== 'delivered') await handleFailure(app, delivery, outcome, answer, endedAt)
+  if (outcome.kind !== 'delivered') await handleFailure(app, delivery, outcome, result, endedAt)
   return next
 }
 
@@ -72,18 +72,18 @@ async function sendRequest(
   app: DeliveriesApp,
   delivery: ClaimedDelivery,
   at: Date,
-): Promise<{ signature: string; answer: PublicHttpResult }> {
+): Promise<{ signature: string; result: PublicHttpResult }> {
   try {
     const signature = signDelivery(app.vault, delivery, at)
     const headers = deliveryHeaders(delivery.eventId, at, signature)
     const limits = { timeoutMs: TIMEOUT_MS, maxBodyBytes: MAX_RESPONSE_BYTES }
-    const answer = await app.publicHttp.post(delivery.url, { headers, body: delivery.body, ...limits })
-    return { signature, answer }
+    const result = await app.publicHttp.post(delivery.url, { headers, body: delivery.body, ...limits })
+    return { signature, result }
   } catch (error) {
     if (!(error instanceof VaultError)) throw error
     app.log.write('webhook.endpoint_secret_unreadable', { ...idsOf(delivery), ...errorFields(error) })
     const message = 'The secret of the endpoint could not be read. Rotate it.'
-    return { signature: '', answer: { kind: 'failed', failure: 'closed', message, durationMs: 0 } }
+    return { signature: '', result: { kind: 'failed', failure: 'closed', message, durationMs: 0 } }
   }
 }
 
@@ -104,29 +104,29 @@ function nextState(
 const MAX_STORED_CHARACTERS = 200
 
 function responseFields(
-  answer: PublicHttpResult,
+  result: PublicHttpResult,
 ): Pick<DeliveryResult, 'http_status' | 'error' | 'response_body' | 'duration_ms'> {
-  const { durationMs: duration_ms } = answer
-  if (answer.kind === 'failed')
-    return { http_status: null, error: answer.message, response_body: null, duration_ms }
-  const text = [...answer.body].slice(0, MAX_STORED_CHARACTERS).join('')
-  return { http_status: answer.status, error: null, response_body: text, duration_ms }
+  const { durationMs: duration_ms } = result
+  if (result.kind === 'failed')
+    return { http_status: null, error: result.message, response_body: null, duration_ms }
+  const text = [...result.body].slice(0, MAX_STORED_CHARACTERS).join('')
+  return { http_status: result.status, error: null, response_body: text, duration_ms }
 }
 
 async function handleFailure(
   app: DeliveriesApp,
   delivery: ClaimedDelivery,
   outcome: AttemptOutcome,
-  answer: PublicHttpResult,
+  result: PublicHttpResult,
   at: Date,
 ): Promise<void> {
-  const http = answer.kind === 'answered' ? answer.status : null
-  const reason = answer.kind === 'failed' ? answer.failure : null
+  const http = result.kind === 'answered' ? result.status : null
+  const reason = result.kind === 'failed' ? result.failure : null
   app.log.write('webhook.delivery_failed', {
     ...idsOf(delivery),
     http,
     reason,
-    durationMs: answer.durationMs,
+    durationMs: result.durationMs,
   })
   await disableIfFailing(app, delivery, outcome.kind === 'gone', at)
 }

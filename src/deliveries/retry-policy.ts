@@ -55,9 +55,9 @@ export type AttemptOutcome =
   | { kind: 'failed'; retryAfterMs: number }
 
 /** Only 2xx is a success. Redirects are not followed: they could lead to an internal address. */
-export function classifyResponse(answer: PublicHttpResult, now: Date): AttemptOutcome {
-  if (answer.kind === 'failed') return { kind: 'failed', retryAfterMs: 0 }
-  const { status, headers } = answer
+export function classifyResponse(result: PublicHttpResult, now: Date): AttemptOutcome {
+  if (result.kind === 'failed') return { kind: 'failed', retryAfterMs: 0 }
+  const { status, headers } = result
   if (status >= 200 && status < 300) return { kind: 'delivered' }
   if (status === 410) return { kind: 'gone' }
   return { kind: 'failed', retryAfterMs: readRetryAfter(headers['retry-after'], now, MAX_RETRY_AFTER_MS) }

@@ -106,7 +106,7 @@ const replayRoutes = (app: DeliveriesApp): Route[] => [
     ],
     examples: { body: { endpoint: ENDPOINT_EXAMPLE.uuid }, data: { ...REPLAY_EXAMPLE, deliveries: 1 } },
     handle: async ({ merchant, params, body, idempotencyKey }) =>
-      answerReplay(await replayOne(app, merchant, params.uuid, body, idempotencyKey)),
+      replayResponse(await replayOne(app, merchant, params.uuid, body, idempotencyKey)),
   }),
   route({
     ...COMMON,
@@ -126,7 +126,7 @@ const replayRoutes = (app: DeliveriesApp): Route[] => [
     examples: RANGE_EXAMPLE,
     issues: (body) => rangeIssues(body, app.clock.now()),
     handle: async ({ merchant, body, idempotencyKey }) =>
-      answerReplay(await replayRange(app, merchant, body, idempotencyKey)),
+      replayResponse(await replayRange(app, merchant, body, idempotencyKey)),
   }),
   route({
     ...COMMON,
@@ -156,7 +156,7 @@ function timeOf(value: unknown): number {
   return typeof value === 'string' ? Date.parse(value) : Number.NaN
 }
 
-function answerReplay({ record, replayed }: IdempotentResult<ReplayRow>): RouteResponse {
+function replayResponse({ record, replayed }: IdempotentResult<ReplayRow>): RouteResponse {
   return created(describeReplay(record), toReplay(record), replayed ? REPLAYED_HEADER : undefined)
 }
 

@@ -35,20 +35,20 @@ const refund: RefundRequest = {
 }
 
 /** A fake gateway with scripted responses that counts the calls it receives. */
-function provider(answer: () => Promise<Outcome>, more: Partial<Gateway> = {}) {
+function provider(outcome: () => Promise<Outcome>, more: Partial<Gateway> = {}) {
   const calls = { charges: 0, statusChecks: 0 }
   const gateway: Gateway = {
     name: 'steady',
     rails: [],
     recovery: { keyRetentionHours: 24, cachesErrors: false, lookupByReference: true },
-    startCheckout: () => answer(),
+    startCheckout: () => outcome(),
     chargeSaved: () => {
       calls.charges += 1
-      return answer()
+      return outcome()
     },
     verify: () => {
       calls.statusChecks += 1
-      return answer()
+      return outcome()
     },
     parseWebhook: () => ({ kind: 'ignored', reason: 'none of ours' }),
     ...more,
@@ -117,22 +117,22 @@ describe('a gateway behind a circuit breaker', () => {
   })
 
   it('still sends status checks while the circuit is open', async () => {
-    let answer: Outcome = NOT_ANSWERED
-    const { gateway, calls } = provider(() => Promise.resolve(answer))
+    let outcome: Outcome = NOT_ANSWERED
+    const { gateway, calls } = provider(() => Promise.resolve(outcome))
     const { safe, charge } = protect(gateway)
     await times(5, charge)
-    answer = PENDING
+    outcome = PENDING
     assert.deepEqual(await times(3, () => safe.verify(query, null)), [PENDING, PENDING, PENDING])
     assert.equal(calls.statusChecks, 3)
     assert.equal(await charge(), 'not_sent')
   })
 
   it('closes the circuit when a status check gets a response after the cool-down', async () => {
-    let answer: Outcome = NOT_ANSWERED
-    const { gateway } = provider(() => Promise.resolve(answer))
+    let outcome: Outcome = NOT_ANSWERED
+    const { gateway } = provider(() => Promise.resolve(outcome))
     const { safe, charge, health } = protect(gateway, { coolDownMs: 50 })
     await times(5, charge)
-    answer = PENDING
+    outcome = PENDING
     await systemClock.sleep(80)
     await safe.verify(query, null)
     assert.equal(health(), 'up')

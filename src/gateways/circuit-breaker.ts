@@ -45,7 +45,7 @@ const MIN_CALLS = 5
 const THRESHOLD = 0.5
 
 type Unknown = Extract<Outcome, { kind: 'unknown' }>
-type Answer = StartedCheckout | Outcome | RefundOutcome | KeyLookup
+type CallResult = StartedCheckout | Outcome | RefundOutcome | KeyLookup
 
 const rejected = (message: string): Unknown => ({ kind: 'unknown', reason: 'not_sent', message })
 
@@ -69,7 +69,7 @@ export function withCircuitBreaker(gateway: Gateway, options: CircuitBreakerOpti
   const statusChecks = createBulkhead(name, options)
 
   /** Submissions move money, so they are rejected until the provider is known to respond again. */
-  const submit = async <Result extends Answer>(
+  const submit = async <Result extends CallResult>(
     operation: () => Promise<Result>,
   ): Promise<Result | Unknown> => {
     // While one call tests whether the provider responds again, the others are rejected at once.
@@ -90,7 +90,9 @@ export function withCircuitBreaker(gateway: Gateway, options: CircuitBreakerOpti
   }
 
   /** A status check has no effect and can complete open attempts, so it is sent even while the circuit is open. */
-  const checkStatus = <Result extends Answer>(operation: () => Promise<Result>): Promise<Result | Unknown> =>
+  const checkStatus = <Result extends CallResult>(
+    operation: () => Promise<Result>,
+  ): Promise<Result | Unknown> =>
     statusChecks.run(async () => {
       if (breaker.state === CircuitState.HalfOpen) return operation()
       try {
@@ -139,8 +141,8 @@ export function withCircuitBreaker(gateway: Gateway, options: CircuitBreakerOpti
 function isFailure(result: unknown): boolean {
   if (result === 'unreachable') return true
   // A boundary: the library passes on the untyped result of an operation or a probe.
-  const answer = result as Partial<Unknown> | null
-  return typeof answer === 'object' && answer?.kind === 'unknown' && answer.reason !== 'not_found'
+  const outcome = result as Partial<Unknown> | null
+  return typeof outcome === 'object' && outcome?.kind === 'unknown' && outcome.reason !== 'not_found'
 }
 
 interface Bulkhead {

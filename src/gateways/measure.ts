@@ -54,7 +54,7 @@ export function createGatewayMeasure(metrics: Metrics): MeasureGateway {
  */
 function outcomeOf(result: unknown): string {
   // A boundary: the operations return different types, each with a kind.
-  const answer = result as { kind?: string; reason?: string } | null | undefined
-  if (answer?.kind === 'unknown' && answer.reason) return `unknown_${answer.reason}`
-  return answer?.kind ?? 'none'
+  const outcome = result as { kind?: string; reason?: string } | null | undefined
+  if (outcome?.kind === 'unknown' && outcome.reason) return `unknown_${outcome.reason}`
+  return outcome?.kind ?? 'none'
 }

@@ -60,20 +60,20 @@ function bindMerchantRoute(authorization: Authorization, route: Route): RouteBin
     handle: async (request, input) => {
       const caller = requireCaller(request)
       const idempotencyKey = idempotencyKeyOf(request)
-      const answer = await runAsMerchant(caller.merchant.id, () =>
+      const response = await runAsMerchant(caller.merchant.id, () =>
         route.handle({ ...caller, ...input, idempotencyKey, requestId: request.id }),
       )
-      return answer.file ? streamFileAsMerchant(caller.merchant.id, answer, answer.file) : answer
+      return response.file ? streamFileAsMerchant(caller.merchant.id, response, response.file) : response
     },
   }
 }
 
 function streamFileAsMerchant(
   merchantId: string,
-  answer: RouteResponse,
+  response: RouteResponse,
   { name, pieces }: NonNullable<RouteResponse['file']>,
 ): RouteResponse {
-  return { ...answer, file: { name, pieces: iterateAsMerchant(merchantId, pieces) } }
+  return { ...response, file: { name, pieces: iterateAsMerchant(merchantId, pieces) } }
 }
 
 function bindOperatorRoute(authorization: Authorization, route: OperatorRoute): RouteBinding {
@@ -116,10 +116,10 @@ function register(
       needs.requestTracker.run(request, reply, async () => {
         const body: JsonBody | undefined = takesBody ? readJsonBody(request.body, mayBeEmpty) : undefined
         const input = check(request.params, queryTextOf(request.raw.url), body)
-        const answer = await handle(request, input)
+        const response = await handle(request, input)
         // The change is committed here, and the client does not know it yet.
         if (route.method !== 'GET') await needs.failpoints?.hit('api.before_send')
-        return sendResponse(reply, answer, mediaTypeOf(route))
+        return sendResponse(reply, response, mediaTypeOf(route))
       }),
   })
 }
@@ -137,19 +137,19 @@ function responseSchemaOf(route: Route | OperatorRoute): object {
   return envelopeSchema(route.response.data, route.response.list === true)
 }
 
-function mediaTypeOf({ response: answer }: Route | OperatorRoute): string | undefined {
-  return 'file' in answer ? answer.file : undefined
+function mediaTypeOf({ response }: Route | OperatorRoute): string | undefined {
+  return 'file' in response ? response.file : undefined
 }
 
 function sendResponse(
   reply: FastifyReply,
-  answer: RouteResponse,
+  response: RouteResponse,
   mediaType: string | undefined,
 ): FastifyReply {
-  if (answer.headers) reply.headers(answer.headers)
-  if (answer.file && mediaType !== undefined) return sendFile(reply, answer.file, mediaType)
-  const { message, data, meta } = answer
-  return reply.code(answer.http).send({ status: 'success', message, data, meta })
+  if (response.headers) reply.headers(response.headers)
+  if (response.file && mediaType !== undefined) return sendFile(reply, response.file, mediaType)
+  const { message, data, meta } = response
+  return reply.code(response.http).send({ status: 'success', message, data, meta })
 }
 
 /** Streams the file. If the source fails, the connection is cut, so that a partial file does not look complete. */

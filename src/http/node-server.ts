@@ -59,20 +59,20 @@ export async function respondToClientError(
   const apiError = badRequest('request', message)
   // Browsers send well-formed HTTP; only their URLs and cookies may be too long.
   const url = http === 431 ? requestTargetIn(error.rawPacket) : undefined
-  const answer =
+  const response =
     url !== undefined && pageAddressMatcher(options.pageRoutes)(url)
       ? await renderErrorPage(parts, { apiError, http, url, requestId })
       : errorResponse(apiError, { requestId, accept: undefined, publicUrl: options.publicUrl() }, http)
   const lines = {
     ...parts.headers.api,
-    ...answer.headers,
+    ...response.headers,
     'x-request-id': requestId,
-    'content-type': answer.contentType,
-    'content-length': String(Buffer.byteLength(answer.body)),
+    'content-type': response.contentType,
+    'content-length': String(Buffer.byteLength(response.body)),
     connection: 'close',
   }
   const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`)
-  socket.end(`HTTP/1.1 ${http} ${STATUS_CODES[http]}\r\n${head.join('')}\r\n${answer.body}`, () =>
+  socket.end(`HTTP/1.1 ${http} ${STATUS_CODES[http]}\r\n${head.join('')}\r\n${response.body}`, () =>
     socket.destroy(),
   )
   parts.log.write('http.request', { requestId, http, reason: error.code })

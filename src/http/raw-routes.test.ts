@@ -24,9 +24,9 @@ describe('a gateway webhook route of the HTTP shell', () => {
       { 'content-length': '5' },
       { 'content-type': 'application/json', 'content-encoding': 'gzip', 'x-signature': 'abc' },
     ] as Record<string, string>[]) {
-      const answer = await shell.inject({ method: 'POST', url: '/hooks/paystack', payload: bytes, headers })
-      assert.equal(answer.http, 200)
-      assert.equal(answer.body, '')
+      const response = await shell.inject({ method: 'POST', url: '/hooks/paystack', payload: bytes, headers })
+      assert.equal(response.http, 200)
+      assert.equal(response.body, '')
       assert.deepEqual(hooks.at(-1)?.rawBody, bytes)
       assert.equal(hooks.at(-1)?.params.gateway, 'paystack')
     }
@@ -65,15 +65,15 @@ describe('a server mounted in the HTTP shell', () => {
         },
       },
     })
-    const answer = await shell.inject({
+    const response = await shell.inject({
       method: 'POST',
       url: '/sandbox/pay/1?x=%zz',
       payload: Buffer.from('raw'),
       headers: { 'content-type': 'anything', 'x-request-id': 'request-17' },
     })
-    assert.equal(answer.http, 202)
-    assert.equal(answer.body, 'POST /sandbox/pay/1?x=%zz raw')
-    assert.equal(answer.headers['x-request-id'], 'request-17')
+    assert.equal(response.http, 202)
+    assert.equal(response.body, 'POST /sandbox/pay/1?x=%zz raw')
+    assert.equal(response.headers['x-request-id'], 'request-17')
     assert.equal((await shell.inject({ method: 'PUT', url: '/sandbox' })).http, 202)
     assert.equal((await shell.inject({ url: '/sandboxes' })).http, 404)
     assert.deepEqual(

@@ -27,11 +27,11 @@ function routeThatThrows(error: unknown): Route {
 describe('a success response', () => {
   it('is the envelope, and keeps nulls and free-form data unchanged', async () => {
     const { get } = fakeShell()
-    const answer = await get(`${PATH}/${UUID}`)
-    assert.equal(answer.http, 200)
-    assert.deepEqual(read(answer), { status: 'success', message: 'Found.', data: THING })
-    assert.equal(answer.headers['x-extra'], 'yes')
-    assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
+    const response = await get(`${PATH}/${UUID}`)
+    assert.equal(response.http, 200)
+    assert.deepEqual(read(response), { status: 'success', message: 'Found.', data: THING })
+    assert.equal(response.headers['x-extra'], 'yes')
+    assert.equal(response.headers['content-type'], 'application/json; charset=utf-8')
   })
 
   it('is 201 for a created record', async () => {
@@ -39,17 +39,17 @@ describe('a success response', () => {
   })
 
   it('of a list has meta beside data', async () => {
-    const answer = read(await fakeShell().get(PATH))
-    assert.deepEqual(answer.data, [THING])
-    assert.equal(answer.meta.nextCursor, null)
-    assert.equal(answer.meta.total, 1)
+    const response = read(await fakeShell().get(PATH))
+    assert.deepEqual(response.data, [THING])
+    assert.equal(response.meta.nextCursor, null)
+    assert.equal(response.meta.total, 1)
   })
 
   it('omits fields that the response schema does not name', async () => {
     const { post } = fakeShell()
-    const answer = await post(PATH, { name: 'a', metadata: { secret: 'x', note: 'kept' } })
-    assert.equal(read(answer).data.note, 'kept')
-    assert.equal(Object.hasOwn(read(answer).data, 'secret'), false)
+    const response = await post(PATH, { name: 'a', metadata: { secret: 'x', note: 'kept' } })
+    assert.equal(read(response).data.note, 'kept')
+    assert.equal(Object.hasOwn(read(response).data, 'secret'), false)
   })
 
   it('writes an undocumented null as null, never as an empty string or 0', async () => {
@@ -70,9 +70,9 @@ describe('a success response', () => {
 
   it('has no body for HEAD', async () => {
     const { shell } = fakeShell()
-    const answer = await shell.inject({ method: 'HEAD', url: PATH, headers: { 'x-api-key': 'right' } })
-    assert.equal(answer.http, 200)
-    assert.equal(answer.body, '')
+    const response = await shell.inject({ method: 'HEAD', url: PATH, headers: { 'x-api-key': 'right' } })
+    assert.equal(response.http, 200)
+    assert.equal(response.body, '')
   })
 })
 
@@ -80,9 +80,9 @@ describe('an error response', () => {
   it('is the error envelope of the contract', async () => {
     const details = [{ field: 'a', code: 'b', message: 'c' }]
     const apiError = new ApiError('duplicate_reference', { message: 'Used by X.', details })
-    const answer = await fakeShell({ routes: [routeThatThrows(apiError)] }).get('/api/v1/throws')
-    assert.equal(answer.http, 409)
-    assert.deepEqual(read(answer), {
+    const response = await fakeShell({ routes: [routeThatThrows(apiError)] }).get('/api/v1/throws')
+    assert.equal(response.http, 409)
+    assert.deepEqual(read(response), {
       status: 'error',
       message: 'Used by X.',
       data: null,
@@ -90,7 +90,7 @@ describe('an error response', () => {
         code: 'duplicate_reference',
         type: 'conflict_error',
         retryable: false,
-        requestId: answer.headers['x-request-id'],
+        requestId: response.headers['x-request-id'],
         docUrl: 'https://pay.example/docs/errors#duplicate_reference',
         details,
       },
@@ -100,10 +100,10 @@ describe('an error response', () => {
   it('is an RFC 9457 problem if the client accepts that type', async () => {
     const { shell } = fakeShell()
     const accept = 'application/problem+json, application/json;q=0.9'
-    const answer = await shell.inject({ url: PATH, headers: { accept, 'x-request-id': 'request-17' } })
-    assert.equal(answer.http, 401)
-    assert.equal(answer.headers['content-type'], 'application/problem+json; charset=utf-8')
-    assert.deepEqual(JSON.parse(answer.body), {
+    const response = await shell.inject({ url: PATH, headers: { accept, 'x-request-id': 'request-17' } })
+    assert.equal(response.http, 401)
+    assert.equal(response.headers['content-type'], 'application/problem+json; charset=utf-8')
+    assert.deepEqual(JSON.parse(response.body), {
       type: 'https://pay.example/docs/errors#missing_api_key',
       title: API_ERRORS.missing_api_key.message,
       status: 401,
@@ -123,27 +123,27 @@ describe('an error response', () => {
     // A boundary: Object.keys of a constant object returns exactly the keys of its type.
     for (const code of Object.keys(API_ERRORS) as ApiErrorCode[]) {
       const { get } = fakeShell({ routes: [routeThatThrows(new ApiError(code))] })
-      const answer = await get('/api/v1/throws')
-      assert.equal(answer.http, API_ERRORS[code].http, code)
-      assert.equal(read(answer).error.type, API_ERRORS[code].type)
+      const response = await get('/api/v1/throws')
+      assert.equal(response.http, API_ERRORS[code].http, code)
+      assert.equal(read(response).error.type, API_ERRORS[code].type)
     }
   })
 
   it('carries Retry-After if the ApiError has a delay', async () => {
     const apiError = new ApiError('temporarily_unavailable', { retryAfterSeconds: 7 })
-    const answer = await fakeShell({ routes: [routeThatThrows(apiError)] }).get('/api/v1/throws')
-    assert.equal(answer.headers['retry-after'], '7')
+    const response = await fakeShell({ routes: [routeThatThrows(apiError)] }).get('/api/v1/throws')
+    assert.equal(response.headers['retry-after'], '7')
   })
 
   it('is 503 with Retry-After: 1 if the database is unreachable', async () => {
     const { get, lines } = fakeShell({
       routes: [routeThatThrows(new DbUnavailable(new Error('secret host')))],
     })
-    const answer = await get('/api/v1/throws')
-    assert.equal(answer.http, 503)
-    assert.equal(read(answer).error.code, 'temporarily_unavailable')
-    assert.equal(answer.headers['retry-after'], '1')
-    assert.doesNotMatch(answer.body, /secret host/)
+    const response = await get('/api/v1/throws')
+    assert.equal(response.http, 503)
+    assert.equal(read(response).error.code, 'temporarily_unavailable')
+    assert.equal(response.headers['retry-after'], '1')
+    assert.doesNotMatch(response.body, /secret host/)
     assert.equal(lines.filter((line) => line.level === 'warn').length, 1)
   })
 
@@ -151,10 +151,10 @@ describe('an error response', () => {
     const mistakes = [new Error('secret detail'), new TypeError('secret detail'), 'secret detail', null]
     for (const mistake of [...mistakes, Object.assign(new Error('secret detail'), { code: 'ECONNRESET' })]) {
       const { get, lines } = fakeShell({ routes: [routeThatThrows(mistake)] })
-      const answer = await get('/api/v1/throws', { 'x-request-id': 'request-17' })
-      assert.equal(answer.http, 500)
-      assert.equal(read(answer).error.code, 'internal_error')
-      assert.doesNotMatch(answer.body, /secret/)
+      const response = await get('/api/v1/throws', { 'x-request-id': 'request-17' })
+      assert.equal(response.http, 500)
+      assert.equal(read(response).error.code, 'internal_error')
+      assert.doesNotMatch(response.body, /secret/)
       const errors = lines.filter((line) => line.level === 'error')
       assert.equal(errors.length, 1)
       assert.equal(errors[0]?.requestId, 'request-17')
@@ -163,9 +163,9 @@ describe('an error response', () => {
   })
 
   it('is 500 if a handler omits a field that its response schema requires', async () => {
-    const answer = { http: 200, data: Type.Object({ needed: Type.String() }) } as const
+    const response = { http: 200, data: Type.Object({ needed: Type.String() }) } as const
     const { get, lines } = fakeShell({
-      routes: [{ ...routeThatThrows(null), response: answer, handle: async () => ok('Deleted.', {}) }],
+      routes: [{ ...routeThatThrows(null), response, handle: async () => ok('Deleted.', {}) }],
     })
     assert.equal((await get('/api/v1/throws')).http, 500)
     assert.equal(lines.filter((line) => line.level === 'error').length, 1)
@@ -186,22 +186,22 @@ describe('a request path', () => {
       `${PATH}/../x`,
     ])
       assert.equal((await shell.inject({ url })).http, 404, url)
-    const answer = await post('/nope', 'x'.repeat(100_000), { 'content-type': 'text/plain' })
-    assert.equal(read(answer).error.code, 'route_not_found')
+    const response = await post('/nope', 'x'.repeat(100_000), { 'content-type': 'text/plain' })
+    assert.equal(read(response).error.code, 'route_not_found')
   })
 
   it('with a trailing slash is a different path', async () => {
     const { get } = fakeShell()
-    const answer = await get(`${PATH}/`)
-    assert.ok(answer.http === 404 || answer.http === 400)
+    const response = await get(`${PATH}/`)
+    assert.ok(response.http === 404 || response.http === 400)
   })
 
   it('F-69: with bad percent-encoding is 400', async () => {
     const { shell } = fakeShell()
     for (const url of ['/%', '/%zz', `${PATH}/%ff`, `${PATH}/%c0%af`]) {
-      const answer = await shell.inject({ url })
-      assert.equal(answer.http, 400, url)
-      assert.equal(read(answer).error.code, 'validation_failed')
+      const response = await shell.inject({ url })
+      assert.equal(response.http, 400, url)
+      assert.equal(read(response).error.code, 'validation_failed')
     }
     assert.equal((await shell.inject({ url: '/%00' })).http, 404)
   })
@@ -209,10 +209,10 @@ describe('a request path', () => {
   it('that is known is 405 for another method, and Allow lists its methods', async () => {
     const { shell } = fakeShell()
     for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS'] as const) {
-      const answer = await shell.inject({ method, url: PATH })
-      assert.equal(answer.http, 405, method)
-      assert.equal(read(answer).error.code, 'method_not_allowed')
-      assert.deepEqual(String(answer.headers.allow).split(', ').sort(), ['GET', 'HEAD', 'POST'])
+      const response = await shell.inject({ method, url: PATH })
+      assert.equal(response.http, 405, method)
+      assert.equal(read(response).error.code, 'method_not_allowed')
+      assert.deepEqual(String(response.headers.allow).split(', ').sort(), ['GET', 'HEAD', 'POST'])
     }
     assert.equal((await shell.inject({ method: 'POST', url: '/healthz' })).http, 405)
     assert.equal((await shell.inject({ method: 'HEAD', url: `${PATH}/${UUID}/touch` })).headers.allow, 'POST')
@@ -292,9 +292,9 @@ describe('the health checks', () => {
 
   it('return the reasons if the service is not ready', async () => {
     const { shell } = fakeShell({ ready: async () => ({ ready: false, reasons: ['The database is away.'] }) })
-    const answer = await shell.inject({ url: '/readyz' })
-    assert.equal(answer.http, 503)
-    assert.deepEqual(JSON.parse(answer.body), { status: 'unavailable', reasons: ['The database is away.'] })
+    const response = await shell.inject({ url: '/readyz' })
+    assert.equal(response.http, 503)
+    assert.deepEqual(JSON.parse(response.body), { status: 'unavailable', reasons: ['The database is away.'] })
     assert.equal((await shell.inject({ url: '/healthz' })).http, 200)
   })
 })

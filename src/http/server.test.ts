@@ -61,48 +61,48 @@ describe('the listening HTTP server', () => {
       head('GET / HTTP/1.1', 'Host: x', 'Bad Header: y'),
     ]
     for (const bytes of garbage) {
-      const answer = await sendBytes(port, bytes)
-      assert.match(answer, /^HTTP\/1\.1 400 Bad Request\r\n/, JSON.stringify(bytes))
-      assert.match(answer, /x-request-id: [0-9a-f-]{36}\r\n/)
-      assert.match(answer, /"code":"validation_failed"/)
-      assert.match(answer, /connection: close/i)
+      const response = await sendBytes(port, bytes)
+      assert.match(response, /^HTTP\/1\.1 400 Bad Request\r\n/, JSON.stringify(bytes))
+      assert.match(response, /x-request-id: [0-9a-f-]{36}\r\n/)
+      assert.match(response, /"code":"validation_failed"/)
+      assert.match(response, /connection: close/i)
     }
     assert.ok(lines.every((line) => line.level === 'info'))
   })
 
   it('answers headers larger than 16 KB with 431', async () => {
     const { port } = await listening()
-    const answer = await sendBytes(port, head('GET / HTTP/1.1', 'Host: x', `x-long: ${'x'.repeat(17_000)}`))
-    assert.match(answer, /^HTTP\/1\.1 431 /)
-    assert.match(answer, /x-request-id: /)
+    const response = await sendBytes(port, head('GET / HTTP/1.1', 'Host: x', `x-long: ${'x'.repeat(17_000)}`))
+    assert.match(response, /^HTTP\/1\.1 431 /)
+    assert.match(response, /x-request-id: /)
   })
 
   it('requires a Host header for HTTP/1.1, and answers with the envelope', async () => {
     const { port } = await listening()
-    const answer = await sendBytes(port, head('GET /healthz HTTP/1.1'))
-    assert.match(answer, /^HTTP\/1\.1 400 /)
-    assert.match(answer, /x-request-id: /)
+    const response = await sendBytes(port, head('GET /healthz HTTP/1.1'))
+    assert.match(response, /^HTTP\/1\.1 400 /)
+    assert.match(response, /x-request-id: /)
   })
 
   it('F-60: answers 413 to a large body with Content-Length, and the client receives the response', async () => {
     const { port } = await listening()
-    const answer = await upload(port, 20_000_000, true)
-    assert.equal(answer.http, 413)
-    assert.match(answer.body, /payload_too_large/)
+    const response = await upload(port, 20_000_000, true)
+    assert.equal(response.http, 413)
+    assert.match(response.body, /payload_too_large/)
   })
 
   it('F-60: answers 413 to a chunked body as soon as it is too large, and discards the rest', async () => {
     const { port } = await listening()
-    const answer = await upload(port, 100_000_000, false)
-    assert.equal(answer.http, 413)
+    const response = await upload(port, 100_000_000, false)
+    assert.equal(response.http, 413)
   })
 
   it('keeps the connection open after a body that is not JSON', async () => {
     const { port } = await listening()
     const bad = `${head(...POST, 'Content-Length: 1')}{`
-    const answers = await sendBytes(port, bad + bad)
-    assert.equal(answers.match(/HTTP\/1\.1 400 /g)?.length, 2)
-    assert.doesNotMatch(answers, /connection: close/i)
+    const responses = await sendBytes(port, bad + bad)
+    assert.equal(responses.match(/HTTP\/1\.1 400 /g)?.length, 2)
+    assert.doesNotMatch(responses, /connection: close/i)
   })
 
   it('has timeouts and limits against slow clients', async () => {
@@ -157,9 +157,9 @@ describe('stopping the HTTP server', () => {
     assert.equal(stopped, false)
     await assert.rejects(get(port, '/healthz', new Agent()), /ECONNREFUSED/)
     release.resolve()
-    const answer = await slow
-    assert.equal(answer.statusCode, 200)
-    assert.equal(answer.headers.connection, 'close')
+    const response = await slow
+    assert.equal(response.statusCode, 200)
+    assert.equal(response.headers.connection, 'close')
     await stopping
   })
 
@@ -247,9 +247,9 @@ function get(port: number, path: string, agent: Agent): Promise<IncomingMessage>
   return new Promise((resolve, reject) => {
     const request = httpRequest(
       { port, host: '127.0.0.1', path, agent, headers: { 'x-api-key': 'right' } },
-      (answer) => {
-        answer.resume()
-        answer.on('end', () => resolve(answer))
+      (response) => {
+        response.resume()
+        response.on('end', () => resolve(response))
       },
     )
     request.on('error', reject)
@@ -282,6 +282,6 @@ async function upload(
   for (let sent = 0; sent < bytes; sent += piece.length)
     await new Promise((resolve) => request.write(piece, resolve))
   request.end()
-  const [answer] = await answered
-  return { http: answer.statusCode, body: Buffer.concat(await answer.toArray()).toString() }
+  const [response] = await answered
+  return { http: response.statusCode, body: Buffer.concat(await response.toArray()).toString() }
 }

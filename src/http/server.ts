@@ -129,8 +129,12 @@ function createErrorSender(options: HttpShellOptions, parts: Parts): SendError {
     if (isPageAddress(request.routeOptions.url ?? request.raw.url))
       return sendErrorPage(parts, apiError, request, reply)
     const accept = request.headers.accept
-    const answer = errorResponse(apiError, { requestId: request.id, accept, publicUrl: options.publicUrl() })
-    return reply.code(answer.http).headers(answer.headers).type(answer.contentType).send(answer.body)
+    const response = errorResponse(apiError, {
+      requestId: request.id,
+      accept,
+      publicUrl: options.publicUrl(),
+    })
+    return reply.code(response.http).headers(response.headers).type(response.contentType).send(response.body)
   }
 }
 

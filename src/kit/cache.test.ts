@@ -25,11 +25,11 @@ function setup(maxEntries = 10, refreshUntil?: AbortSignal) {
     maxEntries,
     load: async (key) => {
       asked.push(key)
-      const answer = key === 'absent' ? undefined : `${key} ${asked.length}`
+      const result = key === 'absent' ? undefined : `${key} ${asked.length}`
       askedIn.push(contexts.getStore())
       await blocked
       if (fails) throw new Error('no reply')
-      return answer
+      return result
     },
     refreshUntil,
   })

@@ -13,9 +13,9 @@ describe('single flight', () => {
       calls += 1
       return promise
     }
-    const answers = [share(scope, 'a', call), share(scope, 'a', call), share(scope, 'b', call)]
+    const results = [share(scope, 'a', call), share(scope, 'a', call), share(scope, 'b', call)]
     resolve(7)
-    assert.deepEqual(await Promise.all(answers), [7, 7, 7])
+    assert.deepEqual(await Promise.all(results), [7, 7, 7])
     assert.equal(calls, 2)
   })
 

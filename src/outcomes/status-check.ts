@@ -70,7 +70,7 @@ export async function verifyAttempt(
     const gateway = await gatewayOf(app, attempt)
     const outcome = await gateway.verify(toStatusQuery(payment, attempt), attempt.gatewayReference)
     const applied = await applyOutcome(app, gateway, current, outcome, { source })
-    return { ...applied, answered: isAnswer(outcome) }
+    return { ...applied, answered: isKnown(outcome) }
   } catch (error) {
     // An error in a connector is ours, not the caller's: the caller gets the stored payment.
     app.log.write('gateway.status_check_failed', {
@@ -83,6 +83,6 @@ export async function verifyAttempt(
 }
 
 /** `not_found` is an answer too: the gateway has no such attempt in progress. */
-function isAnswer(outcome: Outcome): boolean {
+function isKnown(outcome: Outcome): boolean {
   return outcome.kind !== 'unknown' || outcome.reason === 'not_found'
 }

@@ -133,7 +133,7 @@ function confirmRoutes(app: P2pApp): Route[] {
       examples: { data: P2P_MARKED_EXAMPLE },
       handle: async ({ merchant, params, idempotencyKey }) => {
         const marked = await markPaid(app, merchant, { id: params.uuid, key: idempotencyKey })
-        return answer(app, 'Transfer marked as paid.', marked)
+        return respond(app, 'Transfer marked as paid.', marked)
       },
     }),
     route({
@@ -155,7 +155,7 @@ function confirmRoutes(app: P2pApp): Route[] {
       handle: async ({ merchant, params, body, idempotencyKey }) => {
         const action = { id: params.uuid, key: idempotencyKey }
         const confirmed = await confirmTransfer(app, merchant, action, body.receivedAmount)
-        return answer(app, `Transfer ${confirmed.transfer.status}.`, confirmed)
+        return respond(app, `Transfer ${confirmed.transfer.status}.`, confirmed)
       },
     }),
   ]
@@ -175,7 +175,7 @@ function endRoutes(app: P2pApp): Route[] {
         const reason = body.reason ?? null
         if (reason !== null && containsCardNumber(reason)) throw cardDataError()
         const action = { id: params.uuid, key: idempotencyKey }
-        return answer(app, 'Transfer rejected.', await rejectTransfer(app, merchant, action, reason))
+        return respond(app, 'Transfer rejected.', await rejectTransfer(app, merchant, action, reason))
       },
     }),
     route({
@@ -187,13 +187,13 @@ function endRoutes(app: P2pApp): Route[] {
       examples: { data: P2P_CANCELLED_EXAMPLE },
       handle: async ({ merchant, params, idempotencyKey }) => {
         const action = { id: params.uuid, key: idempotencyKey }
-        return answer(app, 'Transfer cancelled.', await cancelTransfer(app, merchant, action))
+        return respond(app, 'Transfer cancelled.', await cancelTransfer(app, merchant, action))
       },
     }),
   ]
 }
 
-async function answer(
+async function respond(
   app: P2pApp,
   message: string,
   result: P2pPayment & { replayed: boolean },

@@ -197,11 +197,11 @@ export async function recordPayments(db: Db, inputs: readonly RecordInput[]): Pr
   const rows = await db.query(recordPaymentsStatement, [
     JSON.stringify(inputs.map((input, n) => ({ n, ...RECORD.toRecord(input) }))),
   ])
-  const answers = new Map(rows.map((row) => [row.paymentId, row]))
+  const rowsByPayment = new Map(rows.map((row) => [row.paymentId, row]))
   return inputs.map((input): RecordResult => {
-    const answer = answers.get(input.id)
-    if (!answer) return { kind: 'conflict' }
-    const { customerId, rejection } = answer
+    const row = rowsByPayment.get(input.id)
+    if (!row) return { kind: 'conflict' }
+    const { customerId, rejection } = row
     return customerId === null ? { kind: rejection ?? 'blocked' } : { kind: 'recorded', customerId }
   })
 }

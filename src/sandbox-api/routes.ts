@@ -58,7 +58,7 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
         const simulated = await simulateOnce(app, simulation, () =>
           completePayment(app, merchant, reference, choice),
         )
-        return answer(app, 'The customer was played to the end.', simulated)
+        return respond(app, 'The customer was played to the end.', simulated)
       },
     }),
     route({
@@ -83,7 +83,7 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
         const simulated = await simulateOnce(app, simulation, () =>
           simulateDispute(app, merchant, reference, body.outcome),
         )
-        return answer(app, 'The bank was played.', simulated)
+        return respond(app, 'The bank was played.', simulated)
       },
     }),
     route({
@@ -106,7 +106,7 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
         const simulated = await simulateOnce(app, simulation, () =>
           simulateDispute(app, merchant, reference, 'lost'),
         )
-        return answer(app, 'The money was taken back.', simulated)
+        return respond(app, 'The money was taken back.', simulated)
       },
     }),
     route({
@@ -140,7 +140,7 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
   ]
 }
 
-async function answer(
+async function respond(
   app: SandboxApiApp,
   message: string,
   { record, replayed }: IdempotentResult<PaymentRow>,

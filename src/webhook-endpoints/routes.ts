@@ -60,7 +60,7 @@ const endpointRoutes = (app: WebhookEndpointsApp): Route[] => [
     ],
     examples: { body: CREATE_EXAMPLE, data: SECRET_EXAMPLE },
     handle: async ({ merchant, body, idempotencyKey }) =>
-      answerSecret('Webhook endpoint added.', await createEndpoint(app, merchant, body, idempotencyKey)),
+      secretResponse('Webhook endpoint added.', await createEndpoint(app, merchant, body, idempotencyKey)),
   }),
   route({
     ...COMMON,
@@ -145,7 +145,7 @@ const secretRoutes = (app: WebhookEndpointsApp): Route[] => [
     ],
     examples: { body: { overlapHours: 24 }, data: ROTATED_EXAMPLE },
     handle: async ({ merchant, params, body, idempotencyKey }) =>
-      answerSecret(
+      secretResponse(
         'Webhook secret replaced.',
         await rotateSecret(app, merchant, params.uuid, body, idempotencyKey),
       ),
@@ -168,7 +168,7 @@ const secretRoutes = (app: WebhookEndpointsApp): Route[] => [
   }),
 ]
 
-function answerSecret(message: string, { record, replayed }: IdempotentResult<WithSecret>): RouteResponse {
+function secretResponse(message: string, { record, replayed }: IdempotentResult<WithSecret>): RouteResponse {
   const data = { ...toEndpoint(record.endpoint), secret: record.secret }
   return created(message, data, replayed ? REPLAYED_HEADER : undefined)
 }

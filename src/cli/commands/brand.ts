@@ -70,11 +70,11 @@ export function addBrandCommand(merchants: Command, shell: Shell): void {
 async function brand(shell: Shell, uuid: string, options: BrandOptions): Promise<void> {
   const path = `/admin/v1/merchants/${encodeURIComponent(uuid)}`
   const settings = await changesOf(options)
-  const answer = await shell.withOperator((operator) =>
+  const response = await shell.withOperator((operator) =>
     settings ? operator.call('PATCH', path, { settings }) : operator.call('GET', path),
   )
   // A boundary: the operators' API describes its records in src/merchants/schema.ts.
-  shell.show(answer, options, () => renderBrand(answer.data as Merchant))
+  shell.show(response, options, () => renderBrand(response.data as Merchant))
 }
 
 /** Undefined if there is nothing to change. */

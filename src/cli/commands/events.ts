@@ -40,15 +40,15 @@ function addList(events: Command, shell: Shell): void {
     .action(async (options: ListOptions) => {
       const { type, resource, from, to, cursor, page, limit } = options
       const query = queryOf({ type, resource, createdFrom: from, createdTo: to, cursor, page, limit })
-      const answer = await shell.withMerchant(options, (merchant) =>
+      const response = await shell.withMerchant(options, (merchant) =>
         merchant.call('GET', `/api/v1/events${query}`),
       )
       // A boundary: the merchants' API describes its records in src/deliveries/schema.ts.
-      const { data, meta } = answer as unknown as {
+      const { data, meta } = response as unknown as {
         data: StreamedEvent[]
         meta: { nextCursor: string | null }
       }
-      shell.show(answer, options, () => renderEvents(data, meta.nextCursor))
+      shell.show(response, options, () => renderEvents(data, meta.nextCursor))
     })
 }
 
@@ -62,10 +62,10 @@ function addShow(events: Command, shell: Shell): void {
         event: await merchant.call('GET', path),
         deliveries: await merchant.call('GET', `${path}/deliveries`),
       }))
-      const answer = { ...event, data: { event: event.data, deliveries: deliveries.data } }
+      const response = { ...event, data: { event: event.data, deliveries: deliveries.data } }
       // A boundary, as above.
       shell.show(
-        answer,
+        response,
         options,
         () => `${JSON.stringify(event.data, null, 2)}\n\n${renderDeliveries(deliveries.data as Delivery[])}`,
       )
@@ -85,8 +85,8 @@ function addReplay(events: Command, shell: Shell): void {
       const { from, to } = options
       if ((uuid === undefined) !== (from !== undefined && to !== undefined))
         throw new CommandError('usage', 'Specify one event, or a period with --from and --to.')
-      const answer = await shell.withMerchant(options, (merchant) => replay(shell, merchant, uuid, options))
-      shell.show(answer, options, () => `${describeReplay(answer.data as Replay)}\n`)
+      const response = await shell.withMerchant(options, (merchant) => replay(shell, merchant, uuid, options))
+      shell.show(response, options, () => `${describeReplay(response.data as Replay)}\n`)
     })
 }
 
@@ -106,16 +106,16 @@ async function replay(
   uuid: string | undefined,
   { from, to, endpoint }: ReplayOptions,
 ): Promise<Envelope> {
-  let answer =
+  let response =
     uuid === undefined
       ? await merchant.call('POST', '/api/v1/events/replay', { from, to, endpoint })
       : await merchant.call('POST', `/api/v1/events/${encodeURIComponent(uuid)}/replay`, { endpoint })
   // A boundary, as above.
-  for (let made = answer.data as Replay; made.status === 'queued'; made = answer.data as Replay) {
+  for (let made = response.data as Replay; made.status === 'queued'; made = response.data as Replay) {
     await shell.clock.sleep(REPLAY_POLL_MS)
-    answer = await merchant.call('GET', `/api/v1/webhooks/replays/${made.uuid}`)
+    response = await merchant.call('GET', `/api/v1/webhooks/replays/${made.uuid}`)
   }
-  return answer
+  return response
 }
 
 function describeReplay({ events, deliveries }: Replay): string {

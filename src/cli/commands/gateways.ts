@@ -54,12 +54,12 @@ function addList(gateways: Command, shell: Shell): void {
     .action(async (options: JsonOption & { merchant?: string }) => {
       const { merchant } = options
       const path = merchant === undefined ? '/admin/v1/gateways' : `${merchantPath(merchant)}/gateways`
-      const answer = await shell.withOperator((operator) => operator.call('GET', path))
+      const response = await shell.withOperator((operator) => operator.call('GET', path))
       // A boundary: the operators' API describes its records in src/gateways/schema.ts.
-      shell.show(answer, options, () =>
+      shell.show(response, options, () =>
         merchant === undefined
-          ? renderInstalled(answer.data as InstalledGateway[])
-          : renderServing(answer.data as MerchantGateway[]),
+          ? renderInstalled(response.data as InstalledGateway[])
+          : renderServing(response.data as MerchantGateway[]),
       )
     })
 }
@@ -90,8 +90,8 @@ function addSet(gateways: Command, shell: Shell): void {
     .action(async (gateway: string, options: SetOptions) => {
       const credentials = await readCredentials(options.file)
       const path = `${accountPath(options.merchant, gateway)}${options.probe ? '' : '?probe=false'}`
-      const answer = await shell.withOperator((operator) => operator.call('PUT', path, { credentials }))
-      showAccount(shell, options, answer)
+      const response = await shell.withOperator((operator) => operator.call('PUT', path, { credentials }))
+      showAccount(shell, options, response)
     })
 }
 
@@ -140,13 +140,13 @@ function parseObject(text: string): Record<string, string> | undefined {
   }
 }
 
-function showAccount(shell: Shell, options: JsonOption, answer: Envelope): void {
+function showAccount(shell: Shell, options: JsonOption, response: Envelope): void {
   // A boundary: the operators' API describes its records in src/gateways/schema.ts.
-  const { credentials, warnings = [], ...record } = answer.data as Account
+  const { credentials, warnings = [], ...record } = response.data as Account
   const shown = credentials.map(({ name, isSet, ending }) => `${name} ${stateOf(isSet, ending)}`)
-  shell.show(answer, options, () =>
+  shell.show(response, options, () =>
     [
-      ...[answer.message, ...warnings].map((line) => `${line}\n`),
+      ...[response.message, ...warnings].map((line) => `${line}\n`),
       '\n',
       renderRecord({ ...record, credentials: shown }),
     ].join(''),

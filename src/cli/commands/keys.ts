@@ -73,9 +73,9 @@ function addList(keys: Command, shell: Shell): void {
     .requiredOption('--merchant <uuid>', 'the merchant')
     .action(async (options: PaginationOptions & { merchant: string }) => {
       const path = `/admin/v1/merchants/${encodeURIComponent(options.merchant)}/keys${paginationQuery(options)}`
-      const answer = await shell.withOperator((operator) => operator.call('GET', path))
+      const response = await shell.withOperator((operator) => operator.call('GET', path))
       // A boundary: the operators' API describes its records in src/merchants/schema.ts.
-      shell.show(answer, options, () => renderKeys(answer.data as Key[]))
+      shell.show(response, options, () => renderKeys(response.data as Key[]))
     })
 }
 
@@ -109,10 +109,10 @@ function addRevoke(keys: Command, shell: Shell): void {
     })
 }
 
-function showKey(shell: Shell, options: JsonOption, answer: Envelope): void {
+function showKey(shell: Shell, options: JsonOption, response: Envelope): void {
   // A boundary: the operators' API returns a record here.
-  const record = answer.data as Record<string, unknown>
-  shell.show(answer, options, () => `${answer.message}\n\n${renderRecord(record)}`)
+  const record = response.data as Record<string, unknown>
+  shell.show(response, options, () => `${response.message}\n\n${renderRecord(record)}`)
 }
 
 function renderKeys(keys: Key[]): string {

@@ -110,9 +110,9 @@ async function openForward(
   const secret = forwardTo === undefined ? null : await ensureListenSecret(config.dataDir, random)
   report.begin({ url, merchantKey: prefix, forwardTo: forwardTo ?? null, secret })
   if (forwardTo === undefined || secret === null) return undefined
-  const onChange = (isAnswering: boolean, error: string | null) =>
+  const onChange = (isReachable: boolean, error: string | null) =>
     report.notice(
-      isAnswering ? `${forwardTo} answers again.` : `${forwardTo} does not respond (${error}); retrying.`,
+      isReachable ? `${forwardTo} answers again.` : `${forwardTo} does not respond (${error}); retrying.`,
     )
   return createForwarder({ http, clock, url: forwardTo, secret, onChange })
 }

@@ -39,11 +39,11 @@ export function addMerchantCommands(program: Command, shell: Shell): void {
   withJson(withPagination(merchants.command('list')))
     .description('List merchants, newest first.')
     .action(async (options: PaginationOptions) => {
-      const answer = await shell.withOperator((operator) =>
+      const response = await shell.withOperator((operator) =>
         operator.call('GET', `/admin/v1/merchants${paginationQuery(options)}`),
       )
       // A boundary: the operators' API describes its records in src/merchants/schema.ts.
-      shell.show(answer, options, () => renderMerchants(answer.data as Merchant[]))
+      shell.show(response, options, () => renderMerchants(response.data as Merchant[]))
     })
 
   for (const verb of ['suspend', 'activate'] as const)
@@ -61,10 +61,10 @@ const VERBS = {
 }
 
 async function change(shell: Shell, options: JsonOption, path: string, body?: object): Promise<void> {
-  const answer = await shell.withOperator((operator) => operator.call('POST', path, body))
+  const response = await shell.withOperator((operator) => operator.call('POST', path, body))
   // A boundary: the operators' API returns a record here. "merchants brand" shows its settings.
-  const { settings: _, ...record } = answer.data as Record<string, unknown>
-  shell.show(answer, options, () => renderRecord(record))
+  const { settings: _, ...record } = response.data as Record<string, unknown>
+  shell.show(response, options, () => renderRecord(record))
 }
 
 function renderMerchants(merchants: Merchant[]): string {

@@ -81,16 +81,16 @@ async function sendFile(shell: Shell, options: FileOptions): Promise<void> {
     coversTo: to,
   }
   const path = `/admin/v1/reconciliations${options.dryRun ? '/preview' : ''}`
-  const answer = await shell.withOperator((operator) => operator.call('POST', path, body, FILE_TIMEOUT_MS))
+  const response = await shell.withOperator((operator) => operator.call('POST', path, body, FILE_TIMEOUT_MS))
   // A boundary: the operators' API describes its records in src/reconciliation/schema.ts.
-  const { breaksFound = [], ...record } = answer.data as {
+  const { breaksFound = [], ...record } = response.data as {
     breaksFound?: Break[]
     uuid?: string
     breaks: number
   }
-  shell.show(answer, options, () =>
+  shell.show(response, options, () =>
     [
-      `${answer.message}\n\n`,
+      `${response.message}\n\n`,
       renderRecord(record),
       breaksFound.length > 0 ? `\n${renderBreaks(breaksFound)}` : '',
       record.uuid && record.breaks > 0
@@ -124,9 +124,9 @@ function addBreaks(reconcile: Command, shell: Shell): void {
         if (options[name] !== undefined) query.set(name, String(options[name]))
       }
       const path = `/admin/v1/reconciliation-breaks?${query}`
-      const answer = await shell.withOperator((operator) => operator.call('GET', path))
+      const response = await shell.withOperator((operator) => operator.call('GET', path))
       // A boundary: the operators' API describes its records in src/reconciliation/schema.ts.
-      shell.show(answer, options, () => renderBreaks(answer.data as Break[]))
+      shell.show(response, options, () => renderBreaks(response.data as Break[]))
     })
 }
 
@@ -161,10 +161,10 @@ async function change(
   body: object,
 ): Promise<void> {
   const path = `/admin/v1/reconciliation-breaks/${encodeURIComponent(uuid)}/${verb}`
-  const answer = await shell.withOperator((operator) => operator.call('POST', path, body))
+  const response = await shell.withOperator((operator) => operator.call('POST', path, body))
   // A boundary: the operators' API describes its records in src/reconciliation/schema.ts.
-  const { ours, theirs, ...record } = answer.data as Break & Record<string, unknown>
-  shell.show(answer, options, () =>
+  const { ours, theirs, ...record } = response.data as Break & Record<string, unknown>
+  shell.show(response, options, () =>
     renderRecord({ ...record, ours: sideText(ours), theirs: sideText(theirs) }),
   )
 }

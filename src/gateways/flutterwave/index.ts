@@ -88,8 +88,8 @@ function openFlutterwave(connection: Connection): Gateway {
   const { get, post } = client
 
   const verify = async (query: StatusQuery): Promise<Outcome> => {
-    const answer = await get(`/transactions/verify_by_reference?tx_ref=${encodeURIComponent(query.key)}`)
-    return fromVerify(answer, query, clock.now())
+    const result = await get(`/transactions/verify_by_reference?tx_ref=${encodeURIComponent(query.key)}`)
+    return fromVerify(result, query, clock.now())
   }
 
   /** The outcome of the earlier request, if this one was refused as its duplicate. */
@@ -113,8 +113,8 @@ function openFlutterwave(connection: Connection): Gateway {
     recovery: FLUTTERWAVE.recovery,
 
     async startCheckout(attempt, choice, returnUrl) {
-      const answer = await post('/payments', toPaymentBody(attempt, choice, returnUrl, clock.now()))
-      return resolveDuplicate(fromStart(answer, attempt.key), attempt)
+      const result = await post('/payments', toPaymentBody(attempt, choice, returnUrl, clock.now()))
+      return resolveDuplicate(fromStart(result, attempt.key), attempt)
     },
 
     verify,
@@ -125,8 +125,8 @@ function openFlutterwave(connection: Connection): Gateway {
         const message = 'the saved credential of the card cannot be read'
         return { kind: 'declined', code: 'invalid_card', message, gatewayReference: null }
       }
-      const answer = await post('/tokenized-charges', toChargeBody(attempt, credential, publicUrl()))
-      return resolveDuplicate(fromCharge(answer, attempt, clock.now()), attempt)
+      const result = await post('/tokenized-charges', toChargeBody(attempt, credential, publicUrl()))
+      return resolveDuplicate(fromCharge(result, attempt, clock.now()), attempt)
     },
 
     ...createRefundOperations(client),

@@ -65,8 +65,8 @@ const readRefunds = schemaReader(Type.Array(Refund))
 const readDisbursement = schemaReader(Type.Object({ disburse_status: Text }))
 
 /** The response to creating a refund, or to a status check by its id. */
-function fromRefund(answer: HttpResult, request: RefundRequest): RefundOutcome {
-  const reply = readReply(answer)
+function fromRefund(result: HttpResult, request: RefundRequest): RefundOutcome {
+  const reply = readReply(result)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'error') return fromFailedRefund(reply)
   const refund = readRefund(reply.data)
@@ -76,20 +76,20 @@ function fromRefund(answer: HttpResult, request: RefundRequest): RefundOutcome {
 }
 
 /** A status check by id. An id that is not found proves nothing about the money. */
-function fromRefundQuery(answer: HttpResult, request: RefundRequest): RefundOutcome {
-  const reply = readReply(answer)
-  if (reply.kind !== 'error') return fromRefund(answer, request)
-  return isNotFound(reply) ? notFound() : fromUnanswered(reply)
+function fromRefundQuery(result: HttpResult, request: RefundRequest): RefundOutcome {
+  const reply = readReply(result)
+  if (reply.kind !== 'error') return fromRefund(result, request)
+  return isNotFound(reply) ? notFound() : fromErrorStatus(reply)
 }
 
 /**
  * Our refund among those of the payment. A refund of the same amount without a comment may be ours or the operator's,
  * so it needs manual review.
  */
-function fromRefunds(answer: HttpResult, request: RefundRequest): RefundOutcome {
-  const reply = readReply(answer)
+function fromRefunds(result: HttpResult, request: RefundRequest): RefundOutcome {
+  const reply = readReply(result)
   if (reply.kind === 'unknown') return reply
-  if (reply.kind === 'error') return isNotFound(reply) ? notFound() : fromUnanswered(reply)
+  if (reply.kind === 'error') return isNotFound(reply) ? notFound() : fromErrorStatus(reply)
   const refunds = readRefunds(reply.data)
   if (!refunds) return unreadable('Flutterwave answered refunds that cannot be read')
   const ours = refunds.find(({ comment }) => comment === request.key)
@@ -156,7 +156,7 @@ function isDisbursed({ meta }: Refund): boolean {
 function fromFailedRefund(error: ErrorReply): RefundOutcome {
   const { http, providerMessage } = error
   if (providerMessage === null || !isRejection(http) || isAmbiguous(providerMessage))
-    return fromUnanswered(error)
+    return fromErrorStatus(error)
   const message = `Flutterwave answered HTTP ${http}: ${redact(providerMessage)}`
   return { kind: 'failed', message, gatewayReference: null }
 }
@@ -165,7 +165,7 @@ function isNotFound({ http, providerMessage }: ErrorReply): boolean {
   return http === 404 || (http === 400 && /no (?:refund|transaction)|not found/i.test(providerMessage ?? ''))
 }
 
-function fromUnanswered({ http }: ErrorReply): RefundOutcome {
+function fromErrorStatus({ http }: ErrorReply): RefundOutcome {
   return unknown('no_answer', describeAccessError(http) ?? `Flutterwave answered HTTP ${http}`)
 }
 

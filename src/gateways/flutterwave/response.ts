@@ -33,12 +33,12 @@ export type Reply = { kind: 'data'; data: unknown } | ErrorReply | Unknown
  * The content of the envelope, or why the outcome is unknown. Flutterwave answers 503 for its own timeouts: it may have
  * acted.
  */
-export function readReply(answer: HttpResult): Reply {
-  if (answer.kind === 'not_sent') return unknown('not_sent', answer.error)
-  if (answer.kind === 'unknown') return unknown('no_answer', answer.error)
-  const { status: http } = answer
+export function readReply(result: HttpResult): Reply {
+  if (result.kind === 'not_sent') return unknown('not_sent', result.error)
+  if (result.kind === 'unknown') return unknown('no_answer', result.error)
+  const { status: http } = result
   if (http >= 500) return unknown('no_answer', `Flutterwave answered HTTP ${http}`)
-  const envelope = readEnvelope(parseExactJson(answer.body.toString()))
+  const envelope = readEnvelope(parseExactJson(result.body.toString()))
   const isError = envelope?.status === 'error'
   if (isError || (http >= 400 && http < 500))
     return {

@@ -107,8 +107,8 @@ export interface DuplicateReference {
   kind: 'duplicate'
 }
 
-export function fromStart(answer: HttpResult, key: string): StartedCheckout | Outcome | DuplicateReference {
-  const reply = readReply(answer)
+export function fromStart(result: HttpResult, key: string): StartedCheckout | Outcome | DuplicateReference {
+  const reply = readReply(result)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'error') return fromRejectedStart(reply)
   const link = readLink(reply.data)?.link
@@ -126,8 +126,8 @@ function fromRejectedStart(error: ErrorReply): Outcome | DuplicateReference {
   return isDuplicate(providerMessage) ? { kind: 'duplicate' } : refused(describe(error))
 }
 
-export function fromCharge(answer: HttpResult, attempt: Attempt, now: Date): Outcome | DuplicateReference {
-  const reply = readReply(answer)
+export function fromCharge(result: HttpResult, attempt: Attempt, now: Date): Outcome | DuplicateReference {
+  const reply = readReply(result)
   if (reply.kind === 'unknown') return reply
   const transaction = readTransaction(reply.data)
   if (transaction) return fromTransaction(transaction, attempt, now)
@@ -172,8 +172,8 @@ function describe({ http, providerMessage }: ErrorReply): string {
   return `Flutterwave answered HTTP ${http}: ${redact(providerMessage ?? '')}`
 }
 
-export function fromVerify(answer: HttpResult, query: StatusQuery, now: Date): Outcome {
-  const reply = readReply(answer)
+export function fromVerify(result: HttpResult, query: StatusQuery, now: Date): Outcome {
+  const reply = readReply(result)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'error') return fromQueryError(reply, query, now)
   const transaction = readTransaction(reply.data)

@@ -83,8 +83,8 @@ function open(connection: Connection): Gateway {
     })
 
   const verify = async (query: StatusQuery, gatewayReference: string | null) => {
-    const answer = await call('GET', `/deposits/${encodeURIComponent(query.key)}`)
-    return fromDepositStatus(answer, { query, gatewayReference, now: clock.now() })
+    const result = await call('GET', `/deposits/${encodeURIComponent(query.key)}`)
+    return fromDepositStatus(result, { query, gatewayReference, now: clock.now() })
   }
 
   const verifyRefund: Gateway['verifyRefund'] = async (request) =>
@@ -131,8 +131,8 @@ function open(connection: Connection): Gateway {
 // The account's configuration: readable with any token that may collect, and without effect.
 const readConfiguration = reader(Type.Object({ countries: Type.Array(Type.Unknown()) }))
 
-function fromConfiguration(answer: HttpResult): 'works' | 'refused' | 'unreachable' {
-  if (answer.kind !== 'answered') return 'unreachable'
-  if (answer.status === 401 || answer.status === 403) return 'refused'
-  return answer.status === 200 && readConfiguration(answer.body) ? 'works' : 'unreachable'
+function fromConfiguration(result: HttpResult): 'works' | 'refused' | 'unreachable' {
+  if (result.kind !== 'answered') return 'unreachable'
+  if (result.status === 401 || result.status === 403) return 'refused'
+  return result.status === 200 && readConfiguration(result.body) ? 'works' : 'unreachable'
 }

@@ -32,7 +32,7 @@ export function toRefundBody({ key, attemptKey, amount }: RefundRequest): Refund
   return { refundId: key, depositId: attemptKey, amount: toAmount(amount), currency: amount.currency }
 }
 
-const RefundAnswer = Type.Object({ status: Text(50), failureReason: Maybe(FailureReason) })
+const CreatedRefund = Type.Object({ status: Text(50), failureReason: Maybe(FailureReason) })
 
 const Refund = Type.Object({
   refundId: Identity,
@@ -44,14 +44,14 @@ const Refund = Type.Object({
 })
 type Refund = Static<typeof Refund>
 
-const readRefundAnswer = reader(RefundAnswer)
+const readCreatedRefund = reader(CreatedRefund)
 const readRefund = reader(
   Type.Union([Type.Object({ status: Type.Literal('FOUND'), data: Refund }), NotFound]),
 )
 
 /** `duplicate`: pawaPay already has this refund and did nothing; a status check returns its outcome. */
-export function fromRefund(answer: HttpResult, key: string): RefundOutcome | { kind: 'duplicate' } {
-  const reply = readReply(answer, readRefundAnswer)
+export function fromRefund(result: HttpResult, key: string): RefundOutcome | { kind: 'duplicate' } {
+  const reply = readReply(result, readCreatedRefund)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'error') return fromErrorReply(reply)
   switch (reply.body.status) {
@@ -86,8 +86,8 @@ function fromRejection(reason: FailureReason | null | undefined): RefundOutcome 
   return { kind: 'failed', message, gatewayReference: null }
 }
 
-export function fromRefundStatus(answer: HttpResult, request: RefundRequest): RefundOutcome {
-  const reply = readReply(answer, readRefund)
+export function fromRefundStatus(result: HttpResult, request: RefundRequest): RefundOutcome {
+  const reply = readReply(result, readRefund)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'error') return unknown('no_answer', reply.message)
   const { body } = reply

@@ -61,10 +61,10 @@ export interface ErrorReply {
 
 export type Reply<Body> = { kind: 'body'; body: Body } | ErrorReply | Unknown
 
-export function readReply<Body>(answer: HttpResult, read: Read<Body>): Reply<Body> {
-  if (answer.kind === 'not_sent') return unknown('not_sent', answer.error)
-  if (answer.kind === 'unknown') return unknown('no_answer', answer.error)
-  const { status, body } = answer
+export function readReply<Body>(result: HttpResult, read: Read<Body>): Reply<Body> {
+  if (result.kind === 'not_sent') return unknown('not_sent', result.error)
+  if (result.kind === 'unknown') return unknown('no_answer', result.error)
+  const { status, body } = result
   if (status >= 500) return unknown('no_answer', `pawaPay answered HTTP ${status}`)
   if (status >= 400) return errorReply(status, body)
   const value = status >= 200 && status < 300 ? read(body) : undefined

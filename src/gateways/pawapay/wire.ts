@@ -108,7 +108,7 @@ const MAX_URL = 10_000
 const PageUrl = Type.String({ maxLength: MAX_URL, pattern: '^https?://' })
 
 /** An opened page has a URL and no status; a rejected one has a status and no URL. */
-const PageAnswer = Type.Object({
+const PaymentPage = Type.Object({
   redirectUrl: Maybe(PageUrl),
   // The documentation uses both spellings.
   redirectURL: Maybe(PageUrl),
@@ -127,17 +127,17 @@ const Deposit = Type.Object({
 })
 type Deposit = Static<typeof Deposit>
 
-const readPage = reader(PageAnswer)
+const readPage = reader(PaymentPage)
 const readDeposit = reader(
   Type.Union([Type.Object({ status: Type.Literal('FOUND'), data: Deposit }), NotFound]),
 )
 
 /** `duplicate`: pawaPay already has this deposit and did nothing; a status check returns its outcome. */
 export function fromStart(
-  answer: HttpResult,
+  result: HttpResult,
   key: string,
 ): StartedCheckout | Outcome | { kind: 'duplicate' } {
-  const reply = readReply(answer, readPage)
+  const reply = readReply(result, readPage)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'error') return fromErrorReply(reply)
   const { redirectUrl, redirectURL, status, failureReason } = reply.body
@@ -194,10 +194,10 @@ const DECLINES: Readonly<Record<string, FailureCode>> = {
 }
 
 export function fromDepositStatus(
-  answer: HttpResult,
+  result: HttpResult,
   context: { query: StatusQuery; gatewayReference: string | null; now: Date },
 ): Outcome {
-  const reply = readReply(answer, readDeposit)
+  const reply = readReply(result, readDeposit)
   if (reply.kind === 'unknown') return reply
   // A rejected status check says nothing about the payment.
   if (reply.kind === 'error') return unknown('no_answer', reply.message)

@@ -49,8 +49,8 @@ describe('disputes at Paystack', () => {
       code: '',
       message: 'none',
     }
-    for (const answer of [dataReply([]), dataReply(null), nothing])
-      assert.deepEqual(withDisputes(answer, paid), paid)
+    for (const reply of [dataReply([]), dataReply(null), nothing])
+      assert.deepEqual(withDisputes(reply, paid), paid)
   })
 
   it('cover the whole payment if they name no amount, or another currency', () => {
@@ -81,6 +81,6 @@ describe('disputes at Paystack', () => {
       { kind: 'refused', http: 401, providerMessage: '', type: '', code: '', message: 'bad key' },
       { kind: 'unknown', reason: 'no_answer', message: 'timeout' },
     ]
-    for (const answer of odd) assert.equal(withDisputes(answer, paid).kind, 'unknown')
+    for (const reply of odd) assert.equal(withDisputes(reply, paid).kind, 'unknown')
   })
 })

@@ -26,11 +26,11 @@ export const disputesPath = (transactionId: string) =>
   `/dispute/transaction/${encodeURIComponent(transactionId)}`
 
 /** Adds the disputes to the success, if there are any. */
-export function withDisputes(answer: Reply, paid: Extract<Outcome, { kind: 'succeeded' }>): Outcome {
-  if (isUnknown(answer)) return answer
-  if (answer.kind === 'refused') return answer.http === 404 ? paid : unknown('no_answer', answer.message)
-  if (answer.data == null) return paid
-  const data = readDisputes(answer.data)
+export function withDisputes(reply: Reply, paid: Extract<Outcome, { kind: 'succeeded' }>): Outcome {
+  if (isUnknown(reply)) return reply
+  if (reply.kind === 'refused') return reply.http === 404 ? paid : unknown('no_answer', reply.message)
+  if (reply.data == null) return paid
+  const data = readDisputes(reply.data)
   if (!data) return unknown('unreadable', 'Paystack answered disputes that cannot be read')
   return fromDisputes(Array.isArray(data) ? data : [data], paid)
 }

@@ -91,21 +91,19 @@ function openPaystack({ credentials, baseUrl, http, clock }: Connection): Gatewa
 
     async startCheckout(attempt, choice, returnUrl) {
       const body = toInitializeBody(attempt, choice, returnUrl)
-      const answer = readReply(await call('POST', '/transaction/initialize', body))
+      const reply = readReply(await call('POST', '/transaction/initialize', body))
       // Paystack returns the URL of a page once, so a duplicate is answered with the status of the payment.
-      return isDuplicate(answer)
-        ? assumeSubmitted(await verify(attempt))
-        : fromInitialize(answer, attempt.key)
+      return isDuplicate(reply) ? assumeSubmitted(await verify(attempt)) : fromInitialize(reply, attempt.key)
     },
 
     async chargeSaved(attempt, credential) {
       const body = toChargeBody(attempt, credential)
       // Nothing was sent, so nothing has begun.
       if (!body) return UNREADABLE_CREDENTIAL
-      const answer = readReply(await call('POST', '/transaction/charge_authorization', body))
-      return isDuplicate(answer)
+      const reply = readReply(await call('POST', '/transaction/charge_authorization', body))
+      return isDuplicate(reply)
         ? assumeSubmitted(await verify(attempt))
-        : fromCharge(answer, attempt, clock.now())
+        : fromCharge(reply, attempt, clock.now())
     },
 
     verify,
@@ -115,9 +113,9 @@ function openPaystack({ credentials, baseUrl, http, clock }: Connection): Gatewa
     ...createRefundOperations(call, clock),
 
     async probe() {
-      const answer = readReply(await call('GET', '/balance'))
-      if (answer.kind === 'data') return 'works'
-      const isRefused = answer.kind === 'refused' && (answer.http === 401 || answer.http === 403)
+      const reply = readReply(await call('GET', '/balance'))
+      if (reply.kind === 'data') return 'works'
+      const isRefused = reply.kind === 'refused' && (reply.http === 401 || reply.http === 403)
       return isRefused ? 'refused' : 'unreachable'
     },
   }

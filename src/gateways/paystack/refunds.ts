@@ -35,11 +35,11 @@ export function createRefundOperations(
 
   const find = async (refund: RefundRequest): Promise<RefundOutcome> => {
     for (let page = 1; page <= MAX_PAGES; page += 1) {
-      const answer = await readPage(page)
-      if (isUnknown(answer)) return answer
-      const list = readList(answer)
+      const reply = await readPage(page)
+      if (isUnknown(reply)) return reply
+      const list = readList(reply)
       if (!list)
-        return unknown('unreadable', answer.kind === 'refused' ? answer.message : 'Paystack lists no refunds')
+        return unknown('unreadable', reply.kind === 'refused' ? reply.message : 'Paystack lists no refunds')
       const found = list.find((one) => hasKey(one, refund))
       if (found) return fromRefund(found, refund)
       if (list.length < PAGE_SIZE) return unknown('not_found', 'Paystack does not know this refund')
@@ -54,18 +54,18 @@ export function createRefundOperations(
       if (earlier.kind === 'unknown' && earlier.reason === 'no_answer')
         return { ...earlier, reason: 'not_sent' }
       if (earlier.kind !== 'unknown' || earlier.reason !== 'not_found') return earlier
-      const answer = readReply(await call('POST', '/refund', toRefundBody(refund)))
-      if (isUnknown(answer)) return answer
-      if (answer.kind === 'data') return fromRefund(answer.data, refund)
-      return fromRejectedRefund(answer, () => find(refund))
+      const reply = readReply(await call('POST', '/refund', toRefundBody(refund)))
+      if (isUnknown(reply)) return reply
+      if (reply.kind === 'data') return fromRefund(reply.data, refund)
+      return fromRejectedRefund(reply, () => find(refund))
     },
 
     async verifyRefund(refund, gatewayReference) {
       if (gatewayReference === null) return find(refund)
-      const answer = readReply(await call('GET', `/refund/${encodeURIComponent(gatewayReference)}`))
-      if (isUnknown(answer)) return answer
-      if (answer.kind === 'data') return fromRefund(answer.data, refund)
-      return unknown(answer.http === 404 ? 'not_found' : 'unreadable', answer.message)
+      const reply = readReply(await call('GET', `/refund/${encodeURIComponent(gatewayReference)}`))
+      if (isUnknown(reply)) return reply
+      if (reply.kind === 'data') return fromRefund(reply.data, refund)
+      return unknown(reply.http === 404 ? 'not_found' : 'unreadable', reply.message)
     },
   }
 }
@@ -78,9 +78,9 @@ function toRefundBody({ attemptKey, amount, key }: RefundRequest) {
 const readRefunds = schemaReader(Type.Array(Type.Unknown()))
 
 /** Undefined if the list is unreadable; Paystack may report an empty list as not found. */
-function readList(answer: Exclude<Reply, { kind: 'unknown' }>): unknown[] | undefined {
-  if (answer.kind === 'refused') return answer.http === 404 ? [] : undefined
-  return readRefunds(answer.data)
+function readList(reply: Exclude<Reply, { kind: 'unknown' }>): unknown[] | undefined {
+  if (reply.kind === 'refused') return reply.http === 404 ? [] : undefined
+  return readRefunds(reply.data)
 }
 
 const readRefund = schemaReader(

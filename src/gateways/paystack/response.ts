@@ -35,11 +35,11 @@ const readEnvelope = schemaReader(
 
 const INVALID_KEY_MESSAGE = 'Paystack does not accept the secret key (secretKey, GATEWAY_PAYSTACK_SECRET_KEY)'
 
-export function readReply(answer: HttpResult): Reply {
-  if (answer.kind === 'not_sent') return unknown('not_sent', answer.error)
-  if (answer.kind === 'unknown') return unknown('no_answer', answer.error)
-  const { status: http } = answer
-  const envelope = readEnvelope(parseExactJson(answer.body.toString()))
+export function readReply(result: HttpResult): Reply {
+  if (result.kind === 'not_sent') return unknown('not_sent', result.error)
+  if (result.kind === 'unknown') return unknown('no_answer', result.error)
+  const { status: http } = result
+  const envelope = readEnvelope(parseExactJson(result.body.toString()))
   switch (http) {
     case 200:
     case 201:
@@ -85,14 +85,14 @@ function isInvalidKey({ message }: Envelope): boolean {
   return /^invalid key$/i.test(message ?? '')
 }
 
-export function isUnknown(answer: Reply): answer is Unknown {
-  return answer.kind === 'unknown'
+export function isUnknown(reply: Reply): reply is Unknown {
+  return reply.kind === 'unknown'
 }
 
 /** The reference is taken: Paystack already has this payment and does not execute it again. */
-export function isDuplicate(answer: Reply): boolean {
-  if (answer.kind !== 'refused') return false
-  return answer.code === 'duplicate_reference' || /duplicate\b.*\breference/i.test(answer.providerMessage)
+export function isDuplicate(reply: Reply): boolean {
+  if (reply.kind !== 'refused') return false
+  return reply.code === 'duplicate_reference' || /duplicate\b.*\breference/i.test(reply.providerMessage)
 }
 
 export function unknown(reason: Unknown['reason'], message: string): Unknown {

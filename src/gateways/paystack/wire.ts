@@ -75,10 +75,10 @@ const readPage = schemaReader(
   }),
 )
 
-export function fromInitialize(answer: Reply, key: string): StartedCheckout | Outcome {
-  if (isUnknown(answer)) return answer
-  if (answer.kind === 'refused') return fromErrorReply(answer)
-  const page = readPage(answer.data)
+export function fromInitialize(reply: Reply, key: string): StartedCheckout | Outcome {
+  if (isUnknown(reply)) return reply
+  if (reply.kind === 'refused') return fromErrorReply(reply)
+  const page = readPage(reply.data)
   if (page?.reference !== key) return unknown('unreadable', 'Paystack answered no page for this payment')
   return {
     kind: 'started',
@@ -112,21 +112,20 @@ function isUnusableCard(message: string): boolean {
 
 const readPause = schemaReader(Type.Object({ paused: Type.Literal(true) }))
 
-export function fromCharge(answer: Reply, attempt: Attempt, now: Date): Outcome {
-  if (isUnknown(answer)) return answer
+export function fromCharge(reply: Reply, attempt: Attempt, now: Date): Outcome {
+  if (isUnknown(reply)) return reply
   // No other gateway can charge this card, so a rate limit is not final: the same request is retried later.
-  if (answer.kind === 'refused')
-    return answer.http === 429 ? unknown('no_answer', answer.message) : fromErrorReply(answer)
-  if (readPause(answer.data)) return authenticationRequired(null)
-  return fromTransaction(answer.data, attempt, now)
+  if (reply.kind === 'refused')
+    return reply.http === 429 ? unknown('no_answer', reply.message) : fromErrorReply(reply)
+  if (readPause(reply.data)) return authenticationRequired(null)
+  return fromTransaction(reply.data, attempt, now)
 }
 
 /** A rejected status check says nothing about the payment, unless it says that there is none. */
-export function fromVerify(answer: Reply, query: StatusQuery, now: Date): Outcome {
-  if (isUnknown(answer)) return answer
-  if (answer.kind === 'refused')
-    return unknown(isNotFound(answer) ? 'not_found' : 'unreadable', answer.message)
-  return fromTransaction(answer.data, query, now)
+export function fromVerify(reply: Reply, query: StatusQuery, now: Date): Outcome {
+  if (isUnknown(reply)) return reply
+  if (reply.kind === 'refused') return unknown(isNotFound(reply) ? 'not_found' : 'unreadable', reply.message)
+  return fromTransaction(reply.data, query, now)
 }
 
 /** 404 or 400; other reasons for 400, such as a wrong key, do not mention a reference. */

@@ -11,8 +11,8 @@ import { SANDBOX_INSTRUMENTS } from './instruments.ts'
 import { parseSignedWebhook } from './webhooks.ts'
 import {
   ExecutionBody,
-  fromAnswer,
   fromCharge,
+  fromReply,
   fromStart,
   reader,
   toChargeBody,
@@ -81,7 +81,7 @@ export function createSandboxGateway(options: SandboxGatewayOptions): SandboxGat
     chargeSaved: async (attempt, credential) =>
       fromCharge(await call('POST', '/charges', toChargeBody(attempt, credential), attempt.key), attempt.key),
 
-    verify: async ({ key }) => fromAnswer(await call('GET', pathOf(key)), key),
+    verify: async ({ key }) => fromReply(await call('GET', pathOf(key)), key),
 
     refund: async (request) =>
       fromRefund(await call('POST', '/refunds', toRefundBody(request), request.key), request),
@@ -89,17 +89,17 @@ export function createSandboxGateway(options: SandboxGatewayOptions): SandboxGat
     verifyRefund: async (request) =>
       fromRefund(await call('GET', `/refunds/${encodeURIComponent(request.key)}`), request),
 
-    cancel: async ({ key }) => fromAnswer(await call('POST', `${pathOf(key)}/cancel`), key),
+    cancel: async ({ key }) => fromReply(await call('POST', `${pathOf(key)}/cancel`), key),
 
     simulatePayer: async (key, instrument) =>
-      fromAnswer(await call('POST', `${pathOf(key)}/simulate`, { instrument: instrument ?? null }), key),
+      fromReply(await call('POST', `${pathOf(key)}/simulate`, { instrument: instrument ?? null }), key),
 
     dispute: async (key, outcome) =>
-      fromAnswer(await call('POST', `${pathOf(key)}/dispute`, { outcome }), key),
+      fromReply(await call('POST', `${pathOf(key)}/dispute`, { outcome }), key),
 
     async executions(paymentId) {
-      const answer = await call('GET', `/executions?order=${encodeURIComponent(paymentId)}`)
-      const executions = answer.kind === 'answered' ? readExecutions(answer.body.toString()) : undefined
+      const result = await call('GET', `/executions?order=${encodeURIComponent(paymentId)}`)
+      const executions = result.kind === 'answered' ? readExecutions(result.body.toString()) : undefined
       if (!executions) throw new ApiError('temporarily_unavailable')
       return executions
     },

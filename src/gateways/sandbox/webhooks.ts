@@ -73,14 +73,14 @@ async function deliver(
       'content-type': 'application/json',
       [SIGNATURE_HEADER]: sign(app.webhookSecret, app.clock.now(), body),
     }
-    const answer = await app.http.request({
+    const result = await app.http.request({
       method: 'POST',
       url,
       headers,
       body,
       totalTimeoutMs: WEBHOOK_TIMEOUT_MS,
     })
-    if (answer.kind === 'answered' && answer.status >= 200 && answer.status < 300) return
+    if (result.kind === 'answered' && result.status >= 200 && result.status < 300) return
   }
   app.log.write('sandbox.webhook_dropped', { gateway: 'sandbox' })
 }

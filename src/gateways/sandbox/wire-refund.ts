@@ -23,12 +23,12 @@ const readError = reader(Type.Object({ error: Type.Object({ message: Text(1_000)
 /** The provider's status for "nothing to refund": nothing was begun. */
 const NOT_REFUNDABLE = 422
 
-export function fromRefund(answer: HttpResult, request: RefundRequest): RefundOutcome {
-  if (answer.kind === 'answered' && answer.status === NOT_REFUNDABLE) {
-    const message = readError(answer.body.toString())?.error.message ?? 'the sandbox refused the refund'
+export function fromRefund(result: HttpResult, request: RefundRequest): RefundOutcome {
+  if (result.kind === 'answered' && result.status === NOT_REFUNDABLE) {
+    const message = readError(result.body.toString())?.error.message ?? 'the sandbox refused the refund'
     return { kind: 'failed', message, gatewayReference: null }
   }
-  const body = readReply(answer)
+  const body = readReply(result)
   return !('id' in body) ? body : fromRecord(body, request)
 }
 

@@ -190,23 +190,23 @@ type Unknown = Extract<Outcome, { kind: 'unknown' }>
  * The record in a response, or why the outcome is unknown. With any status that is not listed, the provider may have
  * acted.
  */
-export function readReply(answer: HttpResult): RecordBody | Unknown {
-  if (answer.kind === 'not_sent') return unknown('not_sent', answer.error)
-  if (answer.kind === 'unknown') return unknown('no_answer', answer.error)
-  switch (answer.status) {
+export function readReply(result: HttpResult): RecordBody | Unknown {
+  if (result.kind === 'not_sent') return unknown('not_sent', result.error)
+  if (result.kind === 'unknown') return unknown('no_answer', result.error)
+  switch (result.status) {
     case 200:
     case 201:
     case 402:
       return (
-        readRecord(answer.body.toString()) ??
-        unknown('unreadable', `unreadable answer, HTTP ${answer.status}`)
+        readRecord(result.body.toString()) ??
+        unknown('unreadable', `unreadable answer, HTTP ${result.status}`)
       )
     case 404:
       return unknown('not_found', 'the sandbox does not know this key')
     default:
-      return answer.status >= 500
-        ? unknown('no_answer', `the sandbox answered HTTP ${answer.status}`)
-        : unknown('unreadable', `the sandbox answered HTTP ${answer.status}`)
+      return result.status >= 500
+        ? unknown('no_answer', `the sandbox answered HTTP ${result.status}`)
+        : unknown('unreadable', `the sandbox answered HTTP ${result.status}`)
   }
 }
 
@@ -223,14 +223,14 @@ const REJECTION_MESSAGES: Readonly<Record<number, string>> = {
 
 type Declined = Extract<Outcome, { kind: 'declined' }>
 
-function readSubmission(answer: HttpResult): RecordBody | Declined | Unknown {
-  const message = answer.kind === 'answered' ? REJECTION_MESSAGES[answer.status] : undefined
-  if (message === undefined) return readReply(answer)
+function readSubmission(result: HttpResult): RecordBody | Declined | Unknown {
+  const message = result.kind === 'answered' ? REJECTION_MESSAGES[result.status] : undefined
+  if (message === undefined) return readReply(result)
   return { kind: 'declined', code: 'provider_unavailable', message, gatewayReference: null, refused: true }
 }
 
-export function fromStart(answer: HttpResult, key: string): StartedCheckout | Outcome {
-  const body = readSubmission(answer)
+export function fromStart(result: HttpResult, key: string): StartedCheckout | Outcome {
+  const body = readSubmission(result)
   if (!('id' in body)) return body
   const outcome = fromRecord(body, key)
   if (outcome.kind !== 'pending' || !body.next) return outcome
@@ -238,15 +238,15 @@ export function fromStart(answer: HttpResult, key: string): StartedCheckout | Ou
   return { kind: 'started', gatewayReference: body.id, next }
 }
 
-export function fromCharge(answer: HttpResult, key: string): Outcome {
+export function fromCharge(result: HttpResult, key: string): Outcome {
   // No other gateway can charge this card, so a rate limit is not final: the same request is retried later.
-  const isBusy = answer.kind === 'answered' && answer.status === 429
-  const body = isBusy ? unknown('no_answer', 'the sandbox reports too many requests') : readSubmission(answer)
+  const isBusy = result.kind === 'answered' && result.status === 429
+  const body = isBusy ? unknown('no_answer', 'the sandbox reports too many requests') : readSubmission(result)
   return !('id' in body) ? body : fromRecord(body, key)
 }
 
-export function fromAnswer(answer: HttpResult, key: string): Outcome {
-  const body = readReply(answer)
+export function fromReply(result: HttpResult, key: string): Outcome {
+  const body = readReply(result)
   return !('id' in body) ? body : fromRecord(body, key)
 }
 

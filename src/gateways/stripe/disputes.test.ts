@@ -64,8 +64,8 @@ describe('disputes at Stripe', () => {
       answered({}, 500),
       answered({ error: { type: 'invalid_request_error' } }, 403),
     ]
-    for (const answer of odd) {
-      const found = fromDisputes(answer, PAID)
+    for (const result of odd) {
+      const found = fromDisputes(result, PAID)
       assert.equal('kind' in found ? found.kind : 'reports', 'unknown')
     }
   })

@@ -21,8 +21,8 @@ export const disputesPath = (intentId: string) =>
   `/v1/disputes?payment_intent=${encodeURIComponent(intentId)}&limit=20`
 
 /** All of them; Stripe lists the latest first. */
-export function fromDisputes(answer: HttpResult, paid: Money): { reports: DisputeReport[] } | Unknown {
-  const reply = readReply(answer, readDisputes)
+export function fromDisputes(result: HttpResult, paid: Money): { reports: DisputeReport[] } | Unknown {
+  const reply = readReply(result, readDisputes)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'error') return fromQueryError(reply)
   const reports = reply.body.data.map((dispute) => toReport(dispute, paid))
@@ -65,8 +65,8 @@ function amountOf({ amount, currency }: Dispute, paid: Money): Money {
 const readIntent = schemaReader(Type.Object({ id: Identity, metadata: Maybe(Metadata) }))
 
 /** Our key in a payment's metadata: payments of other software on the account have none. */
-export function fromKeyQuery(answer: HttpResult): KeyLookup {
-  const reply = readReply(answer, readIntent)
+export function fromKeyQuery(result: HttpResult): KeyLookup {
+  const reply = readReply(result, readIntent)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'error') return fromQueryError(reply)
   const key = reply.body.metadata?.[KEY_FIELD]

@@ -119,10 +119,10 @@ function openStripe({ credentials, baseUrl, http, clock }: Connection): Gateway 
   async function verify({ operation, key, isPaid }: StatusQuery, reference: string | null): Promise<Outcome> {
     if (reference === null) return NO_REFERENCE
     const isSession = operation === 'checkout'
-    const answer = await (isSession ? readSession(reference) : readIntent(reference))
-    const outcome = withPaidAt(isSession ? fromSessionQuery(answer, key) : fromIntentQuery(answer, key))
+    const result = await (isSession ? readSession(reference) : readIntent(reference))
+    const outcome = withPaidAt(isSession ? fromSessionQuery(result, key) : fromIntentQuery(result, key))
     if (!isPaid || outcome.kind !== 'succeeded') return outcome
-    return withDisputes(outcome, isSession ? readIntentId(answer) : reference)
+    return withDisputes(outcome, isSession ? readIntentId(result) : reference)
   }
 
   async function withDisputes(

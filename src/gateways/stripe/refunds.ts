@@ -23,14 +23,14 @@ type Refund = Static<typeof Refund>
 
 const readRefund = schemaReader(Refund)
 
-export function fromRefund(answer: HttpResult, request: RefundRequest): RefundOutcome {
-  const reply = readReply(answer, readRefund)
+export function fromRefund(result: HttpResult, request: RefundRequest): RefundOutcome {
+  const reply = readReply(result, readRefund)
   if (reply.kind === 'unknown') return reply
   return reply.kind === 'error' ? fromFailedRefund(reply) : toOutcome(reply.body, request)
 }
 
-export function fromRefundQuery(answer: HttpResult, request: RefundRequest): RefundOutcome {
-  const reply = readReply(answer, readRefund)
+export function fromRefundQuery(result: HttpResult, request: RefundRequest): RefundOutcome {
+  const reply = readReply(result, readRefund)
   if (reply.kind === 'unknown') return reply
   return reply.kind === 'error' ? fromQueryError(reply) : toOutcome(reply.body, request)
 }

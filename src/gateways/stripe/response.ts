@@ -34,12 +34,12 @@ export interface ErrorReply {
 export type Reply<Body> = { kind: 'body'; body: Body } | ErrorReply | Unknown
 
 export function readReply<Body>(
-  answer: HttpResult,
+  result: HttpResult,
   readBody: (value: unknown) => Body | undefined,
 ): Reply<Body> {
-  if (answer.kind === 'not_sent') return unknown('not_sent', answer.error)
-  if (answer.kind === 'unknown') return unknown('no_answer', answer.error)
-  const { status, headers, body } = answer
+  if (result.kind === 'not_sent') return unknown('not_sent', result.error)
+  if (result.kind === 'unknown') return unknown('no_answer', result.error)
+  const { status, headers, body } = result
   if (status >= 500) return unknown('no_answer', `Stripe answered HTTP ${status}`)
   const value = parseJson(body.toString())
   if (status >= 200 && status < 300) {

@@ -75,8 +75,8 @@ const readSession = schemaReader(Session)
 const readIntent = schemaReader(Intent)
 const readCardMethod = schemaReader(CardMethod)
 
-export function fromStart(answer: HttpResult, key: string): StartedCheckout | Outcome {
-  const reply = readReply(answer, readSession)
+export function fromStart(result: HttpResult, key: string): StartedCheckout | Outcome {
+  const reply = readReply(result, readSession)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'error') return fromFailedSubmission(reply, key)
   const { id, status, url } = reply.body
@@ -84,29 +84,29 @@ export function fromStart(answer: HttpResult, key: string): StartedCheckout | Ou
   return { kind: 'started', gatewayReference: id, next: { kind: 'redirect', url } }
 }
 
-export function fromCharge(answer: HttpResult, key: string): Outcome {
-  const reply = readReply(answer, readIntent)
+export function fromCharge(result: HttpResult, key: string): Outcome {
+  const reply = readReply(result, readIntent)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'body') return fromIntent(reply.body, key)
   // No other gateway can charge this card, so a rate limit is not final: the same request is retried later.
   return isBusy(reply) ? unknown('no_answer', describeError(reply)) : fromFailedSubmission(reply, key)
 }
 
-export function fromSessionQuery(answer: HttpResult, key: string): Outcome {
-  const reply = readReply(answer, readSession)
+export function fromSessionQuery(result: HttpResult, key: string): Outcome {
+  const reply = readReply(result, readSession)
   if (reply.kind === 'unknown') return reply
   return reply.kind === 'error' ? fromQueryError(reply) : fromSession(reply.body, key)
 }
 
-export function fromIntentQuery(answer: HttpResult, key: string): Outcome {
-  const reply = readReply(answer, readIntent)
+export function fromIntentQuery(result: HttpResult, key: string): Outcome {
+  const reply = readReply(result, readIntent)
   if (reply.kind === 'unknown') return reply
   return reply.kind === 'error' ? fromQueryError(reply) : fromIntent(reply.body, key)
 }
 
 /** Whether this request expired the session, or Stripe reports that it is not open. */
-export function fromExpiry(answer: HttpResult): 'expired' | 'not_open' | Unknown {
-  const reply = readReply(answer, readSession)
+export function fromExpiry(result: HttpResult): 'expired' | 'not_open' | Unknown {
+  const reply = readReply(result, readSession)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'body') return 'expired'
   const isNotOpen = reply.http === 400 && reply.error?.type === 'invalid_request_error'
@@ -114,8 +114,8 @@ export function fromExpiry(answer: HttpResult): 'expired' | 'not_open' | Unknown
 }
 
 /** The id of the session's PaymentIntent, which refunds refer to. */
-export function readIntentId(answer: HttpResult): string | Unknown {
-  const reply = readReply(answer, readSession)
+export function readIntentId(result: HttpResult): string | Unknown {
+  const reply = readReply(result, readSession)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'error') return fromQueryError(reply)
   return idOf(reply.body.payment_intent) ?? unknown('unreadable', 'the session has no payment')
@@ -331,8 +331,8 @@ function unreadableSuccess(): Outcome {
 
 const readBalance = schemaReader(Type.Object({ object: Type.Literal('balance') }))
 
-export function fromProbe(answer: HttpResult): 'works' | 'refused' | 'unreachable' {
-  const reply = readReply(answer, readBalance)
+export function fromProbe(result: HttpResult): 'works' | 'refused' | 'unreachable' {
+  const reply = readReply(result, readBalance)
   if (reply.kind === 'body') return 'works'
   const isRefused = reply.kind === 'error' && (reply.http === 401 || reply.http === 403)
   return isRefused ? 'refused' : 'unreachable'

@@ -34,22 +34,22 @@ describe('the JSON body of a request', () => {
     const { post, shell } = fakeShell()
     assert.equal((await post(PATH, '{"name":"a"}', { 'content-encoding': 'gzip' })).http, 415)
     const headers = { 'x-api-key': 'right', 'content-length': '12' }
-    const answer = await shell.inject({
+    const response = await shell.inject({
       method: 'POST',
       url: PATH,
       payload: Buffer.from('{"name":"a"}'),
       headers,
     })
-    assert.equal(answer.http, 415)
-    assert.equal(read(answer).error.code, 'unsupported_media_type')
+    assert.equal(response.http, 415)
+    assert.equal(read(response).error.code, 'unsupported_media_type')
   })
 
   it('F-59: is refused as malformed_json, with line and column, if it is not JSON', async () => {
     const { post } = fakeShell()
-    const answer = await post(PATH, '{"name": }')
-    assert.equal(answer.http, 400)
-    assert.equal(read(answer).error.code, 'malformed_json')
-    assert.deepEqual(read(answer).error.details, [
+    const response = await post(PATH, '{"name": }')
+    assert.equal(response.http, 400)
+    assert.equal(read(response).error.code, 'malformed_json')
+    assert.deepEqual(read(response).error.details, [
       { field: 'body', code: 'malformed_json', message: 'Unexpected character at line 1, column 10.' },
     ])
     for (const text of ['', ' ', 'null garbage', "{'name': 'a'}", '{"name":"a"}}', '{"name":"a"'])
@@ -58,9 +58,9 @@ describe('the JSON body of a request', () => {
 
   it('is refused with 400 if it is empty and the route requires fields', async () => {
     const { shell } = fakeShell()
-    const answer = await shell.inject({ method: 'POST', url: PATH, headers: { 'x-api-key': 'right' } })
-    assert.equal(answer.http, 400)
-    assert.match(read(answer).error.details[0]?.message ?? '', /empty/)
+    const response = await shell.inject({ method: 'POST', url: PATH, headers: { 'x-api-key': 'right' } })
+    assert.equal(response.http, 400)
+    assert.match(read(response).error.details[0]?.message ?? '', /empty/)
   })
 
   it('is not required if the route takes no body', async () => {
@@ -80,19 +80,19 @@ describe('the JSON body of a request', () => {
       Buffer.from('{"name":"a"}', 'utf16le'),
       Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]),
     ]) {
-      const answer = await post(PATH, bytes)
-      assert.equal(answer.http, 400)
-      assert.equal(read(answer).error.code, 'malformed_json')
+      const response = await post(PATH, bytes)
+      assert.equal(response.http, 400)
+      assert.equal(read(response).error.code, 'malformed_json')
     }
   })
 
   it('must be an object at the top level', async () => {
     const { post } = fakeShell()
     for (const text of ['[]', '"a"', '1', 'null', 'true']) {
-      const answer = await post(PATH, text)
-      assert.equal(answer.http, 400)
-      assert.equal(read(answer).error.code, 'validation_failed')
-      assert.deepEqual(issuesIn(answer), ['body invalid_type'])
+      const response = await post(PATH, text)
+      assert.equal(response.http, 400)
+      assert.equal(read(response).error.code, 'validation_failed')
+      assert.deepEqual(issuesIn(response), ['body invalid_type'])
     }
   })
 
@@ -100,10 +100,10 @@ describe('the JSON body of a request', () => {
     const { post } = fakeShell()
     const body = (bytes: number) => `{"name":"a"${' '.repeat(bytes - 12)}}`
     assert.equal((await post(PATH, body(65_536))).http, 201)
-    const answer = await post(PATH, body(65_537))
-    assert.equal(answer.http, 413)
-    assert.equal(read(answer).error.code, 'payload_too_large')
-    assert.equal(read(answer).message, 'The body is larger than 64 KB.')
+    const response = await post(PATH, body(65_537))
+    assert.equal(response.http, 413)
+    assert.equal(read(response).error.code, 'payload_too_large')
+    assert.equal(read(response).message, 'The body is larger than 64 KB.')
   })
 
   it('F-61: is refused if it is nested deeper than 16 levels', async () => {
@@ -111,17 +111,17 @@ describe('the JSON body of a request', () => {
     const nested = (levels: number) =>
       `{"name":"a","metadata":${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}}`
     assert.equal((await post(PATH, nested(15))).http, 201)
-    const answer = await post(PATH, nested(16))
-    assert.equal(answer.http, 400)
-    assert.deepEqual(issuesIn(answer), ['body too_deep'])
+    const response = await post(PATH, nested(16))
+    assert.equal(response.http, 400)
+    assert.deepEqual(issuesIn(response), ['body too_deep'])
   })
 
   it('F-62: is refused if a key occurs twice, and the response names the key', async () => {
     const { post } = fakeShell()
-    const answer = await post(PATH, '{"name":"a","amount":1,"metadata":{"k":1,"k":2},"amount":1000}')
-    assert.equal(answer.http, 400)
-    assert.equal(read(answer).error.code, 'validation_failed')
-    assert.deepEqual(issuesIn(answer), ['metadata.k duplicate_key', 'amount duplicate_key'])
+    const response = await post(PATH, '{"name":"a","amount":1,"metadata":{"k":1,"k":2},"amount":1000}')
+    assert.equal(response.http, 400)
+    assert.equal(read(response).error.code, 'validation_failed')
+    assert.deepEqual(issuesIn(response), ['metadata.k duplicate_key', 'amount duplicate_key'])
   })
 
   it('F-63: may contain __proto__ and constructor as data, without prototype pollution', async () => {
@@ -140,8 +140,8 @@ describe('the JSON body of a request', () => {
   it('F-65: reports to the route which numbers lost digits', async () => {
     const { post } = fakeShell()
     assert.equal((await post(PATH, '{"name":"a","amount":10.10}')).http, 201)
-    const answer = await post(PATH, '{"name":"a","amount":10.0000000000000001}')
-    assert.equal(answer.http, 400)
-    assert.equal(read(answer).error.code, 'amount_precision')
+    const response = await post(PATH, '{"name":"a","amount":10.0000000000000001}')
+    assert.equal(response.http, 400)
+    assert.equal(read(response).error.code, 'amount_precision')
   })
 })

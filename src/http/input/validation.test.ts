@@ -7,7 +7,7 @@ const PATH = '/api/v1/things'
 describe('the validation of a request', () => {
   it('reports all issues at once, in sentences that name the field', async () => {
     const { post } = fakeShell()
-    const answer = await post(PATH, {
+    const response = await post(PATH, {
       name: '',
       amount: '10',
       currency: 'EUR',
@@ -15,10 +15,10 @@ describe('the validation of a request', () => {
       tags: ['fine', 'far too long'],
       kind: 'loan',
     })
-    assert.equal(answer.http, 400)
-    assert.equal(read(answer).error.code, 'validation_failed')
+    assert.equal(response.http, 400)
+    assert.equal(read(response).error.code, 'validation_failed')
     assert.deepEqual(
-      read(answer).error.details.map(({ code, message }) => `${code}: ${message}`),
+      read(response).error.details.map(({ code, message }) => `${code}: ${message}`),
       [
         'too_short: name must not be empty.',
         'invalid_type: amount must be a number.',
@@ -32,16 +32,16 @@ describe('the validation of a request', () => {
 
   it('names a missing field by its dotted path', async () => {
     const { post } = fakeShell()
-    const answer = await post(PATH, { customer: {} })
-    assert.deepEqual(issuesIn(answer).sort(), ['customer.email required', 'name required'])
-    assert.ok(answer.body.includes('customer.email is required.'))
+    const response = await post(PATH, { customer: {} })
+    assert.deepEqual(issuesIn(response).sort(), ['customer.email required', 'name required'])
+    assert.ok(response.body.includes('customer.email is required.'))
   })
 
   it('answers with the code that all issues share', async () => {
     const { post } = fakeShell()
-    const answer = await post(PATH, { name: 'a', currency: 'EUR' })
-    assert.equal(read(answer).error.code, 'invalid_currency')
-    assert.equal(read(answer).message, 'currency must be USD or XOF.')
+    const response = await post(PATH, { name: 'a', currency: 'EUR' })
+    assert.equal(read(response).error.code, 'invalid_currency')
+    assert.equal(read(response).message, 'currency must be USD or XOF.')
   })
 
   it('runs the route’s own rules, and reports one issue per field', async () => {
@@ -115,8 +115,8 @@ describe('the validation of a request', () => {
         description: text,
         metadata: { fine: text, list: [{ deep: text }] },
       }
-      const answer = await post(PATH, body)
-      assert.equal(answer.http, 400)
+      const response = await post(PATH, body)
+      assert.equal(response.http, 400)
       const fields = [
         'name',
         'customer.phone',
@@ -126,7 +126,7 @@ describe('the validation of a request', () => {
         'metadata.list.0.deep',
       ]
       assert.deepEqual(
-        issuesIn(answer).sort(),
+        issuesIn(response).sort(),
         fields.map((field) => `${field} invalid_characters`).sort(),
         JSON.stringify(bad),
       )
@@ -158,9 +158,9 @@ describe('the validation of a request', () => {
   it('limits the number of issues in one response', async () => {
     const { post } = fakeShell()
     const metadata = Object.fromEntries(Array.from({ length: 3_000 }, (_, index) => [`k${index}`, '\u0000']))
-    const answer = await post(PATH, { name: 'a', metadata })
-    assert.equal(answer.http, 400)
-    assert.equal(read(answer).error.details.length, 100)
+    const response = await post(PATH, { name: 'a', metadata })
+    assert.equal(response.http, 400)
+    assert.equal(read(response).error.details.length, 100)
   })
 
   it('F-69: refuses a path parameter of the wrong form with the code of its schema', async () => {
@@ -176,9 +176,9 @@ describe('the validation of a request', () => {
       '%F0%9F%98%80',
       "'; drop",
     ]) {
-      const answer = await get(`${PATH}/${encodeURI(decodeURI(other))}`)
-      assert.equal(answer.http, 400, other)
-      assert.match(read(answer).error.code, /^(invalid_uuid|validation_failed)$/)
+      const response = await get(`${PATH}/${encodeURI(decodeURI(other))}`)
+      assert.equal(response.http, 400, other)
+      assert.match(read(response).error.code, /^(invalid_uuid|validation_failed)$/)
     }
     assert.equal(read(await get(`${PATH}/abc`)).error.code, 'invalid_uuid')
     assert.equal(read(await get(`${PATH}/abc`)).message, 'uuid must be a UUID.')
@@ -244,9 +244,9 @@ describe('the Idempotency-Key header', () => {
   it('is refused otherwise, and the issue names the header', async () => {
     const { post } = fakeShell()
     for (const key of ['', 'k'.repeat(256), 'ümlaut']) {
-      const answer = await post(PATH, { name: 'a' }, { 'idempotency-key': key })
-      assert.equal(answer.http, 400, key)
-      assert.deepEqual(issuesIn(answer), ['Idempotency-Key invalid_format'])
+      const response = await post(PATH, { name: 'a' }, { 'idempotency-key': key })
+      assert.equal(response.http, 400, key)
+      assert.deepEqual(issuesIn(response), ['Idempotency-Key invalid_format'])
     }
   })
 })

@@ -163,10 +163,10 @@ describe('the OpenAPI document', () => {
     let checked = 0
     for (const operation of operationsOf(document)) {
       const bodies = Object.values(operation.requestBody?.content ?? {})
-      const answers = Object.values(operation.responses).flatMap((response) =>
+      const responses = Object.values(operation.responses).flatMap((response) =>
         Object.values(response.content),
       )
-      for (const { schema, example, examples } of [...bodies, ...answers]) {
+      for (const { schema, example, examples } of [...bodies, ...responses]) {
         const shared = Object.values(examples ?? {}).map(({ $ref }) => Object(resolve(document, $ref)).value)
         for (const value of [...(example === undefined ? [] : [example]), ...shared]) {
           check(schema, value, operation.operationId)
@@ -178,7 +178,7 @@ describe('the OpenAPI document', () => {
   })
 
   it('shows nullable fields and enums in their short form', () => {
-    const answer = Type.Object({
+    const response = Type.Object({
       note: Type.Union([Type.String(), Type.Null()]),
       kind: Type.Union([Type.Literal('a'), Type.Literal('b')], { description: 'Which.' }),
       both: Type.Union([Type.Unsafe<string>({ type: 'string', enum: ['a'] }), Type.Null()]),
@@ -190,7 +190,7 @@ describe('the OpenAPI document', () => {
         tag: 'Misc',
         scope: 'wallet:read',
         summary: 'Words',
-        response: { http: 201, data: answer },
+        response: { http: 201, data: response },
         errors: [],
         handle: async () => created('', {}),
       }),
@@ -206,10 +206,10 @@ describe('the OpenAPI document', () => {
 
   it('is served without a key, with the public URL of the service', async () => {
     const { shell } = fakeShell()
-    const answer = await shell.inject({ url: '/openapi.json' })
-    assert.equal(answer.http, 200)
-    assert.match(String(answer.headers['content-type']), /^application\/json/)
-    assert.deepEqual(JSON.parse(answer.body), JSON.parse(JSON.stringify(shell.openApi())))
-    assert.equal(JSON.parse(answer.body).servers[0].url, 'https://pay.example')
+    const response = await shell.inject({ url: '/openapi.json' })
+    assert.equal(response.http, 200)
+    assert.match(String(response.headers['content-type']), /^application\/json/)
+    assert.deepEqual(JSON.parse(response.body), JSON.parse(JSON.stringify(shell.openApi())))
+    assert.equal(JSON.parse(response.body).servers[0].url, 'https://pay.example')
   })
 })

@@ -7,14 +7,14 @@ describe('the API reference pages of the HTTP shell', () => {
   it('load nothing from other servers, and their content security policy allows none', async () => {
     const { shell } = fakeShell()
     for (const url of ['/docs', '/docs/']) {
-      const answer = await shell.inject({ url })
-      assert.equal(answer.http, 200)
-      assert.doesNotMatch(answer.body, /https?:\/\//)
-      const policy = String(answer.headers['content-security-policy'])
+      const response = await shell.inject({ url })
+      assert.equal(response.http, 200)
+      assert.doesNotMatch(response.body, /https?:\/\//)
+      const policy = String(response.headers['content-security-policy'])
       assert.match(policy, /^default-src 'none'; script-src 'nonce-[^']+'; /)
       assert.doesNotMatch(policy, /https?:|\*|unsafe-eval/)
       const nonce = /nonce-([^']+)'/.exec(policy)?.[1] ?? ''
-      assert.ok(answer.body.includes(`<script nonce="${nonce}" src="/docs/reference.js">`))
+      assert.ok(response.body.includes(`<script nonce="${nonce}" src="/docs/reference.js">`))
     }
   })
 

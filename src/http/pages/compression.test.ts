@@ -14,16 +14,16 @@ const scriptOf = (body: string): PageResponse => ({
   content: { type: 'text/javascript; charset=utf-8', body },
 })
 
-let answer: PageResponse = PAGE
+let response: PageResponse = PAGE
 const { shell } = fakeShell({
-  pageRoutes: [{ method: 'GET', path: '/pay/{accessCode}', handle: async () => answer }],
+  pageRoutes: [{ method: 'GET', path: '/pay/{accessCode}', handle: async () => response }],
 })
 after(() => shell.stop())
 const { port } = await shell.listen('127.0.0.1', 0)
 
 /** The response body as it goes over the wire, not decompressed. */
 async function ask(given: PageResponse, acceptEncoding?: string, method = 'GET', path = '/pay/abc') {
-  answer = given
+  response = given
   const headers = acceptEncoding === undefined ? {} : { 'accept-encoding': acceptEncoding }
   return new Promise<{ headers: Record<string, unknown>; body: Buffer }>((resolve, reject) => {
     const asked = httpRequest({ host: '127.0.0.1', port, path, method, headers }, async (got) => {

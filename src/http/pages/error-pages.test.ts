@@ -64,20 +64,20 @@ describe('an error at a page address', () => {
   for (const [what, request, expected] of CASES) {
     it(`shows the error page of the service, with the right status: ${what}`, async () => {
       const { shell } = shellWithPage()
-      const answer = await shell.inject(request)
-      assert.equal(answer.body, `<p>${expected}</p>`)
-      assert.equal(answer.http, Number(expected.slice(0, 3)))
-      assert.equal(answer.headers['content-type'], 'text/html; charset=utf-8')
-      assert.equal(answer.headers['cache-control'], 'no-store')
-      assert.match(String(answer.headers['content-security-policy']), /style-src 'self' 'nonce-/)
-      assert.ok(answer.headers['x-request-id'])
+      const response = await shell.inject(request)
+      assert.equal(response.body, `<p>${expected}</p>`)
+      assert.equal(response.http, Number(expected.slice(0, 3)))
+      assert.equal(response.headers['content-type'], 'text/html; charset=utf-8')
+      assert.equal(response.headers['cache-control'], 'no-store')
+      assert.match(String(response.headers['content-security-policy']), /style-src 'self' 'nonce-/)
+      assert.ok(response.headers['x-request-id'])
     })
 
     it(`shows the fallback page if the service has none: ${what}`, async () => {
-      const answer = await fakeShell({ pageRoutes: PAGE_ROUTES }).shell.inject(request)
-      assert.equal(answer.http, Number(expected.slice(0, 3)))
-      assert.match(answer.body, /^<!doctype html>/)
-      assert.ok(answer.body.includes(String(answer.headers['x-request-id'])))
+      const response = await fakeShell({ pageRoutes: PAGE_ROUTES }).shell.inject(request)
+      assert.equal(response.http, Number(expected.slice(0, 3)))
+      assert.match(response.body, /^<!doctype html>/)
+      assert.ok(response.body.includes(String(response.headers['x-request-id'])))
     })
   }
 
@@ -98,18 +98,18 @@ describe('an error at a page address', () => {
 
   it('passes the request facts to the error page, and omits what cannot be parsed', async () => {
     const { get, pageInputs } = shellWithPage()
-    const answer = await get('/pay/%zz?lang=fr&bad=%zz&nul=%00&__proto__=x', {
+    const response = await get('/pay/%zz?lang=fr&bad=%zz&nul=%00&__proto__=x', {
       cookie: 'lang=sw; broken',
       'accept-language': 'am',
     })
     const [input] = pageInputs
-    assert.equal(answer.http, 400)
+    assert.equal(response.http, 400)
     assert.equal(input?.path, '/pay/%zz')
     assert.equal(JSON.stringify(input?.query), '{"lang":"fr","__proto__":"x"}')
     assert.equal(JSON.stringify(input?.cookies), '{"lang":"sw"}')
     assert.equal(input?.headers['accept-language'], 'am')
-    assert.equal(input?.requestId, answer.headers['x-request-id'])
-    assert.ok(String(answer.headers['content-security-policy']).includes(`'nonce-${input?.styleNonce}'`))
+    assert.equal(input?.requestId, response.headers['x-request-id'])
+    assert.ok(String(response.headers['content-security-policy']).includes(`'nonce-${input?.styleNonce}'`))
   })
 
   it('shows the fallback page if the error page throws, and logs that error', async () => {
@@ -122,10 +122,10 @@ describe('an error at a page address', () => {
     ]
     for (const errorPage of broken) {
       const { get, lines } = shellWithPage({ errorPage })
-      const answer = await get('/pay/abc/nowhere')
-      assert.equal(answer.http, 404)
-      assert.match(answer.body, /There is nothing here/)
-      assert.equal(answer.headers['set-cookie'], undefined)
+      const response = await get('/pay/abc/nowhere')
+      assert.equal(response.http, 404)
+      assert.match(response.body, /There is nothing here/)
+      assert.equal(response.headers['set-cookie'], undefined)
       assert.equal(lines.filter(({ level }) => level === 'error').length, 1)
     }
   })
@@ -154,8 +154,8 @@ describe('a protocol error at a page address', () => {
 
   it('has the same headers for HEAD, and no body', async () => {
     for (const path of ['/pay/abc/nowhere', '/pay/abc/attempts', '/pay/%zz']) {
-      const headers = (answer: string) =>
-        (answer.split('\r\n\r\n')[0] ?? '').replace(/(?<=nonce-|x-request-id: |Date: )[^'\r]+/g, '')
+      const headers = (response: string) =>
+        (response.split('\r\n\r\n')[0] ?? '').replace(/(?<=nonce-|x-request-id: |Date: )[^'\r]+/g, '')
       const head = await sendBytes(requestFor(path, 'HEAD'))
       assert.equal(headers(head), headers(await sendBytes(requestFor(path))), path)
       assert.match(head, /content-length: [1-9][\s\S]*\r\n\r\n$/)
@@ -180,8 +180,8 @@ describe('a protocol error at a page address', () => {
   })
 
   it('F-60: reaches a browser that is still sending a form which is too large', async () => {
-    const answer = await upload((await listening).port, 20_000_000)
-    assert.deepEqual(answer, { http: 413, body: '<p>413 payload_too_large</p>' })
+    const response = await upload((await listening).port, 20_000_000)
+    assert.deepEqual(response, { http: 413, body: '<p>413 payload_too_large</p>' })
   })
 })
 
@@ -190,8 +190,8 @@ async function upload(port: number, bytes: number): Promise<{ http: number | und
   const headers = { ...FORM, 'content-length': bytes }
   const options = { host: '127.0.0.1', port, path: '/pay/abc/attempts', method: 'POST', headers }
   return new Promise((resolve, reject) => {
-    const request = httpRequest(options, async (answer) =>
-      resolve({ http: answer.statusCode, body: Buffer.concat(await answer.toArray()).toString() }),
+    const request = httpRequest(options, async (response) =>
+      resolve({ http: response.statusCode, body: Buffer.concat(await response.toArray()).toString() }),
     )
     request.on('error', reject)
     request.end(Buffer.alloc(bytes, 'x'))

@@ -43,7 +43,7 @@ export async function sendErrorPage(
   if (apiError.retryAfterSeconds !== undefined) reply.header('retry-after', apiError.retryAfterSeconds)
   const { http } = API_ERRORS[apiError.code]
   const input = errorInput(needs, { apiError, http, url, headers, requestId: request.id })
-  return renderWithFallback(needs, input, (answer) => sendPage(needs, reply, answer, input.styleNonce))
+  return renderWithFallback(needs, input, (response) => sendPage(needs, reply, response, input.styleNonce))
 }
 
 /** Renders the page for a request that could not be parsed beyond its first line and has no reply object. */
@@ -93,7 +93,7 @@ function withFormMessage(apiError: ApiError): ApiError {
 async function renderWithFallback<Result>(
   needs: ErrorPageNeeds,
   input: Parameters<ErrorPage>[0],
-  use: (answer: PageResponse) => Promise<Result>,
+  use: (response: PageResponse) => Promise<Result>,
 ): Promise<Result> {
   const { http, requestId } = input
   try {

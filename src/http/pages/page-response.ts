@@ -24,19 +24,19 @@ export function createNonce(random: Random): string {
 export async function sendPage(
   needs: PageNeeds,
   reply: FastifyReply,
-  answer: PageResponse,
+  response: PageResponse,
   styleNonce: string,
 ): Promise<FastifyReply> {
-  const { type, body } = answer.content ?? { type: HTML, body: answer.html ?? '' }
-  reply.headers(headersFor(needs.headers, answer, type, styleNonce))
-  if (answer.cache === 'immutable') reply.header('cache-control', IMMUTABLE_CACHE_CONTROL)
-  if (answer.headers) reply.headers(answer.headers)
-  setCookies(needs, reply, answer)
-  if (answer.redirectTo !== undefined) return reply.code(303).header('location', answer.redirectTo).send()
+  const { type, body } = response.content ?? { type: HTML, body: response.html ?? '' }
+  reply.headers(headersFor(needs.headers, response, type, styleNonce))
+  if (response.cache === 'immutable') reply.header('cache-control', IMMUTABLE_CACHE_CONTROL)
+  if (response.headers) reply.headers(response.headers)
+  setCookies(needs, reply, response)
+  if (response.redirectTo !== undefined) return reply.code(303).header('location', response.redirectTo).send()
   return reply
-    .code(answer.http)
+    .code(response.http)
     .type(type)
-    .send(await compressedBody(needs, reply, type, body, answer.cache))
+    .send(await compressedBody(needs, reply, type, body, response.cache))
 }
 
 /**

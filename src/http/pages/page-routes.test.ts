@@ -24,16 +24,16 @@ describe('a page route', () => {
       seen.push(input)
       return { http: 200, html: '<p>hello</p>' }
     })
-    const answer = await post('/pay/abc%20d?lang=fr', 'name=Ama+A&note=a%0D%0Ab&__proto__=x', FORM)
-    assert.equal(answer.http, 200)
-    assert.equal(answer.body, '<p>hello</p>')
-    assert.equal(answer.headers['content-type'], 'text/html; charset=utf-8')
+    const response = await post('/pay/abc%20d?lang=fr', 'name=Ama+A&note=a%0D%0Ab&__proto__=x', FORM)
+    assert.equal(response.http, 200)
+    assert.equal(response.body, '<p>hello</p>')
+    assert.equal(response.headers['content-type'], 'text/html; charset=utf-8')
     const [input] = seen
     assert.equal(JSON.stringify(input?.params), '{"accessCode":"abc d"}')
     assert.equal(JSON.stringify(input?.query), '{"lang":"fr"}')
     assert.equal(JSON.stringify(input?.form), '{"name":"Ama A","note":"a\\nb","__proto__":"x"}')
     assert.equal(input?.headers['content-type'], FORM['content-type'])
-    assert.equal(input?.requestId, answer.headers['x-request-id'])
+    assert.equal(input?.requestId, response.headers['x-request-id'])
   })
 
   it('F-81: sends a policy that allows only our own origin, and styles only with the nonce of this response', async () => {
@@ -42,24 +42,24 @@ describe('a page route', () => {
       nonces.add(styleNonce)
       return { http: 200, html: styleNonce, formActions: ['https://gateway.example/pay?x=1'] }
     })
-    const answer = await get('/pay/abc')
+    const response = await get('/pay/abc')
     assert.equal(
-      answer.headers['content-security-policy'],
-      `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${answer.body}'; img-src 'self' data:; connect-src 'self'; form-action 'self' https://gateway.example; base-uri 'none'; object-src 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; report-uri /csp-reports; report-to csp`,
+      response.headers['content-security-policy'],
+      `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${response.body}'; img-src 'self' data:; connect-src 'self'; form-action 'self' https://gateway.example; base-uri 'none'; object-src 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; report-uri /csp-reports; report-to csp`,
     )
-    assert.equal(answer.headers['cache-control'], 'no-store')
-    assert.equal(answer.headers['referrer-policy'], 'no-referrer')
-    assert.equal(answer.headers['cross-origin-opener-policy'], 'same-origin')
-    assert.equal(answer.headers['reporting-endpoints'], 'csp="/csp-reports"')
-    assert.match(String(answer.headers['permissions-policy']), /camera=\(\), .*payment=\(\), .*usb=\(\)/)
-    assert.doesNotMatch(String(answer.headers['permissions-policy']), /clipboard-write/)
+    assert.equal(response.headers['cache-control'], 'no-store')
+    assert.equal(response.headers['referrer-policy'], 'no-referrer')
+    assert.equal(response.headers['cross-origin-opener-policy'], 'same-origin')
+    assert.equal(response.headers['reporting-endpoints'], 'csp="/csp-reports"')
+    assert.match(String(response.headers['permissions-policy']), /camera=\(\), .*payment=\(\), .*usb=\(\)/)
+    assert.doesNotMatch(String(response.headers['permissions-policy']), /clipboard-write/)
     await get('/pay/abc')
     assert.equal(nonces.size, 2)
   })
 
   it('F-81: sends a policy without any source for responses that are not documents, and a sandbox for images', async () => {
-    const policyOf = async (answer: PageResponse) =>
-      (await pageShell(async () => answer).get('/pay/abc')).headers['content-security-policy']
+    const policyOf = async (response: PageResponse) =>
+      (await pageShell(async () => response).get('/pay/abc')).headers['content-security-policy']
     const none = "default-src 'none'; frame-ancestors 'none'"
     assert.equal(await policyOf({ http: 200, content: { type: 'application/json', body: '{}' } }), none)
     assert.equal(await policyOf({ http: 303, redirectTo: '/' }), none)
@@ -80,9 +80,9 @@ describe('a page route', () => {
         cookies: [language, { name: 'old', value: '', path: '/', maxAgeSeconds: 0 }],
       }
     }
-    const answer = await pageShell(page).get('/pay/abc', { cookie: 'lang=fr%3B%20%C3%A9; nonsense' })
+    const response = await pageShell(page).get('/pay/abc', { cookie: 'lang=fr%3B%20%C3%A9; nonsense' })
     assert.equal(JSON.stringify(seen[0]?.cookies), '{"lang":"fr; é"}')
-    assert.deepEqual(answer.headers['set-cookie'], [
+    assert.deepEqual(response.headers['set-cookie'], [
       'lang=fr%3B%20%C3%A9; Max-Age=31536000; Path=/pay/a%20b; HttpOnly; SameSite=Lax',
       'old=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax',
     ])
@@ -103,9 +103,9 @@ describe('a page route', () => {
         },
       ],
     })
-    const answer = await shell.inject({ method: 'POST', url: '/lang' })
-    assert.equal(answer.http, 303)
-    assert.deepEqual(answer.headers['set-cookie'], ['lang=sw; Path=/; HttpOnly; Secure; SameSite=Lax'])
+    const response = await shell.inject({ method: 'POST', url: '/lang' })
+    assert.equal(response.http, 303)
+    assert.deepEqual(response.headers['set-cookie'], ['lang=sw; Path=/; HttpOnly; Secure; SameSite=Lax'])
   })
 
   it('is cached as immutable only if its response says so, and then sets no cookie', async () => {
@@ -125,19 +125,19 @@ describe('a page route', () => {
     const body = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0xff, 0x00])
     const { shell } = pageShell(async () => ({ http: 200, content: { type: 'image/png', body } }))
     const { port } = await shell.listen('127.0.0.1', 0)
-    const answer = await fetch(`http://127.0.0.1:${port}/pay/logo`)
-    assert.deepEqual(Buffer.from(await answer.arrayBuffer()), body)
-    assert.equal(answer.headers.get('content-type'), 'image/png')
+    const response = await fetch(`http://127.0.0.1:${port}/pay/logo`)
+    assert.deepEqual(Buffer.from(await response.arrayBuffer()), body)
+    assert.equal(response.headers.get('content-type'), 'image/png')
     await shell.stop()
   })
 
   it('answers HEAD like GET, without the body', async () => {
-    const answers: PageResponse[] = [
+    const responses: PageResponse[] = [
       { http: 200, html: '<p>hello</p>', cookies: [{ name: 'lang', value: 'fr', path: '/' }] },
       { http: 200, content: { type: 'image/png', body: Buffer.alloc(700) }, cache: 'immutable' },
       { http: 303, redirectTo: 'https://shop.example/back' },
     ]
-    for (const given of answers) {
+    for (const given of responses) {
       const { shell } = pageShell(async () => given)
       const got = await shell.inject({ method: 'GET', url: '/pay/abc' })
       const head = await shell.inject({ method: 'HEAD', url: '/pay/abc' })
@@ -152,17 +152,17 @@ describe('a page route', () => {
       http: 200,
       redirectTo: 'https://shop.example/back?reference=1',
     }))
-    const answer = await post('/pay/abc', '', FORM)
-    assert.equal(answer.http, 303)
-    assert.equal(answer.headers.location, 'https://shop.example/back?reference=1')
+    const response = await post('/pay/abc', '', FORM)
+    assert.equal(response.http, 303)
+    assert.equal(response.headers.location, 'https://shop.example/back?reference=1')
   })
 
   it('may send a script or a JSON status', async () => {
     const content = { type: 'application/json', body: '{"status":"pending"}' }
     const { get } = pageShell(async () => ({ http: 200, content, headers: { 'x-more': 'yes' } }))
-    const answer = await get('/pay/abc')
-    assert.match(String(answer.headers['content-type']), /^application\/json/)
-    assert.equal(answer.headers['x-more'], 'yes')
+    const response = await get('/pay/abc')
+    assert.match(String(response.headers['content-type']), /^application\/json/)
+    assert.equal(response.headers['x-more'], 'yes')
   })
 
   it('shows an API error as a page with the same status, without internals', async () => {
@@ -182,14 +182,14 @@ describe('a page route', () => {
 
   it('F-64: refuses control characters, bad encoding and large forms with a page', async () => {
     const { get, post } = pageShell(async () => ({ http: 200, html: '' }))
-    for (const answer of [
+    for (const response of [
       await get('/pay/a%00b'),
       await get('/pay/abc?x=%00'),
       await get('/pay/abc?x=%zz'),
       await post('/pay/abc', 'name=%00', FORM),
     ]) {
-      assert.equal(answer.http, 400)
-      assert.match(String(answer.headers['content-type']), /^text\/html/)
+      assert.equal(response.http, 400)
+      assert.match(String(response.headers['content-type']), /^text\/html/)
     }
     const large = await post('/pay/abc', `name=${'x'.repeat(16_384)}`, FORM)
     assert.equal(large.http, 413)

@@ -31,8 +31,8 @@ export function registerPageRoutes(app: FastifyInstance, needs: Needs, routes: r
         handler: (request, reply) =>
           needs.requestTracker.run(request, reply, async () => {
             const styleNonce = createNonce(needs.random)
-            const answer = await route.handle({ ...readPageRequest(request), styleNonce })
-            return sendPage(needs, reply, answer, styleNonce)
+            const response = await route.handle({ ...readPageRequest(request), styleNonce })
+            return sendPage(needs, reply, response, styleNonce)
           }),
       })
     }

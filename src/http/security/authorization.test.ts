@@ -11,16 +11,16 @@ describe('the API key of a merchant', () => {
   it('is checked first, before the body is read', async () => {
     const { shell } = fakeShell()
     for (const payload of ['{"name":', 'x'.repeat(70_000)]) {
-      const answer = await shell.inject({
+      const response = await shell.inject({
         method: 'POST',
         url: PATH,
         payload,
         headers: { 'content-type': 'text/plain' },
       })
-      assert.equal(answer.http, 401)
-      assert.equal(read(answer).error.code, 'missing_api_key')
-      assert.equal(read(answer).error.type, 'authentication_error')
-      assert.equal(answer.headers['www-authenticate'], 'ApiKey header="x-api-key"')
+      assert.equal(response.http, 401)
+      assert.equal(read(response).error.code, 'missing_api_key')
+      assert.equal(read(response).error.type, 'authentication_error')
+      assert.equal(response.headers['www-authenticate'], 'ApiKey header="x-api-key"')
     }
   })
 
@@ -96,8 +96,8 @@ describe('the rate limit of a key', () => {
       }),
     })
     const statuses = async (key: string) => {
-      const answers = [await get(PATH, { 'x-api-key': key }), await get(PATH, { 'x-api-key': key })]
-      return answers.map((answer) => answer.http)
+      const responses = [await get(PATH, { 'x-api-key': key }), await get(PATH, { 'x-api-key': key })]
+      return responses.map((response) => response.http)
     }
     assert.deepEqual(await statuses('a'), [200, 429])
     assert.deepEqual(await statuses('b'), [200, 429])
@@ -106,9 +106,9 @@ describe('the rate limit of a key', () => {
 
   it('is off if the service has no limit', async () => {
     const { get } = fakeShell({ rateLimit: null })
-    const answers = await Promise.all(Array.from({ length: 600 }, () => get(PATH)))
-    assert.ok(answers.every((answer) => answer.http === 200))
-    assert.equal(answers[0]?.headers.ratelimit, undefined)
+    const responses = await Promise.all(Array.from({ length: 600 }, () => get(PATH)))
+    assert.ok(responses.every((response) => response.http === 200))
+    assert.equal(responses[0]?.headers.ratelimit, undefined)
   })
 })
 
@@ -174,8 +174,8 @@ describe('the operator token', () => {
     assert.equal(read(await post(url, body)).error.code, 'invalid_admin_token')
     assert.equal((await post(url, body, { authorization: 'Bearer right' })).http, 401)
     assert.equal((await post(url, body, { authorization: 'Basic admin-token' })).http, 401)
-    const answer = await post(url, body, { authorization: 'Bearer admin-token' })
-    assert.deepEqual(read(answer), {
+    const response = await post(url, body, { authorization: 'Bearer admin-token' })
+    assert.deepEqual(read(response), {
       status: 'success',
       message: 'Noted.',
       data: { uuid: 'm1', text: 'hello' },
@@ -185,9 +185,9 @@ describe('the operator token', () => {
 
   it('leads to the same validation and envelopes', async () => {
     const { post } = fakeShell({ operatorRoutes })
-    const answer = await post(url, {}, { 'x-admin-token': 'admin-token' })
-    assert.equal(answer.http, 400)
-    assert.deepEqual(read(answer).error.details, [
+    const response = await post(url, {}, { 'x-admin-token': 'admin-token' })
+    assert.equal(response.http, 400)
+    assert.deepEqual(read(response).error.details, [
       { field: 'text', code: 'required', message: 'text is required.' },
     ])
   })

@@ -80,8 +80,8 @@ describe('a content security policy report', () => {
     ])
       for (const type of [...Object.values(MODERN), ...Object.values(OLD), 'text/plain', 'image/png']) {
         const headers = { 'content-type': type }
-        const answer = await shell.inject({ method: 'POST', url: '/csp-reports', payload, headers })
-        assert.deepEqual([answer.http, answer.body], [204, ''], `${type} ${payload}`)
+        const response = await shell.inject({ method: 'POST', url: '/csp-reports', payload, headers })
+        assert.deepEqual([response.http, response.body], [204, ''], `${type} ${payload}`)
       }
     assert.equal((await shell.inject({ method: 'POST', url: '/csp-reports' })).http, 204)
     for (const report of [
@@ -95,9 +95,9 @@ describe('a content security policy report', () => {
 
   it('is refused above 32 KB', async () => {
     const { send } = reportShell()
-    const answer = await send([modern('img-src', 'x'.repeat(40_000))])
-    assert.equal(answer.http, 413)
-    assert.equal(read(answer).error.code, 'payload_too_large')
+    const response = await send([modern('img-src', 'x'.repeat(40_000))])
+    assert.equal(response.http, 413)
+    assert.equal(read(response).error.code, 'payload_too_large')
   })
 
   it('is logged a few times a minute, whatever the number of reports', async () => {

@@ -38,20 +38,20 @@ function setup(options: {
 describe('the group commit', () => {
   it('runs a single caller at once, in a batch of one', async () => {
     const { enqueue, runs, endAll } = setup({})
-    const answer = enqueue(1)
+    const result = enqueue(1)
     await nextTurn()
     assert.deepEqual(runs[0]?.items, [1])
     await endAll()
-    assert.equal(await answer, 'did 1')
+    assert.equal(await result, 'did 1')
   })
 
   it('batches callers that arrive together, and returns each its own result', async () => {
     const { enqueue, sizes, endAll } = setup({})
-    const answers = Promise.all([1, 2, 3].map(enqueue))
+    const results = Promise.all([1, 2, 3].map(enqueue))
     await nextTurn()
     assert.deepEqual(sizes(), [3])
     await endAll()
-    assert.deepEqual(await answers, ['did 1', 'did 2', 'did 3'])
+    assert.deepEqual(await results, ['did 1', 'did 2', 'did 3'])
   })
 
   it('collects the callers that arrive while a batch runs', async () => {
@@ -68,11 +68,11 @@ describe('the group commit', () => {
 
   it('never exceeds the maximum batch size and the maximum number of concurrent batches', async () => {
     const { enqueue, sizes, endAll } = setup({ maxSize: 2, concurrency: 2 })
-    const answers = Promise.all([1, 2, 3, 4, 5].map(enqueue))
+    const results = Promise.all([1, 2, 3, 4, 5].map(enqueue))
     await nextTurn()
     assert.deepEqual(sizes(), [2, 2], 'the fifth waits for a free place')
     await endAll()
-    await answers
+    await results
     assert.deepEqual(sizes(), [2, 2, 1])
   })
 
@@ -80,10 +80,10 @@ describe('the group commit', () => {
     const { enqueue, runs, endAll } = setup({
       fails: (items) => (items.includes(2) ? new Error('row 2 is wrong') : undefined),
     })
-    const answers = Promise.allSettled([1, 2, 3].map(enqueue))
+    const results = Promise.allSettled([1, 2, 3].map(enqueue))
     await nextTurn()
     await endAll()
-    const [first, second, third] = await answers
+    const [first, second, third] = await results
     assert.deepEqual(first, { status: 'fulfilled', value: 'did 1' })
     assert.match(String(second?.status === 'rejected' && second.reason), /row 2 is wrong/)
     assert.deepEqual(third, { status: 'fulfilled', value: 'did 3' })
@@ -97,7 +97,7 @@ describe('the group commit', () => {
     const { enqueue, runs, sizes, endAll } = setup({
       fails: (items) => (items.length > 1 ? new Error('not together') : undefined),
     })
-    const answers = Promise.all(Array.from({ length: 20 }, (_, n) => enqueue(n)))
+    const results = Promise.all(Array.from({ length: 20 }, (_, n) => enqueue(n)))
     await nextTurn()
     runs[0]?.end()
     await nextTurn()
@@ -106,16 +106,16 @@ describe('the group commit', () => {
     await nextTurn()
     assert.deepEqual(sizes(), [20, 1, 1, 1, 1, 1], 'the next one does not wait for all of them')
     await endAll()
-    assert.equal((await answers).length, 20)
+    assert.equal((await results).length, 20)
   })
 
   it('rejects every caller with an error that concerns all of them, without a retry', async () => {
     const { enqueue, runs, endAll } = setup({ fails: () => new RangeError('no server') })
-    const answers = Promise.allSettled([1, 2].map(enqueue))
+    const results = Promise.allSettled([1, 2].map(enqueue))
     await nextTurn()
     await endAll()
-    for (const answer of await answers) {
-      assert.match(String(answer.status === 'rejected' && answer.reason), /no server/)
+    for (const result of await results) {
+      assert.match(String(result.status === 'rejected' && result.reason), /no server/)
     }
     assert.equal(runs.length, 1)
   })
@@ -155,10 +155,10 @@ describe('the group commit', () => {
     await endAll()
     await lost
     broken = false
-    const answer = enqueue(2)
+    const result = enqueue(2)
     await nextTurn()
     await endAll()
-    assert.equal(await answer, 'did 2')
+    assert.equal(await result, 'did 2')
   })
 
   describe('with linger', () => {
@@ -206,11 +206,11 @@ describe('the group commit', () => {
       const linger = { clock, lingerMs: 3, overlapAfterMs: 25, batchTarget: 4 }
       const { enqueue, runs } = setup({ concurrency: 2, linger })
       for (const n of [0, 1, 2]) {
-        const answer = enqueue(n)
+        const result = enqueue(n)
         await nextTurn()
         assert.equal(runs.length, n + 1)
         runs[n]?.end()
-        assert.equal(await answer, `did ${n}`)
+        assert.equal(await result, `did ${n}`)
         await nextTurn()
       }
     })
@@ -219,17 +219,17 @@ describe('the group commit', () => {
       const { clock, pass } = sleepyClock()
       const linger = { clock, lingerMs: 3, overlapAfterMs: 25, batchTarget: 4 }
       const { enqueue, endAll, sizes } = setup({ concurrency: 2, linger })
-      const answers = [enqueue(1)]
+      const results = [enqueue(1)]
       await nextTurn()
-      answers.push(...[2, 3, 4].map(enqueue))
+      results.push(...[2, 3, 4].map(enqueue))
       await nextTurn()
       assert.deepEqual(sizes(), [1])
-      answers.push(enqueue(5))
+      results.push(enqueue(5))
       await nextTurn()
       assert.deepEqual(sizes(), [1, 4])
       await endAll()
       await pass(3)
-      assert.equal((await Promise.all(answers)).length, 5)
+      assert.equal((await Promise.all(results)).length, 5)
     })
 
     it('starts another batch beside a slow one, up to the limit', async () => {

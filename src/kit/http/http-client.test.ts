@@ -80,33 +80,33 @@ describe('F-27 a request of which no byte left us is not sent', () => {
   it('when the connection is refused', async () => {
     const server = await listen(() => undefined)
     await server.close()
-    const answer = await post(server.url)
-    assert.equal(answer.kind, 'not_sent')
-    assert.match(answer.kind === 'not_sent' ? answer.error : '', /ECONNREFUSED/)
+    const result = await post(server.url)
+    assert.equal(result.kind, 'not_sent')
+    assert.match(result.kind === 'not_sent' ? result.error : '', /ECONNREFUSED/)
   })
 
   it('when the name does not resolve', async () => {
-    const answer = await post('http://no-such-host.invalid/')
-    assert.equal(answer.kind, 'not_sent')
+    const result = await post('http://no-such-host.invalid/')
+    assert.equal(result.kind, 'not_sent')
   })
 
   it('when the other side does not speak TLS', async () => {
     const server = await listen((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
-    const answer = await post(server.url.replace('http:', 'https:'))
-    assert.equal(answer.kind, 'not_sent')
+    const result = await post(server.url.replace('http:', 'https:'))
+    assert.equal(result.kind, 'not_sent')
   })
 
   it('when a TLS handshake is never finished, after the connect timeout', async () => {
     const server = await listen(() => undefined)
-    const answer = await post(server.url.replace('http:', 'https:'), { connectTimeoutMs: 200 })
-    assert.equal(answer.kind, 'not_sent')
+    const result = await post(server.url.replace('http:', 'https:'), { connectTimeoutMs: 200 })
+    assert.equal(result.kind, 'not_sent')
   })
 
   it('when the connection is never accepted, after the connect timeout', async () => {
     const port = await blackHole()
-    const answer = await post(`http://127.0.0.1:${port}/`, { connectTimeoutMs: 200, totalTimeoutMs: 5_000 })
-    assert.equal(answer.kind, 'not_sent')
-    assert.match(answer.kind === 'not_sent' ? answer.error : '', /UND_ERR_CONNECT_TIMEOUT/)
+    const result = await post(`http://127.0.0.1:${port}/`, { connectTimeoutMs: 200, totalTimeoutMs: 5_000 })
+    assert.equal(result.kind, 'not_sent')
+    assert.match(result.kind === 'not_sent' ? result.error : '', /UND_ERR_CONNECT_TIMEOUT/)
   })
 
   it('when it times out while it waits for a connection, and then it never leaves', async () => {
@@ -153,8 +153,8 @@ describe('F-28 F-32 a request that may have arrived is unknown', () => {
   for (const [name, behave] of Object.entries(cases)) {
     it(name, async () => {
       const server = await listen(behave)
-      const answer = await post(server.url, { totalTimeoutMs: 5_000 })
-      assert.equal(answer.kind, 'unknown')
+      const result = await post(server.url, { totalTimeoutMs: 5_000 })
+      assert.equal(result.kind, 'unknown')
       assert(server.seen.bytes > 0)
     })
   }
@@ -164,16 +164,16 @@ describe('F-28 F-32 a request that may have arrived is unknown', () => {
       () => undefined,
       (socket) => socket.resetAndDestroy(),
     )
-    const answer = await post(server.url)
+    const result = await post(server.url)
     // The reset may arrive before or after our write; it must never yield a response or a throw.
-    assert(answer.kind === 'unknown' || answer.kind === 'not_sent')
+    assert(result.kind === 'unknown' || result.kind === 'not_sent')
   })
 
   it('when no answer comes in the total time', async () => {
     const server = await listen(() => undefined)
     const startedAt = performance.now()
-    const answer = await post(server.url, { totalTimeoutMs: 150 })
-    assert.equal(answer.kind, 'unknown')
+    const result = await post(server.url, { totalTimeoutMs: 150 })
+    assert.equal(result.kind, 'unknown')
     assert(performance.now() - startedAt < 2_000)
   })
 
@@ -183,19 +183,19 @@ describe('F-28 F-32 a request that may have arrived is unknown', () => {
       const dripping = setInterval(() => socket.write('x'), 20)
       socket.on('close', () => clearInterval(dripping))
     })
-    const answer = await post(server.url, { totalTimeoutMs: 150 })
-    assert.equal(answer.kind, 'unknown')
+    const result = await post(server.url, { totalTimeoutMs: 150 })
+    assert.equal(result.kind, 'unknown')
   })
 })
 
 describe('an HTTP response is a value, whatever its status', () => {
   it('returns status, headers and body', async () => {
     const server = await listen((socket) => socket.write(OK))
-    const answer = await post(server.url)
-    assert(answer.kind === 'answered')
-    assert.equal(answer.status, 200)
-    assert.equal(answer.headers['x-a'], '1')
-    assert.equal(answer.body.toString(), 'hi')
+    const result = await post(server.url)
+    assert(result.kind === 'answered')
+    assert.equal(result.status, 200)
+    assert.equal(result.headers['x-a'], '1')
+    assert.equal(result.body.toString(), 'hi')
   })
 
   it('returns HTML and error responses unchanged', async () => {
@@ -205,19 +205,19 @@ describe('an HTTP response is a value, whatever its status', () => {
         `HTTP/1.1 502 Bad Gateway\r\ncontent-type: text/html\r\ncontent-length: ${page.length}\r\n\r\n${page}`,
       ),
     )
-    const answer = await post(server.url)
-    assert(answer.kind === 'answered')
-    assert.equal(answer.status, 502)
-    assert.equal(answer.body.toString(), page)
+    const result = await post(server.url)
+    assert(result.kind === 'answered')
+    assert.equal(result.status, 502)
+    assert.equal(result.body.toString(), page)
   })
 
   it('F-73 does not follow a redirect', async () => {
     const server = await listen((socket) =>
       socket.end('HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n'),
     )
-    const answer = await post(server.url)
-    assert(answer.kind === 'answered')
-    assert.equal(answer.status, 302)
+    const result = await post(server.url)
+    assert(result.kind === 'answered')
+    assert.equal(result.status, 302)
   })
 
   it('throws for a header that would break the request, because that is our bug', async () => {
@@ -236,9 +236,9 @@ describe('a client with a resolver of permitted addresses', () => {
     }
     const { port } = new URL(server.url)
     for (const host of ['shop.example', '127.0.0.1', '[::1]']) {
-      const answer = await post(`http://${host}:${port}/`, { resolve })
-      assert(answer.kind === 'not_sent')
-      assert.equal(answer.code, 'ERR_NOT_THERE')
+      const result = await post(`http://${host}:${port}/`, { resolve })
+      assert(result.kind === 'not_sent')
+      assert.equal(result.code, 'ERR_NOT_THERE')
     }
     assert.deepEqual(refused, ['shop.example', '127.0.0.1', '::1'])
     assert.equal(server.seen.connections, 0)

@@ -133,7 +133,7 @@ function createResponseHandler(
     timeoutMs,
     truncateAfterBytes = Number.POSITIVE_INFINITY,
   }: { timeoutMs: number; truncateAfterBytes?: number },
-  resolve: (answer: HttpResult) => void,
+  resolve: (result: HttpResult) => void,
   reject: (error: Error) => void,
 ): Dispatcher.DispatchHandler {
   let controller: Dispatcher.DispatchController | undefined

@@ -47,8 +47,8 @@ function portOf(server: net.Server): number {
 const found = (...addresses: string[]): LookupAddress[] =>
   addresses.map((address) => ({ address, family: isIP(address) }))
 
-function failureOf(answer: PublicHttpResult): string {
-  return answer.kind === 'failed' ? answer.failure : `answered ${answer.status}`
+function failureOf(result: PublicHttpResult): string {
+  return result.kind === 'failed' ? result.failure : `answered ${result.status}`
 }
 
 /** Addresses by which a merchant could try to reach the private network; PORT has a listener. */
@@ -154,12 +154,12 @@ describe('a private address (F-71)', () => {
     const note = (socket: unknown) => void opened.push(socket)
     subscribe('net.client.socket', note)
     const urls = INWARD.map((url) => url.replaceAll('PORT', String(port)))
-    const answers = await Promise.all(urls.map((url) => http.post(url, { body: '{}' })))
+    const results = await Promise.all(urls.map((url) => http.post(url, { body: '{}' })))
     unsubscribe('net.client.socket', note)
 
     assert.ok(urls.length >= 60)
     const kept = urls.filter((url) => http.validateUrl(url) === undefined)
-    const called = urls.filter((_, n) => failureOf(answers[n] ?? assert.fail()) !== 'refused_address')
+    const called = urls.filter((_, n) => failureOf(results[n] ?? assert.fail()) !== 'refused_address')
     assert.deepEqual({ kept, called, resolved, opened }, { kept: [], called: [], resolved: [], opened: [] })
     assert.equal(seen.length, 0)
   })
@@ -176,7 +176,7 @@ describe('a private address (F-71)', () => {
 describe('a host name (F-72)', () => {
   it('is not connected to if any of its addresses is not public', async () => {
     const { port, seen } = await listen()
-    const answers: Record<string, string[]> = {
+    const results: Record<string, string[]> = {
       'loopback.example': ['127.0.0.1'],
       'six.example': ['::1'],
       'mapped.example': ['::ffff:127.0.0.1'],
@@ -189,14 +189,14 @@ describe('a host name (F-72)', () => {
       'mixed.example': ['8.8.8.8', '::1'],
       'mixed-six.example': ['2606:4700::1111', '127.0.0.1'],
     }
-    const http = client({ ports: [port], resolve: async (host) => found(...(answers[host] ?? [])) })
-    for (const host of Object.keys(answers)) {
+    const http = client({ ports: [port], resolve: async (host) => found(...(results[host] ?? [])) })
+    for (const host of Object.keys(results)) {
       const url = `https://${host}:${port}/`
       assert.equal(http.validateUrl(url), undefined, 'only its addresses are wrong')
-      const answer = await http.post(url, { body: '{}' })
-      assert.equal(failureOf(answer), 'refused_address', host)
+      const result = await http.post(url, { body: '{}' })
+      assert.equal(failureOf(result), 'refused_address', host)
       // The response must not reveal which address it was.
-      assert.doesNotMatch(answer.kind === 'failed' ? answer.message : '', /\d/)
+      assert.doesNotMatch(result.kind === 'failed' ? result.message : '', /\d/)
     }
     assert.equal(seen.length, 0)
   })
@@ -205,8 +205,8 @@ describe('a host name (F-72)', () => {
     const resolve = async (host: string) => (host.startsWith('there') ? found('10.1.2.3') : found())
     const http = client({ resolve })
     const postTo = async (host: string) => {
-      const answer = await http.post(`https://${host}.shop.example/`, { body: '' })
-      return answer.kind === 'failed' ? answer : assert.fail('it was called')
+      const result = await http.post(`https://${host}.shop.example/`, { body: '' })
+      return result.kind === 'failed' ? result : assert.fail('it was called')
     }
     const [there, nowhere] = [await postTo('there'), await postTo('nowhere')]
     assert.equal(there.message, nowhere.message)
@@ -229,11 +229,11 @@ describe('a host name (F-72)', () => {
     const { key, cert } = selfSigned('shop.example')
     tls.setDefaultCACertificates([...tls.getCACertificates(), cert])
     const seen: { address?: string; servername?: string | false; host?: string }[] = []
-    const server = createTlsServer({ key, cert }, ({ socket, headers, url }, answer) => {
+    const server = createTlsServer({ key, cert }, ({ socket, headers, url }, result) => {
       const { servername } = socket as tls.TLSSocket & { servername: string }
       seen.push({ address: socket.localAddress?.replace('::ffff:', ''), servername, host: headers.host })
-      if (url === '/last') answer.setHeader('connection', 'close')
-      answer.end('thanks')
+      if (url === '/last') result.setHeader('connection', 'close')
+      result.end('thanks')
     })
     let accepted = 0
     server.on('connection', () => {
@@ -281,17 +281,17 @@ function repeat(socket: net.Socket, bytes: Buffer | string, everyMs: number): vo
 
 const TIMEOUT_MS = 300
 
-async function deliver(consumer: Consumer): Promise<{ answer: PublicHttpResult; seen: net.Socket[] }> {
+async function deliver(consumer: Consumer): Promise<{ result: PublicHttpResult; seen: net.Socket[] }> {
   const { port, seen } = await listen(consumer)
   const http = client({ allow: ALLOW_LOOPBACK })
-  const answer = await http.post(`http://127.0.0.1:${port}/`, { body: '{"a":1}', timeoutMs: TIMEOUT_MS })
-  return { answer, seen }
+  const result = await http.post(`http://127.0.0.1:${port}/`, { body: '{"a":1}', timeoutMs: TIMEOUT_MS })
+  return { result, seen }
 }
 
 async function answeredBy(consumer: Consumer) {
-  const { answer } = await deliver(consumer)
-  assert(answer.kind === 'answered', JSON.stringify(answer))
-  return answer
+  const { result } = await deliver(consumer)
+  assert(result.kind === 'answered', JSON.stringify(result))
+  return result
 }
 
 describe('a webhook consumer (F-56)', () => {
@@ -320,19 +320,19 @@ describe('a webhook consumer (F-56)', () => {
   for (const [name, consumer] of Object.entries(LATE)) {
     it(`that ${name} is too late`, async () => {
       const startedAt = performance.now()
-      const { answer } = await deliver(consumer)
-      assert.equal(failureOf(answer), 'timeout')
+      const { result } = await deliver(consumer)
+      assert.equal(failureOf(result), 'timeout')
       assert.ok(performance.now() - startedAt < TIMEOUT_MS + 1_000)
     })
   }
 
   it('that never ends its response is disconnected after 4 KiB', async () => {
-    const { answer, seen } = await deliver((socket) => {
+    const { result, seen } = await deliver((socket) => {
       socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n')
       repeat(socket, `400\r\n${'x'.repeat(0x400)}\r\n`, 1)
     })
-    assert(answer.kind === 'answered')
-    assert.equal(answer.body, 'x'.repeat(4_096))
+    assert(result.kind === 'answered')
+    assert.equal(result.body, 'x'.repeat(4_096))
     const [socket] = seen
     assert(socket)
     if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve))
@@ -360,8 +360,8 @@ describe('a webhook consumer (F-56)', () => {
     const inside = await listen(answering('200 OK'))
     for (const status of ['301 Moved', '302 Found', '307 Temporary', '308 Permanent']) {
       const location = `location: http://127.0.0.1:${inside.port}/`
-      const answer = await answeredBy(answering(status, [location]))
-      assert.equal(answer.status, Number(status.slice(0, 3)))
+      const result = await answeredBy(answering(status, [location]))
+      assert.equal(result.status, Number(status.slice(0, 3)))
     }
     assert.equal(inside.seen.length, 0)
   })
@@ -381,16 +381,16 @@ describe('a webhook consumer (F-56)', () => {
       ['bad_response', answering('200 OK', [`x-a: ${'b'.repeat(20_000)}`])],
     ]
     for (const [failure, consumer] of cases)
-      assert.equal(failureOf((await deliver(consumer)).answer), failure)
+      assert.equal(failureOf((await deliver(consumer)).result), failure)
   })
 
   it('without a listener is not connected to', async () => {
     const { port } = await listen()
     const http = client({ allow: ALLOW_LOOPBACK })
-    const answers = [
+    const results = [
       await http.post('http://127.0.0.1:1/', { body: '' }),
       await http.post(`https://127.0.0.1:${port}/`, { body: '', timeoutMs: 100 }),
     ]
-    assert.deepEqual(answers.map(failureOf), ['connect_failed', 'timeout'])
+    assert.deepEqual(results.map(failureOf), ['connect_failed', 'timeout'])
   })
 })

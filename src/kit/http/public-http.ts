@@ -85,14 +85,14 @@ function failed(failure: PublicFailure, message: string, durationMs: number): Pu
   return { kind: 'failed', failure, message: message, durationMs }
 }
 
-function toPublicResult(answer: HttpResult, durationMs: number): PublicHttpResult {
-  if (answer.kind === 'answered') {
-    const { kind, status, headers } = answer
-    return { kind, status, headers, body: readText(answer.body), durationMs }
+function toPublicResult(result: HttpResult, durationMs: number): PublicHttpResult {
+  if (result.kind === 'answered') {
+    const { kind, status, headers } = result
+    return { kind, status, headers, body: readText(result.body), durationMs }
   }
-  const failure = FAILURES.find(({ codes }) => codes.test(answer.code))?.failure
-  const otherwise = answer.kind === 'not_sent' ? 'connect_failed' : 'closed'
-  return failed(failure ?? otherwise, FAILURE_MESSAGES[failure ?? otherwise](answer.code), durationMs)
+  const failure = FAILURES.find(({ codes }) => codes.test(result.code))?.failure
+  const otherwise = result.kind === 'not_sent' ? 'connect_failed' : 'closed'
+  return failed(failure ?? otherwise, FAILURE_MESSAGES[failure ?? otherwise](result.code), durationMs)
 }
 
 const REFUSED = 'ERR_ADDRESS_REFUSED'
@@ -170,6 +170,6 @@ async function queryNameServers(host: string): Promise<LookupAddress[]> {
   return [...addressesOf(four, 4), ...addressesOf(six, 6)]
 }
 
-function addressesOf(answer: PromiseSettledResult<string[]>, family: number): LookupAddress[] {
-  return answer.status === 'fulfilled' ? answer.value.map((address) => ({ address, family })) : []
+function addressesOf(result: PromiseSettledResult<string[]>, family: number): LookupAddress[] {
+  return result.status === 'fulfilled' ? result.value.map((address) => ({ address, family })) : []
 }

@@ -11,12 +11,12 @@ function answered(status: number, headers: Record<string, string> = {}): HttpRes
 }
 
 /** A server that returns the responses one after the other, and a clock that the test moves. */
-function serverWith(...answers: HttpResult[]) {
+function serverWith(...results: HttpResult[]) {
   let now = new Date('2026-03-14T09:26:53.000Z')
   let asked = 0
   const clock: Clock = { now: () => now, sleep: () => Promise.resolve() }
   const http: HttpClient = {
-    request: async () => answers[Math.min(asked++, answers.length - 1)] ?? answered(200),
+    request: async () => results[Math.min(asked++, results.length - 1)] ?? answered(200),
     close: () => Promise.resolve(),
   }
   return {

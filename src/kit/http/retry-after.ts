@@ -26,13 +26,13 @@ export function honorRetryAfter(http: HttpClient, clock: Clock): HttpClient {
     async request(request) {
       if (clock.now() < blockedUntil)
         return { kind: 'not_sent', code: 'ERR_RETRY_LATER', error: messageFor(blockedUntil) }
-      const answer = await http.request(request)
-      if (answer.kind === 'answered' && RETRY_AFTER_STATUSES.includes(answer.status)) {
+      const result = await http.request(request)
+      if (result.kind === 'answered' && RETRY_AFTER_STATUSES.includes(result.status)) {
         const now = clock.now()
-        const until = addMs(now, readRetryAfter(answer.headers['retry-after'], now, MAX_RETRY_AFTER_MS))
+        const until = addMs(now, readRetryAfter(result.headers['retry-after'], now, MAX_RETRY_AFTER_MS))
         if (until > blockedUntil) blockedUntil = until
       }
-      return answer
+      return result
     },
     close: () => http.close(),
   }

@@ -42,15 +42,15 @@ export function createTraceExport({ http, clock, log }: Needs, target: TraceTarg
   const send = async (): Promise<void> => {
     const spans = queue.slice(0, MAX_BATCH)
     queue = queue.slice(MAX_BATCH)
-    const answer = await http.request({
+    const result = await http.request({
       method: 'POST',
       url: `${target.endpoint}/v1/traces`,
       headers: { ...target.headers, 'content-type': 'application/json' },
       body: JSON.stringify(toOtlp(spans, target.serviceName)),
     })
-    if (answer.kind === 'answered' && answer.status < 300) return
+    if (result.kind === 'answered' && result.status < 300) return
     droppedCount += spans.length
-    const reason = answer.kind === 'answered' ? `status ${answer.status}` : answer.code
+    const reason = result.kind === 'answered' ? `status ${result.status}` : result.code
     log.write('trace.export_failed', { count: spans.length, reason })
   }
 

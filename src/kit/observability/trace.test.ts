@@ -122,12 +122,12 @@ describe('exporting spans to a collector', () => {
 
   it('bounds the buffer, and counts the dropped spans', async () => {
     const sent: number[] = []
-    let answer: HttpResult = { kind: 'not_sent', code: 'ECONNREFUSED', error: '' }
+    let result: HttpResult = { kind: 'not_sent', code: 'ECONNREFUSED', error: '' }
     const http = {
       request: async ({ body }: { body?: string | Buffer }) => {
         sent.push(JSON.parse(String(body)).resourceSpans[0].scopeSpans[0].spans.length)
-        const given = answer
-        answer = { kind: 'answered', status: 200, headers: {}, body: Buffer.alloc(0) }
+        const given = result
+        result = { kind: 'answered', status: 200, headers: {}, body: Buffer.alloc(0) }
         return given
       },
       close: async () => undefined,

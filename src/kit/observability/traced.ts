@@ -52,8 +52,8 @@ export function tracedHttp(http: HttpClient, tracer: Tracer): HttpClient {
       tracer.span(
         describeCall(request.method, request.url, 'client'),
         () => http.request({ ...request, headers: { ...request.headers, ...parentHeader(tracer) } }),
-        (answer) =>
-          answer.kind === 'answered' ? responseSpanEnd(answer.status, 500) : errorSpanEnd(answer.code),
+        (result) =>
+          result.kind === 'answered' ? responseSpanEnd(result.status, 500) : errorSpanEnd(result.code),
       ),
   }
 }
@@ -65,8 +65,8 @@ export function tracedPublicHttp(http: PublicHttp, tracer: Tracer): PublicHttp {
       tracer.span(
         describeCall('POST', url, 'producer'),
         () => http.post(url, { ...request, headers: { ...request.headers, ...parentHeader(tracer) } }),
-        (answer) =>
-          answer.kind === 'answered' ? responseSpanEnd(answer.status, 300) : errorSpanEnd(answer.failure),
+        (result) =>
+          result.kind === 'answered' ? responseSpanEnd(result.status, 300) : errorSpanEnd(result.failure),
       ),
   }
 }

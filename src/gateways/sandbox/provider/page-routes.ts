@@ -16,9 +16,9 @@ const APPROVAL_PATH = /^\/pay\/(\w+)\/approval$/
 export function pageRoutes(app: PageNeeds): ProviderRoute[] {
   return [
     { method: 'GET', path: PAY_PATH, handle: (request) => renderPage(app, 'open', request) },
-    { method: 'POST', path: PAY_PATH, handle: (request) => answerPay(app, request) },
+    { method: 'POST', path: PAY_PATH, handle: (request) => handlePay(app, request) },
     { method: 'GET', path: APPROVAL_PATH, handle: (request) => renderPage(app, 'authenticating', request) },
-    { method: 'POST', path: APPROVAL_PATH, handle: (request) => answerApproval(app, request) },
+    { method: 'POST', path: APPROVAL_PATH, handle: (request) => handleApproval(app, request) },
     // Payers also open truncated or mistyped links, so they get a page too.
     { method: 'GET', path: /^\/pay(?:\/.*)?$/, handle: async () => notFoundPage() },
   ]
@@ -37,7 +37,7 @@ async function renderPage(app: PageNeeds, expected: FormStatus, request: RouteRe
   return FORM_PAGES[expected](record, formPage)
 }
 
-async function answerPay(app: PageNeeds, request: RouteRequest): Promise<Reply> {
+async function handlePay(app: PageNeeds, request: RouteRequest): Promise<Reply> {
   const token = tokenOf(request)
   const form = new URLSearchParams(request.text)
   const action = form.get('action')
@@ -47,7 +47,7 @@ async function answerPay(app: PageNeeds, request: RouteRequest): Promise<Reply> 
   return redirectWithError(app, 'open', token)
 }
 
-async function answerApproval(app: PageNeeds, request: RouteRequest): Promise<Reply> {
+async function handleApproval(app: PageNeeds, request: RouteRequest): Promise<Reply> {
   const token = tokenOf(request)
   const action = new URLSearchParams(request.text).get('action')
   if (action === 'approve') return redirectToCurrentPage(app, await approveOnPage(app, token, true))
