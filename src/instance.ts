@@ -1,4 +1,4 @@
-// The state of the instance, read from the database: due background work, open cases for manual review, and the last
+// The state of the instance, read from the database: due background jobs, open cases for manual review, and the last
 // invariant check. It is the same in every process. The metrics, the operators' API and `cowry doctor` show it.
 
 import { Type } from 'typebox'
@@ -16,7 +16,7 @@ import { readRefundBacklog } from './refunds/find.ts'
 import { readPaymentBacklog } from './resolver/backlog.ts'
 
 export interface InstanceState {
-  work: Backlog[]
+  jobs: Backlog[]
   deliveries: DeliveryBacklog
   openCases: number
   /** Undefined before the first check. */
@@ -38,12 +38,12 @@ export async function readInstanceState({ db, clock }: Needs): Promise<InstanceS
     countOpenCases(db),
     findInvariantCheck(db),
   ])
-  return { work: [...payments, ...refunds, ...settlements, deliveries], deliveries, openCases, invariants }
+  return { jobs: [...payments, ...refunds, ...settlements, deliveries], deliveries, openCases, invariants }
 }
 
 const JobsState = Type.Object({
-  /** Counts stop at 10,000 for each kind. */
-  work: Type.Array(
+  /** Counts stop at 10,000 for each job. */
+  jobs: Type.Array(
     Type.Object({ name: Type.String(), due: Type.Integer(), oldestDueAt: Nullable(Timestamp) }),
   ),
   events: Type.Object({
@@ -60,18 +60,18 @@ export function instanceRoutes(app: Needs): OperatorRoute[] {
     operatorRoute({
       method: 'GET',
       path: '/admin/v1/jobs',
-      summary: 'See what of the background work is due, and what waits',
+      summary: 'Read the backlog of background jobs and of event deliveries',
       response: { http: 200, data: JobsState },
       errors: [],
-      handle: async () => ok('Background work.', serializeState(await readInstanceState(app))),
+      handle: async () => ok('Background jobs.', serializeState(await readInstanceState(app))),
     }),
   ]
 }
 
-function serializeState({ work, deliveries, openCases, invariants }: InstanceState) {
+function serializeState({ jobs, deliveries, openCases, invariants }: InstanceState) {
   const { undelivered, oldestUndeliveredAt, failingEndpoints } = deliveries
   return {
-    work: work.map(({ name, due, oldestDueAt }) => ({ name, due, oldestDueAt: textOf(oldestDueAt) })),
+    jobs: jobs.map(({ name, due, oldestDueAt }) => ({ name, due, oldestDueAt: textOf(oldestDueAt) })),
     events: { undelivered, oldestUndeliveredAt: textOf(oldestUndeliveredAt), failingEndpoints },
     openCases,
     invariantsCheckedAt: textOf(invariants?.finishedAt ?? null),

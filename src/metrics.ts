@@ -81,18 +81,18 @@ function describeInstance(state: InstanceState | undefined, now: Date): Promise<
   metrics.gauge('cowry_database_up', 'Whether the database answers.', [], () => [[[], state ? 1 : 0]])
   if (!state) return metrics.families()
   const ageOf = (at: Date | null) => (at ? Math.max(0, now.getTime() - at.getTime()) / 1_000 : 0)
-  const { work, deliveries, openCases, invariants } = state
+  const { jobs, deliveries, openCases, invariants } = state
   metrics.gauge(
     'cowry_job_backlog',
-    'Background work that is due and not done, up to 10000.',
+    'Work of a background job that is due and not done, up to 10000.',
     ['job_name'],
-    () => work.map(({ name, due }) => [[name], due]),
+    () => jobs.map(({ name, due }) => [[name], due]),
   )
   metrics.gauge(
     'cowry_job_oldest_due_seconds',
-    'For how long the oldest due work has been due.',
+    'For how long the oldest due work of a background job has been due.',
     ['job_name'],
-    () => work.map(({ name, oldestDueAt }) => [[name], ageOf(oldestDueAt)]),
+    () => jobs.map(({ name, oldestDueAt }) => [[name], ageOf(oldestDueAt)]),
   )
   metrics.gauge(
     'cowry_webhook_deliveries_pending',
@@ -108,7 +108,7 @@ function describeInstance(state: InstanceState | undefined, now: Date): Promise<
   )
   metrics.gauge(
     'cowry_webhook_endpoints_failing',
-    'Webhook endpoints whose deliveries fail, up to 10000.',
+    'Enabled webhook endpoints without a successful delivery since a failed one, up to 10000.',
     [],
     () => [[[], deliveries.failingEndpoints]],
   )

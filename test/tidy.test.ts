@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, posix } from 'node:path'
 import { describe, it } from 'node:test'
 import { renderDocs } from '../src/docs.ts'
+import { ADVISORY_LOCKS } from '../src/kit/db/advisory-locks.ts'
 import { findGaps, findNamedTests, renderFaults } from './fault-table/render.ts'
 import {
   foldersWithoutLayer,
@@ -282,6 +283,20 @@ describe('the language', () => {
 
 describe('the migrations', () => {
   const MIGRATIONS = TREE.filter(({ path }) => path.startsWith('migrations/'))
+
+  it('takes every number of an advisory lock from one table, in which no number stands twice', () => {
+    const numbers: string[] = Object.values(ADVISORY_LOCKS)
+    assert.equal(new Set(numbers).size, numbers.length)
+    const taken = MIGRATIONS.flatMap(({ text }) =>
+      [...text.matchAll(/advisory_\w*lock\((\d+)/g)].map(([, number = '']) => number),
+    )
+    assert.ok(taken.length > 0)
+    assert.deepEqual(
+      taken.filter((number) => !numbers.includes(number)),
+      [],
+    )
+    assert.deepEqual(findInCode(PRODUCT, /advisory_\w*lock\(\d/, /^$/), [])
+  })
 
   it('numbers migrations without a gap', () => {
     const numbers = MIGRATIONS.map(({ path }) => /^(\d{4})_[a-z0-9_]+\.sql$/.exec(basename(path))?.[1])

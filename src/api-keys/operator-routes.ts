@@ -20,7 +20,7 @@ export const operatorKeyRoutes = (app: ApiKeysApp): OperatorRoute[] => [
   operatorRoute({
     method: 'POST',
     path: '/admin/v1/merchants/{uuid}/keys',
-    summary: 'Create an API key; it is shown in this answer only',
+    summary: 'Create an API key; it is shown in this response only',
     params: UuidParams,
     body: CreateKeyBody,
     response: { http: 201, data: CreatedKeyRecord },
@@ -62,7 +62,7 @@ export const operatorKeyRoutes = (app: ApiKeysApp): OperatorRoute[] => [
   operatorRoute({
     method: 'POST',
     path: '/admin/v1/keys/{keyId}/revoke',
-    summary: 'End an API key at once and for good',
+    summary: 'Revoke an API key at once and permanently',
     params: KeyParams,
     response: { http: 200, data: KeyRecord },
     errors: ['api_key_not_found'],

@@ -1,12 +1,12 @@
 // The statements over API keys, and the lock of the demo merchant.
 
 import { COUNT_CAP } from '../core/page.ts'
+import { ADVISORY_LOCKS } from '../kit/db/advisory-locks.ts'
 import { sql, type Tx } from '../kit/db/db.ts'
 import { requireRow } from '../kit/db/rows.ts'
 import { API_KEY, KEY_COLUMNS, type KeyRow } from './api-key.ts'
 
-// An arbitrary constant that every process uses.
-const lockDemoStatement = sql<unknown>`select pg_advisory_xact_lock(7061647)`
+const lockDemoStatement = sql<unknown>`select pg_advisory_xact_lock(${ADVISORY_LOCKS.demoMerchant})`
 
 /** Until the transaction ends, no other process creates the demo merchant or its key. */
 export async function lockDemoMerchant(tx: Tx): Promise<void> {

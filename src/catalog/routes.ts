@@ -22,7 +22,7 @@ export function catalogRoutes(app: CatalogApp): Route[] {
       scope: 'checkout:read',
       summary: 'List the currencies',
       description:
-        'All 28, with what an amount in each may look like and the smallest that your gateways take.',
+        'All 28, with the decimals of an amount in each and the smallest amount that your gateways accept.',
       response: { http: 200, data: CurrencyRecord, list: true },
       errors: [],
       examples: { data: [CURRENCY_EXAMPLE] },
@@ -53,7 +53,7 @@ export function catalogRoutes(app: CatalogApp): Route[] {
       scope: 'checkout:read',
       summary: 'List the gateways that serve you',
       description:
-        'Those that are configured for you, with what they collect. Health is as this service sees it: a gateway that is down has not answered lately and is tried last.',
+        'The gateways that are configured for you, with the currencies and channels that they collect. Health is as seen by this service: a gateway that is down has not responded lately and is tried last.',
       response: { http: 200, data: GatewayRecord, list: true },
       errors: [],
       examples: { data: [GATEWAY_EXAMPLE] },
@@ -69,7 +69,7 @@ export function catalogRoutes(app: CatalogApp): Route[] {
       scope: 'checkout:read',
       summary: 'Show which gateways a payment would go through',
       description:
-        'For a currency and a country, or for all: which gateways are tried, in this order, and which are left out and why. The next one is tried only when the one before provably began nothing. With a split, percent is the share of payments that go to a gateway first.',
+        'For a currency and a country, or for all: the gateways that are tried, in this order, and those that are skipped, with the reason. The next gateway is tried only if the previous one provably started nothing. With a split, percent is the share of payments that go to a gateway first.',
       query: RoutesQuery,
       response: { http: 200, data: RouteRecord, list: true },
       errors: ['invalid_currency', 'invalid_country'],

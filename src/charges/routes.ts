@@ -18,7 +18,7 @@ export function chargeRoutes(app: PaymentsApp): Route[] {
       scope: 'charges:write',
       summary: 'Charge a saved payment method again',
       description:
-        'A decline is an answer: 201 with status failed and its failure. An outcome that is not known yet is 201 with status processing; it is resolved by asking the gateway, never by charging again.',
+        'A decline is 201 with status failed and its failure. An unknown outcome is 201 with status processing; it is resolved by checking the status at the gateway, never by charging again.',
       body: RecurringChargeBody,
       issues: chargeIssues,
       response: { http: 201, data: ChargeRecord },

@@ -21,7 +21,7 @@ export function checkoutRoutes(app: PaymentsApp): Route[] {
       scope: 'checkout:write',
       summary: 'Initiate a payment',
       description:
-        'Opens a checkout on the gateway that serves the currency and country. Send the customer to checkoutUrl. The same reference with the same body answers the same record, with Idempotent-Replayed: true.',
+        'Opens a checkout on the gateway that serves the currency and country. Send the customer to checkoutUrl. The same reference with the same body returns the same record, with Idempotent-Replayed: true.',
       body: InitiateBody,
       issues: initiateIssues(app.settings.mode === 'test'),
       response: { http: 201, data: InitiatedPayment },
@@ -54,7 +54,7 @@ export function checkoutRoutes(app: PaymentsApp): Route[] {
       scope: 'checkout:read',
       summary: 'Verify a payment',
       description:
-        'Asks the gateway when the payment is not final, at most once per three seconds. Answers what is stored when the gateway cannot be reached.',
+        'Checks the status at the gateway if the payment is not final, at most once every three seconds. Returns the stored payment if the gateway cannot be reached.',
       query: Type.Object({
         reference: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
         uuid: Type.Optional(UuidInput),

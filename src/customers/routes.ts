@@ -29,7 +29,7 @@ function readRoutes(app: CustomersApp): Route[] {
       tag: 'Customers',
       scope: 'customers:read',
       summary: 'List customers',
-      description: 'Newest first. Searchable by name or e-mail; deep pages go by cursor.',
+      description: 'Newest first. Searchable by name or e-mail; use cursors for deep pages.',
       query: CustomersQuery,
       response: { http: 200, data: CustomerRecord, list: true },
       errors: ['validation_failed'],
@@ -79,7 +79,7 @@ function writeRoutes(app: CustomersApp): Route[] {
       scope: 'customers:write',
       summary: 'Create a customer',
       description:
-        'Not needed before a payment: every payment and charge makes its customer by itself. An e-mail that is known answers 409 and names the customer.',
+        'Not needed before a payment: every payment and charge creates its customer. If the e-mail already exists, the response is 409 with the uuid of the customer.',
       body: CreateCustomerBody,
       issues: customerIssues,
       response: { http: 201, data: CustomerRecord },
@@ -98,7 +98,7 @@ function writeRoutes(app: CustomersApp): Route[] {
       scope: 'customers:write',
       summary: 'Change a customer',
       description:
-        'What is not given stays. Metadata is merged by its keys: one that is given replaces what was there, one that is null is removed. The names of the next payment win over what is written here.',
+        'Absent fields stay unchanged. Metadata is merged by key: a given key is replaced, a null key is removed. The next payment overwrites the names with its own.',
       params: UuidParams,
       body: UpdateCustomerBody,
       issues: customerIssues,
@@ -126,7 +126,7 @@ function blockRoutes(app: CustomersApp): Route[] {
       scope: 'customers:write',
       summary: 'Block a customer',
       description:
-        'From now on the customer can neither pay nor be charged: 422 customer_blocked. An attempt that is under way goes on, and what it collects is yours.',
+        'From now on the customer can neither pay nor be charged: 422 customer_blocked. An attempt in progress continues, and you receive the money that it collects.',
       params: UuidParams,
       body: BlockCustomerBody,
       response: { http: 200, data: CustomerRecord },
@@ -173,7 +173,7 @@ function methodRoutes(app: CustomersApp): Route[] {
       scope: 'customers:write',
       summary: 'Revoke a saved payment method',
       description:
-        'Its token answers recurring_token_inactive from now on, for good: the same card saved again has another token. If it was the default, the method that was used last takes its place. A repeat answers the same record.',
+        'Charges with its token fail with recurring_token_inactive permanently; the same card saved again has another token. If it was the default, the method that was used last becomes the default. A repeat returns the same record.',
       params: MethodParams,
       response: { http: 200, data: SavedMethodRecord },
       errors: ['invalid_uuid', 'customer_not_found', 'payment_method_not_found'],
@@ -187,7 +187,7 @@ function methodRoutes(app: CustomersApp): Route[] {
       tag: 'Customer',
       scope: 'customers:write',
       summary: 'Make a saved payment method the default',
-      description: 'A customer has one default. A method that was revoked or has expired cannot be it.',
+      description: 'A customer has one default. A revoked or expired method cannot be the default.',
       params: MethodParams,
       response: { http: 200, data: SavedMethodRecord },
       errors: ['invalid_uuid', 'customer_not_found', 'payment_method_not_found', 'invalid_state'],

@@ -25,9 +25,7 @@ export const SavedMethodRecord = Type.Object({
   type: Enum(['card', 'mobile_money', 'bank_account']),
   status: Enum(['active', 'expired', 'revoked']),
   label: Type.String(),
-  recurringToken: Nullable(
-    Type.String({ description: 'Charges this method again; the same for its whole life.' }),
-  ),
+  recurringToken: Nullable(Type.String({ description: 'Charges this method again. It never changes.' })),
   isDefault: Type.Boolean(),
   paymentGateway: Type.String(),
   currencies: Type.Array(CurrencyCode),

@@ -70,7 +70,7 @@ const ENDPOINT_FILTER = { ...UuidInput, description: 'Only to this endpoint.' }
 export const ReplayEventBody = Type.Object({ endpoint: Type.Optional(ENDPOINT_FILTER) })
 
 export const ReplayRangeBody = Type.Object({
-  from: time('From this moment on.'),
+  from: time('From this time, inclusive.'),
   to: time('Before this moment.'),
   types: Type.Optional(Type.Array(Enum(EVENT_TYPE_NAMES), { minItems: 1, maxItems: 100 })),
   endpoint: Type.Optional(ENDPOINT_FILTER),
@@ -85,9 +85,11 @@ export const ReplayRangeBody = Type.Object({
 
 export const ReplayRecord = Type.Object({
   uuid: Uuid,
-  status: Enum(REPLAY_STATUSES, { description: 'Queued: more is to come, and the counts go on growing.' }),
-  events: Type.Integer({ description: 'How many events are sent again, so far.' }),
-  deliveries: Type.Integer({ description: 'How many calls that makes, over all endpoints.' }),
+  status: Enum(REPLAY_STATUSES, {
+    description: 'Queued: the replay is not complete, and the counts still grow.',
+  }),
+  events: Type.Integer({ description: 'The number of replayed events so far.' }),
+  deliveries: Type.Integer({ description: 'The number of calls so far, over all endpoints.' }),
   createdAt: Timestamp,
   finishedAt: Nullable(Timestamp),
 })

@@ -48,7 +48,7 @@ const readRoutes = (app: Needs): OperatorRoute[] => [
   operatorRoute({
     method: 'GET',
     path: '/admin/v1/gateways',
-    summary: 'List the gateways, and which of them the installation has an account of',
+    summary: 'List the gateways, and which of them have credentials configured',
     response: { http: 200, data: GatewayRecord, list: true },
     errors: [],
     handle: async () => {
@@ -59,7 +59,7 @@ const readRoutes = (app: Needs): OperatorRoute[] => [
   operatorRoute({
     method: 'GET',
     path: '/admin/v1/merchants/{uuid}/gateways',
-    summary: 'List the gateways of a merchant, and whose account serves it',
+    summary: 'List the gateways of a merchant, and whose account each of them uses',
     params: UuidParams,
     response: { http: 200, data: MerchantGatewayRecord, list: true },
     errors: ['merchant_not_found'],
@@ -90,7 +90,7 @@ const writeRoutes = (app: Needs): OperatorRoute[] => [
   operatorRoute({
     method: 'PUT',
     path: ACCOUNT_PATH,
-    summary: 'Give a merchant its own account at a gateway, or that account other credentials',
+    summary: 'Create or replace the credentials of a merchant’s own account at a gateway',
     params: GatewayParams,
     query: AccountQuery,
     body: AccountBody,
@@ -107,7 +107,7 @@ const writeRoutes = (app: Needs): OperatorRoute[] => [
   operatorRoute({
     method: 'DELETE',
     path: ACCOUNT_PATH,
-    summary: "End a merchant's own account at a gateway for new payments",
+    summary: "Revoke a merchant's own account at a gateway for new payments",
     params: GatewayParams,
     response: { http: 200, data: AccountRecord },
     errors: ['merchant_not_found', 'gateway_not_found', 'gateway_account_not_found'],
@@ -115,7 +115,7 @@ const writeRoutes = (app: Needs): OperatorRoute[] => [
       await app.requireMerchant(uuid)
       const revoked = await revokeAccount(app, uuid, gateway)
       return ok(
-        'Gateway account revoked. What was begun with it is still asked about.',
+        'Gateway account revoked. Payments that it began are still resolved with it.',
         serializeAccount(app, revoked),
       )
     },

@@ -76,7 +76,7 @@ export function createRequestMetrics(metrics: Metrics): (completed: CompletedReq
   ])
   const durations = metrics.histogram(
     'cowry_http_request_duration_seconds',
-    'How long requests took, from their head to the end of their answer.',
+    'How long requests took, from the request head to the end of the response.',
     ['method', 'route'],
     DURATION_BUCKETS,
   )

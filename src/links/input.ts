@@ -27,8 +27,8 @@ export const CreateLinkBody = Type.Object({
   title: Title,
   description: Type.Optional(Description),
   amount: Type.Optional(Type.Number({ description: 'In major units. Without it the payer chooses.' })),
-  minAmount: Type.Optional(Type.Number({ description: 'The least that the payer may choose.' })),
-  maxAmount: Type.Optional(Type.Number({ description: 'The most that the payer may choose.' })),
+  minAmount: Type.Optional(Type.Number({ description: 'The smallest amount that the payer may choose.' })),
+  maxAmount: Type.Optional(Type.Number({ description: 'The largest amount that the payer may choose.' })),
   currency: Type.Optional(CurrencyInput),
   country: Type.Optional(
     Type.String({

@@ -21,7 +21,7 @@ import { qrOf } from './qr.ts'
 export const LinkRecord = Type.Object({
   uuid: Uuid,
   slug: Type.String(),
-  url: Type.String({ description: 'Where payers pay. Send it, print it, or show it as the QR code.' }),
+  url: Type.String({ description: 'The URL at which payers pay. Send it, print it, or show its QR code.' }),
   qr: Type.String({ description: 'The address as an SVG picture. Events leave it out.' }),
   title: Type.String(),
   description: Nullable(Type.String()),
@@ -38,7 +38,7 @@ export const LinkRecord = Type.Object({
   }),
   amountCollected: Type.String({
     pattern: '^\\d+\\.\\d{2}$',
-    description: 'What was collected in all. Refunds are shown by the payments themselves.',
+    description: 'The total that was collected. Refunds are shown in the payments.',
   }),
   status: Enum(LINK_STATUSES, {
     description:

@@ -73,7 +73,7 @@ const merchantRoutes = (app: MerchantsApp): OperatorRoute[] => [
   operatorRoute({
     method: 'POST',
     path: '/admin/v1/merchants/{uuid}/suspend',
-    summary: 'Stop all keys of a merchant',
+    summary: 'Suspend a merchant: all its keys stop working',
     params: UuidParams,
     response: { http: 200, data: MerchantRecord },
     errors: ['merchant_not_found'],
@@ -83,7 +83,7 @@ const merchantRoutes = (app: MerchantsApp): OperatorRoute[] => [
   operatorRoute({
     method: 'POST',
     path: '/admin/v1/merchants/{uuid}/activate',
-    summary: 'Let a suspended merchant work again',
+    summary: 'Activate a suspended merchant',
     params: UuidParams,
     response: { http: 200, data: MerchantRecord },
     errors: ['merchant_not_found'],
@@ -96,7 +96,7 @@ const invariantsRoute = (checkInvariants: () => Promise<Invariant[]>): OperatorR
   operatorRoute({
     method: 'GET',
     path: '/admin/v1/invariants',
-    summary: 'Check what must always be true of the money; each count should be 0',
+    summary: 'Check the invariants of the money; each count must be 0',
     response: { http: 200, data: Type.Array(InvariantRecord) },
     errors: [],
     handle: async () => ok('Invariants.', await checkInvariants()),

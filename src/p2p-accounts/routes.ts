@@ -23,7 +23,7 @@ export function p2pAccountRoutes(app: P2pAccountsApp): Route[] {
       path: '/api/v1/p2p/accounts',
       summary: 'Add a receiving account',
       description:
-        'A bank or mobile-money account of yours that payers can send money to. It is offered in checkout for its currency and country, and it is what P2P payments are sent to; where several fit, the one of the very country and then the oldest.',
+        'A bank or mobile-money account of yours that payers can send money to. Checkout offers it for its currency and country, and P2P payments are sent to it. If several match, an account of the same country is preferred, then the oldest.',
       body: AccountBody,
       issues: accountIssues,
       response: { http: 201, data: AccountRecord },
@@ -82,9 +82,9 @@ function singleAccountRoutes(app: P2pAccountsApp): Route[] {
     route({
       ...common,
       method: 'PATCH',
-      summary: 'Change a receiving account, or switch it off and on',
+      summary: 'Change, enable or disable a receiving account',
       description:
-        'What is not named stays. Payments that already show the account keep what they show. Channel, currency and country cannot be changed: add another account.',
+        'Absent fields stay unchanged. Payments that already show the account keep what they show. Channel, currency and country cannot be changed: add another account.',
       body: AccountChanges,
       errors: ['invalid_uuid', 'p2p_account_not_found', 'card_data_not_allowed'],
       examples: { body: ACCOUNT_CHANGES_EXAMPLE, data: { ...ACCOUNT_EXAMPLE, isActive: false } },

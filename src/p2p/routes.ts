@@ -57,9 +57,9 @@ function paymentRoutes(app: P2pApp): Route[] {
       ...COMMON,
       method: 'POST',
       path: PATH,
-      summary: 'Ask for a transfer to your own account',
+      summary: 'Request a transfer to your own account',
       description:
-        'A payment like any other, whose payer sends the money to a receiving account of yours. The answer has the instructions for the payer; checkoutUrl shows them too. You confirm what arrives. The money is recorded and not credited to your wallet: you have it already. The same reference with the same body answers the same record, with Idempotent-Replayed: true.',
+        'A payment whose payer sends the money to a receiving account of yours. The response has the instructions for the payer; checkoutUrl shows them too. You confirm the amount that arrives. The money is recorded but not credited to your wallet, because you already have it. The same reference with the same body returns the same record, with Idempotent-Replayed: true.',
       body: P2pPaymentBody,
       issues: initiateIssues(app.settings.mode === 'test'),
       response: { http: 201, data: RequestedP2pPayment },
@@ -87,7 +87,7 @@ function paymentRoutes(app: P2pApp): Route[] {
       path: PATH,
       summary: 'List P2P payments',
       description:
-        'Also those whose payers chose to send you the money in a checkout. Find the one that money on your account belongs to by its narration.',
+        'Includes payments whose payers chose a transfer in checkout. Match money on your account to its payment by the narration.',
       query: P2pPaymentsQuery,
       response: { http: 200, data: P2pPaymentRecord, list: true },
       errors: ['validation_failed', 'invalid_currency'],
@@ -126,9 +126,9 @@ function confirmRoutes(app: P2pApp): Route[] {
     route({
       ...ACTION,
       path: `${PATH}/{uuid}/mark-paid`,
-      summary: 'Say that the transfer was sent',
+      summary: 'Mark a transfer as paid',
       description:
-        'As the payer does on the page. From then on you have seven days to look for the money before the payment expires. A payment whose payer is paying another way at this moment stays as it is.',
+        'The payer can do the same on the page. You then have seven days to confirm the money before the payment expires. Nothing changes while the payer is paying by another method.',
       errors: ['invalid_uuid', 'p2p_payment_not_found', 'invalid_state'],
       examples: { data: P2P_MARKED_EXAMPLE },
       handle: async ({ merchant, params, idempotencyKey }) => {
@@ -139,9 +139,9 @@ function confirmRoutes(app: P2pApp): Route[] {
     route({
       ...ACTION,
       path: `${PATH}/{uuid}/confirm`,
-      summary: 'Confirm what arrived',
+      summary: 'Confirm the received amount',
       description:
-        'receivedAmount is all that has arrived so far. The whole amount or more makes the payment successful for what was asked; the excess is yours to give back. Less leaves it open as underpaid (or expired, if its time was up): confirm the new total when the rest has come, or reject. Until then the payer can neither cancel nor pay another way. It also works before the transfer was marked as paid, and after the time was up. The same amount again answers the record.',
+        'receivedAmount is the total that has arrived so far. With the whole amount or more, the payment succeeds for the requested amount; you return the excess. With less, the payment stays open as underpaid (or expired, if it had expired): confirm the new total when the rest arrives, or reject. Until then the payer can neither cancel nor use another method. You can also confirm before the transfer is marked as paid, and after it has expired. A repeat with the same amount returns the record.',
       body: ConfirmBody,
       issues: receivedAmountIssues,
       errors: [
@@ -166,8 +166,8 @@ function endRoutes(app: P2pApp): Route[] {
     route({
       ...ACTION,
       path: `${PATH}/{uuid}/reject`,
-      summary: 'Say that the transfer, or the rest of it, did not arrive',
-      description: 'The payment fails. What arrived of an underpaid transfer is yours to give back.',
+      summary: 'Reject a transfer whose money, or the rest of it, did not arrive',
+      description: 'The payment fails. You return the money that arrived for an underpaid transfer.',
       body: RejectBody,
       errors: ['invalid_uuid', 'p2p_payment_not_found', 'invalid_state', 'card_data_not_allowed'],
       examples: { body: REJECT_BODY_EXAMPLE, data: P2P_REJECTED_EXAMPLE },
@@ -181,7 +181,7 @@ function endRoutes(app: P2pApp): Route[] {
     route({
       ...ACTION,
       path: `${PATH}/{uuid}/cancel`,
-      summary: 'Call a transfer off',
+      summary: 'Cancel a transfer',
       description: 'Possible until the transfer is marked as paid. The payment fails.',
       errors: ['invalid_uuid', 'p2p_payment_not_found', 'invalid_state'],
       examples: { data: P2P_CANCELLED_EXAMPLE },

@@ -28,7 +28,7 @@ export const P2pPaymentBody = Type.Object({
       minimum: MIN_OPEN_MINUTES,
       maximum: MAX_OPEN_MINUTES,
       default: DEFAULT_OPEN_MINUTES,
-      description: 'How long the payer may take to say that the money was sent.',
+      description: 'How long the payer has to mark the transfer as paid.',
     }),
   ),
 })
@@ -50,15 +50,18 @@ export const P2pPaymentRecord = Type.Object({
     accountName: Type.String(),
     accountNumber: Nullable(Type.String()),
     bankName: Nullable(Type.String()),
-    network: Nullable(Type.String({ description: 'As payers know it.' })),
+    network: Nullable(Type.String({ description: 'The name that payers know.' })),
     phoneNumber: Nullable(Type.String()),
-    narration: Type.String({ description: 'The payer writes it beside the money; you find it by that.' }),
+    narration: Type.String({
+      description: 'The payer enters it as the reference of the transfer; you match the money by it.',
+    }),
   }),
   amountExpected: AmountText,
   amountReceived: Nullable(AmountText),
   amountMissing: Type.Unsafe<string>({
     ...AmountText,
-    description: 'What the payer has still to send; nothing when the payment was paid another way.',
+    description:
+      'The amount that the payer still has to send; zero if the payment was paid by another method.',
   }),
   amountExcess: Type.Unsafe<string>({
     ...AmountText,

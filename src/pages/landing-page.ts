@@ -27,7 +27,7 @@ every phone, and keeps customers, saved methods and a wallet.</p>
 <a class="button" href="/docs">Read the API reference</a></section>
 <section class="sheet"><h2>Start here</h2>
 <pre tabindex="0" role="region" aria-label="A request that opens a checkout"><code>${exampleFor(app.settings.publicUrl())}</code></pre>
-<p>The answer has a <code>checkoutUrl</code>: open it and pay.</p>
+<p>The response has a <code>checkoutUrl</code>: open it and pay.</p>
 ${
   isTest &&
   html`<p class="dim">This is a staging environment: a sandbox gateway takes the payments. The first start printed a demo key; it also

@@ -18,7 +18,7 @@ export const Reference = Type.String({
   maxLength: 100,
   pattern: '^\\S(?:[\\s\\S]*\\S)?$',
   'x-message': 'must be 1 to 100 characters without white space at the ends.',
-  description: 'Your own name for this payment. A repeat with the same body answers the same record.',
+  description: 'Your own name for this payment. A repeat with the same body returns the same record.',
 })
 
 export const PaymentCustomer = Type.Object({

@@ -7,7 +7,7 @@ import { ChargeRecord, PaymentRecord } from './schema.ts'
 import { serializeCharges, serializePayments } from './views.ts'
 
 const FILTERS =
-  'Newest first. Filters narrow together; search finds a part of the reference or of the e-mail. Use cursors for deep pages. Each item is the same record that reading one returns.'
+  'Newest first. All filters apply together; search matches a part of the reference or of the e-mail. Use cursors for deep pages. Each item is the same record that reading one returns.'
 
 export function paymentListRoutes(app: PaymentsApp): Route[] {
   return [

@@ -53,7 +53,7 @@ function fileRoutes(app: ReconciliationApp): OperatorRoute[] {
     operatorRoute({
       method: 'POST',
       path: '/admin/v1/reconciliations/preview',
-      summary: 'The same, without writing anything',
+      summary: 'Reconcile a settlement file without writing anything (dry run)',
       body: ReconcileBody,
       bodyLimit: FILE_LIMIT,
       response: { http: 200, data: PreviewRecord },
@@ -73,7 +73,7 @@ function fileRoutes(app: ReconciliationApp): OperatorRoute[] {
     operatorRoute({
       method: 'GET',
       path: '/admin/v1/reconciliations',
-      summary: 'List the files that were read, newest first',
+      summary: 'List the reconciled files, newest first',
       query: ReconciliationsQuery,
       response: { http: 200, data: ReconciliationRecord, list: true },
       errors: ['validation_failed'],
@@ -85,7 +85,7 @@ function fileRoutes(app: ReconciliationApp): OperatorRoute[] {
     operatorRoute({
       method: 'GET',
       path: '/admin/v1/reconciliations/{uuid}',
-      summary: 'Read the result of a file',
+      summary: 'Read the result of a reconciled file',
       params: UuidParams,
       response: { http: 200, data: ReconciliationRecord },
       errors: ['invalid_uuid', 'reconciliation_not_found'],

@@ -22,7 +22,8 @@ export const RefundBody = Type.Object({
     Type.String({
       minLength: 1,
       maxLength: 100,
-      description: 'Of the payment or charge; or its uuid instead. Both must name the same.',
+      description:
+        'The reference of the payment or charge, or its uuid. If both are given, they must name the same payment.',
     }),
   ),
   uuid: Type.Optional(UuidInput),

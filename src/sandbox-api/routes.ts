@@ -34,8 +34,8 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
       path: `${PAYMENT_PATH}/complete`,
       tag: 'Misc',
       scope: 'checkout:write',
-      summary: 'Play the customer (staging only)',
-      description: 'Pays the checkout with a test instrument, from opening the page to the end.',
+      summary: 'Complete a payment as the customer would (staging only)',
+      description: 'Opens the checkout page, pays with a test instrument and waits for the outcome.',
       params: REFERENCE,
       body: Type.Object({ instrument: Enum(INSTRUMENT_NAMES) }),
       response: { http: 200, data: PaymentRecord },
@@ -58,7 +58,7 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
         const simulated = await simulateOnce(app, simulation, () =>
           completePayment(app, merchant, reference, choice),
         )
-        return respond(app, 'The customer was played to the end.', simulated)
+        return respond(app, 'Checkout simulated.', simulated)
       },
     }),
     route({
@@ -66,7 +66,7 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
       path: `${PAYMENT_PATH}/dispute`,
       tag: 'Misc',
       scope: 'checkout:write',
-      summary: 'Play the bank of the customer (staging only)',
+      summary: 'Simulate a dispute by the customer’s bank (staging only)',
       description:
         'Opens a chargeback about a payment or charge that was paid in the sandbox (`open`), and decides it: for you (`won`) or for the customer (`lost`).',
       params: REFERENCE,
@@ -83,7 +83,7 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
         const simulated = await simulateOnce(app, simulation, () =>
           simulateDispute(app, merchant, reference, body.outcome),
         )
-        return respond(app, 'The bank was played.', simulated)
+        return respond(app, 'Dispute simulated.', simulated)
       },
     }),
     route({
@@ -91,8 +91,8 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
       path: `${PAYMENT_PATH}/reverse`,
       tag: 'Misc',
       scope: 'checkout:write',
-      summary: 'Take the money of a payment back (staging only)',
-      description: 'What a provider does when it takes money back without a dispute.',
+      summary: 'Simulate a reversal by the provider (staging only)',
+      description: 'The provider takes the money back without a dispute.',
       params: REFERENCE,
       response: { http: 200, data: PaymentRecord },
       errors: ['payment_not_found', 'invalid_state'],
@@ -106,7 +106,7 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
         const simulated = await simulateOnce(app, simulation, () =>
           simulateDispute(app, merchant, reference, 'lost'),
         )
-        return respond(app, 'The money was taken back.', simulated)
+        return respond(app, 'Reversal simulated.', simulated)
       },
     }),
     route({
@@ -114,9 +114,8 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
       path: '/api/v1/sandbox/executions',
       tag: 'Misc',
       scope: 'checkout:read',
-      summary: 'What the sandbox provider executed (staging only)',
-      description:
-        'The truth against which double charges are counted: each time that money was really taken.',
+      summary: 'List the executions of the sandbox provider (staging only)',
+      description: 'Each time that the provider really took money. Compare with it to count double charges.',
       query: REFERENCE,
       response: { http: 200, data: ExecutionRecord, list: true },
       errors: ['payment_not_found'],

@@ -32,7 +32,7 @@ const amountText = (description: string) => Type.String({ ...AmountText, descrip
 const WalletTransaction = Type.Object({
   number: Type.Integer({
     minimum: 1,
-    description: 'Of the line, counted in each currency from 1 without gaps.',
+    description: 'The number of the line: counted per currency, from 1, without gaps.',
   }),
   type: Enum(LINE_KIND_NAMES, { description: KINDS }),
   balance: Enum(['available', 'pending'], { description: 'Which of the two balances the line changed.' }),
@@ -64,7 +64,7 @@ export function walletRoutes(app: StatementApp & { clock: Clock }): Route[] {
       scope: 'wallet:read',
       summary: 'Get the wallet balance',
       description:
-        'Pending is collected and not settled yet, available is settled. The top level is your base currency, or the one asked for; currencies are never added together. Refunds and chargebacks may debit more than is available: then available is below zero until later credits make up for it.',
+        'Pending money is collected but not settled yet; available money is settled. The top level is your base currency, or the requested one; currencies are never added together. Refunds and chargebacks may debit more than is available: available is then negative until later credits cover it.',
       query: Type.Object({ currency: Type.Optional(CurrencyFilter) }),
       response: { http: 200, data: WalletBalance },
       errors: ['invalid_currency'],
@@ -87,7 +87,7 @@ export function walletRoutes(app: StatementApp & { clock: Clock }): Route[] {
       scope: 'wallet:read',
       summary: 'Read the wallet statement',
       description:
-        'Every line that changed a balance, with the balances of its currency after it: the last line of a currency is its balance. Lines are never changed; times do not go back from one number to the next.',
+        'Every line that changed a balance, with the balances of its currency after it: the last line of a currency has its current balance. Lines are never changed, and their times never decrease.',
       query: Type.Object({ ...PAGE_QUERY, ...STATEMENT_FILTER }),
       response: { http: 200, data: WalletTransaction, list: true },
       errors: ['invalid_currency', 'invalid_uuid'],
@@ -115,7 +115,7 @@ export function walletRoutes(app: StatementApp & { clock: Clock }): Route[] {
       tag: 'Misc',
       scope: 'wallet:read',
       summary: 'Download the wallet statement',
-      description: `The statement from its oldest line on, as a file that a spreadsheet opens: comma-separated (RFC 4180), UTF-8 with a byte order mark, the same fields as the list. A reference that begins like a formula has an apostrophe before it. At most ${MAX_EXPORTED_LINES.toLocaleString('en')} lines; ask for a shorter time when there are more.`,
+      description: `The statement from its oldest line, as a CSV file (RFC 4180, UTF-8 with a byte order mark) with the fields of the list. A reference that starts like a spreadsheet formula is prefixed with an apostrophe. At most ${MAX_EXPORTED_LINES.toLocaleString('en')} lines; request a shorter period if there are more.`,
       query: Type.Object({
         ...STATEMENT_FILTER,
         createdFrom: PAGE_QUERY.createdFrom,

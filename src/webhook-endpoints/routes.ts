@@ -47,7 +47,7 @@ const endpointRoutes = (app: WebhookEndpointsApp): Route[] => [
     method: 'POST',
     path: ENDPOINTS_PATH,
     summary: 'Add a webhook endpoint',
-    description: `Every event that matches is sent there from now on, signed as Standard Webhooks has it. The secret is shown once. At most ${MAX_ENDPOINTS} endpoints.`,
+    description: `Every matching event is sent there from now on, signed according to Standard Webhooks. The secret is shown once. At most ${MAX_ENDPOINTS} endpoints.`,
     body: CreateEndpointBody,
     response: { http: 201, data: EndpointWithSecret },
     errors: [
@@ -94,7 +94,7 @@ const endpointRoutes = (app: WebhookEndpointsApp): Route[] => [
     path: ONE,
     summary: 'Change, enable or disable a webhook endpoint',
     description:
-      'What is absent stays as it is. Deliveries that wait when an endpoint is disabled are dead-lettered; enable it and replay.',
+      'Absent fields stay unchanged. Pending deliveries of an endpoint that is disabled are dead-lettered; enable it and replay them.',
     params: UuidParams,
     body: ChangeEndpointBody,
     response: { http: 200, data: EndpointRecord },
@@ -115,7 +115,7 @@ const endpointRoutes = (app: WebhookEndpointsApp): Route[] => [
     path: ONE,
     summary: 'Delete a webhook endpoint',
     description:
-      'It is not called any more, its secret is destroyed, and its waiting deliveries are dead-lettered. Its deliveries can still be read with their events.',
+      'It is no longer called, its secret is deleted, and its pending deliveries are dead-lettered. Its deliveries can still be read with their events.',
     params: UuidParams,
     response: { http: 200, data: EndpointRecord },
     errors: ['invalid_uuid', 'webhook_endpoint_not_found'],
@@ -132,7 +132,7 @@ const secretRoutes = (app: WebhookEndpointsApp): Route[] => [
     path: `${ONE}/rotate-secret`,
     summary: 'Replace the secret of a webhook endpoint',
     description:
-      'The new secret is shown once. During the overlap every delivery carries two signatures, so that you can change over at leisure. Until it is over the secret cannot be replaced again, except with overlapHours 0, which voids all secrets before it at once.',
+      'The new secret is shown once. During the overlap every delivery has two signatures, so you can switch at any time within it. Until the overlap ends the secret cannot be replaced again, except with overlapHours 0, which invalidates all previous secrets at once.',
     params: UuidParams,
     body: RotateSecretBody,
     response: { http: 201, data: EndpointWithSecret },

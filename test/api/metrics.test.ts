@@ -177,12 +177,12 @@ describe('GET /admin/v1/jobs', () => {
     assertApiError(await api.get('/admin/v1/jobs'), 'invalid_admin_token')
   })
 
-  it('shows due and waiting work', async () => {
+  it('shows the due jobs and the events that wait', async () => {
     const { http, body } = await admin.get('/admin/v1/jobs')
     assert.equal(http, 200)
-    assertKeys(body.data, ['work', 'events', 'openCases', 'invariantsCheckedAt'])
-    const work = body.data.work.map(({ name }: { name: string }) => name)
-    assert.ok(work.includes('resolve-attempts') && work.includes('deliver-events'), work.join())
+    assertKeys(body.data, ['jobs', 'events', 'openCases', 'invariantsCheckedAt'])
+    const jobs = body.data.jobs.map(({ name }: { name: string }) => name)
+    assert.ok(jobs.includes('resolve-attempts') && jobs.includes('deliver-events'), jobs.join())
     assertKeys(body.data.events, ['undelivered', 'oldestUndeliveredAt', 'failingEndpoints'])
   })
 
@@ -205,6 +205,6 @@ describe('GET /admin/v1/jobs', () => {
     await service.db.script(late)
     const failingRun = await run()
     assert.equal(failingRun.code, 1, failingRun.out())
-    assert.match(failingRun.out(), /work expire-checkouts +FAILED +\d+ due, the oldest for \d{3,} s/)
+    assert.match(failingRun.out(), /job expire-checkouts +FAILED +\d+ due, the oldest for \d{3,} s/)
   })
 })

@@ -49,7 +49,7 @@ async function runChecks(operator: OperatorClient, now: Date): Promise<Check[]> 
   return [
     readiness,
     casesCheck(state.openCases),
-    ...state.work.map((one) => jobCheck(one, now)),
+    ...state.jobs.map((job) => jobCheck(job, now)),
     eventsCheck(state.events, now),
     ...invariants.map(({ name, violations }) => ({
       name,
@@ -59,14 +59,14 @@ async function runChecks(operator: OperatorClient, now: Date): Promise<Check[]> 
   ]
 }
 
-interface Due {
+interface DueJob {
   name: string
   due: number
   oldestDueAt: string | null
 }
 
 interface State {
-  work: Due[]
+  jobs: DueJob[]
   events: { undelivered: number; oldestUndeliveredAt: string | null; failingEndpoints: number }
   openCases: number
 }
@@ -74,10 +74,10 @@ interface State {
 // Workers poll every few seconds. Work that is due for longer than this means that no worker runs, or too few.
 const OVERDUE_SECONDS = 300
 
-function jobCheck({ name, due, oldestDueAt }: Due, now: Date): Check {
+function jobCheck({ name, due, oldestDueAt }: DueJob, now: Date): Check {
   const seconds = secondsSince(oldestDueAt, now)
   const detail = due === 0 ? '' : `${due} due, the oldest for ${seconds} s`
-  return { name: `work ${name}`, ok: seconds < OVERDUE_SECONDS, detail }
+  return { name: `job ${name}`, ok: seconds < OVERDUE_SECONDS, detail }
 }
 
 /** Endpoints belong to merchants: a failing one is reported, but it is not a fault of the service. */

@@ -49,7 +49,7 @@ export function readReply(result: HttpResult): Reply {
     }
   return http >= 200 && http < 300 && envelope?.status === 'success'
     ? { kind: 'data', data: envelope.data }
-    : unreadable(`unreadable answer, HTTP ${http}`)
+    : unreadable(`unreadable response, HTTP ${http}`)
 }
 
 /** The message for an operator, for errors about access or load; undefined for all others. */

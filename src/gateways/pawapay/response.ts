@@ -69,7 +69,7 @@ export function readReply<Body>(result: HttpResult, read: Read<Body>): Reply<Bod
   if (status >= 400) return errorReply(status, body)
   const value = status >= 200 && status < 300 ? read(body) : undefined
   return value === undefined
-    ? unknown('unreadable', `pawaPay gave an unreadable answer, HTTP ${status}`)
+    ? unknown('unreadable', `pawaPay sent an unreadable response, HTTP ${status}`)
     : { kind: 'body', body: value }
 }
 

@@ -44,7 +44,7 @@ export function readReply(result: HttpResult): Reply {
     case 200:
     case 201:
       if (envelope?.status) return { kind: 'data', data: envelope.data }
-      return unknown('unreadable', `unreadable answer of Paystack, HTTP ${http}`)
+      return unknown('unreadable', `unreadable response of Paystack, HTTP ${http}`)
     case 401:
     case 403:
       return refused(http, INVALID_KEY_MESSAGE)
@@ -55,7 +55,7 @@ export function readReply(result: HttpResult): Reply {
     case 422:
       // The page of a proxy in between is not a response of Paystack.
       if (envelope?.status !== false)
-        return unknown('unreadable', `unreadable answer of Paystack, HTTP ${http}`)
+        return unknown('unreadable', `unreadable response of Paystack, HTTP ${http}`)
       if (isInvalidKey(envelope)) return refused(401, INVALID_KEY_MESSAGE)
       return refused(http, `Paystack refuses: ${redact(envelope.message || 'no reason given')}`, envelope)
     default:

@@ -199,7 +199,7 @@ export function readReply(result: HttpResult): RecordBody | Unknown {
     case 402:
       return (
         readRecord(result.body.toString()) ??
-        unknown('unreadable', `unreadable answer, HTTP ${result.status}`)
+        unknown('unreadable', `unreadable response, HTTP ${result.status}`)
       )
     case 404:
       return unknown('not_found', 'the sandbox does not know this key')

@@ -45,7 +45,7 @@ export function readReply<Body>(
   if (status >= 200 && status < 300) {
     const read = readBody(value)
     return read === undefined
-      ? unknown('unreadable', `unreadable answer of Stripe, HTTP ${status}`)
+      ? unknown('unreadable', `unreadable response of Stripe, HTTP ${status}`)
       : { kind: 'body', body: read }
   }
   const requestId = headers['request-id']

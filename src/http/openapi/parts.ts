@@ -64,11 +64,11 @@ export const SCHEMAS: JsonSchema = {
     page: { type: 'integer', minimum: 1 },
     limit: { type: 'integer', minimum: 1 },
     total: { type: 'integer', minimum: 0, description: 'Exact up to 10,000.' },
-    totalIsCapped: { type: 'boolean', description: 'There are more than total says.' },
+    totalIsCapped: { type: 'boolean', description: 'There are more records than total.' },
     pageCount: { type: 'integer', minimum: 0 },
     hasNext: { type: 'boolean' },
     hasPrevious: { type: 'boolean' },
-    nextCursor: { type: ['string', 'null'], description: 'Send it as cursor to read on.' },
+    nextCursor: { type: ['string', 'null'], description: 'Send it as cursor to read the next page.' },
   }),
 }
 

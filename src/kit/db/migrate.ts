@@ -3,6 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
+import { ADVISORY_LOCKS } from './advisory-locks.ts'
 import { type Db, sql, type Tx } from './db.ts'
 
 export const MIGRATIONS_DIR = new URL('../../../migrations/', import.meta.url)
@@ -27,8 +28,7 @@ export class MigrationsReplaced extends Error {
   }
 }
 
-// An arbitrary constant that every process uses.
-const lockMigrations = sql<unknown>`select pg_advisory_xact_lock(7061646)`
+const lockMigrations = sql<unknown>`select pg_advisory_xact_lock(${ADVISORY_LOCKS.migrations})`
 const selectApplied = sql<AppliedRow>`select version, name, checksum from schema_migrations order by version`
 const insertApplied = sql<unknown>`insert into schema_migrations (version, name, checksum) values ($1, $2, $3)`
 

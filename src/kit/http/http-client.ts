@@ -159,7 +159,7 @@ function createResponseHandler(
     })
   }
   const timer = setTimeout(() => {
-    timeoutError = Object.assign(new Error(`no complete answer within ${timeoutMs} ms`), {
+    timeoutError = Object.assign(new Error(`no complete response within ${timeoutMs} ms`), {
       code: TOTAL_TIMEOUT,
     })
     if (controller) controller.abort(timeoutError)
@@ -184,7 +184,7 @@ function createResponseHandler(
       bytes += chunk.length
       if (bytes <= truncateAfterBytes) return
       finish()
-      reading.abort(new Error('enough of the answer was read'))
+      reading.abort(new Error('enough of the response was read'))
     },
     onResponseEnd: finish,
     onResponseError(_controller, error) {

@@ -115,9 +115,9 @@ const FAILURE_MESSAGES: Record<PublicFailure, (code: string) => string> = {
   resolve_failed: NOT_PUBLIC,
   connect_failed: (code) => `No connection could be made (${code}).`,
   tls_failed: (code) => `The server's certificate or encryption could not be accepted (${code}).`,
-  timeout: () => 'No complete answer came in time.',
-  closed: (code) => `The connection ended before the answer was complete (${code}).`,
-  bad_response: (code) => `What came back was not an HTTP answer (${code}).`,
+  timeout: () => 'No complete response arrived in time.',
+  closed: (code) => `The connection ended before the response was complete (${code}).`,
+  bad_response: (code) => `The reply was not an HTTP response (${code}).`,
 }
 
 // Characters that PostgreSQL does not store as text, and those that control a terminal.

@@ -96,9 +96,7 @@ export const PAGE_QUERY = {
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: COUNT_CAP, default: 1 })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT })),
   cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 300 })),
-  createdFrom: Type.Optional(Type.String({ format: 'date-time', description: 'From this moment on.' })),
-  createdTo: Type.Optional(
-    Type.String({ format: 'date-time', description: 'Up to this moment, and it included.' }),
-  ),
+  createdFrom: Type.Optional(Type.String({ format: 'date-time', description: 'From this time, inclusive.' })),
+  createdTo: Type.Optional(Type.String({ format: 'date-time', description: 'Until this time, inclusive.' })),
   sort: Type.Optional(Enum(['createdAt:desc', 'createdAt:asc'], { default: 'createdAt:desc' })),
 }

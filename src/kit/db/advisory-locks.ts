@@ -1,0 +1,10 @@
+/**
+ * The numbers of the advisory locks that every process takes. They are arbitrary, but each has one purpose; test/tidy.test.ts
+ * checks that src and the migrations use no other number.
+ */
+export const ADVISORY_LOCKS = {
+  migrations: '7061646',
+  /** Taken by maintain_month_partitions, a function of the migrations. */
+  monthPartitions: '7061647',
+  demoMerchant: '7061648',
+} as const
