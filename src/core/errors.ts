@@ -59,7 +59,7 @@ export const API_ERRORS = {
   merchant_suspended: apiError(403, 'permission_error', 'The merchant account is suspended.'),
   mode_mismatch: apiError(403, 'permission_error', 'This key belongs to the other environment.'),
   ip_not_allowed: apiError(403, 'permission_error', 'The API key may not be used from this address.'),
-  scope_exceeded: apiError(403, 'permission_error', 'An API key cannot give what it does not have itself.'),
+  scope_exceeded: apiError(403, 'permission_error', 'An API key cannot grant rights that it does not have.'),
 
   route_not_found: notFound('There is no such operation.'),
   payment_not_found: notFound('There is no such payment.'),
@@ -82,14 +82,19 @@ export const API_ERRORS = {
   case_not_found: notFound('There is no such case.'),
   gateway_account_not_found: notFound('The merchant has no account of its own at this gateway.'),
 
-  method_not_allowed: apiError(405, 'validation_error', 'This path does not take this method.'),
+  method_not_allowed: apiError(405, 'validation_error', 'This path does not support this method.'),
   payload_too_large: apiError(413, 'validation_error', 'The body is larger than 64 KB.'),
   unsupported_media_type: apiError(415, 'validation_error', 'Send the body as application/json.'),
 
   duplicate_reference: apiError(409, 'conflict_error', 'This reference was used with another body.'),
   customer_exists: apiError(409, 'conflict_error', 'There is a customer with this e-mail already.'),
-  payment_link_ended: apiError(409, 'conflict_error', 'The payment link takes no more payments.'),
-  payment_link_busy: apiError(409, 'conflict_error', 'Others are paying at this link; try again soon.', true),
+  payment_link_ended: apiError(409, 'conflict_error', 'The payment link accepts no more payments.'),
+  payment_link_busy: apiError(
+    409,
+    'conflict_error',
+    'Other payments are in progress at this link; try again soon.',
+    true,
+  ),
   invalid_state: apiError(409, 'conflict_error', 'The record is not in a state that allows this.'),
 
   idempotency_key_reused: unprocessable('This Idempotency-Key was used with another body.'),
@@ -98,19 +103,22 @@ export const API_ERRORS = {
   customer_mismatch: unprocessable('The recurring token belongs to a customer with another e-mail.'),
   currency_not_supported_for_token: unprocessable('The saved method cannot be charged in this currency.'),
   customer_blocked: unprocessable('This customer is blocked and cannot pay or be charged.'),
-  refund_exceeds_amount: unprocessable('Refunds together cannot exceed what was paid.'),
-  export_too_large: unprocessable('There are more lines than one file takes; ask for a shorter time.'),
+  refund_exceeds_amount: unprocessable('All refunds together cannot exceed the paid amount.'),
+  export_too_large: unprocessable('There are more lines than one file allows; request a shorter period.'),
   refund_not_supported: unprocessable('The gateway of this payment cannot send money back.'),
   p2p_account_required: unprocessable('There is no receiving account for this currency and country.'),
   too_many_webhook_endpoints: unprocessable('A merchant has at most 20 webhook endpoints; delete one first.'),
   webhook_url_not_allowed: unprocessable('Events cannot be delivered to this address.'),
   gateway_credentials_refused: unprocessable('The gateway refused these credentials; nothing was changed.'),
-  too_many_api_keys: unprocessable(
-    'There are as many live API keys as a merchant may have; revoke one first.',
-  ),
+  too_many_api_keys: unprocessable('The merchant has the maximum number of live API keys; revoke one first.'),
   card_data_not_allowed: unprocessable('A card number must never be sent to this service.'),
 
-  rate_limited: apiError(429, 'rate_limit_error', 'Too many requests; wait as Retry-After says.', true),
+  rate_limited: apiError(
+    429,
+    'rate_limit_error',
+    'Too many requests; wait for the time in Retry-After.',
+    true,
+  ),
 
   internal_error: apiError(500, 'api_error', 'Something went wrong on our side.', true),
   temporarily_unavailable: apiError(503, 'api_error', 'The service is busy; try again shortly.', true),

@@ -262,7 +262,7 @@ const DEFINITIONS = {
   ),
   'refund.submit_failed': line(
     'error',
-    'Submitting a refund failed with an error of ours; the background job goes on with it.',
+    'Submitting a refund failed with an error of ours; the background job resumes it.',
     'refundId, error',
     REPORT,
   ),
@@ -274,7 +274,7 @@ const DEFINITIONS = {
   ),
   'sandbox.client_aborted': line(
     'debug',
-    'A client hung up before the sandbox answered.',
+    'A client disconnected before the sandbox responded.',
     'gateway, error',
     NONE,
   ),

@@ -94,6 +94,6 @@ export interface DeliveryBacklog extends Backlog {
   /** Includes deliveries whose next attempt is not due yet. */
   undelivered: number
   oldestUndeliveredAt: Date | null
-  /** Enabled endpoints whose last attempt failed. */
+  /** Enabled endpoints without a successful delivery since a failed one. */
   failingEndpoints: number
 }

@@ -48,7 +48,7 @@ export function createAuthorization(options: Needs): Authorization {
   const limitWrongSecrets = (ip: string): void => {
     const result = wrongSecrets.take(addressOwner(ip), WRONG_SECRET_LIMIT)
     if (result.allowed) return
-    const message = 'Too many wrong keys from this address; wait as Retry-After says.'
+    const message = 'Too many wrong keys from this address; wait for the time in Retry-After.'
     throw new ApiError('rate_limited', { message, retryAfterSeconds: result.retryAfterSeconds })
   }
 

@@ -172,7 +172,7 @@ describe('F-28 F-32 a request that may have arrived is unknown', () => {
   it('when no answer comes in the total time', async () => {
     const server = await listen(() => undefined)
     const startedAt = performance.now()
-    const result = await post(server.url, { totalTimeoutMs: 150 })
+    const result = await post(server.url, { totalTimeoutMs: 600 })
     assert.equal(result.kind, 'unknown')
     assert(performance.now() - startedAt < 2_000)
   })
@@ -183,7 +183,7 @@ describe('F-28 F-32 a request that may have arrived is unknown', () => {
       const dripping = setInterval(() => socket.write('x'), 20)
       socket.on('close', () => clearInterval(dripping))
     })
-    const result = await post(server.url, { totalTimeoutMs: 150 })
+    const result = await post(server.url, { totalTimeoutMs: 600 })
     assert.equal(result.kind, 'unknown')
   })
 })
