@@ -17,6 +17,7 @@ import { createLog, type Log } from '../../src/kit/observability/log.ts'
 import { type Api, createApi } from './api.ts'
 import { type Cleanup, testDatabaseUrl } from './database.ts'
 import { startProcess } from './process.ts'
+import { canShare, sharedValue } from './shared.ts'
 
 export interface TestService extends Service {
   databaseUrl: string
@@ -42,9 +43,36 @@ export interface TestServiceOptions {
   role?: Role
   /** Off for a test that breaks them on purpose. */
   checksInvariants?: boolean
+  /** True for a test of what all merchants share, or of the start and the stop. */
+  isOwn?: boolean
 }
 
+/**
+ * The files of one process share a service, each with a merchant of its own, unless one sets more than the environment:
+ * its statements are prepared and its code is warm.
+ */
 export async function testService(t: Cleanup, options: TestServiceOptions = {}): Promise<TestService> {
+  const { env = {}, ...others } = options
+  if (!canShare() || Object.keys(others).length > 0) return startOwnService(t, options)
+  const service = await sharedValue(`service ${JSON.stringify(env)}`, (end) => startOwnService(end, options))
+  t.after(() => assertInvariants(service))
+  // In production there is no demo merchant.
+  if (service.demoKey === null) return service
+  const merchant = await createMerchant(service, 'Demo Shop')
+  return { ...service, api: merchant.api, demoKey: merchant.key }
+}
+
+async function createMerchant({ admin, apiWith }: TestService, name: string, scopes = ['*']) {
+  const merchant = await admin.post('/admin/v1/merchants', { name })
+  assert.equal(merchant.http, 201, merchant.text)
+  const { uuid } = merchant.body.data
+  const key = await admin.post(`/admin/v1/merchants/${uuid}/keys`, { name: 'test', scopes })
+  assert.equal(key.http, 201, key.text)
+  const apiKey: string = key.body.data.apiKey
+  return { uuid, key: apiKey, api: apiWith(apiKey) }
+}
+
+async function startOwnService(t: Cleanup, options: TestServiceOptions): Promise<TestService> {
   let service: Service | undefined
   t.after(async () => {
     if (!service) return
@@ -74,22 +102,16 @@ export async function testService(t: Cleanup, options: TestServiceOptions = {}):
   const { url, demoKey } = service
   const apiWith = (key: string | undefined) => createApi(url, key === undefined ? {} : { 'x-api-key': key })
   const admin = createApi(url, { authorization: `Bearer ${ADMIN_TOKEN}` })
-  return {
+  const started: TestService = {
     ...service,
     databaseUrl,
     dataDir,
     admin,
     apiWith,
     api: apiWith(demoKey ?? undefined),
-    async newMerchant(scopes = ['*']) {
-      const merchant = await admin.post('/admin/v1/merchants', { name: 'Another Shop' })
-      const { uuid } = merchant.body.data
-      const key = await admin.post(`/admin/v1/merchants/${uuid}/keys`, { name: 'test', scopes })
-      assert.equal(key.http, 201, JSON.stringify(key.body))
-      const apiKey: string = key.body.data.apiKey
-      return { uuid, key: apiKey, api: apiWith(apiKey) }
-    },
+    newMerchant: (scopes) => createMerchant(started, 'Another Shop', scopes),
   }
+  return started
 }
 
 const WORKERS = process.env.COWRY_TEST_WORKERS
