@@ -222,15 +222,17 @@ describe('a flood of forged webhooks (F-45)', () => {
     const merchant = await merchantWith(FAKE_SECRET_KEY)
     const statements = watchStatements(db, OURS)
     const before = lines.length
-    assert.deepEqual(await flood(500, () => '/hooks/paystack'), new Set([401]))
+    const startedAt = performance.now()
     // The cache refreshes the accounts in use every two and a half seconds, with or without a flood.
+    const refreshes = () => 1 + Math.ceil((performance.now() - startedAt) / 2500)
+    assert.deepEqual(await flood(500, () => '/hooks/paystack'), new Set([401]))
     const renewals = statements.filter((text) => text.includes('gateway_accounts'))
-    assert.ok(renewals.length <= 3, `${renewals.length} renewals`)
+    assert.ok(renewals.length <= refreshes(), `${renewals.length} renewals`)
     assert.equal(statements.length, renewals.length)
     assert.deepEqual(await flood(500, () => merchant.hooks), new Set([401]))
     assert.deepEqual(await flood(500, () => `/hooks/paystack/${UNKNOWN_UUID}`), new Set([404]))
     // One lookup for the merchant and one for the unknown merchant, repeated during the flood.
-    assert.ok(statements.length <= 9, `${statements.length} statements`)
+    assert.ok(statements.length <= 3 * refreshes(), `${statements.length} statements`)
     const loggedLines = lines.slice(before).filter(({ key }) => key === 'gateway_webhook.signature_invalid')
     assert.ok(loggedLines.length <= 3, `${loggedLines.length} lines`)
     assert.ok(
