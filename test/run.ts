@@ -39,6 +39,8 @@ const REST_ONLY = [
 const LARGER_FORMS = [
   'test/faults/deliveries.test.ts',
   'test/faults/simulation/*.test.ts',
+  'test/gateways/{stripe/stripe,*/conformance}.test.ts',
+  'test/api/catalog.test.ts',
   ...(HAS_BROWSER ? ['test/browser/{screens,weight}.test.ts'] : []),
 ]
 // These start and kill processes or measure their own; each has a process of its own. The longest start first.
@@ -53,7 +55,7 @@ const ALONE = [
 // A file waits as often as it works: for a page, a timer, a process that exits.
 const AT_ONCE = availableParallelism() + 2
 // Several for each place, so that no place idles while one long group ends.
-const GROUPS_PER_PLACE = 3
+const GROUPS_PER_PLACE = 2
 
 const MAX_STEP_MS = 40 * 60_000
 const TEST_TIMEOUT_MS = 240_000

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { inspect } from 'node:util'
 import type { Attempt, Gateway, Outcome, StartedCheckout } from '../../../src/gateways/gateway.ts'
+import { sized } from '../../support/scale.ts'
 import type { Alteration } from '../fake-server.ts'
 import { charge, prepareCharge } from './charge.ts'
 import { assertUsable } from './checkout.ts'
@@ -195,15 +196,25 @@ function assertComplete(outcome: Extract<Outcome, { kind: 'succeeded' }>): void 
 
 type AlteredScenario<Thing, Answer> = Scenario<Thing, Answer> & { rig: Rig }
 
-/** Runs the operation once for every value in its responses and every replacement; begin runs for every value. */
+// In the quick form each value gets this many replacements, beginning with another one than the value before.
+const REPLACEMENTS_PER_VALUE = sized({ quick: 2, rest: REPLACEMENTS.length, long: REPLACEMENTS.length })
+
+function replacementsFor(index: number): unknown[] {
+  return Array.from({ length: REPLACEMENTS_PER_VALUE }, (_, offset) => {
+    const place = index * REPLACEMENTS_PER_VALUE + offset
+    return REPLACEMENTS[place % REPLACEMENTS.length]
+  })
+}
+
+/** Runs the operation for every value in its responses with the replacements; begin runs for every value. */
 async function alterEachValue<Thing, Answer>(
   begin: () => Promise<AlteredScenario<Thing, Answer>>,
 ): Promise<void> {
   const jsonPaths = await findJsonPaths(await begin())
   assert.ok(jsonPaths.length > 0, 'the provider responds with JSON')
-  for (const jsonPath of jsonPaths) {
+  for (const [index, jsonPath] of jsonPaths.entries()) {
     const scenario = await begin()
-    for (const replacement of REPLACEMENTS) {
+    for (const replacement of replacementsFor(index)) {
       const shown = inspect(replacement, { maxStringLength: 40 })
       await withFailureContext(`with ${jsonPath.join('.')} replaced by ${shown}`, () =>
         alter(scenario, jsonPath, replacement),
