@@ -37,19 +37,21 @@ const REST_ONLY = [
 ]
 // These have a larger form, or take all languages, schemes and screens there.
 const LARGER_FORMS = [
-  'test/faults/deliveries.test.ts',
+  'test/faults/{deadlocks,deliveries,failpoints,races}.test.ts',
   'test/faults/simulation/*.test.ts',
   'test/gateways/{stripe/stripe,*/conformance}.test.ts',
   'test/api/catalog.test.ts',
   ...(HAS_BROWSER ? ['test/browser/{screens,weight}.test.ts'] : []),
 ]
-// These start and kill processes or measure their own; each has a process of its own. The longest start first.
+// These wait for processes that they start and kill, or measure their own; each has a process of its own. The longest
+// start first.
 const ALONE = [
-  /^test\/faults\/(?:chaos|simulation\/simulation|fuzz|failpoints|random-walk|failover|deliveries)/,
+  /^test\/faults\/(?:chaos|simulation\/simulation|fuzz|failpoints|random-walk|postgres-failover|lost-gateway)/,
+  /^test\/faults\/deliver(?:ies|y-times)/,
   /^test\/browser\//,
   /^test\/start\//,
   /^src\/kit\/.*embedded-postgres/,
-  /^test\/faults\//,
+  /^test\/faults\/(?:abuse|gateway|process|resource-exhaustion)/,
   /^test\/(?:plans|schema|tidy)/,
 ]
 // A file waits as often as it works: for a page, a timer, a process that exits.

@@ -13,9 +13,10 @@ import { connectDb } from '../../src/kit/db/db.ts'
 import { createApi } from '../support/api.ts'
 import { chargeBody, initiateBody, saveMethod } from '../support/builders.ts'
 import { testDatabaseUrl } from '../support/database.ts'
+import { assertInvariants } from '../support/invariants.ts'
 import { makeOneOfEverything } from '../support/one-of-everything.ts'
 import { awaitExit, eventually, runCowry, startProcess, tempFolder } from '../support/process.ts'
-import { ADMIN_TOKEN, assertInvariants } from '../support/service.ts'
+import { ADMIN_TOKEN } from '../support/service.ts'
 
 const databaseUrl = await testDatabaseUrl({ after })
 const env = {

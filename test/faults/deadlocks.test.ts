@@ -10,6 +10,7 @@ import { createIdempotently } from '../../src/kit/db/idempotency.ts'
 import { systemRandom } from '../../src/kit/random.ts'
 import { chargeBody, saveMethod } from '../support/builders.ts'
 import { testDatabase } from '../support/database.ts'
+import { sized } from '../support/scale.ts'
 import { testService } from '../support/service.ts'
 
 const db = await testDatabase({ after })
@@ -20,16 +21,19 @@ const lockRow = sql<unknown>`select pg_advisory_xact_lock($1)`
 describe('two requests that lock the same rows in opposite orders (F-22)', () => {
   it('two deadlocked requests both succeed, each once', async () => {
     let runs = 0
+    let locked = 0
     const made: string[] = []
-    const bothBegan = Promise.withResolvers<void>()
+    const bothLocked = Promise.withResolvers<void>()
     const send = (first: number, second: number) => {
       const claim = { merchantId: randomUUID(), key: undefined, operation: 'POST /nowhere', input: {} }
       return createIdempotently(app, claim, {
         async make(tx: Tx, id) {
           runs += 1
           await tx.query(lockRow, [first])
-          if (runs === 2) bothBegan.resolve()
-          await bothBegan.promise
+          locked += 1
+          // Each holds its first row before either requests its second one: a transaction that has only begun does not.
+          if (locked === 2) bothLocked.resolve()
+          await bothLocked.promise
           await tx.query(lockRow, [second])
           return id
         },
@@ -102,6 +106,8 @@ select deadlocks::integer as count
 from pg_stat_database
 where datname = current_database()`
 
+const CHARGES_EACH = sized({ quick: 4, rest: 16, long: 64 })
+
 describe('charges of the same few customers, recorded and completed at the same time (F-22)', () => {
   it('concurrent charges of the same customers never deadlock', async (t) => {
     const service = await testService(t, { env: { COWRY_RATE_LIMIT: '0' } })
@@ -112,7 +118,7 @@ describe('charges of the same few customers, recorded and completed at the same 
     }
     // Each takes a different time, so that some are recorded while others are completed.
     const chargeInTurn = async (_: unknown, first: number) => {
-      for (let n = 0; n < 16; n += 1) {
+      for (let n = 0; n < CHARGES_EACH; n += 1) {
         const payer = payers[(first * 3 + n * 5) % payers.length]
         assert.ok(payer)
         const { customer, token } = payer

@@ -8,11 +8,12 @@ import { sandboxWebhookSecretOf } from '../../src/secrets/secrets.ts'
 import type { ApiResponse } from '../support/api.ts'
 import { chargeBody, initiateBody, newReference, saveMethod } from '../support/builders.ts'
 import { CHARGED_ONCE, SANDBOX_SECRET, startDeployment } from '../support/deployment.ts'
+import { sized } from '../support/scale.ts'
 
 const CHARGE = '/api/v1/charges/recurring'
 const INITIATE = '/api/v1/checkout/initiate-payment'
 const PARALLEL = 50
-const ROUNDS = 5
+const ROUNDS = sized({ quick: 2, rest: 5, long: 20 })
 
 const deployment = await startDeployment({ after })
 const services = await Promise.all([deployment.startService(), deployment.startService()])
@@ -200,7 +201,7 @@ describe('verify, webhook, return and resolver at once over two processes (F-31)
   }
 
   it('verify, webhook, return and resolver at once make one credit and one event', async () => {
-    for (let round = 0; round < 10; round += 1) {
+    for (let round = 0; round < 2 * ROUNDS; round += 1) {
       const { uuid, accessCode, key } = await paidWithoutWebhook()
       // Delayed status checks make the concurrent requests write at the same time.
       await deployment.sandbox.addFault({ kind: 'slow_ms', on: 'verify', times: 3, ms: 100 })

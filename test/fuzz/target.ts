@@ -4,10 +4,12 @@ import assert from 'node:assert/strict'
 import { connectDb } from '../../src/kit/db/db.ts'
 import { createApi } from '../support/api.ts'
 import { type Cleanup, testDatabaseUrl } from '../support/database.ts'
+import { assertInvariants } from '../support/invariants.ts'
 import type { Document } from '../support/openapi.ts'
 import { startProcess, tempFolder } from '../support/process.ts'
-import { ADMIN_TOKEN, assertInvariants } from '../support/service.ts'
 import type { Target } from './fuzz.ts'
+
+const ADMIN_TOKEN = 'a-token-of-the-fuzz-tests-0123456789abcdef'
 
 export interface RunningTarget extends Target {
   /** The document as it is served. */

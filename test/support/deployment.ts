@@ -10,8 +10,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { connectDb, type Db, sql } from '../../src/kit/db/db.ts'
 import { type Api, createApi } from './api.ts'
 import { type Cleanup, testDatabaseUrl } from './database.ts'
+import { assertInvariants } from './invariants.ts'
 import { eventually, type RunningProcess, startProcess, tempFolder } from './process.ts'
-import { assertInvariants } from './service.ts'
 
 export const SANDBOX_SECRET = 'the-secret-of-a-sandbox-of-the-tests'
 

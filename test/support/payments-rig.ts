@@ -27,7 +27,7 @@ import { claimResolutions } from '../../src/resolver/resolve.ts'
 import { CUSTOMER, newReference } from './builders.ts'
 import { type Cleanup, testDatabaseUrl } from './database.ts'
 import { type FakeClock, frozenClock } from './fake-clock.ts'
-import { assertInvariants } from './service.ts'
+import { assertInvariants } from './invariants.ts'
 
 export type GatewayRequest = Pick<Attempt, 'key' | 'amount'>
 type Verb = 'chargeSaved' | 'startCheckout' | 'verify' | 'cancel'

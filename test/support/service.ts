@@ -11,11 +11,11 @@ import { GATEWAYS } from '../../src/compose/gateways.ts'
 import { type Role, readConfig } from '../../src/config.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 import { connectDb } from '../../src/kit/db/db.ts'
-import { checkInvariants } from '../../src/kit/db/invariants.ts'
 import type { Failpoints } from '../../src/kit/failpoints.ts'
 import { createLog, type Log } from '../../src/kit/observability/log.ts'
 import { type Api, createApi } from './api.ts'
 import { type Cleanup, testDatabaseUrl } from './database.ts'
+import { assertInvariants } from './invariants.ts'
 import { startProcess } from './process.ts'
 import { canShare, sharedValue } from './shared.ts'
 
@@ -156,13 +156,3 @@ async function startTestCluster(
 }
 
 export const ADMIN_TOKEN = 'a-token-of-the-tests-0123456789abcdef'
-
-export async function assertInvariants(service: Pick<Service, 'db'>): Promise<void> {
-  const reports = await checkInvariants(service.db)
-  assert.ok(reports.length >= 9, 'the invariants stand as views')
-  assert.deepEqual(
-    reports.filter(({ violations }) => violations !== 0),
-    [],
-    'no invariant is violated',
-  )
-}

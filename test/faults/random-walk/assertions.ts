@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from '../../../src/kit/db/db.ts'
-import { assertInvariants } from '../../support/service.ts'
+import { assertInvariants } from '../../support/invariants.ts'
 import { type ApiRecord, assertMatchesModel } from './command-context.ts'
 import { assertLink } from './comparison.ts'
 import { isCollected, type Payment, readMinor, refundedMinor, type Shop } from './model.ts'

@@ -1,0 +1,15 @@
+// The invariants of a database. Apart from service.ts: a file that starts the service as processes need not load it.
+
+import assert from 'node:assert/strict'
+import type { Db } from '../../src/kit/db/db.ts'
+import { checkInvariants } from '../../src/kit/db/invariants.ts'
+
+export async function assertInvariants({ db }: { db: Db }): Promise<void> {
+  const reports = await checkInvariants(db)
+  assert.ok(reports.length >= 9, 'the invariants stand as views')
+  assert.deepEqual(
+    reports.filter(({ violations }) => violations !== 0),
+    [],
+    'no invariant is violated',
+  )
+}
