@@ -13,7 +13,7 @@ interface LogLineDefinition {
 }
 
 const NONE = 'Nothing.'
-const CASE = 'Open the case (`/admin/v1/cases`), look at the gateway, and resolve it.'
+const CASE = 'Read the open case (`/admin/v1/cases`), look at the gateway, resolve it there, and close the case.'
 const REPORT = 'An error of ours: report it with the stack.'
 
 const line = (level: LineLevel, message: string, fields: string, action: string): LogLineDefinition => ({
@@ -33,14 +33,14 @@ const DEFINITIONS = {
   'attempt.needs_review': line(
     'error',
     'An attempt needs manual review.',
-    'merchantId, paymentId, attemptId, gateway, reason',
-    CASE,
+    'merchantId, paymentId, attemptId, gateway',
+    'No case is opened, and the attempt is not polled again. Look up its key (`gateway_key` in `attempts`) at the gateway. A webhook about this key triggers another status check.',
   ),
   'attempt.unexpected_payment': line(
     'warn',
-    'A payer paid another amount, or paid twice; the money is kept apart.',
+    'A payer paid another amount, or paid twice; the wallet is not credited.',
     'merchantId, paymentId, attemptId, gateway, reason',
-    CASE,
+    'Reason `duplicate_success`: nothing, it is refunded automatically. Reason `amount_mismatch`: no case is opened, and the ledger has no entry. Compare the payment with the record of the gateway, and refund it there.',
   ),
   'attempt.resolve_failed': line(
     'error',
@@ -83,7 +83,7 @@ const DEFINITIONS = {
     'error',
     'The gateway reports a dispute that could not be recorded.',
     'merchantId, paymentId, attemptId, gateway, outcome',
-    CASE,
+    'No case is opened, and the ledger has no entry. Look up the dispute of the payment at the gateway.',
   ),
   'duplicate_payment.disputed': line(
     'error',
@@ -246,7 +246,7 @@ const DEFINITIONS = {
     'error',
     'A refund needs manual review.',
     'merchantId, paymentId, refundId, gateway, outcome, reason',
-    CASE,
+    'No case is opened; the refund is still polled. Look up its key (`gateway_key` in `refunds`) at the gateway.',
   ),
   'refund.pending': line(
     'info',
