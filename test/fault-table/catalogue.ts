@@ -103,8 +103,8 @@ export const FAULT_GROUPS: readonly FaultGroup[] = [
       fault(
         'F-25',
         'the schema is migrated while the previous version serves',
-        'both versions work',
-        'the migrations do not support two versions at once; the changelog says to stop the older one first.',
+        'not supported: stop all processes of the previous version first',
+        'two versions with different migrations must not run side by side; CHANGELOG.md says whether a version has new migrations.',
       ),
       fault(
         'F-26',
