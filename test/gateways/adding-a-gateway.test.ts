@@ -1,7 +1,7 @@
 // Extracts the example of docs/adding-a-gateway.md from the page and runs it, so that the guide stays correct.
 
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after } from 'node:test'
@@ -39,5 +39,10 @@ function locate(importer: string, name: string): string {
   if (name.startsWith('node:')) return name
   if (!name.startsWith('.')) return import.meta.resolve(name)
   const path = join(dirname(importer), name)
+  // Node strips the imports of types without resolving them, so a wrong path would not fail by itself.
+  assert.ok(
+    paths.includes(path) || existsSync(join(ROOT, path)),
+    `${importer} imports ${name}, which does not exist`,
+  )
   return pathToFileURL(join(paths.includes(path) ? folder : ROOT, path)).href
 }
