@@ -92,7 +92,7 @@ async function chargeOnce(
     source: 'api',
     firstCall: true,
   })
-  await schedulePoll(app, applied, outcome, gateway.recovery)
+  await schedulePoll(app, applied, outcome, gateway.behavior)
   return { payment: applied.payment, replayed: false, method }
 }
 

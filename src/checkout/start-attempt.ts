@@ -106,7 +106,7 @@ async function submitToCandidate(
   const canFailOver = !action.isLast && isNotSubmitted(outcome)
   const context = { source: 'checkout', firstCall: true, canFailOver } as const
   const applied = await applyOutcome(app, gateway, current, outcome, context)
-  if (outcome.kind !== 'pending') await schedulePoll(app, applied, outcome, gateway.recovery)
+  if (outcome.kind !== 'pending') await schedulePoll(app, applied, outcome, gateway.behavior)
   // If the resolver has claimed the attempt meanwhile, its call may have reached the gateway: no failover then.
   const isFree = applied.attempt.status === 'declined' && applied.payment.status === 'pending'
   if (!canFailOver || !isFree) return undefined

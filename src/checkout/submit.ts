@@ -1,7 +1,7 @@
 // Sends a checkout attempt to its gateway.
 
 import { sanitizeTexts } from '../core/sanitize-text.ts'
-import type { Gateway, NextStep, Outcome, RecoveryProperties } from '../gateways/gateway.ts'
+import type { Gateway, GatewayBehavior, NextStep, Outcome } from '../gateways/gateway.ts'
 import { nextPollAt } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { PaymentWithAttempt } from '../payments/attempt.ts'
@@ -26,14 +26,14 @@ export async function submitCheckout(
   )
   if (started.kind === 'pending') {
     // The gateway has the attempt but does not return its page again: only polling can bring the outcome.
-    await markAwaitingCustomer(app, { payment, attempt }, started, null, gateway.recovery)
+    await markAwaitingCustomer(app, { payment, attempt }, started, null, gateway.behavior)
   }
   if (started.kind !== 'started') return started
   await app.failpoints.hit('checkout.after_response')
   // The provider's texts are stored, so characters that PostgreSQL cannot store are removed.
   const { gatewayReference, next } = sanitizeTexts(started)
   const outcome: Pending = { kind: 'pending', gatewayReference }
-  await markAwaitingCustomer(app, { payment, attempt }, outcome, next, gateway.recovery)
+  await markAwaitingCustomer(app, { payment, attempt }, outcome, next, gateway.behavior)
   return outcome
 }
 
@@ -45,9 +45,9 @@ export async function markAwaitingCustomer(
   { payment, attempt }: PaymentWithAttempt,
   pending: Pending,
   next: NextStep | null,
-  recovery: RecoveryProperties,
+  behavior: GatewayBehavior,
 ): Promise<void> {
   const awaiting: PaymentWithAttempt = { payment, attempt: { ...attempt, status: 'awaiting_customer' } }
-  const dueAt = nextPollAt(app, awaiting, pending, recovery)
+  const dueAt = nextPollAt(app, awaiting, pending, behavior)
   await updateAwaitingCustomer(app.db, attempt, pending.gatewayReference, next, dueAt)
 }

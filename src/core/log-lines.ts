@@ -13,7 +13,8 @@ interface LogLineDefinition {
 }
 
 const NONE = 'Nothing.'
-const CASE = 'Read the open case (`/admin/v1/cases`), look at the gateway, resolve it there, and close the case.'
+const CASE =
+  'Read the open case (`/admin/v1/cases`), look at the gateway, resolve it there, and close the case.'
 const REPORT = 'An error of ours: report it with the stack.'
 
 const line = (level: LineLevel, message: string, fields: string, action: string): LogLineDefinition => ({

@@ -15,7 +15,7 @@ function rig() {
   const gateway = (name: string): Gateway => ({
     name,
     rails: [],
-    recovery: { keyRetentionHours: 24, cachesErrors: false, lookupByReference: true },
+    behavior: { keyRetentionHours: 24, cachesErrors: false, lookupByReference: true },
     startCheckout: unused,
     verify: unused,
     parseWebhook: () => ({ kind: 'forged' }),

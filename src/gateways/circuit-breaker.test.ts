@@ -40,7 +40,7 @@ function provider(outcome: () => Promise<Outcome>, more: Partial<Gateway> = {}) 
   const gateway: Gateway = {
     name: 'steady',
     rails: [],
-    recovery: { keyRetentionHours: 24, cachesErrors: false, lookupByReference: true },
+    behavior: { keyRetentionHours: 24, cachesErrors: false, lookupByReference: true },
     startCheckout: () => outcome(),
     chargeSaved: () => {
       calls.charges += 1

@@ -4,7 +4,7 @@
 import type { Mode } from '../core/merchant.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { HttpClient } from '../kit/http/http-client.ts'
-import type { Gateway, Rail, RecoveryProperties } from './gateway.ts'
+import type { Gateway, GatewayBehavior, Rail } from './gateway.ts'
 
 export interface GatewayDefinition {
   /** Lower case, as used in URLs, settings and records. */
@@ -12,7 +12,7 @@ export interface GatewayDefinition {
   /** The provider's name as people write it. */
   readonly title: string
   readonly rails: readonly Rail[]
-  readonly recovery: RecoveryProperties
+  readonly behavior: GatewayBehavior
   /** What an operator provides: in environment variables for all merchants, or through the API for one merchant. */
   readonly credentials: readonly CredentialField[]
   /** The provider's API; GATEWAY_<NAME>_BASE_URL overrides it. */

@@ -193,7 +193,8 @@ export interface Rail {
   stepMinor?: bigint
 }
 
-export interface RecoveryProperties {
+/** How a provider treats keys, repeated requests, refunds and declined payers: it decides what is polled and submitted again. */
+export interface GatewayBehavior {
   keyRetentionHours: number
   /** The gateway also replays an error under the same key. */
   cachesErrors: boolean
@@ -217,7 +218,7 @@ export interface RecoveryProperties {
 export interface Gateway {
   readonly name: string
   readonly rails: readonly Rail[]
-  readonly recovery: RecoveryProperties
+  readonly behavior: GatewayBehavior
   /** Mobile money is a prompt on the phone, so our page asks for the number; otherwise the gateway's page does. */
   readonly promptsPhone?: true
   /** The merchant receives the money directly: it is recorded, and we owe nothing. */

@@ -7,11 +7,11 @@ import { fixedGateways } from './registry.ts'
 const notHere = () => Promise.reject(new Error('not in this test'))
 
 function gateway(name: string, rails: Rail[]): Gateway {
-  const recovery = { keyRetentionHours: 24, cachesErrors: false, lookupByReference: true }
+  const behavior = { keyRetentionHours: 24, cachesErrors: false, lookupByReference: true }
   return {
     name,
     rails,
-    recovery,
+    behavior,
     startCheckout: notHere,
     verify: notHere,
     parseWebhook: () => ({ kind: 'forged' }),

@@ -129,7 +129,7 @@ async function applyMove(
     paymentMethodId: method?.id ?? payment.paymentMethodId,
     recoveryPaymentId: recovery?.id ?? payment.recoveryPaymentId,
   }
-  const dueAt = decision.proof === 'declined' ? declinedPollAt(app, current, gateway.recovery) : null
+  const dueAt = decision.proof === 'declined' ? declinedPollAt(app, current, gateway.behavior) : null
   const nextAttempt: AttemptRow = { ...endedAttempt(attempt, decision), endedAt: now, dueAt }
   const ended = {
     proof: decision.proof,
@@ -230,7 +230,7 @@ async function applyClose(
     paidCurrency: decision.paid?.currency ?? null,
     gatewayReference: decision.gatewayReference,
     dueAt: attempt.dueAt,
-    nextPollAt: decision.attemptStatus === 'declined' ? declinedPollAt(app, current, gateway.recovery) : null,
+    nextPollAt: decision.attemptStatus === 'declined' ? declinedPollAt(app, current, gateway.behavior) : null,
     statusReason: decision.statusReason,
     entryId: isDuplicate ? app.random.uuid() : null,
     postings: isDuplicate ? postingsOfDuplicate(gateway, paid) : [],

@@ -1,7 +1,7 @@
 // When the resolver polls a gateway again, with which backoff, and how long a lease lasts.
 
 import { DISPUTE_POLL_DELAY_MS } from '../disputes/apply-dispute.ts'
-import type { Outcome, RecoveryProperties } from '../gateways/gateway.ts'
+import type { GatewayBehavior, Outcome } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { jittered } from '../kit/random.ts'
 import type { PaymentsApp } from '../payments/app.ts'
@@ -47,14 +47,14 @@ export function nextPollAt(
   app: PaymentsApp,
   current: PaymentWithAttempt,
   outcome: Outcome,
-  recovery: RecoveryProperties | undefined,
+  behavior: GatewayBehavior | undefined,
 ): Date | null {
   const now = app.clock.now()
   if (PAID.includes(current.attempt.status)) return nextPaidPollAt(app, current, outcome)
   const isEnded =
     !isOpenAttempt(current.attempt) && (outcome.kind === 'succeeded' || outcome.kind === 'declined')
-  if (isEnded) return outcome.kind === 'declined' ? declinedPollAt(app, current, recovery) : null
-  if (isPollingOver(current, now) || isWebhookExpected(current, outcome, recovery)) return null
+  if (isEnded) return outcome.kind === 'declined' ? declinedPollAt(app, current, behavior) : null
+  if (isPollingOver(current, now) || isWebhookExpected(current, outcome, behavior)) return null
   const backoff = backoffOf(current, outcome)
   const delayMs = backoff[Math.min(current.attempt.polls, backoff.length - 1)] ?? HOUR
   return addMs(now, jittered(app.random, delayMs))
@@ -87,9 +87,9 @@ const PAGE_EXPIRY_MARGIN_MS = HOUR
 export function declinedPollAt(
   app: PaymentsApp,
   { payment, attempt }: PaymentWithAttempt,
-  recovery: RecoveryProperties | undefined,
+  behavior: GatewayBehavior | undefined,
 ): Date | null {
-  if (!recovery?.paysAfterDecline || attempt.operation !== 'checkout' || attempt.nextStep === null)
+  if (!behavior?.paysAfterDecline || attempt.operation !== 'checkout' || attempt.nextStep === null)
     return null
   const now = app.clock.now()
   const isOver = addMs(payment.expiresAt ?? payment.createdAt, PAGE_EXPIRY_MARGIN_MS) <= now
@@ -111,10 +111,10 @@ function isPollingOver({ payment, attempt }: PaymentWithAttempt, now: Date): boo
 function isWebhookExpected(
   { attempt }: PaymentWithAttempt,
   outcome: Outcome,
-  recovery: RecoveryProperties | undefined,
+  behavior: GatewayBehavior | undefined,
 ): boolean {
   const isAccepted = attempt.status === 'awaiting_customer' && outcome.kind === 'pending'
-  return isAccepted && recovery?.notifiesOnEveryChange === true
+  return isAccepted && behavior?.notifiesOnEveryChange === true
 }
 
 function backoffOf({ payment, attempt }: PaymentWithAttempt, outcome: Outcome): number[] {
@@ -130,14 +130,14 @@ export async function schedulePoll(
   app: PaymentsApp,
   current: PaymentWithAttempt,
   outcome: Outcome,
-  recovery: RecoveryProperties | undefined,
+  behavior: GatewayBehavior | undefined,
 ): Promise<void> {
   if (current.attempt.dueAt === null) return
   const { merchantId, id: attemptId, gateway } = current.attempt
   const reason = outcome.kind === 'unknown' ? outcome.reason : undefined
   app.log.write('payment.outcome_unknown', { merchantId, attemptId, gateway, outcome: outcome.kind, reason })
   const reference = outcome.kind === 'pending' ? outcome.gatewayReference : null
-  await rescheduleAttempt(app.db, current.attempt, nextPollAt(app, current, outcome, recovery), reference)
+  await rescheduleAttempt(app.db, current.attempt, nextPollAt(app, current, outcome, behavior), reference)
 }
 
 // The resolver must not poll while the first call may still run: the lease is the call's timeout plus this.
@@ -160,7 +160,7 @@ const RESOLVER_SLACK_MS = 5 * SECOND
 const RETENTION_MARGIN = 0.9
 
 /** Whether a request that was first submitted at `since` may be retried under the same idempotency key. */
-export function isKeyRetained({ keyRetentionHours }: RecoveryProperties, since: Date, now: Date): boolean {
+export function isKeyRetained({ keyRetentionHours }: GatewayBehavior, since: Date, now: Date): boolean {
   return now < addMs(since, keyRetentionHours * HOUR * RETENTION_MARGIN)
 }
 

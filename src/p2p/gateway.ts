@@ -36,7 +36,7 @@ function gatewayOf(app: OpenTransferApp, merchantId: string, rails: readonly Rai
     name: P2P,
     rails,
     // The records are ours and are never purged, so an unknown attempt was never submitted.
-    recovery: {
+    behavior: {
       keyRetentionHours: 24 * 365,
       cachesErrors: false,
       lookupByReference: true,

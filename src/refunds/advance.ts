@@ -75,8 +75,8 @@ async function takeStep(app: PaymentsApp, gateway: Gateway, refund: RefundRow): 
   return submit(app, gateway, refund)
 }
 
-function mayResubmit(app: PaymentsApp, { recovery }: Gateway, submittedAt: Date): boolean {
-  return recovery.nonIdempotentRefunds !== true && isKeyRetained(recovery, submittedAt, app.clock.now())
+function mayResubmit(app: PaymentsApp, { behavior }: Gateway, submittedAt: Date): boolean {
+  return behavior.nonIdempotentRefunds !== true && isKeyRetained(behavior, submittedAt, app.clock.now())
 }
 
 /** The only call that sends money back. `submittedAt` is committed before the call, so a crash cannot hide it. */
@@ -95,7 +95,7 @@ async function markOrQueue(
   gateway: Gateway,
   refund: RefundRow,
 ): Promise<RefundRow | 'queued' | 'taken over'> {
-  const isBlocking = gateway.recovery.sequentialRefunds === true
+  const isBlocking = gateway.behavior.sequentialRefunds === true
   try {
     return (await markSubmitted(app.db, refund, app.clock.now(), isBlocking)) ?? 'taken over'
   } catch (error) {
@@ -118,7 +118,7 @@ async function applyStep(
     ? await applyRefundOutcome(app, refund, result, source)
     : await saveProgress(app, step)
   const isUnblocked = hasEnded || (result !== 'queued' && result.kind === 'pending')
-  if (isUnblocked && gateway?.recovery.sequentialRefunds) await wakeQueued(app.db, refund, app.clock.now())
+  if (isUnblocked && gateway?.behavior.sequentialRefunds) await wakeQueued(app.db, refund, app.clock.now())
   return current
 }
 

@@ -69,7 +69,7 @@ async function resolveAttempt(app: PaymentsApp, current: PaymentWithAttempt): Pr
   }
   await app.failpoints.hit('resolver.after_poll')
   const applied = await applyOutcome(app, gateway, current, outcome, { source: 'resolver' })
-  await schedulePoll(app, applied, outcome, gateway.recovery)
+  await schedulePoll(app, applied, outcome, gateway.behavior)
 }
 
 const NOT_CONFIGURED: Outcome = { kind: 'unknown', reason: 'no_answer', message: 'not configured' }
@@ -95,13 +95,13 @@ async function recoverSubmission(
   pending: Extract<Outcome, { kind: 'pending' }>,
 ): Promise<Outcome> {
   if (canResubmit(app, gateway, current)) return submitCheckout(app, gateway, current)
-  await markAwaitingCustomer(app, current, pending, null, gateway.recovery)
+  await markAwaitingCustomer(app, current, pending, null, gateway.behavior)
   return pending
 }
 
 function canResubmit(app: PaymentsApp, gateway: Gateway, { payment, attempt }: PaymentWithAttempt): boolean {
   const now = app.clock.now()
-  const isRetained = isKeyRetained(gateway.recovery, attempt.startedAt, now)
+  const isRetained = isKeyRetained(gateway.behavior, attempt.startedAt, now)
   // No prompt is sent to a phone after the checkout has expired.
   const isLatePrompt =
     gateway.promptsPhone === true &&

@@ -140,8 +140,8 @@ describe('a slot at a link', () => {
   })
 
   it('a slot stays reserved for a payer who was declined on a page that can still be paid (F-28)', async () => {
-    const { recovery } = gateway
-    gateway.recovery = { ...recovery, paysAfterDecline: true }
+    const { behavior } = gateway
+    gateway.behavior = { ...behavior, paysAfterDecline: true }
     const link = await newLink(1)
     const [one, another] = [await startPayment(link), await startPayment(link)]
     await started(one)
@@ -155,12 +155,12 @@ describe('a slot at a link', () => {
     assert.equal(await verifyPayment(one), 'successful')
     assert.equal(await press(another), 'payment_link_ended')
     assert.equal(await stateOf(link), '1 paid, 1 taken, completed')
-    gateway.recovery = recovery
+    gateway.behavior = behavior
   })
 
   it('the slot of a declined payer is released when the checkout is over', async () => {
-    const { recovery } = gateway
-    gateway.recovery = { ...recovery, paysAfterDecline: true }
+    const { behavior } = gateway
+    gateway.behavior = { ...behavior, paysAfterDecline: true }
     const link = await newLink(1)
     const one = await startPayment(link)
     await started(one)
@@ -171,7 +171,7 @@ describe('a slot at a link', () => {
     await rig.expire()
     assert.equal((await rig.payment(one.id)).status, 'expired')
     assert.equal(await stateOf(link), '0 paid, 0 taken, active')
-    gateway.recovery = recovery
+    gateway.behavior = behavior
   })
 
   it('a slot is kept until the webhook that came with the decline is processed, and then released at once (F-43)', async () => {

@@ -69,10 +69,10 @@ describe('a decline on a page where the payer can retry', () => {
   } as const
 
   async function startedOnPage(t: TestContext) {
-    const { recovery } = gateway
-    gateway.recovery = watched
+    const { behavior } = gateway
+    gateway.behavior = watched
     t.after(() => {
-      gateway.recovery = recovery
+      gateway.behavior = behavior
     })
     return started()
   }

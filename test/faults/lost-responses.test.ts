@@ -26,7 +26,7 @@ const HOUR_MS = 3_600_000
 const LEASE_MS = 60_000
 
 afterEach(async () => {
-  gateway.recovery = { ...gateway.recovery, keyRetentionHours: 24 }
+  gateway.behavior = { ...gateway.behavior, keyRetentionHours: 24 }
   await rig.endTest()
 })
 
@@ -140,7 +140,7 @@ describe('a charge that its gateway does not know', () => {
   })
 
   it('an unknown charge needs manual review at once where the gateway keeps no keys (F-30)', async () => {
-    gateway.recovery = { ...gateway.recovery, keyRetentionHours: 0 }
+    gateway.behavior = { ...gateway.behavior, keyRetentionHours: 0 }
     const id = await unanswered()
     clock.advance(LEASE_MS)
     gateway.answers('verify', NOT_FOUND)

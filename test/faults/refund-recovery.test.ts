@@ -56,7 +56,7 @@ async function answerFromScript(
 
 gateway.refund = (request) => answerFromScript('refund', refunds, request)
 gateway.verifyRefund = (request) => answerFromScript('verify', answers, request)
-const { recovery } = gateway
+const { behavior } = gateway
 
 const loggedErrors: { key: LogKey; fields?: LogFields }[] = []
 const log: Log = {
@@ -71,7 +71,7 @@ where due_at is not null`
 
 afterEach(async () => {
   for (const list of [refunds, answers, calls, loggedErrors]) list.length = 0
-  gateway.recovery = recovery
+  gateway.behavior = behavior
   await db.query(postponeAll)
   await rig.endTest()
 })
@@ -95,8 +95,8 @@ async function resolve(by = app): Promise<number> {
 }
 
 const callsTo = (verb: string) => calls.filter((call) => call.startsWith(verb))
-const withRecovery = (changes: Partial<typeof recovery>) => {
-  gateway.recovery = { ...recovery, ...changes }
+const withBehavior = (changes: Partial<typeof behavior>) => {
+  gateway.behavior = { ...behavior, ...changes }
 }
 
 describe('a refund with an unknown outcome', () => {
@@ -134,7 +134,7 @@ describe('a refund with an unknown outcome', () => {
   })
 
   it('an unknown refund is never submitted again where refunds have no key, however often it is not found (F-30)', async () => {
-    withRecovery({ sequentialRefunds: true, nonIdempotentRefunds: true })
+    withBehavior({ sequentialRefunds: true, nonIdempotentRefunds: true })
     refunds.push(NO_ANSWER)
     answers.push(NOT_FOUND, NOT_FOUND, NOT_FOUND)
     const { id } = await requestTestRefund((await payment()).id, 40)
@@ -148,7 +148,7 @@ describe('a refund with an unknown outcome', () => {
   })
 
   it('a refund that was provably not sent is sent when the gateway is back, also where refunds have no key (F-27)', async () => {
-    withRecovery({ sequentialRefunds: true, nonIdempotentRefunds: true })
+    withBehavior({ sequentialRefunds: true, nonIdempotentRefunds: true })
     refunds.push(NOT_SENT, NOT_SENT, GIVEN)
     const { id } = await requestTestRefund((await payment()).id, 40)
     assert.equal((await read(id)).statusReason, 'gateway_unavailable')
@@ -218,7 +218,7 @@ describe('a refund with an unknown outcome', () => {
 
 describe('a gateway that takes one refund of a payment at a time', () => {
   it('the next refund of a payment is sent when the previous one is known at the gateway, never two at once', async () => {
-    withRecovery({ sequentialRefunds: true, nonIdempotentRefunds: true })
+    withBehavior({ sequentialRefunds: true, nonIdempotentRefunds: true })
     refunds.push(NO_ANSWER, GIVEN, GIVEN)
     const { id: paymentId } = await payment()
     const first = await requestTestRefund(paymentId, 10)

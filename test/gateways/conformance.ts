@@ -75,10 +75,10 @@ function assertConsoleUnused(): void {
 }
 
 function testDeclaration(subject: Subject, gateway: Gateway): void {
-  it('declares a rail for the currency that it collects, and its recovery properties', () => {
+  it('declares a rail for the currency that it collects, and its behavior', () => {
     const rail = gateway.rails.find(({ currency }) => currency === subject.amount.currency)
     assert.ok(rail?.channels.includes(subject.choice?.channel ?? 'card'), inspect(rail))
-    assert.ok(gateway.recovery.keyRetentionHours >= 0)
+    assert.ok(gateway.behavior.keyRetentionHours >= 0)
     assert.match(gateway.name, /^[a-z][a-z0-9_]*$/)
   })
 }

@@ -85,7 +85,7 @@ export interface ScriptedGateway extends Gateway {
   clearAnswers(): void
   /** Every call so far, each as "verify <key>". */
   readonly calls: string[]
-  recovery: Gateway['recovery']
+  behavior: Gateway['behavior']
 }
 
 export const NAME = 'scripted'
@@ -104,7 +104,7 @@ export function scriptedGateway(name = NAME): ScriptedGateway {
   return {
     name,
     rails: [{ currency: 'KES', channels: ['card', 'mobile_money'] }],
-    recovery: { keyRetentionHours: 24, cachesErrors: false, lookupByReference: true },
+    behavior: { keyRetentionHours: 24, cachesErrors: false, lookupByReference: true },
     promptsPhone: true,
     calls,
     answers: (verb, ...scripted) => void scripts.set(verb, [...(scripts.get(verb) ?? []), ...scripted]),

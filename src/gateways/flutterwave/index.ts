@@ -4,7 +4,7 @@
 import type { Mode } from '../../core/merchant.ts'
 import { constantTimeEquals } from '../../kit/crypto.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
-import type { Attempt, Gateway, Outcome, RecoveryProperties, StatusQuery } from '../gateway.ts'
+import type { Attempt, Gateway, GatewayBehavior, Outcome, StatusQuery } from '../gateway.ts'
 import { createClient } from './client.ts'
 import { RAILS } from './rails.ts'
 import { createRefundOperations } from './refunds.ts'
@@ -20,7 +20,7 @@ import {
   toPaymentBody,
 } from './wire.ts'
 
-const RECOVERY: RecoveryProperties = {
+const BEHAVIOR: GatewayBehavior = {
   // A used reference is refused for two minutes ("Try again in 2 minutes time to use the same ref"). After that the
   // same charge would execute again, so an attempt that is still unknown then needs manual review.
   keyRetentionHours: 2 / 60,
@@ -74,7 +74,7 @@ export const FLUTTERWAVE: GatewayDefinition = {
   name: 'flutterwave',
   title: 'Flutterwave',
   rails: RAILS,
-  recovery: RECOVERY,
+  behavior: BEHAVIOR,
   credentials: CREDENTIALS,
   // One URL for both modes: the key decides.
   baseUrl: { test: 'https://api.flutterwave.com', live: 'https://api.flutterwave.com' },
@@ -110,7 +110,7 @@ function openFlutterwave(connection: Connection): Gateway {
   return {
     name: FLUTTERWAVE.name,
     rails: FLUTTERWAVE.rails,
-    recovery: FLUTTERWAVE.recovery,
+    behavior: FLUTTERWAVE.behavior,
 
     async startCheckout(attempt, choice, returnUrl) {
       const result = await post('/payments', toPaymentBody(attempt, choice, returnUrl, clock.now()))

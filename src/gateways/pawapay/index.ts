@@ -4,7 +4,7 @@
 import { Type } from 'typebox'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
-import type { Gateway, Outcome, RecoveryProperties, RefundOutcome, StatusQuery } from '../gateway.ts'
+import type { Gateway, GatewayBehavior, Outcome, RefundOutcome, StatusQuery } from '../gateway.ts'
 import { readCallback } from './callbacks.ts'
 import { RAILS } from './rails.ts'
 import { fromRefund, fromRefundStatus, toRefundBody } from './refunds.ts'
@@ -12,7 +12,7 @@ import { reader } from './response.ts'
 import { readPublicKeys } from './signature.ts'
 import { fromDepositStatus, fromStart, refused, toPageBody } from './wire.ts'
 
-const RECOVERY: RecoveryProperties = {
+const BEHAVIOR: GatewayBehavior = {
   // Deposit and refund ids are unique for good, and pawaPay ignores a second request with one. It does not publish how
   // long it keeps them, so we rely on a common retention only. Opening a page twice gives two pages for one deposit.
   keyRetentionHours: 24,
@@ -58,7 +58,7 @@ export const PAWAPAY: GatewayDefinition = {
   name: 'pawapay',
   title: 'pawaPay',
   rails: RAILS,
-  recovery: RECOVERY,
+  behavior: BEHAVIOR,
   credentials: CREDENTIALS,
   baseUrl: { test: 'https://api.sandbox.pawapay.io', live: 'https://api.pawapay.io' },
   open,
@@ -99,7 +99,7 @@ function open(connection: Connection): Gateway {
   return {
     name: PAWAPAY.name,
     rails: RAILS,
-    recovery: RECOVERY,
+    behavior: BEHAVIOR,
 
     async startCheckout(attempt, _choice, returnUrl) {
       const body = toPageBody(attempt, returnUrl)

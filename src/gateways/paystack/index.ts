@@ -3,7 +3,7 @@
 
 import type { Mode } from '../../core/merchant.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
-import type { Gateway, Outcome, RecoveryProperties, StatusQuery } from '../gateway.ts'
+import type { Gateway, GatewayBehavior, Outcome, StatusQuery } from '../gateway.ts'
 import { disputesPath, withDisputes } from './disputes.ts'
 import { RAILS } from './rails.ts'
 import { type Call, createRefundOperations } from './refunds.ts'
@@ -14,7 +14,7 @@ import { fromCharge, fromInitialize, fromVerify, toChargeBody, toInitializeBody 
 const NAME = 'paystack'
 const ADDRESS = 'https://api.paystack.co'
 
-const RECOVERY: RecoveryProperties = {
+const BEHAVIOR: GatewayBehavior = {
   // Our key is the reference, which stays unique in an account: a second submission is refused as a duplicate, never
   // executed. So this limit is ours: an attempt that has not begun within a day should not begin any more.
   keyRetentionHours: 24,
@@ -48,7 +48,7 @@ export const PAYSTACK: GatewayDefinition = {
   name: NAME,
   title: 'Paystack',
   rails: RAILS,
-  recovery: RECOVERY,
+  behavior: BEHAVIOR,
   credentials: [SECRET_KEY],
   baseUrl: { test: ADDRESS, live: ADDRESS },
   open: openPaystack,
@@ -87,7 +87,7 @@ function openPaystack({ credentials, baseUrl, http, clock }: Connection): Gatewa
   return {
     name: NAME,
     rails: RAILS,
-    recovery: RECOVERY,
+    behavior: BEHAVIOR,
 
     async startCheckout(attempt, choice, returnUrl) {
       const body = toInitializeBody(attempt, choice, returnUrl)

@@ -68,7 +68,7 @@ export function createSandboxGateway(options: SandboxGatewayOptions): SandboxGat
       currency,
       channels: ['card', 'mobile_money', 'bank_transfer'],
     })),
-    recovery: { keyRetentionHours: 24, cachesErrors: false, lookupByReference: true },
+    behavior: { keyRetentionHours: 24, cachesErrors: false, lookupByReference: true },
     promptsPhone: true,
     instruments: SANDBOX_INSTRUMENTS,
 

@@ -4,7 +4,7 @@
 import type { Mode } from '../../core/merchant.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
-import type { Gateway, Outcome, RecoveryProperties, StatusQuery } from '../gateway.ts'
+import type { Gateway, GatewayBehavior, Outcome, StatusQuery } from '../gateway.ts'
 import { RAILS } from './amounts.ts'
 import { disputesPath, fromDisputes, fromKeyQuery } from './disputes.ts'
 import { encodeForm, type Form, readCredential, toChargeForm, toCheckoutForm, toRefundForm } from './forms.ts'
@@ -24,7 +24,7 @@ import {
 // Pinned, so that the account's setting does not change the responses; newer versions accept the same requests.
 const API_VERSION = '2023-08-16'
 
-const RECOVERY: RecoveryProperties = {
+const BEHAVIOR: GatewayBehavior = {
   // Stripe may drop a key after 24 hours. Until then the same request returns the first response and executes nothing,
   // or executes if the first one never arrived.
   keyRetentionHours: 24,
@@ -71,7 +71,7 @@ export const STRIPE: GatewayDefinition = {
   name: 'stripe',
   title: 'Stripe',
   rails: RAILS,
-  recovery: RECOVERY,
+  behavior: BEHAVIOR,
   credentials: [SECRET_KEY, WEBHOOK_SECRET],
   // The key alone separates test from live.
   baseUrl: { test: 'https://api.stripe.com', live: 'https://api.stripe.com' },
@@ -138,7 +138,7 @@ function openStripe({ credentials, baseUrl, http, clock }: Connection): Gateway 
   return {
     name: STRIPE.name,
     rails: STRIPE.rails,
-    recovery: STRIPE.recovery,
+    behavior: STRIPE.behavior,
     verify,
 
     // The account's settings decide which methods Stripe's page offers, not the payer's choice on our page.

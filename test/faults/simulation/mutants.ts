@@ -17,10 +17,10 @@ import {
   reapplySuccess,
   replacingStatement,
   shuffleBatchResults,
+  withBehavior,
   withOutcomeReading,
   withoutConstraints,
   withoutJob,
-  withRecoveryPromise,
   withRefundReading,
   writeBehind,
 } from './mutations.ts'
@@ -99,7 +99,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'keys trusted without expiry',
     detectedBySeed: 10_265,
     rationale: 'A gateway keeps our keys without a time limit.',
-    mutation: withRecoveryPromise({ keyRetentionHours: 10_000 }),
+    mutation: withBehavior({ keyRetentionHours: 10_000 }),
   },
   {
     name: 'refunds without a key sent again',
@@ -107,8 +107,8 @@ export const MUTANTS: readonly Mutant[] = [
     rationale: 'A gateway identifies a refund by its key, as it does a charge.',
     mutation: {
       gateway: (gateway) => {
-        const { nonIdempotentRefunds: _, ...recovery } = gateway.recovery
-        return { ...gateway, recovery }
+        const { nonIdempotentRefunds: _, ...behavior } = gateway.behavior
+        return { ...gateway, behavior }
       },
     },
   },

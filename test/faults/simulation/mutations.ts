@@ -74,10 +74,10 @@ export const withRefundReading = (change: (outcome: RefundOutcome) => RefundOutc
 export const isUnknown = (outcome: Outcome | RefundOutcome, ...reasons: string[]) =>
   outcome.kind === 'unknown' && reasons.includes(outcome.reason)
 
-export const withRecoveryPromise = (recovery: Partial<Gateway['recovery']>) => ({
+export const withBehavior = (behavior: Partial<Gateway['behavior']>) => ({
   gateway: (gateway: Gateway): Gateway => ({
     ...gateway,
-    recovery: { ...gateway.recovery, ...recovery },
+    behavior: { ...gateway.behavior, ...behavior },
   }),
 })
 

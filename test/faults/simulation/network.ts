@@ -84,7 +84,7 @@ export function connectGateway(sim: Sim, host: Host, provider: Provider, options
   return {
     name: provider.name,
     rails: [{ currency: 'KES', channels: ['card', 'bank_transfer'] }],
-    recovery: provider.recovery,
+    behavior: provider.behavior,
     startCheckout: (attempt: Attempt, _choice: CheckoutChoice) =>
       call<StartedCheckout | Outcome>(
         `${provider.name} opens ${attempt.key}`,
@@ -106,7 +106,7 @@ export function connectGateway(sim: Sim, host: Host, provider: Provider, options
       call<RefundOutcome>(
         `${provider.name} refunds ${request.key}`,
         arrive('refund', request.key, () => provider.refund(request)),
-        provider.recovery.nonIdempotentRefunds !== true,
+        provider.behavior.nonIdempotentRefunds !== true,
       ),
     verifyRefund: ({ key }: RefundRequest) =>
       call<RefundOutcome>(`${provider.name} looks for a refund`, () => provider.checkRefundStatus(key)),

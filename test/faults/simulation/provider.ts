@@ -5,8 +5,8 @@ import type { FailureCode } from '../../../src/core/failures.ts'
 import { type Money, money } from '../../../src/core/money.ts'
 import type {
   Attempt,
+  GatewayBehavior,
   Outcome,
-  RecoveryProperties,
   RefundOutcome,
   RefundRequest,
   SavedMethod,
@@ -56,7 +56,7 @@ interface ProviderRefund {
 
 export interface Provider {
   readonly name: string
-  readonly recovery: RecoveryProperties
+  readonly behavior: GatewayBehavior
   readonly payments: ReadonlyMap<string, ProviderPayment>
   /** Executed payments, in order. */
   readonly executions: readonly Execution[]
@@ -77,7 +77,7 @@ export interface Provider {
 
 export interface ProviderOptions {
   name: string
-  recovery: RecoveryProperties
+  behavior: GatewayBehavior
   /** How long it really keeps keys. */
   keyRetentionMs: number
   /** Called when the attempt with this key has changed. */
@@ -198,7 +198,7 @@ export function createProvider(sim: Sim, options: ProviderOptions): Provider {
 
   const actOnOpenPage = (key: string, act: (payment: ProviderPayment) => void): boolean => {
     const payment = payments.get(key)
-    const isRetried = payment?.status === 'declined' && options.recovery.paysAfterDecline === true
+    const isRetried = payment?.status === 'declined' && options.behavior.paysAfterDecline === true
     if (payment?.operation !== 'checkout' || !(payment.status === 'open' || isRetried)) return false
     act(payment)
     return true
@@ -206,7 +206,7 @@ export function createProvider(sim: Sim, options: ProviderOptions): Provider {
 
   return {
     name: options.name,
-    recovery: options.recovery,
+    behavior: options.behavior,
     payments,
     executions,
     executedRefunds,
@@ -241,7 +241,7 @@ export function createProvider(sim: Sim, options: ProviderOptions): Provider {
       return toOutcome(payment, payment.status)
     },
     refund(request) {
-      const existing = options.recovery.nonIdempotentRefunds ? undefined : refunds.get(request.key)
+      const existing = options.behavior.nonIdempotentRefunds ? undefined : refunds.get(request.key)
       if (existing)
         return existing.knownAtMs <= scheduler.now() ? toRefundOutcome(request.key, existing) : 'no_response'
       return executeRefund(request)
@@ -294,18 +294,18 @@ function toRefundOutcome(key: string, { status }: ProviderRefund): RefundOutcome
 }
 
 /** The guarantees of a provider; some differ between schedules. */
-export function drawRecovery(
+export function drawBehavior(
   sim: Sim,
   hasShortKeyRetention: boolean,
-): { recovery: RecoveryProperties; keyRetentionMs: number } {
+): { behavior: GatewayBehavior; keyRetentionMs: number } {
   const { prng } = sim
   // A key that is kept only for seconds makes its expiry part of the schedule.
   const keyRetentionHours = hasShortKeyRetention ? 25_000 / HOUR_MS : 24
-  const recovery: RecoveryProperties = {
+  const behavior: GatewayBehavior = {
     ...{ keyRetentionHours, cachesErrors: true, lookupByReference: true },
     ...(prng.nextBool(0.3) && { paysAfterDecline: true }),
     ...(prng.nextBool(0.2) && { sequentialRefunds: true }),
     ...(prng.nextBool(0.2) && { nonIdempotentRefunds: true }),
   }
-  return { recovery, keyRetentionMs: keyRetentionHours * HOUR_MS }
+  return { behavior, keyRetentionMs: keyRetentionHours * HOUR_MS }
 }

@@ -14,7 +14,7 @@ import { createStore, type Row, type Rules, type Store } from './model/store.ts'
 import { moneyTables } from './model/tables.ts'
 import { connectGateway } from './network.ts'
 import { createPrng, type Prng, randomOf } from './prng.ts'
-import { createProvider, drawRecovery, type Provider } from './provider.ts'
+import { createProvider, drawBehavior, type Provider } from './provider.ts'
 import { createScheduler } from './scheduler.ts'
 import { seedWorld } from './seed-data.ts'
 import { createServer, type Server, type ServerOptions } from './server.ts'
@@ -111,7 +111,7 @@ function buildWorld(sim: Sim, options: ScheduleOptions): SimulatedWorld {
   const names = sim.prng.nextBool(0.3) ? ['alpha', 'beta'] : ['alpha']
   const providers = names.map((name) => {
     const notify = (key: string) => deliverWebhook(sim, dispatcher, machines, name, key)
-    const provider = createProvider(sim, { name, ...drawRecovery(sim, hasShortKeyRetention), notify })
+    const provider = createProvider(sim, { name, ...drawBehavior(sim, hasShortKeyRetention), notify })
     return mutation.provider?.(provider, sim) ?? provider
   })
   const invariants = createInvariantChecker(sim, store, providers)

@@ -91,7 +91,7 @@ function testStart(subject: Subject): void {
       const again = await rig.start(attempt)
       assertNotFinal(again)
       const reference = again.kind === 'started' ? again.gatewayReference : null
-      if (reference !== null || rig.gateway.recovery.lookupByReference)
+      if (reference !== null || rig.gateway.behavior.lookupByReference)
         await assertPaysOnce(rig, attempt, reference)
     })
   }
@@ -204,7 +204,7 @@ function testEndings(subject: Subject): void {
     const rig = await startRig(t, subject)
     const { attempt, paid } = await rig.payNew()
     const outcome = await rig.gateway.verify(attempt, null)
-    if (rig.gateway.recovery.lookupByReference) assert.deepEqual(outcome, paid)
+    if (rig.gateway.behavior.lookupByReference) assert.deepEqual(outcome, paid)
     else assertNotFinal(outcome)
   })
 

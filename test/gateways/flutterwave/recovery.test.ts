@@ -110,7 +110,7 @@ describe('a charge at Flutterwave with a lost response', () => {
     const { provider, gateway } = await startFlutterwave(t)
     const attempt = newCharge()
     const credential = String(provider.savedCredential('approves'))
-    const retentionMs = FLUTTERWAVE.recovery.keyRetentionHours * HOUR_MS
+    const retentionMs = FLUTTERWAVE.behavior.keyRetentionHours * HOUR_MS
     await gateway.chargeSaved(attempt, credential)
     provider.advance(retentionMs - 1_000)
     await gateway.chargeSaved(attempt, credential)

@@ -340,7 +340,7 @@ describe('Stripe with a lost response', () => {
       clock.move(3_600_000)
     }
     assert.equal(provider.executions(charge.key), 1)
-    assert.equal(gateway.recovery.cachesErrors, true)
+    assert.equal(gateway.behavior.cachesErrors, true)
   })
 
   it('replays within the key retention, and not after it', async (t) => {
@@ -348,7 +348,7 @@ describe('Stripe with a lost response', () => {
     const credential = provider.savedCredential('approves')
     const charge = makeCharge({ startedAt: clock.now() })
     assertPaid(await submit(gateway, charge, credential), charge)
-    clock.move(gateway.recovery.keyRetentionHours * 3_600_000 - 1)
+    clock.move(gateway.behavior.keyRetentionHours * 3_600_000 - 1)
     assertPaid(await submit(gateway, charge, credential), charge)
     assert.equal(provider.executions(charge.key), 1)
     // Why no retry may follow: the key is dropped.
