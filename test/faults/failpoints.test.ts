@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { FAILPOINT_ACTIONS, FAILPOINTS, type Failpoint } from '../../src/kit/failpoints.ts'
 import { eventually } from '../support/process.ts'
+import { FORM } from '../support/scale.ts'
 import { createTestFailpoints } from '../support/test-failpoints.ts'
 import { countOpenWork, expireLeases, SHORT_TIMEOUTS, startHarness } from './failpoints/harness.ts'
 import type { Case } from './failpoints/operations.ts'
@@ -16,7 +17,14 @@ const { deployment, healthy, failing, failpoints } = harness
 const requestPoints = listRequestPoints()
 const workerPoints = listWorkerPoints()
 
+// The quick form kills few processes, each while all its operations hang. The larger ones start a process for each point,
+// which kills itself there.
+const IS_QUICK = FORM === 'quick'
+
 const hits = new Set<string>()
+
+// A hanging delivery occupies the endpoint's slot in its process, so it hangs in a process of its own.
+const OCCUPIES_ENDPOINT: readonly Failpoint[] = ['delivery.after_claim']
 
 /** The rest of each case, keyed by the title of its test. */
 const continuations = new Map<string, () => Promise<void>>()
@@ -33,25 +41,50 @@ async function killDuring(point: Failpoint, { send }: Case): Promise<void> {
   const service = await startKilledAt(point, 'api')
   await assert.rejects(send(service.api), TypeError)
   assert.deepEqual(await service.ended, { code: null, signal: 'SIGKILL' })
-  hits.add(`${point}=kill`)
 }
 
+type KilledPoint = (typeof requestPoints)[number]
+
+async function recordKill({ point, fault, operations }: KilledPoint, one: Case): Promise<void> {
+  hits.add(`${point}=kill`)
+  const [{ what, expectedState }] = operations
+  const seen = await one.readState()
+  continuations.set(`${point}=kill during ${what}: ${expectedState} (${fault})`, async () => {
+    assert.equal(seen, expectedState)
+    await one.retry()
+    await one.assertCompleted()
+  })
+}
+
+/** Each operation in a process of its own, which kills itself at the point. */
 async function killAtRequests(): Promise<void> {
   const points = requestPoints.values()
   const killNext = async () => {
-    for (const { point, fault, operations } of points) {
-      const [{ what, operation, expectedState }] = operations
-      const one = await operation(harness)
-      await killDuring(point, one)
-      const seen = await one.readState()
-      continuations.set(`${point}=kill during ${what}: ${expectedState} (${fault})`, async () => {
-        assert.equal(seen, expectedState)
-        await one.retry()
-        await one.assertCompleted()
-      })
+    for (const entry of points) {
+      const one = await entry.operations[0].operation(harness)
+      await killDuring(entry.point, one)
+      await recordKill(entry, one)
     }
   }
   await Promise.all(Array.from({ length: PROCESSES_AT_ONCE }, killNext))
+}
+
+/** All operations in one process, which is killed when each of them hangs at its point. */
+async function killAtAllRequests(): Promise<void> {
+  const dying = await harness.startHanging('api')
+  const underWay: { entry: KilledPoint; one: Case; lost: Promise<void> }[] = []
+  // One that holds rows is the last, so that none waits for them.
+  for (const entry of requestPoints.toSorted((a, b) => Number(a.holdsRows ?? 0) - Number(b.holdsRows ?? 0))) {
+    const one = await entry.operations[0].operation(harness)
+    await dying.arm(entry.point)
+    underWay.push({ entry, one, lost: assert.rejects(one.send(dying.api), TypeError) })
+    await dying.awaitReached([entry.point])
+  }
+  await dying.kill()
+  for (const { entry, one, lost } of underWay) {
+    await lost
+    await recordKill(entry, one)
+  }
 }
 
 async function throwAtRequests(): Promise<void> {
@@ -101,6 +134,7 @@ async function hangAtRequests(): Promise<void> {
   }
 }
 
+/** Each worker in turn; it kills itself at the point. */
 async function killWorkers(): Promise<void> {
   for (const { point, fault, prepareWork } of workerPoints) {
     const left = await prepareWork(harness)
@@ -108,6 +142,22 @@ async function killWorkers(): Promise<void> {
     assert.deepEqual(await worker.ended, { code: null, signal: 'SIGKILL' })
     hits.add(`${point}=kill`)
     continuations.set(`${point}=kill in a worker (${fault})`, () => left.assertCompleted())
+  }
+}
+
+/** Few workers, each killed when it hangs at all its points. */
+async function killWorkersAtAllPoints(): Promise<void> {
+  const isAlone = ({ point }: (typeof workerPoints)[number]) => OCCUPIES_ENDPOINT.includes(point)
+  for (const entries of [workerPoints.filter((entry) => !isAlone(entry)), workerPoints.filter(isAlone)]) {
+    for (const { point, fault, prepareWork } of entries) {
+      const { assertCompleted } = await prepareWork(harness)
+      continuations.set(`${point}=kill in a worker (${fault})`, assertCompleted)
+    }
+    const points = entries.map(({ point }) => point)
+    const worker = await harness.startHanging('worker', points)
+    await worker.awaitReached(points)
+    await worker.kill()
+    for (const point of points) hits.add(`${point}=kill`)
   }
 }
 
@@ -147,9 +197,8 @@ async function failInWorkers(): Promise<void> {
     }
   }
   const all = workerPoints.flatMap(({ point }) => [[point, 'throw'] as const, [point, 'hang'] as const])
-  // A hanging delivery occupies the endpoint's slot in its process, so each one runs in a process of its own.
   const isAlone = ([point, action]: (typeof all)[number]) =>
-    point === 'delivery.after_claim' && action === 'hang'
+    OCCUPIES_ENDPOINT.includes(point) && action === 'hang'
   await startFailingWorker(all.filter((failpoint) => !isAlone(failpoint)))
   await startFailingWorker(all.filter(isAlone))
   await harness.startWorker(createTestFailpoints())
@@ -160,10 +209,10 @@ async function failInWorkers(): Promise<void> {
 const CASES_AT_ONCE = 6
 
 async function failEverywhere(): Promise<void> {
-  await killAtRequests()
+  await (IS_QUICK ? killAtAllRequests() : killAtRequests())
   await throwAtRequests()
   await hangAtRequests()
-  await killWorkers()
+  await (IS_QUICK ? killWorkersAtAllPoints() : killWorkers())
   await failInWorkers()
 }
 

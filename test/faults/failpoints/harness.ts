@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict'
 import { sql } from '../../../src/kit/db/db.ts'
-import type { Failpoints } from '../../../src/kit/failpoints.ts'
+import type { Failpoint, Failpoints } from '../../../src/kit/failpoints.ts'
 import { saveMethod } from '../../support/builders.ts'
 import { type Consumer, startConsumer } from '../../support/consumer.ts'
 import type { Cleanup } from '../../support/database.ts'
@@ -12,6 +12,7 @@ import { type Deployment, SANDBOX_SECRET, startDeployment } from '../../support/
 import { ACCOUNTS, dataOf, WALLET } from '../../support/p2p.ts'
 import { type TestService, testService } from '../../support/service.ts'
 import { createTestFailpoints, type TestFailpoints } from '../../support/test-failpoints.ts'
+import { type HangingProcess, startHangingProcess } from './hanging.ts'
 
 // Short timeouts, and immediate settlement.
 export const SHORT_TIMEOUTS = { COWRY_GATEWAY_TIMEOUT_MS: '5000', COWRY_SETTLEMENT_HOURS: '0' }
@@ -27,6 +28,8 @@ export interface Harness {
   token: string
   /** Starts background jobs in this process that fail at armed failpoints. */
   startWorker(failpoints: TestFailpoints): Promise<TestService>
+  /** Starts a process that hangs at the next call of each point, and can be killed there. */
+  startHanging(role: 'api' | 'worker', points?: readonly Failpoint[]): Promise<HangingProcess>
 }
 
 export async function startHarness(t: Cleanup): Promise<Harness> {
@@ -37,20 +40,16 @@ export async function startHarness(t: Cleanup): Promise<Harness> {
   })
   const own: Cleanup = { after: (end) => void endings.push(end) }
   const deployment = await startDeployment(t)
+  const { databaseUrl } = deployment
+  const env = {
+    ...SHORT_TIMEOUTS,
+    COWRY_SANDBOX_URL: deployment.sandbox.url,
+    COWRY_SANDBOX_SECRET: SANDBOX_SECRET,
+    COWRY_RATE_LIMIT: '0',
+  }
   const start = (role: 'api' | 'worker', failpoints?: Failpoints) =>
-    testService(own, {
-      databaseUrl: deployment.databaseUrl,
-      role,
-      failpoints,
-      // Invariants are checked once, when the deployment ends.
-      checksInvariants: false,
-      env: {
-        ...SHORT_TIMEOUTS,
-        COWRY_SANDBOX_URL: deployment.sandbox.url,
-        COWRY_SANDBOX_SECRET: SANDBOX_SECRET,
-        COWRY_RATE_LIMIT: '0',
-      },
-    })
+    // Invariants are checked once, when the deployment ends.
+    testService(own, { databaseUrl, role, failpoints, env, checksInvariants: false })
   const failpoints = createTestFailpoints()
   const [healthy, failing] = [await start('api'), await start('api', failpoints)]
   const consumer = await startConsumer(own)
@@ -59,7 +58,9 @@ export async function startHarness(t: Cleanup): Promise<Harness> {
   await dataOf(healthy.api.post(ACCOUNTS, WALLET))
   const token = await saveMethod(healthy.api, 'card_success')
   const startWorker = (workerFailpoints: TestFailpoints) => start('worker', workerFailpoints)
-  return { deployment, healthy, failing, failpoints, consumer, token, startWorker }
+  const startHanging: Harness['startHanging'] = (role, points = []) =>
+    startHangingProcess(own, { databaseUrl, role, env, points })
+  return { deployment, healthy, failing, failpoints, consumer, token, startWorker, startHanging }
 }
 
 const endLeases = sql<unknown>`
