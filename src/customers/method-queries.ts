@@ -1,6 +1,7 @@
 // Every statement over saved payment methods, except the one that records their use with the outcome of a payment.
 
 import { type Db, sql, type Tx } from '../kit/db/db.ts'
+import { firstRow } from '../kit/db/rows.ts'
 import {
   METHOD,
   type MethodByTokenRow,
@@ -41,8 +42,7 @@ from payment_methods m
 where m.merchant_id = $1 and m.id = $2`
 
 export async function findMethod(db: Db, merchantId: string, id: string): Promise<MethodRow | undefined> {
-  const [row] = await db.query(selectMethod, [merchantId, id])
-  return row
+  return firstRow(db, selectMethod, [merchantId, id])
 }
 
 // The arrays are in sub-selects: otherwise PostgreSQL plans by their lengths, and plans again for every batch.
@@ -120,8 +120,7 @@ export async function replaceCredential(
   id: string,
   credentialSealed: string,
 ): Promise<MethodRow | undefined> {
-  const [row] = await tx.query(updateCredential, [merchantId, id, credentialSealed])
-  return row
+  return firstRow(tx, updateCredential, [merchantId, id, credentialSealed])
 }
 
 const lockMethodStatement = sql<MethodRow>`
@@ -136,8 +135,7 @@ export async function lockMethod(
   customerId: string,
   id: string,
 ): Promise<MethodRow | undefined> {
-  const [row] = await tx.query(lockMethodStatement, [merchantId, customerId, id])
-  return row
+  return firstRow(tx, lockMethodStatement, [merchantId, customerId, id])
 }
 
 const revokeMethodStatement = sql<MethodRow>`
@@ -151,8 +149,7 @@ export async function revokeMethodRow(
   merchantId: string,
   id: string,
 ): Promise<MethodRow | undefined> {
-  const [row] = await tx.query(revokeMethodStatement, [merchantId, id])
-  return row
+  return firstRow(tx, revokeMethodStatement, [merchantId, id])
 }
 
 // Two statements, because the unique index that allows one default checks every row at once.
@@ -174,8 +171,7 @@ export async function setDefault(
   id: string,
 ): Promise<MethodRow | undefined> {
   await tx.query(clearDefaultStatement, [merchantId, customerId, id])
-  const [row] = await tx.query(setDefaultStatement, [merchantId, customerId, id])
-  return row
+  return firstRow(tx, setDefaultStatement, [merchantId, customerId, id])
 }
 
 const chooseDefaultStatement = sql<unknown>`

@@ -1,6 +1,7 @@
 // Every statement over customers, except their lists and the upsert in the statement that records a payment.
 
 import { sql, type Tx } from '../kit/db/db.ts'
+import { firstRow } from '../kit/db/rows.ts'
 import { CUSTOMER, CUSTOMER_FIELDS, type CustomerFields, type CustomerRow } from './customer.ts'
 
 const CUSTOMER_COLUMNS = CUSTOMER.select()
@@ -13,8 +14,7 @@ from customers
 where merchant_id = $1 and id = $2`
 
 export async function findCustomer(db: Tx, merchantId: string, id: string): Promise<CustomerRow | undefined> {
-  const [row] = await db.query(selectCustomer, [merchantId, id])
-  return row
+  return firstRow(db, selectCustomer, [merchantId, id])
 }
 
 const insertCustomerStatement = sql<CustomerRow>`
@@ -32,8 +32,7 @@ export async function insertCustomer(
   fields: CustomerFields,
   at: Date,
 ): Promise<CustomerRow | undefined> {
-  const [row] = await tx.query(insertCustomerStatement, [merchantId, id, recordOf(fields), at])
-  return row
+  return firstRow(tx, insertCustomerStatement, [merchantId, id, recordOf(fields), at])
 }
 
 const selectCustomerByEmail = sql<CustomerRow>`
@@ -46,8 +45,7 @@ export async function findCustomerByEmail(
   merchantId: string,
   emailKey: string,
 ): Promise<CustomerRow | undefined> {
-  const [row] = await tx.query(selectCustomerByEmail, [merchantId, emailKey])
-  return row
+  return firstRow(tx, selectCustomerByEmail, [merchantId, emailKey])
 }
 
 // A payment of the customer takes the same lock, so the later transaction sees the changes of the earlier one.
@@ -58,8 +56,7 @@ where merchant_id = $1 and id = $2
 for no key update`
 
 export async function lockCustomer(tx: Tx, merchantId: string, id: string): Promise<CustomerRow | undefined> {
-  const [row] = await tx.query(lockCustomerStatement, [merchantId, id])
-  return row
+  return firstRow(tx, lockCustomerStatement, [merchantId, id])
 }
 
 const updateCustomerStatement = sql<CustomerRow>`
@@ -75,8 +72,7 @@ export async function updateCustomerRow(
   fields: CustomerFields,
   at: Date,
 ): Promise<CustomerRow | undefined> {
-  const [row] = await tx.query(updateCustomerStatement, [merchantId, id, recordOf(fields), at])
-  return row
+  return firstRow(tx, updateCustomerStatement, [merchantId, id, recordOf(fields), at])
 }
 
 const recordOf = (fields: CustomerFields) => JSON.stringify(CUSTOMER_FIELDS.toRecord(fields))
@@ -99,6 +95,5 @@ export async function setCustomerStatus(
   reason: string | null,
   at: Date,
 ): Promise<CustomerRow | undefined> {
-  const [row] = await tx.query(setStatusStatement, [merchantId, id, status, reason, at])
-  return row
+  return firstRow(tx, setStatusStatement, [merchantId, id, status, reason, at])
 }

@@ -2,6 +2,7 @@
 // after their deliveries are purged.
 
 import { type Db, sql, type Tx } from '../kit/db/db.ts'
+import { firstRow } from '../kit/db/rows.ts'
 import { IS_UNLEASED } from './claim-queries.ts'
 import { REPLAY_COLUMNS, type ReplayRange, type ReplayRow } from './delivery.ts'
 
@@ -106,8 +107,7 @@ from webhook_replays
 where merchant_id = $1 and id = $2`
 
 export async function findReplay(db: Db, merchantId: string, id: string): Promise<ReplayRow | undefined> {
-  const [row] = await db.query(selectReplay, [merchantId, id])
-  return row
+  return firstRow(db, selectReplay, [merchantId, id])
 }
 
 // The limit of deliveries that one statement writes, and of events that it reads. One process runs it at a time, so it holds

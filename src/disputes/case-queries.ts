@@ -3,6 +3,7 @@
 import { COUNT_CAP } from '../core/page.ts'
 import { type Db, sql, type Tx } from '../kit/db/db.ts'
 import type { ListWindow } from '../kit/db/pagination.ts'
+import { firstRow } from '../kit/db/rows.ts'
 import { CASE, type CaseRow } from './case.ts'
 
 const CASE_COLUMNS = CASE.select()
@@ -60,8 +61,7 @@ from cases
 where id = $1`
 
 export async function findCase(db: Tx, id: string): Promise<CaseRow | undefined> {
-  const [row] = await db.query(selectCase, [id])
-  return row
+  return firstRow(db, selectCase, [id])
 }
 
 // Oldest first: those cases have waited longest.

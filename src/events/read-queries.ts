@@ -4,6 +4,7 @@
 import { type Db, sql, type Tx } from '../kit/db/db.ts'
 import { countRows, listStatements, readPage } from '../kit/db/list-statements.ts'
 import type { ListWindow } from '../kit/db/pagination.ts'
+import { firstRow } from '../kit/db/rows.ts'
 import { EVENT, type EventFilter, type EventRow } from './event.ts'
 
 const selectEvent = sql<EventRow>`
@@ -12,8 +13,7 @@ from events
 where merchant_id = $1 and id = $2`
 
 export async function findEvent(db: Tx, merchantId: string, id: string): Promise<EventRow | undefined> {
-  const [row] = await db.query(selectEvent, [merchantId, id])
-  return row
+  return firstRow(db, selectEvent, [merchantId, id])
 }
 
 const SOURCE = { columns: EVENT.select('e'), table: 'events', alias: 'e' }

@@ -1,6 +1,7 @@
 // Every statement over merchants' gateway accounts.
 
 import { type Db, sql } from '../kit/db/db.ts'
+import { firstRow } from '../kit/db/rows.ts'
 
 export interface AccountRow {
   merchantId: string
@@ -44,8 +45,7 @@ export async function findLiveAccount(
   merchantId: string,
   gateway: string,
 ): Promise<AccountRow | undefined> {
-  const [row] = await db.query(selectLiveAccount, [merchantId, gateway])
-  return row
+  return firstRow(db, selectLiveAccount, [merchantId, gateway])
 }
 
 const insertAccountStatement = sql<AccountRow>`
@@ -60,8 +60,7 @@ export async function insertAccount(
   account: Pick<AccountRow, 'merchantId' | 'id' | 'gateway' | 'sealed' | 'createdAt'>,
 ): Promise<AccountRow | undefined> {
   const { merchantId, id, gateway, sealed, createdAt } = account
-  const [row] = await db.query(insertAccountStatement, [merchantId, id, gateway, sealed, createdAt])
-  return row
+  return firstRow(db, insertAccountStatement, [merchantId, id, gateway, sealed, createdAt])
 }
 
 const updateAccountStatement = sql<AccountRow>`
@@ -78,8 +77,7 @@ export async function updateAccount(
   sealed: string,
   now: Date,
 ): Promise<AccountRow | undefined> {
-  const [row] = await db.query(updateAccountStatement, [merchantId, id, sealed, now])
-  return row
+  return firstRow(db, updateAccountStatement, [merchantId, id, sealed, now])
 }
 
 const revokeAccountStatement = sql<AccountRow>`
@@ -94,6 +92,5 @@ export async function revokeLiveAccount(
   gateway: string,
   now: Date,
 ): Promise<AccountRow | undefined> {
-  const [row] = await db.query(revokeAccountStatement, [merchantId, gateway, now])
-  return row
+  return firstRow(db, revokeAccountStatement, [merchantId, gateway, now])
 }

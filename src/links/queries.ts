@@ -2,6 +2,7 @@
 // is the current time: the status of a link is computed here and nowhere else.
 
 import { type Db, sql, type Tx } from '../kit/db/db.ts'
+import { firstRow } from '../kit/db/rows.ts'
 import { LINK, LINK_IDENTITY, LINK_TERMS, type LinkRow, type LinkTerms, type NewLink } from './link.ts'
 
 export const LINK_STATUS = `
@@ -44,8 +45,7 @@ export async function findLink(
   now: Date,
   id: string,
 ): Promise<LinkRow | undefined> {
-  const [row] = await db.query(selectLink, [merchantId, now, id])
-  return row
+  return firstRow(db, selectLink, [merchantId, now, id])
 }
 
 const selectCountedLink = sql<LinkRow>`
@@ -61,8 +61,7 @@ export async function findCountedLink(
   now: Date,
   id: string,
 ): Promise<LinkRow | undefined> {
-  const [row] = await tx.query(selectCountedLink, [merchantId, now, id])
-  return row
+  return firstRow(tx, selectCountedLink, [merchantId, now, id])
 }
 
 // The slug is unique over all merchants, so this statement names no merchant.
@@ -72,8 +71,7 @@ from ${LINKS}
 where l.slug = $1`
 
 export async function findLinkBySlug(db: Db, slug: string, now: Date): Promise<LinkRow | undefined> {
-  const [row] = await db.query(selectLinkBySlug, [slug, now])
-  return row
+  return firstRow(db, selectLinkBySlug, [slug, now])
 }
 
 const NEW_LINK = [...LINK_IDENTITY, ...LINK_TERMS] as const
@@ -176,6 +174,5 @@ export async function claimDueLink(
   tx: Tx,
   now: Date,
 ): Promise<{ merchantId: string; id: string } | undefined> {
-  const [row] = await tx.query(claimDueLinkStatement, [now])
-  return row
+  return firstRow(tx, claimDueLinkStatement, [now])
 }

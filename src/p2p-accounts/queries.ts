@@ -4,6 +4,7 @@ import type { Currency } from '../core/currency.ts'
 import { type Db, sql, type Tx } from '../kit/db/db.ts'
 import { countRows, listStatements, readPage } from '../kit/db/list-statements.ts'
 import type { ListWindow } from '../kit/db/pagination.ts'
+import { firstRow } from '../kit/db/rows.ts'
 import { ACCOUNT, type AccountChannel, type AccountRow } from './account.ts'
 
 const ACCOUNT_COLUMNS = ACCOUNT.select()
@@ -47,8 +48,7 @@ export async function deleteAccountRow(
   merchantId: string,
   id: string,
 ): Promise<AccountRow | undefined> {
-  const [row] = await db.query(deleteAccountStatement, [merchantId, id])
-  return row
+  return firstRow(db, deleteAccountStatement, [merchantId, id])
 }
 
 const selectAccount = sql<AccountRow>`
@@ -61,8 +61,7 @@ export async function findAccountRow(
   merchantId: string,
   id: string,
 ): Promise<AccountRow | undefined> {
-  const [row] = await db.query(selectAccount, [merchantId, id])
-  return row
+  return firstRow(db, selectAccount, [merchantId, id])
 }
 
 const lockAccountStatement = sql<AccountRow>`
@@ -72,8 +71,7 @@ where merchant_id = $1 and id = $2
 for update`
 
 export async function lockAccount(tx: Tx, merchantId: string, id: string): Promise<AccountRow | undefined> {
-  const [row] = await tx.query(lockAccountStatement, [merchantId, id])
-  return row
+  return firstRow(tx, lockAccountStatement, [merchantId, id])
 }
 
 // An account of the payment's country comes before one for any country, and an older one before a newer one. The key-share
@@ -98,8 +96,7 @@ export async function findMatchingAccount(
   currency: Currency,
   country: string | null,
 ): Promise<AccountRow | undefined> {
-  const [row] = await tx.query(selectMatchingAccount, [merchantId, channel, currency, country])
-  return row
+  return firstRow(tx, selectMatchingAccount, [merchantId, channel, currency, country])
 }
 
 export interface RailRow {

@@ -3,6 +3,7 @@
 import { type Db, sql, type Tx } from '../kit/db/db.ts'
 import { countRows, listStatements, readPage } from '../kit/db/list-statements.ts'
 import type { ListWindow } from '../kit/db/pagination.ts'
+import { firstRow } from '../kit/db/rows.ts'
 import type { TransferStatus } from './states.ts'
 import { TRANSFER, type TransferRow } from './transfer.ts'
 
@@ -29,8 +30,7 @@ export async function findTransferRow(
   merchantId: string,
   paymentId: string,
 ): Promise<TransferRow | undefined> {
-  const [row] = await db.query(selectTransfer, [merchantId, paymentId])
-  return row
+  return firstRow(db, selectTransfer, [merchantId, paymentId])
 }
 
 const lockTransferStatement = sql<TransferRow>`
@@ -44,8 +44,7 @@ export async function lockTransfer(
   merchantId: string,
   paymentId: string,
 ): Promise<TransferRow | undefined> {
-  const [row] = await tx.query(lockTransferStatement, [merchantId, paymentId])
-  return row
+  return firstRow(tx, lockTransferStatement, [merchantId, paymentId])
 }
 
 const selectTransferByAttempt = sql<TransferRow>`
@@ -60,8 +59,7 @@ export async function findTransferByAttempt(
   attemptKey: string,
   narration: string | null,
 ): Promise<TransferRow | undefined> {
-  const [row] = await db.query(selectTransferByAttempt, [merchantId, attemptKey, narration])
-  return row
+  return firstRow(db, selectTransferByAttempt, [merchantId, attemptKey, narration])
 }
 
 const CHANGEABLE = [

@@ -3,6 +3,7 @@
 import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { Db, Tx } from '../kit/db/db.ts'
+import { firstRow } from '../kit/db/rows.ts'
 import type { PaymentsApp } from './app.ts'
 import type { AttemptRow } from './attempt.ts'
 import type { LockedPayment, PaymentRow } from './payment.ts'
@@ -22,8 +23,7 @@ import {
 export type PaymentIdentifier = { reference: string } | { uuid: string }
 
 export async function findPayment(db: Tx, merchantId: string, id: string): Promise<PaymentRow | undefined> {
-  const [row] = await db.query(selectPayment, [merchantId, id])
-  return row
+  return firstRow(db, selectPayment, [merchantId, id])
 }
 
 /** In no particular order. */
@@ -40,13 +40,11 @@ export async function findPaymentByReference(
   merchantId: string,
   reference: string,
 ): Promise<PaymentRow | undefined> {
-  const [row] = await db.query(selectPaymentByReference, [merchantId, reference])
-  return row
+  return firstRow(db, selectPaymentByReference, [merchantId, reference])
 }
 
 export async function findPaymentByAccessHash(db: Db, accessHash: Buffer): Promise<PaymentRow | undefined> {
-  const [row] = await db.query(selectPaymentByAccessHash, [accessHash])
-  return row
+  return firstRow(db, selectPaymentByAccessHash, [accessHash])
 }
 
 export async function requirePayment(
@@ -90,8 +88,7 @@ export async function findReference(
   merchantId: string,
   reference: string,
 ): Promise<ReferenceRow | undefined> {
-  const [row] = await db.query(selectByReference, [merchantId, reference])
-  return row
+  return firstRow(db, selectByReference, [merchantId, reference])
 }
 
 /** The references of payments by payment id. */

@@ -3,6 +3,7 @@
 import { COUNT_CAP } from '../core/page.ts'
 import { type Db, sql } from '../kit/db/db.ts'
 import type { ListWindow } from '../kit/db/pagination.ts'
+import { firstRow } from '../kit/db/rows.ts'
 import { BREAK, type BreakRow } from './reconciliation.ts'
 
 const COLUMNS = BREAK.select()
@@ -56,8 +57,7 @@ from reconciliation_breaks
 where id = $1`
 
 export async function findBreak(db: Db, id: string): Promise<BreakRow | undefined> {
-  const [row] = await db.query(selectStatement, [id])
-  return row
+  return firstRow(db, selectStatement, [id])
 }
 
 const assignStatement = sql<BreakRow>`
@@ -72,8 +72,7 @@ export async function assignBreakRow(
   owner: string,
   note: string | null,
 ): Promise<BreakRow | undefined> {
-  const [row] = await db.query(assignStatement, [id, owner, note])
-  return row
+  return firstRow(db, assignStatement, [id, owner, note])
 }
 
 const closeStatement = sql<BreakRow>`
@@ -88,6 +87,5 @@ export async function closeBreakRow(
   note: string,
   at: Date,
 ): Promise<BreakRow | undefined> {
-  const [row] = await db.query(closeStatement, [id, note, at])
-  return row
+  return firstRow(db, closeStatement, [id, note, at])
 }

@@ -4,6 +4,7 @@
 import { COUNT_CAP } from '../core/page.ts'
 import { type Db, sql, type Tx } from '../kit/db/db.ts'
 import type { ListWindow } from '../kit/db/pagination.ts'
+import { firstRow } from '../kit/db/rows.ts'
 import type { BreakKind } from './compare.ts'
 import { RECONCILIATION, type ReconciliationRow } from './reconciliation.ts'
 
@@ -81,8 +82,7 @@ from reconciliations
 where id = $1`
 
 export async function findReconciliation(db: Db, id: string): Promise<ReconciliationRow | undefined> {
-  const [row] = await db.query(selectReconciliation, [id])
-  return row
+  return firstRow(db, selectReconciliation, [id])
 }
 
 const listStatement = sql<ReconciliationRow>`

@@ -1,6 +1,7 @@
 // The statements over refunds, except the lists and reconciliation.
 
 import { type Db, sql, type Tx } from '../kit/db/db.ts'
+import { firstRow } from '../kit/db/rows.ts'
 import { BACKLOG_LIMIT, type Backlog } from '../kit/observability/backlog.ts'
 import { REFUND, type RefundRow, type RefundWake } from './refund.ts'
 import type { RefundReason } from './states.ts'
@@ -21,8 +22,7 @@ from refunds r
 where r.merchant_id = $1 and r.id = $2`
 
 export async function findRefund(db: Tx, merchantId: string, id: string): Promise<RefundRow | undefined> {
-  const [row] = await db.query(selectRefund, [merchantId, id])
-  return row
+  return firstRow(db, selectRefund, [merchantId, id])
 }
 
 const markSubmittedStatement = sql<RefundRow>`
@@ -41,8 +41,7 @@ export async function markSubmitted(
   at: Date,
   isBlocking: boolean,
 ): Promise<RefundRow | undefined> {
-  const [row] = await db.query(markSubmittedStatement, [merchantId, id, fence, at, isBlocking])
-  return row
+  return firstRow(db, markSubmittedStatement, [merchantId, id, fence, at, isBlocking])
 }
 
 export interface RefundProgress {
@@ -77,7 +76,7 @@ export async function saveRefundProgress(
   refund: RefundRow,
   progress: RefundProgress,
 ): Promise<RefundRow | undefined> {
-  const [row] = await db.query(saveRefundProgressStatement, [
+  return firstRow(db, saveRefundProgressStatement, [
     refund.merchantId,
     refund.id,
     refund.fence,
@@ -89,7 +88,6 @@ export async function saveRefundProgress(
     progress.stopsBlocking,
     progress.at,
   ])
-  return row
 }
 
 const completeRefundStatement = sql<RefundRow>`
@@ -125,8 +123,7 @@ export async function completeRefund(
     completion.failureMessage,
     completion.at,
   ]
-  const [row] = await tx.query(completeRefundStatement, values)
-  return row
+  return firstRow(tx, completeRefundStatement, values)
 }
 
 const wakeQueuedStatement = sql<unknown>`
@@ -180,16 +177,7 @@ export async function saveRecheck(
   { statusReason, dueAt, at }: { statusReason: RefundReason | null; dueAt: Date | null; at: Date },
 ): Promise<RefundRow | undefined> {
   const { merchantId, id, fence, dueAt: leasedUntil } = refund
-  const [row] = await tx.query(saveRecheckStatement, [
-    merchantId,
-    id,
-    fence,
-    statusReason,
-    leasedUntil,
-    dueAt,
-    at,
-  ])
-  return row
+  return firstRow(tx, saveRecheckStatement, [merchantId, id, fence, statusReason, leasedUntil, dueAt, at])
 }
 
 // Only the gateway knows our key, and the webhook's signature was verified for this account, so no tenant is checked here.

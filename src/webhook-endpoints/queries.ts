@@ -2,6 +2,7 @@
 // statements skip deleted endpoints; only their deliveries still refer to them.
 
 import { type Db, sql, type Tx } from '../kit/db/db.ts'
+import { firstRow } from '../kit/db/rows.ts'
 import {
   type DisableInput,
   ENDPOINT,
@@ -30,8 +31,7 @@ from webhook_endpoints
 where merchant_id = $1 and id = $2 and status <> 'deleted'`
 
 export async function findEndpoint(db: Tx, merchantId: string, id: string): Promise<EndpointRow | undefined> {
-  const [row] = await db.query(selectEndpoint, [merchantId, id])
-  return row
+  return firstRow(db, selectEndpoint, [merchantId, id])
 }
 
 const lockEndpointsStatement = sql<unknown>`
@@ -90,8 +90,7 @@ export async function updateEndpoint(
 ): Promise<EndpointRow | undefined> {
   const changesDescription = description !== undefined
   const values = [merchantId, id, at, url, changesDescription, description, events, status]
-  const [row] = await db.query(updateEndpointStatement, values)
-  return row
+  return firstRow(db, updateEndpointStatement, values)
 }
 
 const rotateSecretStatement = sql<EndpointRow>`
@@ -116,8 +115,7 @@ export async function replaceSecret(
   { sealed, requestId, at, previousSecretUntil }: NewSecret,
 ): Promise<EndpointRow | undefined> {
   const values = [merchantId, id, sealed, requestId, at, previousSecretUntil]
-  const [row] = await tx.query(rotateSecretStatement, values)
-  return row
+  return firstRow(tx, rotateSecretStatement, values)
 }
 
 const clearPreviousSecretsStatement = sql<unknown>`
@@ -159,8 +157,7 @@ export async function deleteEndpointRow(
   id: string,
   now: Date,
 ): Promise<EndpointRow | undefined> {
-  const [row] = await db.query(deleteEndpointStatement, [merchantId, id, now])
-  return row
+  return firstRow(db, deleteEndpointStatement, [merchantId, id, now])
 }
 
 const disableEndpointStatement = sql<EndpointRow>`
@@ -176,10 +173,7 @@ returning ${ENDPOINT_COLUMNS}`
 /** Returns undefined if the endpoint has changed since the call was made. */
 export async function disableEndpoint(tx: Tx, disabling: DisableInput): Promise<EndpointRow | undefined> {
   const { merchantId, endpointId, url, reason, at, failingBefore } = disabling
-  const [row] = await tx.query(disableEndpointStatement, [
-    ...[merchantId, endpointId, url, reason, at, failingBefore],
-  ])
-  return row
+  return firstRow(tx, disableEndpointStatement, [...[merchantId, endpointId, url, reason, at, failingBefore]])
 }
 
 const nextVersionStatement = sql<EndpointRow>`
@@ -194,6 +188,5 @@ export async function incrementVersion(
   merchantId: string,
   id: string,
 ): Promise<EndpointRow | undefined> {
-  const [row] = await tx.query(nextVersionStatement, [merchantId, id])
-  return row
+  return firstRow(tx, nextVersionStatement, [merchantId, id])
 }

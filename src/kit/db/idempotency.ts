@@ -10,6 +10,7 @@ import { ApiError } from '../../core/errors.ts'
 import type { Clock } from '../clock.ts'
 import type { Random } from '../random.ts'
 import { type Db, sql, type Tx } from './db.ts'
+import { firstRow } from './rows.ts'
 import { awaitStandby } from './standby.ts'
 
 export interface KeyClaim {
@@ -99,8 +100,7 @@ where merchant_id = $1 and key = $2`
 
 /** The use of a key, if it was used. */
 export async function findKey(tx: Tx, merchantId: string, key: string): Promise<KeyRow | undefined> {
-  const [row] = await tx.query(selectKey, [merchantId, key])
-  return row
+  return firstRow(tx, selectKey, [merchantId, key])
 }
 
 /** Undefined if the claim succeeded; otherwise the id under which the key was claimed before. */
