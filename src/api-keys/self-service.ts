@@ -8,7 +8,7 @@ import type { PageMeta } from '../core/page.ts'
 import type { Signer } from '../kit/crypto.ts'
 import type { Db, Tx } from '../kit/db/db.ts'
 import { createIdempotently, type IdempotentResult, isReplay } from '../kit/db/idempotency.ts'
-import { type ListQuery, pageOf, windowOf } from '../kit/db/pagination.ts'
+import { type ListQuery, paginate } from '../kit/db/pagination.ts'
 import { type KeyRow, rateLimitOf } from './api-key.ts'
 import { keyIdOfClaim } from './key-format.ts'
 import { excessIssues, type Rights } from './rights.ts'
@@ -57,14 +57,14 @@ export async function listSelfServiceKeys(
   query: ListQuery,
 ): Promise<{ keys: KeyRow[]; meta: PageMeta }> {
   const scope = `api-keys:${merchant.id}`
-  const window = windowOf(app.cursors, scope, query)
-  const [found, counted] = await Promise.all([
-    listKeyPage(app.db, merchant.id, window),
-    countKeysInPeriod(app.db, merchant.id, window),
-  ])
-  const listed = found.map((key) => ({ key, id: key.keyId, createdAt: key.createdAt }))
-  const { rows, meta } = pageOf(app.cursors, scope, window, listed, counted)
-  return { keys: rows.map(({ key }) => key), meta }
+  const { rows, meta } = await paginate(app.cursors, scope, query, async (window) => {
+    const [keys, counted] = await Promise.all([
+      listKeyPage(app.db, merchant.id, window),
+      countKeysInPeriod(app.db, merchant.id, window),
+    ])
+    return { rows: keys.map((key) => ({ ...key, id: key.keyId })), counted }
+  })
+  return { keys: rows, meta }
 }
 
 export async function requireSelfServiceKey(

@@ -11,26 +11,19 @@ import {
   periodValues,
   readPage,
 } from '../kit/db/list-statements.ts'
-import { countUpToCap, type ListWindow, substringPattern } from '../kit/db/pagination.ts'
+import { type CountedRows, countUpToCap, type ListWindow, substringPattern } from '../kit/db/pagination.ts'
 import { CUSTOMER, type CustomerRow } from './customer.ts'
-
-export interface CustomersPage {
-  rows: CustomerRow[]
-  /** At most one more than the cap, so that the caller sees that there are more. */
-  counted: number
-}
 
 const SOURCE = { columns: CUSTOMER.select('c'), table: 'customers', alias: 'c' }
 
 const ALL = listStatements<CustomerRow>(SOURCE)
 
-/** Returns one row more than the page has, where there is one. */
 export async function listCustomerRows(
   db: Db,
   merchantId: string,
   window: ListWindow,
   cappedLists?: Set<string>,
-): Promise<CustomersPage> {
+): Promise<CountedRows<CustomerRow>> {
   const count = () => countRows(db, ALL, merchantId, window)
   // Customers are never deleted, so a full list stays above the cap. A period may hold few.
   const isUnfiltered = window.createdFrom === null && window.createdTo === null
@@ -125,7 +118,7 @@ export async function searchCustomerRows(
   merchantId: string,
   text: string,
   window: ListWindow,
-): Promise<CustomersPage> {
+): Promise<CountedRows<CustomerRow>> {
   const pattern = substringPattern(text)
   const readMatching = async (counted: number) => ({
     rows: await readPage(db, MATCHING, merchantId, window, [pattern]),

@@ -3,8 +3,7 @@
 
 import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
-import type { PageMeta } from '../core/page.ts'
-import { type ListQuery, pageOf, windowOf } from '../kit/db/pagination.ts'
+import { type ListQuery, type Page, paginate } from '../kit/db/pagination.ts'
 import type { CustomersApp } from './app.ts'
 import type { CustomerRow } from './customer.ts'
 import { listCustomerRows, searchCustomerRows } from './list-queries.ts'
@@ -18,14 +17,13 @@ export async function listCustomers(
   app: CustomersApp,
   merchant: Merchant,
   query: ListQuery & { search?: string },
-): Promise<{ rows: CustomerRow[]; meta: PageMeta }> {
-  const scope = `customers:${merchant.id}:${query.search ?? ''}`
-  const window = windowOf(app.cursors, scope, query)
-  const { rows, counted } =
-    query.search === undefined
-      ? await listCustomerRows(app.db, merchant.id, window, app.cappedLists)
-      : await searchCustomerRows(app.db, merchant.id, query.search.normalize('NFC').toLowerCase(), window)
-  return pageOf(app.cursors, scope, window, rows, counted)
+): Promise<Page<CustomerRow>> {
+  const { search } = query
+  return paginate(app.cursors, `customers:${merchant.id}:${search ?? ''}`, query, (window) =>
+    search === undefined
+      ? listCustomerRows(app.db, merchant.id, window, app.cappedLists)
+      : searchCustomerRows(app.db, merchant.id, search.normalize('NFC').toLowerCase(), window),
+  )
 }
 
 export async function requireCustomer(

@@ -1,7 +1,7 @@
 // Every statement over cases. Cases belong to the operator, so the list is over all merchants.
 
-import { COUNT_CAP } from '../core/page.ts'
 import { type Db, sql, type Tx } from '../kit/db/db.ts'
+import { operatorList, readOperatorList } from '../kit/db/operator-list.ts'
 import type { ListWindow } from '../kit/db/pagination.ts'
 import { firstRow } from '../kit/db/rows.ts'
 import { CASE, type CaseRow } from './case.ts'
@@ -65,46 +65,18 @@ export async function findCase(db: Tx, id: string): Promise<CaseRow | undefined>
 }
 
 // Oldest first: those cases have waited longest.
-const listOpenCases = sql<CaseRow>`
-select ${CASE_COLUMNS}
-from cases
-where closed_at is null and ($1::timestamptz is null or (opened_at, id) > ($1, $2::uuid))
-order by opened_at, id
-limit $3
-offset $4`
+const CASES = {
+  columns: CASE_COLUMNS,
+  table: 'cases',
+  time: 'opened_at',
+  order: 'asc',
+  filterValues: 0,
+} as const
+const OPEN_CASES = operatorList<CaseRow>({ ...CASES, filter: 'closed_at is null' })
+const ALL_CASES = operatorList<CaseRow>({ ...CASES, filter: 'true' })
 
-export const countOpenCasesStatement = sql<{ total: number }>`
-select count(*)::integer as total
-from (
-  select 1
-  from cases
-  where closed_at is null
-  limit ${String(COUNT_CAP + 1)}
-) counted`
+export const countOpenCasesStatement = OPEN_CASES.count
 
-const listAllCases = sql<CaseRow>`
-select ${CASE_COLUMNS}
-from cases
-where $1::timestamptz is null or (opened_at, id) > ($1, $2::uuid)
-order by opened_at, id
-limit $3
-offset $4`
-
-const countAllCases = sql<{ total: number }>`
-select count(*)::integer as total
-from (
-  select 1
-  from cases
-  limit ${String(COUNT_CAP + 1)}
-) counted`
-
-export async function listCaseRows(db: Db, state: 'open' | 'all', window: ListWindow) {
-  const [list, count] =
-    state === 'open' ? [listOpenCases, countOpenCasesStatement] : [listAllCases, countAllCases]
-  const position = [window.after?.at ?? null, window.after?.id ?? null]
-  const [rows, [counted]] = await Promise.all([
-    db.query(list, [...position, window.limit + 1, window.offset]),
-    db.query(count),
-  ])
-  return { rows, counted: counted?.total ?? 0 }
+export function listCaseRows(db: Db, state: 'open' | 'all', window: ListWindow) {
+  return readOperatorList(db, state === 'open' ? OPEN_CASES : ALL_CASES, window)
 }

@@ -4,7 +4,7 @@ import { isCurrency } from '../core/currency.ts'
 import { ApiError } from '../core/errors.ts'
 import type { Gateway } from '../gateways/gateway.ts'
 import type { Tx } from '../kit/db/db.ts'
-import { type ListQuery, pageOf, windowOf } from '../kit/db/pagination.ts'
+import { type ListQuery, paginate } from '../kit/db/pagination.ts'
 import { recordEntry } from '../ledger/debit.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
@@ -47,11 +47,10 @@ export async function resolveCase(
 }
 
 export async function listCases(app: CasesApp, state: 'open' | 'all', query: ListQuery) {
-  const scope = `cases:${state}`
-  const window = windowOf(app.cursors, scope, { ...query, sort: 'createdAt:asc' })
-  const { rows, counted } = await listCaseRows(app.db, state, window)
-  const dated = rows.map((row) => ({ ...row, createdAt: row.openedAt }))
-  return pageOf(app.cursors, scope, window, dated, counted)
+  return paginate(app.cursors, `cases:${state}`, { ...query, sort: 'createdAt:asc' }, async (window) => {
+    const { rows, counted } = await listCaseRows(app.db, state, window)
+    return { rows: rows.map((row) => ({ ...row, createdAt: row.openedAt })), counted }
+  })
 }
 
 // In these cases we hold the money until the operator has sent it back.

@@ -2,8 +2,8 @@
 // whole history of a merchant to find a rare event.
 
 import { type Db, sql, type Tx } from '../kit/db/db.ts'
-import { countRows, listStatements, readPage } from '../kit/db/list-statements.ts'
-import type { ListWindow } from '../kit/db/pagination.ts'
+import { listRows, listStatements } from '../kit/db/list-statements.ts'
+import type { CountedRows, ListWindow } from '../kit/db/pagination.ts'
 import { firstRow } from '../kit/db/rows.ts'
 import { EVENT, type EventFilter, type EventRow } from './event.ts'
 
@@ -29,26 +29,15 @@ const OF_RESOURCE = listStatements<EventRow>({
   filterValues: 3,
 })
 
-export interface EventsPage {
-  /** One row more than the page has, where there is one. */
-  rows: EventRow[]
-  /** At most one more than the cap, so that the caller sees that there are more. */
-  counted: number
-}
-
-export async function listEventRows(
+export function listEventRows(
   db: Db,
   merchantId: string,
   filter: EventFilter,
   window: ListWindow,
   resourceTypes: readonly string[],
-): Promise<EventsPage> {
+): Promise<CountedRows<EventRow>> {
   const { statements, values } = chooseStatements(filter, resourceTypes)
-  const [rows, counted] = await Promise.all([
-    readPage(db, statements, merchantId, window, values),
-    countRows(db, statements, merchantId, window, values),
-  ])
-  return { rows, counted }
+  return listRows(db, statements, merchantId, window, values)
 }
 
 function chooseStatements({ type, resource }: EventFilter, resourceTypes: readonly string[]) {

@@ -4,11 +4,10 @@
 import { ApiError } from '../core/errors.ts'
 import type { EventType } from '../core/event-types.ts'
 import type { Merchant, Mode } from '../core/merchant.ts'
-import type { PageMeta } from '../core/page.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Signer } from '../kit/crypto.ts'
 import type { Db, Tx } from '../kit/db/db.ts'
-import { type ListQuery, pageOf, windowOf } from '../kit/db/pagination.ts'
+import { type ListQuery, type Page, paginate } from '../kit/db/pagination.ts'
 import type { Random } from '../kit/random.ts'
 import type { EventRow } from './event.ts'
 import { insertEvents } from './queries.ts'
@@ -92,10 +91,10 @@ export async function listEvents(
   app: { db: Db; cursors: Signer },
   merchant: Merchant,
   query: ListQuery & { type?: string; resource?: string },
-): Promise<{ rows: EventRow[]; meta: PageMeta }> {
+): Promise<Page<EventRow>> {
   const filter = { type: query.type, resource: query.resource }
   const scope = `events:${merchant.id}:${filter.type ?? ''}:${filter.resource ?? ''}`
-  const window = windowOf(app.cursors, scope, query)
-  const { rows, counted } = await listEventRows(app.db, merchant.id, filter, window, RESOURCE_TYPES)
-  return pageOf(app.cursors, scope, window, rows, counted)
+  return paginate(app.cursors, scope, query, (window) =>
+    listEventRows(app.db, merchant.id, filter, window, RESOURCE_TYPES),
+  )
 }

@@ -2,10 +2,9 @@
 // first, so a line keeps the number and balances with which it was first returned.
 
 import type { Currency } from '../core/currency.ts'
-import type { PageMeta } from '../core/page.ts'
 import type { Signer } from '../kit/crypto.ts'
 import type { Db } from '../kit/db/db.ts'
-import { type ListQuery, pageOf, windowOf } from '../kit/db/pagination.ts'
+import { type ListQuery, type Page, paginate } from '../kit/db/pagination.ts'
 import type { LineFilter, LineRow } from './line.ts'
 import { countLineRows, foldDeltas, foldMerchantDeltas, selectLines } from './statement-queries.ts'
 
@@ -53,16 +52,17 @@ export async function listLines(
   app: { db: Db; cursors: Signer },
   merchantId: string,
   query: LineQuery,
-): Promise<{ rows: LineRow[]; meta: PageMeta }> {
+): Promise<Page<LineRow>> {
   const filter = filterOf(query)
   const scope = `wallet:${merchantId}:${JSON.stringify(filter)}`
-  const window = windowOf(app.cursors, scope, query)
-  await foldMerchant(app.db, merchantId)
-  const [rows, counted] = await Promise.all([
-    selectLines(app.db, merchantId, filter, window),
-    countLineRows(app.db, merchantId, filter, window),
-  ])
-  return pageOf(app.cursors, scope, window, rows, counted)
+  return paginate(app.cursors, scope, query, async (window) => {
+    await foldMerchant(app.db, merchantId)
+    const [rows, counted] = await Promise.all([
+      selectLines(app.db, merchantId, filter, window),
+      countLineRows(app.db, merchantId, filter, window),
+    ])
+    return { rows, counted }
+  })
 }
 
 /** Counts the lines, up to one more than the cap. */

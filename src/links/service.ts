@@ -5,9 +5,8 @@ import { requireAllowedReturn } from '../checkout/return-url.ts'
 import { ApiError, errorFromIssues, type Issue } from '../core/errors.ts'
 import { base62 } from '../core/ids.ts'
 import type { Merchant } from '../core/merchant.ts'
-import type { PageMeta } from '../core/page.ts'
 import { createIdempotently, type IdempotentResult, isReplay } from '../kit/db/idempotency.ts'
-import { type ListQuery, pageOf, substringPattern, windowOf } from '../kit/db/pagination.ts'
+import { type ListQuery, type Page, paginate, substringPattern } from '../kit/db/pagination.ts'
 import type { LinksApp } from './app.ts'
 import { type ChangeLink, type CreateLink, toChangedTerms, toNewLink } from './input.ts'
 import type { LinkRow, LinkStatus, LinkTerms, LinkUsage, NewLink } from './link.ts'
@@ -88,19 +87,20 @@ export async function listLinks(
   app: LinksApp,
   merchant: Merchant,
   query: LinksQuery,
-): Promise<{ rows: LinkRow[]; meta: PageMeta }> {
+): Promise<Page<LinkRow>> {
   const { status = null, currency = null, usage = null, search } = query
   const scope = `links:${JSON.stringify([merchant.id, status, currency, usage, search])}`
-  const window = windowOf(app.cursors, scope, query)
-  const { createdFrom, createdTo } = window
   const pattern = search === undefined ? null : substringPattern(search.normalize('NFC').toLowerCase())
-  const filter: LinkFilter = { status, currency, usage, pattern, createdFrom, createdTo }
   const now = app.clock.now()
-  const [rows, counted] = await Promise.all([
-    listLinkRows(app.db, merchant.id, now, filter, { ...window, limit: window.limit + 1 }),
-    countLinks(app.db, merchant.id, now, filter),
-  ])
-  return pageOf(app.cursors, scope, window, rows, counted)
+  return paginate(app.cursors, scope, query, async (window) => {
+    const { createdFrom, createdTo } = window
+    const filter: LinkFilter = { status, currency, usage, pattern, createdFrom, createdTo }
+    const [rows, counted] = await Promise.all([
+      listLinkRows(app.db, merchant.id, now, filter, { ...window, limit: window.limit + 1 }),
+      countLinks(app.db, merchant.id, now, filter),
+    ])
+    return { rows, counted }
+  })
 }
 
 export async function changeLink(

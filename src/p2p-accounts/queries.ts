@@ -2,8 +2,8 @@
 
 import type { Currency } from '../core/currency.ts'
 import { type Db, sql, type Tx } from '../kit/db/db.ts'
-import { countRows, listStatements, readPage } from '../kit/db/list-statements.ts'
-import type { ListWindow } from '../kit/db/pagination.ts'
+import { listRows, listStatements } from '../kit/db/list-statements.ts'
+import type { CountedRows, ListWindow } from '../kit/db/pagination.ts'
 import { firstRow } from '../kit/db/rows.ts'
 import { ACCOUNT, type AccountChannel, type AccountRow } from './account.ts'
 
@@ -138,23 +138,11 @@ const LIST = listStatements<AccountRow>({
   filterValues: 2,
 })
 
-const filterValues = ({ currency, channel }: AccountFilter) => [currency, channel]
-
-export function countAccounts(
-  db: Db,
-  merchantId: string,
-  filter: AccountFilter,
-  window: ListWindow,
-): Promise<number> {
-  return countRows(db, LIST, merchantId, window, filterValues(filter))
-}
-
-/** One row more than the page has: the caller then knows that there is a next page. */
 export function listAccountRows(
   db: Db,
   merchantId: string,
-  filter: AccountFilter,
+  { currency, channel }: AccountFilter,
   window: ListWindow,
-): Promise<AccountRow[]> {
-  return readPage(db, LIST, merchantId, window, filterValues(filter))
+): Promise<CountedRows<AccountRow>> {
+  return listRows(db, LIST, merchantId, window, [currency, channel])
 }

@@ -2,14 +2,12 @@
 
 import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
-import type { PageMeta } from '../core/page.ts'
 import { createIdempotently, type IdempotentResult } from '../kit/db/idempotency.ts'
-import { type ListQuery, pageOf, windowOf } from '../kit/db/pagination.ts'
+import { type ListQuery, type Page, paginate } from '../kit/db/pagination.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AccountRow } from './account.ts'
 import { changeAccount, toAccountFields } from './input.ts'
 import {
-  countAccounts,
   deleteAccountRow,
   findAccountRow,
   insertAccount,
@@ -91,14 +89,10 @@ export async function listAccounts(
   app: P2pAccountsApp,
   merchant: Merchant,
   query: ListQuery & { currency?: string; channel?: string },
-): Promise<{ rows: AccountRow[]; meta: PageMeta }> {
+): Promise<Page<AccountRow>> {
   const { currency = null, channel = null } = query
   const scope = `p2p-accounts:${merchant.id}:${currency}:${channel}`
-  const window = windowOf(app.cursors, scope, query)
-  const filter = { currency, channel }
-  const [rows, counted] = await Promise.all([
-    listAccountRows(app.db, merchant.id, filter, window),
-    countAccounts(app.db, merchant.id, filter, window),
-  ])
-  return pageOf(app.cursors, scope, window, rows, counted)
+  return paginate(app.cursors, scope, query, (window) =>
+    listAccountRows(app.db, merchant.id, { currency, channel }, window),
+  )
 }

@@ -1,6 +1,6 @@
 import type { Merchant } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
-import { type ListQuery, pageOf, windowOf } from '../kit/db/pagination.ts'
+import { type ListQuery, paginate } from '../kit/db/pagination.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { findPayments } from '../payments/find.ts'
 import { serializePayment, serializePayments } from '../payments/views.ts'
@@ -8,7 +8,7 @@ import { serializePayment, serializePayments } from '../payments/views.ts'
 import { readNarration } from './narration.ts'
 import type { RequestedPayment } from './request-transfer.ts'
 import { toTransfer, withoutTransfer } from './schema.ts'
-import { countTransfers, listTransferRows } from './transfer-queries.ts'
+import { listTransferRows } from './transfer-queries.ts'
 
 /** The record of the payment with the fields of its transfer. */
 export async function serializeP2pPayment(app: PaymentsApp, { payment, transfer }: RequestedPayment) {
@@ -24,13 +24,9 @@ export async function listP2pPayments(
   const { transferStatus: status = null, currency = null } = query
   const narration = query.narration === undefined ? null : readNarration(query.narration)
   const scope = `p2p-payments:${merchant.id}:${status}:${currency}:${narration}`
-  const window = windowOf(app.cursors, scope, query)
-  const filter = { status, currency, narration }
-  const [found, counted] = await Promise.all([
-    listTransferRows(app.db, merchant.id, filter, window),
-    countTransfers(app.db, merchant.id, filter, window),
-  ])
-  const { rows, meta } = pageOf(app.cursors, scope, window, found, counted)
+  const { rows, meta } = await paginate(app.cursors, scope, query, (window) =>
+    listTransferRows(app.db, merchant.id, { status, currency, narration }, window),
+  )
   const payments = await findPayments(
     app.db,
     merchant.id,

@@ -1,8 +1,8 @@
 // Every statement over transfers and their moves.
 
 import { type Db, sql, type Tx } from '../kit/db/db.ts'
-import { countRows, listStatements, readPage } from '../kit/db/list-statements.ts'
-import type { ListWindow } from '../kit/db/pagination.ts'
+import { listRows, listStatements } from '../kit/db/list-statements.ts'
+import type { CountedRows, ListWindow } from '../kit/db/pagination.ts'
 import { firstRow } from '../kit/db/rows.ts'
 import type { TransferStatus } from './states.ts'
 import { TRANSFER, type TransferRow } from './transfer.ts'
@@ -150,23 +150,11 @@ const LIST = listStatements<TransferRow>({
   filterValues: 3,
 })
 
-const filterValues = ({ status, currency, narration }: TransferFilter) => [status, currency, narration]
-
-export function countTransfers(
-  db: Db,
-  merchantId: string,
-  filter: TransferFilter,
-  window: ListWindow,
-): Promise<number> {
-  return countRows(db, LIST, merchantId, window, filterValues(filter))
-}
-
-/** One row more than the page has: the caller then knows that there is a next page. */
 export function listTransferRows(
   db: Db,
   merchantId: string,
-  filter: TransferFilter,
+  { status, currency, narration }: TransferFilter,
   window: ListWindow,
-): Promise<TransferRow[]> {
-  return readPage(db, LIST, merchantId, window, filterValues(filter))
+): Promise<CountedRows<TransferRow>> {
+  return listRows(db, LIST, merchantId, window, [status, currency, narration])
 }

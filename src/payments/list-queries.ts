@@ -4,7 +4,7 @@
 import { searchQueryOf } from '../core/search-text.ts'
 import { type Db, sql } from '../kit/db/db.ts'
 import { countRows, listStatements, readPage } from '../kit/db/list-statements.ts'
-import { countUpToCap, type ListWindow, substringPattern } from '../kit/db/pagination.ts'
+import { type CountedRows, countUpToCap, type ListWindow, substringPattern } from '../kit/db/pagination.ts'
 import { PAYMENT_COLUMNS, type PaymentRow } from './payment.ts'
 
 export interface PaymentFilter {
@@ -19,20 +19,13 @@ export interface PaymentFilter {
   search: string | null
 }
 
-export interface PaymentsPage {
-  rows: PaymentRow[]
-  /** At most one more than the cap, so that the caller knows that there are more. */
-  counted: number
-}
-
-/** Returns one row more than the page has, if there is one, so that the caller knows of a next page. */
 export async function listPaymentRows(
   db: Db,
   merchantId: string,
   filter: PaymentFilter,
   window: ListWindow,
   cappedLists?: Set<string>,
-): Promise<PaymentsPage> {
+): Promise<CountedRows<PaymentRow>> {
   const { statements, values } = await sourceOf(db, merchantId, filter)
   const count = () => countRows(db, statements, merchantId, window, values)
   // Payments are never deleted and never change their kind, so a list that has reached the cap stays there.

@@ -2,9 +2,8 @@
 
 import { type Static, Type } from 'typebox'
 import type { Merchant } from '../core/merchant.ts'
-import type { PageMeta } from '../core/page.ts'
 import { requireCustomer } from '../customers/service.ts'
-import { pageOf, windowOf } from '../kit/db/pagination.ts'
+import { type Page, paginate } from '../kit/db/pagination.ts'
 import { CurrencyFilter, Enum, PAGE_QUERY, UuidInput } from '../kit/http/schema.ts'
 import type { PaymentsApp } from './app.ts'
 import { listPaymentRows, type PaymentFilter } from './list-queries.ts'
@@ -32,8 +31,6 @@ export const PaymentsQuery = Type.Object({
 })
 
 type Query = Static<typeof PaymentsQuery>
-type Page = { rows: PaymentRow[]; meta: PageMeta }
-
 /** The list that a route shows, before the filters of its query. */
 type Scope = Partial<Pick<PaymentFilter, 'kind' | 'customerId' | 'linkId'>>
 
@@ -43,12 +40,12 @@ export async function listPayments(
   merchant: Merchant,
   scope: Scope,
   query: Query,
-): Promise<Page> {
+): Promise<Page<PaymentRow>> {
   const filter = toFilter(scope, query)
   const cursorScope = `payments:${merchant.id}:${JSON.stringify(filter)}`
-  const window = windowOf(app.cursors, cursorScope, query)
-  const { rows, counted } = await listPaymentRows(app.db, merchant.id, filter, window, app.cappedLists)
-  return pageOf(app.cursors, cursorScope, window, rows, counted)
+  return paginate(app.cursors, cursorScope, query, (window) =>
+    listPaymentRows(app.db, merchant.id, filter, window, app.cappedLists),
+  )
 }
 
 /** Payments and charges together. */
@@ -57,7 +54,7 @@ export async function listCustomerPayments(
   merchant: Merchant,
   customerId: string,
   query: Static<typeof CustomerPaymentsQuery>,
-): Promise<Page> {
+): Promise<Page<PaymentRow>> {
   await requireCustomer(app, merchant, customerId)
   return listPayments(app, merchant, { customerId }, query)
 }

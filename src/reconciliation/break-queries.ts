@@ -1,7 +1,7 @@
 // The statements for operators: list, assign and close breaks.
 
-import { COUNT_CAP } from '../core/page.ts'
 import { type Db, sql } from '../kit/db/db.ts'
+import { operatorList, readOperatorList } from '../kit/db/operator-list.ts'
 import type { ListWindow } from '../kit/db/pagination.ts'
 import { firstRow } from '../kit/db/rows.ts'
 import { BREAK, type BreakRow } from './reconciliation.ts'
@@ -16,39 +16,23 @@ export interface BreakFilter {
   reconciliationId: string | null
 }
 
-const FILTER = `
+// The oldest first, because they have waited longest.
+const BREAKS = operatorList<BreakRow>({
+  columns: COLUMNS,
+  table: 'reconciliation_breaks',
+  time: 'opened_at',
+  order: 'asc',
+  filter: `
   ($1::text is null or state = $1)
   and ($2::text is null or gateway = $2)
   and ($3::text is null or kind = $3)
-  and ($4::uuid is null or reconciliation_id = $4)`
+  and ($4::uuid is null or reconciliation_id = $4)`,
+  filterValues: 4,
+})
 
-// The oldest first, because they have waited longest.
-const listStatement = sql<BreakRow>`
-select ${COLUMNS}
-from reconciliation_breaks
-where ${FILTER}
-  and ($5::timestamptz is null or (opened_at, id) > ($5, $6::uuid))
-order by opened_at, id
-limit $7
-offset $8`
-
-const countStatement = sql<{ total: number }>`
-select count(*)::integer as total
-from (
-  select 1
-  from reconciliation_breaks
-  where ${FILTER}
-  limit ${String(COUNT_CAP + 1)}
-) counted`
-
-export async function listBreakRows(db: Db, filter: BreakFilter, window: ListWindow) {
-  const values = [filter.state, filter.gateway, filter.kind, filter.reconciliationId]
-  const position = [window.after?.at ?? null, window.after?.id ?? null]
-  const [rows, [count]] = await Promise.all([
-    db.query(listStatement, [...values, ...position, window.limit + 1, window.offset]),
-    db.query(countStatement, values),
-  ])
-  return { rows, counted: count?.total ?? 0 }
+export function listBreakRows(db: Db, filter: BreakFilter, window: ListWindow) {
+  const { state, gateway, kind, reconciliationId } = filter
+  return readOperatorList(db, BREAKS, window, [state, gateway, kind, reconciliationId])
 }
 
 const selectStatement = sql<BreakRow>`

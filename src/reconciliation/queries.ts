@@ -1,8 +1,8 @@
 // The statements that record reconciliations and their breaks. They belong to the operator and have no tenant: a file may
 // cover many merchants.
 
-import { COUNT_CAP } from '../core/page.ts'
 import { type Db, sql, type Tx } from '../kit/db/db.ts'
+import { operatorList, readOperatorList } from '../kit/db/operator-list.ts'
 import type { ListWindow } from '../kit/db/pagination.ts'
 import { firstRow } from '../kit/db/rows.ts'
 import type { BreakKind } from './compare.ts'
@@ -85,31 +85,17 @@ export async function findReconciliation(db: Db, id: string): Promise<Reconcilia
   return firstRow(db, selectReconciliation, [id])
 }
 
-const listStatement = sql<ReconciliationRow>`
-select ${COLUMNS}
-from reconciliations
-where ($1::text is null or gateway = $1)
-  and ($2::timestamptz is null or (created_at, id) < ($2, $3::uuid))
-order by created_at desc, id desc
-limit $4
-offset $5`
+const RECONCILIATIONS = operatorList<ReconciliationRow>({
+  columns: COLUMNS,
+  table: 'reconciliations',
+  time: 'created_at',
+  order: 'desc',
+  filter: '($1::text is null or gateway = $1)',
+  filterValues: 1,
+})
 
-const countStatement = sql<{ total: number }>`
-select count(*)::integer as total
-from (
-  select 1
-  from reconciliations
-  where ($1::text is null or gateway = $1)
-  limit ${String(COUNT_CAP + 1)}
-) counted`
-
-export async function listReconciliationRows(db: Db, gateway: string | null, window: ListWindow) {
-  const position = [window.after?.at ?? null, window.after?.id ?? null]
-  const [rows, [count]] = await Promise.all([
-    db.query(listStatement, [gateway, ...position, window.limit + 1, window.offset]),
-    db.query(countStatement, [gateway]),
-  ])
-  return { rows, counted: count?.total ?? 0 }
+export function listReconciliationRows(db: Db, gateway: string | null, window: ListWindow) {
+  return readOperatorList(db, RECONCILIATIONS, window, [gateway])
 }
 
 /** A break that a file shows. */

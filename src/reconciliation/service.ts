@@ -1,7 +1,7 @@
 // Parses uploaded settlement files, and reads and changes reconciliations and breaks for operators.
 
 import { ApiError } from '../core/errors.ts'
-import { pageOf, windowOf } from '../kit/db/pagination.ts'
+import { paginate } from '../kit/db/pagination.ts'
 import { requireMerchant } from '../merchants/service.ts'
 import { assignBreakRow, type BreakFilter, closeBreakRow, findBreak, listBreakRows } from './break-queries.ts'
 import { type Format, readSettlementFile } from './formats.ts'
@@ -80,18 +80,21 @@ interface PageQuery {
 }
 
 export async function listReconciliations(app: ReconciliationApp, query: PageQuery & { gateway?: string }) {
-  const scope = `reconciliations:${query.gateway ?? ''}`
-  const window = windowOf(app.cursors, scope, { ...query, sort: 'createdAt:desc' })
-  const { rows, counted } = await listReconciliationRows(app.db, query.gateway ?? null, window)
-  return pageOf(app.cursors, scope, window, rows, counted)
+  const { gateway = null } = query
+  return paginate(
+    app.cursors,
+    `reconciliations:${gateway ?? ''}`,
+    { ...query, sort: 'createdAt:desc' },
+    (window) => listReconciliationRows(app.db, gateway, window),
+  )
 }
 
 export async function listBreaks(app: ReconciliationApp, filter: BreakFilter, query: PageQuery) {
   const scope = `reconciliation-breaks:${JSON.stringify(filter)}`
-  const window = windowOf(app.cursors, scope, { ...query, sort: 'createdAt:asc' })
-  const { rows, counted } = await listBreakRows(app.db, filter, window)
-  const dated = rows.map((row) => ({ ...row, createdAt: row.openedAt }))
-  return pageOf(app.cursors, scope, window, dated, counted)
+  return paginate(app.cursors, scope, { ...query, sort: 'createdAt:asc' }, async (window) => {
+    const { rows, counted } = await listBreakRows(app.db, filter, window)
+    return { rows: rows.map((row) => ({ ...row, createdAt: row.openedAt })), counted }
+  })
 }
 
 export async function requireBreak(app: ReconciliationApp, id: string): Promise<BreakRow> {

@@ -2,9 +2,8 @@
 
 import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
-import type { PageMeta } from '../core/page.ts'
 import type { Db } from '../kit/db/db.ts'
-import { pageOf, substringPattern, windowOf } from '../kit/db/pagination.ts'
+import { type Page, paginate, substringPattern } from '../kit/db/pagination.ts'
 import type { Backlog } from '../kit/observability/backlog.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { type GatewayAccount, selectGatewayRefunds } from './gateway-refund-queries.ts'
@@ -23,14 +22,12 @@ export async function listRefunds(
   app: PaymentsApp,
   merchant: Merchant,
   query: RefundsQuery,
-): Promise<{ rows: RefundRow[]; meta: PageMeta }> {
+): Promise<Page<RefundRow>> {
   const { status = null, payment: paymentId = null, currency = null, search } = query
   const scope = `refunds:${JSON.stringify([merchant.id, status, paymentId, currency, search])}`
-  const window = windowOf(app.cursors, scope, query)
   const pattern = search === undefined ? null : substringPattern(search.toLowerCase())
   const filter = { status, paymentId, currency, pattern }
-  const { rows, counted } = await listRefundRows(app.db, merchant.id, filter, window)
-  return pageOf(app.cursors, scope, window, rows, counted)
+  return paginate(app.cursors, scope, query, (window) => listRefundRows(app.db, merchant.id, filter, window))
 }
 
 /** Finds the refunds with one of these keys or references, for reconciliation with a settlement file. */

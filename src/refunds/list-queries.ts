@@ -2,8 +2,8 @@
 // page and its offset, so a rare value is found as fast among a million refunds as among ten.
 
 import { sql, type Tx } from '../kit/db/db.ts'
-import { countRows, type ListStatements, listStatements, readPage } from '../kit/db/list-statements.ts'
-import type { ListWindow } from '../kit/db/pagination.ts'
+import { type ListStatements, listRows, listStatements } from '../kit/db/list-statements.ts'
+import type { CountedRows, ListWindow } from '../kit/db/pagination.ts'
 import { REFUND, type RefundRow } from './refund.ts'
 
 export interface RefundFilter {
@@ -14,25 +14,14 @@ export interface RefundFilter {
   pattern: string | null
 }
 
-export interface RefundsPage {
-  rows: RefundRow[]
-  /** At most one more than the cap, so that the caller sees that there are more. */
-  counted: number
-}
-
-/** Returns one row more than the page has, where there is one. */
 export async function listRefundRows(
   db: Tx,
   merchantId: string,
   filter: RefundFilter,
   window: ListWindow,
-): Promise<RefundsPage> {
+): Promise<CountedRows<RefundRow>> {
   const { statements, values } = await chooseStatements(db, merchantId, filter)
-  const [rows, counted] = await Promise.all([
-    readPage(db, statements, merchantId, window, values),
-    countRows(db, statements, merchantId, window, values),
-  ])
-  return { rows, counted }
+  return listRows(db, statements, merchantId, window, values)
 }
 
 interface Choice {

@@ -8,7 +8,7 @@
 
 import { COUNT_CAP } from '../../core/page.ts'
 import { type Statement, sql, type Tx } from './db.ts'
-import { keysetPosition, type ListWindow } from './pagination.ts'
+import { type CountedRows, keysetPosition, type ListWindow } from './pagination.ts'
 
 export interface PageStatements<Row> {
   newest: Statement<Row>
@@ -138,4 +138,18 @@ export async function countRows<Row>(
 ): Promise<number> {
   const [row] = await db.query(count, [...periodValues(merchantId, window), ...values])
   return row?.total ?? 0
+}
+
+export async function listRows<Row>(
+  db: Tx,
+  statements: ListStatements<Row>,
+  merchantId: string,
+  window: ListWindow,
+  values: readonly unknown[] = [],
+): Promise<CountedRows<Row>> {
+  const [rows, counted] = await Promise.all([
+    readPage(db, statements, merchantId, window, values),
+    countRows(db, statements, merchantId, window, values),
+  ])
+  return { rows, counted }
 }

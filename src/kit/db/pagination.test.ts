@@ -13,7 +13,7 @@ const rowsOf = (count: number, from = 0) =>
     createdAt: new Date(Date.UTC(2026, 0, 1) - (from + index) * 1000),
   }))
 const page = (query: ListQuery, rows: ReturnType<typeof rowsOf>, counted: number, scope = SCOPE) =>
-  pageOf(signer, scope, windowOf(signer, scope, query), rows, counted)
+  pageOf(signer, scope, windowOf(signer, scope, query), { rows, counted })
 const isIssueOf = (field: string) => (error: unknown) =>
   error instanceof ApiError && error.code === 'validation_failed' && error.details[0]?.field === field
 

@@ -25,6 +25,17 @@ export interface ListWindow {
   createdTo: Date | null
 }
 
+/** What a list reads: one row more than the page where there is one, and the count, at most one more than the cap. */
+export interface CountedRows<Row> {
+  rows: Row[]
+  counted: number
+}
+
+export interface Page<Row> {
+  rows: Row[]
+  meta: PageMeta
+}
+
 interface CursorPosition {
   at: Date
   id: string
@@ -46,20 +57,29 @@ export function windowOf(signer: Signer, scope: string, query: ListQuery): ListW
     throw invalidQuery(
       'page',
       'out_of_range',
-      `Pages end at row ${COUNT_CAP}; go on with cursor=meta.nextCursor.`,
+      `Pages end at row ${COUNT_CAP}; continue with cursor=meta.nextCursor.`,
     )
   }
   return { ...common, order, after: null, page, offset }
 }
 
-/** The rows of the page plus one, which shows that there is a next page. */
+/** Reads the page of a list that the query asks for. The scope names the list with its filter: a cursor fits no other. */
+export async function paginate<Row extends { id: string; createdAt: Date }>(
+  signer: Signer,
+  scope: string,
+  query: ListQuery,
+  read: (window: ListWindow) => Promise<CountedRows<Row>>,
+): Promise<Page<Row>> {
+  const window = windowOf(signer, scope, query)
+  return pageOf(signer, scope, window, await read(window))
+}
+
 export function pageOf<Row extends { id: string; createdAt: Date }>(
   signer: Signer,
   scope: string,
   window: ListWindow,
-  rows: Row[],
-  counted: number,
-): { rows: Row[]; meta: PageMeta } {
+  { rows, counted }: CountedRows<Row>,
+): Page<Row> {
   const shown = rows.slice(0, window.limit)
   const last = shown.at(-1)
   const hasNext = rows.length > window.limit
@@ -114,11 +134,7 @@ function readCursor(signer: Signer, scope: string, cursor: string): CursorPositi
     payload === undefined ? [] : (JSON.parse(payload) as [string, 'asc' | 'desc', number, number, string])
   const [signedDigest, order, page, time, id] = parts
   if (signedDigest !== digestOf(scope) || !order || !page || time === undefined || !id) {
-    throw invalidQuery(
-      'cursor',
-      'invalid_format',
-      'cursor must be a nextCursor of this very list, unchanged.',
-    )
+    throw invalidQuery('cursor', 'invalid_format', 'cursor must be a nextCursor of the same list, unchanged.')
   }
   return { at: new Date(time), id, page, order }
 }

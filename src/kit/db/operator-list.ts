@@ -1,0 +1,58 @@
+// The lists of operators: over all merchants, in one order, with keyset pagination.
+
+import { COUNT_CAP } from '../../core/page.ts'
+import { type Statement, sql, type Tx } from './db.ts'
+import type { CountedRows, ListWindow } from './pagination.ts'
+
+export interface OperatorList<Row> {
+  page: Statement<Row>
+  count: Statement<{ total: number }>
+}
+
+interface OperatorListSource {
+  columns: string
+  table: string
+  /** The column by which the list is ordered. */
+  time: string
+  order: 'asc' | 'desc'
+  /** Its values are $1, $2, … */
+  filter: string
+  filterValues: number
+}
+
+export function operatorList<Row>(source: OperatorListSource): OperatorList<Row> {
+  const { columns, table, time, order, filter, filterValues } = source
+  const parameter = (n: number) => `$${filterValues + n}`
+  const [at, id] = [parameter(1), parameter(2)]
+  const operator = order === 'desc' ? '<' : '>'
+  return {
+    page: sql<Row>`
+select ${columns}
+from ${table}
+where ${filter} and (${at}::timestamptz is null or (${time}, id) ${operator} (${at}, ${id}::uuid))
+order by ${time} ${order}, id ${order}
+limit ${parameter(3)}
+offset ${parameter(4)}`,
+    count: sql<{ total: number }>`
+select count(*)::integer as total
+from (
+  select 1
+  from ${table}
+  where ${filter}
+  limit ${String(COUNT_CAP + 1)}
+) counted`,
+  }
+}
+
+export async function readOperatorList<Row>(
+  db: Tx,
+  { page, count }: OperatorList<Row>,
+  { after, limit, offset }: ListWindow,
+  values: readonly unknown[] = [],
+): Promise<CountedRows<Row>> {
+  const [rows, [counted]] = await Promise.all([
+    db.query(page, [...values, after?.at ?? null, after?.id ?? null, limit + 1, offset]),
+    db.query(count, values),
+  ])
+  return { rows, counted: counted?.total ?? 0 }
+}
