@@ -14,6 +14,7 @@ import {
 } from 'cockatiel'
 import { addMs, type Clock } from '../kit/clock.ts'
 import type { Gateway, KeyLookup, Outcome, RefundOutcome, StartedCheckout } from './gateway.ts'
+import type { Unknown } from './reply.ts'
 import type { Health } from './routing.ts'
 
 export interface CircuitBreakerOptions {
@@ -44,7 +45,6 @@ const SAMPLE_MS = 30_000
 const MIN_CALLS = 5
 const THRESHOLD = 0.5
 
-type Unknown = Extract<Outcome, { kind: 'unknown' }>
 type CallResult = StartedCheckout | Outcome | RefundOutcome | KeyLookup
 
 const rejected = (message: string): Unknown => ({ kind: 'unknown', reason: 'not_sent', message })

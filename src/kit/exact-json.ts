@@ -1,5 +1,5 @@
-// Reads JSON of others. Numbers keep their digits: an id may exceed a JavaScript number, and an amount must never
-// become a float.
+// Reads JSON of others. With parseExactJson numbers keep their digits: an id may exceed a JavaScript number, and an amount
+// must never become a float.
 
 import type { Static, TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
@@ -19,6 +19,15 @@ export function parseExactJson(text: string): unknown {
   }
 }
 
+/** The value; undefined if the text is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** A reader of parsed JSON: the value if it has the shape, otherwise undefined. */
 export function schemaReader<Schema extends TSchema>(
   schema: Schema,
@@ -26,4 +35,12 @@ export function schemaReader<Schema extends TSchema>(
   const compiled = Compile(schema)
   // A boundary: the check makes the type true.
   return (value) => (compiled.Check(value) ? (value as Static<Schema>) : undefined)
+}
+
+/** A reader of JSON text: the value if it has the shape, otherwise undefined. */
+export function jsonReader<Schema extends TSchema>(
+  schema: Schema,
+): (text: string | Buffer) => Static<Schema> | undefined {
+  const read = schemaReader(schema)
+  return (text) => read(parseJson(text.toString()))
 }

@@ -5,10 +5,11 @@ import type { Mode } from '../../core/merchant.ts'
 import { constantTimeEquals } from '../../kit/crypto.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
 import type { Attempt, Gateway, GatewayBehavior, Outcome, StatusQuery } from '../gateway.ts'
+import { unknown } from '../reply.ts'
 import { createClient } from './client.ts'
 import { RAILS } from './rails.ts'
 import { createRefundOperations } from './refunds.ts'
-import { readReply, unknown } from './response.ts'
+import { readReply } from './response.ts'
 import { readCredential } from './saved-method.ts'
 import {
   type DuplicateReference,

@@ -5,20 +5,11 @@ import { type Static, Type } from 'typebox'
 import { parseExactJson, schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Gateway, RefundOutcome, RefundRequest } from '../gateway.ts'
+import { Maybe, unknown, unreadable } from '../reply.ts'
 import { DECIMAL, fromMajor, toMajor } from './amounts.ts'
 import type { Client } from './client.ts'
 import { isAmbiguous, redact } from './declines.ts'
-import {
-  describeAccessError,
-  type ErrorReply,
-  Identity,
-  isRejection,
-  Maybe,
-  readReply,
-  Text,
-  unknown,
-  unreadable,
-} from './response.ts'
+import { describeAccessError, type ErrorReply, Identity, isRejection, readReply, Text } from './response.ts'
 
 export function createRefundOperations({
   get,

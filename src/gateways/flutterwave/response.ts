@@ -1,19 +1,14 @@
 // Reads Flutterwave's responses before they are interpreted. Numbers keep their digits, so an amount is never a float.
 // Values that are numbers in one response and text in another are text here.
 
-import { type TSchema, Type } from 'typebox'
+import { Type } from 'typebox'
 import { parseExactJson, schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
-import type { Outcome } from '../gateway.ts'
-
-export type Unknown = Extract<Outcome, { kind: 'unknown' }>
+import { Maybe, type Unknown, unknown, unreadable, withoutResponse } from '../reply.ts'
 
 // No length limit: the HTTP client limits the body, and a long text must not make a success unreadable.
 export const Text = Type.String()
 export const Identity = Type.String({ minLength: 1, maxLength: 255 })
-/** Flutterwave omits a field or writes null. */
-export const Maybe = <Schema extends TSchema>(schema: Schema) =>
-  Type.Optional(Type.Union([schema, Type.Null()]))
 
 const readEnvelope = schemaReader(
   Type.Object({ status: Text, message: Maybe(Text), data: Type.Optional(Type.Unknown()) }),
@@ -34,8 +29,7 @@ export type Reply = { kind: 'data'; data: unknown } | ErrorReply | Unknown
  * acted.
  */
 export function readReply(result: HttpResult): Reply {
-  if (result.kind === 'not_sent') return unknown('not_sent', result.error)
-  if (result.kind === 'unknown') return unknown('no_answer', result.error)
+  if (result.kind !== 'answered') return withoutResponse(result)
   const { status: http } = result
   if (http >= 500) return unknown('no_answer', `Flutterwave answered HTTP ${http}`)
   const envelope = readEnvelope(parseExactJson(result.body.toString()))
@@ -72,12 +66,4 @@ export function describeAccessError(http: number): string | undefined {
  */
 export function isRejection(http: number): boolean {
   return http < 300 || http === 400 || http === 404 || http === 405 || http === 422
-}
-
-export function unknown(reason: Unknown['reason'], message: string): Unknown {
-  return { kind: 'unknown', reason, message }
-}
-
-export function unreadable(message: string): Unknown {
-  return unknown('unreadable', message)
 }

@@ -6,8 +6,9 @@ import { isCountry } from '../../core/countries.ts'
 import type { Currency } from '../../core/currency.ts'
 import { parseExactJson, schemaReader } from '../../kit/exact-json.ts'
 import type { SavedMethod } from '../gateway.ts'
+import { Maybe } from '../reply.ts'
 import { CARD_CURRENCIES, fallbackCountry } from './rails.ts'
-import { Identity, Maybe, Text } from './response.ts'
+import { Identity, Text } from './response.ts'
 
 const Credential = Type.Object({ token: Identity, email: Identity, country: Maybe(Identity) })
 /** What Flutterwave needs to charge a saved card; stored as JSON text. */

@@ -1,7 +1,6 @@
 // Flutterwave's JSON of payments, and the pure translations between it and the gateway contract.
 
 import { type Static, Type } from 'typebox'
-import type { FailureCode } from '../../core/failures.ts'
 import { addMs } from '../../kit/clock.ts'
 import { parseExactJson, schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
@@ -13,6 +12,7 @@ import type {
   StartedCheckout,
   StatusQuery,
 } from '../gateway.ts'
+import { type Declined, declined, Maybe, refused, unknown, unreadable } from '../reply.ts'
 import { DECIMAL, fromMajor, toMajor } from './amounts.ts'
 import {
   findFailureCode,
@@ -23,17 +23,7 @@ import {
   redact,
 } from './declines.ts'
 import { fallbackCountry, toPaymentOptions } from './rails.ts'
-import {
-  describeAccessError,
-  type ErrorReply,
-  Identity,
-  isRejection,
-  Maybe,
-  readReply,
-  Text,
-  unknown,
-  unreadable,
-} from './response.ts'
+import { describeAccessError, type ErrorReply, Identity, isRejection, readReply, Text } from './response.ts'
 import { type Credential, toSavedMethod } from './saved-method.ts'
 
 const MINUTE_MS = 60_000
@@ -123,7 +113,9 @@ function fromRejectedStart(error: ErrorReply): Outcome | DuplicateReference {
   if (accessError) return accessError
   const { providerMessage } = error
   if (providerMessage === null || !isRejection(error.http)) return fromUnexpectedError(error)
-  return isDuplicate(providerMessage) ? { kind: 'duplicate' } : refused(describe(error))
+  return isDuplicate(providerMessage)
+    ? { kind: 'duplicate' }
+    : refused('provider_unavailable', describe(error))
 }
 
 export function fromCharge(result: HttpResult, attempt: Attempt, now: Date): Outcome | DuplicateReference {
@@ -154,12 +146,12 @@ function fromFailedCharge(error: ErrorReply): Outcome | DuplicateReference {
   const code = findIssuerDecline(providerMessage)
   if (code) return declined(null, code, message)
   const isRefused = REJECTION_STATUSES.includes(error.http) || isValidation(providerMessage)
-  return isRefused ? refused(message) : unknown('no_answer', message)
+  return isRefused ? refused('provider_unavailable', message) : unknown('no_answer', message)
 }
 
 function fromAccessError(http: number): Declined | undefined {
   const message = describeAccessError(http)
-  return message === undefined ? undefined : refused(message)
+  return message === undefined ? undefined : refused('provider_unavailable', message)
 }
 
 function fromUnexpectedError({ http }: ErrorReply): Outcome {
@@ -275,14 +267,4 @@ export function fromWebhookBody(rawBody: Buffer): ParsedWebhook {
   if (!webhook) return { kind: 'ignored', reason: 'a payment that cannot be read' }
   const { id, tx_ref: key, status } = webhook.data
   return { kind: 'payment', key, eventId: `${event}/${id}/${status ?? ''}` }
-}
-
-type Declined = Extract<Outcome, { kind: 'declined' }>
-
-function declined(gatewayReference: string | null, code: FailureCode, message: string): Outcome {
-  return { kind: 'declined', code, message, gatewayReference }
-}
-
-function refused(message: string): Declined {
-  return { kind: 'declined', code: 'provider_unavailable', message, gatewayReference: null, refused: true }
 }

@@ -3,8 +3,9 @@
 import type { KeyObject } from 'node:crypto'
 import { Type } from 'typebox'
 import { isUuid } from '../../core/ids.ts'
+import { jsonReader } from '../../kit/exact-json.ts'
 import type { ParsedWebhook } from '../gateway.ts'
-import { reader, Text } from './response.ts'
+import { Text } from './response.ts'
 import { isSignedBy } from './signature.ts'
 
 const Callback = Type.Object({ depositId: Text(100), status: Text(50) })
@@ -15,8 +16,8 @@ const OtherCallback = Type.Union([
   Type.Object({ checkoutId: Type.String() }),
 ])
 
-const readDepositCallback = reader(Callback)
-const readOtherCallback = reader(OtherCallback)
+const readDepositCallback = jsonReader(Callback)
+const readOtherCallback = jsonReader(OtherCallback)
 
 export interface CallbackContext {
   /** The callback URL as configured in pawaPay's dashboard. */

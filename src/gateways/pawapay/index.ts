@@ -2,15 +2,16 @@
 // pawaPay's page. It has no saved methods, and a page cannot be closed early, so chargeSaved and cancel are absent.
 
 import { Type } from 'typebox'
+import { jsonReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
 import type { Gateway, GatewayBehavior, Outcome, RefundOutcome, StatusQuery } from '../gateway.ts'
+import { refused } from '../reply.ts'
 import { readCallback } from './callbacks.ts'
 import { RAILS } from './rails.ts'
 import { fromRefund, fromRefundStatus, toRefundBody } from './refunds.ts'
-import { reader } from './response.ts'
 import { readPublicKeys } from './signature.ts'
-import { fromDepositStatus, fromStart, refused, toPageBody } from './wire.ts'
+import { fromDepositStatus, fromStart, toPageBody } from './wire.ts'
 
 const BEHAVIOR: GatewayBehavior = {
   // Deposit and refund ids are unique for good, and pawaPay ignores a second request with one. It does not publish how
@@ -129,7 +130,7 @@ function open(connection: Connection): Gateway {
 }
 
 // The account's configuration: readable with any token that may collect, and without effect.
-const readConfiguration = reader(Type.Object({ countries: Type.Array(Type.Unknown()) }))
+const readConfiguration = jsonReader(Type.Object({ countries: Type.Array(Type.Unknown()) }))
 
 function fromConfiguration(result: HttpResult): 'works' | 'refused' | 'unreachable' {
   if (result.kind !== 'answered') return 'unreachable'

@@ -4,19 +4,18 @@
 import { type Static, Type } from 'typebox'
 import { type Currency, isCurrency } from '../../core/currency.ts'
 import { equals } from '../../core/money.ts'
+import { jsonReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { RefundOutcome, RefundRequest } from '../gateway.ts'
+import { Maybe, unknown } from '../reply.ts'
 import {
   describeFailure,
   type ErrorReply,
   FailureReason,
   Identity,
-  Maybe,
   NotFound,
-  reader,
   readReply,
   Text,
-  unknown,
 } from './response.ts'
 import { fromAmount, toAmount } from './wire.ts'
 
@@ -44,8 +43,8 @@ const Refund = Type.Object({
 })
 type Refund = Static<typeof Refund>
 
-const readCreatedRefund = reader(CreatedRefund)
-const readRefund = reader(
+const readCreatedRefund = jsonReader(CreatedRefund)
+const readRefund = jsonReader(
   Type.Union([Type.Object({ status: Type.Literal('FOUND'), data: Refund }), NotFound]),
 )
 

@@ -1,16 +1,13 @@
 // What all responses of pawaPay share: schemas that are checked before use, and errors. From errors we keep only
 // pawaPay's code and the name of a parameter, because its messages quote the request, including phone numbers.
 
-import { type Static, type TSchema, Type } from 'typebox'
-import { Compile } from 'typebox/compile'
+import { type Static, Type } from 'typebox'
+import { jsonReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
-import type { Outcome } from '../gateway.ts'
+import { Maybe, type Unknown, unknown, withoutResponse } from '../reply.ts'
 
 export const Text = (maxLength: number) => Type.String({ maxLength })
 export const Identity = Type.String({ minLength: 1, maxLength: 100 })
-/** pawaPay writes null or omits the field. */
-export const Maybe = <Schema extends TSchema>(schema: Schema) =>
-  Type.Optional(Type.Union([schema, Type.Null()]))
 
 export const FailureReason = Type.Object({
   failureCode: Text(100),
@@ -23,34 +20,9 @@ export const NotFound = Type.Object({ status: Type.Literal('NOT_FOUND') })
 
 const FailedBody = Type.Object({ failureReason: FailureReason })
 
-export type Read<Body> = (body: Buffer) => Body | undefined
+type Read<Body> = (body: Buffer) => Body | undefined
 
-/** A JSON parser: the value if it matches the schema, otherwise undefined. */
-export function reader<Schema extends TSchema>(schema: Schema): Read<Static<Schema>> {
-  const compiled = Compile(schema)
-  return (body) => {
-    const value = parseJson(body)
-    // A boundary: the check proves the type.
-    return compiled.Check(value) ? (value as Static<Schema>) : undefined
-  }
-}
-
-function parseJson(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString())
-  } catch {
-    // Invalid JSON matches no schema, like null.
-    return null
-  }
-}
-
-const readFailedBody = reader(FailedBody)
-
-export type Unknown = Extract<Outcome, { kind: 'unknown' }>
-
-export function unknown(reason: Unknown['reason'], message: string): Unknown {
-  return { kind: 'unknown', reason, message }
-}
+const readFailedBody = jsonReader(FailedBody)
 
 /** A request that pawaPay rejected with HTTP 400 to 499. */
 export interface ErrorReply {
@@ -62,8 +34,7 @@ export interface ErrorReply {
 export type Reply<Body> = { kind: 'body'; body: Body } | ErrorReply | Unknown
 
 export function readReply<Body>(result: HttpResult, read: Read<Body>): Reply<Body> {
-  if (result.kind === 'not_sent') return unknown('not_sent', result.error)
-  if (result.kind === 'unknown') return unknown('no_answer', result.error)
+  if (result.kind !== 'answered') return withoutResponse(result)
   const { status, body } = result
   if (status >= 500) return unknown('no_answer', `pawaPay answered HTTP ${status}`)
   if (status >= 400) return errorReply(status, body)

@@ -6,20 +6,19 @@ import { type Currency, decimalsOf, isCurrency } from '../../core/currency.ts'
 import type { FailureCode } from '../../core/failures.ts'
 import { type Money, money } from '../../core/money.ts'
 import { addMs } from '../../kit/clock.ts'
+import { jsonReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Attempt, Outcome, StartedCheckout, StatusQuery } from '../gateway.ts'
+import { declined, Maybe, refused, unknown } from '../reply.ts'
 import { countryFor } from './rails.ts'
 import {
   describeFailure,
   type ErrorReply,
   FailureReason,
   Identity,
-  Maybe,
   NotFound,
-  reader,
   readReply,
   Text,
-  unknown,
 } from './response.ts'
 
 /** pawaPay's pattern allows no trailing zeros: 15.50 is "15.5" and 15.00 is "15". */
@@ -127,8 +126,8 @@ const Deposit = Type.Object({
 })
 type Deposit = Static<typeof Deposit>
 
-const readPage = reader(PaymentPage)
-const readDeposit = reader(
+const readPage = jsonReader(PaymentPage)
+const readDeposit = jsonReader(
   Type.Union([Type.Object({ status: Type.Literal('FOUND'), data: Deposit }), NotFound]),
 )
 
@@ -161,10 +160,6 @@ function fromErrorReply({ http, message }: ErrorReply): Outcome {
   return REJECTION_STATUSES.includes(http)
     ? refused('provider_unavailable', message)
     : unknown('unreadable', message)
-}
-
-export function refused(code: FailureCode, message: string): Outcome {
-  return { kind: 'declined', code, message, gatewayReference: null, refused: true }
 }
 
 /** Whatever the reason, the payer received no prompt. */
@@ -218,7 +213,7 @@ function fromNoDeposit(context: { query: StatusQuery; gatewayReference: string |
   const { query, gatewayReference, now } = context
   if (now >= addMs(query.startedAt, ABANDONED_MS)) {
     const message = 'pawaPay has no deposit, and its page is closed'
-    return { kind: 'declined', code: 'customer_timeout', message, gatewayReference }
+    return declined(gatewayReference, 'customer_timeout', message)
   }
   if (gatewayReference !== null) return { kind: 'pending', gatewayReference }
   if (now < addMs(query.startedAt, REOPEN_MS)) return unknown('not_found', 'pawaPay has no such deposit')

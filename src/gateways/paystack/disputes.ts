@@ -5,8 +5,9 @@ import { type Static, Type } from 'typebox'
 import type { Money } from '../../core/money.ts'
 import { schemaReader } from '../../kit/exact-json.ts'
 import type { DisputeReport, Outcome } from '../gateway.ts'
-import { Digits, Maybe, Text } from './json.ts'
-import { isUnknown, type Reply, redact, type Unknown, unknown } from './response.ts'
+import { Maybe, type Succeeded, type Unknown, unknown } from '../reply.ts'
+import { Digits, Text } from './json.ts'
+import { isUnknown, type Reply, redact } from './response.ts'
 import { fromSubunits } from './wire.ts'
 
 const Dispute = Type.Object({
@@ -26,7 +27,7 @@ export const disputesPath = (transactionId: string) =>
   `/dispute/transaction/${encodeURIComponent(transactionId)}`
 
 /** Adds the disputes to the success, if there are any. */
-export function withDisputes(reply: Reply, paid: Extract<Outcome, { kind: 'succeeded' }>): Outcome {
+export function withDisputes(reply: Reply, paid: Succeeded): Outcome {
   if (isUnknown(reply)) return reply
   if (reply.kind === 'refused') return reply.http === 404 ? paid : unknown('no_answer', reply.message)
   if (reply.data == null) return paid
@@ -35,7 +36,7 @@ export function withDisputes(reply: Reply, paid: Extract<Outcome, { kind: 'succe
   return fromDisputes(Array.isArray(data) ? data : [data], paid)
 }
 
-function fromDisputes(disputes: readonly Dispute[], paid: Extract<Outcome, { kind: 'succeeded' }>): Outcome {
+function fromDisputes(disputes: readonly Dispute[], paid: Succeeded): Outcome {
   const reports = disputes.map((dispute) => toReport(dispute, paid.paid))
   const unreadable = reports.find((report) => 'kind' in report)
   if (unreadable) return unreadable

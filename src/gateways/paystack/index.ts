@@ -4,6 +4,7 @@
 import type { Mode } from '../../core/merchant.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
 import type { Gateway, GatewayBehavior, Outcome, StatusQuery } from '../gateway.ts'
+import { declined } from '../reply.ts'
 import { disputesPath, withDisputes } from './disputes.ts'
 import { RAILS } from './rails.ts'
 import { type Call, createRefundOperations } from './refunds.ts'
@@ -121,9 +122,8 @@ function openPaystack({ credentials, baseUrl, http, clock }: Connection): Gatewa
   }
 }
 
-const UNREADABLE_CREDENTIAL = {
-  kind: 'declined',
-  code: 'invalid_card',
-  message: 'the saved credential of the card is not one of Paystack',
-  gatewayReference: null,
-} as const
+const UNREADABLE_CREDENTIAL = declined(
+  null,
+  'invalid_card',
+  'the saved credential of the card is not one of Paystack',
+)

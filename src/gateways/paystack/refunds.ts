@@ -7,8 +7,9 @@ import { addMs, type Clock } from '../../kit/clock.ts'
 import { schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Gateway, RefundOutcome, RefundRequest } from '../gateway.ts'
-import { Digits, Maybe, Text } from './json.ts'
-import { isUnknown, type Reply, readReply, redact, unknown } from './response.ts'
+import { Maybe, unknown } from '../reply.ts'
+import { Digits, Text } from './json.ts'
+import { isUnknown, type Reply, readReply, redact } from './response.ts'
 import { fromSubunits, toSubunits } from './wire.ts'
 
 export type Call = (method: 'GET' | 'POST', path: string, body?: unknown) => Promise<HttpResult>

@@ -4,10 +4,8 @@
 import { Type } from 'typebox'
 import { parseExactJson, schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
-import type { Outcome } from '../gateway.ts'
-import { Maybe, Text } from './json.ts'
-
-export type Unknown = Extract<Outcome, { kind: 'unknown' }>
+import { Maybe, type Unknown, unknown, withoutResponse } from '../reply.ts'
+import { Text } from './json.ts'
 
 export interface ErrorReply {
   kind: 'refused'
@@ -36,8 +34,7 @@ const readEnvelope = schemaReader(
 const INVALID_KEY_MESSAGE = 'Paystack does not accept the secret key (secretKey, GATEWAY_PAYSTACK_SECRET_KEY)'
 
 export function readReply(result: HttpResult): Reply {
-  if (result.kind === 'not_sent') return unknown('not_sent', result.error)
-  if (result.kind === 'unknown') return unknown('no_answer', result.error)
+  if (result.kind !== 'answered') return withoutResponse(result)
   const { status: http } = result
   const envelope = readEnvelope(parseExactJson(result.body.toString()))
   switch (http) {
@@ -93,10 +90,6 @@ export function isUnknown(reply: Reply): reply is Unknown {
 export function isDuplicate(reply: Reply): boolean {
   if (reply.kind !== 'refused') return false
   return reply.code === 'duplicate_reference' || /duplicate\b.*\breference/i.test(reply.providerMessage)
-}
-
-export function unknown(reason: Unknown['reason'], message: string): Unknown {
-  return { kind: 'unknown', reason, message }
 }
 
 const MAX_MESSAGE_LENGTH = 200

@@ -4,7 +4,8 @@ import { Type } from 'typebox'
 import type { Currency } from '../../core/currency.ts'
 import { parseExactJson, schemaReader } from '../../kit/exact-json.ts'
 import type { SavedMethod } from '../gateway.ts'
-import { Maybe, Text } from './json.ts'
+import { Maybe } from '../reply.ts'
+import { Text } from './json.ts'
 
 const CredentialBody = Type.Object({ authorization_code: Text(), email: Text() })
 

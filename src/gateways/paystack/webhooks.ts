@@ -6,7 +6,8 @@ import { Type } from 'typebox'
 import { constantTimeEquals } from '../../kit/crypto.ts'
 import { parseExactJson, schemaReader } from '../../kit/exact-json.ts'
 import type { ParsedWebhook } from '../gateway.ts'
-import { Digits, Maybe, Text } from './json.ts'
+import { Maybe } from '../reply.ts'
+import { Digits, Text } from './json.ts'
 
 const SIGNATURE_HEADER = 'x-paystack-signature'
 // Lower case only, as Paystack writes it: upper case would be a second form of the same signature.

@@ -6,10 +6,11 @@ import { type Currency, decimalsOf, isCurrency } from '../../core/currency.ts'
 import { type Money, money } from '../../core/money.ts'
 import { schemaReader } from '../../kit/exact-json.ts'
 import type { Attempt, CheckoutChoice, Outcome, StartedCheckout, StatusQuery } from '../gateway.ts'
+import { Maybe, unknown } from '../reply.ts'
 import { findByMessage, toFailureCode } from './declines.ts'
-import { Digits, Maybe, Text } from './json.ts'
+import { Digits, Text } from './json.ts'
 import { toChannels } from './rails.ts'
-import { type ErrorReply, isUnknown, type Reply, redact, unknown } from './response.ts'
+import { type ErrorReply, isUnknown, type Reply, redact } from './response.ts'
 import { Credential, toSavedMethod } from './saved-method.ts'
 
 const SUBUNITS = 100n

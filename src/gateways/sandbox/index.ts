@@ -5,19 +5,12 @@ import { Type } from 'typebox'
 import { CURRENCY_CODES } from '../../core/currency.ts'
 import { ApiError } from '../../core/errors.ts'
 import type { Clock } from '../../kit/clock.ts'
+import { jsonReader } from '../../kit/exact-json.ts'
 import type { HttpClient, HttpResult } from '../../kit/http/http-client.ts'
 import type { DisputeReport, Gateway, Outcome } from '../gateway.ts'
 import { SANDBOX_INSTRUMENTS } from './instruments.ts'
 import { parseSignedWebhook } from './webhooks.ts'
-import {
-  ExecutionBody,
-  fromCharge,
-  fromReply,
-  fromStart,
-  reader,
-  toChargeBody,
-  toCheckoutBody,
-} from './wire.ts'
+import { ExecutionBody, fromCharge, fromReply, fromStart, toChargeBody, toCheckoutBody } from './wire.ts'
 import { fromRefund, toRefundBody } from './wire-refund.ts'
 
 export { SANDBOX_INSTRUMENTS }
@@ -44,7 +37,7 @@ export interface SandboxGateway extends Required<Omit<Gateway, 'probe' | 'settle
   executions(paymentId: string): Promise<Execution[]>
 }
 
-const readExecutions = reader(Type.Array(ExecutionBody))
+const readExecutions = jsonReader(Type.Array(ExecutionBody))
 
 export function createSandboxGateway(options: SandboxGatewayOptions): SandboxGateway {
   const { http, clock } = options

@@ -3,12 +3,13 @@
 
 import type { Clock } from '../../kit/clock.ts'
 import { constantTimeEquals, hmacSha256 } from '../../kit/crypto.ts'
+import { jsonReader } from '../../kit/exact-json.ts'
 import type { HttpClient } from '../../kit/http/http-client.ts'
 import { errorFields, type Log } from '../../kit/observability/log.ts'
 import type { Random } from '../../kit/random.ts'
 import type { ParsedWebhook } from '../gateway.ts'
 import type { SandboxRecord } from './provider/record.ts'
-import { reader, WebhookBody } from './wire.ts'
+import { WebhookBody } from './wire.ts'
 
 const SIGNATURE_HEADER = 'cowry-sandbox-signature'
 
@@ -98,7 +99,7 @@ function signatureOf(secret: string, unixSeconds: number, body: string | Buffer)
 const TOLERANCE_MS = 5 * 60_000
 const SIGNATURE = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/
 
-const readWebhookBody = reader(WebhookBody)
+const readWebhookBody = jsonReader(WebhookBody)
 
 export function parseSignedWebhook(
   secret: string,

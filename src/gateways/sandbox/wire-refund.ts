@@ -1,10 +1,12 @@
 // The provider's refund JSON, and its translation. A refund is serialized like any other record.
 
 import { type Static, Type } from 'typebox'
+import { jsonReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import { CurrencyCode } from '../../kit/http/schema.ts'
 import type { RefundOutcome, RefundRequest } from '../gateway.ts'
-import { Identity, MinorUnits, type RecordBody, reader, readReply, Text, unknown } from './wire.ts'
+import { unknown } from '../reply.ts'
+import { Identity, MinorUnits, type RecordBody, readReply, Text } from './wire.ts'
 
 export const RefundBody = Type.Object({
   /** The key of the refunded payment. */
@@ -18,7 +20,7 @@ export function toRefundBody({ attemptKey, amount }: RefundRequest): RefundBody 
   return { payment: attemptKey, amount: String(amount.minor), currency: amount.currency }
 }
 
-const readError = reader(Type.Object({ error: Type.Object({ message: Text(1_000) }) }))
+const readError = jsonReader(Type.Object({ error: Type.Object({ message: Text(1_000) }) }))
 
 /** The provider's status for "nothing to refund": nothing was begun. */
 const NOT_REFUNDABLE = 422

@@ -1,10 +1,10 @@
 // The provider's JSON, and the pure translations between it and the gateway contract. Amounts are minor units as text.
 
-import { type Static, type TSchema, Type } from 'typebox'
-import { Compile } from 'typebox/compile'
+import { type Static, Type } from 'typebox'
 import { CURRENCY_CODES, type Currency, isCurrency } from '../../core/currency.ts'
 import { FAILURES, type FailureCode } from '../../core/failures.ts'
 import { money } from '../../core/money.ts'
+import { jsonReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import { CurrencyCode, Enum, Nullable } from '../../kit/http/schema.ts'
 import {
@@ -17,6 +17,7 @@ import {
   type SavedMethod,
   type StartedCheckout,
 } from '../gateway.ts'
+import { type Declined, refused, type Unknown, unknown, withoutResponse } from '../reply.ts'
 
 // Texts have a maximum length: this provider writes no longer ones.
 export const Text = (maxLength: number) => Type.String({ maxLength })
@@ -132,26 +133,7 @@ export const WebhookBody = Type.Object({
 })
 export type WebhookBody = Static<typeof WebhookBody>
 
-/** A JSON parser: the value if it matches the schema, otherwise undefined. */
-export function reader<Schema extends TSchema>(schema: Schema): (text: string) => Static<Schema> | undefined {
-  const compiled = Compile(schema)
-  return (text) => {
-    const value = parseJson(text)
-    // A boundary: the check proves the type.
-    return compiled.Check(value) ? (value as Static<Schema>) : undefined
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // Invalid JSON matches no schema, like null.
-    return null
-  }
-}
-
-const readRecord = reader(RecordBody)
+const readRecord = jsonReader(RecordBody)
 
 export function toCheckoutBody(attempt: Attempt, choice: CheckoutChoice, returnUrl: string): CheckoutBody {
   const { channel } = choice
@@ -184,15 +166,12 @@ function toRequest(attempt: Attempt) {
   }
 }
 
-type Unknown = Extract<Outcome, { kind: 'unknown' }>
-
 /**
  * The record in a response, or why the outcome is unknown. With any status that is not listed, the provider may have
  * acted.
  */
 export function readReply(result: HttpResult): RecordBody | Unknown {
-  if (result.kind === 'not_sent') return unknown('not_sent', result.error)
-  if (result.kind === 'unknown') return unknown('no_answer', result.error)
+  if (result.kind !== 'answered') return withoutResponse(result)
   switch (result.status) {
     case 200:
     case 201:
@@ -210,10 +189,6 @@ export function readReply(result: HttpResult): RecordBody | Unknown {
   }
 }
 
-export function unknown(reason: Unknown['reason'], message: string): Unknown {
-  return { kind: 'unknown', reason, message }
-}
-
 // Responses that prove that nothing was begun. Not 409: an earlier request used the key.
 const REJECTION_MESSAGES: Readonly<Record<number, string>> = {
   400: 'the sandbox does not accept the request',
@@ -221,12 +196,10 @@ const REJECTION_MESSAGES: Readonly<Record<number, string>> = {
   429: 'the sandbox reports too many requests',
 }
 
-type Declined = Extract<Outcome, { kind: 'declined' }>
-
 function readSubmission(result: HttpResult): RecordBody | Declined | Unknown {
   const message = result.kind === 'answered' ? REJECTION_MESSAGES[result.status] : undefined
   if (message === undefined) return readReply(result)
-  return { kind: 'declined', code: 'provider_unavailable', message, gatewayReference: null, refused: true }
+  return refused('provider_unavailable', message)
 }
 
 export function fromStart(result: HttpResult, key: string): StartedCheckout | Outcome {

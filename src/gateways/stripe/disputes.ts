@@ -6,10 +6,11 @@ import type { Money } from '../../core/money.ts'
 import { schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { DisputeReport, KeyLookup } from '../gateway.ts'
+import { Maybe, type Unknown, unknown } from '../reply.ts'
 import { fromAmount } from './amounts.ts'
 import { KEY_FIELD } from './forms.ts'
-import { fromQueryError, readReply, type Unknown, unknown } from './response.ts'
-import { Amount, Identity, Maybe, Metadata, Text } from './shapes.ts'
+import { fromQueryError, readReply } from './response.ts'
+import { Amount, Identity, Metadata, Text } from './shapes.ts'
 
 const Dispute = Type.Object({ id: Identity, status: Text(50), amount: Amount, currency: Text(10) })
 type Dispute = Static<typeof Dispute>

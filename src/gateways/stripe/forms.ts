@@ -2,10 +2,10 @@
 // one accepts; payment_method_types and ui_mode are not among them.
 
 import { type Static, Type } from 'typebox'
-import { schemaReader } from '../../kit/exact-json.ts'
+import { parseJson, schemaReader } from '../../kit/exact-json.ts'
 import type { Attempt, RefundRequest } from '../gateway.ts'
 import { toAmount } from './amounts.ts'
-import { Identity, parseJson } from './shapes.ts'
+import { Identity } from './shapes.ts'
 
 /**
  * The metadata field with the attempt's key, in every object that we create: other software may use the same account.

@@ -5,11 +5,11 @@ import type { Mode } from '../../core/merchant.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
 import type { Gateway, GatewayBehavior, Outcome, StatusQuery } from '../gateway.ts'
+import { declined, type Succeeded, unknown } from '../reply.ts'
 import { RAILS } from './amounts.ts'
 import { disputesPath, fromDisputes, fromKeyQuery } from './disputes.ts'
 import { encodeForm, type Form, readCredential, toChargeForm, toCheckoutForm, toRefundForm } from './forms.ts'
 import { fromRefund, fromRefundQuery } from './refunds.ts'
-import { unknown } from './response.ts'
 import { readSignedEvent } from './webhooks.ts'
 import {
   fromCharge,
@@ -125,10 +125,7 @@ function openStripe({ credentials, baseUrl, http, clock }: Connection): Gateway 
     return withDisputes(outcome, isSession ? readIntentId(result) : reference)
   }
 
-  async function withDisputes(
-    paid: Extract<Outcome, { kind: 'succeeded' }>,
-    intentId: ReturnType<typeof readIntentId>,
-  ): Promise<Outcome> {
+  async function withDisputes(paid: Succeeded, intentId: ReturnType<typeof readIntentId>): Promise<Outcome> {
     if (typeof intentId !== 'string') return intentId
     const found = fromDisputes(await read(disputesPath(intentId)), paid.paid)
     if ('kind' in found) return found
@@ -190,9 +187,8 @@ function openStripe({ credentials, baseUrl, http, clock }: Connection): Gateway 
 }
 
 // The stored credential is the same at every retry, so no request was ever sent.
-const UNUSABLE_CREDENTIAL: Outcome = {
-  kind: 'declined',
-  code: 'invalid_card',
-  message: 'the saved method has no customer and card of Stripe',
-  gatewayReference: null,
-}
+const UNUSABLE_CREDENTIAL = declined(
+  null,
+  'invalid_card',
+  'the saved method has no customer and card of Stripe',
+)

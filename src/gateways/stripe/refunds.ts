@@ -6,10 +6,11 @@ import { equals } from '../../core/money.ts'
 import { schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { RefundOutcome, RefundRequest } from '../gateway.ts'
+import { Maybe, unknown } from '../reply.ts'
 import { fromAmount } from './amounts.ts'
 import { REFUND_KEY_FIELD } from './forms.ts'
-import { describeError, type ErrorReply, fromQueryError, isBusy, readReply, unknown } from './response.ts'
-import { Amount, Identity, Maybe, Metadata, Text } from './shapes.ts'
+import { describeError, type ErrorReply, fromQueryError, isBusy, readReply } from './response.ts'
+import { Amount, Identity, Metadata, Text } from './shapes.ts'
 
 const Refund = Type.Object({
   id: Identity,

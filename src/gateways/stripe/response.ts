@@ -3,13 +3,10 @@
 // request id leads to the message in the dashboard.
 
 import { type Static, Type } from 'typebox'
-import { schemaReader } from '../../kit/exact-json.ts'
+import { parseJson, schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
-import type { Outcome } from '../gateway.ts'
-import { Maybe, parseJson, Text } from './shapes.ts'
-
-export type Unknown = Extract<Outcome, { kind: 'unknown' }>
-type Declined = Extract<Outcome, { kind: 'declined' }>
+import { Maybe, type Unknown, unknown, withoutResponse } from '../reply.ts'
+import { Text } from './shapes.ts'
 
 const StripeError = Type.Object({
   type: Text(100),
@@ -37,8 +34,7 @@ export function readReply<Body>(
   result: HttpResult,
   readBody: (value: unknown) => Body | undefined,
 ): Reply<Body> {
-  if (result.kind === 'not_sent') return unknown('not_sent', result.error)
-  if (result.kind === 'unknown') return unknown('no_answer', result.error)
+  if (result.kind !== 'answered') return withoutResponse(result)
   const { status, headers, body } = result
   if (status >= 500) return unknown('no_answer', `Stripe answered HTTP ${status}`)
   const value = parseJson(body.toString())
@@ -55,15 +51,6 @@ export function readReply<Body>(
     error: readErrorBody(value)?.error,
     requestId: requestId && /^req_\w{1,60}$/.test(requestId) ? requestId : undefined,
   }
-}
-
-export function unknown(reason: Unknown['reason'], message: string): Unknown {
-  return { kind: 'unknown', reason, message }
-}
-
-/** The request itself was refused and nothing was begun. */
-export function refused(code: Declined['code'], message: string): Declined {
-  return { kind: 'declined', code, message, gatewayReference: null, refused: true }
 }
 
 /** A rate limit or a lock at Stripe: nothing was begun, and a retry may succeed. */

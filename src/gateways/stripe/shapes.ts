@@ -1,20 +1,9 @@
-// Schema types for Stripe's objects, and the parser.
+// Schema types for Stripe's objects.
 
-import { type TSchema, Type } from 'typebox'
-import { Nullable } from '../../kit/http/schema.ts'
+import { Type } from 'typebox'
 
 /** Texts have a maximum length: Stripe writes no longer ones. */
 export const Text = (maxLength: number) => Type.String({ maxLength })
-export const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Nullable(schema))
-
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // Invalid JSON matches no schema, like null.
-    return null
-  }
-}
 
 /** An object is its id, or the whole object if the request expands it. */
 export function idOf(value: unknown): string | null {

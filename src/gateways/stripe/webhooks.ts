@@ -3,10 +3,11 @@
 
 import { Type } from 'typebox'
 import { constantTimeEquals, hmacSha256 } from '../../kit/crypto.ts'
-import { schemaReader } from '../../kit/exact-json.ts'
+import { parseJson, schemaReader } from '../../kit/exact-json.ts'
 import type { ParsedWebhook } from '../gateway.ts'
+import { Maybe } from '../reply.ts'
 import { KEY_FIELD } from './forms.ts'
-import { Identity, idOf, Maybe, Metadata, parseJson, Text } from './shapes.ts'
+import { Identity, idOf, Metadata, Text } from './shapes.ts'
 
 const SIGNATURE_HEADER = 'stripe-signature'
 // The tolerance of Stripe's own libraries.

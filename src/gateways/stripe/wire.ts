@@ -5,6 +5,7 @@ import type { Money } from '../../core/money.ts'
 import { schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Outcome, SavedMethod, StartedCheckout } from '../gateway.ts'
+import { declined, Maybe, refused, type Unknown, unknown } from '../reply.ts'
 import { fromAmount, SUPPORTED_CURRENCIES } from './amounts.ts'
 import { toFailureCode } from './declines.ts'
 import { type Credential, KEY_FIELD } from './forms.ts'
@@ -15,12 +16,9 @@ import {
   fromQueryError,
   isBusy,
   readReply,
-  refused,
   type StripeError,
-  type Unknown,
-  unknown,
 } from './response.ts'
-import { Amount, Identity, idOf, Maybe, Metadata, Text, UnixSeconds } from './shapes.ts'
+import { Amount, Identity, idOf, Metadata, Text, UnixSeconds } from './shapes.ts'
 
 const MAX_URL = 5_000
 
@@ -311,14 +309,6 @@ function fromSeconds(unixSeconds: number | null | undefined): Date {
 
 function pending(gatewayReference: string): Outcome {
   return { kind: 'pending', gatewayReference }
-}
-
-function declined(
-  gatewayReference: string,
-  code: Extract<Outcome, { kind: 'declined' }>['code'],
-  message: string,
-): Outcome {
-  return { kind: 'declined', code, message, gatewayReference }
 }
 
 function unknownStatus(status: string): Outcome {

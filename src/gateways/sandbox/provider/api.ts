@@ -3,10 +3,11 @@
 import { createHash } from 'node:crypto'
 import { Type } from 'typebox'
 import { constantTimeEquals } from '../../../kit/crypto.ts'
+import { jsonReader } from '../../../kit/exact-json.ts'
 import { Enum, Nullable } from '../../../kit/http/schema.ts'
 import type { ProviderChannel } from '../../gateway.ts'
 import { factsOf, INSTRUMENT_NAMES, isInstrumentName, type SavedCardCharge } from '../instruments.ts'
-import { ChargeBody, CheckoutBody, NewDisputeBody, reader } from '../wire.ts'
+import { ChargeBody, CheckoutBody, NewDisputeBody } from '../wire.ts'
 import { RefundBody } from '../wire-refund.ts'
 import {
   applyFault,
@@ -39,12 +40,12 @@ export interface ApiNeeds extends ProviderNeeds {
   faults: FaultInjector
 }
 
-const readCheckout = reader(CheckoutBody)
-const readCharge = reader(ChargeBody)
-const readRefund = reader(RefundBody)
-const readSimulation = reader(Type.Object({ instrument: Nullable(Enum(INSTRUMENT_NAMES)) }))
-const readDispute = reader(NewDisputeBody)
-const readFault = reader(FaultBody)
+const readCheckout = jsonReader(CheckoutBody)
+const readCharge = jsonReader(ChargeBody)
+const readRefund = jsonReader(RefundBody)
+const readSimulation = jsonReader(Type.Object({ instrument: Nullable(Enum(INSTRUMENT_NAMES)) }))
+const readDispute = jsonReader(NewDisputeBody)
+const readFault = jsonReader(FaultBody)
 
 export function apiRoutes(app: ApiNeeds): ProviderRoute[] {
   const routes: ProviderRoute[] = [

@@ -1,0 +1,36 @@
+// What the connectors share when they read a provider's response: the schemas of optional fields, and the outcomes that
+// do not depend on the provider.
+
+import { type TSchema, Type } from 'typebox'
+import type { HttpResult } from '../kit/http/http-client.ts'
+import type { Outcome } from './gateway.ts'
+
+export type Succeeded = Extract<Outcome, { kind: 'succeeded' }>
+export type Declined = Extract<Outcome, { kind: 'declined' }>
+export type Unknown = Extract<Outcome, { kind: 'unknown' }>
+
+/** Providers omit a field or write null. */
+export const Maybe = <Schema extends TSchema>(schema: Schema) =>
+  Type.Optional(Type.Union([schema, Type.Null()]))
+
+export function unknown(reason: Unknown['reason'], message: string): Unknown {
+  return { kind: 'unknown', reason, message }
+}
+
+export function unreadable(message: string): Unknown {
+  return unknown('unreadable', message)
+}
+
+export function declined(gatewayReference: string | null, code: Declined['code'], message: string): Declined {
+  return { kind: 'declined', code, message, gatewayReference }
+}
+
+/** The gateway refused the request itself and provably began nothing. */
+export function refused(code: Declined['code'], message: string): Declined {
+  return { ...declined(null, code, message), refused: true }
+}
+
+/** The outcome of a request without a response: it may have arrived unless no byte was sent. */
+export function withoutResponse(result: Exclude<HttpResult, { kind: 'answered' }>): Unknown {
+  return unknown(result.kind === 'not_sent' ? 'not_sent' : 'no_answer', result.error)
+}
