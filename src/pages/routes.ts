@@ -25,8 +25,6 @@ import { isLanguage } from './locales.ts'
 import { loadCheckout, offerOf, type PageRequest, pathOf, returnUrlOf, transferOf } from './page-request.ts'
 import { translatorFor } from './translator.ts'
 
-// app.ts and the documentation use these names beside the routes.
-
 export function pageRoutes(app: LinksApp): PageRoute[] {
   return [
     { method: 'GET', path: '/', handle: async ({ styleNonce }) => landingPage(app, styleNonce) },
@@ -93,6 +91,7 @@ export function pageRoutes(app: LinksApp): PageRoute[] {
   ]
 }
 
+/** The URL contains the digest of the script, so that a browser requests it once. */
 const SCRIPT_ANSWER: PageResponse = {
   http: 200,
   cache: 'immutable',
@@ -103,7 +102,6 @@ function json(body: unknown): PageResponse {
   return { http: 200, content: { type: 'application/json; charset=utf-8', body: JSON.stringify(body) } }
 }
 
-/** The URL contains the digest of the script, so that a browser requests it once. */
 async function showLogo(app: PaymentsApp, { params }: PageRequest): Promise<PageResponse> {
   const { merchant = '', digest } = params
   const logo = isUuid(merchant) ? (await app.merchantProfile(merchant)).logo : null
