@@ -102,7 +102,7 @@ function storableId(eventId: string): string {
 
 const RETRY_BATCH_SIZE = 200
 
-// Providers retry a webhook for about this long, so a webhook that came too early has come again by then.
+// After three days the payment is not expected any more; the webhook is kept but not matched again.
 const RETRY_PERIOD_MS = 3 * DAY_MS
 
 export function retryGatewayWebhooks(app: PaymentsApp): Promise<number> {
@@ -110,8 +110,8 @@ export function retryGatewayWebhooks(app: PaymentsApp): Promise<number> {
   return retryUnmatchedWebhooks(app.db, now, addMs(now, -RETRY_PERIOD_MS), RETRY_BATCH_SIZE)
 }
 
-// Some providers sign no timestamp, so a captured webhook can be replayed at any time. Within the retention a replay has no
-// effect; after the purge it only triggers a status check of an old payment.
+// Some providers sign no timestamp, so a captured webhook can be replayed at any time. Within the retention a replay
+// polls only the refunds of the payment; after the purge also the payment, if it is unpaid or the webhook is of a dispute.
 const RETENTION_MS = 400 * DAY_MS
 
 export function purgeGatewayWebhooks(app: PaymentsApp): Promise<number> {

@@ -34,7 +34,7 @@ function isP256(key: KeyObject): boolean {
 }
 
 // pawaPay's own limit is one minute. We allow as much as common providers, because clocks differ; a replay within it
-// costs one more status check.
+// polls at most refunds.
 const TOLERANCE_MS = 5 * 60_000
 
 // Without these components a signature would also match another body, or a request to another merchant: pawaPay has one

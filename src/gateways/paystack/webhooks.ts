@@ -1,5 +1,5 @@
 // Paystack's webhooks. They are signed with the secret key over the raw body, without a timestamp, so an old one stays
-// valid. A replay is detected by its event id and costs one status check.
+// valid. Its event id stays the same, so while the first one is kept a replay does not poll the payment again.
 
 import { createHash, createHmac } from 'node:crypto'
 import { Type } from 'typebox'

@@ -95,7 +95,7 @@ function signatureOf(secret: string, unixSeconds: number, body: string | Buffer)
   return hmacSha256(secret, Buffer.concat([Buffer.from(`${unixSeconds}.`), Buffer.from(body)]))
 }
 
-// As much as common providers allow: clocks differ, and a replay within it costs one more status check.
+// As much as common providers allow: clocks differ, and a replay within it polls at most refunds.
 const TOLERANCE_MS = 5 * 60_000
 const SIGNATURE = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/
 
