@@ -29,8 +29,6 @@ export interface VaultContext {
 export interface Vault {
   seal(plaintext: string, context: VaultContext): string
   open(text: string, context: VaultContext): string
-  /** Whether a text was encrypted with an older key than the primary one, and should be encrypted again. */
-  isStale(text: string): boolean
 }
 
 export type VaultFailure = 'malformed' | 'unknown_key' | 'not_authentic'
@@ -81,7 +79,6 @@ export function createVault(keys: readonly VaultKey[], random: Random): Vault {
   return {
     seal: (plaintext, context) => seal(primary, random.bytes(IV_BYTES), plaintext, context),
     open: (text, context) => open(keyring, text, context),
-    isStale: (text) => readSealed(text).keyId !== primary.id,
   }
 }
 

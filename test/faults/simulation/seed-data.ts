@@ -22,7 +22,6 @@ export const PLAINTEXT_VAULT: Vault = {
     if (!sealed.startsWith(prefix)) throw new Error('this text was sealed in another context')
     return sealed.slice(prefix.length)
   },
-  isStale: () => false,
 }
 
 export function seedWorld(
