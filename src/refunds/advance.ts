@@ -8,6 +8,7 @@ import { addMs } from '../kit/clock.ts'
 import { sqlStateOf } from '../kit/db/db.ts'
 import { errorFields } from '../kit/observability/log.ts'
 import { jittered } from '../kit/random.ts'
+import { claimByGateway, type InFlight } from '../outcomes/gateway-bulkhead.ts'
 import { isKeyRetained, resolverLeaseEnd, unknownBackoffMs } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { applyRefundOutcome } from './apply-outcome.ts'
@@ -27,18 +28,28 @@ import { checkRefundStatus, toRequest } from './status-check.ts'
 type Source = 'api' | 'resolver'
 
 /** Claims the refunds that are due. Each returned function works on one of them. */
-export async function claimRefunds(app: PaymentsApp, limit: number): Promise<(() => Promise<void>)[]> {
+export function claimRefunds(
+  app: PaymentsApp,
+  limit: number,
+  inFlight: InFlight = new Map(),
+): Promise<(() => Promise<void>)[]> {
   const now = app.clock.now()
-  const claimed = await claimDueRefunds(app.db, now, resolverLeaseEnd(app, now), limit)
-  return claimed.map((refund) => async () => {
-    try {
-      await app.failpoints.hit('refund.after_claim')
-      await advanceRefund(app, refund, 'resolver')
-    } catch (error) {
-      // The refund is claimed again when its lease expires; the error must not stop the other refunds.
-      app.log.write('refund.resolve_failed', { refundId: refund.id, ...errorFields(error) })
-    }
-  })
+  return claimByGateway(
+    inFlight,
+    limit,
+    (allowed, saturated) => claimDueRefunds(app.db, now, resolverLeaseEnd(app, now), allowed, saturated),
+    (refund) => advanceClaimed(app, refund),
+  )
+}
+
+async function advanceClaimed(app: PaymentsApp, refund: RefundRow): Promise<void> {
+  try {
+    await app.failpoints.hit('refund.after_claim')
+    await advanceRefund(app, refund, 'resolver')
+  } catch (error) {
+    // The refund is claimed again when its lease expires; the error must not stop the other refunds.
+    app.log.write('refund.resolve_failed', { refundId: refund.id, ...errorFields(error) })
+  }
 }
 
 /** Marks the refunds of an attempt due, because a webhook about the attempt has arrived. */

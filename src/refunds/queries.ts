@@ -140,7 +140,7 @@ const claimDueRefundsStatement = sql<RefundRow>`
 with due as (
   select merchant_id, id
   from refunds
-  where due_at <= $1
+  where due_at <= $1 and gateway <> all ($4)
   order by due_at
   limit $3
   for update skip locked
@@ -157,8 +157,10 @@ export async function claimDueRefunds(
   now: Date,
   leaseUntil: Date,
   limit: number,
+  /** Gateways that have the maximum of refunds in flight. */
+  saturatedGateways: readonly string[],
 ): Promise<RefundRow[]> {
-  return db.query(claimDueRefundsStatement, [now, leaseUntil, limit])
+  return db.query(claimDueRefundsStatement, [now, leaseUntil, limit, saturatedGateways])
 }
 
 const saveRecheckStatement = sql<RefundRow>`

@@ -1,4 +1,5 @@
 import type { Job } from '../kit/jobs.ts'
+import type { InFlight } from '../outcomes/gateway-bulkhead.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { claimExpiries } from './expire.ts'
 import { claimResolutions } from './resolve.ts'
@@ -7,7 +8,7 @@ import { claimResolutions } from './resolve.ts'
 const CONCURRENCY = 100
 
 export function resolverJobs(app: PaymentsApp): Job[] {
-  const inFlight = new Map<string, number>()
+  const inFlight: InFlight = new Map()
   return [
     {
       name: 'resolve-attempts',

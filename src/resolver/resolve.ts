@@ -10,6 +10,7 @@ import { isBlocked } from '../customers/service.ts'
 import type { Gateway, Outcome } from '../gateways/gateway.ts'
 import { errorFields } from '../kit/observability/log.ts'
 import { applyOutcome } from '../outcomes/apply.ts'
+import { claimByGateway, type InFlight } from '../outcomes/gateway-bulkhead.ts'
 import { isKeyRetained, resolverLeaseEnd, schedulePoll } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow, PaymentWithAttempt } from '../payments/attempt.ts'
@@ -19,25 +20,20 @@ import { closeAttempt } from '../payments/update-attempt.ts'
 import { methodOf } from '../payments/views.ts'
 import { type ClaimedAttempt, claimDueAttempts } from './queries.ts'
 
-/** Claims due attempts and returns one task for each. `inFlight` counts the running tasks per gateway. */
-export async function claimResolutions(
+/** Claims due attempts and returns one task for each. */
+export function claimResolutions(
   app: PaymentsApp,
   limit: number,
-  inFlight: Map<string, number> = new Map(),
+  inFlight: InFlight = new Map(),
 ): Promise<(() => Promise<void>)[]> {
   const now = app.clock.now()
-  const saturated = [...inFlight].filter(([, count]) => count >= MAX_PER_GATEWAY).map(([gateway]) => gateway)
-  const claimLimit = Math.min(limit, MAX_PER_GATEWAY)
-  const claimed = await claimDueAttempts(app.db, now, resolverLeaseEnd(app, now), claimLimit, saturated)
-  for (const { gateway } of claimed) inFlight.set(gateway, (inFlight.get(gateway) ?? 0) + 1)
-  return claimed.map((attempt) => async () => {
-    await resolveClaimed(app, attempt)
-    inFlight.set(attempt.gateway, (inFlight.get(attempt.gateway) ?? 1) - 1)
-  })
+  return claimByGateway(
+    inFlight,
+    limit,
+    (allowed, saturated) => claimDueAttempts(app.db, now, resolverLeaseEnd(app, now), allowed, saturated),
+    (attempt) => resolveClaimed(app, attempt),
+  )
 }
-
-// Bulkhead: a slow gateway delays the polls of its own attempts only.
-const MAX_PER_GATEWAY = 25
 
 async function resolveClaimed(app: PaymentsApp, claimed: ClaimedAttempt): Promise<void> {
   try {

@@ -9,6 +9,7 @@ import type { RefundOutcome, RefundRequest } from '../../src/gateways/gateway.ts
 import { sql } from '../../src/kit/db/db.ts'
 import type { Log, LogFields } from '../../src/kit/observability/log.ts'
 import { duplicatePostings } from '../../src/ledger/service.ts'
+import { MAX_PER_GATEWAY } from '../../src/outcomes/gateway-bulkhead.ts'
 import type { PaymentsApp } from '../../src/payments/app.ts'
 import { closeAttempt } from '../../src/payments/update-attempt.ts'
 import { claimRefunds, wakeRefunds } from '../../src/refunds/advance.ts'
@@ -171,6 +172,21 @@ describe('a refund with an unknown outcome', () => {
     assert.equal((await read(id)).failureMessage, 'No.')
     assert.equal((await requestTestRefund(paymentId, null)).amountMinor, 10_000n)
     assert.equal((await rig.payment(paymentId)).status, 'refunded')
+  })
+
+  it('a gateway with the maximum of refunds in flight gets no more until one has ended', async () => {
+    refunds.push(NO_ANSWER)
+    answers.push(GIVEN)
+    const { id } = await requestTestRefund((await payment()).id, 40)
+    clock.advance(RECHECK_MS)
+    const inFlight = new Map([[NAME, MAX_PER_GATEWAY]])
+    assert.deepEqual(await claimRefunds(app, 100, inFlight), [])
+    inFlight.set(NAME, MAX_PER_GATEWAY - 1)
+    const [task] = await claimRefunds(app, 100, inFlight)
+    assert.equal(inFlight.get(NAME), MAX_PER_GATEWAY)
+    await task?.()
+    assert.equal(inFlight.get(NAME), MAX_PER_GATEWAY - 1)
+    assert.equal((await read(id)).status, 'successful')
   })
 
   it('a refund is applied once by many concurrent proofs (F-31)', async () => {

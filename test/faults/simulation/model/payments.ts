@@ -64,11 +64,15 @@ function postpone(access: TableAccess, values: readonly unknown[]): Row[] {
   return []
 }
 
-function claimAttempts(access: TableAccess, [now, leaseUntil, limit, busy]: readonly unknown[]): Row[] {
+/** The rows without those of the gateways that have the maximum in flight. */
+export function withoutGateways(access: TableAccess, gateways: unknown): TableAccess {
   // A boundary: the names of gateways.
-  const isBusy = (row: Row) => (busy as unknown[]).includes(row.gateway)
-  const others: TableAccess = { ...access, all: (table) => access.all(table).filter((row) => !isBusy(row)) }
-  return claim(others, 'attempts', 'due_at', now, limit).map((attempt) => {
+  const isExcluded = (row: Row) => (gateways as unknown[]).includes(row.gateway)
+  return { ...access, all: (table) => access.all(table).filter((row) => !isExcluded(row)) }
+}
+
+function claimAttempts(access: TableAccess, [now, leaseUntil, limit, saturated]: readonly unknown[]): Row[] {
+  return claim(withoutGateways(access, saturated), 'attempts', 'due_at', now, limit).map((attempt) => {
     const { merchant_id: merchantId, payment_id: paymentId, id, gateway } = attempt
     const [polls, fence] = [Number(attempt.polls) + 1, Number(attempt.fence) + 1]
     access.update('attempts', attempt, { due_at: leaseUntil, polled_at: now, polls, fence })

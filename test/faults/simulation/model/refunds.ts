@@ -20,7 +20,7 @@ import {
   wakeQueued,
 } from '../../../../src/refunds/queries.ts'
 import { REFUND } from '../../../../src/refunds/refund.ts'
-import { findOwned, pickPayment } from './payments.ts'
+import { findOwned, pickPayment, withoutGateways } from './payments.ts'
 import { claim, isSame, modelStatement, pickColumns, timeOf } from './statement.ts'
 import type { Row, TableAccess } from './store.ts'
 
@@ -136,8 +136,8 @@ function wakeRefunds(access: TableAccess, [gateway, accountId, key, at]: readonl
   return []
 }
 
-function claimRefunds(access: TableAccess, [now, due_at, limit]: readonly unknown[]): Row[] {
-  return claim(access, 'refunds', 'due_at', now, limit).map((refund) => {
+function claimRefunds(access: TableAccess, [now, due_at, limit, saturated]: readonly unknown[]): Row[] {
+  return claim(withoutGateways(access, saturated), 'refunds', 'due_at', now, limit).map((refund) => {
     const [polls, fence] = [Number(refund.polls) + 1, Number(refund.fence) + 1]
     return pickRefund(access.update('refunds', refund, { due_at, polls, fence }))
   })
@@ -229,6 +229,6 @@ export const REFUND_STATEMENTS = [
   modelStatement('insertCase', (db) => insertCase(db, {} as never, false), openCase),
   modelStatement('completeRefund', (db) => completeRefund(db, ANY_ROW, {} as never), applyRefundEnd),
   modelStatement('wakeQueued', (db) => wakeQueued(db, ANY_ROW, never), wake),
-  modelStatement('claimDueRefunds', (db) => claimDueRefunds(db, never, never, 0), claimRefunds),
+  modelStatement('claimDueRefunds', (db) => claimDueRefunds(db, never, never, 0, []), claimRefunds),
   modelStatement('markRefundsDue', (db) => markRefundsDue(db, ANY_ROW, never), wakeRefunds),
 ]
