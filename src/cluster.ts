@@ -5,6 +5,7 @@ import cluster, { type Worker } from 'node:cluster'
 import type { ServiceOptions } from './app.ts'
 import { startPrivatePostgres } from './compose/database.ts'
 import type { Config } from './config.ts'
+import { METRICS } from './core/metric-definitions.ts'
 import { type Clock, systemClock } from './kit/clock.ts'
 import { createLog, type Log } from './kit/observability/log.ts'
 import { createMetrics, type Family, labelFamilies } from './kit/observability/metrics.ts'
@@ -177,7 +178,7 @@ function createCollector(
   readOwnLines: Needs['readOwnLines'],
 ) {
   const metrics = createMetrics()
-  const restarts = metrics.counter('cowry_worker_restarts_total', 'Workers that ended and were replaced.', [])
+  const restarts = metrics.counter(METRICS.workerRestarts)
   restarts.add([], 0)
   const pending = new Map<number, (response: unknown) => void>()
   let lastRequestId = 0
@@ -232,7 +233,7 @@ interface Reading<Response> {
 
 async function labelReadings(readings: readonly Reading<Family[]>[]): Promise<Family[]> {
   const metrics = createMetrics()
-  metrics.gauge('cowry_worker_up', 'Whether a worker answers.', ['worker'], () =>
+  metrics.gauge(METRICS.workerUp, () =>
     readings.map(({ number, response }) => [[String(number)], response ? 1 : 0]),
   )
   return [

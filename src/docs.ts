@@ -10,6 +10,7 @@ import { API_ERRORS } from './core/errors.ts'
 import { EVENT_TYPES } from './core/event-types.ts'
 import { FAILURES } from './core/failures.ts'
 import { LOG_LINES } from './core/log-lines.ts'
+import { METRICS } from './core/metric-definitions.ts'
 import { networksOf } from './core/networks.ts'
 import { SANDBOX_INSTRUMENTS } from './gateways/sandbox/index.ts'
 import { openApiDocument } from './http/openapi/document.ts'
@@ -34,6 +35,7 @@ export function renderDocs(): Record<string, string> {
     'docs/generated/networks.md': renderNetworks(),
     'docs/generated/errors.md': renderErrors(),
     'docs/generated/logs.md': renderLogs(),
+    'docs/generated/metrics.md': renderMetricList(),
     'docs/generated/states.md': renderStates(),
     'docs/generated/transfers.md': renderTransfers(),
   }
@@ -100,6 +102,16 @@ function renderLogs(): string {
     action,
   ])
   return page('Log lines', 'src/core/log-lines.ts', ['Key', 'Level', 'Message', 'Fields', 'What to do'], rows)
+}
+
+function renderMetricList(): string {
+  const rows = Object.values(METRICS).map(({ name, type, labels, help }) => [
+    code(name),
+    type,
+    labels.map(code).join(', ') || '–',
+    help,
+  ])
+  return page('Metrics', 'src/core/metric-definitions.ts', ['Metric', 'Type', 'Labels', 'Meaning'], rows)
 }
 
 function renderInstruments(): string {

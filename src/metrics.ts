@@ -1,11 +1,12 @@
 // The metrics for Prometheus: those that each process measures, and the state of the instance, which is read from the
 // database and is the same in every process.
 
+import { METRICS } from './core/metric-definitions.ts'
 import { type InstanceState, readInstanceState } from './instance.ts'
 import { createCache } from './kit/cache.ts'
 import type { Clock } from './kit/clock.ts'
 import type { ConnectedDb, Db } from './kit/db/db.ts'
-import { COUNTER_DEFINITIONS, type CounterName, type Counters } from './kit/observability/counters.ts'
+import { COUNTER_METRICS, type CounterName, type Counters } from './kit/observability/counters.ts'
 import { errorFields, type Log } from './kit/observability/log.ts'
 import { createMetrics, type Family, type Metrics, renderMetrics } from './kit/observability/metrics.ts'
 import { measureProcess } from './kit/observability/process-metrics.ts'
@@ -44,10 +45,8 @@ export function createServiceMetrics(app: Needs): ServiceMetrics {
 /** Exposes the counters of the slices. */
 function registerCounters(metrics: Metrics, counters: Counters): void {
   // The cast below is safe: the table has exactly these keys, but Object.entries returns string keys.
-  for (const [name, { label, help }] of Object.entries(COUNTER_DEFINITIONS))
-    metrics.observableCounter(`cowry_${name}_total`, help, [label], () =>
-      readingsOf(counters, name as CounterName),
-    )
+  for (const [name, definition] of Object.entries(COUNTER_METRICS))
+    metrics.observableCounter(definition, () => readingsOf(counters, name as CounterName))
 }
 
 function readingsOf(counters: Counters, wanted: CounterName) {
@@ -78,52 +77,20 @@ function createInstanceMetrics(app: { db: Db; clock: Clock; log: Log }): () => P
 
 function describeInstance(state: InstanceState | undefined, now: Date): Promise<Family[]> {
   const metrics = createMetrics()
-  metrics.gauge('cowry_database_up', 'Whether the database answers.', [], () => [[[], state ? 1 : 0]])
+  metrics.gauge(METRICS.databaseUp, () => [[[], state ? 1 : 0]])
   if (!state) return metrics.families()
   const ageOf = (at: Date | null) => (at ? Math.max(0, now.getTime() - at.getTime()) / 1_000 : 0)
   const { jobs, deliveries, openCases, invariants } = state
-  metrics.gauge(
-    'cowry_job_backlog',
-    'Work of a background job that is due and not done, up to 10000.',
-    ['job_name'],
-    () => jobs.map(({ name, due }) => [[name], due]),
-  )
-  metrics.gauge(
-    'cowry_job_oldest_due_seconds',
-    'For how long the oldest due work of a background job has been due.',
-    ['job_name'],
-    () => jobs.map(({ name, oldestDueAt }) => [[name], ageOf(oldestDueAt)]),
-  )
-  metrics.gauge(
-    'cowry_webhook_deliveries_pending',
-    'Webhook deliveries that are not final yet, up to 10000.',
-    [],
-    () => [[[], deliveries.undelivered]],
-  )
-  metrics.gauge(
-    'cowry_webhook_delivery_oldest_pending_seconds',
-    'Age of the oldest webhook delivery that is not final yet.',
-    [],
-    () => [[[], ageOf(deliveries.oldestUndeliveredAt)]],
-  )
-  metrics.gauge(
-    'cowry_webhook_endpoints_failing',
-    'Enabled webhook endpoints without a successful delivery since a failed one, up to 10000.',
-    [],
-    () => [[[], deliveries.failingEndpoints]],
-  )
-  metrics.gauge('cowry_cases_open', 'Cases that need manual review, up to 10000.', [], () => [
-    [[], openCases],
-  ])
+  metrics.gauge(METRICS.jobBacklog, () => jobs.map(({ name, due }) => [[name], due]))
+  metrics.gauge(METRICS.jobOldestDue, () => jobs.map(({ name, oldestDueAt }) => [[name], ageOf(oldestDueAt)]))
+  metrics.gauge(METRICS.webhookDeliveriesPending, () => [[[], deliveries.undelivered]])
+  metrics.gauge(METRICS.webhookDeliveryOldestPending, () => [[[], ageOf(deliveries.oldestUndeliveredAt)]])
+  metrics.gauge(METRICS.webhookEndpointsFailing, () => [[[], deliveries.failingEndpoints]])
+  metrics.gauge(METRICS.casesOpen, () => [[[], openCases]])
   if (!invariants) return metrics.families()
-  metrics.gauge(
-    'cowry_invariant_violations',
-    'Rows that violate an invariant of the money, at the last check.',
-    ['invariant'],
-    () => Object.entries(invariants.report).map(([name, count]) => [[name], count]),
+  metrics.gauge(METRICS.invariantViolations, () =>
+    Object.entries(invariants.report).map(([name, count]) => [[name], count]),
   )
-  metrics.gauge('cowry_invariant_check_age_seconds', 'Time since the last invariant check.', [], () => [
-    [[], ageOf(invariants.finishedAt)],
-  ])
+  metrics.gauge(METRICS.invariantCheckAge, () => [[[], ageOf(invariants.finishedAt)]])
   return metrics.families()
 }

@@ -2,6 +2,7 @@
 // calls. When tracing is off, the originals are returned unwrapped.
 
 import type { Config } from './config.ts'
+import { METRICS } from './core/metric-definitions.ts'
 import type { Clock } from './kit/clock.ts'
 import type { Db } from './kit/db/db.ts'
 import { createHttpClient, type HttpClient } from './kit/http/http-client.ts'
@@ -40,9 +41,7 @@ export function startTracing({ traces }: Config, { clock, log, random, metrics }
   if (traces === null) return OFF
   const http = createHttpClient()
   const exporter = createTraceExport({ http, clock, log }, traces)
-  metrics.observableCounter('cowry_trace_spans_dropped_total', 'Spans that no collector took.', [], () => [
-    [[], exporter.dropped()],
-  ])
+  metrics.observableCounter(METRICS.traceSpansDropped, () => [[[], exporter.dropped()]])
   const tracer = createTracer({ random, ratio: traces.ratio, onFinished: exporter.add })
   return {
     tracer,

@@ -1,22 +1,14 @@
 // Counts and times every operation of a gateway. It wraps the circuit breaker, so rejected calls are counted too.
 
+import { METRICS } from '../core/metric-definitions.ts'
 import { DURATION_BUCKETS, type Metrics } from '../kit/observability/metrics.ts'
 import type { Gateway } from './gateway.ts'
 
 export type MeasureGateway = (gateway: Gateway) => Gateway
 
 export function createGatewayMeasure(metrics: Metrics): MeasureGateway {
-  const calls = metrics.counter('cowry_gateway_calls_total', 'Calls of gateways, by how they ended.', [
-    'gateway',
-    'operation',
-    'outcome',
-  ])
-  const times = metrics.histogram(
-    'cowry_gateway_call_duration_seconds',
-    'How long calls of gateways took.',
-    ['gateway', 'operation'],
-    DURATION_BUCKETS,
-  )
+  const calls = metrics.counter(METRICS.gatewayCalls)
+  const times = metrics.histogram(METRICS.gatewayCallDuration, DURATION_BUCKETS)
   return (gateway) => {
     const timed =
       <Input extends unknown[], Result>(operation: string, call: (...input: Input) => Promise<Result>) =>

@@ -3,6 +3,7 @@
 
 import { createServer } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { METRICS } from '../core/metric-definitions.ts'
 import { DURATION_BUCKETS, METRICS_CONTENT_TYPE, type Metrics } from '../kit/observability/metrics.ts'
 
 export const METRICS_PATH = '/metrics'
@@ -69,17 +70,8 @@ function isKnownRoute(http: number, route: string): boolean {
 }
 
 export function createRequestMetrics(metrics: Metrics): (completed: CompletedRequest) => void {
-  const requests = metrics.counter('cowry_http_requests_total', 'Requests, by how they ended.', [
-    'method',
-    'route',
-    'class',
-  ])
-  const durations = metrics.histogram(
-    'cowry_http_request_duration_seconds',
-    'How long requests took, from the request head to the end of the response.',
-    ['method', 'route'],
-    DURATION_BUCKETS,
-  )
+  const requests = metrics.counter(METRICS.httpRequests)
+  const durations = metrics.histogram(METRICS.httpRequestDuration, DURATION_BUCKETS)
   return ({ method, route, http, durationMs }) => {
     const [methodLabel, routeLabel] = isKnownRoute(http, route) ? [method, route] : ['other', 'unknown']
     requests.add([methodLabel, routeLabel, `${Math.floor(http / 100)}xx`])

@@ -1,16 +1,15 @@
 // Counters of this process, by one label, which the metrics read.
 
-/** Every counter with the name of its label. The metrics are called cowry_…_total. */
-export const COUNTER_DEFINITIONS = {
-  gateway_webhook_signature_failures: { label: 'gateway', help: 'Webhooks whose signature was wrong.' },
-  webhook_delivery_attempts: {
-    label: 'result',
-    help: 'Delivery attempts of events to merchants, by result.',
-  },
-  job_failures: { label: 'job_name', help: 'Runs of background jobs that ended with an error.' },
-} as const satisfies Record<string, { label: string; help: string }>
+import { METRICS } from '../../core/metric-definitions.ts'
 
-export type CounterName = keyof typeof COUNTER_DEFINITIONS
+/** The metric of each counter; it has one label. */
+export const COUNTER_METRICS = {
+  gateway_webhook_signature_failures: METRICS.gatewayWebhookSignatureFailures,
+  webhook_delivery_attempts: METRICS.webhookDeliveryAttempts,
+  job_failures: METRICS.jobFailures,
+}
+
+export type CounterName = keyof typeof COUNTER_METRICS
 
 export interface CounterValue {
   name: CounterName

@@ -2,6 +2,7 @@
 // the metrics of several processes carry a label with their process instead of being summed.
 
 import * as prometheus from 'prom-client'
+import type { MetricDefinition } from '../../core/metric-definitions.ts'
 
 /** Plain data, so that a worker can send it to the cluster's primary. */
 export type Family = prometheus.MetricObjectWithValues<prometheus.MetricValue<string>>
@@ -17,20 +18,15 @@ export interface Histogram {
 /** The values of the labels, in the order of their names, and the measured value. */
 export type Reading = readonly [values: readonly string[], value: number]
 
-type Register = (
-  name: string,
-  help: string,
-  labels: readonly string[],
-  read: () => readonly Reading[],
-) => void
+type Read = () => readonly Reading[]
 
 export interface Metrics {
-  counter(name: string, help: string, labels: readonly string[]): Counter
-  histogram(name: string, help: string, labels: readonly string[], bounds: readonly number[]): Histogram
+  counter(definition: MetricDefinition<'counter'>): Counter
+  histogram(definition: MetricDefinition<'histogram'>, bounds: readonly number[]): Histogram
   /** Read at each scrape. */
-  gauge: Register
+  gauge(definition: MetricDefinition<'gauge'>, read: Read): void
   /** A counter that is kept elsewhere and read at each scrape. */
-  observableCounter: Register
+  observableCounter(definition: MetricDefinition<'counter'>, read: Read): void
   families(): Promise<Family[]>
 }
 
@@ -43,34 +39,34 @@ export const DURATION_BUCKETS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.
 
 export function createMetrics(): Metrics {
   const registry = new prometheus.Registry()
-  const shared = (name: string, help: string, labels: readonly string[]) => ({
+  const optionsOf = ({ name, help, labels }: MetricDefinition) => ({
     ...{ name, help, registers: [registry] },
     labelNames: [...labels],
   })
   return {
-    counter(name, help, labels) {
-      const metric = new prometheus.Counter(shared(name, help, labels))
-      const labelsOf = boundedLabels(labels)
+    counter(definition) {
+      const metric = new prometheus.Counter(optionsOf(definition))
+      const labelsOf = boundedLabels(definition.labels)
       return { add: (values, amount = 1) => metric.inc(labelsOf(values), amount) }
     },
-    histogram(name, help, labels, bounds) {
-      const metric = new prometheus.Histogram({ ...shared(name, help, labels), buckets: [...bounds] })
-      const labelsOf = boundedLabels(labels)
+    histogram(definition, bounds) {
+      const metric = new prometheus.Histogram({ ...optionsOf(definition), buckets: [...bounds] })
+      const labelsOf = boundedLabels(definition.labels)
       return { observe: (values, measured) => metric.observe(labelsOf(values), measured) }
     },
-    gauge(name, help, labels, read) {
+    gauge(definition, read) {
       const collect = () => {
         metric.reset()
-        for (const [values, value] of read()) metric.set(labelled(labels, values), value)
+        for (const [values, value] of read()) metric.set(labelled(definition.labels, values), value)
       }
-      const metric = new prometheus.Gauge({ ...shared(name, help, labels), collect })
+      const metric = new prometheus.Gauge({ ...optionsOf(definition), collect })
     },
-    observableCounter(name, help, labels, read) {
+    observableCounter(definition, read) {
       const collect = () => {
         metric.reset()
-        for (const [values, value] of read()) metric.inc(labelled(labels, values), value)
+        for (const [values, value] of read()) metric.inc(labelled(definition.labels, values), value)
       }
-      const metric = new prometheus.Counter({ ...shared(name, help, labels), collect })
+      const metric = new prometheus.Counter({ ...optionsOf(definition), collect })
     },
     families: () => registry.getMetricsAsJSON(),
   }

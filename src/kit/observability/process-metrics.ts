@@ -1,6 +1,7 @@
 // Metrics of the process: memory, processor time, event loop delay, database connections.
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { METRICS } from '../../core/metric-definitions.ts'
 import type { PoolStats } from '../db/db.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -16,35 +17,24 @@ export function measureProcess(metrics: Metrics, pool: () => PoolStats): () => v
   delays.enable()
   const one = (value: number) => [[[], value] as const]
 
-  metrics.observableCounter('process_cpu_seconds_total', 'Processor time of the process.', [], () => {
+  metrics.observableCounter(METRICS.processCpu, () => {
     const { user, system } = process.cpuUsage()
     return one((user + system) / MICROSECONDS)
   })
-  metrics.gauge('process_resident_memory_bytes', 'Memory that the process has.', [], () =>
-    one(process.memoryUsage.rss()),
-  )
-  metrics.gauge('process_start_time_seconds', 'When the process began, in Unix time.', [], () =>
-    one(performance.timeOrigin / 1_000),
-  )
-  metrics.gauge('nodejs_heap_used_bytes', 'Memory that JavaScript uses.', [], () =>
-    one(process.memoryUsage().heapUsed),
-  )
-  metrics.gauge(
-    'nodejs_eventloop_delay_seconds',
-    'How late the event loop was since it was last asked for, beyond what it is by itself.',
-    ['quantile'],
-    () => {
-      const late = (nanoseconds: number) => Math.max(0, nanoseconds / NANOSECONDS - RESOLUTION_MS / 1_000)
-      const readings = [
-        [['0.5'], late(delays.percentile(50))],
-        [['0.99'], late(delays.percentile(99))],
-        [['1'], late(delays.max)],
-      ] as const
-      delays.reset()
-      return readings
-    },
-  )
-  metrics.gauge('cowry_db_pool_connections', 'Connections to PostgreSQL of the process.', ['state'], () => {
+  metrics.gauge(METRICS.processMemory, () => one(process.memoryUsage.rss()))
+  metrics.gauge(METRICS.processStart, () => one(performance.timeOrigin / 1_000))
+  metrics.gauge(METRICS.heapUsed, () => one(process.memoryUsage().heapUsed))
+  metrics.gauge(METRICS.eventLoopDelay, () => {
+    const late = (nanoseconds: number) => Math.max(0, nanoseconds / NANOSECONDS - RESOLUTION_MS / 1_000)
+    const readings = [
+      [['0.5'], late(delays.percentile(50))],
+      [['0.99'], late(delays.percentile(99))],
+      [['1'], late(delays.max)],
+    ] as const
+    delays.reset()
+    return readings
+  })
+  metrics.gauge(METRICS.dbPoolConnections, () => {
     const { total, idle, waiting } = pool()
     return [
       [['busy'], total - idle],

@@ -1,0 +1,120 @@
+// Every metric that the service exposes to Prometheus: its name, type, labels and meaning. docs/generated/metrics.md is
+// written from this table. With several workers, the metrics of a process also have the label `worker`.
+
+type MetricType = 'counter' | 'gauge' | 'histogram'
+
+export interface MetricDefinition<Type extends MetricType = MetricType> {
+  name: string
+  type: Type
+  labels: readonly string[]
+  help: string
+}
+
+const metric =
+  <Type extends MetricType>(type: Type) =>
+  (name: string, labels: readonly string[], help: string): MetricDefinition<Type> => ({
+    name,
+    type,
+    labels,
+    help,
+  })
+
+const counter = metric('counter')
+const gauge = metric('gauge')
+const histogram = metric('histogram')
+
+export const METRICS = {
+  httpRequests: counter(
+    'cowry_http_requests_total',
+    ['method', 'route', 'class'],
+    'Requests, by how they ended.',
+  ),
+  httpRequestDuration: histogram(
+    'cowry_http_request_duration_seconds',
+    ['method', 'route'],
+    'How long requests took, from the request head to the end of the response.',
+  ),
+  gatewayCalls: counter(
+    'cowry_gateway_calls_total',
+    ['gateway', 'operation', 'outcome'],
+    'Calls of gateways, by how they ended.',
+  ),
+  gatewayCallDuration: histogram(
+    'cowry_gateway_call_duration_seconds',
+    ['gateway', 'operation'],
+    'How long calls of gateways took.',
+  ),
+  gatewayWebhookSignatureFailures: counter(
+    'cowry_gateway_webhook_signature_failures_total',
+    ['gateway'],
+    'Webhooks whose signature was wrong.',
+  ),
+  webhookDeliveryAttempts: counter(
+    'cowry_webhook_delivery_attempts_total',
+    ['result'],
+    'Delivery attempts of events to merchants, by result.',
+  ),
+  webhookDeliveriesPending: gauge(
+    'cowry_webhook_deliveries_pending',
+    [],
+    'Webhook deliveries that are not final yet, up to 10000.',
+  ),
+  webhookDeliveryOldestPending: gauge(
+    'cowry_webhook_delivery_oldest_pending_seconds',
+    [],
+    'Age of the oldest webhook delivery that is not final yet.',
+  ),
+  webhookEndpointsFailing: gauge(
+    'cowry_webhook_endpoints_failing',
+    [],
+    'Enabled webhook endpoints without a successful delivery since a failed one, up to 10000.',
+  ),
+  jobBacklog: gauge(
+    'cowry_job_backlog',
+    ['job_name'],
+    'Work of a background job that is due and not done, up to 10000.',
+  ),
+  jobOldestDue: gauge(
+    'cowry_job_oldest_due_seconds',
+    ['job_name'],
+    'For how long the oldest due work of a background job has been due.',
+  ),
+  jobFailures: counter(
+    'cowry_job_failures_total',
+    ['job_name'],
+    'Runs of background jobs that ended with an error.',
+  ),
+  casesOpen: gauge('cowry_cases_open', [], 'Cases that need manual review, up to 10000.'),
+  invariantViolations: gauge(
+    'cowry_invariant_violations',
+    ['invariant'],
+    'Rows that violate an invariant of the money, at the last check.',
+  ),
+  invariantCheckAge: gauge('cowry_invariant_check_age_seconds', [], 'Time since the last invariant check.'),
+  databaseUp: gauge('cowry_database_up', [], 'Whether the database answers.'),
+  dbPoolConnections: gauge(
+    'cowry_db_pool_connections',
+    ['state'],
+    'Connections to PostgreSQL of the process.',
+  ),
+  workerUp: gauge('cowry_worker_up', ['worker'], 'Whether a worker answers. Only with several workers.'),
+  workerRestarts: counter(
+    'cowry_worker_restarts_total',
+    [],
+    'Workers that ended and were replaced. Only with several workers.',
+  ),
+  traceSpansDropped: counter(
+    'cowry_trace_spans_dropped_total',
+    [],
+    'Spans that no collector took. Only with traces.',
+  ),
+  processCpu: counter('process_cpu_seconds_total', [], 'Processor time of the process.'),
+  processMemory: gauge('process_resident_memory_bytes', [], 'Memory that the process has.'),
+  processStart: gauge('process_start_time_seconds', [], 'When the process began, in Unix time.'),
+  heapUsed: gauge('nodejs_heap_used_bytes', [], 'Memory that JavaScript uses.'),
+  eventLoopDelay: gauge(
+    'nodejs_eventloop_delay_seconds',
+    ['quantile'],
+    'How late the event loop was since the last scrape, beyond the resolution of the measurement.',
+  ),
+}
