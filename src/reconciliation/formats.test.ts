@@ -88,23 +88,23 @@ describe('the neutral settlement format', () => {
       'k7,,,KES,',
     ]
     assert.deepEqual(issuesOf('neutral', [head, ...lines].join('\n')), [
-      '2: The amount "10.005" is no exact amount.',
-      '3: The amount "5000.5" is no exact amount.',
-      '4: The payment has no name.',
-      '5: The amount "1,250.50" is no exact amount.',
-      '6: The amount "1e3" is no exact amount.',
-      '7: The currency is no code of three letters.',
-      '8: The fee "free" is no exact amount.',
-      '9: The name or the status is no plain text of at most 200 characters.',
-      '10: The name or the status is no plain text of at most 200 characters.',
-      '11: The amount "" is no exact amount.',
+      '2: The amount "10.005" is not an exact amount.',
+      '3: The amount "5000.5" is not an exact amount.',
+      '4: The payment has neither a key nor a reference.',
+      '5: The amount "1,250.50" is not an exact amount.',
+      '6: The amount "1e3" is not an exact amount.',
+      '7: The currency is not a three-letter code.',
+      '8: The fee "free" is not an exact amount.',
+      '9: The key, the reference or the status is not plain text of at most 200 characters.',
+      '10: The key, the reference or the status is not plain text of at most 200 characters.',
+      '11: The amount "" is not an exact amount.',
     ])
   })
 
   it('is rejected without its required columns, and with more than fifty thousand lines', () => {
     assert.deepEqual(issuesOf('neutral', 'a,b\n1,2\n'), [
-      '1: The neutral format wants a column amount.',
-      '1: The neutral format wants a column currency.',
+      '1: The neutral format requires a column amount.',
+      '1: The neutral format requires a column currency.',
       '1: No column names the payments.',
     ])
     const long = `key,amount,currency\n${'k,1,KES\n'.repeat(50_001)}`

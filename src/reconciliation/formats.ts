@@ -122,7 +122,7 @@ function missingColumns(format: Format, header: readonly string[]): CsvIssue[] {
   const has = (field: Field) => (columns[field] ?? []).some((name) => header.includes(name))
   const issues = required
     .filter((field) => !has(field))
-    .map((field) => `The ${format} format wants a column ${(columns[field] ?? []).join(' or ')}.`)
+    .map((field) => `The ${format} format requires a column ${(columns[field] ?? []).join(' or ')}.`)
   if (!has('key') && !has('reference')) issues.push('No column names the payments.')
   return issues.map((message) => ({ line: 1, message }))
 }
@@ -180,19 +180,23 @@ function toFileRow(
   money: { amount: string; currency: string; fee: string },
   status: string,
 ): FileRow | CsvIssue {
-  if (names.key === '' && names.reference === '') return { line, message: `The ${type} has no name.` }
+  if (names.key === '' && names.reference === '')
+    return { line, message: `The ${type} has neither a key nor a reference.` }
   const tooLong = [names.key, names.reference, status].some((text) => text.length > MAX_NAME_LENGTH)
   if (tooLong || !isPlain(names.key + names.reference + status)) {
-    return { line, message: 'The name or the status is no plain text of at most 200 characters.' }
+    return {
+      line,
+      message: 'The key, the reference or the status is not plain text of at most 200 characters.',
+    }
   }
-  if (!/^[A-Z]{3}$/.test(money.currency))
-    return { line, message: 'The currency is no code of three letters.' }
+  if (!/^[A-Z]{3}$/.test(money.currency)) return { line, message: 'The currency is not a three-letter code.' }
   const parsed = amountOf(money.amount, money.currency)
   const amount = type === 'refund' ? parsed && absolute(parsed) : parsed
   const parsedFee = money.fee === '' ? null : amountOf(money.fee, money.currency)
   const fee = parsedFee && absolute(parsedFee)
-  if (amount === undefined) return { line, message: `The amount ${quoted(money.amount)} is no exact amount.` }
-  if (fee === undefined) return { line, message: `The fee ${quoted(money.fee)} is no exact amount.` }
+  if (amount === undefined)
+    return { line, message: `The amount ${quoted(money.amount)} is not an exact amount.` }
+  if (fee === undefined) return { line, message: `The fee ${quoted(money.fee)} is not an exact amount.` }
   return {
     line,
     type,

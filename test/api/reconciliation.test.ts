@@ -324,8 +324,8 @@ describe('the operators’ reconciliation', () => {
     for (const [bytes, expectedMessage] of [
       ['key,amount,currency\nk,1\n', 'Line 2: The line has 2 cells, the header 3.'],
       ['key,amount,currency\nk,"1,KES\n', 'Line 2: A quoted cell has no end.'],
-      ['key,amount,currency\nk,0.1e1,KES\n', 'Line 2: The amount "0.1e1" is no exact amount.'],
-      ['key,amount\nk,1\n', 'Line 1: The neutral format wants a column currency.'],
+      ['key,amount,currency\nk,0.1e1,KES\n', 'Line 2: The amount "0.1e1" is not an exact amount.'],
+      ['key,amount\nk,1\n', 'Line 1: The neutral format requires a column currency.'],
       [Buffer.from([0xff, 0xfe, 0x6b, 0x00]), 'The file is not in UTF-8.'],
       ['=cmd()|x,amount,currency\n', 'Line 1: No column names the payments.'],
     ] as const) {
