@@ -18,7 +18,7 @@ export function explainDatabase({ databaseUrl, dataDir }: DatabasePlace): (error
 }
 
 function explainReplaced({ databaseUrl, dataDir }: DatabasePlace, cause: Error): Error {
-  const reason = 'was made by an earlier version, whose migrations were replaced before the first release'
+  const reason = 'was made by version 0.1.0, which cannot be upgraded'
   const text =
     databaseUrl === null
       ? `the data folder ${dataDir} ${reason}: set COWRY_DATA_DIR to a new folder, or move this one away.`

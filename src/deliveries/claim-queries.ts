@@ -102,8 +102,8 @@ const DEFERRED_UNTIL = `
 // Events about an endpoint itself, such as its test events, need no order: a later one does not replace an earlier one.
 export const UNORDERED_TYPE = "'webhook_endpoint'"
 
-// An attempt is counted when it begins. If the process crashes, the delivery is retried with the same backoff as after a
-// failure, so a delivery that crashes the process is retried less and less often.
+// An attempt counts as unfinished when it begins, so crashes are limited too. After a crash the delivery is retried with the
+// same backoff as after a failure, so a delivery that crashes the process is retried less and less often.
 export const beginAttempt = (at: string): string => `
     unfinished_count = d.unfinished_count + 1,
     fence = d.fence + 1,

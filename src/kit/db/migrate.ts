@@ -24,7 +24,7 @@ interface AppliedRow {
 /** Thrown for a database made by files that this version replaced by others; it cannot be upgraded. */
 export class MigrationsReplaced extends Error {
   constructor(name: string) {
-    super(`the database has migration ${name}, which was replaced before the first release`)
+    super(`the database has migration ${name}, of version 0.1.0, which cannot be upgraded`)
   }
 }
 
