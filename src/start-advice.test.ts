@@ -10,7 +10,7 @@ const replaced = new MigrationsReplaced('0001_merchants.sql')
 it('a data folder of version 0.1.0 is refused with its name and what to do', () => {
   assert.throws(
     () => explainDatabase({ databaseUrl: null, dataDir: '/srv/cowry' })(replaced),
-    /^Error: the data folder \/srv\/cowry was made by an earlier version, .*: set COWRY_DATA_DIR to a new folder/,
+    /^Error: the data folder \/srv\/cowry was made by version 0\.1\.0, which cannot be upgraded: set COWRY_DATA_DIR to a new folder/,
   )
 })
 
@@ -19,7 +19,7 @@ it('a database of version 0.1.0 is refused with its name, without its password',
   assert.throws(
     () => explainDatabase({ databaseUrl, dataDir: '.cowry' })(replaced),
     (error: Error) =>
-      /^the database payments was made by an earlier version, .*: set DATABASE_URL to an empty database\.$/.test(
+      /^the database payments was made by version 0\.1\.0, which cannot be upgraded: set DATABASE_URL to an empty database\.$/.test(
         error.message,
       ) && !error.message.includes('secret-word'),
   )

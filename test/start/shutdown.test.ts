@@ -186,7 +186,10 @@ describe('a start that fails', () => {
       DATABASE_URL: databaseUrl,
     })
     assert.equal(code, 1)
-    assert.match(err, /made by an earlier version, .* set DATABASE_URL to an empty database/)
+    assert.match(
+      err,
+      /made by version 0\.1\.0, which cannot be upgraded: set DATABASE_URL to an empty database/,
+    )
     assert.doesNotMatch(err, STACK)
   })
 
