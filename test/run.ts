@@ -41,18 +41,22 @@ const LARGER_FORMS = [
   'test/faults/simulation/*.test.ts',
   'test/gateways/{stripe/stripe,*/conformance}.test.ts',
   'test/api/catalog.test.ts',
-  ...(HAS_BROWSER ? ['test/browser/{screens,weight}.test.ts'] : []),
+  ...(HAS_BROWSER ? ['test/browser/!(reference).test.ts'] : []),
 ]
 // These wait for processes that they start and kill, or measure their own; each has a process of its own. The longest
 // start first.
 const ALONE = [
   /^test\/faults\/(?:chaos|simulation\/simulation|fuzz|failpoints|random-walk|postgres-failover|lost-gateway)/,
   /^test\/faults\/deliver(?:ies|y-times)/,
-  /^test\/browser\//,
   /^test\/start\//,
   /^src\/kit\/.*embedded-postgres/,
   /^test\/faults\/(?:abuse|gateway|process|resource-exhaustion)/,
   /^test\/(?:plans|schema|tidy)/,
+]
+// Each of these groups has one process with one browser. They start before the files that share any process.
+const BROWSER_GROUPS = [
+  /^test\/browser\/(?:checkout|checkout-(?:language|waiting)|p2p|reference)\.test/,
+  /^test\/browser\//,
 ]
 // A file waits as often as it works: for a page, a timer, a process that exits.
 const AT_ONCE = availableParallelism() + 2
@@ -208,8 +212,11 @@ function writeEntries(folder: string, found: readonly string[]): string[] {
   mkdirSync(entries)
   const rank = (file: string) => ALONE.findIndex((pattern) => pattern.test(file))
   const alone = found.filter((file) => rank(file) !== -1).toSorted((a, b) => rank(a) - rank(b))
-  const together = found.filter((file) => rank(file) === -1)
+  const browserGroup = (file: string) => BROWSER_GROUPS.findIndex((pattern) => pattern.test(file))
+  const browser = BROWSER_GROUPS.map((_, index) => found.filter((file) => browserGroup(file) === index))
+  const together = found.filter((file) => rank(file) === -1 && browserGroup(file) === -1)
   const groups = [
+    ...browser.filter((group) => group.length > 0),
     ...alone.map((file) => [file]),
     ...dealOut(ROOT, together, Math.min(together.length, AT_ONCE * GROUPS_PER_PLACE)),
   ]

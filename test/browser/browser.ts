@@ -6,9 +6,18 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import {
+  type Browser,
+  type BrowserContext,
+  type ConsoleMessage,
+  chromium,
+  type Page,
+  type Request,
+  type WebError,
+} from 'playwright-core'
 import type { Cleanup } from '../support/database.ts'
 import { ROOT } from '../support/process.ts'
+import { canShare, sharedValue } from '../support/shared.ts'
 
 // With the package's own arguments, closing a context closes the whole browser; so these are ours. The others stop it
 // from calling any server except those of the pages.
@@ -21,9 +30,18 @@ const ARGUMENTS = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
+  // One renderer for each context: starting a process costs more than loading a page, and no test is about isolation.
+  '--renderer-process-limit=1',
+  '--disable-site-isolation-trials',
+  '--disable-features=IsolateOrigins,site-per-process',
 ]
 
-export async function startBrowser(t: Cleanup): Promise<Browser> {
+/** The browser that the files of this process share. */
+export function startBrowser(t: Cleanup): Promise<Browser> {
+  return canShare() ? sharedValue('browser', launchBrowser) : launchBrowser(t)
+}
+
+async function launchBrowser(t: Cleanup): Promise<Browser> {
   const folder = await mkdtemp(join(tmpdir(), 'cowry-browser-'))
   let browser: Browser | undefined
   t.after(async () => {
@@ -100,25 +118,72 @@ export interface VisitorOptions {
   origins: string[]
 }
 
+/** A payer with an empty browser. Its context returns to a pool, because a new one costs as much as a whole test. */
 export async function newVisitor(t: Cleanup, browser: Browser, options: VisitorOptions): Promise<Visitor> {
-  const context = await browser.newContext({
-    javaScriptEnabled: options.javaScript ?? true,
-    viewport: { width: options.width ?? 1024, height: 800 },
-    locale: options.locale ?? 'en-US',
-    // An endless animation costs more than the rest of a page.
-    reducedMotion: 'reduce',
-  })
-  t.after(() => context.close())
-  context.setDefaultTimeout(30_000)
+  const { context, end } = await takeContext(browser, options)
   const problems: string[] = []
-  context.on('request', (request) => {
+  const onRequest = (request: Request) => {
     if (!options.origins.includes(new URL(request.url()).origin)) problems.push(`asked ${request.url()}`)
-  })
-  context.on('console', (message) => {
+  }
+  const onConsole = (message: ConsoleMessage) => {
     if (['error', 'warning'].includes(message.type())) problems.push(message.text())
+  }
+  const onError = (error: WebError) => void problems.push(String(error.error()))
+  context.on('request', onRequest).on('console', onConsole).on('weberror', onError)
+  t.after(async () => {
+    context.off('request', onRequest).off('console', onConsole).off('weberror', onError)
+    await end()
   })
-  context.on('weberror', (error) => problems.push(String(error.error())))
   return { page: await context.newPage(), newTab: () => context.newPage(), problems }
+}
+
+interface PooledContext {
+  context: BrowserContext
+  /** Keeps the renderer process of the context. */
+  idlePage: Page
+}
+
+const pools = new WeakMap<Browser, Map<string, PooledContext[]>>()
+
+async function takeContext(
+  browser: Browser,
+  { javaScript = true, width = 1024, locale = 'en-US' }: VisitorOptions,
+) {
+  const byOptions = pools.get(browser) ?? new Map<string, PooledContext[]>()
+  pools.set(browser, byOptions)
+  const key = [javaScript, width, locale].join(' ')
+  const free = byOptions.get(key) ?? []
+  byOptions.set(key, free)
+  const open = async (): Promise<PooledContext> => {
+    const context = await browser.newContext({
+      javaScriptEnabled: javaScript,
+      viewport: { width, height: 800 },
+      locale,
+      // An endless animation costs more than the rest of a page.
+      reducedMotion: 'reduce',
+    })
+    context.setDefaultTimeout(30_000)
+    return { context, idlePage: await context.newPage() }
+  }
+  const pooled = free.pop() ?? (await open())
+  const { context, idlePage } = pooled
+  const end = async () => {
+    // A test may close the context itself, and nothing removes a clock that it installed in the pages.
+    if (idlePage.isClosed()) return
+    if (hasClock.has(context)) return context.close()
+    for (const page of context.pages()) if (page !== idlePage) await page.close()
+    await Promise.all([context.clearCookies(), context.clearPermissions(), context.setOffline(false)])
+    free.push(pooled)
+  }
+  return { context, end }
+}
+
+const hasClock = new WeakSet<BrowserContext>()
+
+/** Lets the test advance the time of the page. */
+export async function installClock(page: Page): Promise<void> {
+  hasClock.add(page.context())
+  await page.clock.install()
 }
 
 /** The merchant's site on its own origin, which shows the address that the payer returned to. */

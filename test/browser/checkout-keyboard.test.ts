@@ -5,6 +5,7 @@ import { after, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { tickingClock } from '../support/fake-clock.ts'
 import { newPhone } from '../support/payer.ts'
+import { LARGER_FORM_ONLY } from '../support/scale.ts'
 import { PAY, startRig, waitForHeading } from './payers.ts'
 
 // Slower than the default, so that also a busy machine shows the waiting page.
@@ -47,8 +48,9 @@ async function assertVisibleFocus(page: Page, name: string): Promise<void> {
 
 describe('the checkout by keyboard', { concurrency: 2 }, () => {
   for (const javaScript of [true, false]) {
+    const repeated = javaScript ? {} : LARGER_FORM_ONLY
     describe(`${javaScript ? 'with' : 'without'} JavaScript`, { concurrency: 4 }, () => {
-      it('pays with mobile money by keyboard', async (t) => {
+      it('pays with mobile money by keyboard', repeated, async (t) => {
         const { page, executions, returnUrlWith } = await open(t, { javaScript })
         await tabTo(page, 'Mobile money')
         await page.keyboard.press('Space')
@@ -73,7 +75,7 @@ describe('the checkout by keyboard', { concurrency: 2 }, () => {
         assert.equal(await executions(), 1)
       })
 
-      it('pays with a card that the arrows select', async (t) => {
+      it('pays with a card that the arrows select', repeated, async (t) => {
         const { page, executions } = await open(t, { javaScript })
         await tabTo(page, 'Mobile money')
         await page.keyboard.press('ArrowDown')
@@ -116,7 +118,7 @@ describe('the checkout by keyboard', { concurrency: 2 }, () => {
         assert.equal((await read()).attempts.length, 1)
       })
 
-      it('switches the language by keyboard', async (t) => {
+      it('switches the language by keyboard', repeated, async (t) => {
         const { page } = await open(t, { javaScript })
         await tabTo(page, 'Français')
         await page.keyboard.press('Enter')
@@ -124,7 +126,7 @@ describe('the checkout by keyboard', { concurrency: 2 }, () => {
         assert.equal(await page.locator('html').getAttribute('lang'), 'fr')
       })
 
-      it('cancels by keyboard', async (t) => {
+      it('cancels by keyboard', repeated, async (t) => {
         const { page, returnUrlWith } = await open(t, { javaScript })
         await tabTo(page, 'Cancel and return')
         await page.keyboard.press('Enter')
@@ -132,7 +134,7 @@ describe('the checkout by keyboard', { concurrency: 2 }, () => {
         assert.equal(page.url(), returnUrlWith('abandoned'))
       })
 
-      it('shows the account of a transfer and reports it as sent by keyboard', async (t) => {
+      it('shows the account of a transfer and reports it as sent by keyboard', repeated, async (t) => {
         const { page } = await open(t, { javaScript })
         await tabTo(page, 'Mobile money')
         await page.keyboard.press('ArrowUp')

@@ -6,6 +6,8 @@ import type { Page } from 'playwright-core'
 import { LANGUAGE_CODES, type Language } from '../../src/core/languages.ts'
 import { LANGUAGES, translate } from '../../src/pages/locales.ts'
 import { newPhone } from '../support/payer.ts'
+import { eventually } from '../support/process.ts'
+import { LARGER_FORM_ONLY } from '../support/scale.ts'
 import { newVisitor } from './browser.ts'
 import { choose, clickButton, labelOf, startRig, waitForHeading } from './payers.ts'
 
@@ -102,6 +104,8 @@ describe('the language of a checkout', { concurrency: 5 }, () => {
 })
 
 for (const javaScript of [true, false]) {
+  const repeated = javaScript ? {} : LARGER_FORM_ONLY
+
   describe(`a payer who chose Swahili, ${javaScript ? 'with' : 'without'} JavaScript`, {
     concurrency: 5,
   }, () => {
@@ -116,7 +120,7 @@ for (const javaScript of [true, false]) {
     }
 
     it('keeps the language from the form to the receipt, over a reload and an error', async (t) => {
-      const { page, checkoutUrl } = await openInSwahili(t)
+      const { page, checkoutUrl, read } = await openInSwahili(t)
       await page.reload()
       assert.equal(await languageOf(page), 'sw')
       await clickButton(page, translate('sw', 'payButton', { amount: 'KES\u00a01,250.50' }))
@@ -126,7 +130,7 @@ for (const javaScript of [true, false]) {
       await inSwahili(page, 'promptTitle')
       // The script shows the result by itself, and then the button is gone.
       if (!javaScript) {
-        await page.waitForTimeout(2_100)
+        await eventually(read, ({ status }) => status === 'successful', 10_000)
         await clickButton(page, translate('sw', 'checkNow'))
       }
       await inSwahili(page, 'paidTitle')
@@ -138,7 +142,7 @@ for (const javaScript of [true, false]) {
       assert.ok(page.url().startsWith(`${checkoutUrl}/receipt?`), 'the switcher stays on the receipt')
     })
 
-    it('keeps the language after the pages of the gateway', async (t) => {
+    it('keeps the language after the pages of the gateway', repeated, async (t) => {
       const { page } = await openInSwahili(t)
       await page.locator('#way-card').check()
       await clickButton(page, translate('sw', 'payButton', { amount: 'KES\u00a01,250.50' }))
@@ -148,23 +152,27 @@ for (const javaScript of [true, false]) {
       await inSwahili(page, 'paidTitle')
     })
 
-    it('switches the language on an error and on a reported transfer without losing either', async (t) => {
-      const { page } = await open(t, { javaScript })
-      await choose(page, 'mobile_success', '0712')
-      await clickButton(page, /^Pay KES/)
-      await page.getByRole('alert').waitFor()
-      await switchTo(page, 'sw')
-      await page.getByRole('alert').getByText(translate('sw', 'problemPhone')).waitFor()
-      assert.equal(await page.locator('#phone').inputValue(), '0712')
-      await switchTo(page, 'en')
-      await choose(page, 'transfer_success')
-      await clickButton(page, /^Pay KES/)
-      await clickButton(page, 'I have sent the money')
-      await waitForHeading(page, /We are looking for your transfer|Paid/)
-      await switchTo(page, 'sw')
-      const titles = [translate('sw', 'lookingTitle'), translate('sw', 'paidTitle')]
-      assert.ok(titles.includes(await page.locator('h1').innerText()))
-    })
+    it(
+      'switches the language on an error and on a reported transfer without losing either',
+      repeated,
+      async (t) => {
+        const { page } = await open(t, { javaScript })
+        await choose(page, 'mobile_success', '0712')
+        await clickButton(page, /^Pay KES/)
+        await page.getByRole('alert').waitFor()
+        await switchTo(page, 'sw')
+        await page.getByRole('alert').getByText(translate('sw', 'problemPhone')).waitFor()
+        assert.equal(await page.locator('#phone').inputValue(), '0712')
+        await switchTo(page, 'en')
+        await choose(page, 'transfer_success')
+        await clickButton(page, /^Pay KES/)
+        await clickButton(page, 'I have sent the money')
+        await waitForHeading(page, /We are looking for your transfer|Paid/)
+        await switchTo(page, 'sw')
+        const titles = [translate('sw', 'lookingTitle'), translate('sw', 'paidTitle')]
+        assert.ok(titles.includes(await page.locator('h1').innerText()))
+      },
+    )
   })
 }
 

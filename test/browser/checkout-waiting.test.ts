@@ -8,6 +8,8 @@ import type { Page } from 'playwright-core'
 import { frozenClock } from '../support/fake-clock.ts'
 import { choiceOf, createPayer, newPhone, openCheckout } from '../support/payer.ts'
 import { eventually } from '../support/process.ts'
+import { LARGER_FORM_ONLY } from '../support/scale.ts'
+import { installClock } from './browser.ts'
 import { alertText, choose, clickButton, PAY, payWith, startRig, waitForHeading } from './payers.ts'
 
 const clock = frozenClock()
@@ -47,7 +49,7 @@ const COUNTING = `{
 async function openPromptInPageTime(t: Parameters<typeof open>[0]): Promise<Page> {
   const { page } = await open(t)
   await page.addInitScript({ content: COUNTING })
-  await page.clock.install()
+  await installClock(page)
   await payWith(page, 'mobile_timeout')
   await waitForHeading(page, 'Check your phone')
   await page.clock.pauseAt(Date.now() + SECOND_MS)
@@ -150,7 +152,7 @@ describe('the waiting page of a fresh prompt', { concurrency: 6 }, () => {
 
   it('offers more time on the open page when little is left', async (t) => {
     const { page, checkoutUrl } = await open(t)
-    await page.clock.install()
+    await installClock(page)
     await page.goto(checkoutUrl)
     await page.clock.fastForward(49 * MINUTE_MS)
     assert.equal(await isShown(page, 'Give me more time'), false)
@@ -161,6 +163,8 @@ describe('the waiting page of a fresh prompt', { concurrency: 6 }, () => {
 
   it('detects the network while the payer types, and keeps an explicit choice', async (t) => {
     const { page } = await open(t)
+    await installClock(page)
+    await page.reload()
     const phone = page.getByLabel('Mobile money number')
     const network = page.getByLabel('Mobile network')
     const isFound = (wanted: string) =>
@@ -175,7 +179,7 @@ describe('the waiting page of a fresh prompt', { concurrency: 6 }, () => {
     await isFound('mpesa_ke')
     await network.selectOption('T-Kash')
     await phone.fill('0733 123 456')
-    await page.waitForTimeout(600)
+    await page.clock.runFor(600)
     assert.equal(await network.inputValue(), 'tkash_ke')
   })
 
@@ -231,26 +235,31 @@ describe('the waiting page of a fresh prompt', { concurrency: 6 }, () => {
 // These tests move the service's clock, so they run sequentially.
 describe('the waiting page as time passes', () => {
   for (const javaScript of [true, false]) {
-    it(`offers another method after a minute, ${javaScript ? 'with' : 'without'} JavaScript, and collects once`, async (t) => {
-      const { page, read, executions } = await open(t, { javaScript })
-      await payWith(page, 'mobile_timeout')
-      await waitForHeading(page, 'Check your phone')
-      clock.advance(59 * SECOND_MS)
-      await page.reload()
-      assert.equal(await isShown(page, CHANGE), false)
-      clock.advance(SECOND_MS)
-      await page.reload()
-      await page.getByText(PIN_WARNING).waitFor()
-      await clickButton(page, CHANGE)
-      await waitForHeading(page, PAY)
-      await payWith(page, 'card_success')
-      await waitForHeading(page, 'Paid')
-      assert.equal(await executions(), 1)
-      assert.deepEqual(
-        (await read()).attempts.map(({ status }: { status: string }) => status),
-        ['declined', 'succeeded'],
-      )
-    })
+    const repeated = javaScript ? {} : LARGER_FORM_ONLY
+    it(
+      `offers another method after a minute, ${javaScript ? 'with' : 'without'} JavaScript, and collects once`,
+      repeated,
+      async (t) => {
+        const { page, read, executions } = await open(t, { javaScript })
+        await payWith(page, 'mobile_timeout')
+        await waitForHeading(page, 'Check your phone')
+        clock.advance(59 * SECOND_MS)
+        await page.reload()
+        assert.equal(await isShown(page, CHANGE), false)
+        clock.advance(SECOND_MS)
+        await page.reload()
+        await page.getByText(PIN_WARNING).waitFor()
+        await clickButton(page, CHANGE)
+        await waitForHeading(page, PAY)
+        await payWith(page, 'card_success')
+        await waitForHeading(page, 'Paid')
+        assert.equal(await executions(), 1)
+        assert.deepEqual(
+          (await read()).attempts.map(({ status }: { status: string }) => status),
+          ['declined', 'succeeded'],
+        )
+      },
+    )
   }
 
   it('delays a second prompt to a phone that just refused, and then sends it', async (t) => {

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import type { Language } from '../../src/core/languages.ts'
+import type { Cleanup } from '../support/database.ts'
 import { fontScript } from './fonts.ts'
 
 export interface PooledPage {
@@ -23,7 +24,12 @@ export const NARROW = { width: 320, height: 256 }
  * Blocks the address, so that pages that redirect to it stay where they are. A pool without a blocked address is faster,
  * because the browser disables its cache when requests are intercepted.
  */
-export async function createPagePool(browser: Browser, count: number, blocked?: string): Promise<WithPage> {
+export async function createPagePool(
+  t: Cleanup,
+  browser: Browser,
+  count: number,
+  blocked?: string,
+): Promise<WithPage> {
   const [axe, pageChecks, font] = await Promise.all([
     readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8'),
     readFile(new URL('./page-checks.js', import.meta.url), 'utf8'),
@@ -31,6 +37,7 @@ export async function createPagePool(browser: Browser, count: number, blocked?: 
   ])
   const open = async () => {
     const context = await browser.newContext({ viewport: NARROW })
+    t.after(() => context.close())
     context.setDefaultTimeout(30_000)
     await context.addInitScript({ content: `${axe};${pageChecks};${font}` })
     if (blocked) await context.route(blocked, (route) => route.fulfill({ status: 204 }))

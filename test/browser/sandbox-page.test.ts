@@ -10,6 +10,7 @@ import type { Attempt } from '../../src/gateways/gateway.ts'
 import { SANDBOX_INSTRUMENTS } from '../../src/gateways/sandbox/index.ts'
 import { CARD, makeAttempt, startRig } from '../gateways/sandbox/rig.ts'
 import type { Cleanup } from '../support/database.ts'
+import { LARGER_FORM_ONLY } from '../support/scale.ts'
 import { newVisitor, startBrowser, startShop, type Visitor, type VisitorOptions } from './browser.ts'
 
 const cleanups: (() => Promise<void>)[] = []
@@ -75,7 +76,8 @@ const READABLE_IN_THE_SUN = { rules: { 'color-contrast-enhanced': { enabled: tru
 for (const [name, open] of Object.entries(PAGES)) {
   describe(`the page ${name}`, { concurrency: 3 }, () => {
     for (const colorScheme of ['light', 'dark'] as const) {
-      it(`breaks no accessibility rule on the page ${name} in ${colorScheme}`, async (t) => {
+      const form = colorScheme === 'light' ? {} : LARGER_FORM_ONLY
+      it(`breaks no accessibility rule on the page ${name} in ${colorScheme}`, form, async (t) => {
         const { page } = await visit(t, shop)
         await page.emulateMedia({ colorScheme })
         await open(page)

@@ -8,6 +8,9 @@ export const FORM: Form =
     ? process.env.COWRY_TEST_FORM
     : 'quick'
 
+/** For a test that repeats another one with other values, and so is left out of the quick form. */
+export const LARGER_FORM_ONLY = { skip: FORM === 'quick' ? 'npm run test:rest runs it' : false }
+
 /** The value for the size that runs. */
 export function sized<Value>(values: Record<Form, Value>): Value {
   return values[FORM]
