@@ -37,8 +37,10 @@ const ARGUMENTS = [
 ]
 
 /** The browser that the files of this process share. */
-export function startBrowser(t: Cleanup): Promise<Browser> {
-  return canShare() ? sharedValue('browser', launchBrowser) : launchBrowser(t)
+export async function startBrowser(t: Cleanup): Promise<Browser> {
+  // Awaited here: a file that awaits a promise of another file would register its tests there.
+  const browser = await (canShare() ? sharedValue('browser', launchBrowser) : launchBrowser(t))
+  return browser
 }
 
 async function launchBrowser(t: Cleanup): Promise<Browser> {

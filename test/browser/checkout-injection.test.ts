@@ -36,8 +36,8 @@ const HOSTILE = {
   'signs of private use': 'left \ue000 right \uf8ff',
 } as const
 
-// The texts that end an attribute and an element; the larger form runs all. The tests of the templates run all, too.
-const QUICK: readonly string[] = ['an event handler', 'the end of a title']
+// A text that ends an attribute and an element; the larger form runs all.
+const QUICK: readonly string[] = ['an event handler']
 const REPEATED = Object.entries(HOSTILE).filter(([kind]) =>
   sized({ quick: QUICK.includes(kind), rest: true, long: true }),
 )
@@ -371,7 +371,7 @@ describe('request bodies of the merchant with injected text', () => {
     }
   })
 
-  it('never shows the e-mail of a customer, whatever its local part', async (t) => {
+  it('never shows the e-mail of a customer, whatever its local part', LARGER_FORM_ONLY, async (t) => {
     const email = `'onload='${HIT}'{{7*7}}&lt%0d%0aX-Hit@example.com`
     const { page, read } = await open(t, {
       changes: { customer: { email, firstname: 'A', lastname: 'B' }, redirectUrl: undefined },

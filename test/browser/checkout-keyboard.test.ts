@@ -92,7 +92,7 @@ describe('the checkout by keyboard', { concurrency: 2 }, () => {
         assert.equal(await executions(), 1)
       })
 
-      it('moves the focus to an error summary, and from there to the field', async (t) => {
+      it('moves the focus to an error summary, and from there to the field', repeated, async (t) => {
         const { page, read } = await open(t, { javaScript })
         await tabTo(page, 'Mobile money number')
         await page.keyboard.type('0712')
@@ -118,7 +118,7 @@ describe('the checkout by keyboard', { concurrency: 2 }, () => {
         assert.equal((await read()).attempts.length, 1)
       })
 
-      it('switches the language by keyboard', repeated, async (t) => {
+      it('switches the language by keyboard', LARGER_FORM_ONLY, async (t) => {
         const { page } = await open(t, { javaScript })
         await tabTo(page, 'Français')
         await page.keyboard.press('Enter')
@@ -126,7 +126,7 @@ describe('the checkout by keyboard', { concurrency: 2 }, () => {
         assert.equal(await page.locator('html').getAttribute('lang'), 'fr')
       })
 
-      it('cancels by keyboard', repeated, async (t) => {
+      it('cancels by keyboard', LARGER_FORM_ONLY, async (t) => {
         const { page, returnUrlWith } = await open(t, { javaScript })
         await tabTo(page, 'Cancel and return')
         await page.keyboard.press('Enter')

@@ -31,14 +31,18 @@ async function merchantSpeaking(locale: Language) {
 const IN_IVORY_COAST = { currency: 'XOF', country: 'CI', amount: 5_000 }
 
 describe('the language of a checkout', { concurrency: 5 }, () => {
-  it('uses the language of the country when the browser accepts none of ours', async (t) => {
-    const { page } = await open(t, { locale: 'de-DE', changes: IN_IVORY_COAST })
-    assert.equal(await languageOf(page), 'fr')
-    const { page: kenyan } = await open(t, { locale: 'de-DE' })
-    assert.equal(await languageOf(kenyan), 'en')
-  })
+  it(
+    'uses the language of the country when the browser accepts none of ours',
+    LARGER_FORM_ONLY,
+    async (t) => {
+      const { page } = await open(t, { locale: 'de-DE', changes: IN_IVORY_COAST })
+      assert.equal(await languageOf(page), 'fr')
+      const { page: kenyan } = await open(t, { locale: 'de-DE' })
+      assert.equal(await languageOf(kenyan), 'en')
+    },
+  )
 
-  it('prefers the browser’s language to that of the country', async (t) => {
+  it('prefers the browser’s language to that of the country', LARGER_FORM_ONLY, async (t) => {
     const { page } = await open(t, { locale: 'pt-MZ', changes: IN_IVORY_COAST })
     assert.equal(await languageOf(page), 'pt')
   })
@@ -80,7 +84,7 @@ describe('the language of a checkout', { concurrency: 5 }, () => {
     }
   })
 
-  it('ignores an unknown language in the address', async (t) => {
+  it('ignores an unknown language in the address', LARGER_FORM_ONLY, async (t) => {
     const { page, checkoutUrl } = await open(t)
     for (const requested of ['xx', '__proto__', 'constructor', '<script>', 'fr%0d%0aSet-Cookie:%20x=1', '']) {
       await page
@@ -119,7 +123,7 @@ for (const javaScript of [true, false]) {
       return checkout
     }
 
-    it('keeps the language from the form to the receipt, over a reload and an error', async (t) => {
+    it('keeps the language from the form to the receipt, over a reload and an error', repeated, async (t) => {
       const { page, checkoutUrl, read } = await openInSwahili(t)
       await page.reload()
       assert.equal(await languageOf(page), 'sw')
@@ -176,7 +180,7 @@ for (const javaScript of [true, false]) {
   })
 }
 
-it('returns to the shop from every language', async (t) => {
+it('returns to the shop from every language', LARGER_FORM_ONLY, async (t) => {
   const { page, returnUrlWith } = await open(t, { locale: 'ar-EG' })
   await clickButton(page, translate('ar', 'cancelAndReturn'))
   await page.waitForURL(`${shop}/**`)

@@ -8,11 +8,8 @@ import { FORM } from '../support/scale.ts'
 import { newVisitor, startBrowser } from './browser.ts'
 import { prepareScreens } from './screen-harness.ts'
 
-// No server listens there; the payments only name the shop.
-const SHOP = 'http://localhost:9'
-
 const browser = await startBrowser({ after })
-const { service, screens } = await prepareScreens({ after }, SHOP)
+const { service, shop, screens } = await prepareScreens({ after })
 
 interface PageState {
   heading: string
@@ -39,7 +36,7 @@ const reloaded =
     : stableScreens
 
 const visitorWith = (javaScript: boolean) =>
-  newVisitor({ after }, browser, { javaScript, origins: [service.url, SHOP] })
+  newVisitor({ after }, browser, { javaScript, origins: [service.url, shop] })
 const visitors = {
   with: await visitorWith(true),
   ...(FORM !== 'quick' && { without: await visitorWith(false) }),

@@ -6,7 +6,7 @@ import { after, describe, it } from 'node:test'
 import { LANGUAGE_CODES, type Language } from '../../src/core/languages.ts'
 import { dataOf, p2pBody, p2pMerchant, WALLET } from '../support/p2p.ts'
 import { createPayer, headingOf } from '../support/payer.ts'
-import { sized } from '../support/scale.ts'
+import { LARGER_FORM_ONLY, sized } from '../support/scale.ts'
 import { createPagePool } from './page-pool.ts'
 import { clickButton, startRig, waitForHeading } from './payers.ts'
 
@@ -67,7 +67,7 @@ describe('a transfer to the merchant in a browser', { concurrency: 3 }, () => {
     await waitForHeading(page, 'Paid')
   })
 
-  it('completes an overpaid transfer, and shows the excess to the payer', async (t) => {
+  it('completes an overpaid transfer, and shows the excess to the payer', LARGER_FORM_ONLY, async (t) => {
     const { page, uuid } = await openTransfer(t)
     await dataOf(confirm(uuid, 5250.5))
     await waitForHeading(page, 'Paid')

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
 import { AxeBuilder } from '@axe-core/playwright'
+import { sized } from '../support/scale.ts'
 import { testService } from '../support/service.ts'
 import { newVisitor, startBrowser } from './browser.ts'
 
@@ -27,7 +28,12 @@ it('explains every error at its docUrl', async (t) => {
 
 it('shows the errors legibly in light and dark, also on a narrow phone', async (t) => {
   const { page, problems } = await newVisitor(t, browser, { width: 320, origins: [service.url] })
-  for (const colorScheme of ['light', 'dark'] as const) {
+  const schemes = sized<readonly ('light' | 'dark')[]>({
+    quick: ['light'],
+    rest: ['light', 'dark'],
+    long: ['light', 'dark'],
+  })
+  for (const colorScheme of schemes) {
     await page.emulateMedia({ colorScheme })
     await page.goto(`${service.url}/docs/errors#payment_not_found`)
     assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 320)

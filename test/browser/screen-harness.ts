@@ -2,6 +2,8 @@
 // is stopped between the steps, so that a screen does not change during the checks.
 
 import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { createApi } from '../support/api.ts'
 import type { Cleanup } from '../support/database.ts'
 import { frozenClock } from '../support/fake-clock.ts'
@@ -17,6 +19,7 @@ import {
 } from '../support/payer.ts'
 import { eventually } from '../support/process.ts'
 import { type TestService, testService } from '../support/service.ts'
+import { canShare, sharedValue } from '../support/shared.ts'
 import { brandedMerchant } from './brand.ts'
 
 export interface PreparedScreen {
@@ -31,6 +34,7 @@ export interface PreparedScreen {
 
 export interface ScreenHarness {
   service: TestService
+  shop: string
   screens: PreparedScreen[]
 }
 
@@ -43,8 +47,27 @@ const SANDBOX_SECRET = 'a-secret-of-the-stage-0123456789abcdef'
 // A number above this limit has to wait. No other screen exceeds it by accident.
 const PROMPTS_PER_NUMBER = 1
 
-/** A shop to return to; only its address is needed. */
-export async function prepareScreens(t: Cleanup, shop: string): Promise<ScreenHarness> {
+/** The screens, and the shop to which they return. The files of a process share them, because no check changes one. */
+export async function prepareScreens(t: Cleanup): Promise<ScreenHarness> {
+  // Awaited here: a file that awaits a promise of another file would register its tests there.
+  const harness = await (canShare() ? sharedValue('screens', prepare) : prepare(t))
+  return harness
+}
+
+/** A shop that shows nothing, so that a redirected page stays where it is. */
+async function startQuietShop(t: Cleanup): Promise<string> {
+  const server = createServer((_request, response) => response.writeHead(204).end())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(async () => {
+    server.closeAllConnections()
+    server.close()
+  })
+  // A boundary: a server that listens on TCP has such an address.
+  return `http://localhost:${(server.address() as AddressInfo).port}`
+}
+
+async function prepare(t: Cleanup): Promise<ScreenHarness> {
+  const shop = await startQuietShop(t)
   const clock = frozenClock()
   const service = await testService(t, {
     clock,
@@ -76,7 +99,7 @@ export async function prepareScreens(t: Cleanup, shop: string): Promise<ScreenHa
     screens.push(...(await step.prepare(actor, screens)))
   }
   for (const screen of screens) await assertHeading(screen)
-  return { service, screens }
+  return { service, shop, screens }
 }
 
 /** Background jobs need a moment. */

@@ -2,8 +2,6 @@
 // screen readers, and right-to-left languages.
 
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { after, describe, it } from 'node:test'
 import { LANGUAGE_CODES, type Language } from '../../src/core/languages.ts'
 import { networksOf } from '../../src/core/networks.ts'
@@ -25,19 +23,10 @@ const DESK = { width: 1280, height: 800 }
 const POOL_SIZE = 3
 
 const browser = await startBrowser({ after })
-const { screens } = await prepareScreens({ after }, await startQuietShop())
+const { screens } = await prepareScreens({ after })
 const withPage = await createPagePool({ after }, browser, POOL_SIZE)
 // The page between ours and the provider's redirects at once.
 const withStaticPage = await createPagePool({ after }, browser, 1, '**/sandbox/pay/**')
-
-/** A shop that never responds, so that a redirected page stays where it is. */
-async function startQuietShop(): Promise<string> {
-  const server = createServer((_request, response) => response.writeHead(204).end())
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  after(() => server.close())
-  // A boundary: a server that listens on TCP has such an address.
-  return `http://localhost:${(server.address() as AddressInfo).port}`
-}
 
 /** All problems of the screen, and all its texts. */
 async function inspect(pooledPage: PooledPage, { url }: PreparedScreen, language: Language) {
