@@ -24,7 +24,8 @@ export function parentOf(pid: number): number {
 }
 
 export function isRunning(pid: number): boolean {
-  return listProcesses().some((one) => one.pid === pid && one.isRunning)
+  const found = existsSync('/proc/self/stat') ? readProcess(pid) : listProcesses()
+  return found.some((one) => one.pid === pid && one.isRunning)
 }
 
 /**

@@ -39,6 +39,7 @@ const REST_ONLY = [
 const LARGER_FORMS = [
   'test/faults/{deadlocks,deliveries,failpoints,races}.test.ts',
   'test/faults/simulation/*.test.ts',
+  'test/start/{commands,production,shutdown}.test.ts',
   'test/gateways/{stripe/stripe,*/conformance}.test.ts',
   'test/api/catalog.test.ts',
   ...(HAS_BROWSER ? ['test/browser/!(reference).test.ts'] : []),

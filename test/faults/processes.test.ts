@@ -44,6 +44,9 @@ async function chargesUnderWay(service: ServiceProcess, count: number) {
   return { answers }
 }
 
+// Started by the first test that needs it, and shared until a test needs a worker of its own.
+let worker: ServiceProcess
+
 describe('roles', () => {
   it('a process with the role api never resolves payments, and a worker does', async () => {
     const { body } = await main.api.post(CHARGE, chargeBody(losing))
@@ -52,29 +55,14 @@ describe('roles', () => {
     await delay(2_500)
     assert.equal((await deployment.snapshotOf(uuid)).status, 'processing')
 
-    const worker = await deployment.startService({}, 'worker')
+    worker = await deployment.startService({}, 'worker')
     assert.deepEqual(await deployment.awaitFinal(uuid, 10_000), CHARGED_ONCE)
-    assert.deepEqual(await worker.kill('SIGTERM'), { code: 0, signal: null })
-  })
-
-  it('a worker resolves payments also where the sandbox runs inside the service', async () => {
-    const { api, kill } = await deployment.startService(EMBEDDED_SANDBOX, 'api')
-    const { body } = await api.post(CHARGE, chargeBody(losing))
-    assert.equal(body.data.status, 'processing')
-    assert.deepEqual(await kill('SIGTERM'), { code: 0, signal: null })
-
-    const worker = await deployment.startService(EMBEDDED_SANDBOX, 'worker')
-    const { status, credits } = await deployment.awaitFinal(body.data.uuid, 10_000)
-    assert.deepEqual({ status, credits }, { status: 'successful', credits: 1 })
-    await worker.kill('SIGTERM')
   })
 
   it('a worker does not listen on a port, and publishes no address', async () => {
-    const worker = await deployment.startService({}, 'worker')
     assert.equal(worker.facts.url, null)
     await assert.rejects(access(join(worker.dataDir, 'server.json')), { code: 'ENOENT' })
     await access(join(main.dataDir, 'server.json'))
-    await worker.kill('SIGTERM')
   })
 })
 
@@ -85,7 +73,6 @@ describe('a process that stalls longer than its lease (F-07)', () => {
     const answer = zombie.api.post(CHARGE, body)
     const id = await executed(body.reference)
     process.kill(zombie.pid, 'SIGSTOP')
-    const worker = await deployment.startService({}, 'worker')
     assert.deepEqual(await deployment.awaitFinal(id), CHARGED_ONCE)
 
     process.kill(zombie.pid, 'SIGCONT')
@@ -94,7 +81,8 @@ describe('a process that stalls longer than its lease (F-07)', () => {
     assert.equal(answered.data.uuid, id)
     assert.deepEqual(await deployment.snapshotOf(id), CHARGED_ONCE)
     assert.equal((await zombie.api.get(`/api/v1/charges/${id}`)).body.data.status, 'successful')
-    await Promise.all([zombie.kill('SIGTERM'), worker.kill('SIGTERM')])
+    await zombie.kill('SIGTERM')
+    assert.deepEqual(await worker.kill('SIGTERM'), { code: 0, signal: null })
   })
 
   it('a process that stalls during a status check is taken over, and nothing happens twice when it resumes', async () => {
@@ -110,14 +98,26 @@ describe('a process that stalls longer than its lease (F-07)', () => {
     process.kill(zombie.pid, 'SIGSTOP')
     assert.equal((await deployment.snapshotOf(uuid)).status, 'processing')
     await deployment.endLease(uuid)
-    const worker = await deployment.startService(SHORT_TIMEOUTS, 'worker')
+    const successor = await deployment.startService(SHORT_TIMEOUTS, 'worker')
     assert.deepEqual(await deployment.awaitFinal(uuid), CHARGED_ONCE)
 
     process.kill(zombie.pid, 'SIGCONT')
     assert.deepEqual(await zombie.kill('SIGTERM'), { code: 0, signal: null })
     assert.deepEqual(await deployment.snapshotOf(uuid), CHARGED_ONCE)
-    await worker.kill('SIGTERM')
+    await successor.kill('SIGTERM')
   })
+})
+
+it('a worker resolves payments also where the sandbox runs inside the service', async () => {
+  const { api, kill } = await deployment.startService(EMBEDDED_SANDBOX, 'api')
+  const { body } = await api.post(CHARGE, chargeBody(losing))
+  assert.equal(body.data.status, 'processing')
+  assert.deepEqual(await kill('SIGTERM'), { code: 0, signal: null })
+
+  const embedded = await deployment.startService(EMBEDDED_SANDBOX, 'worker')
+  const { status, credits } = await deployment.awaitFinal(body.data.uuid, 10_000)
+  assert.deepEqual({ status, credits }, { status: 'successful', credits: 1 })
+  await embedded.kill('SIGTERM')
 })
 
 it('a request whose client disconnects completes, and the retry gets the result (F-51)', async () => {
@@ -184,17 +184,14 @@ describe('the end of a process', () => {
   })
 
   it('one of two processes that shuts down under load loses nothing and returns no 5xx (F-90)', async () => {
-    const [leaving, staying] = await Promise.all([
-      deployment.startService({}, 'api'),
-      deployment.startService({}, 'api'),
-    ])
+    const leaving = await deployment.startService({}, 'api')
     let isOver = false
     const codes = new Map<number, number>()
     const client = async () => {
       while (!isOver) {
         const body = chargeBody(card)
         // Like a client behind a load balancer: a request that one process did not accept goes to another.
-        const answer = await leaving.api.post(CHARGE, body).catch(() => staying.api.post(CHARGE, body))
+        const answer = await leaving.api.post(CHARGE, body).catch(() => main.api.post(CHARGE, body))
         codes.set(answer.http, (codes.get(answer.http) ?? 0) + 1)
         assert.equal(answer.body.data?.status, 'successful', answer.text)
       }

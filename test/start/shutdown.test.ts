@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { cp, readdir, readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -18,6 +18,7 @@ import {
   startUntilOutput,
   tempFolder,
 } from '../support/process.ts'
+import { LARGER_FORM_ONLY } from '../support/scale.ts'
 import { runAsAdmin } from '../support/template.ts'
 
 // The message is for operators, so it has no stack trace.
@@ -33,17 +34,6 @@ const fileCleanup: Cleanup = { after: (fn) => void cleanups.unshift(fn) }
 after(async () => {
   for (const ending of cleanups) await ending()
 })
-
-// Created once: a start on a copy of it is a second start, and faster than a first one.
-const template = await tempFolder(fileCleanup, 'template')
-const made = await serve(fileCleanup, template)
-await made.kill('SIGTERM')
-
-async function dataFolder(t: Cleanup): Promise<string> {
-  const folder = await tempFolder(t, 'cleanups')
-  await cp(template, folder, { recursive: true, preserveTimestamps: true })
-  return folder
-}
 
 const apiOf = ({ facts }: RunningProcess) => createApi(facts.url, { 'x-api-key': facts.demoKey })
 
@@ -72,13 +62,14 @@ it('ends on a signal during the start, and leaves no process running', async (t)
   assert.doesNotMatch(service.output(), /^curl/m)
 })
 
+// One for the whole file: the second start on a data folder is faster than a first one.
+const dataDir = await tempFolder(fileCleanup, 'shutdown')
+
 describe('one data folder through every kind of end', () => {
-  let dataDir: string
   let service: RunningProcess
   let payment: Awaited<ReturnType<typeof initiate>>
 
   before(async () => {
-    dataDir = await dataFolder(fileCleanup)
     service = await serve(fileCleanup, dataDir)
     payment = await initiate(service)
   })
@@ -92,20 +83,29 @@ describe('one data folder through every kind of end', () => {
     await assertDataKept(service, payment)
   })
 
-  it('takes over the running PostgreSQL when a killed service is restarted at once', async () => {
-    const processes = descendantsOf(service.pid)
-    await service.kill('SIGKILL')
-    service = await serve(fileCleanup, dataDir)
-    await assertDataKept(service, payment)
-    await awaitExit(processes)
-  })
+  it(
+    'takes over the running PostgreSQL when a killed service is restarted at once',
+    LARGER_FORM_ONLY,
+    async () => {
+      const processes = descendantsOf(service.pid)
+      await service.kill('SIGKILL')
+      service = await serve(fileCleanup, dataDir)
+      await assertDataKept(service, payment)
+      await awaitExit(processes)
+    },
+  )
 
-  it('recovers with all data after all processes are killed', async () => {
+  it('recovers with all data after all processes are killed', LARGER_FORM_ONLY, async () => {
     const processes = descendantsOf(service.pid)
     for (const pid of [service.pid, ...processes]) process.kill(pid, 'SIGKILL')
     await awaitExit(processes)
     service = await serve(fileCleanup, dataDir)
     await assertDataKept(service, payment)
+  })
+
+  it('refuses a second service on its folder, which names the owner and exits with 1', async (t) => {
+    await assertRefused(t, service)
+    await initiate(service)
   })
 
   it('exits with 1 when its PostgreSQL is killed, and the next start keeps all data', async () => {
@@ -127,27 +127,36 @@ describe('one data folder through every kind of end', () => {
   })
 })
 
-describe('a start that fails', () => {
-  it('serves from one of two parallel starts on an empty folder; the other names the owner and exits with 1', async (t) => {
-    const dataDir = await tempFolder(t, 'both')
-    const outcomes = await Promise.allSettled([serve(t, dataDir), serve(t, dataDir)])
-    const served = outcomes.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
-    const refused = outcomes.flatMap((one) => (one.status === 'rejected' ? [String(one.reason)] : []))
-    assert.equal(served.length, 1, refused.join('\n'))
-    assert.match(refused[0] ?? '', /held by (process \d+|another process)/)
+async function assertRefused(t: Cleanup, owner: RunningProcess, folder = dataDir): Promise<void> {
+  const { code, err } = await runCowry(t, ['serve'], { PORT: '0', COWRY_DATA_DIR: folder })
+  assert.equal(code, 1)
+  assert.match(err, new RegExp(`held by process ${owner.pid}\\b`))
+  assert.doesNotMatch(err, STACK)
+}
 
-    const [service] = served
-    assert.ok(service)
-    const third = await runCowry(t, ['serve'], { PORT: '0', COWRY_DATA_DIR: dataDir })
-    assert.equal(third.code, 1)
-    assert.match(third.err, new RegExp(`held by process ${service.pid}\\b`))
-    assert.doesNotMatch(third.err, STACK)
-    await initiate(service)
-  })
+describe('a start that fails', () => {
+  it(
+    'serves from one of two parallel starts on an empty folder; the other names the owner and exits with 1',
+    LARGER_FORM_ONLY,
+    async (t) => {
+      const folder = await tempFolder(t, 'both')
+      const outcomes = await Promise.allSettled([serve(t, folder), serve(t, folder)])
+      const served = outcomes.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+      const refused = outcomes.flatMap((one) => (one.status === 'rejected' ? [String(one.reason)] : []))
+      assert.equal(served.length, 1, refused.join('\n'))
+      assert.match(refused[0] ?? '', /held by (process \d+|another process)/)
+
+      const [service] = served
+      assert.ok(service)
+      await assertRefused(t, service, folder)
+      await initiate(service)
+    },
+  )
 
   it('exits with 1 on a data folder of a newer PostgreSQL, and changes nothing', async (t) => {
-    const dataDir = await dataFolder(t)
     const version = join(dataDir, 'postgres/cluster/PG_VERSION')
+    const before = await readFile(version, 'utf8')
+    t.after(() => writeFile(version, before))
     await writeFile(version, '19\n')
     const { code, err } = await runCowry(t, ['serve'], { PORT: '0', COWRY_DATA_DIR: dataDir })
     assert.equal(code, 1)
@@ -163,7 +172,6 @@ describe('a start that fails', () => {
     await once(taken, 'listening')
     const address = taken.address()
     assert.ok(address && typeof address === 'object')
-    const dataDir = await dataFolder(t)
     const { code, err } = await runCowry(t, ['serve'], {
       PORT: String(address.port),
       COWRY_DATA_DIR: dataDir,

@@ -2,7 +2,7 @@
 // database, prints a line and waits, so that tests can kill it.
 
 import assert from 'node:assert/strict'
-import { type ChildProcess, execFileSync, type SpawnOptions, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, type SpawnOptions, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmodSync,
@@ -20,9 +20,9 @@ import { createInterface } from 'node:readline'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
+import { descendantsOf, isRunning } from '../../bench/processes.ts'
 import { findPostgresBinaries } from '../../src/kit/embedded-postgres/binaries.ts'
 import { MACHINE } from '../../src/kit/embedded-postgres/launcher.ts'
-import { isAlive } from '../../src/kit/embedded-postgres/signals.ts'
 import {
   type EmbeddedPostgres,
   type EmbeddedPostgresOptions,
@@ -73,7 +73,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { startEmbeddedPostgres } from ${JSON.stringify(MODULE_URL)}
 import pg from ${JSON.stringify(import.meta.resolve('pg'))}
 const { options, at } = JSON.parse(process.argv[1])
-if (at) while (Date.now() < at);
+if (at) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, at - Date.now())
 try {
   const postgres = await startEmbeddedPostgres(options)
   const client = new pg.Client(postgres.url)
@@ -238,47 +238,13 @@ export function serverPid(dataDir: string): number {
   return Number(readFileSync(join(dataDir, 'cluster', 'postmaster.pid'), 'utf8').split('\n')[0])
 }
 
-function listProcesses(): { pid: number; parent: number; uid: number; zombie: boolean }[] {
-  const lines = execFileSync('ps', ['-e', '-o', 'pid=,ppid=,uid=,stat='], { encoding: 'utf8' })
-    .trim()
-    .split('\n')
-  return lines.map((line) => {
-    const [pid, parent, uid, state] = line.trim().split(/\s+/)
-    return {
-      pid: Number(pid),
-      parent: Number(parent),
-      uid: Number(uid),
-      zombie: state?.startsWith('Z') ?? false,
-    }
-  })
-}
-
-export function descendantsOf(root: number): number[] {
-  const processes = listProcesses()
-  const found: number[] = []
-  for (let front = [root]; front.length > 0; ) {
-    front = processes.filter(({ parent }) => front.includes(parent)).map(({ pid }) => pid)
-    found.push(...front)
-  }
-  return found
-}
-
 export function ownerOf(pid: number): number | undefined {
-  return listProcesses().find((process) => process.pid === pid)?.uid
-}
-
-export function parentOf(pid: number): number {
-  const parent = listProcesses().find((process) => process.pid === pid)?.parent
-  assert.ok(parent && parent > 1)
-  return parent
-}
-
-export function isRunning(pid: number): boolean {
-  return listProcesses().some((process) => process.pid === pid && !process.zombie)
+  const { stdout } = spawnSync('ps', ['-o', 'uid=', '-p', String(pid)], { encoding: 'utf8' })
+  return stdout.trim() === '' ? undefined : Number(stdout)
 }
 
 export async function assertGone(pids: number[]): Promise<void> {
-  await waitUntil(() => !pids.filter(isAlive).some(isRunning), `${pids} are gone`)
+  await waitUntil(() => !pids.some(isRunning), `${pids} are gone`)
 }
 
 export async function waitUntil(happened: () => boolean, what: string): Promise<void> {
