@@ -20,7 +20,7 @@ export const operatorKeyRoutes = (app: ApiKeysApp): OperatorRoute[] => [
   operatorRoute({
     method: 'POST',
     path: '/admin/v1/merchants/{uuid}/keys',
-    summary: 'Create an API key; it is shown in this response only',
+    summary: 'Create an API key; it is shown only in this response',
     params: UuidParams,
     body: CreateKeyBody,
     response: { http: 201, data: CreatedKeyRecord },

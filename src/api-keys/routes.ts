@@ -71,7 +71,7 @@ const createRoutes = (app: SelfServiceKeysApp): Route[] => [
     method: 'POST',
     path: PATH,
     summary: 'Create an API key',
-    description: `The key is shown in this response only. A key can grant only its own rights: its scopes, addresses, expiry and rate limit; absent fields are copied from it. There may be ${MAX_LIVE_KEYS} live keys. Sent again with the same \`Idempotency-Key\` the response is the record with \`apiKey\` null: if the response with the key was lost, revoke the key and create another.`,
+    description: `The key is shown only in this response. A key can grant only its own rights: its scopes, addresses, expiry and rate limit; absent fields are copied from it. There may be ${MAX_LIVE_KEYS} live keys. A retry with the same \`Idempotency-Key\` returns the record with \`apiKey\` null: if the response with the key was lost, revoke the key and create another.`,
     body: CreateSelfServiceKeyBody,
     response: { http: 201, data: CreatedSelfServiceKeyRecord },
     errors: ['scope_exceeded', 'too_many_api_keys', 'invalid_state', 'card_data_not_allowed'],
@@ -95,7 +95,7 @@ const createRoutes = (app: SelfServiceKeysApp): Route[] => [
     path: `${PATH}/{keyId}/rotate`,
     summary: 'Replace an API key',
     description:
-      'Creates a key with the same rights, shown in this response only. The old key works for another `overlapHours` (0 to 168, 24 by default). A key can replace itself and every key that has no more rights than it. Sent again with the same `Idempotency-Key` the response is the record with `apiKey` null.',
+      'Creates a key with the same rights, shown only in this response. The old key works for another `overlapHours` (0 to 168, 24 by default). A key can replace itself and every key that has no more rights than it. A retry with the same `Idempotency-Key` returns the record with `apiKey` null.',
     params: KeyParams,
     body: RotateKeyBody,
     response: { http: 201, data: CreatedSelfServiceKeyRecord },

@@ -22,7 +22,7 @@ export function catalogRoutes(app: CatalogApp): Route[] {
       scope: 'checkout:read',
       summary: 'List the currencies',
       description:
-        'All 28, with the decimals of an amount in each and the smallest amount that your gateways accept.',
+        'All supported currencies, with the amount format and the smallest amount your gateways accept.',
       response: { http: 200, data: CurrencyRecord, list: true },
       errors: [],
       examples: { data: [CURRENCY_EXAMPLE] },

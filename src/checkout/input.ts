@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { defaultCountry } from '../core/currency.ts'
+import { COUNTRY_REQUIRED_CURRENCIES, defaultCountry } from '../core/currency.ts'
 import type { Issue } from '../core/errors.ts'
 import { metadataIssues } from '../kit/http/metadata.ts'
 import type { BodyFacts } from '../kit/http/route.ts'
@@ -28,7 +28,7 @@ export const InitiateBody = Type.Object({
       pattern: '^[A-Za-z]{2}$',
       'x-code': 'invalid_country',
       'x-message': 'must be an ISO 3166-1 alpha-2 code of a country that uses the currency.',
-      description: 'Selects the rails of the currency. Required for XAF and XOF.',
+      description: `Selects the rails of the currency. Required for ${COUNTRY_REQUIRED_CURRENCIES}.`,
     }),
   ),
   redirectUrl: Type.Optional(

@@ -54,7 +54,7 @@ export function checkoutRoutes(app: PaymentsApp): Route[] {
       scope: 'checkout:read',
       summary: 'Verify a payment',
       description:
-        'Checks the status at the gateway if the payment is not final, at most once every three seconds. Returns the stored payment if the gateway cannot be reached.',
+        'Checks the status at the gateway if the payment is not final, at most once every three seconds. Returns the stored record if the gateway cannot be reached.',
       query: Type.Object({
         reference: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
         uuid: Type.Optional(UuidInput),

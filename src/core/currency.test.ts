@@ -15,7 +15,7 @@ const PROMISED =
   'BDT BIF BWP CAD CDF EGP ETB EUR GBP GHS GMD KES LRD LSL MUR MWK MZN NGN RWF SLE SSP TZS UGX USD XAF XOF ZAR ZMW'
 
 describe('the currencies', () => {
-  it('are exactly the 28 of the API, and USD is the default', () => {
+  it('are exactly those of the API, and USD is the default', () => {
     assert.deepEqual([...CURRENCY_CODES].sort(), PROMISED.split(' '))
     assert.equal(DEFAULT_CURRENCY, 'USD')
   })

@@ -1,4 +1,4 @@
-// The 28 currencies of the API, and the countries that use each. Decimals follow ISO 4217; the connector of a gateway
+// The currencies of the API, and the countries that use each. Decimals follow ISO 4217; the connector of a gateway
 // that counts differently converts the amounts.
 
 interface CurrencyFacts {
@@ -61,6 +61,11 @@ export type Currency = keyof typeof CURRENCIES
 export const CURRENCY_CODES = Object.keys(CURRENCIES) as Currency[]
 
 export const DEFAULT_CURRENCY: Currency = 'USD'
+
+/** For texts: the currencies whose payments must name a country, such as "XAF and XOF". */
+export const COUNTRY_REQUIRED_CURRENCIES: string = new Intl.ListFormat('en').format(
+  CURRENCY_CODES.filter((code) => CURRENCIES[code].countryRequired),
+)
 
 export function isCurrency(text: unknown): text is Currency {
   return typeof text === 'string' && Object.hasOwn(CURRENCIES, text)

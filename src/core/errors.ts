@@ -1,6 +1,8 @@
 // Every API error in one table, the only place to add a code. The HTTP layer, the OpenAPI document and the error pages
 // use this table.
 
+import { CURRENCY_CODES } from './currency.ts'
+
 export type ApiErrorType =
   | 'validation_error'
   | 'authentication_error'
@@ -37,7 +39,9 @@ const unprocessable = (message: string) => apiError(422, 'unprocessable_error', 
 export const API_ERRORS = {
   validation_failed: invalid('Some fields are missing or not acceptable; details names each of them.'),
   malformed_json: invalid('The body is not well-formed JSON.'),
-  invalid_currency: invalid('The currency is not one of the 28 that this service collects.'),
+  invalid_currency: invalid(
+    `The currency is not one of the ${CURRENCY_CODES.length} that this service collects.`,
+  ),
   country_required: invalid('This currency is shared by several countries; name one in country.'),
   invalid_country: invalid('This country does not use this currency.'),
   amount_out_of_range: invalid('The amount must be above 0 and at most 999,999,999,999.99.'),

@@ -3,7 +3,12 @@
 import { type Static, Type } from 'typebox'
 import { redirectIssues } from '../checkout/input.ts'
 import { containsCardNumber } from '../core/card-number.ts'
-import { type Currency, DEFAULT_CURRENCY, defaultCountry } from '../core/currency.ts'
+import {
+  COUNTRY_REQUIRED_CURRENCIES,
+  type Currency,
+  DEFAULT_CURRENCY,
+  defaultCountry,
+} from '../core/currency.ts'
 import { API_ERRORS, ApiError, errorFromIssues, type Issue } from '../core/errors.ts'
 import { parseAmount } from '../core/money.ts'
 import { metadataIssues } from '../kit/http/metadata.ts'
@@ -35,7 +40,7 @@ export const CreateLinkBody = Type.Object({
       pattern: '^[A-Za-z]{2}$',
       'x-code': 'invalid_country',
       'x-message': 'must be an ISO 3166-1 alpha-2 code of a country that uses the currency.',
-      description: 'Selects the rails of the currency. Required for XAF and XOF.',
+      description: `Selects the rails of the currency. Required for ${COUNTRY_REQUIRED_CURRENCIES}.`,
     }),
   ),
   usage: Type.Optional(Enum(LINK_USAGES, { default: 'multi', description: 'single: one payment.' })),

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { COUNTRY_REQUIRED_CURRENCIES } from '../core/currency.ts'
 import {
   CountryInput,
   CurrencyCode,
@@ -51,8 +52,7 @@ export const AccountBody = Type.Object({
       ...CountryInput,
       'x-code': 'invalid_country',
       'x-message': 'must be an ISO 3166-1 alpha-2 code of a country that uses the currency.',
-      description:
-        'Whose payments it takes; absent: those of any country that uses the currency. Required for XAF and XOF.',
+      description: `Whose payments it takes; absent: those of any country that uses the currency. Required for ${COUNTRY_REQUIRED_CURRENCIES}.`,
     }),
   ),
   ...ACCOUNT_FIELDS,

@@ -56,6 +56,6 @@ describe('the API reference pages of the HTTP shell', () => {
     const { body, headers } = await fakeShell().shell.inject({ url: '/docs/errors' })
     for (const code of Object.keys(API_ERRORS)) assert.ok(body.includes(`<section id="${code}">`), code)
     assert.match(String(headers['content-security-policy']), /script-src 'self'/)
-    assert.ok(body.includes('The currency is not one of the 28'))
+    assert.ok(body.includes(API_ERRORS.invalid_currency.message))
   })
 })

@@ -64,7 +64,9 @@ export async function createIdempotently<Made>(
   const record = await work.find(made.earlier)
   // The record is gone by now, such as a deleted endpoint: there is nothing to replay.
   if (record === undefined)
-    throw new ApiError('invalid_state', { message: 'What this Idempotency-Key made is gone.' })
+    throw new ApiError('invalid_state', {
+      message: 'The record created with this Idempotency-Key no longer exists.',
+    })
   return { record, replayed: true }
 }
 

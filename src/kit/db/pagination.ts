@@ -134,7 +134,7 @@ function readCursor(signer: Signer, scope: string, cursor: string): CursorPositi
     payload === undefined ? [] : (JSON.parse(payload) as [string, 'asc' | 'desc', number, number, string])
   const [signedDigest, order, page, time, id] = parts
   if (signedDigest !== digestOf(scope) || !order || !page || time === undefined || !id) {
-    throw invalidQuery('cursor', 'invalid_format', 'cursor must be a nextCursor of the same list, unchanged.')
+    throw invalidQuery('cursor', 'invalid_format', 'cursor must be an unmodified nextCursor from this list.')
   }
   return { at: new Date(time), id, page, order }
 }
