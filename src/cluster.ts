@@ -1,9 +1,9 @@
 // The cluster of `cowry serve --workers N`: a primary and N worker processes that share one port. The primary only keeps
-// the port open, starts the private PostgreSQL, and replaces workers that exit.
+// the port open, starts the embedded PostgreSQL, and replaces workers that exit.
 
 import cluster, { type Worker } from 'node:cluster'
 import type { ServiceOptions } from './app.ts'
-import { startPrivatePostgres } from './compose/database.ts'
+import { startEmbedded } from './compose/database.ts'
 import type { Config } from './config.ts'
 import { METRICS } from './core/metric-definitions.ts'
 import { type Clock, systemClock } from './kit/clock.ts'
@@ -34,18 +34,18 @@ export interface ServedByCluster extends ServiceInfo {
   stop(): Promise<void>
 }
 
-/** Connections of the private PostgreSQL that the workers leave free for commands and psql. */
+/** Connections of the embedded PostgreSQL that the workers leave free for commands and psql. */
 const RESERVED_CONNECTIONS = 10
-const PRIVATE_CONNECTIONS = 100
+const EMBEDDED_CONNECTIONS = 100
 
-/** Starts the private PostgreSQL if DATABASE_URL is not set, and then the workers. */
+/** Starts the embedded PostgreSQL if DATABASE_URL is not set, and then the workers. */
 export async function startCluster(
   config: Config,
   options: ServiceOptions,
   size: number,
 ): Promise<ServedByCluster> {
   requireEnoughConnections(config, size)
-  const postgres = config.databaseUrl === null ? await startPrivatePostgres(config, options) : null
+  const postgres = config.databaseUrl === null ? await startEmbedded(config, options) : null
   const env = postgres ? { DATABASE_URL: postgres.url } : undefined
   const clock = options.clock ?? systemClock
   // Only the primary logs the exit of a worker, so readers of the log need the lines of the primary too.
@@ -65,10 +65,10 @@ export async function startCluster(
 }
 
 function requireEnoughConnections({ databaseUrl, poolSize }: Config, size: number): void {
-  const most = Math.floor((PRIVATE_CONNECTIONS - RESERVED_CONNECTIONS) / size)
+  const most = Math.floor((EMBEDDED_CONNECTIONS - RESERVED_CONNECTIONS) / size)
   if (databaseUrl !== null || poolSize <= most) return
   throw new Error(
-    `the private PostgreSQL accepts ${PRIVATE_CONNECTIONS} connections, and ${size} workers open ${poolSize} each. ` +
+    `the embedded PostgreSQL accepts ${EMBEDDED_CONNECTIONS} connections, and ${size} workers open ${poolSize} each. ` +
       `Set COWRY_POOL_SIZE to ${most} or less, or DATABASE_URL to a server of your own.`,
   )
 }

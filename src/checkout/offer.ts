@@ -7,22 +7,22 @@ import type { PaymentsApp } from '../payments/app.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { isPromptable, requirePromptable } from './phone-prompts.ts'
 
-/** The candidates for the next attempt: a gateway that collects for us, and a transfer directly to the merchant. */
+/** The candidates for the next attempt: a gateway that collects for us, and a P2P transfer to the merchant. */
 interface CheckoutOffer {
   collected: Candidate | undefined
-  direct: Candidate | undefined
+  p2p: Candidate | undefined
 }
 
 export async function findOffer(app: PaymentsApp, payment: PaymentRow): Promise<CheckoutOffer> {
   const candidates = await listCandidates(app, payment)
   return {
-    collected: candidates.find((one) => !isDirectGateway(one)),
-    direct: candidates.find(isDirectGateway),
+    collected: candidates.find((one) => !isP2p(one)),
+    p2p: candidates.find(isP2p),
   }
 }
 
 /** The payer's money goes to the merchant's own account, not through us. */
-const isDirectGateway = ({ gateway }: Candidate) => gateway.settlesDirectly === true
+const isP2p = ({ gateway }: Candidate) => gateway.settlesDirectly === true
 
 /** The gateway of the checkout or of its last attempt first, if it still serves the merchant; then the others. */
 async function listCandidates(app: PaymentsApp, payment: PaymentRow): Promise<Candidate[]> {
@@ -40,7 +40,7 @@ export async function requireOffered(
 ): Promise<Candidate[]> {
   // No failover between a gateway and the merchant's own account.
   const listed = await listCandidates(app, payment)
-  const candidates = listed.filter((one) => isDirectGateway(one) === isDirect(choice.channel))
+  const candidates = listed.filter((one) => isP2p(one) === isDirect(choice.channel))
   // A test instrument belongs to the sandbox, so no other gateway is tried with it.
   const sandboxed = candidates.filter(({ gateway }) => choice.instrument !== undefined && gateway.instruments)
   const [first, ...others] = sandboxed.length > 0 ? sandboxed : candidates

@@ -19,7 +19,7 @@ export interface DatabaseOptions {
 }
 
 /** Starts the embedded PostgreSQL, which is used when DATABASE_URL is not set. */
-export function startPrivatePostgres(
+export function startEmbedded(
   { dataDir }: Config,
   { onProgress, onDatabaseExit }: DatabaseOptions,
 ): Promise<EmbeddedPostgres> {
@@ -34,7 +34,7 @@ export async function openDatabase(
 ): Promise<ConnectedDb> {
   let url = config.databaseUrl
   if (url === null) {
-    const postgres = await startPrivatePostgres(config, options)
+    const postgres = await startEmbedded(config, options)
     stops.push(() => postgres.stop())
     url = postgres.url
   }

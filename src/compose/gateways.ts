@@ -15,7 +15,7 @@ import type { Vault } from '../kit/crypto.ts'
 import type { Db } from '../kit/db/db.ts'
 import type { HttpClient } from '../kit/http/http-client.ts'
 import { createRoutingRules } from '../merchants/routing-rules-cache.ts'
-import { createDirectGateways } from '../p2p/gateway.ts'
+import { createP2pGateways } from '../p2p/gateway.ts'
 import type { InstanceSecrets } from '../secrets/secrets.ts'
 import type { Addresses, Parts } from './parts.ts'
 
@@ -41,7 +41,7 @@ export async function composeGateways(parts: Parts, needs: Needs) {
   const { provider, sandbox } = await composeSandbox(parts, needs)
   const measure = createGatewayMeasure(measured.metrics)
   const builtIn = mode === 'test' ? [measure(sandbox)] : []
-  const direct = createDirectGateways({ db, clock, random, mode }, unscopedDb, refreshUntil)
+  const p2pGateways = createP2pGateways({ db, clock, random, mode }, unscopedDb, refreshUntil)
   const routingRules = createRoutingRules({ db: unscopedDb, clock }, refreshUntil)
   const gateways = createGateways(
     { db: unscopedDb, clock, vault, log, routingRules },
@@ -49,7 +49,7 @@ export async function composeGateways(parts: Parts, needs: Needs) {
       definitions: GATEWAYS,
       configs: config.gateways,
       builtIn,
-      perMerchant: [direct],
+      perMerchant: [p2pGateways],
       refreshUntil,
       mode,
       timeoutMs: config.gatewayTimeoutMs,
@@ -59,8 +59,8 @@ export async function composeGateways(parts: Parts, needs: Needs) {
     },
   )
   stops.push(() => gateways.close())
-  const gatewayNames = [...GATEWAYS, ...builtIn, direct].map(({ name }) => name)
-  return { provider, sandbox, direct, gateways, gatewayNames }
+  const gatewayNames = [...GATEWAYS, ...builtIn, p2pGateways].map(({ name }) => name)
+  return { provider, sandbox, p2pGateways, gateways, gatewayNames }
 }
 
 /** The sandbox provider runs in this process unless COWRY_SANDBOX_URL names another one. Production has none. */

@@ -215,7 +215,7 @@ const DEFINITIONS = {
   ),
   'postgres.exited': line(
     'error',
-    'The private PostgreSQL exited by itself; the service stops.',
+    'The embedded PostgreSQL exited by itself; the service stops.',
     'reason',
     'Read its log in the data folder (postgres/server.log), then start the service again.',
   ),

@@ -19,7 +19,7 @@ import {
 import type { AccountChange, AccountInput } from './schema.ts'
 
 export interface P2pAccountsApp extends PaymentsApp {
-  direct: {
+  p2pGateways: {
     /** Drops the cached rails of a merchant whose accounts changed in this process. */
     invalidate(merchantId: string): void
   }
@@ -42,7 +42,7 @@ export async function createAccount(
     },
     find: (id) => findAccountRow(app.db, merchant.id, id),
   })
-  app.direct.invalidate(merchant.id)
+  app.p2pGateways.invalidate(merchant.id)
   return created
 }
 
@@ -70,7 +70,7 @@ export async function updateReceivingAccount(
     await updateAccount(tx, next)
     return next
   })
-  app.direct.invalidate(merchant.id)
+  app.p2pGateways.invalidate(merchant.id)
   return changed
 }
 
@@ -81,7 +81,7 @@ export async function deleteAccount(
 ): Promise<AccountRow> {
   const account = await deleteAccountRow(app.db, merchant.id, id)
   if (!account) throw new ApiError('p2p_account_not_found')
-  app.direct.invalidate(merchant.id)
+  app.p2pGateways.invalidate(merchant.id)
   return account
 }
 

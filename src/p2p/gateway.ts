@@ -6,18 +6,18 @@ import type { Gateway, NextStep, Outcome, Rail } from '../gateways/gateway.ts'
 import type { Db } from '../kit/db/db.ts'
 import { createTenantCache } from '../kit/tenant-cache.ts'
 import { accountChannelOf, loadRails } from '../p2p-accounts/rails.ts'
-import { type DirectGateways, P2P } from './app.ts'
+import { P2P, type P2pGateways } from './app.ts'
 import { type OpenTransferApp, openTransfer } from './open-transfer.ts'
 import { networkName } from './schema.ts'
 import type { TransferRow } from './transfer.ts'
 import { findTransferByAttempt } from './transfer-queries.ts'
 
 /** The cache reads the rails of many merchants at once, so it needs the database handle without row-level security. */
-export function createDirectGateways(
+export function createP2pGateways(
   app: OpenTransferApp,
   unscopedDb: Db,
   refreshUntil?: AbortSignal,
-): DirectGateways {
+): P2pGateways {
   const rails = createTenantCache({
     clock: app.clock,
     loadMany: (merchantIds) => loadRails(unscopedDb, merchantIds),

@@ -89,7 +89,7 @@ async function requireChannel(app: P2pApp, merchantId: string, query: ChannelQue
   const cached = await findChannel(app, merchantId, query)
   if (cached) return cached
   // Another process may have created the account a moment ago.
-  app.direct.invalidate(merchantId)
+  app.p2pGateways.invalidate(merchantId)
   const channel = await findChannel(app, merchantId, query)
   if (!channel) throw new ApiError('p2p_account_required')
   return channel

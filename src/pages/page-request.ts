@@ -24,9 +24,9 @@ export function pathOf({ params }: PageRequest): string {
 }
 
 export async function offerOf(app: PaymentsApp, payment: PaymentRow): Promise<Offer> {
-  const { collected, direct } = await findOffer(app, payment)
+  const { collected, p2p } = await findOffer(app, payment)
   return {
-    channels: [...(collected?.channels ?? []), ...(direct?.channels ?? [])],
+    channels: [...(collected?.channels ?? []), ...(p2p?.channels ?? [])],
     instruments: collected?.gateway.instruments ?? [],
     country: payment.country,
     asksPhone: collected?.gateway.promptsPhone ?? false,

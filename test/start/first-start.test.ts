@@ -60,7 +60,7 @@ async function hasCurl(): Promise<boolean> {
 
 async function queryDatabase<Row>(t: TestContext, statement: ReturnType<typeof sql<Row>>): Promise<Row[]> {
   const url = findRunningPostgres(join(dataDir, 'postgres'))
-  assert.ok(url, 'the private PostgreSQL runs')
+  assert.ok(url, 'the embedded PostgreSQL runs')
   const db = connectDb({ url, poolSize: 1 })
   t.after(() => db.close())
   return db.query(statement)
@@ -110,7 +110,7 @@ describe('npm start', () => {
       assert.equal((await readFile(join(dataDir, 'demo-key'), 'utf8')).trim(), welcome.demoKey)
     })
 
-    await t.test('runs the private PostgreSQL with synchronous writes to disk', async (t) => {
+    await t.test('runs the embedded PostgreSQL with synchronous writes to disk', async (t) => {
       const [settings] = await queryDatabase(t, durability)
       assert.deepEqual(settings, { fsync: 'on', pages: 'on', commits: 'on' })
     })

@@ -1,4 +1,4 @@
-// Shutdown, kill, double start and restart of a service with its private PostgreSQL.
+// Shutdown, kill, double start and restart of a service with its embedded PostgreSQL.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
