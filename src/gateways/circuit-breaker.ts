@@ -19,7 +19,7 @@ import type { Health } from './routing.ts'
 
 export interface CircuitBreakerOptions {
   clock: Clock
-  /** Limit for one operation with all its requests, from the moment it starts. */
+  /** Limit for one operation with all its requests. It begins after `queueTimeoutMs`, even if the call did not queue. */
   timeoutMs: number
   /** How long a call may wait in the queue. */
   queueTimeoutMs?: number

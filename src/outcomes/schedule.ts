@@ -1,4 +1,4 @@
-// When the resolver polls a gateway again, with which backoff, and how long a lease lasts.
+// The poll schedule: when the resolver makes the next poll of a gateway, with which backoff, and how long a lease lasts.
 
 import { DISPUTE_POLL_DELAY_MS } from '../disputes/apply-dispute.ts'
 import type { GatewayBehavior, Outcome } from '../gateways/gateway.ts'

@@ -1,6 +1,7 @@
-// The resolver polls the gateway about every attempt with an unknown outcome. It never charges twice: an attempt that the
-// gateway does not know is submitted again under the same idempotency key while the gateway keeps the key; afterwards it
-// needs manual review. A charge is submitted again only while its saved method is active and its customer is not blocked.
+// The resolver: the job that makes each due poll of a gateway about an attempt with an unknown outcome, by the poll
+// schedule of src/outcomes/schedule.ts. It never charges twice: an attempt that the gateway does not know is submitted
+// again under the same idempotency key while the gateway keeps the key; afterwards it needs manual review. A charge is
+// submitted again only while its saved method is active and its customer is not blocked.
 
 import { submitCharge } from '../charges/charge.ts'
 import { markAwaitingCustomer, submitCheckout } from '../checkout/submit.ts'

@@ -1,4 +1,4 @@
-// Rate limits by token buckets in memory, one per key or address. Each process counts alone; shared-rate-limit.ts
+// The rate limit: token buckets in memory, one per key or address. Each process counts alone; shared-rate-limit.ts
 // synchronizes the buckets of keys. A full bucket is evicted, because a new one equals it, so memory follows recent
 // traffic.
 
