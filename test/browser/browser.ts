@@ -17,7 +17,7 @@ import {
 } from 'playwright-core'
 import type { Cleanup } from '../support/database.ts'
 import { ROOT } from '../support/process.ts'
-import { canShare, sharedValue } from '../support/shared.ts'
+import { canShare, sharedValue } from '../support/process-values.ts'
 
 // With the package's own arguments, closing a context closes the whole browser; so these are ours. The others stop it
 // from calling any server except those of the pages.

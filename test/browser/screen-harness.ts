@@ -19,7 +19,7 @@ import {
 } from '../support/payer.ts'
 import { eventually } from '../support/process.ts'
 import { type TestService, testService } from '../support/service.ts'
-import { canShare, sharedValue } from '../support/shared.ts'
+import { canShare, sharedValue } from '../support/process-values.ts'
 import { brandedMerchant } from './brand.ts'
 
 export interface PreparedScreen {

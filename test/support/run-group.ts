@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { endSharing, startSharing } from './shared.ts'
+import { endSharing, startSharing } from './process-values.ts'
 
 // Longer than the longest file takes on a busy machine.
 const FILE_TIMEOUT_MS = 900_000

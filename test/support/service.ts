@@ -17,7 +17,7 @@ import { type Api, createApi } from './api.ts'
 import { type Cleanup, testDatabaseUrl } from './database.ts'
 import { assertInvariants } from './invariants.ts'
 import { startProcess } from './process.ts'
-import { canShare, sharedValue } from './shared.ts'
+import { canShare, sharedValue } from './process-values.ts'
 
 export interface TestService extends Service {
   databaseUrl: string
