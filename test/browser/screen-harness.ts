@@ -18,8 +18,8 @@ import {
   type Payer,
 } from '../support/payer.ts'
 import { eventually } from '../support/process.ts'
-import { type TestService, testService } from '../support/service.ts'
 import { canShare, sharedValue } from '../support/process-values.ts'
+import { type TestService, testService } from '../support/service.ts'
 import { brandedMerchant } from './brand.ts'
 
 export interface PreparedScreen {
