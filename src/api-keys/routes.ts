@@ -1,6 +1,5 @@
 // Self-service: a merchant manages its own API keys under /api/v1/api-keys.
 
-import { REPLAYED_HEADER } from '../kit/db/idempotency.ts'
 import { created, listed, ok, type Route, type RouteResponse, route } from '../kit/http/route.ts'
 import { CREATED_KEY_EXAMPLE, KEY_EXAMPLE, REVOKED_KEY_EXAMPLE } from './examples.ts'
 import {
@@ -129,7 +128,7 @@ const revokeRoute = (app: SelfServiceKeysApp): Route =>
         body?.confirmSelf ?? false,
       )
       const data = serializeSelfServiceKey(record, app.clock, caller.keyId)
-      return ok('API key revoked.', data, replayed ? REPLAYED_HEADER : undefined)
+      return ok('API key revoked.', data, replayed)
     },
   })
 
@@ -140,7 +139,7 @@ function createdKeyResponse(
   replayed: boolean,
 ): RouteResponse {
   const data = { ...serializeSelfServiceKey(key, app.clock, keyId), apiKey }
-  return replayed ? created(KEY_REPLAYED_MESSAGE, data, REPLAYED_HEADER) : created(KEY_CREATED_MESSAGE, data)
+  return created(replayed ? KEY_REPLAYED_MESSAGE : KEY_CREATED_MESSAGE, data, replayed)
 }
 
 const KEY_CREATED_MESSAGE = 'API key created. Store it now: it is not shown again.'

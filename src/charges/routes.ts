@@ -1,4 +1,3 @@
-import { REPLAYED_HEADER } from '../kit/db/idempotency.ts'
 import { created, ok, type Route, route } from '../kit/http/route.ts'
 import { UuidParams } from '../kit/http/schema.ts'
 import type { PaymentsApp } from '../payments/app.ts'
@@ -43,11 +42,7 @@ export function chargeRoutes(app: PaymentsApp): Route[] {
           input,
           idempotencyKey ?? null,
         )
-        return created(
-          messageOf(payment.status),
-          await serializeCharge(app, payment, method),
-          replayed ? REPLAYED_HEADER : undefined,
-        )
+        return created(messageOf(payment.status), await serializeCharge(app, payment, method), replayed)
       },
     }),
     route({

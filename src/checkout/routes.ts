@@ -1,6 +1,5 @@
 import { Type } from 'typebox'
 import { ApiError, errorFromIssues } from '../core/errors.ts'
-import { REPLAYED_HEADER } from '../kit/db/idempotency.ts'
 import { created, ok, type Route, route } from '../kit/http/route.ts'
 import { UuidInput, UuidParams } from '../kit/http/schema.ts'
 import { verifyPayment } from '../outcomes/verify.ts'
@@ -40,11 +39,7 @@ export function checkoutRoutes(app: PaymentsApp): Route[] {
       handle: async ({ merchant, body, idempotencyKey }) => {
         const input = toInitiateInput(body)
         const { payment, replayed } = await initiatePayment(app, merchant, input, idempotencyKey ?? null)
-        return created(
-          'Payment initiated.',
-          serializeInitiated(app, payment),
-          replayed ? REPLAYED_HEADER : undefined,
-        )
+        return created('Payment initiated.', serializeInitiated(app, payment), replayed)
       },
     }),
     route({

@@ -95,6 +95,8 @@ function makeShell(
       await http.close()
     }
   }
+  const withOperator: Shell['withOperator'] = (work) =>
+    withService(async (config, http) => work(await connectOperator(config, http)))
   return {
     exitCode: 0,
     env,
@@ -105,7 +107,8 @@ function makeShell(
     show(envelope, options, renderText) {
       terminal.out(options.json ? `${JSON.stringify(envelope, null, 2)}\n` : renderText())
     },
-    withOperator: (work) => withService(async (config, http) => work(await connectOperator(config, http))),
+    callOperator: (...request) => withOperator((operator) => operator.call(...request)),
+    withOperator,
     withMerchant: (options, work) =>
       withService(async (config, http) => {
         const merchant = await connectMerchant(config, http, options)

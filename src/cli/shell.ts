@@ -37,6 +37,8 @@ export interface Shell {
   random: Random
   /** Prints the envelope with --json, and the text otherwise. */
   show(envelope: Envelope, options: { json?: boolean }, renderText: () => string): void
+  /** One call of the operators' API. */
+  callOperator(...request: Parameters<OperatorClient['call']>): Promise<Envelope>
   /** Runs the callback with a client, and closes the connections afterwards. */
   withOperator<Result>(work: (operator: OperatorClient) => Promise<Result>): Promise<Result>
   withMerchant<Result>(

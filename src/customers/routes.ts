@@ -1,6 +1,5 @@
 import { Type } from 'typebox'
 import { singlePage } from '../core/page.ts'
-import { REPLAYED_HEADER } from '../kit/db/idempotency.ts'
 import { created, listed, ok, type Route, route } from '../kit/http/route.ts'
 import { UuidInput, UuidParams } from '../kit/http/schema.ts'
 import type { CustomersApp } from './app.ts'
@@ -88,7 +87,7 @@ function writeRoutes(app: CustomersApp): Route[] {
       handle: async ({ merchant, body, idempotencyKey }) => {
         const fields = toNewCustomer(body)
         const { record, replayed } = await createCustomer(app, merchant, fields, idempotencyKey)
-        return created('Customer created.', toCustomer(record), replayed ? REPLAYED_HEADER : undefined)
+        return created('Customer created.', toCustomer(record), replayed)
       },
     }),
     route({
@@ -137,11 +136,7 @@ function blockRoutes(app: CustomersApp): Route[] {
       },
       handle: async ({ merchant, params, body, idempotencyKey }) => {
         const blocked = await blockCustomer(app, merchant, params.uuid, body.reason, idempotencyKey)
-        return ok(
-          'Customer blocked.',
-          toCustomer(blocked.record),
-          blocked.replayed ? REPLAYED_HEADER : undefined,
-        )
+        return ok('Customer blocked.', toCustomer(blocked.record), blocked.replayed)
       },
     }),
     route({
@@ -156,7 +151,7 @@ function blockRoutes(app: CustomersApp): Route[] {
       examples: { data: CUSTOMER_EXAMPLE },
       handle: async ({ merchant, params, idempotencyKey }) => {
         const { record, replayed } = await unblockCustomer(app, merchant, params.uuid, idempotencyKey)
-        return ok('Customer unblocked.', toCustomer(record), replayed ? REPLAYED_HEADER : undefined)
+        return ok('Customer unblocked.', toCustomer(record), replayed)
       },
     }),
   ]
@@ -195,7 +190,7 @@ function methodRoutes(app: CustomersApp): Route[] {
       handle: async ({ merchant, params, idempotencyKey }) => {
         const { uuid, methodUuid } = params
         const { record, replayed } = await makeDefault(app, merchant, uuid, methodUuid, idempotencyKey)
-        return ok('Default changed.', record, replayed ? REPLAYED_HEADER : undefined)
+        return ok('Default changed.', record, replayed)
       },
     }),
   ]

@@ -5,7 +5,7 @@ import { singlePage } from '../core/page.ts'
 import { EVENT_EXAMPLE } from '../events/examples.ts'
 import { EventRecord, EventsQuery } from '../events/schema.ts'
 import { listEvents, requireEvent } from '../events/service.ts'
-import { type IdempotentResult, REPLAYED_HEADER } from '../kit/db/idempotency.ts'
+import type { IdempotentResult } from '../kit/db/idempotency.ts'
 import { created, listed, ok, type Route, type RouteResponse, route } from '../kit/http/route.ts'
 import { UuidParams } from '../kit/http/schema.ts'
 import { ENDPOINT_EXAMPLE } from '../webhook-endpoints/examples.ts'
@@ -158,7 +158,7 @@ function timeOf(value: unknown): number {
 }
 
 function replayResponse({ record, replayed }: IdempotentResult<ReplayRow>): RouteResponse {
-  return created(describeReplay(record), toReplay(record), replayed ? REPLAYED_HEADER : undefined)
+  return created(describeReplay(record), toReplay(record), replayed)
 }
 
 function describeReplay({ status, events, deliveries }: ReplayRow): string {

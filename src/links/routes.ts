@@ -1,5 +1,4 @@
 import { Type } from 'typebox'
-import { REPLAYED_HEADER } from '../kit/db/idempotency.ts'
 import { created, listed, ok, type Route, route } from '../kit/http/route.ts'
 import { Enum, PAGE_QUERY, UuidParams } from '../kit/http/schema.ts'
 import { PAYMENT_EXAMPLE } from '../payments/examples.ts'
@@ -39,7 +38,7 @@ export function linkRoutes(app: LinksApp): Route[] {
       examples: { body: CREATE_LINK_EXAMPLE, data: LINK_EXAMPLE },
       handle: async ({ merchant, body, idempotencyKey }) => {
         const { record, replayed } = await createLink(app, merchant, body, idempotencyKey)
-        return created('Payment link created.', toLink(app, record), replayed ? REPLAYED_HEADER : undefined)
+        return created('Payment link created.', toLink(app, record), replayed)
       },
     }),
     route({
@@ -119,7 +118,7 @@ function singleLinkRoutes(app: LinksApp, allowHttp: boolean): Route[] {
       examples: { data: { ...LINK_EXAMPLE, status: 'inactive' } },
       handle: async ({ merchant, params, idempotencyKey }) => {
         const { record, replayed } = await deactivateLink(app, merchant, params.uuid, idempotencyKey)
-        return ok('Payment link deactivated.', toLink(app, record), replayed ? REPLAYED_HEADER : undefined)
+        return ok('Payment link deactivated.', toLink(app, record), replayed)
       },
     }),
     route({

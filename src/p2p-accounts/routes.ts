@@ -1,4 +1,3 @@
-import { REPLAYED_HEADER } from '../kit/db/idempotency.ts'
 import { created, listed, ok, type Route, route } from '../kit/http/route.ts'
 import { UuidParams } from '../kit/http/schema.ts'
 import { ACCOUNT_BODY_EXAMPLE, ACCOUNT_CHANGES_EXAMPLE, ACCOUNT_EXAMPLE } from './examples.ts'
@@ -37,11 +36,7 @@ export function p2pAccountRoutes(app: P2pAccountsApp): Route[] {
       examples: { body: ACCOUNT_BODY_EXAMPLE, data: ACCOUNT_EXAMPLE },
       handle: async ({ merchant, body, idempotencyKey }) => {
         const { record, replayed } = await createAccount(app, merchant, body, idempotencyKey)
-        return created(
-          'Receiving account created.',
-          toAccount(record),
-          replayed ? REPLAYED_HEADER : undefined,
-        )
+        return created('Receiving account created.', toAccount(record), replayed)
       },
     }),
     route({

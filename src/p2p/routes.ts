@@ -3,7 +3,6 @@
 import { initiateIssues } from '../checkout/input.ts'
 import { containsCardNumber } from '../core/card-number.ts'
 import { ApiError, type Issue, newIssue } from '../core/errors.ts'
-import { REPLAYED_HEADER } from '../kit/db/idempotency.ts'
 import {
   type BodyFacts,
   created,
@@ -77,8 +76,7 @@ function paymentRoutes(app: P2pApp): Route[] {
       examples: { body: P2P_BODY_EXAMPLE, data: P2P_EXAMPLE },
       handle: async ({ merchant, body, idempotencyKey }) => {
         const requested = await requestTransfer(app, merchant, body, idempotencyKey ?? null)
-        const headers = requested.replayed ? REPLAYED_HEADER : undefined
-        return created('Transfer requested.', await serializeP2pPayment(app, requested), headers)
+        return created('Transfer requested.', await serializeP2pPayment(app, requested), requested.replayed)
       },
     }),
     route({
@@ -198,7 +196,7 @@ async function respond(
   message: string,
   result: P2pPayment & { replayed: boolean },
 ): Promise<RouteResponse> {
-  return ok(message, await serializeP2pPayment(app, result), result.replayed ? REPLAYED_HEADER : undefined)
+  return ok(message, await serializeP2pPayment(app, result), result.replayed)
 }
 
 /** The number of decimals is checked later, because the payment determines the currency. */

@@ -1,4 +1,3 @@
-import { REPLAYED_HEADER } from '../kit/db/idempotency.ts'
 import { created, listed, ok, type Route, route } from '../kit/http/route.ts'
 import { UuidParams } from '../kit/http/schema.ts'
 import type { PaymentsApp } from '../payments/app.ts'
@@ -36,7 +35,7 @@ export function refundRoutes(app: PaymentsApp): Route[] {
       examples: { body: REFUND_BODY_EXAMPLE, data: REFUND_EXAMPLE },
       handle: async ({ merchant, body, idempotencyKey }) => {
         const { record, replayed } = await requestRefund(app, merchant, toRefundInput(body), idempotencyKey)
-        return created(MESSAGES[record.status], toRefund(record), replayed ? REPLAYED_HEADER : undefined)
+        return created(MESSAGES[record.status], toRefund(record), replayed)
       },
     }),
     route({

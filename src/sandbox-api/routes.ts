@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { singlePage } from '../core/page.ts'
 import { SANDBOX_INSTRUMENTS } from '../gateways/sandbox/index.ts'
-import { type IdempotentResult, REPLAYED_HEADER } from '../kit/db/idempotency.ts'
+import type { IdempotentResult } from '../kit/db/idempotency.ts'
 import { listed, ok, type Route, type RouteResponse, route } from '../kit/http/route.ts'
 import { AmountText, CurrencyCode, Enum, Timestamp, Uuid } from '../kit/http/schema.ts'
 import { PAYMENT_EXAMPLE } from '../payments/examples.ts'
@@ -50,12 +50,8 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
       handle: async ({ merchant, params: { reference }, body, idempotencyKey: key }) => {
         const channel = SANDBOX_INSTRUMENTS.find(({ name }) => name === body.instrument)?.channel ?? 'card'
         const choice = { channel, instrument: body.instrument }
-        const simulation = {
-          merchant,
-          reference,
-          claim: { key, operation: `POST ${PAYMENT_PATH}/complete`, input: body },
-        }
-        const simulated = await simulateOnce(app, simulation, () =>
+        const claim = { key, operation: `POST ${PAYMENT_PATH}/complete`, input: body }
+        const simulated = await simulateOnce(app, { merchant, reference, claim }, () =>
           completePayment(app, merchant, reference, choice),
         )
         return respond(app, 'Checkout simulated.', simulated)
@@ -75,12 +71,8 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
       errors: ['payment_not_found', 'invalid_state'],
       examples: { body: { outcome: 'open' }, data: { ...PAYMENT_EXAMPLE, status: 'disputed' } },
       handle: async ({ merchant, params: { reference }, body, idempotencyKey: key }) => {
-        const simulation = {
-          merchant,
-          reference,
-          claim: { key, operation: `POST ${PAYMENT_PATH}/dispute`, input: body },
-        }
-        const simulated = await simulateOnce(app, simulation, () =>
+        const claim = { key, operation: `POST ${PAYMENT_PATH}/dispute`, input: body }
+        const simulated = await simulateOnce(app, { merchant, reference, claim }, () =>
           simulateDispute(app, merchant, reference, body.outcome),
         )
         return respond(app, 'Dispute simulated.', simulated)
@@ -98,12 +90,8 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
       errors: ['payment_not_found', 'invalid_state'],
       examples: { data: { ...PAYMENT_EXAMPLE, status: 'reversed' } },
       handle: async ({ merchant, params: { reference }, idempotencyKey: key }) => {
-        const simulation = {
-          merchant,
-          reference,
-          claim: { key, operation: `POST ${PAYMENT_PATH}/reverse`, input: {} },
-        }
-        const simulated = await simulateOnce(app, simulation, () =>
+        const claim = { key, operation: `POST ${PAYMENT_PATH}/reverse`, input: {} }
+        const simulated = await simulateOnce(app, { merchant, reference, claim }, () =>
           simulateDispute(app, merchant, reference, 'lost'),
         )
         return respond(app, 'Reversal simulated.', simulated)
@@ -144,5 +132,5 @@ async function respond(
   message: string,
   { record, replayed }: IdempotentResult<PaymentRow>,
 ): Promise<RouteResponse> {
-  return ok(message, await serializePayment(app, record), replayed ? REPLAYED_HEADER : undefined)
+  return ok(message, await serializePayment(app, record), replayed)
 }

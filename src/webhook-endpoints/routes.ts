@@ -1,6 +1,6 @@
 import { singlePage } from '../core/page.ts'
 import { EventRecord } from '../events/schema.ts'
-import { type IdempotentResult, REPLAYED_HEADER } from '../kit/db/idempotency.ts'
+import type { IdempotentResult } from '../kit/db/idempotency.ts'
 import { created, listed, ok, type Route, type RouteResponse, route } from '../kit/http/route.ts'
 import { UuidParams } from '../kit/http/schema.ts'
 import type { WebhookEndpointsApp } from './app.ts'
@@ -163,12 +163,12 @@ const secretRoutes = (app: WebhookEndpointsApp): Route[] => [
     examples: { data: TEST_EVENT_EXAMPLE },
     handle: async ({ merchant, params, idempotencyKey }) => {
       const { record, replayed } = await testEndpoint(app, merchant, params.uuid, idempotencyKey)
-      return created('Test event written.', record.body, replayed ? REPLAYED_HEADER : undefined)
+      return created('Test event written.', record.body, replayed)
     },
   }),
 ]
 
 function secretResponse(message: string, { record, replayed }: IdempotentResult<WithSecret>): RouteResponse {
   const data = { ...toEndpoint(record.endpoint), secret: record.secret }
-  return created(message, data, replayed ? REPLAYED_HEADER : undefined)
+  return created(message, data, replayed)
 }

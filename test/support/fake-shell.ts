@@ -142,7 +142,10 @@ export function thingRoutes(seen: FakeShell['seen']): Route[] {
       params: UuidParams,
       response: { http: 200, data: Thing },
       examples: { data: THING },
-      handle: async (input) => ok('Found.', recordInput(input) && THING, { 'x-extra': 'yes' }),
+      handle: async (input) => ({
+        ...ok('Found.', recordInput(input) && THING),
+        headers: { 'x-extra': 'yes' },
+      }),
     }),
     route({
       ...common,

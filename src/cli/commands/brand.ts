@@ -70,9 +70,9 @@ export function addBrandCommand(merchants: Command, shell: Shell): void {
 async function brand(shell: Shell, uuid: string, options: BrandOptions): Promise<void> {
   const path = `/admin/v1/merchants/${encodeURIComponent(uuid)}`
   const settings = await changesOf(options)
-  const response = await shell.withOperator((operator) =>
-    settings ? operator.call('PATCH', path, { settings }) : operator.call('GET', path),
-  )
+  const response = await (settings
+    ? shell.callOperator('PATCH', path, { settings })
+    : shell.callOperator('GET', path))
   // A boundary: the operators' API describes its records in src/merchants/schema.ts.
   shell.show(response, options, () => renderBrand(response.data as Merchant))
 }

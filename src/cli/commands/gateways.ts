@@ -54,7 +54,7 @@ function addList(gateways: Command, shell: Shell): void {
     .action(async (options: JsonOption & { merchant?: string }) => {
       const { merchant } = options
       const path = merchant === undefined ? '/admin/v1/gateways' : `${merchantPath(merchant)}/gateways`
-      const response = await shell.withOperator((operator) => operator.call('GET', path))
+      const response = await shell.callOperator('GET', path)
       // A boundary: the operators' API describes its records in src/gateways/schema.ts.
       shell.show(response, options, () =>
         merchant === undefined
@@ -71,7 +71,7 @@ function addShow(gateways: Command, shell: Shell): void {
     .requiredOption('--merchant <uuid>', 'the merchant')
     .action(async (gateway: string, options: MerchantOption) => {
       const path = accountPath(options.merchant, gateway)
-      showAccount(shell, options, await shell.withOperator((operator) => operator.call('GET', path)))
+      showAccount(shell, options, await shell.callOperator('GET', path))
     })
 }
 
@@ -90,7 +90,7 @@ function addSet(gateways: Command, shell: Shell): void {
     .action(async (gateway: string, options: SetOptions) => {
       const credentials = await readCredentials(options.file)
       const path = `${accountPath(options.merchant, gateway)}${options.probe ? '' : '?probe=false'}`
-      const response = await shell.withOperator((operator) => operator.call('PUT', path, { credentials }))
+      const response = await shell.callOperator('PUT', path, { credentials })
       showAccount(shell, options, response)
     })
 }
@@ -104,7 +104,7 @@ function addRemove(gateways: Command, shell: Shell): void {
     .requiredOption('--merchant <uuid>', 'the merchant')
     .action(async (gateway: string, options: MerchantOption) => {
       const path = accountPath(options.merchant, gateway)
-      showAccount(shell, options, await shell.withOperator((operator) => operator.call('DELETE', path)))
+      showAccount(shell, options, await shell.callOperator('DELETE', path))
     })
 }
 

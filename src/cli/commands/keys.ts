@@ -63,7 +63,7 @@ function addCreate(keys: Command, shell: Shell): void {
       const { merchant, name, scopes, expiresAt, allowIps, rateLimit: limit } = options
       const body = { name, scopes, expiresAt, allowedIps: allowIps, rateLimit: limit }
       const path = `/admin/v1/merchants/${encodeURIComponent(merchant)}/keys`
-      showKey(shell, options, await shell.withOperator((operator) => operator.call('POST', path, body)))
+      showKey(shell, options, await shell.callOperator('POST', path, body))
     })
 }
 
@@ -73,7 +73,7 @@ function addList(keys: Command, shell: Shell): void {
     .requiredOption('--merchant <uuid>', 'the merchant')
     .action(async (options: PaginationOptions & { merchant: string }) => {
       const path = `/admin/v1/merchants/${encodeURIComponent(options.merchant)}/keys${paginationQuery(options)}`
-      const response = await shell.withOperator((operator) => operator.call('GET', path))
+      const response = await shell.callOperator('GET', path)
       // A boundary: the operators' API describes its records in src/merchants/schema.ts.
       shell.show(response, options, () => renderKeys(response.data as Key[]))
     })
@@ -91,11 +91,7 @@ function addRotate(keys: Command, shell: Shell): void {
     .action(async (keyId: string, options: JsonOption & { overlapHours?: number }) => {
       const { overlapHours } = options
       const path = `/admin/v1/keys/${keyId}/rotate`
-      showKey(
-        shell,
-        options,
-        await shell.withOperator((operator) => operator.call('POST', path, { overlapHours })),
-      )
+      showKey(shell, options, await shell.callOperator('POST', path, { overlapHours }))
     })
 }
 
@@ -105,7 +101,7 @@ function addRevoke(keys: Command, shell: Shell): void {
     .argument('<key>', 'the id of the key, or the prefix that "keys list" shows', keyIdOf)
     .action(async (keyId: string, options: JsonOption) => {
       const path = `/admin/v1/keys/${keyId}/revoke`
-      showKey(shell, options, await shell.withOperator((operator) => operator.call('POST', path)))
+      showKey(shell, options, await shell.callOperator('POST', path))
     })
 }
 

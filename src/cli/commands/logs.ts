@@ -102,9 +102,8 @@ async function read(shell: Shell, options: TailOptions, positions?: ReadPosition
   }
   if (merchant !== undefined) query.set('merchant', merchant)
   if (requestId !== undefined) query.set('requestId', requestId)
-  const request = (operator: OperatorClient) => operator.call('GET', `/admin/v1/logs?${query}`)
   // A boundary: src/http/log-routes.ts describes the response.
-  return (await shell.withOperator(request)).data as LogPage
+  return (await shell.callOperator('GET', `/admin/v1/logs?${query}`)).data as LogPage
 }
 
 function printLines(terminal: Terminal, options: TailOptions, lines: Line[]): void {

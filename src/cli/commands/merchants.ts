@@ -39,9 +39,7 @@ export function addMerchantCommands(program: Command, shell: Shell): void {
   withJson(withPagination(merchants.command('list')))
     .description('List merchants, newest first.')
     .action(async (options: PaginationOptions) => {
-      const response = await shell.withOperator((operator) =>
-        operator.call('GET', `/admin/v1/merchants${paginationQuery(options)}`),
-      )
+      const response = await shell.callOperator('GET', `/admin/v1/merchants${paginationQuery(options)}`)
       // A boundary: the operators' API describes its records in src/merchants/schema.ts.
       shell.show(response, options, () => renderMerchants(response.data as Merchant[]))
     })
@@ -61,7 +59,7 @@ const VERBS = {
 }
 
 async function change(shell: Shell, options: JsonOption, path: string, body?: object): Promise<void> {
-  const response = await shell.withOperator((operator) => operator.call('POST', path, body))
+  const response = await shell.callOperator('POST', path, body)
   // A boundary: the operators' API returns a record here. "merchants brand" shows its settings.
   const { settings: _, ...record } = response.data as Record<string, unknown>
   shell.show(response, options, () => renderRecord(record))

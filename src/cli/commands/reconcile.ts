@@ -81,7 +81,7 @@ async function sendFile(shell: Shell, options: FileOptions): Promise<void> {
     coversTo: to,
   }
   const path = `/admin/v1/reconciliations${options.dryRun ? '/preview' : ''}`
-  const response = await shell.withOperator((operator) => operator.call('POST', path, body, FILE_TIMEOUT_MS))
+  const response = await shell.callOperator('POST', path, body, FILE_TIMEOUT_MS)
   // A boundary: the operators' API describes its records in src/reconciliation/schema.ts.
   const { breaksFound = [], ...record } = response.data as {
     breaksFound?: Break[]
@@ -124,7 +124,7 @@ function addBreaks(reconcile: Command, shell: Shell): void {
         if (options[name] !== undefined) query.set(name, String(options[name]))
       }
       const path = `/admin/v1/reconciliation-breaks?${query}`
-      const response = await shell.withOperator((operator) => operator.call('GET', path))
+      const response = await shell.callOperator('GET', path)
       // A boundary: the operators' API describes its records in src/reconciliation/schema.ts.
       shell.show(response, options, () => renderBreaks(response.data as Break[]))
     })
@@ -161,7 +161,7 @@ async function change(
   body: object,
 ): Promise<void> {
   const path = `/admin/v1/reconciliation-breaks/${encodeURIComponent(uuid)}/${verb}`
-  const response = await shell.withOperator((operator) => operator.call('POST', path, body))
+  const response = await shell.callOperator('POST', path, body)
   // A boundary: the operators' API describes its records in src/reconciliation/schema.ts.
   const { ours, theirs, ...record } = response.data as Break & Record<string, unknown>
   shell.show(response, options, () =>

@@ -44,9 +44,6 @@ interface IdempotentWork<Made> {
   find: (id: string) => Promise<Made | undefined>
 }
 
-/** The header that marks a replayed response. */
-export const REPLAYED_HEADER = { 'Idempotent-Replayed': 'true' }
-
 /** Creates a record, or finds the one that an earlier request with the same key created. */
 export async function createIdempotently<Made>(
   app: Needs,

@@ -37,6 +37,8 @@ export interface RouteInput<Params, Query, Body> {
   requestId: string
 }
 
+const REPLAYED_HEADER = { 'Idempotent-Replayed': 'true' }
+
 export interface RouteResponse {
   http: 200 | 201
   message: string
@@ -83,18 +85,17 @@ export function route<
   return definition as unknown as Route
 }
 
-export const ok = (message: string, data: unknown, headers?: Record<string, string>): RouteResponse => ({
+/** Replayed: the response of an earlier request with the same key or reference, which a header marks. */
+export const ok = (message: string, data: unknown, replayed = false): RouteResponse => ({
   http: 200,
   message,
   data,
-  headers,
+  headers: replayed ? REPLAYED_HEADER : undefined,
 })
 
-export const created = (message: string, data: unknown, headers?: Record<string, string>): RouteResponse => ({
+export const created = (message: string, data: unknown, replayed = false): RouteResponse => ({
+  ...ok(message, data, replayed),
   http: 201,
-  message,
-  data,
-  headers,
 })
 
 export const listed = (message: string, data: unknown[], meta: PageMeta): RouteResponse => ({
