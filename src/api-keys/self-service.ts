@@ -2,7 +2,7 @@
 // authentication cache, so a key that was revoked a second ago cannot create another.
 
 import { containsCardNumber } from '../core/card-number.ts'
-import { API_ERRORS, ApiError } from '../core/errors.ts'
+import { API_ERRORS, ApiError, requireFound } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
 import type { Signer } from '../kit/crypto.ts'
@@ -72,9 +72,7 @@ export async function requireSelfServiceKey(
   merchant: Merchant,
   keyId: string,
 ): Promise<KeyRow> {
-  const key = await findKey(app.db, merchant.id, keyId)
-  if (!key) throw new ApiError('api_key_not_found')
-  return key
+  return requireFound(await findKey(app.db, merchant.id, keyId), 'api_key_not_found')
 }
 
 export function createSelfServiceKey(

@@ -1,6 +1,6 @@
 // API keys as operators manage them: create, list, rotate, revoke. Self-service is in self-service.ts.
 
-import { ApiError, errorFromIssues, type Issue } from '../core/errors.ts'
+import { ApiError, errorFromIssues, type Issue, requireFound } from '../core/errors.ts'
 import type { Mode } from '../core/merchant.ts'
 import { addMs, type Clock } from '../kit/clock.ts'
 import type { Tx } from '../kit/db/db.ts'
@@ -139,7 +139,5 @@ export async function revokeKey(
   merchantId: string,
   keyId: string,
 ): Promise<KeyRow> {
-  const key = await revokeKeyRow(app.db, merchantId, keyId, app.clock.now())
-  if (!key) throw new ApiError('api_key_not_found')
-  return key
+  return requireFound(await revokeKeyRow(app.db, merchantId, keyId, app.clock.now()), 'api_key_not_found')
 }

@@ -161,6 +161,12 @@ export class ApiError extends Error {
   }
 }
 
+/** The record that the caller asked for, or the API error that there is none. */
+export function requireFound<Found>(found: Found | undefined, code: ApiErrorCode): Found {
+  if (found === undefined) throw new ApiError(code)
+  return found
+}
+
 export function isApiErrorCode(code: string): code is ApiErrorCode {
   return Object.hasOwn(API_ERRORS, code)
 }

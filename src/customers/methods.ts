@@ -2,7 +2,7 @@
 // token. A method ends when the merchant revokes it or when its card expires.
 
 import { createHash } from 'node:crypto'
-import { ApiError } from '../core/errors.ts'
+import { ApiError, requireFound } from '../core/errors.ts'
 import type { EventType } from '../core/event-types.ts'
 import { base62 } from '../core/ids.ts'
 import type { Merchant } from '../core/merchant.ts'
@@ -59,9 +59,10 @@ export async function requireMethodByToken(
   merchant: Merchant,
   recurringToken: string,
 ): Promise<MethodByTokenRow> {
-  const method = await findMethod({ merchantId: merchant.id, tokenHash: hashToken(recurringToken) })
-  if (!method) throw new ApiError('recurring_token_not_found')
-  return method
+  return requireFound(
+    await findMethod({ merchantId: merchant.id, tokenHash: hashToken(recurringToken) }),
+    'recurring_token_not_found',
+  )
 }
 
 export function openCredential(app: CustomersApp, method: MethodRow): string {
@@ -199,9 +200,7 @@ async function requireLockedMethod(
   id: string,
 ): Promise<MethodRow> {
   if (!(await lockCustomer(tx, merchant.id, customerId))) throw new ApiError('customer_not_found')
-  const method = await lockMethod(tx, merchant.id, customerId, id)
-  if (!method) throw new ApiError('payment_method_not_found')
-  return method
+  return requireFound(await lockMethod(tx, merchant.id, customerId, id), 'payment_method_not_found')
 }
 
 const EXPIRY_BATCH = 100

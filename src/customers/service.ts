@@ -1,7 +1,7 @@
 // Reads customers and their saved payment methods. The statement that records a payment writes its customer itself; write.ts
 // and methods.ts have the merchant's changes.
 
-import { ApiError } from '../core/errors.ts'
+import { requireFound } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import { type ListQuery, type Page, paginate } from '../kit/db/pagination.ts'
 import type { CustomersApp } from './app.ts'
@@ -31,9 +31,7 @@ export async function requireCustomer(
   merchant: Merchant,
   id: string,
 ): Promise<CustomerRow> {
-  const customer = await findCustomer(app.db, merchant.id, id)
-  if (!customer) throw new ApiError('customer_not_found')
-  return customer
+  return requireFound(await findCustomer(app.db, merchant.id, id), 'customer_not_found')
 }
 
 /** Whether new payments and charges of the customer are rejected. */

@@ -1,7 +1,7 @@
 // Replays one event or all events of a period. A replay sends the same id and body, so a consumer that has already received
 // the event can drop it.
 
-import { ApiError } from '../core/errors.ts'
+import { ApiError, requireFound } from '../core/errors.ts'
 import type { EventType } from '../core/event-types.ts'
 import type { Merchant } from '../core/merchant.ts'
 import { requireEvent } from '../events/service.ts'
@@ -85,9 +85,7 @@ async function requireQueueCapacity(tx: Tx, merchant: Merchant): Promise<void> {
 }
 
 export async function requireReplay(app: DeliveriesApp, merchant: Merchant, id: string): Promise<ReplayRow> {
-  const replay = await findReplay(app.db, merchant.id, id)
-  if (!replay) throw new ApiError('replay_not_found')
-  return replay
+  return requireFound(await findReplay(app.db, merchant.id, id), 'replay_not_found')
 }
 
 async function resolveTarget(

@@ -1,7 +1,7 @@
 // The transactional outbox. An event is written in the transaction of the change that it reports. Payments write their events
 // inside their own statements; every other slice calls recordEvents. Merchants read events back exactly as written.
 
-import { ApiError } from '../core/errors.ts'
+import { requireFound } from '../core/errors.ts'
 import type { EventType } from '../core/event-types.ts'
 import type { Merchant, Mode } from '../core/merchant.ts'
 import type { Clock } from '../kit/clock.ts'
@@ -81,9 +81,7 @@ export async function recordEvents(
 }
 
 export async function requireEvent(app: { db: Tx }, merchant: Merchant, id: string): Promise<EventRow> {
-  const event = await findEvent(app.db, merchant.id, id)
-  if (!event) throw new ApiError('event_not_found')
-  return event
+  return requireFound(await findEvent(app.db, merchant.id, id), 'event_not_found')
 }
 
 /** Lists the events of a merchant, optionally of one type or one resource. */

@@ -1,6 +1,6 @@
 // Gateway accounts of single merchants, managed by operators. Credentials are write-only.
 
-import { ApiError, errorFromIssues } from '../core/errors.ts'
+import { ApiError, errorFromIssues, requireFound } from '../core/errors.ts'
 import type { Mode } from '../core/merchant.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Vault } from '../kit/crypto.ts'
@@ -110,9 +110,7 @@ export async function requireAccount(
   name: string,
 ): Promise<AccountRow> {
   requireDefinition(app, name)
-  const account = await findLiveAccount(app.db, merchantId, name)
-  if (!account) throw new ApiError('gateway_account_not_found')
-  return account
+  return requireFound(await findLiveAccount(app.db, merchantId, name), 'gateway_account_not_found')
 }
 
 export async function listLiveAccounts(app: AccountsApp, merchantId: string): Promise<AccountRow[]> {

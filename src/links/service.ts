@@ -2,7 +2,7 @@
 // make ordinary payments; the link limits and counts them.
 
 import { requireAllowedReturn } from '../checkout/return-url.ts'
-import { ApiError, errorFromIssues, type Issue } from '../core/errors.ts'
+import { ApiError, errorFromIssues, type Issue, requireFound } from '../core/errors.ts'
 import { base62 } from '../core/ids.ts'
 import type { Merchant } from '../core/merchant.ts'
 import { createIdempotently, type IdempotentResult, isReplay } from '../kit/db/idempotency.ts'
@@ -72,8 +72,7 @@ export async function requireLink(app: LinksApp, merchant: Merchant, id: string)
 }
 
 function requireLinkRow(link: LinkRow | undefined): LinkRow {
-  if (!link) throw new ApiError('payment_link_not_found')
-  return link
+  return requireFound(link, 'payment_link_not_found')
 }
 
 interface LinksQuery extends ListQuery {

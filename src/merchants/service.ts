@@ -1,7 +1,7 @@
 // Merchants as operators manage them: create, list, read, change, suspend, activate.
 
 import { DEFAULT_CURRENCY } from '../core/currency.ts'
-import { ApiError, errorFromIssues } from '../core/errors.ts'
+import { errorFromIssues, requireFound } from '../core/errors.ts'
 import type { Merchant, Mode } from '../core/merchant.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Tx } from '../kit/db/db.ts'
@@ -109,8 +109,7 @@ async function changeMerchant(
 }
 
 function requireMerchantRow(row: MerchantRow | undefined): MerchantRow {
-  if (!row) throw new ApiError('merchant_not_found')
-  return row
+  return requireFound(row, 'merchant_not_found')
 }
 
 function toMerchant(row: MerchantRow): ManagedMerchant {

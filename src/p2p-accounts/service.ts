@@ -1,6 +1,6 @@
 // The receiving accounts of a merchant: create, read, change, delete, list.
 
-import { ApiError } from '../core/errors.ts'
+import { ApiError, requireFound } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import { createIdempotently, type IdempotentResult } from '../kit/db/idempotency.ts'
 import { type ListQuery, type Page, paginate } from '../kit/db/pagination.ts'
@@ -51,9 +51,7 @@ export async function requireAccount(
   merchant: Merchant,
   id: string,
 ): Promise<AccountRow> {
-  const account = await findAccountRow(app.db, merchant.id, id)
-  if (!account) throw new ApiError('p2p_account_not_found')
-  return account
+  return requireFound(await findAccountRow(app.db, merchant.id, id), 'p2p_account_not_found')
 }
 
 /** Existing transfers keep the destination that their payers were shown. */

@@ -5,7 +5,7 @@ import { initiatePayment } from '../checkout/initiate.ts'
 import { toInitiateInput } from '../checkout/input.ts'
 import { startAttempt } from '../checkout/start-attempt.ts'
 import { requireCheckoutPayment } from '../checkout/view.ts'
-import { ApiError } from '../core/errors.ts'
+import { ApiError, requireFound } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { DirectChannel } from '../gateways/gateway.ts'
 import { DIRECT_CHANNELS } from '../p2p-accounts/rails.ts'
@@ -90,9 +90,7 @@ async function requireChannel(app: P2pApp, merchantId: string, query: ChannelQue
   if (cached) return cached
   // Another process may have created the account a moment ago.
   app.p2pGateways.invalidate(merchantId)
-  const channel = await findChannel(app, merchantId, query)
-  if (!channel) throw new ApiError('p2p_account_required')
-  return channel
+  return requireFound(await findChannel(app, merchantId, query), 'p2p_account_required')
 }
 
 async function findChannel(

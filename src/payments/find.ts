@@ -1,6 +1,6 @@
 // Reads of payments, references and attempts, for this slice and for the slices above. Each read names its merchant.
 
-import { ApiError } from '../core/errors.ts'
+import { ApiError, requireFound } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { Db, Tx } from '../kit/db/db.ts'
 import { firstRow } from '../kit/db/rows.ts'
@@ -56,8 +56,7 @@ export async function requirePayment(
     'uuid' in name
       ? await findPayment(app.db, merchant.id, name.uuid)
       : await findPaymentByReference(app.db, merchant.id, name.reference)
-  if (!payment) throw new ApiError('payment_not_found')
-  return payment
+  return requireFound(payment, 'payment_not_found')
 }
 
 export async function requireCharge(app: PaymentsApp, merchant: Merchant, uuid: string): Promise<PaymentRow> {

@@ -1,6 +1,6 @@
 // Parses uploaded settlement files, and reads and changes reconciliations and breaks for operators.
 
-import { ApiError } from '../core/errors.ts'
+import { ApiError, requireFound } from '../core/errors.ts'
 import { paginate } from '../kit/db/pagination.ts'
 import { requireMerchant } from '../merchants/service.ts'
 import { assignBreakRow, type BreakFilter, closeBreakRow, findBreak, listBreakRows } from './break-queries.ts'
@@ -68,9 +68,7 @@ function invalidFieldError(field: string, message: string, cause?: unknown): Api
 }
 
 export async function requireReconciliation(app: ReconciliationApp, id: string): Promise<ReconciliationRow> {
-  const row = await findReconciliation(app.db, id)
-  if (!row) throw new ApiError('reconciliation_not_found')
-  return row
+  return requireFound(await findReconciliation(app.db, id), 'reconciliation_not_found')
 }
 
 interface PageQuery {
@@ -116,6 +114,5 @@ export async function closeBreak(app: ReconciliationApp, id: string, note: strin
 }
 
 function requireBreakRow(row: BreakRow | undefined): BreakRow {
-  if (!row) throw new ApiError('reconciliation_break_not_found')
-  return row
+  return requireFound(row, 'reconciliation_break_not_found')
 }

@@ -1,6 +1,6 @@
 // Reads refunds: one, a list, those that a settlement file names, and the backlog of the resolver.
 
-import { ApiError } from '../core/errors.ts'
+import { requireFound } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { Db } from '../kit/db/db.ts'
 import { type Page, paginate, substringPattern } from '../kit/db/pagination.ts'
@@ -13,9 +13,7 @@ import type { GatewayRefundRow, RefundRow } from './refund.ts'
 import type { RefundsQuery } from './schema.ts'
 
 export async function requireRefund(app: PaymentsApp, merchant: Merchant, id: string): Promise<RefundRow> {
-  const refund = await findRefund(app.db, merchant.id, id)
-  if (!refund) throw new ApiError('refund_not_found')
-  return refund
+  return requireFound(await findRefund(app.db, merchant.id, id), 'refund_not_found')
 }
 
 export async function listRefunds(

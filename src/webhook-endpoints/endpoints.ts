@@ -1,7 +1,7 @@
 // The merchant's operations on webhook endpoints: create, change, delete, rotate the secret, send a test event.
 
 import { containsCardNumber } from '../core/card-number.ts'
-import { ApiError } from '../core/errors.ts'
+import { ApiError, requireFound } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { EventRow } from '../events/event.ts'
 import { recordEvents, requireEvent } from '../events/service.ts'
@@ -44,9 +44,7 @@ export async function listEndpoints(app: WebhookEndpointsApp, merchant: Merchant
 }
 
 export async function requireEndpoint(app: { db: Tx }, merchant: Merchant, id: string): Promise<EndpointRow> {
-  const endpoint = await findEndpoint(app.db, merchant.id, id)
-  if (!endpoint) throw new ApiError('webhook_endpoint_not_found')
-  return endpoint
+  return requireFound(await findEndpoint(app.db, merchant.id, id), 'webhook_endpoint_not_found')
 }
 
 /** A retry with the same idempotency key returns the secret again while it is current, because the response may be lost. */
@@ -118,8 +116,7 @@ export async function changeEndpoint(
     events: events && normalise(events),
     status: enabled === undefined ? undefined : enabled ? 'enabled' : 'disabled',
   })
-  if (!changed) throw new ApiError('webhook_endpoint_not_found')
-  return changed
+  return requireFound(changed, 'webhook_endpoint_not_found')
 }
 
 function requireValidInput(app: WebhookEndpointsApp, { url, description }: Partial<EndpointInput>): void {
@@ -146,9 +143,10 @@ export async function deleteEndpoint(
   merchant: Merchant,
   id: string,
 ): Promise<EndpointRow> {
-  const deleted = await deleteEndpointRow(app.db, merchant.id, id, app.clock.now())
-  if (!deleted) throw new ApiError('webhook_endpoint_not_found')
-  return deleted
+  return requireFound(
+    await deleteEndpointRow(app.db, merchant.id, id, app.clock.now()),
+    'webhook_endpoint_not_found',
+  )
 }
 
 const HOUR_MS = 3_600_000

@@ -3,7 +3,6 @@
 import { type Command, Option } from 'commander'
 import type { LineLevel } from '../../core/log-lines.ts'
 import { LINE_LEVELS } from '../../kit/observability/recent-lines.ts'
-import type { OperatorClient } from '../operator-client.ts'
 import { parseInteger } from '../options.ts'
 import { isTransient } from '../service-client.ts'
 import type { Shell } from '../shell.ts'
