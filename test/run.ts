@@ -181,12 +181,7 @@ async function runTests(url: string, tests: Run, folder: string): Promise<void> 
   if (found.length === 0) throw new Error(`no test file matches ${tests.patterns.join(' ')}`)
   const { adminUrl, template } = await prepareTemplate(url)
   const pooler = tests.isPooled ? await startPgbouncer(url) : undefined
-  const options = [
-    `--test-concurrency=${AT_ONCE}`,
-    `--test-timeout=${TEST_TIMEOUT_MS}`,
-    '--test-force-exit',
-    ...reporters(),
-  ]
+  const options = [`--test-concurrency=${AT_ONCE}`, `--test-timeout=${TEST_TIMEOUT_MS}`, ...reporters()]
   try {
     await run(process.execPath, ['--test', ...options, ...writeEntries(folder, found)], {
       COWRY_TEST_DATABASE_URL: adminUrl,
