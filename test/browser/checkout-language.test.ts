@@ -95,7 +95,7 @@ describe('the language of a checkout', { concurrency: 5 }, () => {
     assert.deepEqual(await page.context().cookies(), [])
   })
 
-  it('translates the page of an unknown address too', async (t) => {
+  it('translates the page of an unknown address too', LARGER_FORM_ONLY, async (t) => {
     const { page, problems } = await newVisitor(t, browser, { locale: 'fr-CI', origins: [service.url] })
     const answer = await page.goto(`${service.url}/pay/nothing`)
     assert.equal(answer?.status(), 404)
@@ -146,7 +146,7 @@ for (const javaScript of [true, false]) {
       assert.ok(page.url().startsWith(`${checkoutUrl}/receipt?`), 'the switcher stays on the receipt')
     })
 
-    it('keeps the language after the pages of the gateway', repeated, async (t) => {
+    it('keeps the language after the pages of the gateway', LARGER_FORM_ONLY, async (t) => {
       const { page } = await openInSwahili(t)
       await page.locator('#way-card').check()
       await clickButton(page, translate('sw', 'payButton', { amount: 'KES\u00a01,250.50' }))
@@ -158,7 +158,7 @@ for (const javaScript of [true, false]) {
 
     it(
       'switches the language on an error and on a reported transfer without losing either',
-      repeated,
+      LARGER_FORM_ONLY,
       async (t) => {
         const { page } = await open(t, { javaScript })
         await choose(page, 'mobile_success', '0712')

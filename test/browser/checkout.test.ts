@@ -218,16 +218,20 @@ describe('the checkout in a browser', { concurrency: 2 }, () => {
         assert.equal(await executions(), 1)
       })
 
-      it('shows the result in another browser when the first is lost during the PIN', repeated, async (t) => {
-        const { page, checkoutUrl, read } = await open(t, { javaScript })
-        await payWith(page, 'mobile_success')
-        await waitForHeading(page, 'Check your phone')
-        await page.context().close()
-        const { page: another } = await visit(t, { javaScript })
-        await another.goto(checkoutUrl)
-        await waitForHeading(another, 'Paid')
-        assert.equal((await read()).attempts.length, 1)
-      })
+      it(
+        'shows the result in another browser when the first is lost during the PIN',
+        LARGER_FORM_ONLY,
+        async (t) => {
+          const { page, checkoutUrl, read } = await open(t, { javaScript })
+          await payWith(page, 'mobile_success')
+          await waitForHeading(page, 'Check your phone')
+          await page.context().close()
+          const { page: another } = await visit(t, { javaScript })
+          await another.goto(checkoutUrl)
+          await waitForHeading(another, 'Paid')
+          assert.equal((await read()).attempts.length, 1)
+        },
+      )
 
       it('keeps the input and the error after a reload', repeated, async (t) => {
         const { page, read } = await open(t, { javaScript })
@@ -268,7 +272,7 @@ describe('the checkout with detours', { concurrency: 6 }, () => {
     assert.equal(page.url(), returnUrlWith('failed'))
   })
 
-  it('offers the methods again after a cancellation on the gateway’s page', async (t) => {
+  it('offers the methods again after a cancellation on the gateway’s page', LARGER_FORM_ONLY, async (t) => {
     const { page, read } = await open(t)
     await choose(page, 'card')
     await clickButton(page, PAY)
