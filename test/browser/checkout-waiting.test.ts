@@ -150,7 +150,7 @@ describe('the waiting page of a fresh prompt', { concurrency: 6 }, () => {
     await pollsOnce(() => setHidden(false))
   })
 
-  it('offers more time on the open page when little is left', async (t) => {
+  it('offers more time on the open page when little is left', LARGER_FORM_ONLY, async (t) => {
     const { page, checkoutUrl } = await open(t)
     await installClock(page)
     await page.goto(checkoutUrl)
@@ -204,7 +204,7 @@ describe('the waiting page of a fresh prompt', { concurrency: 6 }, () => {
     }
   })
 
-  it('selects a detail where the clipboard is not permitted', async (t) => {
+  it('selects a detail where the clipboard is not permitted', LARGER_FORM_ONLY, async (t) => {
     const { page } = await open(t)
     await payWith(page, 'transfer_success')
     await page.getByRole('button', { name: 'Copy: Account number' }).click()

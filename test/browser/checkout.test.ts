@@ -165,7 +165,7 @@ describe('the checkout in a browser', { concurrency: 2 }, () => {
         assert.equal(await page.getByText('You return to').count(), 0)
       })
 
-      it('stays on the receipt when the payer asks for it', repeated, async (t) => {
+      it('stays on the receipt when the payer asks for it', LARGER_FORM_ONLY, async (t) => {
         const { page, checkoutUrl, reference } = await open(t, { javaScript })
         await payWith(page, 'card_success')
         await page.getByRole('link', { name: 'Stay here' }).click()
@@ -233,7 +233,7 @@ describe('the checkout in a browser', { concurrency: 2 }, () => {
         },
       )
 
-      it('keeps the input and the error after a reload', repeated, async (t) => {
+      it('keeps the input and the error after a reload', LARGER_FORM_ONLY, async (t) => {
         const { page, read } = await open(t, { javaScript })
         await choose(page, 'mobile_success', '0712 34')
         await clickButton(page, PAY)

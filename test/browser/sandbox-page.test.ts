@@ -136,7 +136,7 @@ describe('the sandbox provider’s page in a browser', { concurrency: 4 }, () =>
     assert.deepEqual(problems, [])
   })
 
-  it('keeps the selected card visible above the sticky button', async (t) => {
+  it('keeps the selected card visible above the sticky button', LARGER_FORM_ONLY, async (t) => {
     const { page } = await visit(t, (await startPayment()).url, { width: 390 })
     const button = page.getByRole('button', { name: /^Pay KES/ })
     await page.keyboard.press('Tab')
@@ -183,14 +183,14 @@ describe('the sandbox provider’s page in a browser', { concurrency: 4 }, () =>
     assert.equal(await outcomeOf(attempt), 'customer_cancelled')
   })
 
-  it('returns from a session that has ended', async (t) => {
+  it('returns from a session that has ended', LARGER_FORM_ONLY, async (t) => {
     const { page } = await visit(t, shop)
     await PAGES['for a session that is over']?.(page)
     await page.getByRole('link', { name: 'Return and see what to do' }).click()
     await page.waitForURL(`${shop}/return`)
   })
 
-  it('shows every merchant text legibly on a narrow phone', async (t) => {
+  it('shows every merchant text legibly on a narrow phone', LARGER_FORM_ONLY, async (t) => {
     const { url } = await startPayment({
       amount: money(99_999_999_999_999n, 'NGN'),
       merchantName: 'M'.repeat(100),
