@@ -10,7 +10,8 @@ import { writeServerFile } from '../../src/cli/server-file.ts'
 import { eventually, tempFolder } from '../support/process.ts'
 import { ADMIN_TOKEN, testService } from '../support/service.ts'
 
-const service = await testService({ after }, { env: { COWRY_RATE_LIMIT: '0' } })
+// The commands read the key of the demo merchant in the data folder.
+const service = await testService({ after }, { env: { COWRY_RATE_LIMIT: '0' }, isOwn: true })
 const env = {
   COWRY_DATA_DIR: service.dataDir,
   COWRY_URL: service.url,

@@ -43,7 +43,7 @@ export interface TestServiceOptions {
   role?: Role
   /** Off for a test that breaks them on purpose. */
   checksInvariants?: boolean
-  /** True for a test of what all merchants share, or of the start and the stop. */
+  /** True for a test of the demo merchant, of what all merchants share, or of the start and the stop. */
   isOwn?: boolean
 }
 

@@ -38,11 +38,13 @@ export interface Mutant {
 export const MUTANTS: readonly Mutant[] = [
   {
     name: 'fresh key per attempt',
+    detectedBySeed: 1,
     rationale: 'Every request to the gateway gets a new idempotency key.',
     mutation: { gateway: newKeyPerAttempt },
   },
   {
     name: 'timeout means failed',
+    detectedBySeed: 1,
     rationale: 'A gateway that does not respond has not charged.',
     mutation: withOutcomeReading(
       (outcome) => (isUnknown(outcome, 'no_answer') ? declined('timeout') : outcome),
@@ -51,6 +53,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'not found means failed',
+    detectedBySeed: 3,
     rationale: 'A payment that the gateway does not know will not be executed.',
     mutation: withOutcomeReading(
       (outcome) => (isUnknown(outcome, 'not_found') ? declined('gone') : outcome),
@@ -59,6 +62,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'garbage means failed',
+    detectedBySeed: 1,
     rationale: 'An unreadable response is an error of the gateway.',
     mutation: withOutcomeReading((outcome) =>
       isUnknown(outcome, 'unreadable') ? declined('garbage') : outcome,
@@ -66,6 +70,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'no answer means not sent',
+    detectedBySeed: 4,
     rationale: 'Without a response nothing was sent.',
     mutation: withOutcomeReading((outcome) =>
       isUnknown(outcome, 'no_answer') ? { kind: 'unknown', reason: 'not_sent', message: '' } : outcome,
@@ -73,6 +78,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'pending means paid',
+    detectedBySeed: 1,
     rationale: 'The gateway has accepted the payment, so it is as good as paid.',
     mutation: withOutcomeReading((outcome, { key, amount }) =>
       outcome.kind === 'pending'
@@ -90,6 +96,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'amount not compared',
+    detectedBySeed: 297,
     rationale: 'The gateway reports the payment as paid, and we know the requested amount.',
     mutation: withOutcomeReading((outcome, { amount }) =>
       outcome.kind === 'succeeded' ? { ...outcome, paid: amount } : outcome,
@@ -124,6 +131,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'late success dropped',
+    detectedBySeed: 35,
     rationale: 'A checkout that is over cannot be paid.',
     mutation: withOutcomeReading(
       (outcome, { expiresAt }) =>
@@ -135,6 +143,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'outcome without version check',
+    detectedBySeed: 1,
     rationale: 'No other process applies an outcome to the same payment at the same moment.',
     mutation: {
       statements: movesWithout('version'),
@@ -146,6 +155,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'no terminal guard',
+    detectedBySeed: 1,
     rationale: 'A success is a success, however often it is reported.',
     mutation: {
       jobs: reapplySuccess,
@@ -169,11 +179,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'webhook believed',
+    detectedBySeed: 1,
     rationale: 'The gateway has signed the webhook, so it is true.',
     mutation: { webhookRoutes: believeWebhooks },
   },
   {
     name: 'outbox after commit',
+    detectedBySeed: 1,
     rationale: 'The event can be written after the move commits.',
     mutation: {
       statements: movesWithout('event'),
@@ -182,11 +194,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'ledger after commit',
+    detectedBySeed: 1,
     rationale: 'The ledger entry can be written after the move commits.',
     mutation: { statements: movesWithout('ledger'), db: replacingStatement('applyMoves', bookAfterCommit) },
   },
   {
     name: 'event emitted twice',
+    detectedBySeed: 1,
     rationale: 'The move emits an event, and so does the outcome.',
     mutation: {
       rules: withoutConstraints('events', 'version'),
@@ -203,6 +217,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'check then insert',
+    detectedBySeed: 17,
     rationale: 'If the reference does not exist, no other process is writing it.',
     mutation: {
       db: replacingStatement('recordPayments', checkThenInsert),
@@ -214,21 +229,25 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'written behind',
+    detectedBySeed: 1,
     rationale: 'The disk can wait, the merchant cannot.',
     mutation: { db: replacingStatement('recordPayments', writeBehind) },
   },
   {
     name: 'idempotency key not claimed',
+    detectedBySeed: 13,
     rationale: 'No client sends the same request twice.',
     mutation: { statements: { claimKey: () => (_access, values) => [{ key: values[1] }] } },
   },
   {
     name: 'no resolver',
+    detectedBySeed: 1,
     rationale: 'Gateways report every outcome by webhook.',
     mutation: withoutJob('resolve-attempts'),
   },
   {
     name: 'refunds never polled',
+    detectedBySeed: 13,
     rationale: 'A refund is complete when it was sent.',
     mutation: withoutJob('resolve-refunds'),
   },
@@ -240,6 +259,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'refund without reservation',
+    detectedBySeed: 6,
     rationale: 'The refunded amount so far says how much is left.',
     mutation: {
       statements: {
@@ -252,6 +272,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'refund not marked before the call',
+    detectedBySeed: 6,
     rationale: 'The submission of a refund is known when the gateway has responded.',
     mutation: {
       statements: {
@@ -266,6 +287,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'second success ignored',
+    detectedBySeed: 16,
     rationale: 'The payment was paid already, so there is nothing to do.',
     mutation: {
       statements: {
@@ -278,6 +300,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'duplicate refunded twice',
+    detectedBySeed: 16,
     rationale: 'The job runs once.',
     mutation: {
       statements: {
@@ -290,6 +313,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'settlement applied twice',
+    detectedBySeed: 1,
     rationale: 'The settlement is due, so it becomes available.',
     mutation: {
       rules: withoutConstraints('ledger_entries', 'one_settlement'),
@@ -306,6 +330,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'results of a batch mixed up',
+    detectedBySeed: 1,
     rationale: 'Rows are returned in the order in which they were sent.',
     mutation: { app: shuffleBatchResults },
   },
