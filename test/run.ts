@@ -42,7 +42,7 @@ const LARGER_FORMS = [
   'test/start/{commands,production,shutdown}.test.ts',
   'test/gateways/{stripe/stripe,*/conformance}.test.ts',
   'test/api/catalog.test.ts',
-  ...(HAS_BROWSER ? ['test/browser/!(reference).test.ts'] : []),
+  ...(HAS_BROWSER ? ['test/browser/*.test.ts'] : []),
 ]
 // These wait for processes that they start and kill, or measure their own; each has a process of its own. The longest
 // start first.

@@ -105,20 +105,14 @@ const EXPECTED: Expected[] = [
 
 // The quick form runs one instrument of each kind without JavaScript. With it, all except those that differ from
 // card_success only in later charges.
-const WITHOUT_JAVASCRIPT = new Set([
-  'card_success',
-  'card_3ds',
-  'card_declined',
-  'mobile_success',
-  'transfer_success',
-])
+const NO_SCRIPT = new Set(['card_success', 'card_3ds', 'card_declined', 'mobile_success', 'transfer_success'])
 
 describe('the checkout in a browser', { concurrency: 2 }, () => {
   for (const javaScript of [true, false]) {
     const repeated = javaScript ? {} : LARGER_FORM_ONLY
     describe(`${javaScript ? 'with' : 'without'} JavaScript`, { concurrency: 5 }, () => {
       for (const { instrument, waiting, ends, says, executions, leaves, status } of EXPECTED) {
-        const isQuick = javaScript ? !instrument.endsWith('_later') : WITHOUT_JAVASCRIPT.has(instrument)
+        const isQuick = javaScript ? !instrument.endsWith('_later') : NO_SCRIPT.has(instrument)
         const form = isQuick ? {} : LARGER_FORM_ONLY
         it(
           `pays or declines with ${instrument}, shows the result without a reload, and returns to the shop`,

@@ -123,18 +123,19 @@ async function prepareScreens(): Promise<{ url: string; begins: string }[]> {
   ]
 }
 
+const LANGUAGES = sized<readonly Language[]>({
+  quick: ['en'],
+  rest: LANGUAGE_CODES,
+  long: LANGUAGE_CODES,
+})
+
 describe('the screens of a transfer to the merchant', () => {
-  it('has accessible transfer screens on the narrowest phone, in every language', async () => {
-    const languages = sized<readonly Language[]>({
-      quick: ['en'],
-      rest: LANGUAGE_CODES,
-      long: LANGUAGE_CODES,
-    })
+  it(`has accessible transfer screens on the narrowest phone, in ${LANGUAGES.join(', ')}`, async () => {
     const screens = await prepareScreens()
     const withPage = await createPagePool({ after }, browser, 2)
     const problems = await Promise.all(
       screens.flatMap(({ url }) =>
-        languages.map((language) =>
+        LANGUAGES.map((language) =>
           withPage(async ({ visit: open, evaluate }) => {
             await open(url, language)
             // The rules for screen readers and colours give the same result in every language except the right-to-left one.

@@ -26,14 +26,15 @@ it('explains every error at its docUrl', async (t) => {
   assert.deepEqual(problems, [])
 })
 
-it('shows the errors legibly in light and dark, also on a narrow phone', async (t) => {
+const SCHEMES = sized<readonly ('light' | 'dark')[]>({
+  quick: ['light'],
+  rest: ['light', 'dark'],
+  long: ['light', 'dark'],
+})
+
+it(`shows the errors legibly in ${SCHEMES.join(' and ')}, also on a narrow phone`, async (t) => {
   const { page, problems } = await newVisitor(t, browser, { width: 320, origins: [service.url] })
-  const schemes = sized<readonly ('light' | 'dark')[]>({
-    quick: ['light'],
-    rest: ['light', 'dark'],
-    long: ['light', 'dark'],
-  })
-  for (const colorScheme of schemes) {
+  for (const colorScheme of SCHEMES) {
     await page.emulateMedia({ colorScheme })
     await page.goto(`${service.url}/docs/errors#payment_not_found`)
     assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 320)
