@@ -69,6 +69,9 @@ const TEST_TIMEOUT_MS = 240_000
 // Enough for the databases of all files that run at once.
 const MEMORY_DISK_BYTES = 3 * 1024 ** 3
 
+// The services of all processes are open at once. Nothing of this server must survive a crash of the machine.
+const SERVER_SETTINGS = { max_connections: '400', fsync: 'off', full_page_writes: 'off' }
+
 const HELP = `npm test [-- FILE …]
 npm run test:rest
 npm run test:all
@@ -156,7 +159,8 @@ async function runOnServer(tests: Run): Promise<void> {
   await chmod(folder, 0o711)
   if (url) return runTests(url, tests, folder).finally(() => rm(folder, { recursive: true, force: true }))
   const binariesDir = findPostgresBinaries(tests.major ?? 18)
-  const postgres = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres'), binariesDir })
+  const dataDir = join(folder, 'postgres')
+  const postgres = await startEmbeddedPostgres({ dataDir, binariesDir, settings: SERVER_SETTINGS })
   try {
     await runTests(postgres.url, tests, folder)
   } finally {

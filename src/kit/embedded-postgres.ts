@@ -35,6 +35,8 @@ export interface EmbeddedPostgresOptions {
   dataDir: string
   // A folder with bin, lib and share. Default: the npm package for this platform.
   binariesDir?: string
+  // Settings of the server that override ours.
+  settings?: Record<string, string>
   onProgress?: (message: string) => void
   // Called once if the server exits without stop(). The service cannot continue without it and should exit too.
   onExit?: (reason: string) => void
@@ -90,7 +92,7 @@ async function start(options: Start): Promise<EmbeddedPostgres> {
   fixOwnership(cluster, launcher)
   const password = readPassword(cluster)
 
-  const server = await runServer(launcher, cluster, log, onProgress)
+  const server = await runServer(launcher, cluster, log, options)
   try {
     const url = await ensureDatabase((database) => makeUrl(password, server.port, database))
     lock.update({ port: server.port })

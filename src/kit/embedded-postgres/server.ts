@@ -55,16 +55,21 @@ const SETTINGS = {
 // Disables the three I/O workers of version 18: our data is usually in memory.
 const SETTINGS_FROM_18 = { io_method: 'sync' }
 
+interface ServerOptions {
+  settings?: Record<string, string>
+  onProgress?: (message: string) => void
+}
+
 export async function runServer(
   launcher: Launcher,
   cluster: string,
   log: ServerLog,
-  onProgress: (message: string) => void,
+  { settings, onProgress = () => {} }: ServerOptions,
 ): Promise<RunningServer> {
   const program = join(launcher.binaries, 'bin', 'postgres')
   for (let attempt = 1; ; attempt += 1) {
     const port = await findFreePort()
-    const args = serverArguments(launcher, cluster, port)
+    const args = serverArguments(launcher, cluster, port, settings)
     const server = {
       port,
       program: await supervise(launcher, program, args, { cwd: cluster, logFd: log.fd }),
@@ -135,10 +140,14 @@ async function waitUntilReady(
   return false
 }
 
-function serverArguments(launcher: Launcher, cluster: string, port: number): string[] {
-  const settings = Object.entries(
-    majorOf(launcher.version) >= 18 ? { ...SETTINGS, ...SETTINGS_FROM_18 } : SETTINGS,
-  )
+function serverArguments(
+  launcher: Launcher,
+  cluster: string,
+  port: number,
+  overrides: Record<string, string> = {},
+): string[] {
+  const ours = majorOf(launcher.version) >= 18 ? { ...SETTINGS, ...SETTINGS_FROM_18 } : SETTINGS
+  const settings = Object.entries({ ...ours, ...overrides })
   return [
     '-D',
     launcher.nameFolder(cluster),
