@@ -29,15 +29,18 @@ const DATABASE_TESTS = [
   'src/kit/**/tenant-isolation.test.ts',
   'test/api/{amounts,charges,customers,events,gateway,idempotency,initiate,links,p2p,payments,prompts,reconciliation,refunds,verify,wallet,webhooks}*.test.ts',
 ]
-// Files that prove by number or by time, and that start servers as several users or in pairs: too long for each commit.
+// Files that prove by number or by time, and files about several processes, servers or users: too long for each commit.
 const REST_ONLY = [
-  'test/faults/{chaos,fuzz,random-walk,postgres-failover,delivery-times,lost-gateway-responses}.test.ts',
+  'test/faults/{chaos,deliveries,delivery-times,fuzz,lost-gateway-responses,postgres-failover,processes}.test.ts',
+  'test/faults/random-walk.test.ts',
+  'test/api/workers.test.ts',
   'test/start/ordinary-user.test.ts',
-  'src/kit/embedded-postgres/users.test.ts',
+  'src/kit/embedded-postgres{,/users}.test.ts',
+  ...(HAS_BROWSER ? ['test/browser/{reference,weight}.test.ts'] : []),
 ]
 // These have a larger form, or take all languages, schemes and screens there.
 const LARGER_FORMS = [
-  'test/faults/{deadlocks,deliveries,failpoints,races}.test.ts',
+  'test/faults/{deadlocks,failpoints,races}.test.ts',
   'test/faults/simulation/*.test.ts',
   'test/start/{commands,production,shutdown}.test.ts',
   'test/gateways/{stripe/stripe,*/conformance}.test.ts',
@@ -69,8 +72,8 @@ const TEST_TIMEOUT_MS = 240_000
 // Enough for the databases of all files that run at once.
 const MEMORY_DISK_BYTES = 3 * 1024 ** 3
 
-// The services of all processes are open at once. Nothing of this server must survive a crash of the machine.
-const SERVER_SETTINGS = { max_connections: '400', fsync: 'off', full_page_writes: 'off' }
+// The services of all processes are open at once.
+const SERVER_SETTINGS = { max_connections: '400' }
 
 const HELP = `npm test [-- FILE …]
 npm run test:rest
