@@ -31,12 +31,12 @@ const DATABASE_TESTS = [
 ]
 // Files that prove by number or by time, and files about several processes, servers or users: too long for each commit.
 const REST_ONLY = [
-  'test/faults/{chaos,deliveries,delivery-times,fuzz,lost-gateway-responses,postgres-failover,processes}.test.ts',
-  'test/faults/random-walk.test.ts',
+  'test/faults/{chaos,deliveries,delivery-times,fuzz,lost-gateway-responses,postgres-failover}.test.ts',
+  'test/faults/{processes,random-walk,resource-exhaustion}.test.ts',
   'test/api/workers.test.ts',
-  'test/start/ordinary-user.test.ts',
+  'test/start/{full-disk,ordinary-user}.test.ts',
   'src/kit/embedded-postgres{,/users}.test.ts',
-  ...(HAS_BROWSER ? ['test/browser/{reference,weight}.test.ts'] : []),
+  ...(HAS_BROWSER ? ['test/browser/{checkout-injection,checkout-language,reference,weight}.test.ts'] : []),
 ]
 // These have a larger form, or take all languages, schemes and screens there.
 const LARGER_FORMS = [
@@ -63,9 +63,9 @@ const BROWSER_GROUPS = [
   /^test\/browser\//,
 ]
 // A file waits as often as it works: for a page, a timer, a process that exits.
-const AT_ONCE = availableParallelism() + 2
-// Several for each place, so that no place idles while one long group ends.
-const GROUPS_PER_PLACE = 2
+const AT_ONCE = availableParallelism() + 3
+// The files that share processes start last, one process in each place.
+const SHARED_PROCESSES = AT_ONCE
 
 const MAX_STEP_MS = 40 * 60_000
 const TEST_TIMEOUT_MS = 240_000
@@ -221,7 +221,7 @@ function writeEntries(folder: string, found: readonly string[]): string[] {
   const groups = [
     ...browser.filter((group) => group.length > 0),
     ...alone.map((file) => [file]),
-    ...dealOut(ROOT, together, Math.min(together.length, AT_ONCE * GROUPS_PER_PLACE)),
+    ...dealOut(ROOT, together, Math.min(together.length, SHARED_PROCESSES)),
   ]
   return groups.map((group, index) =>
     writeGroup(entries, `group-${String(index + 1).padStart(3, '0')}`, ROOT, group),

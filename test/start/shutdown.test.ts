@@ -51,7 +51,7 @@ async function assertDataKept(service: RunningProcess, { body, uuid }: Awaited<R
   assert.equal(again.body.data.uuid, uuid)
 }
 
-it('ends on a signal during the start, and leaves no process running', async (t) => {
+it('ends on a signal during the start, and leaves no process running', LARGER_FORM_ONLY, async (t) => {
   const env = { PORT: '0', COWRY_DATA_DIR: await tempFolder(t, 'early') }
   const service = await startUntilOutput(t, ['serve'], env, (output) =>
     output.includes('creating the database'),
@@ -117,14 +117,18 @@ describe('one data folder through every kind of end', () => {
     await assertDataKept(service, payment)
   })
 
-  it('exits with 0 when every process gets SIGTERM, as service managers send it, and leaves no process and no lock', async () => {
-    const processes = descendantsOf(service.pid)
-    for (const pid of [service.pid, ...processes]) process.kill(pid, 'SIGTERM')
-    assert.deepEqual(await service.ended, { code: 0, signal: null })
-    await awaitExit(processes)
-    assert.doesNotMatch(service.errors(), /ended by itself/)
-    assert.deepEqual((await readdir(join(dataDir, 'postgres'))).sort(), ['cluster', 'server.log'])
-  })
+  it(
+    'exits with 0 when every process gets SIGTERM, as service managers send it, and leaves no process and no lock',
+    LARGER_FORM_ONLY,
+    async () => {
+      const processes = descendantsOf(service.pid)
+      for (const pid of [service.pid, ...processes]) process.kill(pid, 'SIGTERM')
+      assert.deepEqual(await service.ended, { code: 0, signal: null })
+      await awaitExit(processes)
+      assert.doesNotMatch(service.errors(), /ended by itself/)
+      assert.deepEqual((await readdir(join(dataDir, 'postgres'))).sort(), ['cluster', 'server.log'])
+    },
+  )
 })
 
 async function assertRefused(t: Cleanup, owner: RunningProcess, folder = dataDir): Promise<void> {
@@ -153,20 +157,24 @@ describe('a start that fails', () => {
     },
   )
 
-  it('exits with 1 on a data folder of a newer PostgreSQL, and changes nothing', async (t) => {
-    const version = join(dataDir, 'postgres/cluster/PG_VERSION')
-    const before = await readFile(version, 'utf8')
-    t.after(() => writeFile(version, before))
-    await writeFile(version, '19\n')
-    const { code, err } = await runCowry(t, ['serve'], { PORT: '0', COWRY_DATA_DIR: dataDir })
-    assert.equal(code, 1)
-    assert.match(err, /made by PostgreSQL 19, which is newer than/)
-    assert.match(err, /Nothing was changed/)
-    assert.doesNotMatch(err, STACK)
-    assert.equal(await readFile(version, 'utf8'), '19\n')
-  })
+  it(
+    'exits with 1 on a data folder of a newer PostgreSQL, and changes nothing',
+    LARGER_FORM_ONLY,
+    async (t) => {
+      const version = join(dataDir, 'postgres/cluster/PG_VERSION')
+      const before = await readFile(version, 'utf8')
+      t.after(() => writeFile(version, before))
+      await writeFile(version, '19\n')
+      const { code, err } = await runCowry(t, ['serve'], { PORT: '0', COWRY_DATA_DIR: dataDir })
+      assert.equal(code, 1)
+      assert.match(err, /made by PostgreSQL 19, which is newer than/)
+      assert.match(err, /Nothing was changed/)
+      assert.doesNotMatch(err, STACK)
+      assert.equal(await readFile(version, 'utf8'), '19\n')
+    },
+  )
 
-  it('exits with 1 on a port in use, and leaves no process running', async (t) => {
+  it('exits with 1 on a port in use, and leaves no process running', LARGER_FORM_ONLY, async (t) => {
     const taken = createServer().listen(0, '127.0.0.1')
     t.after(() => void taken.close())
     await once(taken, 'listening')
@@ -182,7 +190,7 @@ describe('a start that fails', () => {
     assert.deepEqual((await readdir(join(dataDir, 'postgres'))).sort(), ['cluster', 'server.log'])
   })
 
-  it('exits with 1 on a database of version 0.1.0, and says what to do', async (t) => {
+  it('exits with 1 on a database of version 0.1.0, and says what to do', LARGER_FORM_ONLY, async (t) => {
     const databaseUrl = await testDatabaseUrl(t)
     await runAsAdmin(
       databaseUrl,
