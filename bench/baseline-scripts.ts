@@ -43,19 +43,25 @@ const sibling = (id: string, digit: number) => `overlay(${id} placing '${digit}'
 
 function recordStep({ text, values }: Captured, keepsRow: boolean): Step {
   const row = onlyRow(values)
-  const json = template(row, {
-    payment_id: 'g.id',
-    attempt_id: sibling('g.id', 6),
-    event_id: sibling('g.id', 5),
-    customer_event_id: sibling('g.id', 4),
-    customer_id: sibling('g.id', 3),
-    reference: "'order-' || gen_random_uuid()",
-    attempt_key: 'gen_random_uuid()',
-    access_hash: "encode(sha256(uuid_send(gen_random_uuid())), 'hex')",
-    merchant_id: idFrom('merchant', 'm'),
-    payment_method_id: idFrom('method', 'n'),
-    email: "'customer-' || :n::bigint || '@example.com'",
-  })
+  // A boundary: a charge is recorded with its attempt, a checkout without one.
+  const attempt = row.attempt as Row | null
+  const json = template(row, [
+    [row.id, 'g.id'],
+    ...(attempt
+      ? ([
+          [attempt.id, sibling('g.id', 6)],
+          [attempt.gateway_key, 'gen_random_uuid()'],
+        ] satisfies Replacement[])
+      : []),
+    [row.event_id, sibling('g.id', 5)],
+    [row.customer_event_id, sibling('g.id', 4)],
+    [row.customer_id, sibling('g.id', 3)],
+    [row.reference, "'order-' || gen_random_uuid()"],
+    [row.access_hash, "encode(sha256(uuid_send(gen_random_uuid())), 'hex')"],
+    [row.merchant_id, idFrom('merchant', 'm')],
+    [row.payment_method_id, idFrom('method', 'n')],
+    [row.customer_email, "'customer-' || :n::bigint || '@example.com'"],
+  ])
   const source = `(select ${json} from (select uuidv7()::text as id offset 0) g)`
   return { sql: withInput(text, source), keepsRow }
 }
@@ -63,20 +69,16 @@ function recordStep({ text, values }: Captured, keepsRow: boolean): Step {
 function settleStep({ text, values }: Captured): Step {
   const row = onlyRow(values)
   const payment = ':paymentId::text'
-  const customer = customerIn(row)
-  const json = template(
-    { ...row, customer },
-    {
-      payment_id: payment,
-      attempt_id: sibling(payment, 6),
-      entry_id: sibling(payment, 2),
-      event_id: sibling(payment, 1),
-      customer: ':customerId::text',
-      merchant_id: idFrom('merchant', 'm'),
-      payment_method_id: idFrom('method', 'n'),
-      gateway_reference: 'gen_random_uuid()',
-    },
-  )
+  const json = template(row, [
+    [row.payment_id, payment],
+    [row.attempt_id, sibling(payment, 6)],
+    [row.entry_id, sibling(payment, 2)],
+    [row.event_id, sibling(payment, 1)],
+    [customerIn(row), ':customerId::text'],
+    [row.merchant_id, idFrom('merchant', 'm')],
+    [row.payment_method_id, idFrom('method', 'n')],
+    [row.gateway_reference, 'gen_random_uuid()'],
+  ])
   return { sql: withInput(text, json), keepsRow: false }
 }
 
@@ -99,17 +101,20 @@ function customerIn(row: Row): unknown {
   return body.data?.customer?.uuid
 }
 
-/** SQL that makes the JSON of this row, with new values in place of these. */
-function template(row: Row, fresh: Record<string, string>): string {
-  const { customer: _, ...sent } = row
+/** A value of the captured row, and the SQL of what takes its place. */
+type Replacement = [value: unknown, expression: string]
+
+/** SQL that makes the JSON of this row, with new values in place of these. Null stays null. */
+function template(row: Row, replacements: readonly Replacement[]): string {
   // A space behind each colon: pgbench takes a colon and a letter for a variable, also inside a text.
-  let text = JSON.stringify([sent])
+  let text = JSON.stringify([row])
     .replaceAll('%', '%%')
     .replaceAll(/":(?=\w)/g, '": ')
   const used: string[] = []
-  for (const [field, expression] of Object.entries(fresh)) {
-    const value = row[field]
-    if (typeof value !== 'string') continue
+  for (const [value, expression] of replacements) {
+    if (value === null) continue
+    if (typeof value !== 'string')
+      throw new Error(`the row has no value for ${expression}: see bench/baseline-scripts.ts`)
     used.push(expression)
     text = text.replaceAll(value, `%${used.length}$s`)
   }
