@@ -8,7 +8,7 @@ export const FORM: Form =
     ? process.env.COWRY_TEST_FORM
     : 'quick'
 
-/** For a test that repeats another one with other values, and so is left out of the quick form. */
+/** For a test that the quick form leaves out: it repeats another one with other values, or takes long. */
 export const LARGER_FORM_ONLY = { skip: FORM === 'quick' ? 'npm run test:rest runs it' : false }
 
 /** The value for the size that runs. */

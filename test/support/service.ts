@@ -48,8 +48,8 @@ export interface TestServiceOptions {
 }
 
 /**
- * The files of one process share a service, each with a merchant of its own, unless one sets more than the environment:
- * its statements are prepared and its code is warm.
+ * A service for this file. Files of one process that set the same environment and nothing else share one service, which
+ * saves its start and the preparation of its statements; each file gets a merchant of its own.
  */
 export async function testService(t: Cleanup, options: TestServiceOptions = {}): Promise<TestService> {
   const { env = {}, ...others } = options
