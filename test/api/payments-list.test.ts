@@ -186,17 +186,18 @@ describe('the filters of a payment list', async () => {
   it('combines filters in every combination and order, and counts exactly', async () => {
     const all = combinations()
     assert.ok(all.length > 150)
-    await Promise.all(
-      all.map(async ({ query, fits }, index) => {
-        const [path, kind] = index % 2 ? ([PAYMENTS, 'checkout'] as const) : ([CHARGES, 'charge'] as const)
-        const wanted = expected(fits, kind)
-        const page = await list(api, `${path}?limit=7&${query}`)
-        assert.deepEqual(numbers(page), wanted.slice(0, 7), query)
-        assert.equal(page.meta.total, wanted.length, query)
-        const oldest = await list(api, `${path}?limit=7&page=2&sort=createdAt:asc&${query}`)
-        assert.deepEqual(numbers(oldest), wanted.toReversed().slice(7, 14), query)
-      }),
-    )
+    const check = async ({ query, fits }: Filter, index: number) => {
+      const [path, kind] = index % 2 ? ([PAYMENTS, 'checkout'] as const) : ([CHARGES, 'charge'] as const)
+      const wanted = expected(fits, kind)
+      const page = await list(api, `${path}?limit=7&${query}`)
+      assert.deepEqual(numbers(page), wanted.slice(0, 7), query)
+      assert.equal(page.meta.total, wanted.length, query)
+      const oldest = await list(api, `${path}?limit=7&page=2&sort=createdAt:asc&${query}`)
+      assert.deepEqual(numbers(oldest), wanted.toReversed().slice(7, 14), query)
+    }
+    // A few at a time: a request that waits three seconds for a connection gets a 503.
+    for (let from = 0; from < all.length; from += 8)
+      await Promise.all(all.slice(from, from + 8).map((one, n) => check(one, from + n)))
   })
 
   it('pages every filter by cursor to the last row, in both orders', async () => {

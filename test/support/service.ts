@@ -90,7 +90,7 @@ async function startOwnService(t: Cleanup, options: TestServiceOptions): Promise
     DATABASE_URL: databaseUrl,
     COWRY_DATA_DIR: dataDir,
     COWRY_ADMIN_TOKEN: ADMIN_TOKEN,
-    COWRY_POOL_SIZE: '8',
+    COWRY_POOL_SIZE: '4',
     ...options.env,
   }
   const { clock, log, failpoints } = options
