@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { API_ERRORS, ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
+import { DEFAULT_LIMIT, MAX_LIMIT } from '../core/page.ts'
 import { iterateAsMerchant, runAsMerchant } from '../kit/db/tenant-isolation.ts'
 import type { Failpoints } from '../kit/failpoints.ts'
 import type { OperatorRoute, Route, RouteResponse } from '../kit/http/route.ts'
@@ -56,7 +57,8 @@ export function registerJsonRoutes(
 function bindMerchantRoute(authorization: Authorization, route: Route): RouteBinding {
   return {
     route,
-    authorize: (request, reply) => authorization.authorizeMerchant(request, reply, route.scope),
+    authorize: (request, reply) =>
+      authorization.authorizeMerchant(request, reply, route.scope, costOf(route, request.raw.url)),
     handle: async (request, input) => {
       const caller = requireCaller(request)
       const idempotencyKey = idempotencyKeyOf(request)
@@ -66,6 +68,16 @@ function bindMerchantRoute(authorization: Authorization, route: Route): RouteBin
       return response.file ? streamFileAsMerchant(caller.merchant.id, response, response.file) : response
     },
   }
+}
+
+/**
+ * A list takes one token of the rate limit for every 20 rows of its page, the default limit: a page of 100 costs the
+ * process five times as much.
+ */
+function costOf(route: Route, url: string | undefined): number {
+  if (!route.response.list) return 1
+  const [, limit = '1'] = /(?:^|&)limit=(\d{1,3})(?:&|$)/.exec(queryTextOf(url)) ?? []
+  return Math.max(1, Math.ceil(Math.min(Number(limit), MAX_LIMIT) / DEFAULT_LIMIT))
 }
 
 function streamFileAsMerchant(

@@ -9,7 +9,7 @@ import { serializePayments } from '../payments/views.ts'
 import type { LinksApp } from './app.ts'
 import { CHANGE_LINK_EXAMPLE, CREATE_LINK_EXAMPLE, LINK_EXAMPLE } from './examples.ts'
 import { ChangeLinkBody, CreateLinkBody, changeLinkIssues, createLinkIssues } from './input.ts'
-import { LinkRecord, LinksQuery, toLink } from './schema.ts'
+import { LinkRecord, LinksQuery, toLink, toLinks } from './schema.ts'
 import { changeLink, createLink, deactivateLink, listLinks, requireLink } from './service.ts'
 
 export function linkRoutes(app: LinksApp): Route[] {
@@ -54,11 +54,7 @@ export function linkRoutes(app: LinksApp): Route[] {
       examples: { data: [LINK_EXAMPLE] },
       handle: async ({ merchant, query }) => {
         const { rows, meta } = await listLinks(app, merchant, query)
-        return listed(
-          'Payment links retrieved.',
-          rows.map((row) => toLink(app, row)),
-          meta,
-        )
+        return listed('Payment links retrieved.', await toLinks(app, rows), meta)
       },
     }),
     ...singleLinkRoutes(app, allowHttp),

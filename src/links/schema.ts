@@ -16,7 +16,7 @@ import {
 } from '../kit/http/schema.ts'
 import type { LinksApp } from './app.ts'
 import { LINK_STATUSES, LINK_USAGES, type LinkRow } from './link.ts'
-import { qrOf } from './qr.ts'
+import { qrOf, qrsOf } from './qr.ts'
 
 export const LinkRecord = Type.Object({
   uuid: Uuid,
@@ -67,8 +67,19 @@ function linkUrl(app: UrlApp, slug: string): string {
 }
 
 export function toLink(app: UrlApp, link: LinkRow) {
-  const { uuid, slug, url, ...rest } = toStoredLink(app, link)
-  return { uuid, slug, url, qr: qrOf(url), ...rest }
+  const stored = toStoredLink(app, link)
+  return withQr(stored, qrOf(stored.url))
+}
+
+/** The records of a page. */
+export async function toLinks(app: UrlApp, links: readonly LinkRow[]) {
+  const stored = links.map((link) => toStoredLink(app, link))
+  const codes = await qrsOf(stored.map(({ url }) => url))
+  return stored.map((link, index) => withQr(link, codes[index] ?? ''))
+}
+
+function withQr({ uuid, slug, url, ...rest }: ReturnType<typeof toStoredLink>, qr: string) {
+  return { uuid, slug, url, qr, ...rest }
 }
 
 /** For events, without the QR code: it can be made from the address and would be most of the event. */

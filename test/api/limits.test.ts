@@ -71,6 +71,15 @@ describe('the rate limit', () => {
     assertApiError(await api.get(PATH), 'rate_limited')
   })
 
+  it('takes one token for every 20 rows of a list', async () => {
+    const { api } = await service.newMerchant()
+    const remaining = async (path: string) => headersOf(await api.get(path))[1]
+    assert.match(String(await remaining('/api/v1/payment-links')), /;r=4;/)
+    assert.match(String(await remaining('/api/v1/payment-links?limit=20')), /;r=3;/)
+    assert.match(String(await remaining('/api/v1/charges?status=failed&limit=60')), /;r=0;/)
+    assertApiError(await api.get(PATH), 'rate_limited')
+  })
+
   it('executes nothing of a rate-limited request', async () => {
     const { api } = await service.newMerchant()
     await spend(api, 5)

@@ -52,6 +52,20 @@ describe('the API reference pages of the HTTP shell', () => {
     assert.equal((await shell.inject({ url, headers: { 'if-none-match': '"other"' } })).http, 200)
   })
 
+  it('serve the OpenAPI document compressed, and 304 to a client that has it already', async () => {
+    const { shell } = fakeShell()
+    const url = '/openapi.json'
+    const plain = await shell.inject({ url })
+    for (const encoding of ['br', 'gzip']) {
+      const { headers } = await shell.inject({ url, headers: { 'accept-encoding': encoding } })
+      assert.equal(headers['content-encoding'], encoding)
+      assert.equal(headers.etag, plain.headers.etag)
+      assert.ok(Number(headers['content-length']) < plain.body.length / 3, `${headers['content-length']}`)
+    }
+    const again = await shell.inject({ url, headers: { 'if-none-match': String(plain.headers.etag) } })
+    assert.deepEqual([again.http, again.body], [304, ''])
+  })
+
   it('explain every API error at the docUrl of the error', async () => {
     const { body, headers } = await fakeShell().shell.inject({ url: '/docs/errors' })
     for (const code of Object.keys(API_ERRORS)) assert.ok(body.includes(`<section id="${code}">`), code)

@@ -10,6 +10,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { API_ERRORS } from '../../core/errors.ts'
 import { escapeHtml } from '../../kit/http/html.ts'
 import type { Random } from '../../kit/random.ts'
+import { chooseEncoding, type EncodedBodies, encodeOnce } from '../pages/compression.ts'
 import { htmlPage } from '../pages/html.ts'
 import { createNonce } from '../pages/page-response.ts'
 import type { SecurityHeaders } from '../security/headers.ts'
@@ -23,9 +24,7 @@ interface Needs {
 const HTML = 'text/html; charset=utf-8'
 
 export function registerReference(app: FastifyInstance, needs: Needs): void {
-  app.get('/openapi.json', async (_request, reply) => {
-    return reply.type('application/json; charset=utf-8').send(JSON.stringify(needs.openApi()))
-  })
+  registerDocument(app, needs.openApi)
   for (const url of ['/docs', '/docs/']) {
     app.get(url, async (_request, reply) => {
       const nonce = createNonce(needs.random)
@@ -93,16 +92,37 @@ function registerBundle(app: FastifyInstance): void {
   })
 }
 
+/** The document has 660 KB. It is written and compressed once, until the public URL changes. */
+function registerDocument(app: FastifyInstance, openApi: () => object): void {
+  let written: { document: object; text: Buffer; etag: string; encoded: EncodedBodies } | undefined
+  app.get('/openapi.json', async (request, reply) => {
+    const document = openApi()
+    if (written?.document !== document) {
+      const text = Buffer.from(JSON.stringify(document))
+      written = { document, text, etag: etagOf(text), encoded: encodeOnce(text) }
+    }
+    const { text, etag, encoded } = written
+    reply.type('application/json; charset=utf-8').header('cache-control', 'public, no-cache')
+    reply.header('vary', 'accept-encoding').header('etag', etag)
+    if (request.headers['if-none-match']?.includes(etag)) return reply.code(304).send()
+    const encoding = chooseEncoding(request.headers['accept-encoding'])
+    if (!encoding) return reply.send(text)
+    return reply.header('content-encoding', encoding).send(await encoded[encoding]())
+  })
+}
+
+/** Weak, because the compressed and the plain response share it. */
+const etagOf = (body: Buffer) => `W/"${createHash('sha256').update(body).digest('base64url')}"`
+
 interface Bundle {
   gzipped: Buffer
   etag: string
 }
 
-/** npm run reference writes the file. The ETag is weak, because the gzip and the plain response share it. */
+/** npm run reference writes the file. */
 async function readBundle(): Promise<Bundle> {
   const gzipped = await readFile(BUNDLE_FILE)
-  const digest = createHash('sha256').update(gzipped).digest('base64url')
-  return { gzipped, etag: `W/"${digest}"` }
+  return { gzipped, etag: etagOf(gzipped) }
 }
 
 function acceptsGzip({ headers }: FastifyRequest): boolean {

@@ -55,6 +55,21 @@ export function createCompress(): Compress {
   }
 }
 
+/** A large text that many clients request: each encoding is made at its first use and kept. */
+export type EncodedBodies = Record<Encoding, () => Promise<Buffer>>
+
+export function encodeOnce(body: Buffer): EncodedBodies {
+  const once = (encoding: Encoding) => {
+    let encoded: Promise<Buffer> | undefined
+    return () => {
+      // Fast quality: the best takes more than a second for 660 KB, and the first request waits for it.
+      encoded ??= encode(body, encoding, 'fast')
+      return encoded
+    }
+  }
+  return { br: once('br'), gzip: once('gzip') }
+}
+
 /** Keyed by content, not by URL, so that a changed response never gets stale bytes. */
 function createEncodingCache() {
   const cache = new Map<string, Promise<Buffer>>()

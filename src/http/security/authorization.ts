@@ -22,8 +22,8 @@ type Needs = Pick<
 >
 
 export interface Authorization {
-  /** Sets the merchant in the request context. */
-  authorizeMerchant(request: FastifyRequest, reply: FastifyReply, scope: Scope): Promise<void>
+  /** Sets the merchant in the request context. The cost is what the request takes from the rate limit. */
+  authorizeMerchant(request: FastifyRequest, reply: FastifyReply, scope: Scope, cost?: number): Promise<void>
   authorizeOperator(request: FastifyRequest): void
   /** Allows the metrics token and the operator token. */
   authorizeScraper(request: FastifyRequest): void
@@ -62,10 +62,10 @@ export function createAuthorization(options: Needs): Authorization {
     }
   }
 
-  const enforceRateLimit = (reply: FastifyReply, caller: Caller): void => {
+  const enforceRateLimit = (reply: FastifyReply, caller: Caller, cost?: number): void => {
     const limit = caller.rateLimit ?? options.rateLimit
     if (!limit || limit.perSecond <= 0) return
-    const result = limiter.take(caller.keyId, limit)
+    const result = limiter.take(caller.keyId, limit, cost)
     reply
       .header('ratelimit-policy', rateLimitPolicyHeader(limit))
       .header('ratelimit', rateLimitHeader(result))
@@ -81,11 +81,11 @@ export function createAuthorization(options: Needs): Authorization {
 
   return {
     stop: () => shared?.stop(),
-    async authorizeMerchant(request, reply, scope) {
+    async authorizeMerchant(request, reply, scope, cost) {
       const caller = await authenticate(request)
       request.requestContext.merchant = caller.merchant
       request.requestContext.keyId = caller.keyId
-      enforceRateLimit(reply, caller)
+      enforceRateLimit(reply, caller, cost)
       if (!caller.scopes.includes('*') && !caller.scopes.includes(scope))
         throw new ApiError('insufficient_scope', { message: `The API key lacks the scope ${scope}.` })
     },

@@ -24,6 +24,18 @@ describe('the rate limiter', () => {
     assert.equal(allowed, 1_000)
   })
 
+  it('takes more than one token from a request that costs more, also into debt', () => {
+    const state = { ms: 0 }
+    const limiter = createRateLimiter(clockFrom(state))
+    const limit = { perSecond: 1, burst: 6 }
+    assert.equal(limiter.take('key', limit, 5).remaining, 1)
+    assert.equal(limiter.take('key', limit, 5).allowed, true)
+    const refused = limiter.take('key', limit)
+    assert.deepEqual([refused.allowed, refused.retryAfterSeconds], [false, 5])
+    state.ms += 5_000
+    assert.equal(limiter.take('key', limit).allowed, true)
+  })
+
   it('evicts owners whose bucket is full again', () => {
     const state = { ms: 0 }
     const limiter = createRateLimiter(clockFrom(state))

@@ -16,7 +16,8 @@ export interface RateLimitResult {
 }
 
 export interface RateLimiter {
-  take(owner: string, limit: RateLimit): RateLimitResult
+  /** Takes the tokens of a request. A request that costs more than is left is allowed, and the debt delays the next. */
+  take(owner: string, limit: RateLimit, cost?: number): RateLimitResult
   /** Sets the tokens of an owner with a bucket in this process; they may be negative. */
   correct(owner: string, tokens: number, atMs: number): void
   /** The number of buckets. */
@@ -59,11 +60,11 @@ export function createRateLimiter(clock: Clock): RateLimiter {
   }
 
   return {
-    take(owner, limit) {
+    take(owner, limit, cost = 1) {
       const nowMs = clock.now().getTime()
       const bucket = bucketOf(owner, limit, nowMs)
       const allowed = bucket.tokens >= 1
-      if (allowed) bucket.tokens -= 1
+      if (allowed) bucket.tokens -= cost
       evict(nowMs)
       return resultOf(bucket, allowed)
     },

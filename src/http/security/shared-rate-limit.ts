@@ -72,9 +72,9 @@ export function createSharedRateLimiter({ clock, log, sync }: Needs): SharedRate
   }
 
   return {
-    take(owner, limit) {
-      const result = localBuckets.take(owner, limit)
-      if (result.allowed) recordSpent(owner, limit, 1)
+    take(owner, limit, cost = 1) {
+      const result = localBuckets.take(owner, limit, cost)
+      if (result.allowed) recordSpent(owner, limit, cost)
       return result
     },
     correct: localBuckets.correct,
