@@ -55,7 +55,7 @@ that the service sends, each as one transaction, on the same idle server. A char
 Processor time is per request, in microseconds. At the end the service is killed under load, and every acknowledged
 charge must be in the database. The plot goes to docs/bench.svg.
 
-  --quick          takes 90 seconds, for a first look: short rounds are less precise
+  --quick          takes 90 seconds, for a first look: short rounds are less precise, and docs/bench.svg stays as it is
   --json FILE      also write everything as one JSON document
   --connections N  concurrent requests; by default the fewest that clearly exceed the limit in charges per second,
                    or the number that does the most
@@ -78,7 +78,8 @@ const document = await withRig({ log }, (rig) => measure(rig, options.quick ? QU
 const targets = renderTargets(document)
 process.stdout.write(`${renderTable(document)}\n${targets}\n${describe(document)}\n`)
 if (targets.includes('MISSED')) process.exitCode = 1
-await writeFile(join(import.meta.dirname, '../docs/bench.svg'), plotOf(document))
+// The published plot is that of a whole run.
+if (!options.quick) await writeFile(join(import.meta.dirname, '../docs/bench.svg'), plotOf(document))
 if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify(document, null, 2)}\n`)
 
 async function measure(rig: Rig, wanted: Wanted): Promise<Document> {
