@@ -48,6 +48,9 @@ export const API_ERRORS = {
   amount_precision: invalid('The amount has more decimals than the currency; it is never rounded.'),
   invalid_uuid: invalid('The identifier is not a UUID.'),
   missing_reference: invalid('Name the payment by reference or by uuid.'),
+  idempotency_required: invalid(
+    'A partial refund needs your own refundReference, unique for each refund, or an Idempotency-Key header, so that a retry cannot refund twice.',
+  ),
 
   missing_api_key: apiError(401, 'authentication_error', 'Send your API key in the x-api-key header.'),
   invalid_api_key: apiError(401, 'authentication_error', 'The API key is not known.'),

@@ -80,6 +80,7 @@ async function recordDuplicateRefund(
       amount: money(attempt.paidMinor ?? 0n, payment.currency),
       isFull: true,
       isDuplicate: true,
+      refundReference: null,
       reason: 'duplicate_success',
       metadata: {},
     })

@@ -1,7 +1,8 @@
 // Example records for the OpenAPI document.
 
 export const REFUND_BODY_EXAMPLE = {
-  reference: 'order-1042',
+  paymentReference: 'order-1042',
+  refundReference: 'order-1042-mug',
   amount: 250.5,
   reason: 'One of two mugs was broken',
 }
@@ -10,6 +11,7 @@ export const REFUND_EXAMPLE = {
   uuid: '0197a3d0-41c2-7b1e-9a55-0c7d2e8f3b11',
   status: 'successful',
   statusReason: null,
+  refundReference: 'order-1042-mug',
   paymentUuid: '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f',
   paymentReference: 'order-1042',
   amount: '250.50',

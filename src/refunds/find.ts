@@ -21,10 +21,10 @@ export async function listRefunds(
   merchant: Merchant,
   query: RefundsQuery,
 ): Promise<Page<RefundRow>> {
-  const { status = null, payment: paymentId = null, currency = null, search } = query
-  const scope = `refunds:${JSON.stringify([merchant.id, status, paymentId, currency, search])}`
+  const { status = null, payment: paymentId = null, refundReference = null, currency = null, search } = query
+  const scope = `refunds:${JSON.stringify([merchant.id, status, paymentId, refundReference, currency, search])}`
   const pattern = search === undefined ? null : substringPattern(search.toLowerCase())
-  const filter = { status, paymentId, currency, pattern }
+  const filter = { status, paymentId, refundReference, currency, pattern }
   return paginate(app.cursors, scope, query, (window) => listRefundRows(app.db, merchant.id, filter, window))
 }
 

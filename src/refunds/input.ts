@@ -10,6 +10,8 @@ import { amountIssues } from '../payments/input.ts'
 import type { RefundBody } from './schema.ts'
 
 export interface RefundInput {
+  /** The merchant's own reference of the refund. */
+  refundReference: string | null
   /** If both are present they must name the same payment. */
   payment: { uuid: string; reference?: string } | { reference: string }
   /** In major units of the payment's currency; null refunds the whole remainder. */
@@ -22,21 +24,44 @@ export function refundIssues(body: Record<string, unknown>, facts: BodyFacts): I
   const isLossy = facts.lossyNumbers.has('amount')
   const message = 'amount has more digits than a JSON number can carry exactly.'
   return [
-    ...(body.reference === undefined && body.uuid === undefined
-      ? [newIssue('reference', 'missing_reference')]
-      : []),
+    ...nameIssues(body),
     ...(isLossy ? [newIssue('amount', 'amount_precision', message)] : []),
     ...metadataIssues(body.metadata, facts),
   ]
 }
 
-export function toRefundInput({ reference, uuid, amount, reason, metadata }: RefundBody): RefundInput {
+const PAYMENT_NAMES = [
+  ['paymentReference', 'reference'],
+  ['paymentUuid', 'uuid'],
+] as const
+
+/** The payment needs a name; a name that is given twice must be the same twice. */
+function nameIssues(body: Record<string, unknown>): Issue[] {
+  if (PAYMENT_NAMES.flat().every((name) => body[name] === undefined))
+    return [
+      newIssue(
+        'paymentReference',
+        'missing_reference',
+        'Name the payment by paymentReference or by paymentUuid.',
+      ),
+    ]
+  return PAYMENT_NAMES.filter(([name, alias]) => isContradiction(body[name], body[alias])).map(
+    ([name, alias]) =>
+      newIssue(alias, 'validation_failed', `${alias} is the same field as ${name}; send one of them.`),
+  )
+}
+
+const isContradiction = (a: unknown, b: unknown) => a !== undefined && b !== undefined && a !== b
+
+export function toRefundInput(body: RefundBody): RefundInput {
+  const { refundReference, amount, reason, metadata } = body
   if (reason !== undefined && containsCardNumber(reason)) {
     const details = [newIssue('reason', 'card_data_not_allowed')]
     throw new ApiError('card_data_not_allowed', { details })
   }
   return {
-    payment: toPaymentSelector(uuid, reference),
+    refundReference: refundReference ?? null,
+    payment: toPaymentSelector(body.paymentUuid ?? body.uuid, body.paymentReference ?? body.reference),
     amount: amount ?? null,
     reason: reason ?? null,
     metadata: metadata ?? {},
@@ -51,8 +76,33 @@ function toPaymentSelector(uuid: string | undefined, reference: string | undefin
 /** A request that names two different payments is ambiguous, so it is rejected. */
 export function requireSamePayment({ payment: selector }: RefundInput, reference: string): void {
   if (selector.reference === undefined || selector.reference === reference) return
-  const message = 'uuid and reference name different payments; send one of them.'
-  throw errorFromIssues([newIssue('reference', 'validation_failed', message)])
+  const message = 'paymentUuid and paymentReference name different payments; send one of them.'
+  throw errorFromIssues([newIssue('paymentReference', 'validation_failed', message)])
+}
+
+/** Integrators often send their own reference of the refund where the payment's is expected, so the message says so. */
+export function explainUnknownPayment(error: unknown, { payment: selector }: RefundInput): never {
+  if (!(error instanceof ApiError) || error.code !== 'payment_not_found' || 'uuid' in selector) throw error
+  const message =
+    'There is no payment with this reference. reference and paymentReference name the payment to refund; your own reference of the refund belongs in refundReference.'
+  throw new ApiError('payment_not_found', { message, cause: error })
+}
+
+/**
+ * Without a name of its own, a second partial refund cannot be distinguished from a retry of the first. A second refund of
+ * the whole amount is rejected anyway.
+ */
+export function requireRetryable(
+  { refundReference }: RefundInput,
+  idempotencyKey: string | undefined,
+  amount: Money | null,
+  { amountPaidMinor, amountMinor }: { amountPaidMinor: bigint | null; amountMinor: bigint },
+): void {
+  if (refundReference !== null || idempotencyKey !== undefined || amount === null) return
+  if (amount.minor >= (amountPaidMinor ?? amountMinor)) return
+  throw new ApiError('idempotency_required', {
+    details: [newIssue('refundReference', 'idempotency_required')],
+  })
 }
 
 const NO_FACTS: BodyFacts = { lossyNumbers: new Set() }

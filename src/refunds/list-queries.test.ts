@@ -22,10 +22,19 @@ await db.script(`
     case when n = ${MANY - 1} then 'USD' else 'KES' end, true, gen_random_uuid()::text,
     case when n = ${MANY} then now() end, now() - n * interval '1 second', now()
   from generate_series(1, ${MANY}) n;
+  update refunds set refund_reference = 'mug' where payment_reference = 'order-7';
+  insert into refund_references (merchant_id, reference, refund_id, fingerprint)
+  select merchant_id, refund_reference, id, '' from refunds where refund_reference is not null;
   set session_replication_role = origin;
   analyze refunds`)
 
-const NONE: RefundFilter = { status: null, paymentId: null, currency: null, pattern: null }
+const NONE: RefundFilter = {
+  status: null,
+  paymentId: null,
+  refundReference: null,
+  currency: null,
+  pattern: null,
+}
 const WINDOW = { page: 1, limit: 20, offset: 0, after: null, createdFrom: null, createdTo: null }
 
 // PostgreSQL prefers a sequential scan for a table of this size. The test is about large tables, which use the index.
@@ -50,6 +59,7 @@ describe('the list of refunds', () => {
     ['currency', { currency: 'USD' }],
     ['state and currency', { status: 'successful', currency: 'USD' }],
     ['payment', { paymentId: MERCHANT }],
+    ['refund reference', { refundReference: 'mug' }],
   ] as const)
     it(`filtered by a rare ${says} reads only the rows that it returns`, async () => {
       for (const order of ['asc', 'desc'] as const)

@@ -9,6 +9,7 @@ import { REFUND, type RefundRow } from './refund.ts'
 export interface RefundFilter {
   status: string | null
   paymentId: string | null
+  refundReference: string | null
   currency: string | null
   /** A like pattern in lower case, already escaped, over the references of payments. */
   pattern: string | null
@@ -30,10 +31,11 @@ interface Choice {
 }
 
 async function chooseStatements(db: Tx, merchantId: string, filter: RefundFilter): Promise<Choice> {
-  const { status, currency, pattern, paymentId } = filter
+  const { status, currency, pattern, paymentId, refundReference } = filter
   const values = [status, currency, pattern]
-  const isSelective = paymentId !== null || (pattern !== null && (await isRare(db, merchantId, pattern)))
-  if (isSelective) return { statements: FOUND, values: [...values, paymentId] }
+  const isNamed = paymentId !== null || refundReference !== null
+  const isSelective = isNamed || (pattern !== null && (await isRare(db, merchantId, pattern)))
+  if (isSelective) return { statements: FOUND, values: [...values, paymentId, refundReference] }
   const isUnfiltered = status === null && currency === null && pattern === null
   return isUnfiltered ? { statements: ALL, values: [] } : { statements: FILTERED, values }
 }
@@ -101,7 +103,8 @@ matching as (
   filterValues: 3,
 })
 
-// The refunds of one payment, or else those that match a rare pattern: few either way. $7 is the payment.
+// The refunds of one payment, the refund with a reference, or else those that match a rare pattern: few in each case. $7 is
+// the payment, $8 the refund's reference.
 const FOUND = listStatements<RefundRow>({
   ...SOURCE,
   prelude: `
@@ -110,15 +113,21 @@ with found as materialized (
   from refunds
   where merchant_id = $1 and payment_id = $7
   union
+  select refund_id
+  from refund_references
+  where merchant_id = $1 and reference = $8
+  union
   select id
   from searched_refunds
-  where merchant_id = $1 and $7::uuid is null and lower(payment_reference) like $6
+  where merchant_id = $1 and $7::uuid is null and $8::text is null and lower(payment_reference) like $6
 )`,
   findsByFilter: true,
   filter: `
   r.id = any (array(select id from found))
   and ($4::text is null or r.status = $4)
   and ($5::text is null or r.currency = $5)
-  and ($6::text is null or lower(r.payment_reference) like $6)`,
-  filterValues: 4,
+  and ($6::text is null or lower(r.payment_reference) like $6)
+  and ($7::uuid is null or r.payment_id = $7)
+  and ($8::text is null or r.refund_reference = $8)`,
+  filterValues: 5,
 })

@@ -25,6 +25,42 @@ export async function findRefund(db: Tx, merchantId: string, id: string): Promis
   return firstRow(db, selectRefund, [merchantId, id])
 }
 
+interface RefundReferenceRow {
+  refundId: string
+  fingerprint: Buffer
+}
+
+// Waits for a concurrent transaction that claims the same reference.
+const claimRefundReferenceStatement = sql<{ refundId: string }>`
+insert into refund_references (merchant_id, reference, refund_id, fingerprint)
+values ($1, $2, $3, $4)
+on conflict (merchant_id, reference) do nothing
+returning refund_id as "refundId"`
+
+/** False if an earlier refund has this reference. */
+export async function claimRefundReference(
+  tx: Tx,
+  merchantId: string,
+  reference: string,
+  claim: RefundReferenceRow,
+): Promise<boolean> {
+  const values = [merchantId, reference, claim.refundId, claim.fingerprint]
+  return (await tx.query(claimRefundReferenceStatement, values)).length > 0
+}
+
+const selectRefundReference = sql<RefundReferenceRow>`
+select refund_id as "refundId", fingerprint
+from refund_references
+where merchant_id = $1 and reference = $2`
+
+export async function findRefundReference(
+  tx: Tx,
+  merchantId: string,
+  reference: string,
+): Promise<RefundReferenceRow | undefined> {
+  return firstRow(tx, selectRefundReference, [merchantId, reference])
+}
+
 const markSubmittedStatement = sql<RefundRow>`
 update refunds r
 set submitted_at = coalesce(r.submitted_at, $4), is_blocking = $5

@@ -24,6 +24,8 @@ export const REFUND = columnTable({
   isFull: column<boolean>('boolean'),
   /** The refund returns a duplicate payment. */
   isDuplicate: column<boolean>('boolean'),
+  /** The merchant's own reference of the refund. */
+  refundReference: column<string | null>('text'),
   /** Why the merchant refunds, as the merchant wrote it. */
   reason: column<string | null>('text'),
   metadata: column<Record<string, unknown>>('jsonb'),

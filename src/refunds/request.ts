@@ -15,9 +15,16 @@ import { requirePayment } from '../payments/find.ts'
 import { newGatewayKey } from '../payments/gateway-request.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { advanceRefund } from './advance.ts'
-import { type RefundInput, requireSamePayment, toRefundAmount } from './input.ts'
+import {
+  explainUnknownPayment,
+  type RefundInput,
+  requireRetryable,
+  requireSamePayment,
+  toRefundAmount,
+} from './input.ts'
 import { findPaidAttempt, requireRefundable, reserveRefund } from './payment-effects.ts'
 import { findRefund, insertRefund } from './queries.ts'
+import { claimReference } from './reference.ts'
 import type { RefundRow } from './refund.ts'
 import { toRefund } from './schema.ts'
 
@@ -30,10 +37,11 @@ export async function requestRefund(
   idempotencyKey: string | undefined,
 ): Promise<IdempotentResult<RefundRow>> {
   // Idempotency comes first: a retry returns the recorded refund, even if the same request would be rejected now.
-  const validated = await validateRefund(app, merchant, input).catch(catchApiError)
+  const validated = await validateRefund(app, merchant, input, idempotencyKey).catch(catchApiError)
   await app.failpoints.hit('refund.before_record')
   const claim = { merchantId: merchant.id, key: idempotencyKey, operation: OPERATION, input }
   const once = await createIdempotently(app, claim, {
+    claimName: (tx, id) => claimReference(tx, merchant.id, input, id),
     make: (tx, id) => recordValidated(app, tx, id, validated, input),
     find: (id) => findRefund(app.db, merchant.id, id),
   })
@@ -58,10 +66,14 @@ async function validateRefund(
   app: PaymentsApp,
   merchant: Merchant,
   input: RefundInput,
+  idempotencyKey: string | undefined,
 ): Promise<ValidatedRefund> {
-  const payment = await requirePayment(app, merchant, input.payment)
+  const payment = await requirePayment(app, merchant, input.payment).catch((error: unknown) =>
+    explainUnknownPayment(error, input),
+  )
   requireSamePayment(input, payment.reference)
   const amount = toRefundAmount(input.amount, payment.currency)
+  requireRetryable(input, idempotencyKey, amount, payment)
   requireRefundable(payment)
   const attempt = await findPaidAttempt(app, payment)
   const gateway = attempt && (await app.gateways.find(merchant.id, attempt.gateway, attempt.accountId))
@@ -79,12 +91,12 @@ async function recordValidated(
   tx: Tx,
   id: string,
   validated: ValidatedRefund | ApiError,
-  { reason, metadata }: RefundInput,
+  { refundReference, reason, metadata }: RefundInput,
 ): Promise<RefundRow> {
   if (validated instanceof ApiError) throw validated
   const { payment, reserved } = await reserveRefund(tx, validated.payment, validated.amount)
   const isFull = reserved.minor === payment.amountPaidMinor
-  const facts = { id, amount: reserved, isFull, isDuplicate: false, reason, metadata }
+  const facts = { id, amount: reserved, isFull, isDuplicate: false, refundReference, reason, metadata }
   return recordRefund(app, tx, payment, validated.attempt, facts)
 }
 
@@ -93,6 +105,7 @@ interface NewRefund {
   amount: Money
   isFull: boolean
   isDuplicate: boolean
+  refundReference: string | null
   reason: string | null
   metadata: Record<string, unknown>
 }

@@ -14,19 +14,30 @@ import {
   Uuid,
   UuidInput,
 } from '../kit/http/schema.ts'
+import { Reference } from '../payments/input.ts'
 import type { RefundRow } from './refund.ts'
 import { REFUND_REASONS, REFUND_STATUSES } from './states.ts'
 
+const reference = (description: string) =>
+  Type.Optional(Type.String({ minLength: 1, maxLength: 100, description }))
+const uuid = (description: string) => Type.Optional(Type.Unsafe<string>({ ...UuidInput, description }))
+
 export const RefundBody = Type.Object({
-  reference: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 100,
+  paymentReference: reference(
+    'The reference of the payment or charge to refund, or its uuid in paymentUuid. If both are given, they must name the same payment.',
+  ),
+  paymentUuid: uuid('The uuid of the payment or charge to refund.'),
+  reference: reference(
+    'The same as paymentReference: the reference of the payment, not of the refund. Your own reference of the refund is refundReference.',
+  ),
+  uuid: uuid('The same as paymentUuid.'),
+  refundReference: Type.Optional(
+    Type.Unsafe<string>({
+      ...Reference,
       description:
-        'The reference of the payment or charge, or its uuid. If both are given, they must name the same payment.',
+        'Your own reference of this refund, unique among your refunds. A request with a known refundReference and the same body returns the refund as it is now; with another body it is rejected. A partial refund needs it, or an Idempotency-Key header.',
     }),
   ),
-  uuid: Type.Optional(UuidInput),
   amount: Type.Optional(
     // A null may come from a failed calculation of the caller, so it must not refund the whole payment.
     Type.Number({
@@ -51,6 +62,7 @@ export const RefundRecord = Type.Object({
       description: `Why it is still pending, or needs manual review. ${REASONS.join(' ')} Null while the gateway processes it.`,
     }),
   ),
+  refundReference: Nullable(Type.String({ description: 'Your own reference of the refund.' })),
   paymentUuid: Uuid,
   paymentReference: Type.String(),
   amount: AmountText,
@@ -76,6 +88,9 @@ export const RefundsQuery = Type.Object({
   ...PAGE_QUERY,
   status: Type.Optional(Enum(REFUND_STATUSES)),
   payment: Type.Optional(UuidInput),
+  refundReference: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 100, description: 'Your own reference of the refund, exactly.' }),
+  ),
   currency: Type.Optional(CurrencyFilter),
   search: Type.Optional(
     Type.String({ minLength: 1, maxLength: 100, description: 'A part of the payment’s reference.' }),
@@ -88,6 +103,7 @@ export function toRefund(refund: RefundRow) {
     uuid: refund.id,
     status: refund.status,
     statusReason: refund.statusReason,
+    refundReference: refund.refundReference,
     paymentUuid: refund.paymentId,
     paymentReference: refund.paymentReference,
     amount: formatAmount(money(refund.amountMinor, refund.currency)),

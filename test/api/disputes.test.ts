@@ -149,7 +149,8 @@ describe('POST /api/v1/sandbox/payments/{reference}/dispute', () => {
       ([available]) => available === '40.00',
       20_000,
     )
-    const refunded = await api.post('/api/v1/refunds', { reference: first.reference, amount: 15 })
+    const part = { paymentReference: first.reference, refundReference: 'part', amount: 15 }
+    const refunded = await api.post('/api/v1/refunds', part)
     assert.equal(refunded.http, 201, refunded.text)
     await eventually(
       () => balance(api),

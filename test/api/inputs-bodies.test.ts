@@ -282,8 +282,10 @@ function rightBody(operation: DocumentedOperation): Document {
   const example = exampleOf(operation)
   return {
     ...example,
-    ...('reference' in example && {
-      reference: operation.path.endsWith('refunds') ? own.reference : newReference(),
+    ...('reference' in example && { reference: newReference() }),
+    ...('paymentReference' in example && {
+      paymentReference: own.reference,
+      refundReference: newReference(),
     }),
     ...('recurringToken' in example && { recurringToken: own.recurringToken, customer: own.customer }),
     ...('email' in example && { email: `${newReference()}@example.com` }),

@@ -36,6 +36,7 @@ const otherPaths = await findItemPaths(otherMerchant, operations, otherRecords)
 const NAMING: Record<string, string[]> = {
   'POST /api/v1/charges/recurring recurringToken': [owned.recurringToken],
   'POST /api/v1/refunds reference': [owned.reference],
+  'POST /api/v1/refunds paymentReference': [owned.reference],
 }
 const UUID_FIELD = /\[0-9a-f\]\{8\}-/
 const before = await readEverything()
@@ -79,7 +80,7 @@ function withoutLastUsed(value: Document): Document {
 
 /** A body that names no record. */
 function bodyWithoutReferences(operation: DocumentedOperation): Document {
-  const { reference: _, ...example } = exampleOf(operation)
+  const { reference: _, paymentReference: __, ...example } = exampleOf(operation)
   if (operation.path !== '/api/v1/charges/recurring') return example
   return { ...example, customer: otherRecords.customer, reference: newReference() }
 }

@@ -103,10 +103,14 @@ describe('responses and the OpenAPI document', () => {
   it('documents refunds in every state', async () => {
     for (const instrument of ['card_success', 'card_refund_declined', 'card_refund_pending']) {
       const { reference, uuid } = await payWith(api, instrument)
-      const body = { reference, amount: 10.5, reason: 'Broken', metadata: { a: [1] } }
+      const part = { paymentReference: reference, amount: 10.5, reason: 'Broken', metadata: { a: [1] } }
+      const body = { ...part, refundReference: newReference() }
       const refund = await sendRequest('POST /api/v1/refunds', { body })
       await sendRequest('GET /api/v1/refunds/{uuid}', { path: refund.body.data.uuid })
       await sendRequest('GET /api/v1/refunds', { query: `payment=${uuid}&limit=1` })
+      await expectApiError(sendRequest('POST /api/v1/refunds', { body: part }), 'idempotency_required')
+      const other = { ...body, reason: 'Lost' }
+      await expectApiError(sendRequest('POST /api/v1/refunds', { body: other }), 'duplicate_reference')
       await expectApiError(
         sendRequest('POST /api/v1/refunds', { body: { uuid, amount: 9_999 } }),
         'refund_exceeds_amount',

@@ -287,7 +287,7 @@ describe('the operators’ reconciliation', () => {
   it('reconciles refunds too', async () => {
     const { api } = await service.newMerchant()
     const { uuid } = await paid(api)
-    const refund = await api.post('/api/v1/refunds', { uuid, amount: 50 })
+    const refund = await api.post('/api/v1/refunds', { uuid, refundReference: 'half', amount: 50 })
     assert.equal(refund.body.data?.status, 'successful', refund.text)
     const select = sql<{ key: string }>`select gateway_key as key from refunds where id = $1`
     const [{ key } = assert.fail('it is there')] = await db.query(select, [refund.body.data.uuid])

@@ -10,7 +10,7 @@ import {
   UNKNOWN_UUID,
   UUID_V7,
 } from '../support/assertions.ts'
-import { chargeBody, initiateBody, payWith, saveMethod } from '../support/builders.ts'
+import { chargeBody, initiateBody, newReference, payWith, saveMethod } from '../support/builders.ts'
 import { tickingClock } from '../support/fake-clock.ts'
 import { eventsOf, pathOf, postingsOf } from '../support/payment-records.ts'
 import { eventually } from '../support/process.ts'
@@ -25,12 +25,25 @@ const service = await testService({ after }, { clock, env: { COWRY_FEES: JSON.st
 const { api, db } = service
 
 const REFUND_FIELDS = [
-  ...['uuid', 'status', 'statusReason', 'paymentUuid', 'paymentReference', 'amount', 'currency', 'reason'],
-  ...['metadata', 'paymentGateway', 'isDuplicate', 'failure', 'createdAt', 'updatedAt'],
+  ...[
+    'uuid',
+    'status',
+    'statusReason',
+    'refundReference',
+    'paymentUuid',
+    'paymentReference',
+    'amount',
+    'currency',
+  ],
+  ...['reason', 'metadata', 'paymentGateway', 'isDuplicate', 'failure', 'createdAt', 'updatedAt'],
 ]
 
+/** A partial refund gets a reference. */
 async function refund(body: object, by: Api = api) {
-  const answer = await by.post(PATH, body)
+  const answer = await by.post(PATH, {
+    ...('amount' in body && { refundReference: newReference() }),
+    ...body,
+  })
   assert.equal(answer.http, 201, answer.text)
   return answer.body.data
 }
@@ -69,7 +82,8 @@ describe('POST /api/v1/refunds', () => {
     const other = await service.newMerchant()
     const theirs = await other.api.post(PATH, { uuid })
     assertSameApiError(theirs, await other.api.post(PATH, { uuid: UNKNOWN_UUID }), 'payment_not_found')
-    assertSameApiError(await other.api.post(PATH, { reference }), theirs, 'payment_not_found')
+    const unknown = await other.api.post(PATH, { reference: 'nobody-has-this' })
+    assertSameApiError(await other.api.post(PATH, { reference }), unknown, 'payment_not_found')
     assert.equal((await readPayment(uuid)).status, 'successful')
   })
 
@@ -145,7 +159,7 @@ describe('POST /api/v1/refunds', () => {
   it('rejects a refund above the remaining amount, and returns that amount', async () => {
     const { uuid } = await payWith(api, 'card_success', { amount: 100 })
     await refund({ uuid, amount: 60 })
-    const answer = await api.post(PATH, { uuid, amount: 40.01 })
+    const answer = await api.post(PATH, { uuid, refundReference: newReference(), amount: 40.01 })
     assertApiError(answer, 'refund_exceeds_amount')
     assert.match(answer.body.message, /40\.00 KES/)
     await refund({ uuid, amount: 40 })
@@ -182,6 +196,11 @@ describe('POST /api/v1/refunds', () => {
       [{ reference, reason: 'card 4242 4242 4242 4242' }, 'card_data_not_allowed'],
       [{ reference, metadata: { note: 'a'.repeat(501) } }, 'validation_failed'],
       [{ reference: 'nobody-has-this' }, 'payment_not_found'],
+      [{ reference, paymentReference: `${reference}-2` }, 'validation_failed'],
+      [{ paymentUuid: uuid, uuid: UNKNOWN_UUID }, 'validation_failed'],
+      [{ reference, refundReference: '' }, 'validation_failed'],
+      [{ reference, refundReference: ' padded ' }, 'validation_failed'],
+      [{ reference, refundReference: 'a'.repeat(101) }, 'validation_failed'],
     ]
     const another = await payWith(api, 'card_success')
     for (const two of [another.reference, 'nobody-has-this'])
@@ -209,6 +228,75 @@ describe('POST /api/v1/refunds', () => {
     assertApiError(await api.post(PATH, { reference, amount: 1 }, headers), 'idempotency_key_reused')
   })
 
+  it('makes one refund of 20 identical concurrent partial refunds with one refundReference', async () => {
+    const { uuid, reference } = await payWith(api, 'card_success', { amount: 100 })
+    const body = { paymentReference: reference, refundReference: newReference(), amount: 30 }
+    const answers = await Promise.all(Array.from({ length: 20 }, () => api.post(PATH, body)))
+    for (const answer of answers) assert.equal(answer.http, 201, answer.text)
+    assert.equal(new Set(answers.map((answer) => answer.body.data.uuid)).size, 1)
+    const replayed = answers.filter((answer) => answer.headers.get('idempotent-replayed') === 'true')
+    assert.equal(replayed.length, 19)
+    assert.deepEqual(await refundedAmounts(reference), ['30.00'])
+    const late = await api.post(PATH, body)
+    assert.deepEqual([late.http, late.body.data.refundReference], [201, body.refundReference])
+    assert.equal(late.body.data.uuid, answers[0]?.body.data.uuid)
+    assert.equal((await readPayment(uuid)).refundedAmount, '30.00')
+  })
+
+  it('replays a refundReference when nothing is left, and points a new Idempotency-Key at its refund', async () => {
+    const { uuid } = await payWith(api, 'card_success', { amount: 100 })
+    const body = { paymentUuid: uuid, refundReference: newReference() }
+    const first = await refund(body)
+    const headers = { 'idempotency-key': newReference() }
+    const again = await api.post(PATH, body, headers)
+    assert.deepEqual([again.http, again.body.data.uuid], [201, first.uuid])
+    assert.equal(again.headers.get('idempotent-replayed'), 'true')
+    const keyed = await api.post(PATH, body, headers)
+    assert.equal(keyed.body.data.uuid, first.uuid)
+    const other = { ...body, refundReference: newReference() }
+    assertApiError(await api.post(PATH, other, headers), 'idempotency_key_reused')
+  })
+
+  it('rejects a used refundReference with another body or for another payment, and names the refund', async () => {
+    const one = await payWith(api, 'card_success', { amount: 100 })
+    const two = await payWith(api, 'card_success', { amount: 100 })
+    const body = { paymentUuid: one.uuid, refundReference: newReference(), amount: 30 }
+    const made = await refund(body)
+    for (const change of [{ amount: 31 }, { paymentUuid: two.uuid }, { reason: 'Another' }]) {
+      const answer = await api.post(PATH, { ...body, ...change })
+      assertApiError(answer, 'duplicate_reference')
+      assert.match(answer.body.message, new RegExp(made.uuid))
+    }
+    assert.equal((await readPayment(one.uuid)).refundedAmount, '30.00')
+    assert.equal((await readPayment(two.uuid)).refundedAmount, '0.00')
+  })
+
+  it('allows two merchants to use one refundReference', async () => {
+    const { api: other } = await service.newMerchant()
+    const refundReference = newReference()
+    for (const by of [api, other]) {
+      const { uuid } = await payWith(by, 'card_success')
+      assert.equal((await refund({ uuid, refundReference }, by)).paymentUuid, uuid)
+    }
+  })
+
+  it('rejects a partial refund that a retry could repeat, and says what to send', async () => {
+    const { uuid } = await payWith(api, 'card_success', { amount: 100 })
+    const answer = await api.post(PATH, { uuid, amount: 30 })
+    assertApiError(answer, 'idempotency_required')
+    assert.match(answer.body.message, /refundReference.*Idempotency-Key/)
+    const keyed = await api.post(PATH, { uuid, amount: 30 }, { 'idempotency-key': newReference() })
+    assert.equal(keyed.http, 201, keyed.text)
+    const whole = await payWith(api, 'card_success', { amount: 100 })
+    assert.equal((await api.post(PATH, { uuid: whole.uuid, amount: 100 })).http, 201)
+  })
+
+  it('says where the merchant’s own reference of a refund belongs', async () => {
+    const answer = await api.post(PATH, { reference: 'my-own-refund-7', amount: 5 })
+    assertApiError(answer, 'payment_not_found')
+    assert.match(answer.body.message, /belongs in refundReference/)
+  })
+
   it('fails a refund that the gateway declines, and allows another one', async () => {
     const { uuid, reference } = await payWith(api, 'card_refund_declined')
     for (let n = 0; n < 2; n += 1) {
@@ -226,7 +314,8 @@ describe('POST /api/v1/refunds', () => {
     const { uuid, reference } = await payWith(api, 'card_refund_pending', { amount: 100 })
     const pending = await refund({ uuid, amount: 70 })
     assert.deepEqual([pending.status, pending.statusReason], ['pending', null])
-    assertApiError(await api.post(PATH, { uuid, amount: 31 }), 'refund_exceeds_amount')
+    const more = await api.post(PATH, { uuid, refundReference: newReference(), amount: 31 })
+    assertApiError(more, 'refund_exceeds_amount')
     assert.equal((await readPayment(uuid)).status, 'successful')
     clock.advance(2_500)
     assert.equal((await ended(pending.uuid)).status, 'successful')
@@ -297,7 +386,8 @@ describe('reading refunds', () => {
     const paid = await payWith(shop, 'card_success', { amount: 10, reference: 'Order-77-Nairobi' })
     const other = await payWith(shop, 'card_refund_declined', { amount: 10, currency: 'USD' })
     const made = []
-    for (let n = 1; n <= 3; n += 1) made.push(await refund({ uuid: paid.uuid, amount: n }, shop))
+    for (let n = 1; n <= 3; n += 1)
+      made.push(await refund({ uuid: paid.uuid, refundReference: `part-${n}`, amount: n }, shop))
     made.push(await refund({ uuid: other.uuid }, shop))
     const list = async (query: string) => (await shop.get(`${PATH}?${query}`)).body
     const uuids = async (query: string) => (await list(query)).data.map(({ uuid }: { uuid: string }) => uuid)
@@ -311,6 +401,9 @@ describe('reading refunds', () => {
     assert.deepEqual(await uuids('status=failed'), [made[3]?.uuid])
     assert.deepEqual(await uuids('currency=USD'), [made[3]?.uuid])
     assert.deepEqual(await uuids(`payment=${paid.uuid}`), newest.slice(1))
+    assert.deepEqual(await uuids('refundReference=part-2'), [made[1]?.uuid])
+    assert.deepEqual(await uuids(`refundReference=part-2&payment=${other.uuid}`), [])
+    assert.deepEqual(await uuids('refundReference=part'), [])
     assert.deepEqual(await uuids('search=77-nairobi'), newest.slice(1))
     assert.deepEqual(await uuids('search=77%25'), [])
     assert.deepEqual(await uuids(`createdFrom=${made[2]?.createdAt}`), newest.slice(0, 2))

@@ -9,6 +9,7 @@ import { sql } from '../../src/kit/db/db.ts'
 import { applyOutcome } from '../../src/outcomes/apply.ts'
 import { claimRefunds } from '../../src/refunds/advance.ts'
 import { requestRefund } from '../../src/refunds/request.ts'
+import { newReference } from '../support/builders.ts'
 import { pathOf } from '../support/payment-records.ts'
 import { NO_ANSWER, paid, paymentsRig } from '../support/payments-rig.ts'
 
@@ -42,7 +43,14 @@ async function applyReport(
 async function refund(paymentId: string): Promise<void> {
   const { status, reference } = await rig.payment(paymentId)
   if (status !== 'successful' && status !== 'partially_refunded') return
-  const input = { payment: { reference }, amount: Number(REFUND) / 100, reason: null, metadata: {} }
+  const amount = Number(REFUND) / 100
+  const input = {
+    refundReference: newReference(),
+    payment: { reference },
+    amount,
+    reason: null,
+    metadata: {},
+  }
   await requestRefund(rig.app, rig.merchant, input, undefined)
 }
 

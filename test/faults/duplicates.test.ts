@@ -240,7 +240,9 @@ describe('a refund that fails after it was successful', () => {
   async function refunded() {
     gateway.answers('chargeSaved', paid())
     const payment = await rig.charge()
-    const input = { payment: { uuid: payment.id }, amount: null, reason: null, metadata: {} }
+    const input = {
+      ...{ refundReference: null, payment: { uuid: payment.id }, amount: null, reason: null, metadata: {} },
+    }
     const { record } = await requestRefund(app, merchant, input, undefined)
     assert.equal(record.status, 'successful')
     const { gatewayKey: key } = await rig.attempt(payment.id)

@@ -16,6 +16,7 @@ import { claimRefunds, wakeRefunds } from '../../src/refunds/advance.ts'
 import { refundDuplicates } from '../../src/refunds/duplicates.ts'
 import { requireRefund } from '../../src/refunds/find.ts'
 import { requestRefund } from '../../src/refunds/request.ts'
+import { newReference } from '../support/builders.ts'
 import { eventsOf, postingsOf } from '../support/payment-records.ts'
 import { NAME, paid, paymentsRig } from '../support/payments-rig.ts'
 
@@ -83,7 +84,8 @@ async function payment() {
 }
 
 async function requestTestRefund(uuid: string, amount: number | null, by = app) {
-  const input = { payment: { uuid }, amount, reason: null, metadata: {} }
+  const refundReference = amount === null ? null : newReference()
+  const input = { refundReference, payment: { uuid }, amount, reason: null, metadata: {} }
   return (await requestRefund(by, merchant, input, undefined)).record
 }
 

@@ -60,7 +60,7 @@ describe('a hundred refunds of one payment at once, over two services', () => {
     const apis = [service.api, other.apiWith(key)]
     const answers = await Promise.all(
       Array.from({ length: 100 }, (_, n): Promise<ApiResponse> | undefined =>
-        apis[n % 2]?.post(PATH, { uuid, amount: 9.5 + (n % 3) }),
+        apis[n % 2]?.post(PATH, { uuid, refundReference: `part-${n}`, amount: 9.5 + (n % 3) }),
       ),
     )
     const codes = answers.map((answer) => `${answer?.http} ${answer?.body.error?.code ?? ''}`)
@@ -101,11 +101,12 @@ describe('a refund response that is lost', { concurrency: true }, () => {
       await eventually(read, ({ status }) => status === 'successful', DEADLINE_MS)
 
       fake.server.injectFault('cut_off_after_acting', { on: /^POST .*refund/, times: 1 })
-      const first = await api.post(PATH, { uuid, amount: paymentTerms.currency === 'RWF' ? 125 : 1.5 })
+      const [one, two] = paymentTerms.currency === 'RWF' ? [125, 250] : [1.5, 2.5]
+      const first = await api.post(PATH, { uuid, refundReference: 'first', amount: one })
       assert.equal(first.http, 201, first.text)
       assert.deepEqual([first.body.data.status, first.body.data.statusReason], ['pending', 'outcome_unknown'])
       // Another refund of the payment, while the outcome of the first is unknown.
-      const second = await api.post(PATH, { uuid, amount: paymentTerms.currency === 'RWF' ? 250 : 2.5 })
+      const second = await api.post(PATH, { uuid, refundReference: 'second', amount: two })
       assert.equal(second.http, 201, second.text)
       for (const { body } of [first, second]) {
         const ended = await eventually(

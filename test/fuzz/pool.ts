@@ -78,7 +78,7 @@ function* reusableValues(record: Record<string, unknown>): Iterable<[string, unk
   yield ['reference', reference]
   if (status === 'pending') yield ['open', address]
   if (status === 'successful') {
-    yield ['paid', { reference }]
+    yield ['paid', { paymentReference: reference }]
     yield ['paid reference', address]
   }
   const token = isObject(paymentMethod) ? paymentMethod.recurringToken : undefined

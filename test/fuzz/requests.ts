@@ -136,6 +136,7 @@ function bodyOf(operation: DocumentedOperation): fc.Arbitrary<unknown> {
 
 const OWN = new Set([
   'reference',
+  'refundReference',
   'email',
   'amount',
   'receivedAmount',

@@ -59,6 +59,8 @@ const VALUES_BY_FIELD: Record<string, fc.Arbitrary<unknown>> = {
     { weight: 6, arbitrary: fc.constant(new UniqueName()) },
     { weight: 1, arbitrary: fromPool('reference') },
   ),
+  paymentReference: fromPool('reference'),
+  refundReference: fc.constant(new UniqueName()),
   email: fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom(...EMAILS) },
     { weight: 1, arbitrary: fc.nat().map((number) => `payer-${number}@example.com`) },
@@ -70,6 +72,7 @@ const VALUES_BY_FIELD: Record<string, fc.Arbitrary<unknown>> = {
   recurringToken: fromPool('token'),
   payment: fromPool('payment'),
   uuid: fromPool('payment'),
+  paymentUuid: fromPool('payment'),
   resource: fromPool('payment'),
   customer: fromPool('customer'),
   endpoint: fromPool('endpoint'),

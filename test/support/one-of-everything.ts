@@ -33,7 +33,8 @@ export async function makeOneOfEverything(api: Api, prefix: string): Promise<One
   await post(api, '/api/v1/charges/recurring', chargeBody(recurringToken, { customer, reference: fresh() }))
   const open = initiateBody({ customer, reference: fresh() })
   await post(api, '/api/v1/checkout/initiate-payment', open)
-  await post(api, '/api/v1/refunds', { reference: paid.reference, amount: 1, reason: prefix })
+  const refund = { paymentReference: paid.reference, refundReference: fresh(), amount: 1, reason: prefix }
+  await post(api, '/api/v1/refunds', refund)
   await makeLink(api, { title: prefix })
   await post(api, '/api/v1/p2p/accounts', { ...WALLET, accountName: prefix })
   await post(api, '/api/v1/p2p/payments', p2pBody({ customer, reference: fresh() }))

@@ -40,11 +40,16 @@ interface IdempotentWork<Made> {
    * because it is re-run after a deadlock or serialization failure.
    */
   make: (tx: Tx, id: string) => Promise<Made>
+  /**
+   * Claims a name that the caller gave the record, such as its own reference. Returns the id of an earlier record with this
+   * name. It may write only in this transaction, like `make`.
+   */
+  claimName?: (tx: Tx, id: string) => Promise<string | undefined>
   /** The record that an earlier request created, in its current state. */
   find: (id: string) => Promise<Made | undefined>
 }
 
-/** Creates a record, or finds the one that an earlier request with the same key created. */
+/** Creates a record, or finds the one that an earlier request with the same key or name created. */
 export async function createIdempotently<Made>(
   app: Needs,
   claim: KeyClaim,
@@ -52,7 +57,7 @@ export async function createIdempotently<Made>(
 ): Promise<IdempotentResult<Made>> {
   const id = app.random.uuid()
   const made = await app.db.transaction(async (tx) => {
-    const earlier = await claimKey(tx, claim, id, app.clock.now())
+    const earlier = await claimKeyAndName(tx, claim, id, app.clock.now(), work)
     return earlier === undefined
       ? { isNew: true as const, record: await work.make(tx, id) }
       : { isNew: false as const, earlier }
@@ -65,6 +70,21 @@ export async function createIdempotently<Made>(
       message: 'The record created with this Idempotency-Key no longer exists.',
     })
   return { record, replayed: true }
+}
+
+async function claimKeyAndName(
+  tx: Tx,
+  claim: KeyClaim,
+  id: string,
+  at: Date,
+  { claimName }: Pick<IdempotentWork<unknown>, 'claimName'>,
+): Promise<string | undefined> {
+  const earlier = (await claimKey(tx, claim, id, at)) ?? (await claimName?.(tx, id))
+  if (earlier === undefined || earlier === id || claim.key === undefined) return earlier
+  // A new key with a known name: the key points at the record that has the name.
+  await releaseIdempotencyKey(tx, claim.merchantId, claim.key, id)
+  await claimKey(tx, claim, earlier, at)
+  return earlier
 }
 
 /**
@@ -102,11 +122,16 @@ export async function findKey(tx: Tx, merchantId: string, key: string): Promise<
   return firstRow(tx, selectKey, [merchantId, key])
 }
 
+/** Identical requests have the same fingerprint, whatever the order of their keys. */
+export function fingerprintRequest(operation: string, input: unknown): Buffer {
+  return createHash('sha256').update(operation).update(canonicalJson(input)).digest()
+}
+
 /** Undefined if the claim succeeded; otherwise the id under which the key was claimed before. */
 export async function claimKey(tx: Tx, claim: KeyClaim, id: string, at: Date): Promise<string | undefined> {
   const { merchantId, key, operation } = claim
   if (key === undefined) return undefined
-  const fingerprint = createHash('sha256').update(operation).update(canonicalJson(claim.input)).digest()
+  const fingerprint = fingerprintRequest(operation, claim.input)
   const claimed = await tx.query(insertKey, [merchantId, key, operation, fingerprint, id, at])
   if (claimed.length > 0) return undefined
   const existing = await findKey(tx, merchantId, key)

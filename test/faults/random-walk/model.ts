@@ -137,7 +137,7 @@ export interface Link {
 /** A request that created a record, to be sent again. */
 export interface Sent {
   path: string
-  body: unknown
+  body: object
   key: string | undefined
   uuid: string
   at: number

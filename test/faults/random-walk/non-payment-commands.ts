@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { type Command, draw, drawPerson, newName } from './command-context.ts'
+import type { Sent } from './model.ts'
 import { assertPredicted, type CommandContext, type LoggedResponse, sendRequest } from './world.ts'
 
 const ENDPOINTS = '/api/v1/webhooks/endpoints'
@@ -97,10 +98,9 @@ const IDEMPOTENCY_TTL_MS = 24 * 3_600_000
 async function repeat(context: CommandContext): Promise<void> {
   const { shop, world, prng } = context
   const now = world.clock.now().getTime()
-  const sent = draw(context, shop.sent, ({ key, path, at }) =>
-    path.endsWith('/refunds') || key !== undefined
-      ? key !== undefined && now - at < IDEMPOTENCY_TTL_MS
-      : true,
+  const isNamed = ({ path, body }: Sent) => !path.endsWith('/refunds') || 'refundReference' in body
+  const sent = draw(context, shop.sent, (one) =>
+    one.key === undefined ? isNamed(one) : now - one.at < IDEMPOTENCY_TTL_MS,
   )
   if (!sent) return
   const headers: Record<string, string> = sent.key === undefined ? {} : { 'idempotency-key': sent.key }

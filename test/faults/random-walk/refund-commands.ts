@@ -25,7 +25,8 @@ const REFUND_RESULTS = {
   'gives without answer': '201 pending',
 } as const
 
-function predict(payment: Payment, minor: bigint | null): string {
+function predict(payment: Payment, minor: bigint | null, isNamed: boolean): string {
+  if (minor !== null && minor < payment.minor && !isNamed) return '400 idempotency_required'
   if (!isRefundable(payment)) return '409 invalid_state'
   if (payment.transfer) return '422 refund_not_supported'
   const left = leftMinor(payment)
@@ -39,6 +40,7 @@ const REFUNDED = [
   '201 successful',
   '201 failed',
   '201 pending',
+  '400 idempotency_required',
   '409 invalid_state',
   '422 refund_exceeds_amount',
   '422 refund_not_supported',
@@ -79,17 +81,25 @@ async function refundConcurrently(context: CommandContext): Promise<void> {
   await Promise.all(contexts.map((one) => refundOf(one, payment)))
 }
 
+function namePayment({ prng }: CommandContext, { reference, uuid }: Payment): object {
+  const names = [{ reference }, { uuid }, { paymentReference: reference }, { paymentUuid: uuid }]
+  return prng.pick<object>(names) ?? { uuid }
+}
+
 async function refundOf(context: CommandContext, payment: Payment): Promise<void> {
   const { shop, prng, isSequential } = context
   const minor = drawAmount(context, payment)
+  const refundReference = prng.nextBool(0.6) ? newName('refund') : undefined
   const body = {
-    ...(prng.nextBool(0.5) ? { reference: payment.reference } : { uuid: payment.uuid }),
+    ...namePayment(context, payment),
+    ...(refundReference !== undefined && { refundReference }),
     ...(minor !== null && { amount: toMajor(minor, payment.currency) }),
   }
   const key = prng.nextBool(0.4) ? newName('key') : undefined
-  // Without a key each request is another refund.
-  const copies = prng.nextBool(isSequential ? 0.1 : 0.25) && key !== undefined ? 3 : 1
-  const expected = predict(payment, minor)
+  // Without a key and a reference each request is another refund.
+  const isNamed = key !== undefined || refundReference !== undefined
+  const copies = prng.nextBool(isSequential ? 0.1 : 0.25) && isNamed ? 3 : 1
+  const expected = predict(payment, minor, isNamed)
   if (!isSequential) markUncertain(context, payment)
   const headers: Record<string, string> = key === undefined ? {} : { 'idempotency-key': key }
   const answers = await Promise.all(
@@ -100,7 +110,7 @@ async function refundOf(context: CommandContext, payment: Payment): Promise<void
   for (const answer of answers)
     assertPredicted(context, answer, answer.body.data?.status === 'pending' ? early : expected, REFUNDED)
   const made = answers.filter(({ http }) => http === 201).map(({ body: { data } }) => data)
-  assert.ok(new Set(made.map(({ uuid }) => uuid)).size <= 1, 'one key is one refund')
+  assert.ok(new Set(made.map(({ uuid }) => uuid)).size <= 1, 'one key or reference is one refund')
   const [first] = made
   if (!first) return
   const ended = made.find(({ status }) => status !== 'pending') ?? first

@@ -123,13 +123,19 @@ async function verifyAndRefund(world: World, payment: PaymentRow): Promise<void>
 async function requestConcurrentRefund(world: World, payment: PaymentRow, number: number): Promise<void> {
   const { sim, invariants, merchant } = world
   const amount = sim.prng.pick([null, 30, 50, 70])
-  const input = { payment: { uuid: payment.id }, amount, reason: null, metadata: {} }
-  const key = `refund-${payment.id}-${number}`
+  const name = `refund-${payment.id}-${number}`
+  // A retry is known by the merchant's reference, by the key, or by both.
+  const [refundReference, key] = sim.prng.pick<[string | null, string | undefined]>([
+    [name, undefined],
+    [null, name],
+    [name, name],
+  ])
+  const input = { refundReference, payment: { uuid: payment.id }, amount, reason: null, metadata: {} }
   const ask = async () => {
     const once = await retryUntilAnswered(world, 'refund', ({ app }) =>
       requestRefund(app, merchant, input, key),
     )
-    if (once) invariants.observeRefund(key, once.record)
+    if (once) invariants.observeRefund(name, once.record)
   }
   await Promise.all(Array.from({ length: concurrentCopies(world) }, ask))
 }

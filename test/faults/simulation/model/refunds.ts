@@ -10,8 +10,10 @@ import { lockPayment } from '../../../../src/payments/find.ts'
 import { updateRefundTotals } from '../../../../src/refunds/payment-queries.ts'
 import {
   claimDueRefunds,
+  claimRefundReference,
   completeRefund,
   findRefund,
+  findRefundReference,
   insertRefund,
   markRefundsDue,
   markSubmitted,
@@ -221,6 +223,22 @@ export const REFUND_STATEMENTS = [
     (access, [merchantId, id]) => {
       const refund = findOwned(access, 'refunds', merchantId, id)
       return refund ? [pickRefund(refund)] : []
+    },
+  ),
+  modelStatement(
+    'claimRefundReference',
+    (db) => claimRefundReference(db, '', '', {} as never),
+    (access, [merchant_id, reference, refund_id, fingerprint]) => {
+      const row = { merchant_id, reference, refund_id, fingerprint }
+      return access.insertIfAbsent('refund_references', row) ? [{ refundId: refund_id }] : []
+    },
+  ),
+  modelStatement(
+    'findRefundReference',
+    (db) => findRefundReference(db, '', ''),
+    (access, [merchantId, reference]) => {
+      const row = access.get('refund_references', `${merchantId}|${reference}`)
+      return row ? [pickColumns('refund_id', 'fingerprint')(row)] : []
     },
   ),
   modelStatement('markSubmitted', (db) => markSubmitted(db, ANY_ROW, never, false), markAsSubmitted),

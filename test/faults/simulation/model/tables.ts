@@ -139,6 +139,10 @@ export function moneyTables(): Rules {
       },
     }),
     refunds: refunds(),
+    refund_references: table({
+      columns: nullColumns('merchant_id', 'reference', 'refund_id', 'fingerprint'),
+      primaryKey: (row) => compositeKey(row.merchant_id, row.reference),
+    }),
     cases: table({
       columns: {
         ...nullColumns('merchant_id', 'id', 'kind', 'payment_id', 'attempt_id', 'refund_id', 'note'),
@@ -195,7 +199,14 @@ function refunds(): TableRules {
       ...nullColumns('merchant_id', 'id', 'payment_id', 'payment_reference', 'attempt_id', 'attempt_key'),
       ...nullColumns('attempt_reference', 'gateway', 'account_id', 'status', 'status_reason', 'version'),
       ...nullColumns('amount_minor', 'currency', 'is_full', 'reason', 'gateway_key', 'gateway_reference'),
-      ...nullColumns('failure_message', 'submitted_at', 'due_at', 'created_at', 'updated_at'),
+      ...nullColumns(
+        'refund_reference',
+        'failure_message',
+        'submitted_at',
+        'due_at',
+        'created_at',
+        'updated_at',
+      ),
       is_duplicate: false,
       metadata: {},
       is_blocking: false,
