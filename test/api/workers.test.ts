@@ -12,10 +12,12 @@ import { descendantsOf } from '../../bench/processes.ts'
 import { connectDb } from '../../src/kit/db/db.ts'
 import { createApi } from '../support/api.ts'
 import { chargeBody, initiateBody, saveMethod } from '../support/builders.ts'
+import { assertOnlyAcknowledged, chargeUntilRefused } from '../support/charge-load.ts'
 import { testDatabaseUrl } from '../support/database.ts'
 import { assertInvariants } from '../support/invariants.ts'
 import { makeOneOfEverything } from '../support/one-of-everything.ts'
 import { awaitExit, eventually, runCowry, startProcess, tempFolder } from '../support/process.ts'
+import { LARGER_FORM_ONLY } from '../support/scale.ts'
 import { ADMIN_TOKEN } from '../support/service.ts'
 
 const databaseUrl = await testDatabaseUrl({ after })
@@ -30,7 +32,6 @@ const env = {
 const service = await startProcess({ after }, ['serve', '--workers', '2'], env)
 const { url, demoKey } = service.facts
 const api = createApi(url, { 'x-api-key': demoKey })
-const slow = await saveMethod(api, 'card_slow_later')
 const admin = createApi(url, { authorization: `Bearer ${ADMIN_TOKEN}` })
 
 interface FreshAnswer {
@@ -99,7 +100,7 @@ const LISTS = [
 ]
 
 describe('two workers', () => {
-  it('serves every group of operations from two workers as one service', async () => {
+  it('serves every group of operations from two workers as one service', LARGER_FORM_ONLY, async () => {
     const merchant = await newKey()
     await makeOneOfEverything(createApi(url, { 'x-api-key': merchant.key }), 'Worker')
     for (const path of LISTS) {
@@ -111,7 +112,7 @@ describe('two workers', () => {
     assert.equal((await fresh(merchant.key, '/api/v1/misc/currencies')).http, 200)
   })
 
-  it('shows the log of both workers from either', async () => {
+  it('shows the log of both workers from either', LARGER_FORM_ONLY, async () => {
     // An idle worker accepts a connection, so several requests may be needed to reach both.
     const seen = await eventually(
       async () => {
@@ -167,7 +168,7 @@ describe('two workers', () => {
     assert.equal(executed.body.data.length, 1, executed.text)
   })
 
-  it('shares one rate limit between two workers', async () => {
+  it('shares one rate limit between two workers', LARGER_FORM_ONLY, async () => {
     const { key } = await newKey({ perSecond: 1, burst: 20 })
     let allowed = 0
     const startedAt = Date.now()
@@ -199,7 +200,7 @@ describe('two workers', () => {
     )
   })
 
-  it('keeps serving when one worker dies, and starts another', async () => {
+  it('keeps serving when one worker dies, and starts another', LARGER_FORM_ONLY, async () => {
     const before = workerPids()
     assert.equal(before.length, 2)
     const [killedPid = 0] = before
@@ -223,22 +224,25 @@ describe('two workers', () => {
     assert.ok(keys.includes('cluster.worker_exited'), 'the operator’s API shows it too')
   })
 
-  it('finishes the requests of both workers on SIGTERM, and leaves no process behind', async () => {
-    const inFlight = fresh(demoKey, '/api/v1/charges/recurring', chargeBody(slow))
-    await delay(500)
+  it('SIGTERM under load completes the accepted requests of both workers, and leaves no process behind (F-90)', async () => {
+    const load = chargeUntilRefused(api, await saveMethod(api, 'card_success'))
+    await eventually(load.acknowledged, ({ length }) => length >= 20, 20_000)
     const pids = workerPids()
-    const ended = service.kill('SIGTERM')
-    const answer = await inFlight
-    assert.equal(`${answer.http} ${answer.body.data.status}`, '201 successful')
-    assert.deepEqual(await ended, { code: 0, signal: null })
+    assert.deepEqual(await service.kill('SIGTERM'), { code: 0, signal: null })
+    await load.ended
     await awaitExit(pids)
     const db = connectDb({ url: databaseUrl, poolSize: 2 })
-    await assertInvariants({ db }).finally(() => db.close())
+    try {
+      await assertOnlyAcknowledged(db, load)
+      await assertInvariants({ db })
+    } finally {
+      await db.close()
+    }
   })
 })
 
 describe('workers that fail to start', () => {
-  it('reports once that workers cannot start, and leaves no process running', async (t) => {
+  it('reports once that workers cannot start, and leaves no process running', LARGER_FORM_ONLY, async (t) => {
     const taken = createServer().listen(0, '127.0.0.1')
     t.after(() => void taken.close())
     await once(taken, 'listening')
@@ -253,7 +257,7 @@ describe('workers that fail to start', () => {
     assert.doesNotMatch(err, /\n\s+at /)
   })
 
-  it('rejects a number of workers that is not sensible for a machine', async (t) => {
+  it('rejects a number of workers that is not sensible for a machine', LARGER_FORM_ONLY, async (t) => {
     const { code, err } = await runCowry(t, ['serve', '--workers', '0'], env)
     assert.equal(code, 1)
     assert.match(err, /whole number from 1 to 64/)

@@ -233,7 +233,7 @@ describe('the branding of a merchant in a browser', { concurrency: 4 }, () => {
     })
   }
 
-  it('shows accepted branding as text and links', async (t) => {
+  it('shows accepted branding as text and links', LARGER_FORM_ONLY, async (t) => {
     const supportUrl = `https://shop.example/help?q='onclick='${HIT}'#<b>`
     const supportEmail = "help?bcc=spy&body='onclick='x'{}|@shop.example"
     const api = await merchantWith({
@@ -256,7 +256,7 @@ describe('the branding of a merchant in a browser', { concurrency: 4 }, () => {
     )
   })
 
-  it('serves the logo as an image only, also when it is opened directly', async (t) => {
+  it('serves the logo as an image only, also when it is opened directly', LARGER_FORM_ONLY, async (t) => {
     const api = await merchantWith({ logo: dataUriOf(SVG) })
     const { page } = await open(t, { api })
     const logo = page.locator('.brand img')
@@ -298,7 +298,7 @@ describe('texts of payers and strangers in a browser', { concurrency: 4 }, () =>
     assert.deepEqual(await page.context().cookies(), [])
   })
 
-  it('ignores injected cookies', async (t) => {
+  it('ignores injected cookies', LARGER_FORM_ONLY, async (t) => {
     const { page, checkoutUrl } = await open(t)
     for (const [, text] of REPEATED) {
       const names = ['cowry_lang', 'cowry_last_lang', 'cowry_typed', 'cowry_returned', '__proto__']
@@ -312,7 +312,7 @@ describe('texts of payers and strangers in a browser', { concurrency: 4 }, () =>
     }
   })
 
-  it('ignores injected form fields', async (t) => {
+  it('ignores injected form fields', LARGER_FORM_ONLY, async (t) => {
     const { page, checkoutUrl, read } = await open(t)
     const { request } = page.context()
     for (const [, text] of REPEATED) {

@@ -70,7 +70,7 @@ describe('the language of a checkout', { concurrency: 5 }, () => {
     assert.equal(await languageOf(page), 'sw', 'the choice on that page')
   })
 
-  it('offers every language under its own name, and each one works', async (t) => {
+  it('offers every language under its own name, and each one works', LARGER_FORM_ONLY, async (t) => {
     const { page } = await open(t)
     for (const language of LANGUAGE_CODES) {
       await switchTo(page, language)

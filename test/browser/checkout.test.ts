@@ -251,7 +251,7 @@ describe('the checkout with detours', { concurrency: 6 }, () => {
     assert.equal(await executions(), 1)
   })
 
-  it('shows that the checkout has failed after five declines', LARGER_FORM_ONLY, async (t) => {
+  it('shows that the checkout has failed after five declines', async (t) => {
     const { page, reference, read, returnUrlWith } = await open(t)
     for (let round = 1; round <= 4; round += 1) {
       const path = `/api/v1/sandbox/payments/${reference}/complete`

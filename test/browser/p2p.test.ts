@@ -6,7 +6,7 @@ import { after, describe, it } from 'node:test'
 import { LANGUAGE_CODES, type Language } from '../../src/core/languages.ts'
 import { dataOf, p2pBody, p2pMerchant, WALLET } from '../support/p2p.ts'
 import { createPayer, headingOf } from '../support/payer.ts'
-import { LARGER_FORM_ONLY, sized } from '../support/scale.ts'
+import { sized } from '../support/scale.ts'
 import { createPagePool } from './page-pool.ts'
 import { clickButton, startRig, waitForHeading } from './payers.ts'
 
@@ -56,22 +56,18 @@ describe('a transfer to the merchant in a browser', { concurrency: 3 }, () => {
     assert.equal((await read(uuid)).status, 'successful')
   })
 
-  it(
-    'shows the missing amount of an underpaid transfer, and completes when the rest arrives',
-    LARGER_FORM_ONLY,
-    async (t) => {
-      const { page, uuid } = await openTransfer(t)
-      await clickButton(page, 'I have sent the money')
-      await dataOf(confirm(uuid, 3000))
-      await waitForHeading(page, 'SSP 3,000.00 of SSP 5,000.00 arrived')
-      await page.getByText('Please send the missing SSP 2,000.00').waitFor()
-      await page.getByRole('button', { name: 'Copy: Amount' }).waitFor()
-      await dataOf(confirm(uuid, 5000))
-      await waitForHeading(page, 'Paid')
-    },
-  )
+  it('shows the missing amount of an underpaid transfer, and completes when the rest arrives', async (t) => {
+    const { page, uuid } = await openTransfer(t)
+    await clickButton(page, 'I have sent the money')
+    await dataOf(confirm(uuid, 3000))
+    await waitForHeading(page, 'SSP 3,000.00 of SSP 5,000.00 arrived')
+    await page.getByText('Please send the missing SSP 2,000.00').waitFor()
+    await page.getByRole('button', { name: 'Copy: Amount' }).waitFor()
+    await dataOf(confirm(uuid, 5000))
+    await waitForHeading(page, 'Paid')
+  })
 
-  it('completes an overpaid transfer, and shows the excess to the payer', LARGER_FORM_ONLY, async (t) => {
+  it('completes an overpaid transfer, and shows the excess to the payer', async (t) => {
     const { page, uuid } = await openTransfer(t)
     await dataOf(confirm(uuid, 5250.5))
     await waitForHeading(page, 'Paid')

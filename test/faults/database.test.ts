@@ -1,5 +1,5 @@
-// F-14 and F-15: connections to PostgreSQL break while payments are processed. Clients get 503 with Retry-After, never
-// 500, and every response that they get is correct.
+// F-14, F-15 and F-24: connections to PostgreSQL break while payments are processed, or it has no space. Clients get 503
+// with Retry-After, never 500, and every response that they get is correct.
 
 import assert from 'node:assert/strict'
 import { after, it } from 'node:test'
@@ -103,6 +103,40 @@ it('a statement that waits too long for a lock returns 503 for that request, and
   assert.ok(held.headers.get('retry-after'))
   assert.equal(free.http, 201, free.text)
 })
+
+it('a database without disk space rejects writes with 503, answers reads, and keeps what was acknowledged (F-24)', async () => {
+  const { api } = services[0]
+  const [made, later] = [initiateBody(), initiateBody()]
+  const acknowledged = await api.post(INITIATE, made)
+  assert.equal(acknowledged.http, 201, acknowledged.text)
+  await deployment.db.script(REJECT_INSERTS)
+  for (const [path, body] of [
+    [INITIATE, later],
+    [CHARGE, chargeBody(card)],
+  ] as const) {
+    const rejected = await api.post(path, body)
+    assert.deepEqual([rejected.http, rejected.body.error?.code], [503, 'temporarily_unavailable'], path)
+    assert.ok(Number(rejected.headers.get('retry-after')) >= 1)
+    assert.equal(await deployment.idOf(body.reference), undefined)
+  }
+  const readMade = () => api.get(`/api/v1/checkout/verify-payment?reference=${made.reference}`)
+  assert.equal((await readMade()).body.data?.uuid, acknowledged.body.data.uuid)
+
+  await deployment.db.script(ACCEPT_INSERTS)
+  assert.equal((await api.post(INITIATE, later)).http, 201)
+  assert.equal((await readMade()).body.data?.uuid, acknowledged.body.data.uuid)
+})
+
+// The error of a disk that has no room for another page of the table.
+const REJECT_INSERTS = `
+create function raise_disk_full() returns trigger language plpgsql as $$
+begin
+  raise exception 'could not extend file: No space left on device' using errcode = 'disk_full';
+end $$;
+create trigger disk_full before insert on payments for each statement execute function raise_disk_full();`
+const ACCEPT_INSERTS = `
+drop trigger disk_full on payments;
+drop function raise_disk_full;`
 
 const OTHER = { email: 'kofi@example.com', firstname: 'Kofi', lastname: 'Mensah' }
 

@@ -1,17 +1,20 @@
 // F-03, F-04 and F-11: cases that the failpoint table does not cover. The process is killed during a call, between a
-// decline and its record, and repeatedly during recovery; each operation completes exactly once.
+// decline and its record, and repeatedly during recovery; each operation completes exactly once. F-12 and F-90: a process
+// ends by itself, or is told to, under load.
 
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import type { Failpoint } from '../../src/kit/failpoints.ts'
 import { chargeBody, saveMethod } from '../support/builders.ts'
+import { assertOnlyAcknowledged, chargeUntilRefused } from '../support/charge-load.ts'
 import {
   CHARGED_ONCE,
   type PaymentSnapshot,
   type ServiceProcess,
   startDeployment,
 } from '../support/deployment.ts'
-import { eventually } from '../support/process.ts'
+import { eventually, ROOT } from '../support/process.ts'
 
 const CHARGE = '/api/v1/charges/recurring'
 // A charge's lease is this plus two seconds, so that the tests do not wait for the usual twelve.
@@ -19,7 +22,8 @@ const SHORT_TIMEOUTS = { COWRY_GATEWAY_TIMEOUT_MS: '500' }
 
 const deployment = await startDeployment({ after })
 // Without background jobs, like all processes that die here: the restarted service does all the recovery.
-const survivor = await deployment.startService({}, 'api')
+const preload = join(ROOT, 'test/support/throw-on-signal.ts')
+const survivor = await deployment.startService({ NODE_OPTIONS: `--import=${preload}` }, 'api')
 const card = await saveMethod(survivor.api, 'card_success')
 
 interface KilledRequest {
@@ -138,5 +142,25 @@ describe('a service that was killed and restarted', { concurrency: true }, () =>
     // The first of the two kills came after the call.
     assert.equal(recovered.left.at(-1)?.executions, 1)
     assert.deepEqual(await deployment.awaitFinal(recovered.id), CHARGED_ONCE)
+  })
+})
+
+describe('a process that ends under load', () => {
+  async function endUnderLoad(service: ServiceProcess, signal: NodeJS.Signals) {
+    const load = chargeUntilRefused(service.api, card)
+    await eventually(load.acknowledged, ({ length }) => length >= 20, 20_000)
+    const ended = await service.kill(signal)
+    await load.ended
+    await assertOnlyAcknowledged(deployment.db, load)
+    return ended
+  }
+
+  it('SIGTERM under load completes what was accepted, stores nothing else, and exits with 0 (F-90)', async () => {
+    assert.deepEqual(await endUnderLoad(restarted, 'SIGTERM'), { code: 0, signal: null })
+  })
+
+  it('an uncaught error under load is logged, accepted requests complete, and the process exits with 1 (F-12)', async () => {
+    assert.deepEqual(await endUnderLoad(survivor, 'SIGUSR2'), { code: 1, signal: null })
+    assert.match(survivor.errors(), /"process\.uncaught_exception".*a test threw this/)
   })
 })
