@@ -39,14 +39,24 @@ export async function prepareBaselines(
       ),
     )
   const baselines = {
-    charges: chargeScript(findOnly(charge, isRecord), findOnly(charge, isSettle)),
-    initiates: initiateScript(findOnly(initiate, isRecord)),
+    ...writeBaselines(charge, initiate),
     verify: await read('verify'),
     wallet: await read('wallet'),
     customerList: await read('customerList'),
     customerSearch: await read('customerSearch'),
   }
   return { paid, baselines }
+}
+
+/** The scripts of the two operations that write. */
+export function writeBaselines(
+  charge: readonly Captured[],
+  initiate: readonly Captured[],
+): Pick<BaselineScripts, 'charges' | 'initiates'> {
+  return {
+    charges: chargeScript(findOnly(charge, isRecord), findOnly(charge, isSettle)),
+    initiates: initiateScript(findOnly(initiate, isRecord)),
+  }
 }
 
 const isRecord = (text: string) => text.includes('insert into payment_references')
