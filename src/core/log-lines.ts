@@ -207,6 +207,12 @@ const DEFINITIONS = {
     'merchantId, paymentId, gateway, status, reason',
     NONE,
   ),
+  'gateway.answer_unrecognized': line(
+    'warn',
+    'A gateway answered about a payment or a refund with a value that the service does not know.',
+    'merchantId, paymentId, attemptId, refundId, gateway, reason',
+    'The payment keeps its state, and the gateway is polled ever more rarely, at least once a day. Look at the payment in the dashboard of the gateway, and report the value (`reason`), so that the connector learns it.',
+  ),
   'payment.outcome_unknown': line(
     'info',
     'The outcome of an attempt is not known yet; the resolver polls the gateway.',

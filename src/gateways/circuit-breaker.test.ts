@@ -94,8 +94,9 @@ describe('a gateway behind a circuit breaker', () => {
     await assert.rejects(charge(), /a bug/)
   })
 
-  it('does not count declines and unknown keys as failures', async () => {
-    for (const outcome of [DECLINED, { ...NOT_ANSWERED, reason: 'not_found' }] as Outcome[]) {
+  it('does not count declines, unknown keys and unknown words as failures', async () => {
+    const reasons = (['not_found', 'unrecognized'] as const).map((reason) => ({ ...NOT_ANSWERED, reason }))
+    for (const outcome of [DECLINED, ...reasons] as Outcome[]) {
       const { gateway, calls } = provider(() => Promise.resolve(outcome))
       const { charge, health } = protect(gateway)
       await times(50, charge)

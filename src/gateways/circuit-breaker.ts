@@ -13,7 +13,7 @@ import {
   TaskCancelledError,
 } from 'cockatiel'
 import { addMs, type Clock } from '../kit/clock.ts'
-import type { Gateway, KeyLookup, Outcome, RefundOutcome, StartedCheckout } from './gateway.ts'
+import type { Gateway, KeyLookup, Outcome, RefundOutcome, StartedCheckout, UnknownReason } from './gateway.ts'
 import type { Unknown } from './reply.ts'
 import type { Health } from './routing.ts'
 
@@ -137,12 +137,19 @@ export function withCircuitBreaker(gateway: Gateway, options: CircuitBreakerOpti
   }
 }
 
-/** No response, or an unreadable one. "Unknown key" is a valid response. */
+// The provider has responded, so it works: it does not know the key, or uses a word that we do not know.
+const RESPONDED: readonly UnknownReason[] = ['not_found', 'unrecognized']
+
+/** No response, or one that is not the provider's. */
 function isFailure(result: unknown): boolean {
   if (result === 'unreachable') return true
   // A boundary: the library passes on the untyped result of an operation or a probe.
   const outcome = result as Partial<Unknown> | null
-  return typeof outcome === 'object' && outcome?.kind === 'unknown' && outcome.reason !== 'not_found'
+  return (
+    typeof outcome === 'object' &&
+    outcome?.kind === 'unknown' &&
+    !RESPONDED.includes(outcome.reason ?? 'no_answer')
+  )
 }
 
 interface Bulkhead {

@@ -122,6 +122,8 @@ export interface DisputeReport {
   reference: string
 }
 
+export type UnknownReason = 'not_sent' | 'not_found' | 'no_answer' | 'unreadable' | 'unrecognized'
+
 /**
  * The four outcomes. After `unknown` the only legal next step is a status check, or the same request with the same key
  * within the gateway's key retention.
@@ -160,9 +162,10 @@ export type Outcome =
       kind: 'unknown'
       /**
        * not_sent: no byte of the request was sent, so this call had no effect. not_found: the gateway does not know the
-       * key (yet). no_answer and unreadable: the gateway may have acted.
+       * key (yet). no_answer and unreadable: the gateway may have acted. unrecognized: the response is well formed, but
+       * has a value that we do not know; the gateway works, so the circuit breaker does not count it.
        */
-      reason: 'not_sent' | 'not_found' | 'no_answer' | 'unreadable'
+      reason: UnknownReason
       message: string
     }
 
@@ -262,7 +265,7 @@ export type RefundOutcome =
   | { kind: 'succeeded'; gatewayReference: string }
   | { kind: 'failed'; message: string; gatewayReference: string | null }
   | { kind: 'pending'; gatewayReference: string | null }
-  | { kind: 'unknown'; reason: 'not_sent' | 'not_found' | 'no_answer' | 'unreadable'; message: string }
+  | { kind: 'unknown'; reason: UnknownReason; message: string }
 
 export interface Instrument {
   name: string

@@ -2,6 +2,7 @@
 // do not depend on the provider.
 
 import { type TSchema, Type } from 'typebox'
+import { parseJson } from '../kit/exact-json.ts'
 import type { HttpResult } from '../kit/http/http-client.ts'
 import type { Outcome } from './gateway.ts'
 
@@ -17,8 +18,16 @@ export function unknown(reason: Unknown['reason'], message: string): Unknown {
   return { kind: 'unknown', reason, message }
 }
 
-export function unreadable(message: string): Unknown {
-  return unknown('unreadable', message)
+/** The response is well formed, but has a value that we do not know. */
+export function unrecognized(message: string): Unknown {
+  return unknown('unrecognized', message)
+}
+
+/** The outcome of a body without the expected shape: JSON is the provider's, anything else may be a proxy's page. */
+export function fromUnexpectedBody(body: Buffer, message: string): Unknown {
+  const value = parseJson(body.toString())
+  const isWellFormed = typeof value === 'object' && value !== null
+  return unknown(isWellFormed ? 'unrecognized' : 'unreadable', message)
 }
 
 export function declined(gatewayReference: string | null, code: Declined['code'], message: string): Declined {

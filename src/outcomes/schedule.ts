@@ -1,7 +1,7 @@
 // The poll schedule: when the resolver makes the next poll of a gateway, with which backoff, and how long a lease lasts.
 
 import { DISPUTE_POLL_DELAY_MS } from '../disputes/apply-dispute.ts'
-import type { GatewayBehavior, Outcome } from '../gateways/gateway.ts'
+import type { GatewayBehavior, Outcome, UnknownReason } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { jittered } from '../kit/random.ts'
 import type { PaymentsApp } from '../payments/app.ts'
@@ -42,6 +42,16 @@ const LATE_BACKOFF_MS = [MINUTE, 15 * MINUTE, HOUR]
 // No rail completes a prompt or a transfer later than this. A webhook that arrives later still triggers a poll.
 const LATE_POLLING_MS = 7 * 24 * HOUR
 
+/** Nobody knows the word, so the next answer is hardly another one: the delay is the age of the request, up to a day. */
+export function unrecognizedBackoffMs(since: Date, now: Date): number {
+  return Math.min(Math.max(now.getTime() - since.getTime(), MINUTE), 24 * HOUR)
+}
+
+/** The gateway works, but its answer has a value that we do not know. */
+export function isUnrecognized(outcome: { kind: string; reason?: UnknownReason }): boolean {
+  return outcome.kind === 'unknown' && outcome.reason === 'unrecognized'
+}
+
 /** When to poll next; null when only a webhook can bring a change. */
 export function nextPollAt(
   app: PaymentsApp,
@@ -55,9 +65,7 @@ export function nextPollAt(
     !isOpenAttempt(current.attempt) && (outcome.kind === 'succeeded' || outcome.kind === 'declined')
   if (isEnded) return outcome.kind === 'declined' ? declinedPollAt(app, current, behavior) : null
   if (isPollingOver(current, now) || isWebhookExpected(current, outcome, behavior)) return null
-  const backoff = backoffOf(current, outcome)
-  const delayMs = backoff[Math.min(current.attempt.polls, backoff.length - 1)] ?? HOUR
-  return addMs(now, jittered(app.random, delayMs))
+  return addMs(now, jittered(app.random, pollDelayMs(current, outcome, now)))
 }
 
 const PAID: readonly AttemptRow['status'][] = ['succeeded', 'duplicate_success']
@@ -70,8 +78,9 @@ function nextPaidPollAt(
 ): Date | null {
   const isUnanswered = outcome.kind === 'unknown' && outcome.reason !== 'not_found'
   if (!isUnanswered && !isDisputed(payment, attempt, outcome)) return null
-  const delayMs = isUnanswered ? unknownBackoffMs(attempt.polls) : DISPUTE_POLL_DELAY_MS
-  return addMs(app.clock.now(), jittered(app.random, delayMs))
+  const now = app.clock.now()
+  const delayMs = isUnanswered ? pollDelayMs({ payment, attempt }, outcome, now) : DISPUTE_POLL_DELAY_MS
+  return addMs(now, jittered(app.random, delayMs))
 }
 
 /** The payment's status shows it; for a duplicate payment only the gateway's report does. */
@@ -117,6 +126,13 @@ function isWebhookExpected(
   return isAccepted && behavior?.notifiesOnEveryChange === true
 }
 
+function pollDelayMs(current: PaymentWithAttempt, outcome: Outcome, now: Date): number {
+  const { attempt } = current
+  if (isUnrecognized(outcome)) return unrecognizedBackoffMs(attempt.startedAt, now)
+  const backoff = backoffOf(current, outcome)
+  return backoff[Math.min(attempt.polls, backoff.length - 1)] ?? HOUR
+}
+
 function backoffOf({ payment, attempt }: PaymentWithAttempt, outcome: Outcome): number[] {
   if (attempt.status === 'started' || outcome.kind === 'unknown') return UNKNOWN_BACKOFF_MS
   return isOpen(payment.status) ? AWAITING_BACKOFF_MS : LATE_BACKOFF_MS
@@ -135,9 +151,28 @@ export async function schedulePoll(
   if (current.attempt.dueAt === null) return
   const { merchantId, id: attemptId, gateway } = current.attempt
   const reason = outcome.kind === 'unknown' ? outcome.reason : undefined
-  app.log.write('payment.outcome_unknown', { merchantId, attemptId, gateway, outcome: outcome.kind, reason })
+  if (outcome.kind === 'unknown' && isUnrecognized(outcome)) logUnrecognized(app, current, outcome.message)
+  else
+    app.log.write('payment.outcome_unknown', {
+      merchantId,
+      attemptId,
+      gateway,
+      outcome: outcome.kind,
+      reason,
+    })
   const reference = outcome.kind === 'pending' ? outcome.gatewayReference : null
   await rescheduleAttempt(app.db, current.attempt, nextPollAt(app, current, outcome, behavior), reference)
+}
+
+function logUnrecognized(app: PaymentsApp, { payment, attempt }: PaymentWithAttempt, reason: string): void {
+  const { merchantId, id: attemptId, gateway } = attempt
+  app.log.write('gateway.answer_unrecognized', {
+    merchantId,
+    paymentId: payment.id,
+    attemptId,
+    gateway,
+    reason,
+  })
 }
 
 // The resolver must not poll while the first call may still run: the lease is the call's timeout plus this.

@@ -9,7 +9,13 @@ import { sqlStateOf } from '../kit/db/db.ts'
 import { errorFields } from '../kit/observability/log.ts'
 import { jittered } from '../kit/random.ts'
 import { claimByGateway, type InFlight } from '../outcomes/gateway-bulkhead.ts'
-import { isKeyRetained, resolverLeaseEnd, unknownBackoffMs } from '../outcomes/schedule.ts'
+import {
+  isKeyRetained,
+  isUnrecognized,
+  resolverLeaseEnd,
+  unknownBackoffMs,
+  unrecognizedBackoffMs,
+} from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { applyRefundOutcome } from './apply-outcome.ts'
 import {
@@ -143,13 +149,19 @@ async function saveProgress(app: PaymentsApp, { refund, result, isFirst = false 
     statusReason,
     gatewayReference:
       isPending && result.gatewayReference !== null ? sanitizeText(result.gatewayReference) : null,
-    dueAt: addMs(now, jittered(app.random, unknownBackoffMs(refund.polls))),
+    dueAt: addMs(now, jittered(app.random, pollDelayMs(refund, result, now))),
     isUnsent,
     stopsBlocking: isPending || isUnsent,
     at: now,
   })
   logProgress(app, refund, result, statusReason)
   return saved ?? (await findRefund(app.db, refund.merchantId, refund.id)) ?? refund
+}
+
+function pollDelayMs(refund: RefundRow, result: Step['result'], now: Date): number {
+  if (typeof result !== 'string' && isUnrecognized(result))
+    return unrecognizedBackoffMs(refund.submittedAt ?? refund.createdAt, now)
+  return unknownBackoffMs(refund.polls)
 }
 
 function isNotSent(result: Step['result']): boolean {
@@ -176,5 +188,13 @@ function logProgress(
   const facts = { merchantId, paymentId, refundId, gateway, outcome, reason: reason ?? undefined }
   const isNewReview = reason === 'requires_review' && refund.statusReason !== 'requires_review'
   if (isNewReview) app.log.write('refund.needs_review', facts)
+  else if (typeof result !== 'string' && result.kind === 'unknown' && isUnrecognized(result))
+    app.log.write('gateway.answer_unrecognized', {
+      merchantId,
+      paymentId,
+      refundId,
+      gateway,
+      reason: result.message,
+    })
   else app.log.write('refund.pending', facts)
 }

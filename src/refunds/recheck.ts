@@ -5,7 +5,7 @@ import { openCase } from '../disputes/cases.ts'
 import type { Gateway, RefundOutcome } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { jittered } from '../kit/random.ts'
-import { unknownBackoffMs } from '../outcomes/schedule.ts'
+import { isUnrecognized, unknownBackoffMs, unrecognizedBackoffMs } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { saveRecheck } from './queries.ts'
 import type { RefundRow } from './refund.ts'
@@ -20,7 +20,7 @@ export async function recheckRefund(
   const outcome = gateway && (await checkRefundStatus(gateway, refund))
   if (outcome?.kind === 'failed') return recordLateFailure(app, refund)
   const at = app.clock.now()
-  const dueAt = outcome && isInconclusive(outcome) ? nextRecheckAt(app, refund, at) : null
+  const dueAt = outcome && isInconclusive(outcome) ? nextRecheckAt(app, refund, outcome, at) : null
   return (await saveRecheck(app.db, refund, { statusReason: refund.statusReason, dueAt, at })) ?? refund
 }
 
@@ -30,8 +30,14 @@ const isInconclusive = ({ kind, ...rest }: RefundOutcome) =>
 // About an hour of retries, longer than most outages. The next webhook starts them again.
 const MAX_RECHECKS = 100
 
-function nextRecheckAt(app: PaymentsApp, { polls }: RefundRow, now: Date): Date | null {
-  return polls >= MAX_RECHECKS ? null : addMs(now, jittered(app.random, unknownBackoffMs(polls)))
+function nextRecheckAt(
+  app: PaymentsApp,
+  { polls, createdAt }: RefundRow,
+  outcome: RefundOutcome,
+  now: Date,
+): Date | null {
+  const delayMs = isUnrecognized(outcome) ? unrecognizedBackoffMs(createdAt, now) : unknownBackoffMs(polls)
+  return polls >= MAX_RECHECKS ? null : addMs(now, jittered(app.random, delayMs))
 }
 
 async function recordLateFailure(app: PaymentsApp, refund: RefundRow): Promise<RefundRow> {

@@ -151,7 +151,9 @@ function stop(server: Server): Promise<void> {
 
 async function readRequest(incoming: IncomingMessage): Promise<FakeRequest> {
   const url = new URL(incoming.url ?? '/', 'http://fake')
-  const headers = Object.entries(incoming.headers).map(([name, value]) => [name, String(value)])
+  // Every client has its own user agent, which no provider reads.
+  const { 'user-agent': _userAgent, ...read } = incoming.headers
+  const headers = Object.entries(read).map(([name, value]) => [name, String(value)])
   return {
     method: incoming.method ?? '',
     path: url.pathname,

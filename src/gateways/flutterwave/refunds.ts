@@ -5,7 +5,7 @@ import { type Static, Type } from 'typebox'
 import { parseExactJson, schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Gateway, RefundOutcome, RefundRequest } from '../gateway.ts'
-import { Maybe, unknown, unreadable } from '../reply.ts'
+import { Maybe, unknown, unrecognized } from '../reply.ts'
 import { DECIMAL, fromMajor, toMajor } from './amounts.ts'
 import type { Client } from './client.ts'
 import { isAmbiguous, redact } from './declines.ts'
@@ -63,7 +63,7 @@ function fromRefund(result: HttpResult, request: RefundRequest): RefundOutcome {
   const refund = readRefund(reply.data)
   return refund
     ? fromOurRefund(refund, request)
-    : unreadable('Flutterwave answered a refund that cannot be read')
+    : unrecognized('Flutterwave answered a refund that cannot be read')
 }
 
 /** A status check by id. An id that is not found proves nothing about the money. */
@@ -82,11 +82,11 @@ function fromRefunds(result: HttpResult, request: RefundRequest): RefundOutcome 
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'error') return isNotFound(reply) ? notFound() : fromErrorStatus(reply)
   const refunds = readRefunds(reply.data)
-  if (!refunds) return unreadable('Flutterwave answered refunds that cannot be read')
+  if (!refunds) return unrecognized('Flutterwave answered refunds that cannot be read')
   const ours = refunds.find(({ comment }) => comment === request.key)
   if (ours) return fromOurRefund(ours, request)
   return refunds.some((refund) => mayBeOurs(refund, request))
-    ? unreadable('Flutterwave has a refund of this amount without a comment: see its dashboard')
+    ? unrecognized('Flutterwave has a refund of this amount without a comment: see its dashboard')
     : notFound()
 }
 
@@ -101,7 +101,7 @@ function fromOurRefund(refund: Refund, request: RefundRequest): RefundOutcome {
   const { amount_refunded: given } = refund
   return given == null || isOfAmount(given, request)
     ? fromStatus(refund)
-    : unreadable('Flutterwave answered a refund of another amount')
+    : unrecognized('Flutterwave answered a refund of another amount')
 }
 
 function isOfAmount(given: string, { amount }: RefundRequest): boolean {
@@ -131,7 +131,7 @@ function fromStatus(refund: Refund): RefundOutcome {
     case 'cancelled':
       return { kind: 'failed', message: `the refund at Flutterwave is ${status}`, gatewayReference: id }
     default:
-      return unreadable(`Flutterwave answered a status that we do not know: ${redact(status)}`)
+      return unrecognized(`Flutterwave answered a status that we do not know: ${redact(status)}`)
   }
 }
 

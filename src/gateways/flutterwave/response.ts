@@ -4,7 +4,7 @@
 import { Type } from 'typebox'
 import { parseExactJson, schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
-import { Maybe, type Unknown, unknown, unreadable, withoutResponse } from '../reply.ts'
+import { fromUnexpectedBody, Maybe, type Unknown, unknown, withoutResponse } from '../reply.ts'
 
 // No length limit: the HTTP client limits the body, and a long text must not make a success unreadable.
 export const Text = Type.String()
@@ -43,7 +43,7 @@ export function readReply(result: HttpResult): Reply {
     }
   return http >= 200 && http < 300 && envelope?.status === 'success'
     ? { kind: 'data', data: envelope.data }
-    : unreadable(`unreadable response, HTTP ${http}`)
+    : fromUnexpectedBody(result.body, `unreadable response, HTTP ${http}`)
 }
 
 /** The message for an operator, for errors about access or load; undefined for all others. */

@@ -12,7 +12,7 @@ import type {
   StartedCheckout,
   StatusQuery,
 } from '../gateway.ts'
-import { type Declined, declined, Maybe, refused, unknown, unreadable } from '../reply.ts'
+import { type Declined, declined, Maybe, refused, unknown, unrecognized } from '../reply.ts'
 import { DECIMAL, fromMajor, toMajor } from './amounts.ts'
 import {
   findFailureCode,
@@ -102,7 +102,7 @@ export function fromStart(result: HttpResult, key: string): StartedCheckout | Ou
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'error') return fromRejectedStart(reply)
   const link = readLink(reply.data)?.link
-  if (link === undefined) return unreadable('Flutterwave answered no link to its page')
+  if (link === undefined) return unrecognized('Flutterwave answered no link to its page')
   // Flutterwave has no id for an unused page yet, so our key is its reference.
   return { kind: 'started', gatewayReference: key, next: { kind: 'redirect', url: link } }
 }
@@ -124,7 +124,7 @@ export function fromCharge(result: HttpResult, attempt: Attempt, now: Date): Out
   const transaction = readTransaction(reply.data)
   if (transaction) return fromTransaction(transaction, attempt, now)
   if (reply.kind === 'error') return fromFailedCharge(reply)
-  return unreadable('Flutterwave answered a charge that cannot be read')
+  return unrecognized('Flutterwave answered a charge that cannot be read')
 }
 
 /** Statuses that prove that nothing was begun. Not 400, which Flutterwave uses for nearly everything. */
@@ -154,10 +154,10 @@ function fromAccessError(http: number): Declined | undefined {
   return message === undefined ? undefined : refused('provider_unavailable', message)
 }
 
-function fromUnexpectedError({ http }: ErrorReply): Outcome {
-  return http === 408 || http === 409
-    ? unknown('no_answer', `Flutterwave answered HTTP ${http}`)
-    : unreadable(`Flutterwave answered HTTP ${http}`)
+function fromUnexpectedError({ http, providerMessage }: ErrorReply): Outcome {
+  const message = `Flutterwave answered HTTP ${http}`
+  if (http === 408 || http === 409) return unknown('no_answer', message)
+  return unknown(providerMessage === null ? 'unreadable' : 'unrecognized', message)
 }
 
 function describe({ http, providerMessage }: ErrorReply): string {
@@ -171,7 +171,7 @@ export function fromVerify(result: HttpResult, query: StatusQuery, now: Date): O
   const transaction = readTransaction(reply.data)
   return transaction
     ? fromTransaction(transaction, query, now)
-    : unreadable('Flutterwave answered a payment that cannot be read')
+    : unrecognized('Flutterwave answered a payment that cannot be read')
 }
 
 /** A rejected status check says nothing about the payment, which may have been paid. */
@@ -204,7 +204,7 @@ function fromTransaction(transaction: Transaction, query: StatusQuery, now: Date
   const status = transaction.status.toLowerCase()
   if (status === 'successful') return fromSuccess(transaction, query, now)
   // The caller checks a success for another payment; any other status of another payment says nothing about this one.
-  if (transaction.tx_ref !== query.key) return unreadable('Flutterwave answered about another payment')
+  if (transaction.tx_ref !== query.key) return unrecognized('Flutterwave answered about another payment')
   switch (status) {
     case 'pending':
     case 'pending auth':
@@ -218,7 +218,7 @@ function fromTransaction(transaction: Transaction, query: StatusQuery, now: Date
     case 'cancelled':
       return declined(id, 'customer_cancelled', redact(response || 'cancelled'))
     default:
-      return unreadable(`Flutterwave answered a status that we do not know: ${redact(status)}`)
+      return unrecognized(`Flutterwave answered a status that we do not know: ${redact(status)}`)
   }
 }
 
@@ -233,7 +233,8 @@ function isUnattended({ startedAt }: StatusQuery, now: Date): boolean {
 function fromSuccess(transaction: Transaction, query: StatusQuery, now: Date): Outcome {
   // Not charged_amount, which includes the fee if the payer bears it.
   const paid = fromMajor(transaction.amount, transaction.currency, query.amount)
-  if (!paid) return unreadable('Flutterwave answered a success with an unknown currency or an invalid amount')
+  if (!paid)
+    return unrecognized('Flutterwave answered a success with an unknown currency or an invalid amount')
   const createdAt = new Date(transaction.created_at ?? '')
   return {
     kind: 'succeeded',

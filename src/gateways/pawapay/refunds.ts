@@ -7,7 +7,7 @@ import { equals } from '../../core/money.ts'
 import { jsonReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { RefundOutcome, RefundRequest } from '../gateway.ts'
-import { Maybe, unknown } from '../reply.ts'
+import { Maybe, unknown, unrecognized } from '../reply.ts'
 import {
   describeFailure,
   type ErrorReply,
@@ -61,7 +61,7 @@ export function fromRefund(result: HttpResult, key: string): RefundOutcome | { k
     case 'REJECTED':
       return fromRejection(reply.body.failureReason)
     default:
-      return unknown('unreadable', 'pawaPay answered a status that we do not know')
+      return unrecognized('pawaPay answered a status that we do not know')
   }
 }
 
@@ -97,7 +97,7 @@ export function fromRefundStatus(result: HttpResult, request: RefundRequest): Re
 
 function fromFound(refund: Refund, request: RefundRequest): RefundOutcome {
   const { refundId, status, failureReason } = refund
-  if (!matchesRequest(refund, request)) return unknown('unreadable', 'pawaPay answered about another refund')
+  if (!matchesRequest(refund, request)) return unrecognized('pawaPay answered about another refund')
   switch (status) {
     case 'ACCEPTED':
     case 'ENQUEUED':
@@ -111,7 +111,7 @@ function fromFound(refund: Refund, request: RefundRequest): RefundOutcome {
     case 'REJECTED':
       return fromFailed(refundId, failureReason)
     default:
-      return unknown('unreadable', 'pawaPay answered a status that we do not know')
+      return unrecognized('pawaPay answered a status that we do not know')
   }
 }
 
@@ -122,7 +122,7 @@ function matchesRequest({ refundId, amount, currency }: Refund, request: RefundR
 }
 
 function fromFailed(refundId: string, reason: FailureReason | null | undefined): RefundOutcome {
-  if (reason?.failureCode === 'UNKNOWN_ERROR') return unknown('unreadable', 'pawaPay answered UNKNOWN_ERROR')
+  if (reason?.failureCode === 'UNKNOWN_ERROR') return unrecognized('pawaPay answered UNKNOWN_ERROR')
   const message = reason ? `pawaPay answered ${describeFailure(reason)}` : 'pawaPay gave no reason'
   return { kind: 'failed', message, gatewayReference: refundId }
 }

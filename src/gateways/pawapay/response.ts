@@ -4,7 +4,7 @@
 import { type Static, Type } from 'typebox'
 import { jsonReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
-import { Maybe, type Unknown, unknown, withoutResponse } from '../reply.ts'
+import { fromUnexpectedBody, Maybe, type Unknown, unknown, withoutResponse } from '../reply.ts'
 
 export const Text = (maxLength: number) => Type.String({ maxLength })
 export const Identity = Type.String({ minLength: 1, maxLength: 100 })
@@ -40,7 +40,7 @@ export function readReply<Body>(result: HttpResult, read: Read<Body>): Reply<Bod
   if (status >= 400) return errorReply(status, body)
   const value = status >= 200 && status < 300 ? read(body) : undefined
   return value === undefined
-    ? unknown('unreadable', `pawaPay sent an unreadable response, HTTP ${status}`)
+    ? fromUnexpectedBody(body, `pawaPay sent an unreadable response, HTTP ${status}`)
     : { kind: 'body', body: value }
 }
 

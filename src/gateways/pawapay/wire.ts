@@ -9,7 +9,7 @@ import { addMs } from '../../kit/clock.ts'
 import { jsonReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Attempt, Outcome, StartedCheckout, StatusQuery } from '../gateway.ts'
-import { declined, Maybe, refused, unknown } from '../reply.ts'
+import { declined, Maybe, refused, unknown, unrecognized } from '../reply.ts'
 import { countryFor } from './rails.ts'
 import {
   describeFailure,
@@ -149,7 +149,7 @@ export function fromStart(
     case 'REJECTED':
       return fromRejection(failureReason)
     default:
-      return unknown('unreadable', 'pawaPay answered neither with a page nor with a refusal')
+      return unrecognized('pawaPay answered neither with a page nor with a refusal')
   }
 }
 
@@ -225,7 +225,7 @@ function fromDeposit(deposit: Deposit, key: string, now: Date): Outcome {
   const { depositId, status, failureReason } = deposit
   if (status === 'COMPLETED') return fromCompleted(deposit, now)
   // The caller checks a success for another payment; any other status of another payment says nothing about this one.
-  if (depositId !== key) return unknown('unreadable', 'pawaPay answered about another deposit than ours')
+  if (depositId !== key) return unrecognized('pawaPay answered about another deposit than ours')
   switch (status) {
     // Also PROCESSING while the payer is on an operator's own page.
     case 'ACCEPTED':
@@ -237,13 +237,13 @@ function fromDeposit(deposit: Deposit, key: string, now: Date): Outcome {
     case 'REJECTED':
       return fromFailed(depositId, failureReason)
     default:
-      return unknown('unreadable', 'pawaPay answered a status that we do not know')
+      return unrecognized('pawaPay answered a status that we do not know')
   }
 }
 
 function fromFailed(depositId: string, reason: FailureReason | null | undefined): Outcome {
   const failureCode = reason?.failureCode ?? ''
-  if (failureCode === UNKNOWN_ERROR) return unknown('unreadable', `pawaPay answered ${UNKNOWN_ERROR}`)
+  if (failureCode === UNKNOWN_ERROR) return unrecognized(`pawaPay answered ${UNKNOWN_ERROR}`)
   return {
     kind: 'declined',
     code: (Object.hasOwn(DECLINES, failureCode) && DECLINES[failureCode]) || 'unknown',
@@ -254,7 +254,7 @@ function fromFailed(depositId: string, reason: FailureReason | null | undefined)
 
 function fromCompleted({ depositId, amount, currency, created }: Deposit, now: Date): Outcome {
   const paid = isCurrency(currency) ? fromAmount(amount, currency) : undefined
-  if (!paid) return unknown('unreadable', 'pawaPay reported an amount that our ledger cannot hold')
+  if (!paid) return unrecognized('pawaPay reported an amount that our ledger cannot hold')
   return {
     kind: 'succeeded',
     gatewayReference: depositId,

@@ -13,6 +13,8 @@ const paid: Extract<Outcome, { kind: 'succeeded' }> = {
   savedMethod: null,
   paidAt: new Date('2026-11-15T09:30:56.000Z'),
 }
+const kept = { paid, isReversed: false }
+
 // As the JSON parser returns them: numbers as their digits.
 const dispute = (changes: object = {}) => ({
   id: '358950',
@@ -33,10 +35,24 @@ describe('disputes at Paystack', () => {
       ['resolved', 'declined', 'won'],
       ['resolved', 'merchant-accepted', 'lost'],
       ['resolved', 'auto-accepted', 'lost'],
+      ['archived', 'declined', 'won'],
+      ['archived', 'merchant-accepted', 'lost'],
     ]) {
       const report = { status: ours, amount: money(100_000n, 'NGN'), reference: '358950' }
       for (const data of [[dispute({ status, resolution })], dispute({ status, resolution })])
-        assert.deepEqual(withDisputes(dataReply(data), paid), { ...paid, disputes: [report] })
+        assert.deepEqual(withDisputes(dataReply(data), kept), { ...paid, disputes: [report] })
+    }
+  })
+
+  it('end with the money where the transaction says it is, if they end without a known resolution', () => {
+    const statusOf = (changes: object, isReversed: boolean) => {
+      const outcome = withDisputes(dataReply([dispute(changes)]), { paid, isReversed })
+      return outcome.kind === 'succeeded' ? outcome.disputes?.[0]?.status : outcome
+    }
+    for (const status of ['archived', 'resolved']) {
+      assert.equal(statusOf({ status, resolution: null }, false), 'won')
+      assert.equal(statusOf({ status, resolution: null }, true), 'lost')
+      assert.equal(statusOf({ status, resolution: 'maybe' }, true), 'lost')
     }
   })
 
@@ -50,12 +66,12 @@ describe('disputes at Paystack', () => {
       message: 'none',
     }
     for (const reply of [dataReply([]), dataReply(null), nothing])
-      assert.deepEqual(withDisputes(reply, paid), paid)
+      assert.deepEqual(withDisputes(reply, kept), paid)
   })
 
   it('cover the whole payment if they name no amount, or another currency', () => {
     for (const changes of [{ refund_amount: null }, { refund_amount: '0' }, { currency: 'USD' }]) {
-      const outcome = withDisputes(dataReply([dispute(changes)]), paid)
+      const outcome = withDisputes(dataReply([dispute(changes)]), kept)
       assert.ok(outcome.kind === 'succeeded')
       assert.deepEqual(outcome.disputes?.[0]?.amount, paid.paid)
     }
@@ -64,7 +80,7 @@ describe('disputes at Paystack', () => {
   it('are returned completely, latest first', () => {
     const lost = { status: 'resolved', resolution: 'merchant-accepted' }
     const list = [dispute({ id: '9', ...lost }), dispute({ id: '8' }), dispute({ id: '10', ...lost })]
-    const outcome = withDisputes(dataReply(list), paid)
+    const outcome = withDisputes(dataReply(list), kept)
     assert.ok(outcome.kind === 'succeeded')
     assert.deepEqual(
       outcome.disputes?.map(({ reference, status }) => `${reference} ${status}`),
@@ -74,13 +90,13 @@ describe('disputes at Paystack', () => {
 
   it('leave the outcome unknown if they have unknown values or the request gets no response', () => {
     const odd: Reply[] = [
-      dataReply([dispute({ status: 'archived' })]),
+      dataReply([dispute({ status: 'asleep' })]),
       dataReply([dispute({ status: 'resolved', resolution: 'maybe' })]),
       dataReply([dispute({ id: 'x' })]),
       dataReply('none'),
       { kind: 'refused', http: 401, providerMessage: '', type: '', code: '', message: 'bad key' },
       { kind: 'unknown', reason: 'no_answer', message: 'timeout' },
     ]
-    for (const reply of odd) assert.equal(withDisputes(reply, paid).kind, 'unknown')
+    for (const reply of odd) assert.equal(withDisputes(reply, kept).kind, 'unknown')
   })
 })

@@ -5,9 +5,9 @@ import { type Static, Type } from 'typebox'
 import type { Money } from '../../core/money.ts'
 import { schemaReader } from '../../kit/exact-json.ts'
 import type { DisputeReport, Outcome } from '../gateway.ts'
-import { Maybe, type Succeeded, type Unknown, unknown } from '../reply.ts'
+import { Maybe, type Succeeded, type Unknown, unrecognized } from '../reply.ts'
 import { Digits, Text } from './json.ts'
-import { isUnknown, type Reply, redact } from './response.ts'
+import { fromRefusedQuery, isUnknown, type Reply, redact } from './response.ts'
 import { fromSubunits } from './wire.ts'
 
 const Dispute = Type.Object({
@@ -26,42 +26,54 @@ const readDisputes = schemaReader(Type.Union([Type.Array(Dispute), Dispute]))
 export const disputesPath = (transactionId: string) =>
   `/dispute/transaction/${encodeURIComponent(transactionId)}`
 
-/** Adds the disputes to the success, if there are any. */
-export function withDisputes(reply: Reply, paid: Succeeded): Outcome {
-  if (isUnknown(reply)) return reply
-  if (reply.kind === 'refused') return reply.http === 404 ? paid : unknown('no_answer', reply.message)
-  if (reply.data == null) return paid
-  const data = readDisputes(reply.data)
-  if (!data) return unknown('unreadable', 'Paystack answered disputes that cannot be read')
-  return fromDisputes(Array.isArray(data) ? data : [data], paid)
+/** What the transaction says about its disputes. */
+export interface DisputedTransaction {
+  paid: Succeeded
+  /** Paystack has taken the money back. */
+  isReversed: boolean
 }
 
-function fromDisputes(disputes: readonly Dispute[], paid: Succeeded): Outcome {
-  const reports = disputes.map((dispute) => toReport(dispute, paid.paid))
-  const unreadable = reports.find((report) => 'kind' in report)
-  if (unreadable) return unreadable
+/** Adds the disputes to the success, if there are any. */
+export function withDisputes(reply: Reply, transaction: DisputedTransaction): Outcome {
+  const { paid } = transaction
+  if (isUnknown(reply)) return reply
+  if (reply.kind === 'refused') return reply.http === 404 ? paid : fromRefusedQuery(reply)
+  if (reply.data == null) return paid
+  const data = readDisputes(reply.data)
+  if (!data) return unrecognized('Paystack answered disputes that cannot be read')
+  return fromDisputes(Array.isArray(data) ? data : [data], transaction)
+}
+
+function fromDisputes(disputes: readonly Dispute[], transaction: DisputedTransaction): Outcome {
+  const { paid } = transaction
+  const reports = disputes.map((dispute) => toReport(dispute, transaction))
+  const unrecognizedReport = reports.find((report) => 'kind' in report)
+  if (unrecognizedReport) return unrecognizedReport
   const known = reports.filter((report) => 'reference' in report)
   // Latest first; ids only grow.
   const latest = known.toSorted((a, b) => Number(BigInt(b.reference) - BigInt(a.reference)))
   return latest.length > 0 ? { ...paid, disputes: latest } : paid
 }
 
-function toReport(dispute: Dispute, paid: Money): DisputeReport | Unknown {
-  const status = toStatus(dispute)
+function toReport(dispute: Dispute, { paid, isReversed }: DisputedTransaction): DisputeReport | Unknown {
+  const status = toStatus(dispute, isReversed)
   if (typeof status !== 'string') return status
-  return { status, amount: amountOf(dispute, paid), reference: dispute.id }
+  return { status, amount: amountOf(dispute, paid.paid), reference: dispute.id }
 }
 
-function toStatus({ status, resolution }: Dispute): DisputeReport['status'] | Unknown {
+/** Without a decision the transaction tells the end: Paystack has reversed it, or the merchant keeps the money. */
+function toStatus({ status, resolution }: Dispute, isReversed: boolean): DisputeReport['status'] | Unknown {
   switch (status) {
     case 'awaiting-merchant-feedback':
     case 'awaiting-bank-feedback':
     case 'pending':
       return 'open'
     case 'resolved':
+    // No longer followed by Paystack, mostly without a resolution.
+    case 'archived':
       break
     default:
-      return unknown('unreadable', `Paystack answered a dispute that is ${redact(status)}`)
+      return unrecognized(`Paystack answered a dispute that is ${redact(status)}`)
   }
   switch (resolution) {
     case 'merchant-accepted':
@@ -69,11 +81,13 @@ function toStatus({ status, resolution }: Dispute): DisputeReport['status'] | Un
       return 'lost'
     case 'declined':
       return 'won'
+    case null:
+    case undefined:
+    case '':
+      return isReversed ? 'lost' : 'won'
     default:
-      return unknown(
-        'unreadable',
-        `Paystack answered a dispute that was resolved ${redact(String(resolution))}`,
-      )
+      if (isReversed) return 'lost'
+      return unrecognized(`Paystack answered a dispute that was resolved ${redact(String(resolution))}`)
   }
 }
 

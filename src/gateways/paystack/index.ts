@@ -10,7 +10,7 @@ import { RAILS } from './rails.ts'
 import { type Call, createRefundOperations } from './refunds.ts'
 import { isDuplicate, readReply } from './response.ts'
 import { parseSignedWebhook } from './webhooks.ts'
-import { fromCharge, fromInitialize, fromVerify, toChargeBody, toInitializeBody } from './wire.ts'
+import { fromCharge, fromInitialize, fromVerify, isReversed, toChargeBody, toInitializeBody } from './wire.ts'
 
 const NAME = 'paystack'
 const ADDRESS = 'https://api.paystack.co'
@@ -72,9 +72,11 @@ function openPaystack({ credentials, baseUrl, http, clock }: Connection): Gatewa
 
   const verify = async (query: StatusQuery): Promise<Outcome> => {
     const path = `/transaction/verify/${encodeURIComponent(query.key)}`
-    const outcome = fromVerify(readReply(await call('GET', path)), query, clock.now())
-    if (!query.isPaid || outcome.kind !== 'succeeded') return outcome
-    return withDisputes(readReply(await call('GET', disputesPath(outcome.gatewayReference))), outcome)
+    const reply = readReply(await call('GET', path))
+    const paid = fromVerify(reply, query, clock.now())
+    if (!query.isPaid || paid.kind !== 'succeeded') return paid
+    const disputes = readReply(await call('GET', disputesPath(paid.gatewayReference)))
+    return withDisputes(disputes, { paid, isReversed: isReversed(reply) })
   }
 
   /**

@@ -7,9 +7,9 @@ import { addMs, type Clock } from '../../kit/clock.ts'
 import { schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Gateway, RefundOutcome, RefundRequest } from '../gateway.ts'
-import { Maybe, unknown } from '../reply.ts'
+import { Maybe, unknown, unrecognized } from '../reply.ts'
 import { Digits, Text } from './json.ts'
-import { isUnknown, type Reply, readReply, redact } from './response.ts'
+import { fromRefusedQuery, isUnknown, type Reply, readReply, redact } from './response.ts'
 import { fromSubunits, toSubunits } from './wire.ts'
 
 export type Call = (method: 'GET' | 'POST', path: string, body?: unknown) => Promise<HttpResult>
@@ -40,12 +40,12 @@ export function createRefundOperations(
       if (isUnknown(reply)) return reply
       const list = readList(reply)
       if (!list)
-        return unknown('unreadable', reply.kind === 'refused' ? reply.message : 'Paystack lists no refunds')
+        return reply.kind === 'refused' ? fromRefusedQuery(reply) : unrecognized('Paystack lists no refunds')
       const found = list.find((one) => hasKey(one, refund))
       if (found) return fromRefund(found, refund)
       if (list.length < PAGE_SIZE) return unknown('not_found', 'Paystack does not know this refund')
     }
-    return unknown('unreadable', 'Paystack lists more refunds than can be looked through')
+    return unrecognized('Paystack lists more refunds than can be looked through')
   }
 
   return {
@@ -66,7 +66,7 @@ export function createRefundOperations(
       const reply = readReply(await call('GET', `/refund/${encodeURIComponent(gatewayReference)}`))
       if (isUnknown(reply)) return reply
       if (reply.kind === 'data') return fromRefund(reply.data, refund)
-      return unknown(reply.http === 404 ? 'not_found' : 'unreadable', reply.message)
+      return reply.http === 404 ? unknown('not_found', reply.message) : fromRefusedQuery(reply)
     },
   }
 }
@@ -101,9 +101,8 @@ function hasKey(data: unknown, { key }: RefundRequest): boolean {
 
 function fromRefund(data: unknown, refund: RefundRequest): RefundOutcome {
   const record = readRefund(data)
-  if (!record) return unknown('unreadable', 'Paystack answered without a refund in it')
-  if (!isOfAmount(record, refund))
-    return unknown('unreadable', 'Paystack answered a refund of another amount')
+  if (!record) return unrecognized('Paystack answered without a refund in it')
+  if (!isOfAmount(record, refund)) return unrecognized('Paystack answered a refund of another amount')
   const gatewayReference = record.id ?? null
   switch (record.status) {
     case 'pending':
@@ -117,8 +116,7 @@ function fromRefund(data: unknown, refund: RefundRequest): RefundOutcome {
     case 'failed':
       return { kind: 'failed', message: 'Paystack could not execute the refund', gatewayReference }
     default:
-      return unknown(
-        'unreadable',
+      return unrecognized(
         `Paystack answered a refund with a status that we do not know: ${redact(record.status)}`,
       )
   }

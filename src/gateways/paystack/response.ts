@@ -4,7 +4,7 @@
 import { Type } from 'typebox'
 import { parseExactJson, schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
-import { Maybe, type Unknown, unknown, withoutResponse } from '../reply.ts'
+import { fromUnexpectedBody, Maybe, type Unknown, unknown, withoutResponse } from '../reply.ts'
 import { Text } from './json.ts'
 
 export interface ErrorReply {
@@ -41,7 +41,7 @@ export function readReply(result: HttpResult): Reply {
     case 200:
     case 201:
       if (envelope?.status) return { kind: 'data', data: envelope.data }
-      return unknown('unreadable', `unreadable response of Paystack, HTTP ${http}`)
+      return fromUnexpectedBody(result.body, `unreadable response of Paystack, HTTP ${http}`)
     case 401:
     case 403:
       return refused(http, INVALID_KEY_MESSAGE)
@@ -52,7 +52,7 @@ export function readReply(result: HttpResult): Reply {
     case 422:
       // The page of a proxy in between is not a response of Paystack.
       if (envelope?.status !== false)
-        return unknown('unreadable', `unreadable response of Paystack, HTTP ${http}`)
+        return fromUnexpectedBody(result.body, `unreadable response of Paystack, HTTP ${http}`)
       if (isInvalidKey(envelope)) return refused(401, INVALID_KEY_MESSAGE)
       return refused(http, `Paystack refuses: ${redact(envelope.message || 'no reason given')}`, envelope)
     default:
@@ -80,6 +80,11 @@ function refused(http: number, message: string, envelope: Partial<Envelope> = {}
 /** Some of Paystack's samples use 400 instead of 401. */
 function isInvalidKey({ message }: Envelope): boolean {
   return /^invalid key$/i.test(message ?? '')
+}
+
+/** A rejected status check: it says nothing about the payment. A wrong key or a rate limit concerns every check. */
+export function fromRefusedQuery({ http, message }: ErrorReply): Unknown {
+  return unknown(http === 401 || http === 403 || http === 429 ? 'no_answer' : 'unrecognized', message)
 }
 
 export function isUnknown(reply: Reply): reply is Unknown {

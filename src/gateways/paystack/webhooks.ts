@@ -30,7 +30,11 @@ const readEvent = schemaReader(Type.Object({ event: Text(), data: Type.Unknown()
 const Reference = Type.String({ minLength: 1, maxLength: 255 })
 const readCharge = schemaReader(Type.Object({ id: Maybe(Digits), reference: Reference }))
 const readDispute = schemaReader(
-  Type.Object({ id: Maybe(Digits), transaction: Type.Object({ reference: Reference }) }),
+  Type.Object({
+    id: Maybe(Digits),
+    status: Maybe(Text()),
+    transaction: Type.Object({ reference: Reference }),
+  }),
 )
 const readRefund = schemaReader(Type.Object({ transaction_reference: Reference }))
 
@@ -55,7 +59,10 @@ interface WebhookSubject {
 function findSubject(event: string, data: unknown): WebhookSubject | undefined {
   if (event.startsWith(DISPUTES)) {
     const dispute = readDispute(data)
-    return dispute && { key: dispute.transaction.reference, id: dispute.id ?? null }
+    if (!dispute) return undefined
+    const { id, status, transaction } = dispute
+    // A dispute is reported again in each state.
+    return { key: transaction.reference, id: id == null ? null : [id, status].filter(Boolean).join(':') }
   }
   if (event.startsWith('charge.')) {
     const charge = readCharge(data)

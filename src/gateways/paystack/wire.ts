@@ -6,11 +6,11 @@ import { type Currency, decimalsOf, isCurrency } from '../../core/currency.ts'
 import { type Money, money } from '../../core/money.ts'
 import { schemaReader } from '../../kit/exact-json.ts'
 import type { Attempt, CheckoutChoice, Outcome, StartedCheckout, StatusQuery } from '../gateway.ts'
-import { Maybe, unknown } from '../reply.ts'
+import { Maybe, unknown, unrecognized } from '../reply.ts'
 import { findByMessage, toFailureCode } from './declines.ts'
 import { Digits, Text } from './json.ts'
 import { toChannels } from './rails.ts'
-import { type ErrorReply, isUnknown, type Reply, redact } from './response.ts'
+import { type ErrorReply, fromRefusedQuery, isUnknown, type Reply, redact } from './response.ts'
 import { Credential, toSavedMethod } from './saved-method.ts'
 
 const SUBUNITS = 100n
@@ -80,7 +80,7 @@ export function fromInitialize(reply: Reply, key: string): StartedCheckout | Out
   if (isUnknown(reply)) return reply
   if (reply.kind === 'refused') return fromErrorReply(reply)
   const page = readPage(reply.data)
-  if (page?.reference !== key) return unknown('unreadable', 'Paystack answered no page for this payment')
+  if (page?.reference !== key) return unrecognized('Paystack answered no page for this payment')
   return {
     kind: 'started',
     gatewayReference: page.reference,
@@ -125,8 +125,14 @@ export function fromCharge(reply: Reply, attempt: Attempt, now: Date): Outcome {
 /** A rejected status check says nothing about the payment, unless it says that there is none. */
 export function fromVerify(reply: Reply, query: StatusQuery, now: Date): Outcome {
   if (isUnknown(reply)) return reply
-  if (reply.kind === 'refused') return unknown(isNotFound(reply) ? 'not_found' : 'unreadable', reply.message)
+  if (reply.kind === 'refused')
+    return isNotFound(reply) ? unknown('not_found', reply.message) : fromRefusedQuery(reply)
   return fromTransaction(reply.data, query, now)
+}
+
+/** Paystack has taken the money of the payment back: by a refund or for a dispute. */
+export function isReversed(reply: Reply): boolean {
+  return reply.kind === 'data' && readTransaction(reply.data)?.status === 'reversed'
 }
 
 /** 404 or 400; other reasons for 400, such as a wrong key, do not mention a reference. */
@@ -159,13 +165,13 @@ type QueryContext = Pick<StatusQuery, 'key' | 'operation' | 'startedAt' | 'isPai
 
 function fromTransaction(data: unknown, about: QueryContext, now: Date): Outcome {
   const record = readTransaction(data)
-  if (!record) return unknown('unreadable', 'Paystack answered without a payment in it')
+  if (!record) return unrecognized('Paystack answered without a payment in it')
   const gatewayReference = record.id ?? record.reference
   // A payment that we know as paid stays paid when it is reversed; refunds and disputes explain the reversal.
   const isPaid = record.status === 'success' || (about.isPaid === true && record.status === 'reversed')
   if (isPaid) return fromSuccess(record, about, now)
   // The caller checks a success for another payment; any other status of another payment says nothing about this one.
-  if (record.reference !== about.key) return unknown('unreadable', 'Paystack answered about another payment')
+  if (record.reference !== about.key) return unrecognized('Paystack answered about another payment')
   switch (record.status) {
     case 'failed':
       return { kind: 'declined', ...reasonOf(record), gatewayReference }
@@ -187,7 +193,7 @@ function fromTransaction(data: unknown, about: QueryContext, now: Date): Outcome
     case 'queued':
       return { kind: 'pending', gatewayReference }
     default:
-      return unknown('unreadable', `Paystack answered a status that we do not know: ${redact(record.status)}`)
+      return unrecognized(`Paystack answered a status that we do not know: ${redact(record.status)}`)
   }
 }
 
@@ -222,12 +228,9 @@ function reasonOf(record: Transaction) {
 function fromSuccess(record: Transaction, { operation }: QueryContext, now: Date): Outcome {
   const { amount, currency } = record
   if (amount == null || !isCurrency(currency))
-    return unknown(
-      'unreadable',
-      'Paystack answered a success without an amount or in a currency that we do not know',
-    )
+    return unrecognized('Paystack answered a success without an amount or in a currency that we do not know')
   const paid = fromSubunits(amount, currency)
-  if (!paid) return unknown('unreadable', `Paystack answered an amount that is not whole in ${currency}`)
+  if (!paid) return unrecognized(`Paystack answered an amount that is not whole in ${currency}`)
   return {
     kind: 'succeeded',
     gatewayReference: record.id ?? record.reference,

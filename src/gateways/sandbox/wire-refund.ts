@@ -5,7 +5,7 @@ import { jsonReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import { CurrencyCode } from '../../kit/http/schema.ts'
 import type { RefundOutcome, RefundRequest } from '../gateway.ts'
-import { unknown } from '../reply.ts'
+import { unrecognized } from '../reply.ts'
 import { Identity, MinorUnits, type RecordBody, readReply, Text } from './wire.ts'
 
 export const RefundBody = Type.Object({
@@ -37,7 +37,7 @@ export function fromRefund(result: HttpResult, request: RefundRequest): RefundOu
 function fromRecord(body: RecordBody, { key, amount }: RefundRequest): RefundOutcome {
   const matchesRequest = body.amount === String(amount.minor) && body.currency === amount.currency
   if (body.key !== key || body.kind !== 'refund' || !matchesRequest)
-    return unknown('unreadable', 'the sandbox answered about another refund')
+    return unrecognized('the sandbox answered about another refund')
   switch (body.status) {
     case 'succeeded':
       return { kind: 'succeeded', gatewayReference: body.id }
@@ -46,6 +46,6 @@ function fromRecord(body: RecordBody, { key, amount }: RefundRequest): RefundOut
     case 'declined':
       return { kind: 'failed', message: body.message ?? 'declined', gatewayReference: body.id }
     default:
-      return unknown('unreadable', `the sandbox answered a status that we do not know: ${body.status}`)
+      return unrecognized(`the sandbox answered a status that we do not know: ${body.status}`)
   }
 }

@@ -17,7 +17,15 @@ import {
   type SavedMethod,
   type StartedCheckout,
 } from '../gateway.ts'
-import { type Declined, refused, type Unknown, unknown, withoutResponse } from '../reply.ts'
+import {
+  type Declined,
+  fromUnexpectedBody,
+  refused,
+  type Unknown,
+  unknown,
+  unrecognized,
+  withoutResponse,
+} from '../reply.ts'
 
 // Texts have a maximum length: this provider writes no longer ones.
 export const Text = (maxLength: number) => Type.String({ maxLength })
@@ -178,14 +186,14 @@ export function readReply(result: HttpResult): RecordBody | Unknown {
     case 402:
       return (
         readRecord(result.body.toString()) ??
-        unknown('unreadable', `unreadable response, HTTP ${result.status}`)
+        fromUnexpectedBody(result.body, `unreadable response, HTTP ${result.status}`)
       )
     case 404:
       return unknown('not_found', 'the sandbox does not know this key')
     default:
       return result.status >= 500
         ? unknown('no_answer', `the sandbox answered HTTP ${result.status}`)
-        : unknown('unreadable', `the sandbox answered HTTP ${result.status}`)
+        : fromUnexpectedBody(result.body, `the sandbox answered HTTP ${result.status}`)
   }
 }
 
@@ -226,7 +234,7 @@ export function fromReply(result: HttpResult, key: string): Outcome {
 function fromRecord(body: RecordBody, key: string): Outcome {
   if (body.status === 'succeeded') return fromSuccess(body)
   // The caller checks a success for another payment; any other status of another payment says nothing about this one.
-  if (body.key !== key) return unknown('unreadable', 'the sandbox answered about another payment')
+  if (body.key !== key) return unrecognized('the sandbox answered about another payment')
   switch (body.status) {
     case 'open':
     case 'authenticating':
@@ -240,13 +248,13 @@ function fromRecord(body: RecordBody, key: string): Outcome {
         gatewayReference: body.id,
       }
     default:
-      return unknown('unreadable', `the sandbox answered a status that we do not know: ${body.status}`)
+      return unrecognized(`the sandbox answered a status that we do not know: ${body.status}`)
   }
 }
 
 function fromSuccess(body: RecordBody): Outcome {
   if (!isCurrency(body.currency) || body.paid === null || body.endedAt === null)
-    return unknown('unreadable', 'the sandbox answered a success without an amount, a currency or a time')
+    return unrecognized('the sandbox answered a success without an amount, a currency or a time')
   const { currency, dispute, pastDisputes = [] } = body
   const disputes = dispute ? [dispute, ...pastDisputes] : []
   return {

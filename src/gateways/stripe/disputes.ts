@@ -6,7 +6,7 @@ import type { Money } from '../../core/money.ts'
 import { schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { DisputeReport, KeyLookup } from '../gateway.ts'
-import { Maybe, type Unknown, unknown } from '../reply.ts'
+import { Maybe, type Unknown, unrecognized } from '../reply.ts'
 import { fromAmount } from './amounts.ts'
 import { KEY_FIELD } from './forms.ts'
 import { fromQueryError, readReply } from './response.ts'
@@ -28,7 +28,7 @@ export function fromDisputes(result: HttpResult, paid: Money): { reports: Disput
   if (reply.kind === 'error') return fromQueryError(reply)
   const reports = reply.body.data.map((dispute) => toReport(dispute, paid))
   if (reports.includes(undefined))
-    return unknown('unreadable', 'Stripe answered a status of a dispute that we do not know')
+    return unrecognized('Stripe answered a status of a dispute that we do not know')
   return { reports: reports.filter((report) => report != null) }
 }
 

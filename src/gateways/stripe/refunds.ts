@@ -6,7 +6,7 @@ import { equals } from '../../core/money.ts'
 import { schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { RefundOutcome, RefundRequest } from '../gateway.ts'
-import { Maybe, unknown } from '../reply.ts'
+import { Maybe, unrecognized } from '../reply.ts'
 import { fromAmount } from './amounts.ts'
 import { REFUND_KEY_FIELD } from './forms.ts'
 import { describeError, type ErrorReply, fromQueryError, isBusy, readReply } from './response.ts'
@@ -50,7 +50,7 @@ function fromFailedRefund(reply: ErrorReply): RefundOutcome {
 
 function toOutcome(refund: Refund, request: RefundRequest): RefundOutcome {
   const { id, status } = refund
-  if (!matchesRequest(refund, request)) return unknown('unreadable', 'Stripe answered about another refund')
+  if (!matchesRequest(refund, request)) return unrecognized('Stripe answered about another refund')
   switch (status) {
     case 'succeeded':
       return { kind: 'succeeded', gatewayReference: id }
@@ -61,7 +61,7 @@ function toOutcome(refund: Refund, request: RefundRequest): RefundOutcome {
     case 'canceled':
       return { kind: 'failed', message: describeFailure(refund), gatewayReference: id }
     default:
-      return unknown('unreadable', `Stripe answered a status of a refund that we do not know: ${status}`)
+      return unrecognized(`Stripe answered a status of a refund that we do not know: ${status}`)
   }
 }
 

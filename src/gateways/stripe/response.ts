@@ -5,7 +5,7 @@
 import { type Static, Type } from 'typebox'
 import { parseJson, schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
-import { Maybe, type Unknown, unknown, withoutResponse } from '../reply.ts'
+import { fromUnexpectedBody, Maybe, type Unknown, unknown, withoutResponse } from '../reply.ts'
 import { Text } from './shapes.ts'
 
 const StripeError = Type.Object({
@@ -41,7 +41,7 @@ export function readReply<Body>(
   if (status >= 200 && status < 300) {
     const read = readBody(value)
     return read === undefined
-      ? unknown('unreadable', `unreadable response of Stripe, HTTP ${status}`)
+      ? fromUnexpectedBody(body, `unreadable response of Stripe, HTTP ${status}`)
       : { kind: 'body', body: read }
   }
   const requestId = headers['request-id']
@@ -65,7 +65,8 @@ export function fromQueryError(reply: ErrorReply): Unknown {
     return unknown('not_found', describeError(reply))
   }
   const isSilent = isBusy(reply) || [401, 403, 409].includes(reply.http)
-  return unknown(isSilent ? 'no_answer' : 'unreadable', describeError(reply))
+  if (isSilent) return unknown('no_answer', describeError(reply))
+  return unknown(reply.error ? 'unrecognized' : 'unreadable', describeError(reply))
 }
 
 // Operators read this message: it gives both names of the setting.

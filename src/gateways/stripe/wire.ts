@@ -5,7 +5,7 @@ import type { Money } from '../../core/money.ts'
 import { schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Outcome, SavedMethod, StartedCheckout } from '../gateway.ts'
-import { declined, Maybe, refused, type Unknown, unknown } from '../reply.ts'
+import { declined, Maybe, refused, type Unknown, unknown, unrecognized } from '../reply.ts'
 import { fromAmount, SUPPORTED_CURRENCIES } from './amounts.ts'
 import { toFailureCode } from './declines.ts'
 import { type Credential, KEY_FIELD } from './forms.ts'
@@ -116,7 +116,7 @@ export function readIntentId(result: HttpResult): string | Unknown {
   const reply = readReply(result, readSession)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'error') return fromQueryError(reply)
-  return idOf(reply.body.payment_intent) ?? unknown('unreadable', 'the session has no payment')
+  return idOf(reply.body.payment_intent) ?? unrecognized('the session has no payment')
 }
 
 /** An error in response to a submission. Only errors that prove that nothing was begun are refusals. */
@@ -129,18 +129,16 @@ function fromFailedSubmission(reply: ErrorReply, key: string): Outcome {
   if (!error) return unknown('unreadable', message)
   if (error.payment_intent != null) {
     const intent = readIntent(error.payment_intent)
-    return intent ? fromIntent(intent, key, error) : unknown('unreadable', message)
+    return intent ? fromIntent(intent, key, error) : unrecognized(message)
   }
   switch (error.type) {
     case 'card_error':
       return { kind: 'declined', ...toFailure(error), gatewayReference: null }
     case 'invalid_request_error':
-      return http === 400 || http === 404
-        ? fromInvalidRequest(error, message)
-        : unknown('unreadable', message)
+      return http === 400 || http === 404 ? fromInvalidRequest(error, message) : unrecognized(message)
     // Including idempotency_error: another request used this key, and its effect is unknown.
     default:
-      return unknown('unreadable', message)
+      return unrecognized(message)
   }
 }
 
@@ -227,7 +225,7 @@ function fromIntent(intent: Intent, key: string, error?: StripeError): Outcome {
 }
 
 function wrongPayment(): Outcome {
-  return unknown('unreadable', 'Stripe answered about another payment')
+  return unrecognized('Stripe answered about another payment')
 }
 
 /** `error` is the error of the response; otherwise the payment contains its last error. */
@@ -312,11 +310,11 @@ function pending(gatewayReference: string): Outcome {
 }
 
 function unknownStatus(status: string): Outcome {
-  return unknown('unreadable', `Stripe answered a status that we do not know: ${status}`)
+  return unrecognized(`Stripe answered a status that we do not know: ${status}`)
 }
 
 function unreadableSuccess(): Outcome {
-  return unknown('unreadable', 'Stripe answered a success without a key, or without an amount that can be')
+  return unrecognized('Stripe answered a success without a key, or without an amount that can be')
 }
 
 const readBalance = schemaReader(Type.Object({ object: Type.Literal('balance') }))

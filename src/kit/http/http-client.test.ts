@@ -284,3 +284,18 @@ describe('kept-alive connections', () => {
     assert.equal(server.seen.connections, 5)
   })
 })
+
+describe('a request to a provider', () => {
+  it('names us as its user agent, unless the caller names another', async () => {
+    const seen: string[] = []
+    const server = await listen((socket, text) => {
+      seen.push(/^user-agent: (.*)\r$/im.exec(text)?.[1] ?? '')
+      socket.end('HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n')
+    })
+    const http = createHttpClient()
+    cleanups.push(() => http.close())
+    await http.request({ method: 'GET', url: server.url })
+    await http.request({ method: 'GET', url: server.url, headers: { 'user-agent': 'Other/2' } })
+    assert.deepEqual(seen, ['Cowry/1.0', 'Other/2'])
+  })
+})

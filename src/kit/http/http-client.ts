@@ -106,6 +106,9 @@ function connectVia(resolve: ResolveHost, connecting: buildConnector.BuildOption
   }
 }
 
+// Some providers' firewalls challenge clients without one.
+const USER_AGENT = 'Cowry/1.0'
+
 async function send(agent: Agent, request: HttpRequest, timeoutMs: number): Promise<HttpResult> {
   const url = new URL(request.url)
   const { promise, resolve, reject } = Promise.withResolvers<HttpResult>()
@@ -119,7 +122,7 @@ async function send(agent: Agent, request: HttpRequest, timeoutMs: number): Prom
       origin: url.origin,
       path: `${url.pathname}${url.search}`,
       method: request.method,
-      headers: request.headers,
+      headers: { 'user-agent': USER_AGENT, ...request.headers },
       body: request.body,
     },
     handler,

@@ -152,7 +152,11 @@ function testVerify(subject: Subject): void {
     // A rejected status check says nothing about the payment, which may have been paid.
     const inconclusive = [
       ...AMBIGUOUS_FAULTS,
-      { kind: 'http_429', title: 'the provider reports a rate limit', reasons: ['no_answer', 'unreadable'] },
+      {
+        kind: 'http_429',
+        title: 'the provider reports a rate limit',
+        reasons: ['no_answer', 'unreadable', 'unrecognized'],
+      },
     ] as const
     for (const { kind, title, reasons } of inconclusive) {
       it(`is unknown if ${title}, and paid at the next check`, async (t) => {
@@ -172,7 +176,7 @@ function testVerify(subject: Subject): void {
         act: ({ attempt, paid }) => rig.gateway.verify(attempt, paid.gatewayReference),
         async check({ attempt, paid }, outcome) {
           if (outcome.kind === 'succeeded') assert.equal(outcome.key, attempt.key)
-          else assertUnknown(outcome, ['no_answer', 'unreadable'])
+          else assertUnknown(outcome, ['no_answer', 'unreadable', 'unrecognized'])
           assert.deepEqual(await rig.gateway.verify(attempt, paid.gatewayReference), paid)
         },
       })
@@ -183,7 +187,7 @@ function testVerify(subject: Subject): void {
       const { attempt, paid } = await rig.payNew()
       const otherAccount = rig.open({ credentials: subject.otherCredentials })
       const outcome = await otherAccount.verify(attempt, paid.gatewayReference)
-      assertUnknown(outcome, ['no_answer', 'unreadable'])
+      assertUnknown(outcome, ['no_answer', 'unreadable', 'unrecognized'])
     })
   })
 }

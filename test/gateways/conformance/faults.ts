@@ -3,11 +3,15 @@
 
 import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
-import type { Gateway, Outcome, RefundOutcome, StartedCheckout } from '../../../src/gateways/gateway.ts'
+import type {
+  Gateway,
+  Outcome,
+  RefundOutcome,
+  StartedCheckout,
+  UnknownReason,
+} from '../../../src/gateways/gateway.ts'
 import type { Fault } from '../fake-server.ts'
 import type { Rig } from './rig.ts'
-
-type UnknownReason = Extract<Outcome, { kind: 'unknown' }>['reason']
 
 interface FaultCase {
   kind: Fault
@@ -18,7 +22,7 @@ interface FaultCase {
 
 const LOST: readonly UnknownReason[] = ['no_answer']
 const UNREADABLE: readonly UnknownReason[] = ['unreadable']
-const EITHER: readonly UnknownReason[] = ['no_answer', 'unreadable']
+const EITHER: readonly UnknownReason[] = ['no_answer', 'unreadable', 'unrecognized']
 
 /** After each of these faults the provider may have acted. */
 export const AMBIGUOUS_FAULTS: readonly FaultCase[] = [

@@ -124,7 +124,7 @@ describe('amounts at Flutterwave', () => {
     ] as const) {
       const outcome = await verifyAnswer(t, { http: 200, body: answerWith(amount, currency) })
       assert.ok(outcome.kind === 'unknown')
-      assert.equal(outcome.reason, 'unreadable')
+      assert.equal(outcome.reason, 'unrecognized')
     }
   })
 

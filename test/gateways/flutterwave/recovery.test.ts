@@ -186,7 +186,7 @@ describe('a refund at Flutterwave', () => {
     const request = { key: 'k', attemptKey: 'a', attemptReference: '7', isFull: false }
     const outcome = await gateway.refund({ ...request, amount: money(40_000n, 'NGN') })
     assert.ok(outcome.kind === 'unknown', inspect(outcome))
-    assert.equal(outcome.reason, 'unreadable')
+    assert.equal(outcome.reason, 'unrecognized')
     assert.ok(server.requests.every(({ method }) => method === 'GET'))
   })
 
@@ -229,7 +229,7 @@ describe('a refund at Flutterwave', () => {
           await lister.gateway.verifyRefund(part, null),
         ]) {
           assert.ok(outcome.kind === 'unknown', inspect(outcome))
-          assert.equal(outcome.reason, 'unreadable')
+          assert.equal(outcome.reason, 'unrecognized')
         }
       }
   })

@@ -84,7 +84,7 @@ describe('the response of Flutterwave to a start', () => {
       assertUnknown(await startAnswer(t, { http, body: '<h1>Hello</h1>' }), 'unreadable')
     assertUnknown(
       await startAnswer(t, { http: 200, body: { status: 'success', data: { link: 'x' } } }),
-      'unreadable',
+      'unrecognized',
     )
   })
 })
@@ -211,7 +211,7 @@ describe('the response of Flutterwave to a status check', () => {
 
   it('with an unknown status is unknown', async (t) => {
     for (const status of ['reversed', 'refunded', 'success', ''])
-      assertUnknown(await verifyAnswer(t, altered('verify-card', { status })), 'unreadable')
+      assertUnknown(await verifyAnswer(t, altered('verify-card', { status })), 'unrecognized')
   })
 
   it('without a transaction is pending while the payer can pay', async (t) => {
@@ -241,7 +241,7 @@ describe('the response of Flutterwave to a status check', () => {
   it('that is rejected says nothing about the payment', async (t) => {
     for (const http of [401, 403, 429])
       assertUnknown(await verifyAnswer(t, errorReply('No', http)), 'no_answer')
-    assertUnknown(await verifyAnswer(t, errorReply('tx_ref is required')), 'unreadable')
+    assertUnknown(await verifyAnswer(t, errorReply('tx_ref is required')), 'unrecognized')
     assertUnknown(await verifyAnswer(t, { http: 404, body: '<h1>404</h1>' }), 'unreadable')
     assertUnknown(await verifyAnswer(t, { http: 503, body: readFixture('timeout') }), 'no_answer')
   })
@@ -355,7 +355,11 @@ describe('the response of Flutterwave to a charge', () => {
   })
 
   it('that is unreadable is unknown', async (t) => {
-    for (const body of [{ status: 'success', data: null }, { status: 'success', data: [] }, 'OK', ''])
-      assertUnknown(await chargeAnswer(t, { http: 200, body }), 'unreadable')
+    for (const body of [
+      { status: 'success', data: null },
+      { status: 'success', data: [] },
+    ])
+      assertUnknown(await chargeAnswer(t, { http: 200, body }), 'unrecognized')
+    for (const body of ['OK', '']) assertUnknown(await chargeAnswer(t, { http: 200, body }), 'unreadable')
   })
 })

@@ -198,7 +198,7 @@ describe('an amount at pawaPay', () => {
     await rig.provider.finish(attempt.key, { kind: 'pays' })
     for (const changes of [{ amount: '100.5' }, { amount: '100', currency: 'ZWG' }]) {
       rig.provider.setDeposit(attempt.key, changes)
-      assertUnknown(await rig.gateway.verify(attempt, attempt.key), 'unreadable')
+      assertUnknown(await rig.gateway.verify(attempt, attempt.key), 'unrecognized')
     }
   })
 })
@@ -254,7 +254,7 @@ describe('the start of a page at pawaPay', () => {
   it('is unreadable if it is neither a page nor a rejection', async (t) => {
     for (const body of [{}, { status: 'ACCEPTED' }, { redirectUrl: 'javascript:alert(1)' }, []]) {
       const { gateway } = await replayReply(t, { http: 200, body })
-      assertUnknown(await gateway.startCheckout(ATTEMPT, MOBILE_MONEY, RETURN_URL), 'unreadable')
+      assertUnknown(await gateway.startCheckout(ATTEMPT, MOBILE_MONEY, RETURN_URL), 'unrecognized')
     }
   })
 
@@ -312,11 +312,11 @@ describe('a deposit at pawaPay', () => {
     const attempt = await pay(rig)
     for (const status of ['completed', 'PENDING', 'REVERSED', '']) {
       rig.provider.setDeposit(attempt.key, { status })
-      assertUnknown(await rig.gateway.verify(attempt, attempt.key), 'unreadable')
+      assertUnknown(await rig.gateway.verify(attempt, attempt.key), 'unrecognized')
     }
     const failureReason = { failureCode: 'UNKNOWN_ERROR', failureMessage: 'Outcome unknown.' }
     rig.provider.setDeposit(attempt.key, { status: 'FAILED', failureReason })
-    assertUnknown(await rig.gateway.verify(attempt, attempt.key), 'unreadable')
+    assertUnknown(await rig.gateway.verify(attempt, attempt.key), 'unrecognized')
   })
 
   it('that failed without a reason, or with a malformed one, is declined nevertheless', async (t) => {

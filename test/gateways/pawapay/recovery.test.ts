@@ -218,7 +218,7 @@ describe('a refund at pawaPay', () => {
       const request = await payAndRequestRefund(rig)
       await refund(rig.gateway, request)
       rig.provider.setRefund(request.key, changes)
-      assert.equal(reasonOf(await verifyRefund(rig.gateway, request)), 'unreadable')
+      assert.equal(reasonOf(await verifyRefund(rig.gateway, request)), 'unrecognized')
     }
   })
 
@@ -231,7 +231,7 @@ describe('a refund at pawaPay', () => {
       assert.equal((await verifyRefund(rig.gateway, request)).kind, 'pending')
     }
     rig.provider.setRefund(request.key, { status: 'DONE' })
-    assert.equal(reasonOf(await verifyRefund(rig.gateway, request)), 'unreadable')
+    assert.equal(reasonOf(await verifyRefund(rig.gateway, request)), 'unrecognized')
   })
 })
 

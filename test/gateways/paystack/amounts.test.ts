@@ -117,7 +117,7 @@ describe('amounts at Paystack', () => {
     for (const [digits, currency] of odd) {
       const outcome = await verifyAnswer(t, answerWithAmount('verify-success', digits, currency))
       assert.ok(outcome.kind === 'unknown', digits)
-      assert.equal(outcome.reason, 'unreadable')
+      assert.equal(outcome.reason, 'unrecognized')
     }
   })
 

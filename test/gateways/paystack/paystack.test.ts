@@ -66,7 +66,7 @@ describe('a request to Paystack', () => {
     const { gateway } = await startFixedServer(t, { http: 200, body: readFixture('initialize') })
     const outcome = await gateway.startCheckout(makeAttempt(), CARD, RETURN_URL)
     assert.ok(outcome.kind === 'unknown')
-    assert.equal(outcome.reason, 'unreadable')
+    assert.equal(outcome.reason, 'unrecognized')
   })
 
   it('charges a saved card with the e-mail of its first payment and metadata as text', async (t) => {
@@ -235,7 +235,7 @@ describe('a payment at Paystack', () => {
     for (const status of ['SUCCESS', 'successful', 'send_otp', '']) {
       const outcome = await verifyAnswer(t, altered('verify-success', { status }))
       assert.ok(outcome.kind === 'unknown', status)
-      assert.equal(outcome.reason, 'unreadable')
+      assert.equal(outcome.reason, 'unrecognized')
     }
   })
 
@@ -251,13 +251,13 @@ describe('a payment at Paystack', () => {
       [404, errorReply(404, 'Entity not found').body, 'not_found'],
       [404, readFixture('not-found'), 'not_found'],
       [400, readFixture('not-found'), 'not_found'],
-      [400, readFixture('invalid-key'), 'unreadable'],
-      [400, errorReply(400, 'Please wait a few minutes and try again.').body, 'unreadable'],
+      [400, readFixture('invalid-key'), 'no_answer'],
+      [400, errorReply(400, 'Please wait a few minutes and try again.').body, 'unrecognized'],
       [404, '<h1>404 Not Found</h1>', 'unreadable'],
-      [401, readFixture('invalid-key'), 'unreadable'],
-      [403, '<h1>Forbidden</h1>', 'unreadable'],
+      [401, readFixture('invalid-key'), 'no_answer'],
+      [403, '<h1>Forbidden</h1>', 'no_answer'],
       [302, '', 'no_answer'],
-      [200, { status: false, message: 'Transaction reference not found' }, 'unreadable'],
+      [200, { status: false, message: 'Transaction reference not found' }, 'unrecognized'],
     ] as const
     for (const [http, body, reason] of answers) {
       const outcome = await verifyAnswer(t, body, http)

@@ -130,7 +130,7 @@ describe('a refund at Paystack', () => {
       const { gateway } = await startFixedServer(t, { http: 200, body: altered('refund', odd) })
       const outcome = await gateway.verifyRefund(request(), '15581137')
       assert.ok(outcome.kind === 'unknown', JSON.stringify(odd))
-      assert.equal(outcome.reason, 'unreadable')
+      assert.equal(outcome.reason, 'unrecognized')
     }
   })
 

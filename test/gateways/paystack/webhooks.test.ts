@@ -100,7 +100,7 @@ describe('a webhook of Paystack', () => {
     assert.deepEqual(parse(readFixture('webhook-dispute')), {
       kind: 'payment',
       key: FIXTURE_KEY,
-      eventId: 'charge.dispute.create:358950',
+      eventId: 'charge.dispute.create:358950:awaiting-merchant-feedback',
       isDispute: true,
     })
   })

@@ -78,7 +78,7 @@ describe('a card in a sandbox checkout', () => {
 
   it('can be simulated with another instrument, of the same channel only', async () => {
     const { attempt } = await startWith('card_success')
-    assert.equal(summarize(await rig.gateway.simulatePayer(attempt.key, 'mobile_success')), 'unreadable')
+    assert.equal(summarize(await rig.gateway.simulatePayer(attempt.key, 'mobile_success')), 'unrecognized')
     assert.equal(summarize(await rig.gateway.simulatePayer(attempt.key, 'card_declined')), 'do_not_honor')
     assert.equal(summarize(await rig.gateway.simulatePayer(attempt.key, 'card_success')), 'do_not_honor')
   })
@@ -258,7 +258,7 @@ describe('the idempotency key of the sandbox', () => {
     const other = await rig.gateway.chargeSaved({ ...attempt, amount: money(1n, 'KES') }, credential)
     assert.deepEqual(other, {
       kind: 'unknown',
-      reason: 'unreadable',
+      reason: 'unrecognized',
       message: 'the sandbox answered HTTP 409',
     })
     assert.equal((await rig.gateway.executions(attempt.paymentId)).length, 1)

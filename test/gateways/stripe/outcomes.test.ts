@@ -67,7 +67,7 @@ describe('a session at Stripe', () => {
       },
       'pending',
     ],
-    [{ status: 'open', payment_status: 'paid' }, 'unreadable'],
+    [{ status: 'open', payment_status: 'paid' }, 'unrecognized'],
     [{ status: 'complete', payment_status: 'paid' }, 'paid 125050 KES'],
     [{ status: 'complete', payment_status: 'no_payment_required', amount_total: 0 }, 'paid 0 KES'],
     [{ status: 'complete', payment_status: 'unpaid', payment_intent: null }, 'pending'],
@@ -89,20 +89,20 @@ describe('a session at Stripe', () => {
     ],
     [
       { status: 'complete', payment_status: 'unpaid', payment_intent: { ...intent, status: 'resting' } },
-      'unreadable',
+      'unrecognized',
     ],
-    [{ status: 'complete', payment_status: 'half' }, 'unreadable'],
+    [{ status: 'complete', payment_status: 'half' }, 'unrecognized'],
     [{ status: 'expired', payment_status: 'unpaid' }, 'customer_timeout'],
-    [{ status: 'sleeping', payment_status: 'unpaid' }, 'unreadable'],
-    [{ status: null }, 'unreadable'],
-    [{ client_reference_id: null }, 'unreadable'],
-    [{ amount_total: null }, 'unreadable'],
-    [{ amount_total: 1_250.5 }, 'unreadable'],
-    [{ amount_total: 9_007_199_254_740_992 }, 'unreadable'],
-    [{ currency: 'jpy' }, 'unreadable'],
+    [{ status: 'sleeping', payment_status: 'unpaid' }, 'unrecognized'],
+    [{ status: null }, 'unrecognized'],
+    [{ client_reference_id: null }, 'unrecognized'],
+    [{ amount_total: null }, 'unrecognized'],
+    [{ amount_total: 1_250.5 }, 'unrecognized'],
+    [{ amount_total: 9_007_199_254_740_992 }, 'unrecognized'],
+    [{ currency: 'jpy' }, 'unrecognized'],
     [{ currency: 'ugx', amount_total: 500_000 }, 'paid 5000 UGX'],
     // Decimals that the currency does not have are not rounded away.
-    [{ currency: 'ugx', amount_total: 500_001 }, 'unreadable'],
+    [{ currency: 'ugx', amount_total: 500_001 }, 'unrecognized'],
     [{ currency: 'xof', amount_total: 5_000 }, 'paid 5000 XOF'],
     // The payer saw another currency; the session stays in ours.
     [{ presentment_details: { presentment_amount: 900, presentment_currency: 'eur' } }, 'paid 125050 KES'],
@@ -187,8 +187,8 @@ describe('a payment at Stripe', () => {
   const states: [changes: object, expected: string][] = [
     [{ status: 'succeeded' }, 'paid 125050 KES'],
     [{ status: 'succeeded', amount_received: 125_049 }, 'paid 125049 KES'],
-    [{ status: 'succeeded', metadata: {} }, 'unreadable'],
-    [{ status: 'succeeded', amount_received: null }, 'unreadable'],
+    [{ status: 'succeeded', metadata: {} }, 'unrecognized'],
+    [{ status: 'succeeded', amount_received: null }, 'unrecognized'],
     [{ status: 'processing' }, 'pending'],
     [{ status: 'requires_capture' }, 'pending'],
     [{ status: 'requires_action' }, 'authentication_required'],
@@ -201,9 +201,9 @@ describe('a payment at Stripe', () => {
       },
       'authentication_failed',
     ],
-    [{ status: 'requires_payment_method', last_payment_error: null }, 'unreadable'],
+    [{ status: 'requires_payment_method', last_payment_error: null }, 'unrecognized'],
     [{ status: 'canceled' }, 'customer_cancelled'],
-    [{ status: 'dreaming' }, 'unreadable'],
+    [{ status: 'dreaming' }, 'unrecognized'],
   ]
   for (const [changes, expected] of states) {
     it(`with ${JSON.stringify(changes)} is ${expected}, as the response to a charge and to a status check`, async (t) => {
@@ -236,7 +236,7 @@ describe('a response of Stripe about another payment', () => {
     ] as const) {
       const gateway = await startFixedReply(t, { http, body })
       const charge = await gateway.chargeSaved?.(makeCharge({ key: FIXTURE_KEY }), SAVED)
-      assert.ok(charge?.kind === 'unknown' && charge.reason === 'unreadable')
+      assert.ok(charge?.kind === 'unknown' && charge.reason === 'unrecognized')
     }
   })
 
@@ -250,57 +250,57 @@ describe('a response of Stripe about another payment', () => {
 
 /** The outcome of an error in response to a charge, and to a status check. */
 const ERRORS: [title: string, reply: FakeReply, charged: string, checked: string][] = [
-  ['402 of a card', { http: 402, body: declined402 }, 'insufficient_funds', 'unreadable'],
+  ['402 of a card', { http: 402, body: declined402 }, 'insufficient_funds', 'unrecognized'],
   [
     '402 that wants the customer',
     { http: 402, body: readFixture('error-authentication-required') },
     'authentication_required',
-    'unreadable',
+    'unrecognized',
   ],
   [
     '402 of a card without the payment',
     { http: 402, body: { error: { ...declined402.error, payment_intent: null } } },
     'insufficient_funds',
-    'unreadable',
+    'unrecognized',
   ],
   [
     '402 with a payment that succeeded',
     { http: 402, body: { error: { ...declined402.error, payment_intent: intent } } },
     'paid 125050 KES',
-    'unreadable',
+    'unrecognized',
   ],
   [
     '402 with an unreadable payment',
     { http: 402, body: { error: { ...declined402.error, payment_intent: 7 } } },
-    'unreadable',
-    'unreadable',
+    'unrecognized',
+    'unrecognized',
   ],
-  ['402 of no card', { http: 402, body: invalid() }, 'unreadable', 'unreadable'],
+  ['402 of no card', { http: 402, body: invalid() }, 'unrecognized', 'unrecognized'],
   [
     '400 about a field',
     { http: 400, body: readFixture('error-invalid-email') },
     'provider_unavailable, refused',
-    'unreadable',
+    'unrecognized',
   ],
   [
     '400 after the payment began',
     { http: 400, body: invalid({ payment_intent: { ...intent, status: 'processing' } }) },
     'pending',
-    'unreadable',
+    'unrecognized',
   ],
   [
     '400 about a card that is gone',
     { http: 400, body: readFixture('error-method-missing') },
     'invalid_card, refused',
-    'unreadable',
+    'unrecognized',
   ],
   ['400 of the rate limit', { http: 400, body: readFixture('error-rate-limit') }, 'no_answer', 'no_answer'],
   ['400 of a lock', { http: 400, body: invalid({ code: 'lock_timeout' }) }, 'no_answer', 'no_answer'],
   [
     '400 about a key that another request used',
     { http: 400, body: readFixture('error-idempotency') },
-    'unreadable',
-    'unreadable',
+    'unrecognized',
+    'unrecognized',
   ],
   ['400 of a proxy', { http: 400, body: '<h1>Bad Request</h1>' }, 'unreadable', 'unreadable'],
   [
@@ -320,10 +320,10 @@ const ERRORS: [title: string, reply: FakeReply, charged: string, checked: string
   ['409', { http: 409, body: invalid() }, 'no_answer', 'no_answer'],
   ['429', { http: 429, body: readFixture('error-rate-limit') }, 'no_answer', 'no_answer'],
   ['429 of a proxy', { http: 429, body: '<h1>Slow down</h1>' }, 'no_answer', 'no_answer'],
-  ['418 of an unknown kind', { http: 418, body: invalid() }, 'unreadable', 'unreadable'],
+  ['418 of an unknown kind', { http: 418, body: invalid() }, 'unrecognized', 'unrecognized'],
   ['302', { http: 302, body: '', headers: { location: 'https://example.com' } }, 'unreadable', 'unreadable'],
   ['500', { http: 500, body: { error: { type: 'api_error' } } }, 'no_answer', 'no_answer'],
-  ['200 with an error in it', { http: 200, body: declined402 }, 'unreadable', 'unreadable'],
+  ['200 with an error in it', { http: 200, body: declined402 }, 'unrecognized', 'unrecognized'],
 ]
 
 describe('an error of Stripe', () => {

@@ -14,12 +14,12 @@ describe('a refund at Stripe', () => {
     [{ status: 'requires_action' }, 'pending'],
     [{ status: 'failed', failure_reason: 'lost_or_stolen_card' }, 'failed'],
     [{ status: 'canceled' }, 'failed'],
-    [{ status: 'wandering' }, 'unreadable'],
-    [{ status: null }, 'unreadable'],
+    [{ status: 'wandering' }, 'unrecognized'],
+    [{ status: null }, 'unrecognized'],
     [{ metadata: {} }, 'succeeded'],
-    [{ amount: 125_049 }, 'unreadable'],
-    [{ currency: 'usd' }, 'unreadable'],
-    [{ metadata: { cowry_refund_key: 'of another refund' } }, 'unreadable'],
+    [{ amount: 125_049 }, 'unrecognized'],
+    [{ currency: 'usd' }, 'unrecognized'],
+    [{ metadata: { cowry_refund_key: 'of another refund' } }, 'unrecognized'],
   ]
   for (const [changes, expected] of states) {
     it(`with ${JSON.stringify(changes)} is ${expected}`, async (t) => {
@@ -42,7 +42,11 @@ describe('a refund at Stripe', () => {
       'failed',
     ],
     ['an unknown payment', { http: 404, body: readFixture('error-session-missing') }, 'failed'],
-    ['a key that another request used', { http: 400, body: readFixture('error-idempotency') }, 'unreadable'],
+    [
+      'a key that another request used',
+      { http: 400, body: readFixture('error-idempotency') },
+      'unrecognized',
+    ],
     ['a rate limit with HTTP 400', { http: 400, body: readFixture('error-rate-limit') }, 'no_answer'],
     ['a lock', { http: 400, body: invalid({ code: 'lock_timeout' }) }, 'no_answer'],
     ['a rate limit', { http: 429, body: readFixture('error-rate-limit') }, 'no_answer'],

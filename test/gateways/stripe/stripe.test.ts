@@ -363,7 +363,7 @@ describe('Stripe with a lost response', () => {
     const charge = makeCharge()
     await submit(gateway, charge, credential)
     const other = await submit(gateway, { ...charge, amount: money(1n, 'KES') }, credential)
-    assert.ok(other.kind === 'unknown' && other.reason === 'unreadable')
+    assert.ok(other.kind === 'unknown' && other.reason === 'unrecognized')
     assert.equal(provider.executions(charge.key), 1)
   })
 
