@@ -1,7 +1,7 @@
 // The poll schedule: when the resolver makes the next poll of a gateway, with which backoff, and how long a lease lasts.
 
 import { DISPUTE_POLL_DELAY_MS } from '../disputes/apply-dispute.ts'
-import type { GatewayBehavior, Outcome, UnknownReason } from '../gateways/gateway.ts'
+import type { GatewayBehavior, Outcome, RefundOutcome } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { jittered } from '../kit/random.ts'
 import type { PaymentsApp } from '../payments/app.ts'
@@ -42,13 +42,13 @@ const LATE_BACKOFF_MS = [MINUTE, 15 * MINUTE, HOUR]
 // No rail completes a prompt or a transfer later than this. A webhook that arrives later still triggers a poll.
 const LATE_POLLING_MS = 7 * 24 * HOUR
 
-/** Nobody knows the word, so the next answer is hardly another one: the delay is the age of the request, up to a day. */
+/** A value that we do not know seldom changes soon, so the delay is the age of the request, up to a day. */
 export function unrecognizedBackoffMs(since: Date, now: Date): number {
   return Math.min(Math.max(now.getTime() - since.getTime(), MINUTE), 24 * HOUR)
 }
 
 /** The gateway works, but its answer has a value that we do not know. */
-export function isUnrecognized(outcome: { kind: string; reason?: UnknownReason }): boolean {
+export function isUnrecognized(outcome: Outcome | RefundOutcome): boolean {
   return outcome.kind === 'unknown' && outcome.reason === 'unrecognized'
 }
 
