@@ -140,6 +140,7 @@ async function recordAttempt(
     ...plainMove(payment, 'processing'),
     statusReason: 'outcome_unknown',
     gateway: gateway.name,
+    channel: choice.channel,
     attemptsUsed: attempt.number,
     failovers: payment.failovers + (action.failovers > 0 ? 1 : 0),
   }

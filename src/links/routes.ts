@@ -1,10 +1,9 @@
-import { Type } from 'typebox'
 import { created, listed, ok, type Route, route } from '../kit/http/route.ts'
-import { Enum, PAGE_QUERY, UuidParams } from '../kit/http/schema.ts'
+import { UuidParams } from '../kit/http/schema.ts'
+import { PaymentsWithinQuery } from '../payment-lists/filters.ts'
+import { listPayments } from '../payment-lists/list.ts'
 import { PAYMENT_EXAMPLE } from '../payments/examples.ts'
-import { listPayments } from '../payments/list.ts'
 import { PaymentRecord } from '../payments/schema.ts'
-import { PAYMENT_STATUSES } from '../payments/states.ts'
 import { serializePayments } from '../payments/views.ts'
 import type { LinksApp } from './app.ts'
 import { CHANGE_LINK_EXAMPLE, CREATE_LINK_EXAMPLE, LINK_EXAMPLE } from './examples.ts'
@@ -125,7 +124,7 @@ function singleLinkRoutes(app: LinksApp, allowHttp: boolean): Route[] {
       summary: 'List the payments of a link',
       description: 'All payments that were started at the link, in every status. Newest first.',
       params: UuidParams,
-      query: Type.Object({ ...PAGE_QUERY, status: Type.Optional(Enum(PAYMENT_STATUSES)) }),
+      query: PaymentsWithinQuery,
       response: { http: 200, data: PaymentRecord, list: true },
       errors: ['invalid_uuid', 'payment_link_not_found'],
       examples: { data: [{ ...PAYMENT_EXAMPLE, paymentLink: LINK_EXAMPLE.uuid }] },

@@ -163,6 +163,7 @@ function movedPayment({ payment, attempt }: PaymentWithAttempt, decision: MoveDe
   return {
     ...plainMove(payment, decision.to),
     gateway: attempt.gateway,
+    channel: attempt.channel,
     failureCode: failure?.code ?? null,
     failureMessage: failure?.message ?? null,
     amountPaidMinor: decision.paid?.minor ?? payment.amountPaidMinor,

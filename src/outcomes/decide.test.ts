@@ -31,6 +31,7 @@ function paymentIn(status: PaymentStatus, changes: Partial<PaymentRow> = {}): Pa
     customerFirstname: 'A',
     customerLastname: 'B',
     accessSealed: null,
+    channel: null,
     attemptsUsed: 1,
     failovers: 0,
     paymentMethodId: null,

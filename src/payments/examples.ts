@@ -49,6 +49,7 @@ const RESULT = {
 export const PAYMENT_EXAMPLE = {
   ...INITIATED_EXAMPLE,
   status: 'successful',
+  channel: 'card',
   ...RESULT,
   attempts: [
     {
@@ -84,6 +85,7 @@ export const CHARGE_EXAMPLE = {
   sourceAmount: '1250.50',
   sourceCurrency: 'KES',
   paymentGateway: 'sandbox',
+  channel: 'saved',
   customer: { uuid: CUSTOMER_UUID, ...CUSTOMER },
   createdAt: '2026-03-14T09:30:00.000Z',
   ...RESULT,

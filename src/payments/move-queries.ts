@@ -36,6 +36,7 @@ const MOVE = columnTable({
   feeMinor: column<bigint | null>('bigint'),
   paidAt: column<Date | null>('timestamptz'),
   gateway: column<string | null>('text'),
+  channel: column<string | null>('text'),
   paymentMethodId: column<string | null>('uuid'),
   recoveryPaymentId: column<string | null>('uuid'),
   /** When the payment expired as the caller read it; null where the move does not depend on it. */
@@ -99,6 +100,7 @@ moved as (
     fee_minor = coalesce(i.fee_minor, p.fee_minor),
     paid_at = coalesce(i.paid_at, p.paid_at),
     gateway = coalesce(i.gateway, p.gateway),
+    channel = coalesce(i.channel, p.channel),
     payment_method_id = coalesce(i.payment_method_id, p.payment_method_id),
     recovery_payment_id = coalesce(i.recovery_payment_id, p.recovery_payment_id),
     due_at = case when i.to_status in ('pending', 'processing') then p.expires_at end,

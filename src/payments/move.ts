@@ -101,6 +101,7 @@ async function toMoveInput(
     feeMinor: to.feeMinor,
     paidAt: to.paidAt,
     gateway: to.gateway,
+    channel: to.channel,
     paymentMethodId: to.paymentMethodId,
     recoveryPaymentId: to.recoveryPaymentId,
     expectedExpiresAt: expectedExpiry(from, to, move),

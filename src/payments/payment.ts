@@ -57,6 +57,8 @@ export const PAYMENT = columnTable({
   feeMinor: column<bigint | null>('bigint'),
   refundedMinor: column<bigint>('bigint'),
   gateway: column<string>('text'),
+  /** Of the latest attempt, or of the paid one; null before the first attempt. */
+  channel: column<string | null>('text'),
   ...DETAILS,
   customerId: column<string>('uuid'),
   customerEmail: column<string>('text'),

@@ -201,6 +201,7 @@ function draftPayment(
     ...detailsOf(newPayment),
     ...{ merchantId, id, kind, reference, status, statusReason, gateway, paymentMethodId, createdAt },
     version: 1,
+    channel: newPayment.attempt?.channel ?? null,
     amountMinor: amount.minor,
     currency: amount.currency,
     amountPaidMinor: null,

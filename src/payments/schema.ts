@@ -64,8 +64,16 @@ const AttemptRecord = Type.Object({
   }),
 })
 
+const Channel = Nullable(
+  Type.String({
+    description:
+      'The channel of the latest attempt, such as card or mobile_money; once it is paid, of the attempt that was paid.',
+  }),
+)
+
 export const PaymentRecord = Type.Object({
   ...INITIATED,
+  channel: Channel,
   statusReason: Nullable(Type.String()),
   amountPaid: Nullable(AmountText),
   fee: Nullable(AmountText),
@@ -87,6 +95,7 @@ export const ChargeRecord = Type.Object({
   sourceAmount: AmountText,
   sourceCurrency: CurrencyCode,
   paymentGateway: Type.String(),
+  channel: Channel,
   customer: CustomerSummary,
   createdAt: Timestamp,
   statusReason: Nullable(Type.String()),
@@ -145,6 +154,7 @@ export function toPaymentRecord(
 ) {
   return {
     ...toInitiatedPayment(payment, secrets),
+    channel: payment.channel,
     ...toResult(payment),
     attempts: attempts.map((attempt) => toAttemptRecord(attempt, payment.currency)),
     refundedAmount: formatAmount(money(payment.refundedMinor, payment.currency)),
@@ -165,6 +175,7 @@ export function toChargeRecord(
     sourceAmount: formatAmount(money(charge.amountMinor, charge.currency)),
     sourceCurrency: charge.currency,
     paymentGateway: charge.gateway,
+    channel: charge.channel,
     customer: toCustomerSummary(charge),
     createdAt: charge.createdAt.toISOString(),
     ...toResult(charge),

@@ -15,6 +15,7 @@ const { db } = service
 
 const PAYMENTS = '/api/v1/checkout/payments'
 const CHARGES = '/api/v1/charges'
+const ALL = '/api/v1/payments'
 
 async function list(api: Api, path: string) {
   const answer = await api.get(path)
@@ -36,7 +37,10 @@ with rows as (
     ('{successful,failed,processing}'::text[])[1 + n % 3] as status,
     case when n % 7 = 0 then 'NGN' else 'KES' end as currency,
     case when n % 11 = 0 then 'paystack' else 'sandbox' end as gateway,
-    1 + n % 20 as payer, timestamptz '2026-01-01T00:00:00Z' + n * interval '1 minute' as at
+    1 + n % 20 as payer, timestamptz '2026-01-01T00:00:00Z' + n * interval '1 minute' as at,
+    case when n % 2 = 0 then 'card' when n % 13 = 0 then 'mobile_money' end as channel,
+    case when n % 3 = 1 then ('{card_expired,do_not_honor}'::text[])[1 + n % 2] end as failure_code,
+    case when n % 3 = 2 then 'outcome_unknown' end as reason
   from generate_series(1, $2::integer) n
 ),
 reference as (
@@ -46,11 +50,13 @@ reference as (
 )
 insert into payments (
   merchant_id, id, kind, reference, status, version, amount_minor, currency, gateway, customer_id, customer_email,
-  customer_firstname, customer_lastname, created_at
+  customer_firstname, customer_lastname, created_at, channel, failure_code, status_reason, paid_at, metadata
 )
 select
-  $1, id, kind, 'Order-' || n, status, 1, 100, currency, gateway,
-  ('00000000-0000-7000-8000-' || lpad(payer::text, 12, '0'))::uuid, 'payer' || payer || '@example.com', 'P', 'N', at
+  $1, id, kind, 'Order-' || n, status, 1, n * 10, currency, gateway,
+  ('00000000-0000-7000-8000-' || lpad(payer::text, 12, '0'))::uuid, 'payer' || payer || '@example.com', 'P', 'N', at,
+  channel, failure_code, reason, case when n % 3 = 0 then at + interval '5 minutes' end,
+  case when n % 4 = 0 then jsonb_build_object('orderId', n, 'city', 'Nairobi') else '{"city": "Lagos", "vip": true}' end
 from rows`
 
 /** A merchant with that many payments, each with its number. */
@@ -70,12 +76,13 @@ describe('lists of payments and charges', () => {
     const paid = await payWith(api, 'card_success')
     const other = await service.newMerchant()
     const ofCustomer = `/api/v1/customers/${paid.customer.uuid}/payments`
-    for (const path of [PAYMENTS, CHARGES, ofCustomer]) {
+    for (const path of [PAYMENTS, CHARGES, ALL, ofCustomer]) {
       assertApiError(await service.apiWith(undefined).get(path), 'missing_api_key')
       const { api: poor } = await service.newMerchant(['wallet:read'])
       assertApiError(await poor.get(path), 'insufficient_scope')
     }
     assert.deepEqual((await list(other.api, PAYMENTS)).data, [])
+    assert.deepEqual((await list(other.api, ALL)).data, [])
     assert.deepEqual((await list(other.api, `${PAYMENTS}?customer=${paid.customer.uuid}`)).data, [])
     assert.deepEqual((await list(other.api, `${PAYMENTS}?search=${paid.reference}`)).data, [])
     const unknown = await other.api.get(`/api/v1/customers/${UNKNOWN_UUID}/payments`)
@@ -122,20 +129,58 @@ describe('lists of payments and charges', () => {
     assert.equal((await list(api, `${path}?status=failed`)).meta.total, 0)
   })
 
+  it('lists payments and charges together, with their kind, and filters by real metadata and amounts', async () => {
+    const { api } = await service.newMerchant()
+    const metadata = { orderId: 7, city: 'Nairobi', nested: { a: 1 } }
+    const paid = await payWith(api, 'card_success', { metadata })
+    const { recurringToken } = paid.paymentMethod
+    const charged = await api.post('/api/v1/charges/recurring', chargeBody(recurringToken, { amount: 77 }))
+    assert.equal(charged.body.data.channel, 'saved')
+    const { data } = await list(api, ALL)
+    assert.deepEqual(
+      data.map(({ kind, channel }: { kind: string; channel: string }) => [kind, channel]),
+      [
+        ['charge', 'saved'],
+        ['checkout', 'card'],
+      ],
+    )
+    const { kind, ...record } = data[1]
+    assert.deepEqual(record, (await api.get(`${PAYMENTS}/${paid.uuid}`)).body.data)
+    for (const [query, found] of [
+      ['metadata[orderId]=7', [paid.uuid]],
+      ['metadata[orderId]=7&metadata[city]=Lagos', []],
+      ['minAmount=77&maxAmount=77.00', [charged.body.data.uuid]],
+      ['channel=card', [paid.uuid]],
+      ['kind=charge', [charged.body.data.uuid]],
+      ['paidFrom=2020-01-01T00:00:00Z&channel=saved', [charged.body.data.uuid]],
+    ] as const)
+      assert.deepEqual(
+        (await list(api, `${ALL}?${query}`)).data.map(({ uuid }: { uuid: string }) => uuid),
+        found,
+        query,
+      )
+    assert.equal(kind, 'checkout')
+  })
+
   it('rejects invalid filters, all at once', async () => {
     const { api } = await service.newMerchant()
     const wrong =
-      'status=paid&paymentGateway=A%20B&customer=7&search=&limit=101&createdFrom=yesterday&sort=amount'
-    for (const path of [PAYMENTS, CHARGES]) {
+      'status=failed,paid&paymentGateway=A%20B&customer=7&search=&limit=101&createdFrom=yesterday&sort=amount&minAmount=1e3&paidTo=x&failureCode=odd&metadata[a]=1&metadata[a]=2'
+    for (const path of [PAYMENTS, CHARGES, ALL]) {
       assert.deepEqual(assertApiError(await api.get(`${path}?${wrong}`), 'validation_failed').sort(), [
         'createdFrom: invalid_format',
         'customer: invalid_uuid',
+        'failureCode: not_allowed',
         'limit: out_of_range',
+        'metadata[a]: repeated',
+        'minAmount: invalid_format',
+        'paidTo: invalid_format',
         'paymentGateway: invalid_format',
         'search: too_short',
         'sort: not_allowed',
         'status: not_allowed',
       ])
+      assertApiError(await api.get(`${path}?minAmount=2&maxAmount=1.99`), 'validation_failed')
       assertApiError(await api.get(`${path}?currency=ABC`), 'invalid_currency')
       assertApiError(await api.get(`${path}?customer=x`), 'invalid_uuid')
     }
@@ -162,6 +207,28 @@ const FILTERS: Filter[] = [
   { query: 'createdFrom=2026-01-01T01:00:00Z', fits: (n) => n >= 60 },
   { query: 'createdTo=2026-01-01T03:00:00Z', fits: (n) => n <= 180 },
 ]
+
+const isPaid = (n: number) => statusOf(n) === 'successful'
+
+/** Each is combined with some of the filters above. */
+const MORE_FILTERS: Filter[] = [
+  { query: 'status=failed,processing', fits: (n) => !isPaid(n) },
+  { query: 'status=failed&status=successful', fits: (n) => statusOf(n) !== 'processing' },
+  { query: 'channel=card', fits: (n) => n % 2 === 0 },
+  { query: 'channel=mobile_money', fits: (n) => n % 2 === 1 && n % 13 === 0 },
+  { query: 'failureCode=card_expired', fits: (n) => statusOf(n) === 'failed' && n % 2 === 0 },
+  { query: 'statusReason=outcome_unknown', fits: (n) => statusOf(n) === 'processing' },
+  { query: 'minAmount=12.5', fits: (n) => n >= 125 },
+  { query: 'maxAmount=20', fits: (n) => n <= 200 },
+  { query: 'minAmount=7.30&maxAmount=7.30', fits: (n) => n === 73 },
+  { query: 'paidFrom=2026-01-01T01:05:00Z', fits: (n) => isPaid(n) && n >= 60 },
+  { query: 'paidTo=2026-01-01T03:05:00Z', fits: (n) => isPaid(n) && n <= 180 },
+  { query: 'metadata[orderId]=8', fits: (n) => n === 8 },
+  { query: 'metadata[city]=Nairobi', fits: (n) => n % 4 === 0 },
+  { query: 'metadata%5Bvip%5D=true&metadata[city]=Lagos', fits: (n) => n % 4 !== 0 },
+  { query: 'metadata[city]=Paris', fits: () => false },
+]
+const COMPANIONS = ['', 'currency=NGN', 'search=ORDER-1', `customer=${uuidOf(3)}`]
 
 /** Every combination with at most one filter of each kind. */
 function combinations(): Filter[] {
@@ -198,6 +265,22 @@ describe('the filters of a payment list', async () => {
     // A few at a time: a request that waits three seconds for a connection gets a 503.
     for (let from = 0; from < all.length; from += 8)
       await Promise.all(all.slice(from, from + 8).map((one, n) => check(one, from + n)))
+  })
+
+  it('filters by several statuses, channel, failure, reason, amount, time of payment and metadata', async () => {
+    const companions = combinations().filter(({ query }) => COMPANIONS.includes(query))
+    assert.equal(companions.length, COMPANIONS.length)
+    for (const { query, fits } of MORE_FILTERS) {
+      const check = async (companion: Filter, index: number) => {
+        const kinds = (['checkout', 'charge'] as const).filter((_, n) => index % 2 === 0 || n === 0)
+        const path = kinds.length === 2 ? ALL : `${ALL}?kind=checkout`
+        const wanted = kinds.flatMap((kind) => expected((n) => fits(n) && companion.fits(n), kind))
+        const page = await list(api, `${path}${path === ALL ? '?' : '&'}limit=20&${query}&${companion.query}`)
+        assert.deepEqual(numbers(page), wanted.toSorted((a, b) => b - a).slice(0, 20), page.message + query)
+        assert.equal(page.meta.total, wanted.length, `${query}&${companion.query}`)
+      }
+      await Promise.all(companions.map(check))
+    }
   })
 
   it('pages every filter by cursor to the last row, in both orders', async () => {

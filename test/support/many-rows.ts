@@ -111,6 +111,7 @@ const BY_TYPE: Readonly<Record<string, string>> = {
   jsonb: `'{}'::jsonb`,
   boolean: 'false',
   'text[]': `array['value']`,
+  'bigint[]': 'array[n]',
   integer: 'n',
   bigint: 'n',
   'double precision': 'n',

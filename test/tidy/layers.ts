@@ -25,6 +25,7 @@ export const LAYERS: readonly Readonly<Record<string, string>>[] = [
     deliveries: 'delivery of events to webhook endpoints, retries with backoff, dead letters, replay',
   },
   {
+    'payment-lists': 'lists of payments and charges, their filters and searches',
     disputes: 'chargebacks, duplicate payments, cases for manual review',
     'p2p-accounts': "the merchant's receiving accounts for P2P transfers",
   },
@@ -85,6 +86,7 @@ const PRIVATE_EXCEPTIONS: readonly Rule[] = [
 /** What the slices of payments share among themselves; the other folders use at most MAX_PUBLIC_NAMES of `payments`. */
 const PAYMENT_SLICES: ReadonlySet<string> = new Set([
   'payments',
+  'payment-lists',
   'disputes',
   'outcomes',
   'checkout',

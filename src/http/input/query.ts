@@ -1,4 +1,5 @@
 // Parses the query string by its schema: known names, each at most once, numbers and booleans from their plain text.
+// Lists take several values, and objects one member for each name with brackets.
 // A repeated name is refused, because a proxy before us may have used the other value.
 
 import { ApiError, type Issue } from '../../core/errors.ts'
@@ -15,11 +16,15 @@ export function queryTextOf(url: string | undefined): string {
 export function compileReadQuery(schema: JsonSchema | undefined): ReadQuery {
   const properties = schema && isSchema(schema.properties) ? schema.properties : {}
   const coercions = new Map(Object.entries(properties).map(([name, child]) => [name, coercionFor(child)]))
+  const lists = namesOfType(properties, 'array')
+  const maps = namesOfType(properties, 'object')
   return (text, issues) => {
     const query: Record<string, unknown> = {}
     // A route without a query schema ignores the query string.
     if (text === '' || coercions.size === 0) return query
     for (const [name, value] of parsePairs(text)) {
+      if (lists.has(name)) addValues(query, name, value)
+      if (lists.has(name) || addMember(query, maps, name, value, issues)) continue
       const coerce = coercions.get(name)
       if (!coerce) continue
       if (Object.hasOwn(query, name)) issues.push(repeatedIssue(name))
@@ -27,6 +32,36 @@ export function compileReadQuery(schema: JsonSchema | undefined): ReadQuery {
     }
     return query
   }
+}
+
+function namesOfType(properties: JsonSchema, type: string): ReadonlySet<string> {
+  const entries = Object.entries(properties)
+  return new Set(entries.filter(([, child]) => isSchema(child) && child.type === type).map(([name]) => name))
+}
+
+/** A list is given with commas, as a repeated name, or both; the same value twice counts once. */
+function addValues(query: Record<string, unknown>, name: string, value: string): void {
+  const earlier = Array.isArray(query[name]) ? query[name] : []
+  query[name] = [...new Set([...earlier, ...value.split(',')])]
+}
+
+const MEMBER = /^([A-Za-z]+)\[([^\]]{1,40})\]$/
+
+/** A member of an object, such as metadata[orderId]=7. */
+function addMember(
+  query: Record<string, unknown>,
+  maps: ReadonlySet<string>,
+  name: string,
+  value: string,
+  issues: Issue[],
+): boolean {
+  const [, map = '', key = ''] = MEMBER.exec(name) ?? []
+  if (!maps.has(map)) return false
+  const members = isSchema(query[map]) ? query[map] : {}
+  if (Object.hasOwn(members, key)) issues.push(repeatedIssue(name))
+  // A plain object would treat __proto__ as its prototype.
+  query[map] = Object.fromEntries([...Object.entries(members), [key, value]])
+  return true
 }
 
 /** The name-value pairs of a query string or form; `+` is a space, as in forms. */

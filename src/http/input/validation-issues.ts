@@ -22,7 +22,8 @@ function requiredIssue(field: string): Issue {
 }
 
 function issueOf(root: JsonSchema, error: SchemaError, path: string[], rootName: string): Issue {
-  const field = path.length > 0 ? fieldName(path) : rootName
+  // Query parameters are named as a whole: the client did not write the index of a value in a list.
+  const field = path.length > 0 ? fieldName(rootName === 'query' ? path.slice(0, 1) : path) : rootName
   const overrides = schemaOverrides(root, path)
   const [code, message] = describeError(root, error)
   return { field, code: overrides.code ?? code, message: `${field} ${overrides.message ?? message}` }

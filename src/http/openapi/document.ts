@@ -122,6 +122,12 @@ function fieldsOf(schema: unknown): [name: string, schema: JsonSchema, required:
   ])
 }
 
+/** How the values of a parameter that is no plain text are written. */
+const STYLES: Readonly<Record<string, JsonSchema>> = {
+  array: { style: 'form', explode: false },
+  object: { style: 'deepObject', explode: true },
+}
+
 function parameterOf(
   location: 'path' | 'query',
   name: string,
@@ -129,7 +135,8 @@ function parameterOf(
   required: boolean,
 ): JsonSchema {
   const { description, ...plain } = schema
-  return { name, in: location, required, ...(description !== undefined && { description }), schema: plain }
+  const described = { ...(description !== undefined && { description }), schema: plain }
+  return { name, in: location, required, ...STYLES[String(schema.type)], ...described }
 }
 
 function requestBodyOf(route: Route): JsonSchema {

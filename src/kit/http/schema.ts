@@ -25,6 +25,19 @@ export const UuidParams = Type.Object({ uuid: UuidInput })
 export const Enum = <const Value extends string>(values: readonly Value[], options: object = {}) =>
   Type.Unsafe<Value>({ type: 'string', enum: [...values], ...options })
 
+/**
+ * Several values of a query parameter, separated by commas or as repeated parameters.
+ */
+export const EnumList = <const Value extends string>(values: readonly Value[], description: string) =>
+  Type.Unsafe<Value[]>({
+    type: 'array',
+    items: { type: 'string', enum: [...values] },
+    minItems: 1,
+    maxItems: values.length,
+    uniqueItems: true,
+    description: `${description} Separated by commas, or as repeated parameters.`,
+  })
+
 export const CurrencyCode = Type.Unsafe<Currency>({ type: 'string', enum: CURRENCY_CODES })
 
 const CURRENCY_RULES = {

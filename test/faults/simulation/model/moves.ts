@@ -89,6 +89,7 @@ function movePayment(access: TableAccess, payment: Row, input: Row): Row {
     fee_minor: input.fee_minor ?? payment.fee_minor,
     paid_at: input.paid_at ?? payment.paid_at,
     gateway: input.gateway ?? payment.gateway,
+    channel: input.channel ?? payment.channel,
     payment_method_id: input.payment_method_id ?? payment.payment_method_id,
     recovery_payment_id: input.recovery_payment_id ?? payment.recovery_payment_id,
     due_at: OPEN.includes(input.to_status) ? payment.expires_at : null,

@@ -1,16 +1,45 @@
+import { Type } from 'typebox'
 import { listed, type Route, route } from '../kit/http/route.ts'
-import { UuidParams } from '../kit/http/schema.ts'
-import type { PaymentsApp } from './app.ts'
-import { CHARGE_EXAMPLE, PAYMENT_EXAMPLE } from './examples.ts'
-import { CustomerPaymentsQuery, listCustomerPayments, listPayments, PaymentsQuery } from './list.ts'
-import { ChargeRecord, PaymentRecord } from './schema.ts'
-import { serializeCharges, serializePayments } from './views.ts'
+import { Enum, UuidParams } from '../kit/http/schema.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import { CHARGE_EXAMPLE, PAYMENT_EXAMPLE } from '../payments/examples.ts'
+import type { PaymentRow } from '../payments/payment.ts'
+import { ChargeRecord, PaymentRecord } from '../payments/schema.ts'
+import { serializeCharges, serializePayments } from '../payments/views.ts'
+import { AllPaymentsQuery, PaymentsQuery, PaymentsWithinQuery } from './filters.ts'
+import { listCustomerPayments, listPayments } from './list.ts'
+
+const ListedPayment = Type.Object({
+  kind: Enum(['checkout', 'charge'], { description: 'A checkout payment, or a charge of a saved method.' }),
+  ...PaymentRecord.properties,
+})
+
+async function serializeWithKind(app: PaymentsApp, rows: readonly PaymentRow[]) {
+  const records = await serializePayments(app, rows)
+  return records.map((record, index) => ({ kind: rows[index]?.kind, ...record }))
+}
 
 const FILTERS =
   'Newest first. All filters apply together; search matches a part of the reference or of the e-mail. Use cursors for deep pages. Each item is the same record that reading one returns.'
 
 export function paymentListRoutes(app: PaymentsApp): Route[] {
   return [
+    route({
+      method: 'GET',
+      path: '/api/v1/payments',
+      tag: 'Checkout',
+      scope: 'checkout:read',
+      summary: 'List payments and charges together',
+      description: `${FILTERS} A charge has the form that verify-payment returns.`,
+      query: AllPaymentsQuery,
+      response: { http: 200, data: ListedPayment, list: true },
+      errors: ['validation_failed', 'invalid_currency', 'invalid_uuid'],
+      examples: { data: [{ kind: 'checkout', ...PAYMENT_EXAMPLE }] },
+      handle: async ({ merchant, query }) => {
+        const { rows, meta } = await listPayments(app, merchant, {}, query)
+        return listed('Payments retrieved.', await serializeWithKind(app, rows), meta)
+      },
+    }),
     route({
       method: 'GET',
       path: '/api/v1/checkout/payments',
@@ -52,7 +81,7 @@ export function paymentListRoutes(app: PaymentsApp): Route[] {
       description:
         'Payments and charges together, newest first, with the filters of the other lists. A charge has the form that verify-payment returns.',
       params: UuidParams,
-      query: CustomerPaymentsQuery,
+      query: PaymentsWithinQuery,
       response: { http: 200, data: PaymentRecord, list: true },
       errors: ['validation_failed', 'invalid_currency', 'invalid_uuid', 'customer_not_found'],
       examples: { data: [PAYMENT_EXAMPLE] },

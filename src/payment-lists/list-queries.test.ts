@@ -5,6 +5,7 @@ import { readsOf } from '../../test/support/row-reads.ts'
 import { systemClock } from '../kit/clock.ts'
 import type { Db } from '../kit/db/db.ts'
 import { systemRandom } from '../kit/random.ts'
+import { toFilter } from './filters.ts'
 import { listPaymentRows } from './list-queries.ts'
 
 const db = await testDatabase({ after })
@@ -21,14 +22,7 @@ const window = {
   createdFrom: null,
   createdTo: null,
 } as const
-const filter = {
-  kind: 'checkout',
-  customerId: null,
-  linkId: null,
-  status: null,
-  currency: null,
-  gateway: null,
-} as const
+const filter = toFilter({ kind: 'checkout' }, {})
 
 /** How many references ten searches for the text read. */
 async function rowsRead(merchantId: string, search: string): Promise<number> {

@@ -1,0 +1,146 @@
+// The filters of the payment lists: their query parameters, and the values that the statements compare with.
+
+import { type Static, type TSchema, Type } from 'typebox'
+import { errorFromIssues } from '../core/errors.ts'
+import { FAILURES, type FailureCode } from '../core/failures.ts'
+import { CurrencyFilter, Enum, EnumList, PAGE_QUERY, UuidInput } from '../kit/http/schema.ts'
+import { PAYMENT_STATUSES, type PaymentStatus } from '../payments/states.ts'
+
+/** A null filter fits every payment. */
+export interface PaymentFilter {
+  kinds: readonly ('checkout' | 'charge')[]
+  customerId: string | null
+  linkId: string | null
+  statuses: readonly PaymentStatus[] | null
+  currency: string | null
+  gateway: string | null
+  channel: string | null
+  failureCode: FailureCode | null
+  statusReason: string | null
+  /** Lower case; a part of the reference or of the e-mail, whatever its case. */
+  search: string | null
+  minHundredths: bigint | null
+  maxHundredths: bigint | null
+  paidFrom: Date | null
+  paidTo: Date | null
+  /** Every pair must be in the metadata of the payment. */
+  metadata: Readonly<Record<string, string>> | null
+}
+
+// Object.keys returns string[]; the keys of this constant are exactly those of its type.
+const FAILURE_CODES = Object.keys(FAILURES) as FailureCode[]
+
+const word = (description: string) =>
+  Type.String({
+    pattern: '^[a-z][a-z0-9_]{0,39}$',
+    description,
+    'x-message': 'must be a name in lower case.',
+  })
+
+const amount = (description: string) =>
+  Type.String({
+    pattern: '^\\d{1,12}(?:\\.\\d{1,2})?$',
+    description,
+    'x-message': 'must be an amount in major units, such as 1250.50.',
+  })
+
+/** One pair for each key of an order, a customer or a campaign; more pairs find no fewer payments. */
+const MAX_METADATA_PAIRS = 5
+
+export const FILTER_QUERY = {
+  ...PAGE_QUERY,
+  status: Type.Optional(EnumList(PAYMENT_STATUSES, 'One status or several.')),
+  currency: Type.Optional(CurrencyFilter),
+  paymentGateway: Type.Optional(
+    Type.String({ pattern: '^[a-z][a-z0-9_]{0,39}$', 'x-message': 'must be the name of a gateway.' }),
+  ),
+  channel: Type.Optional(
+    word(
+      'The channel of the latest attempt, such as card or mobile_money; saved for charges of saved methods.',
+    ),
+  ),
+  failureCode: Type.Optional(Enum(FAILURE_CODES)),
+  statusReason: Type.Optional(word('Such as outcome_unknown.')),
+  minAmount: Type.Optional(amount('From this amount, inclusive, in major units of the payment’s currency.')),
+  maxAmount: Type.Optional(amount('Up to this amount, inclusive, in major units of the payment’s currency.')),
+  paidFrom: Type.Optional(
+    Type.String({ format: 'date-time', description: 'Paid from this time on, inclusive.' }),
+  ),
+  paidTo: Type.Optional(
+    Type.String({ format: 'date-time', description: 'Paid until this time, inclusive.' }),
+  ),
+  metadata: Type.Optional(
+    Type.Unsafe<Record<string, string>>({
+      type: 'object',
+      additionalProperties: { type: 'string', maxLength: 500 },
+      maxProperties: MAX_METADATA_PAIRS,
+      description: `Up to ${MAX_METADATA_PAIRS} pairs, such as metadata[orderId]=7: payments whose metadata has this text, number or boolean under this key.`,
+    }),
+  ),
+  search: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 100, description: 'Part of a reference or of an e-mail.' }),
+  ),
+} satisfies Record<string, TSchema>
+
+/** The customer or the link is in the path. */
+export const PaymentsWithinQuery = Type.Object(FILTER_QUERY)
+
+const CUSTOMER = {
+  customer: Type.Optional(Type.Unsafe<string>({ ...UuidInput, description: 'The uuid of a customer.' })),
+}
+
+export const PaymentsQuery = Type.Object({ ...FILTER_QUERY, ...CUSTOMER })
+
+export const AllPaymentsQuery = Type.Object({
+  ...FILTER_QUERY,
+  ...CUSTOMER,
+  kind: Type.Optional(
+    Enum(['checkout', 'charge'], { description: 'Checkout payments, or charges of saved methods.' }),
+  ),
+})
+
+type Query = Static<typeof AllPaymentsQuery>
+
+/** The list that a route shows, before the filters of its query. */
+export type Scope = Partial<Pick<PaymentFilter, 'customerId' | 'linkId'>> & { kind?: 'checkout' | 'charge' }
+
+const BOTH_KINDS = ['checkout', 'charge'] as const
+const PAID_STATUSES = ['successful', 'partially_refunded', 'refunded', 'disputed', 'reversed'] as const
+
+export function toFilter({ kind = undefined, customerId, linkId }: Scope, query: Query): PaymentFilter {
+  const { search, metadata = {} } = query
+  const onlyKind = kind ?? query.kind
+  const isByPayment = query.paidFrom !== undefined || query.paidTo !== undefined
+  return {
+    kinds: onlyKind ? [onlyKind] : BOTH_KINDS,
+    customerId: customerId ?? query.customer ?? null,
+    linkId: linkId ?? null,
+    // Only paid payments have a time of payment: the statement then reads no others.
+    statuses: query.status ?? (isByPayment ? PAID_STATUSES : null),
+    currency: query.currency ?? null,
+    gateway: query.paymentGateway ?? null,
+    channel: query.channel ?? null,
+    failureCode: query.failureCode ?? null,
+    statusReason: query.statusReason ?? null,
+    search: search === undefined ? null : search.normalize('NFC').toLowerCase(),
+    ...amountRange(query),
+    paidFrom: query.paidFrom === undefined ? null : new Date(query.paidFrom),
+    paidTo: query.paidTo === undefined ? null : new Date(query.paidTo),
+    metadata: Object.keys(metadata).length === 0 ? null : metadata,
+  }
+}
+
+function amountRange({ minAmount, maxAmount }: Query) {
+  const [minHundredths, maxHundredths] = [minAmount, maxAmount].map(hundredthsOf)
+  if (minHundredths && maxHundredths && minHundredths > maxHundredths) {
+    const message = 'minAmount must not be greater than maxAmount.'
+    throw errorFromIssues([{ field: 'minAmount', code: 'out_of_range', message }])
+  }
+  return { minHundredths: minHundredths ?? null, maxHundredths: maxHundredths ?? null }
+}
+
+function hundredthsOf(text: string | undefined): bigint | null {
+  if (text === undefined) return null
+  const [whole = '', fraction = ''] = text.split('.')
+  return BigInt(whole + fraction.padEnd(2, '0'))
+}

@@ -1,0 +1,193 @@
+// Finds payments by a filter that has an index of its own: a search, metadata, an amount, or the time of payment. If it
+// finds few payments, the list sorts them. If it finds many, the list reads the payments in order of time instead, where
+// it soon has enough for a page.
+
+import { searchQueryOf } from '../core/search-text.ts'
+import { type Db, type Statement, sql } from '../kit/db/db.ts'
+import { type ListStatements, listStatements } from '../kit/db/list-statements.ts'
+import { substringPattern } from '../kit/db/pagination.ts'
+import { PAYMENT_COLUMNS, type PaymentRow } from '../payments/payment.ts'
+import type { PaymentFilter } from './filters.ts'
+
+export const PAYMENTS = { table: 'payments', alias: 'p' }
+
+// The values of a filter: $4 kinds, $5 statuses, $6 currency, $7 gateway, $8 channel, $9 failure code, $10 status reason,
+// $11 pattern, $12 and $13 amount, $14 and $15 time of payment, $16 metadata, and from $17 on those of its own.
+
+export const FIRST_OWN_VALUE = 17
+
+/** The columns that have few values. */
+export const FITS_TUPLE = `
+  p.kind = any ($4::text[])
+  and ($5::text[] is null or p.status = any ($5))
+  and ($6::text is null or p.currency = $6)
+  and ($7::text is null or p.gateway = $7)
+  and ($8::text is null or p.channel = $8)
+  and ($9::text is null or p.failure_code = $9)
+  and ($10::text is null or p.status_reason = $10)`
+
+export const FITS_TEXT = '($11::text is null or p.reference ilike $11 or p.customer_email ilike $11)'
+
+/** Every filter but the search. */
+export const FITS = `${FITS_TUPLE}
+  and ($12::bigint is null or hundredths_of(p.amount_minor, p.currency) >= $12)
+  and ($13::bigint is null or hundredths_of(p.amount_minor, p.currency) <= $13)
+  and ($14::timestamptz is null or p.paid_at >= $14)
+  and ($15::timestamptz is null or p.paid_at <= $15)
+  and (
+    $16::jsonb is null
+    or not exists (select from jsonb_each_text($16) w where p.metadata ->> w.key is distinct from w.value)
+  )`
+
+/** Few enough to sort. */
+const MAX_FOUND = 10_000
+const LIMIT = String(MAX_FOUND + 1)
+
+export interface Finder {
+  isFew(db: Db): Promise<boolean>
+  statements: ListStatements<PaymentRow>
+  /** The values after those of the filter. */
+  own: readonly unknown[]
+}
+
+/** The most selective first. */
+export function findersOf(merchantId: string, filter: PaymentFilter): Finder[] {
+  const { search, metadata, minHundredths, maxHundredths, paidFrom, paidTo } = filter
+  const finders: Finder[] = []
+  const add = (count: Statement<Matches>, statements: ListStatements<PaymentRow>, own: readonly unknown[]) =>
+    finders.push({ isFew: (db) => areFew(db, count, [merchantId, ...own]), statements, own })
+  if (metadata !== null) add(countByMetadata, BY_METADATA, [JSON.stringify(metadata)])
+  if (search !== null && HAS_TRIGRAM.test(search))
+    add(countByText, BY_TEXT, [
+      substringPattern(search),
+      substringPattern(selectivePart(search)),
+      searchQueryOf(merchantId, search),
+    ])
+  if (minHundredths !== null || maxHundredths !== null)
+    add(countByAmount, BY_AMOUNT, [minHundredths ?? 0n, maxHundredths ?? MAX_BIGINT])
+  if (paidFrom !== null || paidTo !== null)
+    add(countByPaymentTime, BY_PAYMENT_TIME, [paidFrom ?? '-infinity', paidTo ?? 'infinity'])
+  return finders
+}
+
+const MAX_BIGINT = 2n ** 63n - 1n
+
+interface Matches {
+  matches: number
+}
+
+async function areFew(db: Db, count: Statement<Matches>, values: readonly unknown[]): Promise<boolean> {
+  const [counted] = await db.query(count, values)
+  return counted !== undefined && counted.matches <= MAX_FOUND
+}
+
+// Shorter texts have no trigram.
+const HAS_TRIGRAM = /[\p{L}\p{N}]{3}/u
+
+// References mostly have the same beginning, so their last characters have the rare trigrams. A longer end often has the
+// beginning of a word, and many words have the same beginning.
+const SELECTIVE_LENGTH = 6
+// A database with the C collation has trigrams of ASCII letters only.
+const SELECTIVE = /[a-z0-9]{3}/
+
+function selectivePart(search: string): string {
+  const end = Array.from(search).slice(-SELECTIVE_LENGTH).join('')
+  return SELECTIVE.test(end) ? end : search
+}
+
+/** The parameters of a finder: $2, $3, … where it counts, and from FIRST_OWN_VALUE on where it lists. */
+const counting = (index: number) => `$${index + 2}`
+const listing = (index: number) => `$${index + FIRST_OWN_VALUE}`
+type Parameter = typeof counting
+
+const hasReference = (value: Parameter) =>
+  `r.merchant_id = $1 and r.reference ilike ${value(1)} and (r.reference ilike ${value(0)}) is true`
+
+/** Forces the n-gram index over names and e-mails: another index would read all customers of the merchant. */
+const hasEmail = (value: Parameter) =>
+  `search_ngrams(c.merchant_id, c.search_text) @@ ${value(2)}::tsquery and (c.merchant_id = $1 and c.email_key like ${value(0)}) is true`
+
+const foundByReference = (value: Parameter) => `
+  select r.payment_id as id
+  from searched_references r
+  where ${hasReference(value)}`
+
+// Payments are joined by $1 and not by the customer's merchant. With row-level security the planner knows the merchant of
+// the payments; it would infer that of the customers and read all of them.
+const foundByEmail = (value: Parameter) => `
+  select p.id
+  from searched_customers c
+  join payments p on p.merchant_id = $1 and p.customer_id = c.id
+  where ${hasEmail(value)}`
+
+const foundByMetadata = (value: Parameter) => `
+  select t.payment_id as id
+  from searched_payment_terms t
+  where t.metadata_terms @> metadata_terms($1::uuid, ${value(0)}::jsonb)
+    and t.metadata_terms <> '{}'
+    and (t.merchant_id = $1) is true`
+
+const foundByAmount = (value: Parameter) => `
+  select t.payment_id as id
+  from payment_terms t
+  where t.merchant_id = $1
+    and t.amount_hundredths >= ${value(0)}::bigint
+    and t.amount_hundredths <= ${value(1)}::bigint`
+
+const foundByPaymentTime = (value: Parameter) => `
+  select p.id
+  from payments p
+  where p.merchant_id = $1 and p.paid_at >= ${value(0)}::timestamptz and p.paid_at <= ${value(1)}::timestamptz`
+
+const counted = (found: string) => `(select count(*)::integer from (${found} limit ${LIMIT}) found)`
+
+const countByText = sql<Matches>`
+select ${counted(foundByReference(counting))} + ${counted(foundByEmail(counting))} as matches`
+
+const countByMetadata = sql<Matches>`
+select ${counted(foundByMetadata(counting))} as matches`
+
+// In order, so that the server reads the index and stops at the limit.
+const countByAmount = sql<Matches>`
+select ${counted(`${foundByAmount(counting)} order by t.amount_hundredths`)} as matches`
+
+const countByPaymentTime = sql<Matches>`
+select ${counted(`${foundByPaymentTime(counting)} order by p.paid_at`)} as matches`
+
+/**
+ * With an array the planner uses the primary key, whatever it expects of the array's length; a join might become a scan.
+ */
+function found(ids: string, ownValues: number) {
+  return {
+    ...PAYMENTS,
+    columns: PAYMENT_COLUMNS,
+    prelude: `with found as materialized (${ids}
+)`,
+    findsByFilter: true,
+    filterValues: FIRST_OWN_VALUE - 4 + ownValues,
+  }
+}
+
+const IS_FOUND = 'p.id = any (array(select id from found))'
+
+// References and e-mails are searched each with the index of its own table; the union drops duplicates. The pattern is
+// not compared again: the customer's e-mail may have changed since the payment. It is named for its type alone.
+const BY_TEXT = listStatements<PaymentRow>({
+  ...found(`${foundByReference(listing)}\n  union${foundByEmail(listing)}`, 3),
+  filter: `${IS_FOUND} and ${FITS} and ($11::text is null or true)`,
+})
+
+const BY_METADATA = listStatements<PaymentRow>({
+  ...found(foundByMetadata(listing), 1),
+  filter: `${IS_FOUND} and ${FITS} and ${FITS_TEXT}`,
+})
+
+const BY_AMOUNT = listStatements<PaymentRow>({
+  ...found(foundByAmount(listing), 2),
+  filter: `${IS_FOUND} and ${FITS} and ${FITS_TEXT}`,
+})
+
+const BY_PAYMENT_TIME = listStatements<PaymentRow>({
+  ...found(foundByPaymentTime(listing), 2),
+  filter: `${IS_FOUND} and ${FITS} and ${FITS_TEXT}`,
+})

@@ -1,0 +1,149 @@
+// The statements of the payment lists. A list is read in one of four ways, so that a page costs the same with a million
+// payments as with ten:
+//
+// - all payments of a period, by time;
+// - the payments of one customer or link, which are few;
+// - the payments with certain values of a few columns (FILTERED), once for each combination of values;
+// - the payments that an index of its own finds (found-queries.ts), if these are few enough to sort.
+//
+// Every statement compares all filters, whichever of them found the rows.
+
+import type { Db } from '../kit/db/db.ts'
+import { countRows, type ListStatements, listStatements, readPage } from '../kit/db/list-statements.ts'
+import { type CountedRows, countUpToCap, type ListWindow, substringPattern } from '../kit/db/pagination.ts'
+import { PAYMENT_COLUMNS, type PaymentRow } from '../payments/payment.ts'
+import type { PaymentFilter } from './filters.ts'
+import { FIRST_OWN_VALUE, FITS, FITS_TEXT, FITS_TUPLE, findersOf, PAYMENTS } from './found-queries.ts'
+
+export async function listPaymentRows(
+  db: Db,
+  merchantId: string,
+  filter: PaymentFilter,
+  window: ListWindow,
+  cappedLists?: Set<string>,
+): Promise<CountedRows<PaymentRow>> {
+  const { statements, values } = await sourceOf(db, merchantId, filter)
+  const count = () => countRows(db, statements, merchantId, window, values)
+  // Payments are never deleted and never change their kind, so a list that has reached the cap stays there.
+  const isUnbounded = statements === ALL && window.createdFrom === null && window.createdTo === null
+  const [rows, counted] = await Promise.all([
+    readPage(db, statements, merchantId, window, values),
+    isUnbounded ? countUpToCap(cappedLists, `payments:${filter.kinds}:${merchantId}`, count) : count(),
+  ])
+  return { rows, counted }
+}
+
+interface Source {
+  statements: ListStatements<PaymentRow>
+  values: readonly unknown[]
+}
+
+async function sourceOf(db: Db, merchantId: string, filter: PaymentFilter): Promise<Source> {
+  const { kinds, customerId, linkId } = filter
+  const values = filterValues(filter)
+  if (customerId !== null) return { statements: OF_CUSTOMER, values: [...values, customerId] }
+  if (linkId !== null) return { statements: OF_LINK, values: [...values, linkId] }
+  for (const { isFew, statements, own } of findersOf(merchantId, filter))
+    if (await isFew(db)) return { statements, values: [...values, ...own] }
+  const isPlain = values.slice(1).every((value) => value === null)
+  return isPlain ? { statements: ALL, values: [kinds] } : { statements: FILTERED, values }
+}
+
+/** In the order of the parameters in found-queries.ts, from $4 on. */
+function filterValues(filter: PaymentFilter): unknown[] {
+  return [
+    filter.kinds,
+    filter.statuses,
+    filter.currency,
+    filter.gateway,
+    filter.channel,
+    filter.failureCode,
+    filter.statusReason,
+    filter.search === null ? null : substringPattern(filter.search),
+    filter.minHundredths,
+    filter.maxHundredths,
+    filter.paidFrom,
+    filter.paidTo,
+    filter.metadata && JSON.stringify(filter.metadata),
+  ]
+}
+
+const OWN = `$${FIRST_OWN_VALUE}`
+const VALUES_BEFORE_OWN = FIRST_OWN_VALUE - 4
+
+const ALL = listStatements<PaymentRow>({
+  ...PAYMENTS,
+  columns: PAYMENT_COLUMNS,
+  prelude: 'with kinds as (select unnest($4::text[]) as kind)',
+  perRowOf: 'kinds',
+  filter: 'p.kind = f.kind',
+  filterValues: 1,
+})
+
+const OF_CUSTOMER = listStatements<PaymentRow>({
+  ...PAYMENTS,
+  columns: PAYMENT_COLUMNS,
+  filter: `p.customer_id = ${OWN} and ${FITS} and ${FITS_TEXT}`,
+  filterValues: VALUES_BEFORE_OWN + 1,
+})
+
+const OF_LINK = listStatements<PaymentRow>({
+  ...PAYMENTS,
+  columns: PAYMENT_COLUMNS,
+  filter: `p.link_id = ${OWN} and ${FITS} and ${FITS_TEXT}`,
+  filterValues: VALUES_BEFORE_OWN + 1,
+})
+
+const TUPLE_COLUMNS = `kind, status, currency, gateway, coalesce(channel, '') as channel,
+      coalesce(failure_code, '') as failure_code, coalesce(status_reason, '') as status_reason`
+const TUPLE =
+  "kind, status, currency, gateway, coalesce(channel, ''), coalesce(failure_code, ''), coalesce(status_reason, '')"
+
+/**
+ * The combinations of these columns that the merchant has, found by a loose index scan, and of them those that fit the
+ * filter. There are a few dozen.
+ */
+const FITTING_TUPLES = `
+with recursive tuples as (
+  (
+    select ${TUPLE_COLUMNS}
+    from payments
+    where merchant_id = $1
+    order by ${TUPLE}
+    limit 1
+  )
+  union all
+  select following.*
+  from tuples t
+  cross join lateral (
+    select ${TUPLE_COLUMNS}
+    from payments
+    where merchant_id = $1
+      and (${TUPLE})
+        > (t.kind, t.status, t.currency, t.gateway, t.channel, t.failure_code, t.status_reason)
+    order by ${TUPLE}
+    limit 1
+  ) following
+),
+fitting as (
+  select *
+  from tuples p
+  where ${FITS_TUPLE}
+)`
+
+const FILTERED = listStatements<PaymentRow>({
+  ...PAYMENTS,
+  columns: PAYMENT_COLUMNS,
+  prelude: FITTING_TUPLES,
+  perRowOf: 'fitting',
+  filter: `p.kind = f.kind
+    and p.status = f.status
+    and p.currency = f.currency
+    and p.gateway = f.gateway
+    and coalesce(p.channel, '') = f.channel
+    and coalesce(p.failure_code, '') = f.failure_code
+    and coalesce(p.status_reason, '') = f.status_reason
+    and ${FITS}
+    and ${FITS_TEXT}`,
+  filterValues: VALUES_BEFORE_OWN,
+})
