@@ -126,7 +126,7 @@ function singleLinkRoutes(app: LinksApp, allowHttp: boolean): Route[] {
       params: UuidParams,
       query: PaymentsWithinQuery,
       response: { http: 200, data: PaymentRecord, list: true },
-      errors: ['invalid_uuid', 'payment_link_not_found'],
+      errors: ['validation_failed', 'invalid_currency', 'invalid_uuid', 'payment_link_not_found'],
       examples: { data: [{ ...PAYMENT_EXAMPLE, paymentLink: LINK_EXAMPLE.uuid }] },
       handle: async ({ merchant, params, query }) => {
         const { id } = await requireLink(app, merchant, params.uuid)
