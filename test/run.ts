@@ -33,16 +33,18 @@ const DATABASE_TESTS = [
 // What they prove is tested once in these files too: one death at every point in failpoints and process-death, a lost
 // connection and a full disk in database, a lost primary in lost-primary, deliveries that are repeated in failpoints and
 // webhooks-worker, lost responses of each provider in conformance and gateway, and the end of a process under load in
-// process-death and workers.
+// process-death and workers. Instead of the walk and the generated requests, npm test has the simulation, and the tests that
+// are generated from the OpenAPI document (inputs, isolation, openapi-responses).
 const REST_ONLY = [
   'test/faults/{chaos,deliveries,delivery-times,fuzz,lost-gateway-responses,postgres-failover,processes}.test.ts',
+  'test/faults/random-walk.test.ts',
   'test/start/{full-disk,ordinary-user}.test.ts',
   'src/kit/embedded-postgres{,/users}.test.ts',
   ...(HAS_BROWSER ? ['test/browser/{reference,weight}.test.ts'] : []),
 ]
 // These have a larger form, or take all languages, schemes and screens there.
 const LARGER_FORMS = [
-  'test/faults/{deadlocks,failpoints,races,random-walk}.test.ts',
+  'test/faults/{deadlocks,failpoints,races}.test.ts',
   'test/faults/simulation/*.test.ts',
   'test/start/{commands,production,shutdown}.test.ts',
   'test/gateways/{stripe/stripe,*/conformance}.test.ts',
@@ -52,15 +54,13 @@ const LARGER_FORMS = [
 // These wait for processes that they start and kill, or measure their own; each has a process of its own. The longest
 // start first.
 const ALONE = [
-  /^test\/faults\/(?:chaos|simulation\/simulation|fuzz|failpoints|postgres-failover|lost-gateway)/,
+  /^test\/faults\/(?:chaos|simulation\/simulation|fuzz|failpoints|random-walk|postgres-failover|lost-gateway)/,
   /^test\/faults\/deliver(?:ies|y-times)/,
   /^test\/start\//,
   /^src\/kit\/.*embedded-postgres/,
   /^test\/faults\/(?:abuse|gateway|process)/,
   /^test\/(?:plans|schema|tidy)/,
 ]
-// Short in the quick form only.
-const ALONE_IN_REST = [/^test\/faults\/random-walk/, ...ALONE]
 // Each of these groups has one process with one browser. They start before the files that share any process.
 const BROWSER_GROUPS = [
   /^test\/browser\/(?:checkout|checkout-(?:language|waiting)|p2p|reference)\.test/,
@@ -194,19 +194,15 @@ async function runTests(url: string, tests: Run, folder: string): Promise<void> 
   const pooler = tests.isPooled ? await startPgbouncer(url) : undefined
   const options = [`--test-concurrency=${AT_ONCE}`, `--test-timeout=${TEST_TIMEOUT_MS}`, ...reporters()]
   try {
-    await run(
-      process.execPath,
-      ['--test', ...options, ...writeEntries(folder, found, tests.form === 'rest' ? ALONE_IN_REST : ALONE)],
-      {
-        COWRY_TEST_DATABASE_URL: adminUrl,
-        COWRY_TEST_TEMPLATE: template,
-        ...(pooler && { COWRY_TEST_POOLER_URL: pooler.url }),
-        ...(tests.workers && { COWRY_TEST_WORKERS: tests.workers }),
-        ...(tests.form && { COWRY_TEST_FORM: tests.form }),
-        // Every process loads the same modules: compiled once, they load in half the time.
-        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(tmpdir(), 'cowry-test-compile-cache'),
-      },
-    )
+    await run(process.execPath, ['--test', ...options, ...writeEntries(folder, found)], {
+      COWRY_TEST_DATABASE_URL: adminUrl,
+      COWRY_TEST_TEMPLATE: template,
+      ...(pooler && { COWRY_TEST_POOLER_URL: pooler.url }),
+      ...(tests.workers && { COWRY_TEST_WORKERS: tests.workers }),
+      ...(tests.form && { COWRY_TEST_FORM: tests.form }),
+      // Every process loads the same modules: compiled once, they load in half the time.
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(tmpdir(), 'cowry-test-compile-cache'),
+    })
   } finally {
     await pooler?.stop()
     await dropDatabase(adminUrl, template)
@@ -218,10 +214,10 @@ function findFiles(patterns: readonly string[]): string[] {
 }
 
 /** One entry for each process, the longest first. */
-function writeEntries(folder: string, found: readonly string[], aloneFirst: readonly RegExp[]): string[] {
+function writeEntries(folder: string, found: readonly string[]): string[] {
   const entries = join(folder, 'entries')
   mkdirSync(entries)
-  const rank = (file: string) => aloneFirst.findIndex((pattern) => pattern.test(file))
+  const rank = (file: string) => ALONE.findIndex((pattern) => pattern.test(file))
   const alone = found.filter((file) => rank(file) !== -1).toSorted((a, b) => rank(a) - rank(b))
   const browserGroup = (file: string) => BROWSER_GROUPS.findIndex((pattern) => pattern.test(file))
   const browser = BROWSER_GROUPS.map((_, index) => found.filter((file) => browserGroup(file) === index))
