@@ -13,6 +13,7 @@ export function chargeRoutes(app: PaymentsApp): Route[] {
     route({
       method: 'POST',
       path: '/api/v1/charges/recurring',
+      audited: false,
       tag: 'Charges',
       scope: 'charges:write',
       summary: 'Charge a saved payment method again',

@@ -16,6 +16,7 @@ export function checkoutRoutes(app: PaymentsApp): Route[] {
     route({
       method: 'POST',
       path: '/api/v1/checkout/initiate-payment',
+      audited: false,
       tag: 'Checkout',
       scope: 'checkout:write',
       summary: 'Initiate a payment',

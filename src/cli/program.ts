@@ -6,6 +6,7 @@ import { type ClientConfig, ConfigError, readClientConfig } from '../config.ts'
 import { systemClock } from '../kit/clock.ts'
 import { createHttpClient, type HttpClient } from '../kit/http/http-client.ts'
 import { systemRandom } from '../kit/random.ts'
+import { addAuditCommands } from './commands/audit.ts'
 import { addDocsCommand } from './commands/docs.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
 import { addEventCommands } from './commands/events.ts'
@@ -70,6 +71,7 @@ function buildProgram(terminal: Terminal, json: boolean, shell: Shell): Command 
   addEventCommands(program, shell)
   addLogCommands(program, shell)
   addReconcileCommands(program, shell)
+  addAuditCommands(program, shell)
   addDoctorCommand(program, shell)
   addDocsCommand(program, shell)
   return program

@@ -5,7 +5,7 @@ import type { Config } from '../config.ts'
 import { type ConnectedDb, connectDb, type Db } from '../kit/db/db.ts'
 import { migrate } from '../kit/db/migrate.ts'
 import { requireUsableServer } from '../kit/db/server-check.ts'
-import { applyRowLevelSecurity, tenantScoped } from '../kit/db/tenant-isolation.ts'
+import { applyRowLevelSecurity, requestScoped } from '../kit/db/tenant-isolation.ts'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../kit/embedded-postgres.ts'
 import { errorFields, type Log } from '../kit/observability/log.ts'
 import { explainDatabase } from '../start-advice.ts'
@@ -54,8 +54,8 @@ export async function openDatabase(
  */
 export async function isolateTenants(db: ConnectedDb, log: Log): Promise<Db> {
   const gaps = await applyRowLevelSecurity(db)
-  if (gaps.length === 0) return tenantScoped(db)
+  if (gaps.length === 0) return requestScoped(db, { isTenantScoped: true })
   const reason = gaps.map(({ what, why }) => `${what} ${why}`).join('; ')
   log.write('database.tenant_isolation_off', { reason })
-  return db
+  return requestScoped(db, { isTenantScoped: false })
 }

@@ -3,6 +3,7 @@
 import { operatorKeyRoutes } from '../api-keys/operator-routes.ts'
 import { apiKeyRoutes } from '../api-keys/routes.ts'
 import type { SelfServiceKeysApp } from '../api-keys/self-service.ts'
+import { auditRoutes, operatorAuditRoutes } from '../audit/routes.ts'
 import { catalogRoutes } from '../catalog/routes.ts'
 import { chargeRoutes } from '../charges/routes.ts'
 import { checkoutRoutes } from '../checkout/routes.ts'
@@ -50,6 +51,7 @@ export function merchantRoutes(
     ...webhookEndpointRoutes(app),
     ...deliveryRoutes(app),
     ...apiKeyRoutes(app),
+    ...auditRoutes(app),
     ...(app.settings.mode === 'test' ? sandboxApiRoutes(app) : []),
   ]
 }
@@ -61,6 +63,7 @@ export function allOperatorRoutes(app: App, unscopedDb: Db): OperatorRoute[] {
     ...operatorRoutes(app, { checkInvariants: () => checkInvariants(unscopedDb) }),
     ...gatewayRoutes({ ...app, publicUrl: app.settings.publicUrl }),
     ...caseRoutes(app),
+    ...operatorAuditRoutes(app),
     ...instanceRoutes(app),
     ...reconciliationRoutes({
       ...app,

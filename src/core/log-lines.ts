@@ -162,13 +162,13 @@ const DEFINITIONS = {
   'http.request': line(
     'info',
     'request',
-    'requestId, method, route, http, durationMs, merchantId, keyId, errorCode',
+    'requestId, method, route, http, durationMs, address, merchantId, keyId, operatorId, errorCode',
     NONE,
   ),
   'http.probe': line(
     'debug',
     'request of a probe, of the log reader or of a browser report',
-    'requestId, method, route, http, durationMs',
+    'requestId, method, route, http, durationMs, address, operatorId',
     NONE,
   ),
   'http.request_failed': line(

@@ -21,6 +21,7 @@ export const SCOPES = [
   'p2p:write',
   'webhooks:write',
   'keys:write',
+  'audit:read',
 ] as const
 
 export type Scope = (typeof SCOPES)[number]

@@ -6,6 +6,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { API_ERRORS, ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../core/page.ts'
+import type { Clock } from '../kit/clock.ts'
+import { runAudited } from '../kit/db/audit-context.ts'
 import { iterateAsMerchant, runAsMerchant } from '../kit/db/tenant-isolation.ts'
 import type { Failpoints } from '../kit/failpoints.ts'
 import type { OperatorRoute, Route, RouteResponse } from '../kit/http/route.ts'
@@ -20,6 +22,7 @@ import { type Authorization, headerText } from './security/authorization.ts'
 interface Needs {
   authorization: Authorization
   requestTracker: RequestTracker
+  clock: Clock
   failpoints?: Failpoints
 }
 
@@ -128,12 +131,35 @@ function register(
       needs.requestTracker.run(request, reply, async () => {
         const body: JsonBody | undefined = takesBody ? readJsonBody(request.body, mayBeEmpty) : undefined
         const input = check(request.params, queryTextOf(request.raw.url), body)
-        const response = await handle(request, input)
+        const response = await audit(needs.clock, route, request, () => handle(request, input))
         // The change is committed here, and the client does not know it yet.
         if (route.method !== 'GET') await needs.failpoints?.hit('api.before_send')
         return sendResponse(reply, response, mediaTypeOf(route))
       }),
   })
+}
+
+/** Runs a write with its actor, so that its changes are recorded in the audit log. */
+function audit<Result>(
+  clock: Clock,
+  { method, path, audited }: Route | OperatorRoute,
+  request: FastifyRequest,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const { keyId, operatorId } = request.requestContext
+  const actorId = keyId ?? operatorId
+  if (method === 'GET' || audited === false || actorId === undefined) return work()
+  const actorType = keyId === undefined ? 'operator' : 'api_key'
+  const { ip: address, id: requestId } = request
+  const target = targetOf(request.params)
+  const operation = `${method} ${path}`
+  return runAudited({ actorType, actorId, address, requestId, operation, target, at: clock.now() }, work)
+}
+
+/** The last id in the path: it is of the object itself, the ones before are of its parents. */
+function targetOf(params: unknown): string | null {
+  const ids = Object.values(params ?? {}).filter((value) => typeof value === 'string')
+  return ids.findLast((id) => /^[\w-]{1,64}$/.test(id)) ?? null
 }
 
 function bodyLimitOf(route: Route | OperatorRoute): number {

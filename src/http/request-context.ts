@@ -15,6 +15,8 @@ export interface RequestContext {
   readonly startedAtMs: number
   merchant?: Merchant
   keyId?: string
+  /** The fingerprint of the operator token: it identifies the token without revealing it. */
+  operatorId?: string
   errorCode?: ApiErrorCode
   /** The client closed the connection before the response was ready. */
   clientAborted?: boolean
@@ -151,10 +153,10 @@ function logRequest(
   request: FastifyRequest,
   { method, route, http, durationMs }: CompletedRequest,
 ): void {
-  const { merchant, keyId, errorCode } = request.requestContext
+  const { merchant, keyId, operatorId, errorCode } = request.requestContext
   // Health checks and log readers call every second, and CSP reports have their own line, so these routes log at
   // debug level. A refused token (401) is always logged.
   const key = QUIET_ROUTES.has(route) && http !== 401 ? 'http.probe' : 'http.request'
-  const identity = { merchantId: merchant?.id, keyId, errorCode }
+  const identity = { address: request.ip, merchantId: merchant?.id, keyId, operatorId, errorCode }
   log.write(key, { requestId: request.id, method, route, http, durationMs, ...identity })
 }

@@ -188,7 +188,7 @@ function registerRoutes(app: FastifyInstance, options: HttpShellOptions, needs: 
   const operatorRoutes = [...options.operatorRoutes, ...logRoutes(options)]
   const { failpoints } = options
   if (options.readMetrics) registerMetrics(app, needs.authorization.authorizeScraper, options.readMetrics)
-  registerJsonRoutes(app, { ...needs, failpoints }, options.routes, operatorRoutes)
+  registerJsonRoutes(app, { ...needs, clock: options.clock, failpoints }, options.routes, operatorRoutes)
   registerPageRoutes(app, needs, options.pageRoutes)
   registerPolicyReports(app, options.clock, options.log)
   registerGatewayWebhookRoutes(app, needs, options.gatewayWebhookRoutes)

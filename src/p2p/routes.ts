@@ -56,6 +56,7 @@ function paymentRoutes(app: P2pApp): Route[] {
       ...COMMON,
       method: 'POST',
       path: PATH,
+      audited: false,
       summary: 'Request a transfer to your own account',
       description:
         'A payment whose payer sends the money to a receiving account of yours. The response has the instructions for the payer; checkoutUrl shows them too. You confirm the amount that arrives. The money is recorded but not credited to your wallet, because you already have it. The same reference with the same body returns the same record, with Idempotent-Replayed: true.',

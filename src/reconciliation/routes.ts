@@ -53,6 +53,7 @@ function fileRoutes(app: ReconciliationApp): OperatorRoute[] {
     operatorRoute({
       method: 'POST',
       path: '/admin/v1/reconciliations/preview',
+      audited: false,
       summary: 'Reconcile a settlement file without writing anything (dry run)',
       body: ReconcileBody,
       bodyLimit: FILE_LIMIT,

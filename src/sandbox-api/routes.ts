@@ -32,6 +32,7 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
     route({
       method: 'POST',
       path: `${PAYMENT_PATH}/complete`,
+      audited: false,
       tag: 'Misc',
       scope: 'checkout:write',
       summary: 'Complete a payment as the customer would (staging only)',
@@ -60,6 +61,7 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
     route({
       method: 'POST',
       path: `${PAYMENT_PATH}/dispute`,
+      audited: false,
       tag: 'Misc',
       scope: 'checkout:write',
       summary: 'Simulate a dispute by the customer’s bank (staging only)',
@@ -81,6 +83,7 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
     route({
       method: 'POST',
       path: `${PAYMENT_PATH}/reverse`,
+      audited: false,
       tag: 'Misc',
       scope: 'checkout:write',
       summary: 'Simulate a reversal by the provider (staging only)',

@@ -24,6 +24,7 @@ export const NOT_KEYED_BY_MERCHANT: Readonly<Record<string, string>> = {
   gateway_webhooks: 'a webhook names its gateway and account; the attempt that it matches names the merchant',
   reconciliations: 'a file of the instance has payments of many merchants',
   reconciliation_breaks: 'a row of a file may match no merchant',
+  audit_entries: 'the chain of the operators has no merchant',
   records: 'the records of the sandbox provider, which has no merchants',
 }
 

@@ -40,6 +40,8 @@ export const LAYERS: readonly Readonly<Record<string, string>>[] = [
     refunds: 'refunds, also of duplicate payments',
   },
   {
+    audit:
+      'the audit log: who changed what, chained by hashes. Triggers write it, this folder reads and verifies it',
     links: 'payment links and their slots',
     p2p: "transfers to the merchant's own account, which the merchant confirms",
     reconciliation: "compares providers' settlement files with our records",

@@ -5,6 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../../core/errors.ts'
 import type { Scope } from '../../core/merchant.ts'
 import type { RateLimit } from '../../core/rate-limit.ts'
+import { hmacSha256 } from '../../kit/crypto.ts'
 import type { Caller, HttpShellOptions } from '../options.ts'
 import { addressOwner, createRateLimiter, rateLimitHeader, rateLimitPolicyHeader } from './rate-limit.ts'
 import { createSharedRateLimiter } from './shared-rate-limit.ts'
@@ -72,9 +73,9 @@ export function createAuthorization(options: Needs): Authorization {
     if (!result.allowed) throw new ApiError('rate_limited', { retryAfterSeconds: result.retryAfterSeconds })
   }
 
-  const authorizeToken = (request: FastifyRequest, matches: (token: string) => boolean): void => {
+  const authorizeToken = (request: FastifyRequest, matches: (token: string) => boolean): string => {
     const token = operatorToken(request)
-    if (token !== undefined && matches(token)) return
+    if (token !== undefined && matches(token)) return token
     if (token !== undefined) limitWrongSecrets(request.ip)
     throw new ApiError('invalid_admin_token')
   }
@@ -89,13 +90,24 @@ export function createAuthorization(options: Needs): Authorization {
       if (!caller.scopes.includes('*') && !caller.scopes.includes(scope))
         throw new ApiError('insufficient_scope', { message: `The API key lacks the scope ${scope}.` })
     },
-    authorizeOperator: (request) => authorizeToken(request, options.adminTokenMatches),
-    authorizeScraper: (request) =>
+    authorizeOperator(request) {
+      const token = authorizeToken(request, options.adminTokenMatches)
+      request.requestContext.operatorId = fingerprint(token)
+    },
+    authorizeScraper(request) {
       authorizeToken(
         request,
         (token) => options.adminTokenMatches(token) || options.metricsTokenMatches?.(token) === true,
-      ),
+      )
+    },
   }
+}
+
+const FINGERPRINT_LENGTH = 12
+
+/** Tells tokens apart in logs and the audit log. Tokens are random, so no token can be found from it. */
+function fingerprint(token: string): string {
+  return hmacSha256(token, 'operator token').toString('hex').slice(0, FINGERPRINT_LENGTH)
 }
 
 function operatorToken(request: FastifyRequest): string | undefined {

@@ -56,7 +56,9 @@ export interface PoolStats {
 /** Sees the rows of every merchant (unscoped, without row-level security). */
 export interface ConnectedDb extends Db {
   /** The same connections with row-level security: only the rows of this merchant are visible. */
-  forMerchant(merchantId: string): Db
+  forMerchant(merchantId: string, audit?: string): Db
+  /** The same connections; changes of audited rows are recorded with this actor (audit-context.ts). */
+  audited(audit: string): Db
   poolStats(): PoolStats
 }
 
@@ -190,7 +192,8 @@ export function connectDb(options: DbOptions): ConnectedDb {
   })
   return {
     ...dbFor(UNSCOPED),
-    forMerchant: (merchantId) => ({ ...dbFor(scopeOf(merchantId)), script: rejectScript }),
+    forMerchant: (merchantId, audit) => ({ ...dbFor(scopeOf(merchantId, audit)), script: rejectScript }),
+    audited: (audit) => dbFor(scopeOf(undefined, audit)),
     poolStats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
   }
 }

@@ -10,8 +10,8 @@ import {
   applyRowLevelSecurity,
   assertSameTenant,
   iterateAsMerchant,
+  requestScoped,
   runAsMerchant,
-  tenantScoped,
 } from './tenant-isolation.ts'
 import { scopeOf } from './tenant-query.ts'
 
@@ -187,7 +187,7 @@ describe('row-level security', () => {
 })
 
 describe('the tenant context', () => {
-  const db = tenantScoped(unscopedDb)
+  const db = requestScoped(unscopedDb, { isTenantScoped: true })
 
   it('is known without being passed as an argument', async () => {
     assert.equal(await runAsMerchant(ONE, () => namesFor(db)), 'One')

@@ -3,6 +3,7 @@
 // between is what this protects against.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { currentAudit } from './audit-context.ts'
 import { type ConnectedDb, type Db, sql, type Tx } from './db.ts'
 
 const tenantContext = new AsyncLocalStorage<string>()
@@ -28,11 +29,16 @@ export function iterateAsMerchant<Piece>(
   }
 }
 
-/** Scoped to the merchant inside a tenant context, and unscoped for background jobs, pages and operators. */
-export function tenantScoped(db: ConnectedDb): Db {
+/**
+ * Scoped to the merchant inside a tenant context, and unscoped for background jobs, pages and operators. Changes carry
+ * the actor of the request. Shared writers and caches use the plain handle: their work is not of one request.
+ */
+export function requestScoped(db: ConnectedDb, { isTenantScoped }: { isTenantScoped: boolean }): Db {
   const scopedDb = (): Db => {
-    const merchantId = tenantContext.getStore()
-    return merchantId === undefined ? db : db.forMerchant(merchantId)
+    const audit = currentAudit()
+    const merchantId = isTenantScoped ? tenantContext.getStore() : undefined
+    if (merchantId !== undefined) return db.forMerchant(merchantId, audit)
+    return audit === undefined ? db : db.audited(audit)
   }
   return {
     query: (statement, values) => scopedDb().query(statement, values),

@@ -1,5 +1,5 @@
-// Runs a statement under row-level security (tenant-isolation.ts): sets the tenant role and the merchant before it, for
-// its own transaction only, so that a pooler in transaction mode works. A single statement takes them along in its own
+// Runs a statement under row-level security (tenant-isolation.ts): sets the tenant role and the merchant before it, and
+// the actor of the audit log where there is one, for its own transaction only, so that a pooler in transaction mode works. A single statement takes them along in its own
 // round trip: everything before one Sync is one transaction.
 
 import pg from 'pg'
@@ -23,51 +23,72 @@ export const UNSCOPED: QueryScope = {
   send: (client, query) => client.query(query),
 }
 
-export function scopeOf(merchantId: string): QueryScope {
-  // The id is written into the statement text.
-  if (!/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(merchantId))
-    throw new Error('the id of a merchant is a UUID')
-  return {
-    begin: `begin; select ${ROLE}, set_config('app.merchant_id', '${merchantId}', true)`,
-    prefix: 'm',
-    send: (client, query) => sendScoped(client, merchantId, query),
-  }
+/** Sets the tenant role, the actor of the audit log (audit-context.ts), or both, for one transaction. */
+interface Setter {
+  name: string
+  text: string
+  values: string[]
 }
 
 const ROLE = `set_config('role', 'cowry_merchant', true)`
-const SET_ROLE = { name: 'set_tenant_role', text: `select ${ROLE}, set_config('app.merchant_id', $1, true)` }
 
-async function sendScoped(
-  client: pg.PoolClient,
-  merchantId: string,
-  config: SentQuery,
-): Promise<pg.QueryResult> {
+function setterOf(merchantId: string | undefined, audit: string | undefined): Setter | undefined {
+  if (merchantId === undefined)
+    return audit === undefined
+      ? undefined
+      : { name: 'set_audit', text: `select set_config('app.audit', $1, true)`, values: [audit] }
+  const text = `select ${ROLE}, set_config('app.merchant_id', $1, true)`
+  if (audit === undefined) return { name: 'set_tenant_role', text, values: [merchantId] }
+  const withAudit = `${text}, set_config('app.audit', $2, true)`
+  return { name: 'set_tenant_role_audit', text: withAudit, values: [merchantId, audit] }
+}
+
+export function scopeOf(merchantId: string | undefined, audit?: string): QueryScope {
+  // The id is written into the statement text.
+  if (merchantId !== undefined && !/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(merchantId))
+    throw new Error('the id of a merchant is a UUID')
+  const setter = setterOf(merchantId, audit)
+  if (!setter) return UNSCOPED
+  return {
+    begin: `begin; ${withValues(setter)}`,
+    prefix: merchantId === undefined ? '' : 'm',
+    send: (client, query) => sendScoped(client, setter, query),
+  }
+}
+
+/** The text for the simple protocol, which has no parameters. */
+function withValues({ text, values }: Setter): string {
+  return text.replaceAll(/\$(\d)/g, (_, number: string) => pg.escapeLiteral(values[Number(number) - 1] ?? ''))
+}
+
+async function sendScoped(client: pg.PoolClient, setter: Setter, config: SentQuery): Promise<pg.QueryResult> {
   const isNamed = config.name !== ''
-  if (isNamed) await prepareSetRole(client, merchantId, config.query_timeout)
+  if (isNamed) await prepareSetter(client, setter, config.query_timeout)
   return new Promise((resolve, reject) => {
-    // Without the mode, the driver would send a statement without name and values by the simple protocol, and skip SET
-    // ROLE.
+    // Without the mode, the driver would send a statement without name and values by the simple protocol, and skip the
+    // settings.
     const extended = { ...config, queryMode: 'extended' }
     const query = new pg.Query(extended, (error, result) => (error ? reject(error) : resolve(result)))
     // A boundary: the driver's types leave out how its queries write to the connection.
     const driverQuery = query as unknown as DriverQuery
     driverQuery.query_timeout = config.query_timeout
-    client.query(prependSetRole(driverQuery, merchantId, isNamed ? SET_ROLE.name : ''))
+    client.query(prependSetter(driverQuery, { ...setter, name: isNamed ? setter.name : '' }))
   })
 }
 
-const preparedClients = new WeakSet<pg.PoolClient>()
+const preparedSetters = new WeakMap<pg.PoolClient, Set<string>>()
 
 /** Once per connection. By itself it changes nothing: its settings end with its transaction. */
-async function prepareSetRole(
+async function prepareSetter(
   client: pg.PoolClient,
-  merchantId: string,
+  setter: Setter,
   timeoutMs: number | undefined,
 ): Promise<void> {
-  if (preparedClients.has(client)) return
-  const query = { ...SET_ROLE, values: [merchantId], query_timeout: timeoutMs }
+  const prepared = preparedSetters.get(client) ?? new Set()
+  if (prepared.has(setter.name)) return
+  const query = { ...setter, query_timeout: timeoutMs }
   await client.query(query)
-  preparedClients.add(client)
+  preparedSetters.set(client, prepared.add(setter.name))
 }
 
 interface DriverConnection {
@@ -83,23 +104,23 @@ interface DriverQuery extends pg.Submittable {
   handleCommandComplete(message: unknown, connection: DriverConnection): void
 }
 
-/** The same query with SET ROLE before it, whose reply is ignored. If it fails, the server skips the rest. */
-function prependSetRole(query: DriverQuery, merchantId: string, setRoleName: string): DriverQuery {
+/** The same query with the settings before it, whose reply is ignored. If they fail, the server skips the rest. */
+function prependSetter(query: DriverQuery, { name, text, values }: Setter): DriverQuery {
   const { prepare, handleDataRow, handleCommandComplete } = query
-  let isRoleSet = false
+  let isSet = false
   return Object.assign(query, {
     prepare(connection: DriverConnection) {
-      if (setRoleName === '') connection.parse({ name: setRoleName, text: SET_ROLE.text })
-      connection.bind({ statement: setRoleName, values: [merchantId] })
+      if (name === '') connection.parse({ name, text })
+      connection.bind({ statement: name, values })
       connection.execute({})
       prepare.call(query, connection)
     },
     handleDataRow(message: unknown) {
-      if (isRoleSet) handleDataRow.call(query, message)
+      if (isSet) handleDataRow.call(query, message)
     },
     handleCommandComplete(message: unknown, connection: DriverConnection) {
-      if (isRoleSet) handleCommandComplete.call(query, message, connection)
-      isRoleSet = true
+      if (isSet) handleCommandComplete.call(query, message, connection)
+      isSet = true
     },
   })
 }

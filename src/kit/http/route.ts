@@ -70,6 +70,8 @@ export interface RouteDefinition<Params, Query, Body> {
   examples?: { body?: unknown; data: unknown }
   /** Rules that a schema cannot express. It also gets bodies that fail the schema, so it must accept any shape. */
   issues?: (body: Record<string, unknown>, facts: BodyFacts) => Issue[]
+  /** False for a payment, whose moves are its history, and for an operation that changes nothing. Others are audited. */
+  audited?: false
   handle: (input: RouteInput<Params, Query, Body>) => Promise<RouteResponse>
 }
 
@@ -121,10 +123,12 @@ export interface OperatorRoute {
   params?: TSchema
   query?: TSchema
   body?: TSchema
-  response: { http: 200 | 201; data: TSchema; list?: boolean }
+  response: { http: 200 | 201; data: TSchema; list?: boolean; file?: string }
   errors: ApiErrorCode[]
   /** The maximum number of bytes of the body, if more than the usual 64 KB. */
   bodyLimit?: number
+  /** False for a payment, whose moves are its history, and for an operation that changes nothing. Others are audited. */
+  audited?: false
   handle: (input: {
     params: Record<string, string>
     query: Record<string, unknown>

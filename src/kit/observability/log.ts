@@ -13,6 +13,8 @@ const FIELDS = [
   'durationMs',
   'merchantId',
   'keyId',
+  'operatorId',
+  'address',
   'paymentId',
   'attemptId',
   'refundId',

@@ -1,0 +1,29 @@
+import { column, columnTable, type RowOf } from '../kit/db/columns.ts'
+
+export interface AuditChange {
+  type: string
+  id: string
+  before: Record<string, unknown> | null
+  after: Record<string, unknown> | null
+}
+
+/** One row per audited operation. Triggers write it (migrations/0014_audit.sql); this slice only reads. */
+export const ENTRY = columnTable({
+  id: column<string>('uuid'),
+  number: column<bigint>('bigint'),
+  merchantId: column<string | null>('uuid'),
+  actorType: column<'api_key' | 'operator'>('text'),
+  actorId: column<string>('text'),
+  address: column<string | null>('text'),
+  requestId: column<string | null>('text'),
+  operation: column<string>('text'),
+  objectType: column<string>('text'),
+  objectId: column<string>('text'),
+  changes: column<AuditChange[]>('jsonb'),
+  createdAt: column<Date>('timestamptz'),
+  previousHash: column<Buffer>('bytea'),
+  hash: column<Buffer>('bytea'),
+})
+
+/** With the text that was hashed, so that an export can be verified without the database. */
+export type EntryRow = RowOf<typeof ENTRY> & { record: string }

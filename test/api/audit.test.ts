@@ -1,0 +1,461 @@
+// The audit log: every write that is not a payment leaves exactly one entry, in the transaction of the write.
+
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { after, describe, it } from 'node:test'
+import { runCommandLine } from '../../src/cli/program.ts'
+import { openCase } from '../../src/disputes/cases.ts'
+import { systemClock } from '../../src/kit/clock.ts'
+import { runAudited } from '../../src/kit/db/audit-context.ts'
+import { connectDb, sql } from '../../src/kit/db/db.ts'
+import { systemRandom } from '../../src/kit/random.ts'
+import type { Api, ApiResponse } from '../support/api.ts'
+import { assertApiError } from '../support/assertions.ts'
+import { payWith } from '../support/builders.ts'
+import { exampleOf } from '../support/fields.ts'
+import { fillPath, findItemPaths, itemTemplateOf, makeOneOfEverything } from '../support/one-of-everything.ts'
+import { type Document, operationsOf } from '../support/openapi.ts'
+import { BANK, p2pBody } from '../support/p2p.ts'
+import { LARGER_FORM_ONLY } from '../support/scale.ts'
+import { ADMIN_TOKEN, testService } from '../support/service.ts'
+
+const service = await testService({ after }, { env: { COWRY_RATE_LIMIT: '0', COWRY_TRUST_PROXY: 'true' } })
+const { admin, db } = service
+const AUDIT = '/api/v1/audit'
+
+async function entriesOf(api: Api, query = ''): Promise<Document[]> {
+  const answer = await api.get(`${AUDIT}?limit=100${query}`)
+  assert.equal(answer.http, 200, answer.text)
+  return answer.body.data
+}
+
+/** The entries that a call adds for a merchant. */
+async function entriesAfter(merchant: string, call: () => Promise<ApiResponse>): Promise<Document[]> {
+  const read = async () => (await admin.get(`/admin/v1/audit?merchant=${merchant}&limit=100`)).body.data
+  const before = new Set((await read()).map(({ uuid }: Document) => uuid))
+  const answer = await call()
+  assert.ok(answer.http < 300, answer.text)
+  return (await read()).filter(({ uuid }: Document) => !before.has(uuid))
+}
+
+describe('the audit log of a merchant', () => {
+  it('requires a key with the scope audit:read', async () => {
+    const { api } = await service.newMerchant(['keys:write'])
+    assertApiError(await service.apiWith(undefined).get(AUDIT), 'missing_api_key')
+    assertApiError(await api.get(AUDIT), 'insufficient_scope')
+    assertApiError(await service.apiWith(undefined).get('/admin/v1/audit'), 'invalid_admin_token')
+    assertApiError(await api.get('/admin/v1/audit/verify'), 'invalid_admin_token')
+  })
+
+  it('records the actor, the address, the request and the values before and after', async () => {
+    const { api, uuid } = await service.newMerchant()
+    const { body } = await api.post('/api/v1/webhooks/endpoints', {
+      url: 'http://127.0.0.1:9/old',
+      events: ['payment.successful'],
+    })
+    const endpoint = body.data.uuid
+    const changed = await api.send('PATCH', `/api/v1/webhooks/endpoints/${endpoint}`, {
+      body: JSON.stringify({ url: 'http://127.0.0.1:9/new' }),
+      headers: {
+        'content-type': 'application/json',
+        'x-request-id': 'change-of-the-endpoint',
+        'x-forwarded-for': '203.0.113.7',
+      },
+    })
+    assert.equal(changed.http, 200, changed.text)
+    const [entry, created] = await entriesOf(api, `&object=${endpoint}`)
+    const [key] = (await api.get('/api/v1/api-keys')).body.data
+    assert.deepEqual(entry.actor, { type: 'api_key', id: key.keyId })
+    assert.equal(entry.address, '203.0.113.7')
+    assert.equal(entry.requestId, 'change-of-the-endpoint')
+    assert.equal(entry.operation, 'PATCH /api/v1/webhooks/endpoints/{uuid}')
+    assert.deepEqual(entry.object, { type: 'webhook_endpoint', id: endpoint })
+    assert.deepEqual(entry.changes, [
+      {
+        type: 'webhook_endpoint',
+        id: endpoint,
+        before: { url: 'http://127.0.0.1:9/old' },
+        after: { url: 'http://127.0.0.1:9/new' },
+      },
+    ])
+    assert.equal(created.changes[0].before, null)
+    assert.equal(created.changes[0].after.secret_sealed, '[redacted]')
+    assert.equal(entry.previousHash, created.hash)
+    // Operators see it with the merchant, and their own changes of this merchant are in the same chain.
+    const all = (await admin.get(`/admin/v1/audit?merchant=${uuid}&sort=createdAt:asc`)).body.data
+    assert.deepEqual(
+      all.map(({ number, actor, operation }: Document) => [number, actor.type, operation]),
+      [
+        [1, 'operator', 'POST /admin/v1/merchants'],
+        [2, 'operator', 'POST /admin/v1/merchants/{uuid}/keys'],
+        [3, 'api_key', 'POST /api/v1/webhooks/endpoints'],
+        [4, 'api_key', 'PATCH /api/v1/webhooks/endpoints/{uuid}'],
+      ],
+    )
+  })
+
+  it('shows no entry of another merchant', async () => {
+    const [one, other] = [await service.newMerchant(), await service.newMerchant()]
+    const key = (await one.api.post('/api/v1/api-keys', { name: 'Second', scopes: ['audit:read'] })).body.data
+    assert.equal((await entriesOf(one.api, `&object=${key.keyId}`)).length, 1)
+    assert.deepEqual(await entriesOf(other.api, `&object=${key.keyId}`), [])
+    const text = (await other.api.get(`${AUDIT}/export`)).text
+    assert.ok(!text.includes(key.keyId))
+  })
+
+  it('finds entries by each filter, and none for another value', async () => {
+    const { api, uuid } = await service.newMerchant()
+    const headers = {
+      'content-type': 'application/json',
+      'x-request-id': 'filtered',
+      'x-forwarded-for': '203.0.113.9',
+    }
+    const body = JSON.stringify({ name: 'Filtered', scopes: ['audit:read'] })
+    const { keyId } = (await api.send('POST', '/api/v1/api-keys', { body, headers })).body.data
+    const [entry] = await entriesOf(api, `&object=${keyId}`)
+    const filters: Record<string, string> = {
+      object: keyId,
+      objectType: 'api_key',
+      actor: entry.actor.id,
+      operation: 'POST /api/v1/api-keys',
+      requestId: 'filtered',
+      address: '203.0.113.9',
+      createdFrom: entry.createdAt,
+    }
+    for (const [name, value] of Object.entries(filters)) {
+      const found = await entriesOf(api, `&${name}=${encodeURIComponent(value)}`)
+      assert.ok(
+        found.some((one) => one.uuid === entry.uuid),
+        name,
+      )
+      const path = `/admin/v1/audit?${name}=${encodeURIComponent(value)}&createdFrom=${entry.createdAt}`
+      const byOperator = (await admin.get(name === 'createdFrom' ? (path.split('&')[0] ?? '') : path)).body
+        .data
+      assert.ok(
+        byOperator.some((one: Document) => one.uuid === entry.uuid),
+        `${name} for operators`,
+      )
+      if (name === 'createdFrom') continue
+      assert.deepEqual(await entriesOf(api, `&${name}=nothing-else`), [], name)
+    }
+    assert.equal((await admin.get(`/admin/v1/audit?merchant=${uuid}&limit=1`)).body.meta.total, 3)
+  })
+
+  it('exports CSV from which every hash can be calculated again', async () => {
+    const { api } = await service.newMerchant()
+    await api.post('/api/v1/api-keys', { name: '=HYPERLINK("x")', scopes: ['audit:read'] })
+    const { text, headers } = await api.get(`${AUDIT}/export`)
+    assert.match(headers.get('content-type') ?? '', /^text\/csv/)
+    const lines = text.trimEnd().split('\r\n').slice(1)
+    assert.equal(lines.length, 3)
+    let previous = '0'.repeat(64)
+    for (const line of lines) {
+      const cells = line
+        .slice(1, -1)
+        .split('","')
+        .map((cell) => cell.replaceAll('""', '"'))
+      const [previousHash, hash, record] = cells.slice(-3)
+      assert.equal(previousHash, previous)
+      const calculated = createHash('sha256')
+        .update(Buffer.from(previous, 'hex'))
+        .update(record ?? '')
+      assert.equal(calculated.digest('hex'), hash)
+      previous = hash ?? ''
+    }
+  })
+
+  it('rolls back the entry with its change, and records a replayed request once', async () => {
+    const { api, uuid } = await service.newMerchant()
+    const forbidden = { name: 'Other', scopes: ['nonsense'] }
+    assertApiError(await api.post('/api/v1/api-keys', forbidden), 'validation_failed')
+    const headers = { 'content-type': 'application/json', 'idempotency-key': 'once' }
+    const body = JSON.stringify({ name: 'Once', scopes: ['audit:read'] })
+    const send = () => api.send('POST', '/api/v1/api-keys', { body, headers })
+    assert.equal((await entriesAfter(uuid, send)).length, 1)
+    assert.equal((await entriesAfter(uuid, send)).length, 0)
+  })
+
+  it('keeps one chain when many requests write at once', async () => {
+    const { api, uuid } = await service.newMerchant()
+    const made = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        api.post('/api/v1/customers', { email: `c${index}@example.com`, firstname: 'A', lastname: 'B' }),
+      ),
+    )
+    for (const answer of made) assert.equal(answer.http, 201, answer.text)
+    const numbers = (await entriesOf(api, '&sort=createdAt:asc')).map(({ number }) => number)
+    assert.deepEqual(
+      numbers.toSorted((a, b) => a - b),
+      Array.from({ length: 22 }, (_, index) => index + 1),
+    )
+    const { body } = await admin.get(`/admin/v1/audit/verify?merchant=${uuid}`)
+    assert.deepEqual([body.data.intact, body.data.chains, body.data.entries], [true, 1, 22])
+  })
+})
+
+/** Operations of the merchants' API that are payments themselves, or part of one. */
+const PAYMENTS = new Set([
+  'POST /api/v1/checkout/initiate-payment',
+  'POST /api/v1/charges/recurring',
+  'POST /api/v1/p2p/payments',
+])
+
+/** Bodies where the documented example does not fit the records of the test. */
+const BODIES: Record<string, (owned: { reference: string }) => object> = {
+  'POST /api/v1/refunds': ({ reference }) => ({ reference }),
+  'POST /api/v1/webhooks/endpoints': () => ({ url: 'http://127.0.0.1:9/audited' }),
+  'PATCH /api/v1/webhooks/endpoints/{uuid}': () => ({ description: 'changed by the audit test' }),
+  'POST /api/v1/customers': () => ({ email: 'audited-too@example.com', firstname: 'A', lastname: 'B' }),
+  'PATCH /api/v1/customers/{uuid}': () => ({ firstname: 'Changed' }),
+  'POST /api/v1/payment-links': () => ({ title: 'Audited', amount: 10, currency: 'KES' }),
+  'PATCH /api/v1/payment-links/{uuid}': () => ({ title: 'Changed' }),
+  'PATCH /api/v1/p2p/accounts/{uuid}': () => ({ accountName: 'Changed' }),
+  'POST /api/v1/p2p/accounts': () => BANK,
+  'POST /api/v1/api-keys': () => ({ name: 'Audited', scopes: ['wallet:read'] }),
+  'POST /api/v1/events/replay': () => ({ from: '2026-01-01T00:00:00.000Z', to: '2026-01-01T00:00:01.000Z' }),
+  'POST /api/v1/events/{uuid}/replay': () => ({}),
+}
+
+/** Deletes and closes come last, because the other operations need the records. */
+const isLast = (name: string) => /^DELETE|deactivate|revoke/.test(name)
+
+describe('writes of the merchants’ API', () => {
+  it('leaves exactly one entry for each write that is not a payment', async () => {
+    const { api, uuid } = await service.newMerchant()
+    const owned = await makeOneOfEverything(api, 'Audited')
+    // A later card, which is listed first and is not the default.
+    await payWith(api, 'card_3ds', { customer: owned.customer })
+    const operations = operationsOf(service.openApi())
+    const paths = await findItemPaths(api, operations, owned)
+    const writes = operations.filter(
+      ({ name, method, path }) =>
+        method !== 'GET' && !PAYMENTS.has(name) && !path.startsWith('/api/v1/sandbox/'),
+    )
+    assert.ok(writes.length > 20)
+    const p2p = await p2pOf(api)
+    const seen: [string, string[]][] = []
+    for (const operation of writes.toSorted((a, b) => Number(isLast(a.name)) - Number(isLast(b.name)))) {
+      const { name, method } = operation
+      const path = name.includes('/p2p/payments/')
+        ? await p2p(name)
+        : fillPath(operation, paths.get(itemTemplateOf(operation) ?? ''))
+      const body = BODIES[name]?.(owned) ?? exampleOf(operation)
+      const headers = { 'content-type': 'application/json' }
+      const request = body === undefined ? {} : { body: JSON.stringify(body), headers }
+      const added = await entriesAfter(uuid, () => api.send(method, path, request)).catch((error: Error) => [
+        { operation: error.message },
+      ])
+      seen.push([name, added.map((entry) => entry.operation)])
+    }
+    assert.deepEqual(
+      seen.filter(([name, added]) => added.length !== 1 || added[0] !== name),
+      [],
+    )
+    for (const name of PAYMENTS)
+      assert.ok(
+        operations.some((operation) => operation.name === name),
+        name,
+      )
+    assert.deepEqual(
+      (await entriesOf(api)).filter(({ operation }) => PAYMENTS.has(operation)),
+      [],
+      'payments leave no entry',
+    )
+  })
+})
+
+/** For each operation a P2P payment of its own, in the state that the operation needs. */
+async function p2pOf(api: Api) {
+  return async (name: string): Promise<string> => {
+    const { body } = await api.post('/api/v1/p2p/payments', p2pBody())
+    const path = `/api/v1/p2p/payments/${body.data.uuid}`
+    const verb = name.split('/').at(-1) ?? ''
+    if (verb === 'confirm' || verb === 'reject') {
+      const marked = await api.post(`${path}/mark-paid`, {})
+      assert.equal(marked.http, 200, marked.text)
+    }
+    return `${path}/${verb}`
+  }
+}
+
+describe('writes of the operators’ API', () => {
+  it('leaves one entry for each write about a merchant', async () => {
+    const { api, uuid } = await service.newMerchant()
+    const base = `/admin/v1/merchants/${uuid}`
+    const key = (await admin.post(`${base}/keys`, { name: 'one', scopes: ['*'] })).body.data.keyId
+    const caseId = await newCase(api, uuid)
+    const calls: Record<string, () => Promise<ApiResponse>> = {
+      'PATCH /admin/v1/merchants/{uuid}': () => sendJson(admin, 'PATCH', base, { name: 'Renamed' }),
+      'POST /admin/v1/merchants/{uuid}/keys': () =>
+        admin.post(`${base}/keys`, { name: 'two', scopes: ['*'] }),
+      'POST /admin/v1/keys/{keyId}/rotate': () => admin.post(`/admin/v1/keys/${key}/rotate`, {}),
+      'POST /admin/v1/keys/{keyId}/revoke': () => admin.post(`/admin/v1/keys/${key}/revoke`, {}),
+      'POST /admin/v1/cases/{uuid}/close': () =>
+        admin.post(`/admin/v1/cases/${caseId}/close`, { note: 'done' }),
+      'POST /admin/v1/merchants/{uuid}/suspend': () => admin.post(`${base}/suspend`, {}),
+      'POST /admin/v1/merchants/{uuid}/activate': () => admin.post(`${base}/activate`, {}),
+    }
+    for (const [name, call] of Object.entries(calls)) {
+      const added = await entriesAfter(uuid, call)
+      assert.deepEqual(
+        added.map(({ operation }) => operation),
+        [name],
+      )
+      assert.equal(added[0].actor.type, 'operator')
+      assert.match(added[0].actor.id, /^[0-9a-f]{12}$/)
+      assert.ok(!JSON.stringify(added).includes(ADMIN_TOKEN))
+    }
+    const [suspended] = (await admin.get(`/admin/v1/audit?merchant=${uuid}&limit=2`)).body.data.slice(1)
+    assert.deepEqual(suspended.changes[0].before, { status: 'active' })
+    assert.deepEqual(suspended.changes[0].after, { status: 'suspended' })
+  })
+})
+
+function sendJson(api: Api, method: string, path: string, body: object): Promise<ApiResponse> {
+  return api.send(method, path, {
+    body: JSON.stringify(body),
+    headers: { 'content-type': 'application/json' },
+  })
+}
+
+async function newCase(api: Api, merchantId: string): Promise<string> {
+  const { uuid: paymentId } = await payWith(api, 'card_success')
+  const [{ id: attemptId } = assert.fail()] = await db.query(selectAttempt, [paymentId])
+  const app = { clock: systemClock, random: systemRandom(systemClock) }
+  await openCase(app, db, { merchantId, kind: 'refund_failed_late', paymentId, attemptId })
+  const cases = (await admin.get('/admin/v1/cases?limit=100')).body.data
+  return cases.find((one: Document) => one.paymentUuid === paymentId).uuid
+}
+
+const selectAttempt = sql<{ id: string }>`select id from attempts where payment_id = $1`
+
+interface Verification {
+  violations: number
+  firstViolations: { chain: string }[]
+}
+
+const selectVerification = sql<{ verification: Verification }>`select verify_audit_chains($1) as verification`
+
+/** Carries the result out of a transaction that must not commit. */
+class RolledBack extends Error {
+  readonly verification: Verification
+
+  constructor(verification: Verification | undefined) {
+    super('rolled back')
+    this.verification = verification ?? assert.fail('the verification has a row')
+  }
+}
+
+describe('the chain of the audit log', () => {
+  it('rejects changes of entries in the database', async () => {
+    for (const text of [
+      'delete from audit_entries',
+      "update audit_entries set address = 'x'",
+      'truncate audit_entries',
+    ])
+      await assert.rejects(db.script(text), /append-only/)
+  })
+
+  const TAMPERED = (uuid: string) => ({
+    changed: `update audit_entries set address = '192.0.2.1' where merchant_id = '${uuid}' and number = 1`,
+    removed: `delete from audit_entries where merchant_id = '${uuid}' and number = 1`,
+    inserted: `insert into audit_entries select (jsonb_populate_record(e, jsonb_build_object('number', 9, 'id', gen_random_uuid()))).* from audit_entries e where merchant_id = '${uuid}' and number = 2`,
+  })
+  const UNPROTECTED = 'alter table audit_entries disable trigger audit_entries_append_only;'
+
+  it('detects a changed, a removed and an inserted entry', async () => {
+    const { uuid } = await service.newMerchant()
+    for (const [name, text] of Object.entries(TAMPERED(uuid))) {
+      const tamper = db.transaction<RolledBack>(async (tx) => {
+        await tx.script(`${UNPROTECTED}${text}`)
+        const [row] = await tx.query(selectVerification, [uuid])
+        throw new RolledBack(row?.verification)
+      })
+      const { verification } = await tamper.catch((error: RolledBack) => error)
+      assert.equal(verification.firstViolations[0]?.chain, uuid, name)
+      assert.ok(verification.violations > 0, name)
+    }
+    assert.equal((await cowry(service.url, 'verify', '--merchant', uuid)).code, 0)
+  })
+
+  it('reports a changed entry in the command line and as an invariant', LARGER_FORM_ONLY, async (t) => {
+    const own = await testService(t, { isOwn: true, checksInvariants: false })
+    const { uuid } = await own.newMerchant()
+    assert.deepEqual((await cowry(own.url, 'verify')).code, 0)
+    await own.db.script(`${UNPROTECTED}${TAMPERED(uuid).changed}`)
+    const { code, out } = await cowry(own.url, 'verify')
+    assert.equal(code, 1)
+    assert.match(out, /The audit log was changed/)
+    const invariants = (await own.admin.get('/admin/v1/invariants')).body.data
+    const chain = invariants.find((one: Document) => one.name.includes('audit_chain'))
+    assert.equal(chain.violations, 1)
+  })
+
+  it('lists and exports entries from the command line', async () => {
+    const { uuid } = await service.newMerchant()
+    const list = await cowry(service.url, 'list', '--merchant', uuid)
+    assert.match(list.out, /operator \w{12} .*POST \/admin\/v1\/merchants\/\{uuid\}\/keys +api_key/)
+    const json = await cowry(service.url, 'list', '--merchant', uuid, '--json')
+    assert.equal(JSON.parse(json.out).data.length, 2)
+    const csv = await cowry(service.url, 'export', '--merchant', uuid)
+    assert.equal(csv.out.trimEnd().split('\r\n').length, 3)
+    const lines = await cowry(service.url, 'export', '--merchant', uuid, '--json')
+    assert.deepEqual(
+      lines.out
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line).number),
+      [1, 2],
+    )
+  })
+})
+
+describe('the actor of a statement', () => {
+  it('is recorded for single statements and transactions, and never leaks into the next one', async (t) => {
+    const raw = connectDb({ url: service.databaseUrl, poolSize: 1 })
+    t.after(() => raw.close())
+    const { uuid } = await service.newMerchant()
+    const audit = JSON.stringify(context('DIRECT'))
+    const rename = sql<unknown>`update merchants set name = $2 where id = $1`
+    await raw.audited(audit).query(rename, [uuid, 'First'])
+    await raw.query(rename, [uuid, 'Not audited'])
+    await raw.audited(audit).transaction((tx) => tx.query(rename, [uuid, 'Second']))
+    await raw.transaction((tx) => tx.query(rename, [uuid, 'Not audited either']))
+    await assert.rejects(
+      raw.audited(audit).transaction(async (tx) => {
+        await tx.query(rename, [uuid, 'Rolled back'])
+        throw new Error('rolled back')
+      }),
+    )
+    const found = (await admin.get(`/admin/v1/audit?merchant=${uuid}&operation=DIRECT&sort=createdAt:asc`))
+      .body.data
+    assert.deepEqual(
+      found.map(({ changes }: Document) => changes[0].after.name),
+      ['First', 'Second'],
+    )
+    assert.equal(
+      runAudited(context('x'), () => 1),
+      1,
+    )
+  })
+})
+
+const context = (operation: string) => ({
+  actorType: 'operator' as const,
+  actorId: 'test',
+  address: "192.0.2.7 '); select 1; --",
+  requestId: 'r',
+  operation,
+  target: null,
+  at: new Date(),
+})
+
+async function cowry(url: string, ...argv: string[]) {
+  let out = ''
+  const take = (text: string) => {
+    out += text
+  }
+  const env = { COWRY_URL: url, COWRY_ADMIN_TOKEN: ADMIN_TOKEN }
+  const code = await runCommandLine(['audit', ...argv], { terminal: { out: take, err: take }, env })
+  return { code, out }
+}
