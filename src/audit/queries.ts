@@ -2,7 +2,7 @@
 // apply to what it finds. The operators' list over all merchants is read in the order of time.
 
 import { COUNT_CAP } from '../core/page.ts'
-import { type Db, type Statement, sql } from '../kit/db/db.ts'
+import { type Db, sql } from '../kit/db/db.ts'
 import { type ListStatements, listRows, listStatements, readPage } from '../kit/db/list-statements.ts'
 import { type CountedRows, keysetPosition, type ListWindow } from '../kit/db/pagination.ts'
 import { ENTRY, type EntryRow } from './entry.ts'
@@ -38,19 +38,18 @@ function conditions(indexed?: string): string {
   }).join('\n  and ')
 }
 
-const listBy = (indexed?: string) =>
-  listStatements<EntryRow>({
-    columns: COLUMNS,
-    table: 'audit_entries',
-    alias: 'a',
-    filter: conditions(indexed),
-    filterValues: FILTERED.length,
-  })
+const source = (indexed?: string) => ({
+  columns: COLUMNS,
+  table: 'audit_entries',
+  alias: 'a',
+  filter: conditions(indexed),
+  filterValues: FILTERED.length,
+})
 
-const BY_TIME = listBy()
-const BY_OBJECT = listBy('object_id')
-const BY_ACTOR = listBy('actor_id')
-const BY_OPERATION = listBy('operation')
+const BY_TIME = listStatements<EntryRow>(source())
+const BY_OBJECT = listStatements<EntryRow>(source('object_id'))
+const BY_ACTOR = listStatements<EntryRow>(source('actor_id'))
+const BY_OPERATION = listStatements<EntryRow>(source('operation'))
 
 function statementsFor({ object, actor, operation }: EntryFilter): ListStatements<EntryRow> {
   if (object !== null) return BY_OBJECT
@@ -78,30 +77,34 @@ export function readEntryRows(
 }
 
 // Over all merchants: $1 and $2 are the period, $3 is the offset.
-function pageOfAll(order: 'asc' | 'desc'): Statement<EntryRow> {
-  const [operator, direction] = order === 'desc' ? ['<', ' desc'] : ['>', '']
-  return sql<EntryRow>`
+const IN_PERIOD = `a.created_at >= $1::timestamptz and a.created_at <= $2::timestamptz and ${conditions()}`
+
+const selectNewest = sql<EntryRow>`
 select ${COLUMNS}
 from audit_entries a
-where a.created_at >= $1::timestamptz and a.created_at <= $2::timestamptz
-  and a.created_at ${operator}= $10::timestamptz and (a.created_at, a.id) ${operator} ($10::timestamptz, $11::uuid)
-  and ${conditions()}
-order by a.created_at${direction}, a.id${direction}
+where ${IN_PERIOD}
+  and a.created_at <= $10::timestamptz
+  and (a.created_at, a.id) < ($10::timestamptz, $11::uuid)
+order by a.created_at desc, a.id desc
 limit $12
 offset $3`
-}
 
-const ALL_NEWEST = pageOfAll('desc')
-const ALL_OLDEST = pageOfAll('asc')
+const selectOldest = sql<EntryRow>`
+select ${COLUMNS}
+from audit_entries a
+where ${IN_PERIOD}
+  and a.created_at >= $10::timestamptz
+  and (a.created_at, a.id) > ($10::timestamptz, $11::uuid)
+order by a.created_at, a.id
+limit $12
+offset $3`
 
 const countAll = sql<{ total: number }>`
 select count(*)::integer as total
 from (
   select 1
   from audit_entries a
-  where a.created_at >= $1::timestamptz and a.created_at <= $2::timestamptz
-    and $3::integer is null
-    and ${conditions()}
+  where $3::integer is null and ${IN_PERIOD}
   limit ${String(COUNT_CAP + 1)}
 ) counted`
 
@@ -111,7 +114,7 @@ const periodOf = ({ createdFrom, createdTo }: ListWindow) => [
 ]
 
 export function readAllEntryRows(db: Db, filter: EntryFilter, window: ListWindow): Promise<EntryRow[]> {
-  return db.query(window.order === 'desc' ? ALL_NEWEST : ALL_OLDEST, [
+  return db.query(window.order === 'desc' ? selectNewest : selectOldest, [
     ...periodOf(window),
     window.offset,
     ...valuesOf(filter),

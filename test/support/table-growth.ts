@@ -24,7 +24,6 @@ export const NOT_KEYED_BY_MERCHANT: Readonly<Record<string, string>> = {
   gateway_webhooks: 'a webhook names its gateway and account; the attempt that it matches names the merchant',
   reconciliations: 'a file of the instance has payments of many merchants',
   reconciliation_breaks: 'a row of a file may match no merchant',
-  audit_entries: 'the chain of the operators has no merchant',
   records: 'the records of the sandbox provider, which has no merchants',
 }
 
@@ -36,5 +35,6 @@ export const UNIQUE_ACROSS_MERCHANTS: Readonly<Record<string, string>> = {
   refunds_gateway_key_key: 'the key at the gateway identifies the refund',
   p2p_transfers_attempt_key_key: 'the attempt identifies its transfer',
   payment_links_slug_key: 'the address of a link identifies it',
+  audit_entries_pkey: 'the chain of the operators has no merchant',
   cases_by_id: 'an operator closes a case by its id',
 }
