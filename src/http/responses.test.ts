@@ -276,7 +276,14 @@ describe('every response of the HTTP shell', () => {
 })
 
 function line(fields: object): object {
-  const identity = { merchantId: 'merchant-1', keyId: 'key-1', errorCode: undefined }
+  const address = '127.0.0.1'
+  const identity = {
+    address,
+    merchantId: 'merchant-1',
+    keyId: 'key-1',
+    operatorId: undefined,
+    errorCode: undefined,
+  }
   return { level: 'info', key: 'http.request', durationMs: 0, ...identity, ...fields }
 }
 
