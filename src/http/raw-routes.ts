@@ -1,9 +1,11 @@
 // Routes that get bytes instead of JSON: gateway webhooks, whose signatures cover the raw body, and embedded servers
 // that are mounted under a path prefix.
 
-import type { FastifyInstance } from 'fastify'
+import type { IncomingMessage } from 'node:http'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { GatewayWebhookRoute } from '../kit/http/route.ts'
 import { errorFields, type Log } from '../kit/observability/log.ts'
+import { createBoundedBodies } from './input/bounded-bodies.ts'
 import { frameworkPath } from './json-routes.ts'
 import type { Mount } from './options.ts'
 import { headerTexts } from './pages/page-input.ts'
@@ -13,8 +15,10 @@ interface Needs {
   requestTracker: RequestTracker
 }
 
-// Far above the size that any gateway sends, and small enough for ten at once.
-const WEBHOOK_BODY_LIMIT = 1_048_576
+// Anyone can send these bodies, and their signature is checked only when they are complete. Gateways send some kilobytes.
+const WEBHOOK_BODY_LIMIT = 65_536
+// Five hundred bodies of the usual size at the same moment, or 128 of the largest.
+const WEBHOOK_BODIES_LIMIT = 8_388_608
 
 export function registerGatewayWebhookRoutes(
   app: FastifyInstance,
@@ -23,18 +27,17 @@ export function registerGatewayWebhookRoutes(
 ): void {
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser(
-      '*',
-      { parseAs: 'buffer', bodyLimit: WEBHOOK_BODY_LIMIT },
-      (_request, body, done) => {
-        done(null, body)
-      },
+    const bodies = createBoundedBodies({
+      maxBodyBytes: WEBHOOK_BODY_LIMIT,
+      maxTotalBytes: WEBHOOK_BODIES_LIMIT,
+    })
+    scope.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) =>
+      bodies.read(payload, Number(request.headers['content-length'] ?? 0)),
     )
     for (const route of routes) {
       scope.route({
         method: 'POST',
         url: frameworkPath(route.path),
-        bodyLimit: WEBHOOK_BODY_LIMIT,
         handler: (request, reply) =>
           needs.requestTracker.run(request, reply, async () => {
             const { http } = await route.handle({

@@ -221,6 +221,8 @@ describe('responses and the OpenAPI document', () => {
       query: 'type=dispute&currency=KES&limit=1',
     })
     await sendRequest('GET /api/v1/wallet/transactions/export', { api: own })
+    await sendRequest('GET /api/v1/audit', { api: own, query: 'limit=5' })
+    await sendRequest('GET /api/v1/audit/export', { api: own })
     const odd = { api: own, query: 'payment=x' }
     await expectApiError(sendRequest('GET /api/v1/wallet/transactions', odd), 'invalid_uuid')
     await expectApiError(sendRequest('GET /api/v1/wallet/transactions/export', odd), 'invalid_uuid')
