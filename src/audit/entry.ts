@@ -7,7 +7,7 @@ export interface AuditChange {
   after: Record<string, unknown> | null
 }
 
-/** One row per audited operation. Triggers write it (migrations/0015_audit.sql); this slice only reads. */
+/** One row per audited operation. Triggers write it (migrations/0016_audit.sql); this slice only reads. */
 export const ENTRY = columnTable({
   id: column<string>('uuid'),
   number: column<bigint>('bigint'),

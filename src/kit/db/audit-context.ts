@@ -1,4 +1,4 @@
-// The actor of a request, for the audit log. A change of an audited row (migrations/0015_audit.sql) takes the actor from a
+// The actor of a request, for the audit log. A change of an audited row (migrations/0016_audit.sql) takes the actor from a
 // setting of its transaction. Like the tenant, the actor comes from the request and not from arguments.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
