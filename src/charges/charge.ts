@@ -80,7 +80,7 @@ async function chargeOnce(
         dueAt: firstLeaseEnd(app, app.clock.now()),
       },
     },
-    (payment) => serializeRedacted(app, payment, [], method),
+    (payment, attempt) => serializeRedacted(app, payment, attempt ? [attempt] : [], method),
   )
   const { payment, attempt } = recorded
   if (!attempt) return { payment, replayed: true, method }
@@ -93,7 +93,7 @@ async function chargeOnce(
     firstCall: true,
   })
   await schedulePoll(app, applied, outcome, gateway.behavior)
-  return { payment: applied.payment, replayed: false, method }
+  return { payment: applied.payment, attempt: applied.attempt, replayed: false, method }
 }
 
 /** Every submission goes through here: the first one, and the resolver's retry under the same idempotency key. */

@@ -37,13 +37,17 @@ export function chargeRoutes(app: PaymentsApp): Route[] {
       examples: { body: CHARGE_BODY_EXAMPLE, data: CHARGE_EXAMPLE },
       handle: async ({ merchant, body, idempotencyKey }) => {
         const input = toChargeInput(body)
-        const { payment, replayed, method } = await chargeSavedMethod(
+        const { payment, replayed, method, attempt } = await chargeSavedMethod(
           app,
           merchant,
           input,
           idempotencyKey ?? null,
         )
-        return created(messageOf(payment.status), await serializeCharge(app, payment, method), replayed)
+        return created(
+          messageOf(payment.status),
+          await serializeCharge(app, payment, { method, attempt }),
+          replayed,
+        )
       },
     }),
     route({

@@ -84,10 +84,10 @@ export interface Fee {
 /** By gateway and currency; the setting's `*` is already expanded to the currencies that it does not name. */
 export type FeeTable = ReadonlyMap<string, ReadonlyMap<Currency, Fee>>
 
-/** The share, rounded half up, and the fixed part; at most the payment itself. */
-export function feeOf(fees: FeeTable, gateway: string, paid: Money): Money {
+/** The share, rounded half up, and the fixed part; at most the payment itself. Null: the table does not have it. */
+export function feeOf(fees: FeeTable, gateway: string, paid: Money): Money | null {
   const fee = fees.get(gateway)?.get(paid.currency)
-  if (!fee) return money(0n, paid.currency)
+  if (!fee) return null
   const wanted = shareOf(paid, fee.partsPerMillion).minor + fee.fixedMinor
   return money(wanted > paid.minor ? paid.minor : wanted, paid.currency)
 }

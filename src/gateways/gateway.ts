@@ -132,6 +132,8 @@ export type Outcome =
   | {
       kind: 'succeeded'
       gatewayReference: string
+      /** The number by which the payer or the provider's dashboard names the payment, such as an M-Pesa code. */
+      receiptNumber?: string
       /** The amount that the gateway reports, and for which key; compared with ours before anything is credited. */
       paid: Money
       key: string

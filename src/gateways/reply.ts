@@ -39,6 +39,11 @@ export function refused(code: Declined['code'], message: string): Declined {
   return { ...declined(null, code, message), refused: true }
 }
 
+/** The receipt number of a success, if the provider has one. */
+export function receipt(number: string | null | undefined): { receiptNumber?: string } {
+  return number ? { receiptNumber: number } : {}
+}
+
 /** The outcome of a request without a response: it may have arrived unless no byte was sent. */
 export function withoutResponse(result: Exclude<HttpResult, { kind: 'answered' }>): Unknown {
   return unknown(result.kind === 'not_sent' ? 'not_sent' : 'no_answer', result.error)

@@ -88,7 +88,7 @@ function applyDecision(
     case 'move':
       return applyMove(app, gateway, current, decision, outcome, context)
     case 'close':
-      return applyClose(app, gateway, current, decision)
+      return applyClose(app, gateway, current, decision, outcome)
     case 'dispute':
       return applyDispute(app, current, decision, context.source)
   }
@@ -130,7 +130,8 @@ async function applyMove(
     recoveryPaymentId: recovery?.id ?? payment.recoveryPaymentId,
   }
   const dueAt = decision.proof === 'declined' ? declinedPollAt(app, current, gateway.behavior) : null
-  const nextAttempt: AttemptRow = { ...endedAttempt(attempt, decision), endedAt: now, dueAt }
+  const receiptNumber = receiptNumberOf(outcome) ?? attempt.receiptNumber
+  const nextAttempt: AttemptRow = { ...endedAttempt(attempt, decision), receiptNumber, endedAt: now, dueAt }
   const ended = {
     proof: decision.proof,
     source: context.source,
@@ -183,8 +184,13 @@ function endedAttempt(attempt: AttemptRow, decision: MoveDecision): AttemptRow {
   }
 }
 
+function receiptNumberOf(outcome: Outcome): string | null {
+  return (outcome.kind === 'succeeded' ? outcome.receiptNumber : undefined) ?? null
+}
+
 interface Credit {
-  feeMinor: bigint
+  /** Null: the table of fees does not have it, so the whole amount is credited. */
+  feeMinor: bigint | null
   postings: Posting[]
   /** The amount that becomes available at settlement; null if the merchant already has the money. */
   settlementMinor: bigint | null
@@ -195,9 +201,9 @@ function creditOf(app: PaymentsApp, { name, settlesDirectly }: Gateway, paid: Mo
   if (settlesDirectly) return { feeMinor: 0n, postings: directPostings(name, paid), settlementMinor: null }
   const fee = feeOf(app.settings.fees, name, paid)
   return {
-    feeMinor: fee.minor,
-    postings: capturePostings(name, paid, fee),
-    settlementMinor: paid.minor - fee.minor,
+    feeMinor: fee?.minor ?? null,
+    postings: capturePostings(name, paid, fee ?? money(0n, paid.currency)),
+    settlementMinor: paid.minor - (fee?.minor ?? 0n),
   }
 }
 
@@ -217,6 +223,7 @@ async function applyClose(
   gateway: Gateway,
   current: PaymentWithAttempt,
   decision: Extract<Decision, { kind: 'close' }>,
+  outcome: Outcome,
 ): Promise<PaymentWithAttempt | undefined> {
   const { payment, attempt } = current
   const isDuplicate = decision.attemptStatus === 'duplicate_success' && decision.paid !== null
@@ -230,6 +237,7 @@ async function applyClose(
     paidMinor: decision.paid?.minor ?? null,
     paidCurrency: decision.paid?.currency ?? null,
     gatewayReference: decision.gatewayReference,
+    receiptNumber: receiptNumberOf(outcome),
     dueAt: attempt.dueAt,
     nextPollAt: decision.attemptStatus === 'declined' ? declinedPollAt(app, current, gateway.behavior) : null,
     statusReason: decision.statusReason,

@@ -59,6 +59,8 @@ function attemptIn(status: AttemptStatus, number = 1): AttemptRow {
     status,
     gatewayKey: KEY,
     gatewayReference: null,
+    receiptNumber: null,
+    referenceHint: null,
     choice: null,
     nextStep: null,
     failureCode: null,

@@ -10,6 +10,7 @@ export function sanitizeOutcome(outcome: Outcome): Outcome {
       return {
         ...outcome,
         gatewayReference: gatewayReference ?? '',
+        ...(outcome.receiptNumber !== undefined && { receiptNumber: sanitizeText(outcome.receiptNumber) }),
         savedMethod: outcome.savedMethod && sanitizeMethod(outcome.savedMethod),
         ...(outcome.disputes && {
           disputes: outcome.disputes.map((one) => ({ ...one, reference: sanitizeText(one.reference) })),

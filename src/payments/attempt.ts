@@ -20,6 +20,10 @@ export const ATTEMPT = columnTable({
   status: column<AttemptStatus>('text'),
   gatewayKey: column<string>('text'),
   gatewayReference: column<string | null>('text'),
+  /** The number by which payer and provider find the payment, such as an M-Pesa code. */
+  receiptNumber: column<string | null>('text'),
+  /** The provider's object that a signed webhook named: what to ask about while `gatewayReference` is not known. */
+  referenceHint: column<string | null>('text'),
   choice: column<CheckoutChoice | null>('jsonb'),
   nextStep: column<NextStep | null>('jsonb'),
   failureCode: column<FailureCode | null>('text'),
@@ -67,6 +71,8 @@ export function newAttempt(payment: Pick<PaymentRow, 'merchantId' | 'id'>, value
     paymentId: payment.id,
     status: 'started',
     gatewayReference: null,
+    receiptNumber: null,
+    referenceHint: null,
     nextStep: null,
     failureCode: null,
     failureMessage: null,

@@ -37,12 +37,19 @@ export const INITIATED_EXAMPLE = {
   createdAt: '2026-03-14T09:26:53.589Z',
 }
 
+const REFERENCES = {
+  gatewayReference: '0197a3c2-a9f0-7b6c-8e14-52d7c0b3f6a8',
+  receiptNumber: 'SGL31KQ0ZP',
+  gatewayKey: '5f0c1b2d-3e4f-4a5b-8c6d-7e8f90a1b2c3',
+}
+
 const RESULT = {
   statusReason: null,
   amountPaid: '1250.50',
-  fee: '0.00',
-  netAmount: '1250.50',
+  fee: '28.76',
+  netAmount: '1221.74',
   paidAt: '2026-03-14T09:27:31.020Z',
+  ...REFERENCES,
   failure: null,
 }
 
@@ -58,6 +65,7 @@ export const PAYMENT_EXAMPLE = {
       channel: 'card',
       status: 'succeeded',
       failureCode: null,
+      ...REFERENCES,
       startedAt: '2026-03-14T09:27:10.004Z',
       endedAt: '2026-03-14T09:27:31.020Z',
       refundedAmount: '0.00',

@@ -52,6 +52,7 @@ const MOVE = columnTable({
   /** When a declined attempt is polled again; null for never. */
   attemptNextPollAt: column<Date | null>('timestamptz'),
   gatewayReference: column<string | null>('text'),
+  receiptNumber: column<string | null>('text'),
   /** The row of the attempt that starts with the move. */
   newAttempt: column<Record<string, unknown> | null>('jsonb'),
   failovers: column<number>('integer'),
@@ -133,6 +134,7 @@ ended_attempt as (
   set
     status = d.attempt_status,
     gateway_reference = coalesce(d.gateway_reference, a.gateway_reference),
+    receipt_number = coalesce(d.receipt_number, a.receipt_number),
     failure_code = d.attempt_failure_code,
     failure_message = d.attempt_failure_message,
     paid_minor = d.paid_minor,
@@ -262,6 +264,7 @@ with closed as (
     paid_minor = $6,
     paid_currency = $7,
     gateway_reference = coalesce($8, gateway_reference),
+    receipt_number = coalesce($15, receipt_number),
     ended_at = $12,
     refund_due_at = case when $3 = 'duplicate_success' then $12::timestamptz end,
     due_at = case

@@ -84,7 +84,7 @@ async function toMoveInput(
   move: Move,
 ): Promise<MoveInput> {
   const at = timeOf(move) ?? app.clock.now()
-  const attempts = from.kind === 'charge' ? [] : await listAttempts(db, from.merchantId, from.id)
+  const attempts = await attemptsAfter(db, from, move)
   const eventId = app.random.uuid()
   const type = eventType(to.kind, to.status)
   return {
@@ -117,7 +117,7 @@ async function toMoveInput(
       mode: app.settings.mode,
       createdAt: at,
       resource: { type: to.kind === 'charge' ? 'charge' : 'payment', uuid: to.id, version: to.version },
-      data: serializeRedacted(app, to, attemptsAfter(attempts, move), move.method ?? null),
+      data: serializeRedacted(app, to, attempts, move.method ?? null),
     }),
     at,
   }
@@ -129,7 +129,14 @@ function timeOf(move: Move): Date | null {
   return move.kind === 'attempt_started' ? move.attempt.startedAt : move.attempt.endedAt
 }
 
-function attemptsAfter(attempts: AttemptRow[], move: Move): AttemptRow[] {
+async function attemptsAfter(
+  db: Tx,
+  { kind, merchantId, id }: PaymentRow,
+  move: Move,
+): Promise<AttemptRow[]> {
+  // A charge has one attempt, which the move brings.
+  if (kind === 'charge' && move.kind !== 'plain') return [move.attempt]
+  const attempts = await listAttempts(db, merchantId, id)
   if (move.kind === 'plain') return attempts
   const { attempt } = move
   if (move.kind === 'attempt_started') return [...attempts, attempt]
@@ -151,6 +158,7 @@ const NO_ENDED_ATTEMPT = {
   attemptNextPollAt: null,
   expectedFence: null,
   gatewayReference: null,
+  receiptNumber: null,
   paidMinor: null,
   paidCurrency: null,
 } as const
@@ -167,6 +175,7 @@ function endedAttempt(move: Move): Pick<MoveInput, keyof typeof NO_ENDED_ATTEMPT
     attemptNextPollAt: attempt.dueAt,
     expectedFence,
     gatewayReference: attempt.gatewayReference,
+    receiptNumber: attempt.receiptNumber,
     paidMinor: attempt.paidMinor,
     paidCurrency: attempt.paidCurrency,
   }

@@ -59,11 +59,11 @@ export async function recordPayment(
   merchantId: string,
   claim: Claim,
   newPayment: NewPayment,
-  serialize: (payment: PaymentRow) => unknown,
+  serialize: (payment: PaymentRow, attempt: AttemptRow | null) => unknown,
 ): Promise<Recorded> {
   const draft = draftPayment(app, merchantId, claim.reference, newPayment)
   const result = await app.writers.record(
-    toRecordInput(app, claim, newPayment, draft, serialize(draft.payment)),
+    toRecordInput(app, claim, newPayment, draft, serialize(draft.payment, draft.attempt)),
   )
   switch (result.kind) {
     case 'recorded':

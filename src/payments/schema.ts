@@ -28,6 +28,25 @@ const Failure = Type.Object({
   retryable: Type.Boolean(),
 })
 
+const REFERENCES = {
+  gatewayReference: Nullable(
+    Type.String({
+      description: 'The provider’s id of the payment, as its dashboard and settlement files name it.',
+    }),
+  ),
+  receiptNumber: Nullable(
+    Type.String({
+      description:
+        'The number by which the payer or the provider finds the payment, such as an M-Pesa code, where the provider has one.',
+    }),
+  ),
+  gatewayKey: Nullable(
+    Type.String({
+      description: 'Our reference and idempotency key at the provider, the same for every retry.',
+    }),
+  ),
+}
+
 const INITIATED = {
   uuid: Uuid,
   reference: Type.String(),
@@ -49,12 +68,27 @@ const INITIATED = {
 
 export const InitiatedPayment = Type.Object(INITIATED)
 
+const Fee = Nullable(
+  Type.Unsafe<string>({
+    ...AmountText,
+    description:
+      'The fee of COWRY_FEES for this gateway and currency. Null before the payment, and if the table does not have it: then the wallet is credited with the whole amount, and the provider’s fee shows in its settlement file.',
+  }),
+)
+const NetAmount = Nullable(
+  Type.Unsafe<string>({
+    ...AmountText,
+    description: 'amountPaid less fee; null while the fee is not known.',
+  }),
+)
+
 const AttemptRecord = Type.Object({
   uuid: Uuid,
   paymentGateway: Type.String(),
   channel: Type.String(),
   status: Type.String(),
   failureCode: Nullable(Enum(FAILURE_CODES)),
+  ...REFERENCES,
   startedAt: Timestamp,
   endedAt: Nullable(Timestamp),
   refundedAmount: Type.Unsafe<string>({
@@ -76,9 +110,10 @@ export const PaymentRecord = Type.Object({
   channel: Channel,
   statusReason: Nullable(Type.String()),
   amountPaid: Nullable(AmountText),
-  fee: Nullable(AmountText),
-  netAmount: Nullable(AmountText),
+  fee: Fee,
+  netAmount: NetAmount,
   paidAt: Nullable(Timestamp),
+  ...REFERENCES,
   failure: Nullable(Failure),
   attempts: Type.Array(AttemptRecord),
   refundedAmount: AmountText,
@@ -100,9 +135,10 @@ export const ChargeRecord = Type.Object({
   createdAt: Timestamp,
   statusReason: Nullable(Type.String()),
   amountPaid: Nullable(AmountText),
-  fee: Nullable(AmountText),
-  netAmount: Nullable(AmountText),
+  fee: Fee,
+  netAmount: NetAmount,
   paidAt: Nullable(Timestamp),
+  ...REFERENCES,
   failure: Nullable(Failure),
   refundedAmount: AmountText,
   description: Nullable(Type.String()),
@@ -156,6 +192,7 @@ export function toPaymentRecord(
     ...toInitiatedPayment(payment, secrets),
     channel: payment.channel,
     ...toResult(payment),
+    ...toReferences(payingAttempt(attempts)),
     attempts: attempts.map((attempt) => toAttemptRecord(attempt, payment.currency)),
     refundedAmount: formatAmount(money(payment.refundedMinor, payment.currency)),
     paymentMethod: method,
@@ -165,6 +202,7 @@ export function toPaymentRecord(
 
 export function toChargeRecord(
   charge: PaymentRow,
+  attempts: readonly AttemptRow[],
   method: { uuid: string; type: string; label: string } | null,
   recovery: { uuid: string; reference: string; checkoutUrl: string } | null,
 ) {
@@ -179,6 +217,7 @@ export function toChargeRecord(
     customer: toCustomerSummary(charge),
     createdAt: charge.createdAt.toISOString(),
     ...toResult(charge),
+    ...toReferences(payingAttempt(attempts)),
     refundedAmount: formatAmount(money(charge.refundedMinor, charge.currency)),
     description: charge.description,
     metadata: charge.metadata,
@@ -213,6 +252,19 @@ function toFailure(code: FailureCode) {
   return { code, message, category, retryable }
 }
 
+/** The attempt that was paid, or else the last one. */
+function payingAttempt(attempts: readonly AttemptRow[]): AttemptRow | undefined {
+  return attempts.find(({ status }) => status === 'succeeded') ?? attempts.at(-1)
+}
+
+function toReferences(attempt: AttemptRow | undefined) {
+  return {
+    gatewayReference: attempt?.gatewayReference ?? null,
+    receiptNumber: attempt?.receiptNumber ?? null,
+    gatewayKey: attempt?.gatewayKey ?? null,
+  }
+}
+
 function toAttemptRecord(attempt: AttemptRow, currency: Currency) {
   return {
     uuid: attempt.id,
@@ -220,6 +272,7 @@ function toAttemptRecord(attempt: AttemptRow, currency: Currency) {
     channel: attempt.channel,
     status: attempt.status,
     failureCode: attempt.failureCode,
+    ...toReferences(attempt),
     startedAt: attempt.startedAt.toISOString(),
     endedAt: attempt.endedAt?.toISOString() ?? null,
     refundedAmount: formatAmount(money(attempt.refundedMinor, currency)),

@@ -14,6 +14,7 @@ export interface ClosedAttempt {
   paidMinor: bigint | null
   paidCurrency: string | null
   gatewayReference: string | null
+  receiptNumber?: string | null
   /** The due time that the caller read. An earlier time in the row means that a webhook has made the attempt due since. */
   dueAt: Date | null
   /** When the next poll is due; null for none. */
@@ -41,6 +42,7 @@ export async function closeAttempt(db: Db, closing: ClosedAttempt): Promise<bool
     closing.at,
     closing.dueAt,
     closing.nextPollAt,
+    closing.receiptNumber ?? null,
   ])
   return rows.length > 0
 }

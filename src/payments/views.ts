@@ -45,9 +45,16 @@ export async function serializePayment(app: PaymentsApp, payment: PaymentRow) {
   )
 }
 
-export async function serializeCharge(app: PaymentsApp, charge: PaymentRow, method?: MethodRow) {
-  const used = method ?? (await methodOf(app, charge))
-  return toChargeRecord(charge, used ? summarise(used) : null, await recoveryOf(app, charge))
+export async function serializeCharge(
+  app: PaymentsApp,
+  charge: PaymentRow,
+  known: { method?: MethodRow; attempt?: AttemptRow | null } = {},
+) {
+  const [attempts, method] = await Promise.all([
+    known.attempt ? [known.attempt] : listAttempts(app.db, charge.merchantId, charge.id),
+    known.method ?? methodOf(app, charge),
+  ])
+  return toChargeRecord(charge, attempts, method ? summarise(method) : null, await recoveryOf(app, charge))
 }
 
 /** The record for an event, read in the transaction that writes the event. */
@@ -83,14 +90,18 @@ export async function serializeCharges(app: PaymentsApp, charges: readonly Payme
   const [first] = charges
   if (!first) return []
   const recoveryIds = charges.flatMap(({ recoveryPaymentId }) => recoveryPaymentId ?? [])
-  const [methods, recoveries] = await Promise.all([
+  const ids = charges.map(({ id }) => id)
+  const [attempts, methods, recoveries] = await Promise.all([
+    listAttemptsOfPayments(app.db, first.merchantId, ids),
     methodsOf(app, charges),
     recoveryIds.length === 0 ? [] : findPayments(app.db, first.merchantId, recoveryIds),
   ])
+  const attemptsOf = Map.groupBy(attempts, ({ paymentId }) => paymentId)
   return charges.map((charge) => {
     const method = methods.get(charge.paymentMethodId ?? '')
     const recovery = recoveries.find(({ id }) => id === charge.recoveryPaymentId)
-    return toChargeRecord(charge, method ? summarise(method) : null, toRecovery(app, recovery))
+    const summary = method ? summarise(method) : null
+    return toChargeRecord(charge, attemptsOf.get(charge.id) ?? [], summary, toRecovery(app, recovery))
   })
 }
 
@@ -106,7 +117,8 @@ export function serializeRedacted(
   attempts: AttemptRow[],
   method: MethodRow | null,
 ) {
-  if (payment.kind === 'charge') return toChargeRecord(payment, method ? summarise(method) : null, null)
+  if (payment.kind === 'charge')
+    return toChargeRecord(payment, attempts, method ? summarise(method) : null, null)
   const view = method ? toSavedMethod(method, null, app.clock.now()) : null
   return toPaymentRecord(payment, attempts, view, null)
 }

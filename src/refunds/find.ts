@@ -24,7 +24,8 @@ export async function listRefunds(
   const { status = null, payment: paymentId = null, refundReference = null, currency = null, search } = query
   const scope = `refunds:${JSON.stringify([merchant.id, status, paymentId, refundReference, currency, search])}`
   const pattern = search === undefined ? null : substringPattern(search.toLowerCase())
-  const filter = { status, paymentId, refundReference, currency, pattern }
+  const providerReference = search?.trim() ?? null
+  const filter = { status, paymentId, refundReference, currency, pattern, providerReference }
   return paginate(app.cursors, scope, query, (window) => listRefundRows(app.db, merchant.id, filter, window))
 }
 

@@ -13,6 +13,8 @@ export interface RefundFilter {
   currency: string | null
   /** A like pattern in lower case, already escaped, over the references of payments. */
   pattern: string | null
+  /** The same search as a whole id of the refund at the provider. */
+  providerReference: string | null
 }
 
 export async function listRefundRows(
@@ -31,11 +33,11 @@ interface Choice {
 }
 
 async function chooseStatements(db: Tx, merchantId: string, filter: RefundFilter): Promise<Choice> {
-  const { status, currency, pattern, paymentId, refundReference } = filter
+  const { status, currency, pattern, paymentId, refundReference, providerReference } = filter
   const values = [status, currency, pattern]
   const isNamed = paymentId !== null || refundReference !== null
   const isSelective = isNamed || (pattern !== null && (await isRare(db, merchantId, pattern)))
-  if (isSelective) return { statements: FOUND, values: [...values, paymentId, refundReference] }
+  if (isSelective) return { statements: FOUND, values: [...values, paymentId, refundReference, providerReference] }
   const isUnfiltered = status === null && currency === null && pattern === null
   return isUnfiltered ? { statements: ALL, values: [] } : { statements: FILTERED, values }
 }
@@ -120,14 +122,18 @@ with found as materialized (
   select id
   from searched_refunds
   where merchant_id = $1 and $7::uuid is null and $8::text is null and lower(payment_reference) like $6
+  union
+  select id
+  from refunds
+  where merchant_id = $1 and $7::uuid is null and $8::text is null and gateway_reference = $9
 )`,
   findsByFilter: true,
   filter: `
   r.id = any (array(select id from found))
   and ($4::text is null or r.status = $4)
   and ($5::text is null or r.currency = $5)
-  and ($6::text is null or lower(r.payment_reference) like $6)
+  and ($6::text is null or lower(r.payment_reference) like $6 or r.gateway_reference = $9)
   and ($7::uuid is null or r.payment_id = $7)
   and ($8::text is null or r.refund_reference = $8)`,
-  filterValues: 5,
+  filterValues: 6,
 })

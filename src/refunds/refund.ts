@@ -29,6 +29,8 @@ export const REFUND = columnTable({
   /** Why the merchant refunds, as the merchant wrote it. */
   reason: column<string | null>('text'),
   metadata: column<Record<string, unknown>>('jsonb'),
+  /** `provider`: made in the provider's dashboard or by its support, and found there. */
+  source: column<'api' | 'provider'>('text'),
   /** The idempotency key of the refund at the gateway. */
   gatewayKey: column<string>('text'),
   gatewayReference: column<string | null>('text'),

@@ -108,6 +108,8 @@ interface NewRefund {
   refundReference: string | null
   reason: string | null
   metadata: Record<string, unknown>
+  /** The refund at the provider, if it was made there. */
+  provider?: { reference: string }
 }
 
 /** Inserts the refund with its event. Until the first lease ends only the caller submits it, then the resolver. */
@@ -116,7 +118,7 @@ export async function recordRefund(
   tx: Tx,
   payment: PaymentRow,
   attempt: AttemptRow,
-  { amount, ...facts }: NewRefund,
+  { amount, provider, ...facts }: NewRefund,
 ): Promise<RefundRow> {
   const now = app.clock.now()
   const refund: RefundRow = {
@@ -134,10 +136,12 @@ export async function recordRefund(
     version: 1,
     amountMinor: amount.minor,
     currency: amount.currency,
+    source: provider ? 'provider' : 'api',
     gatewayKey: newGatewayKey(app.random),
-    gatewayReference: null,
+    gatewayReference: provider?.reference ?? null,
     failureMessage: null,
-    submittedAt: null,
+    // A refund that the provider has is never sent: it is only polled.
+    submittedAt: provider ? now : null,
     dueAt: firstLeaseEnd(app, now),
     polls: 0,
     fence: 1,

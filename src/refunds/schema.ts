@@ -70,6 +70,16 @@ export const RefundRecord = Type.Object({
   reason: Nullable(Type.String()),
   metadata: Metadata,
   paymentGateway: Type.String(),
+  source: Enum(['api', 'provider'], {
+    description:
+      'provider: made in the provider’s dashboard or by its support; we found it there and booked it like any other.',
+  }),
+  gatewayReference: Nullable(Type.String({ description: 'The provider’s id of the refund.' })),
+  gatewayKey: Nullable(
+    Type.String({
+      description: 'Our idempotency key at the provider; null for a refund that was made there.',
+    }),
+  ),
   isDuplicate: Type.Boolean({
     description:
       'True for an automatic refund: the payer paid twice, and the second payment was returned. It counts neither as refundedAmount of the payment nor in your wallet.',
@@ -93,7 +103,7 @@ export const RefundsQuery = Type.Object({
   ),
   currency: Type.Optional(CurrencyFilter),
   search: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 100, description: 'A part of the payment’s reference.' }),
+    Type.String({ minLength: 1, maxLength: 100, description: 'A part of the payment’s reference, or the whole gatewayReference of the refund.' }),
   ),
 })
 export type RefundsQuery = Static<typeof RefundsQuery>
@@ -111,6 +121,9 @@ export function toRefund(refund: RefundRow) {
     reason: refund.reason,
     metadata: refund.metadata,
     paymentGateway: refund.gateway,
+    source: refund.source,
+    gatewayReference: refund.gatewayReference,
+    gatewayKey: refund.source === 'api' ? refund.gatewayKey : null,
     isDuplicate: refund.isDuplicate,
     failure:
       refund.failureMessage === null

@@ -12,7 +12,7 @@ import type {
   StartedCheckout,
   StatusQuery,
 } from '../gateway.ts'
-import { type Declined, declined, Maybe, refused, unknown, unrecognized } from '../reply.ts'
+import { type Declined, declined, Maybe, receipt, refused, unknown, unrecognized } from '../reply.ts'
 import { DECIMAL, fromMajor, toMajor } from './amounts.ts'
 import {
   findFailureCode,
@@ -76,6 +76,7 @@ export function toChargeBody(attempt: Attempt, credential: Credential, redirectU
 const Transaction = Type.Object({
   id: Type.String({ pattern: '^[1-9][0-9]{0,18}$' }),
   tx_ref: Identity,
+  flw_ref: Maybe(Text),
   // Any text: the switch handles unknown values.
   status: Text,
   amount: Type.String({ pattern: DECIMAL }),
@@ -239,6 +240,7 @@ function fromSuccess(transaction: Transaction, query: StatusQuery, now: Date): O
   return {
     kind: 'succeeded',
     gatewayReference: transaction.id,
+    ...receipt(transaction.flw_ref),
     paid,
     key: transaction.tx_ref,
     // A charge uses a card that is already saved.

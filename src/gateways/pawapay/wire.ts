@@ -9,7 +9,7 @@ import { addMs } from '../../kit/clock.ts'
 import { jsonReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Attempt, Outcome, StartedCheckout, StatusQuery } from '../gateway.ts'
-import { declined, Maybe, refused, unknown, unrecognized } from '../reply.ts'
+import { declined, Maybe, receipt, refused, unknown, unrecognized } from '../reply.ts'
 import { countryFor } from './rails.ts'
 import {
   describeFailure,
@@ -122,6 +122,8 @@ const Deposit = Type.Object({
   amount: Text(50),
   currency: Text(50),
   created: Maybe(Text(50)),
+  // The operator's id of the payment, such as the M-Pesa code.
+  providerTransactionId: Maybe(Text(255)),
   failureReason: Maybe(FailureReason),
 })
 type Deposit = Static<typeof Deposit>
@@ -252,12 +254,14 @@ function fromFailed(depositId: string, reason: FailureReason | null | undefined)
   }
 }
 
-function fromCompleted({ depositId, amount, currency, created }: Deposit, now: Date): Outcome {
+function fromCompleted(deposit: Deposit, now: Date): Outcome {
+  const { depositId, amount, currency, created, providerTransactionId } = deposit
   const paid = isCurrency(currency) ? fromAmount(amount, currency) : undefined
   if (!paid) return unrecognized('pawaPay reported an amount that our ledger cannot hold')
   return {
     kind: 'succeeded',
     gatewayReference: depositId,
+    ...receipt(providerTransactionId),
     paid,
     key: depositId,
     // Mobile money cannot be charged again without the payer.

@@ -6,7 +6,7 @@ import { type Currency, decimalsOf, isCurrency } from '../../core/currency.ts'
 import { type Money, money } from '../../core/money.ts'
 import { schemaReader } from '../../kit/exact-json.ts'
 import type { Attempt, CheckoutChoice, Outcome, StartedCheckout, StatusQuery } from '../gateway.ts'
-import { Maybe, unknown, unrecognized } from '../reply.ts'
+import { Maybe, receipt, unknown, unrecognized } from '../reply.ts'
 import { findByMessage, toFailureCode } from './declines.ts'
 import { Digits, Text } from './json.ts'
 import { toChannels } from './rails.ts'
@@ -151,6 +151,8 @@ const Transaction = Type.Object({
   gateway_response_code: Maybe(Text()),
   response_code: Maybe(Text()),
   message: Maybe(Text(2_000)),
+  // A number or text: the M-Pesa code of mobile money.
+  receipt_number: Maybe(Text()),
   paid_at: Maybe(Text()),
   transaction_date: Maybe(Text()),
   // An unreadable card must not hide that the payment succeeded.
@@ -234,6 +236,7 @@ function fromSuccess(record: Transaction, { operation }: QueryContext, now: Date
   return {
     kind: 'succeeded',
     gatewayReference: record.id ?? record.reference,
+    ...receipt(record.receipt_number),
     paid,
     key: record.reference,
     // A charge uses a card that is already saved.

@@ -20,6 +20,7 @@ import {
 import {
   type Declined,
   fromUnexpectedBody,
+  receipt,
   refused,
   type Unknown,
   unknown,
@@ -115,6 +116,8 @@ export const RecordBody = Type.Object({
   endedAt: Nullable(Instant),
   next: Nullable(NextBody),
   card: Nullable(CardBody),
+  /** Of mobile money; an older provider does not send it. */
+  receiptNumber: Type.Optional(Nullable(Text(50))),
   // An older provider does not send it.
   dispute: Type.Optional(Nullable(DisputeBody)),
   /** Earlier disputes, latest first. */
@@ -260,6 +263,7 @@ function fromSuccess(body: RecordBody): Outcome {
   return {
     kind: 'succeeded',
     gatewayReference: body.id,
+    ...receipt(body.receiptNumber),
     paid: money(BigInt(body.paid), body.currency),
     key: body.key,
     savedMethod: body.card ? toSavedMethod(body.card) : null,

@@ -5,7 +5,7 @@ import type { Money } from '../../core/money.ts'
 import { schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Outcome, SavedMethod, StartedCheckout } from '../gateway.ts'
-import { declined, Maybe, refused, type Unknown, unknown, unrecognized } from '../reply.ts'
+import { declined, Maybe, receipt, refused, type Unknown, unknown, unrecognized } from '../reply.ts'
 import { fromAmount, SUPPORTED_CURRENCIES } from './amounts.ts'
 import { toFailureCode } from './declines.ts'
 import { type Credential, KEY_FIELD } from './forms.ts'
@@ -48,6 +48,7 @@ const Intent = Type.Object({
   metadata: Maybe(Metadata),
   customer: Type.Optional(Type.Unknown()),
   payment_method: Type.Optional(Type.Unknown()),
+  latest_charge: Type.Optional(Type.Unknown()),
   last_payment_error: Maybe(Type.Object({ code: Nullish(100), decline_code: Nullish(100) })),
 })
 type Intent = Static<typeof Intent>
@@ -210,6 +211,8 @@ function fromPaidSession(session: Session): Outcome {
   return {
     kind: 'succeeded',
     gatewayReference: session.id,
+    // Stripe's dashboard and its refunds name the PaymentIntent, not the session.
+    ...receipt(idOf(session.payment_intent)),
     paid,
     key: session.client_reference_id,
     savedMethod: toSavedMethod(intent?.payment_method, idOf(session.customer) ?? idOf(intent?.customer)),
@@ -260,6 +263,7 @@ function fromPaidIntent(intent: Intent): Outcome {
   return {
     kind: 'succeeded',
     gatewayReference: intent.id,
+    ...receipt(idOf(intent.latest_charge)),
     paid,
     key,
     // A charge uses a card that is already saved.

@@ -23,6 +23,7 @@ export function serializeRecord(record: SandboxRecord, pagesUrl: string): Record
     endedAt: record.endedAt,
     next: serializeNextStep(record, pagesUrl),
     card: serializeCard(record),
+    receiptNumber: receiptNumberOf(record),
     dispute: record.dispute ?? null,
     pastDisputes: record.pastDisputes ?? [],
   }
@@ -65,6 +66,15 @@ function serializePrompt({ phone, network, merchantName }: CheckoutFacts) {
 function accountNumberOf(record: SandboxRecord): string {
   const digits = BigInt(`0x${record.uuid.replaceAll('-', '')}`) % 10_000_000_000n
   return String(digits).padStart(10, '0')
+}
+
+/** Ten letters and digits like an M-Pesa code, derived from the record's identity; only mobile money has one. */
+function receiptNumberOf(record: SandboxRecord): string | null {
+  if (record.channel !== 'mobile_money' || record.status !== 'succeeded') return null
+  const code = BigInt(`0x${record.uuid.replaceAll('-', '')}`)
+    .toString(36)
+    .toUpperCase()
+  return `S${code.slice(-9).padStart(9, '0')}`
 }
 
 const CARD_YEARS = 4

@@ -125,6 +125,7 @@ function endAttempt(access: TableAccess, input: Row): void {
   access.update('attempts', attempt, {
     status: input.attempt_status,
     gateway_reference: input.gateway_reference ?? attempt.gateway_reference,
+    receipt_number: input.receipt_number ?? attempt.receipt_number,
     failure_code: input.attempt_failure_code,
     failure_message: input.attempt_failure_message,
     paid_minor: input.paid_minor,
@@ -198,7 +199,7 @@ const FINAL: unknown[] = ['succeeded', 'amount_mismatch', 'duplicate_success']
 export function close(access: TableAccess, values: readonly unknown[]): Row[] {
   const [merchant_id, id, status, failure_code, failure_message, paid_minor, paid_currency, reference] =
     values
-  const [reason, entryId, lines, at, seenDueAt, watchAt] = values.slice(8)
+  const [reason, entryId, lines, at, seenDueAt, watchAt, receiptNumber] = values.slice(8)
   const attempt = access.get('attempts', String(id))
   if (!attempt || FINAL.includes(attempt.status) || attempt.status === status) return []
   const wasWoken =
@@ -208,6 +209,7 @@ export function close(access: TableAccess, values: readonly unknown[]): Row[] {
   access.update('attempts', attempt, {
     ...{ status, failure_code, failure_message, paid_minor, paid_currency },
     gateway_reference: reference ?? attempt.gateway_reference,
+    receipt_number: receiptNumber ?? attempt.receipt_number,
     ended_at: at,
     refund_due_at: status === 'duplicate_success' ? at : null,
     due_at: wasWoken ? attempt.due_at : watchAt,

@@ -180,7 +180,7 @@ function payments(): TableRules {
 function attempts(): TableRules {
   return table({
     columns: {
-      ...nullColumns(...ATTEMPT.list().split(', '), 'polled_at', 'refund_due_at'),
+      ...nullColumns(...ATTEMPT.list().split(', '), 'polled_at', 'refund_due_at', 'refund_lookup_due_at'),
       polls: 0,
       fence: 1,
       refunded_minor: 0n,
@@ -208,6 +208,7 @@ function refunds(): TableRules {
         'updated_at',
       ),
       is_duplicate: false,
+      source: 'api',
       metadata: {},
       is_blocking: false,
       polls: 0,
