@@ -22,11 +22,12 @@ alter table refunds add column source text not null default 'api' check (source 
 create unique index one_refund_per_provider_refund on refunds (merchant_id, attempt_id, gateway_reference)
 where source = 'provider';
 
--- How far the refunds of each account at a provider were looked through. A null account is the instance's own.
+-- How far the refunds of each account at a provider were looked through.
 create table refund_lookups (
-  gateway text not null,
-  account_id uuid,
+  -- The gateway, and the id of the merchant's own account if it is one: stripe, or stripe/0197….
+  account text primary key,
   looked_until timestamptz not null,
-  due_at timestamptz not null,
-  unique nulls not distinct (gateway, account_id)
+  due_at timestamptz not null
 );
+
+create index refund_lookups_due on refund_lookups (due_at);

@@ -19,6 +19,8 @@ export interface PaymentFilter {
   statusReason: string | null
   /** Lower case; a part of the reference or of the e-mail, whatever its case. */
   search: string | null
+  /** The same search as a whole reference of the provider, in the cases that providers use. */
+  providerReferences: readonly string[]
   minHundredths: bigint | null
   maxHundredths: bigint | null
   paidFrom: Date | null
@@ -78,7 +80,12 @@ export const FILTER_QUERY = {
     }),
   ),
   search: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 100, description: 'Part of a reference or of an e-mail.' }),
+    Type.String({
+      minLength: 1,
+      maxLength: 100,
+      description:
+        'Part of a reference or of an e-mail, or a whole name of the payment at the provider: gatewayReference, receiptNumber (such as an M-Pesa code) or gatewayKey.',
+    }),
   ),
 } satisfies Record<string, TSchema>
 
@@ -123,11 +130,17 @@ export function toFilter({ kind = undefined, customerId, linkId }: Scope, query:
     failureCode: query.failureCode ?? null,
     statusReason: query.statusReason ?? null,
     search: search === undefined ? null : search.normalize('NFC').toLowerCase(),
+    providerReferences: search === undefined ? [] : toProviderReferences(search.trim()),
     ...amountRange(query),
     paidFrom: query.paidFrom === undefined ? null : new Date(query.paidFrom),
     paidTo: query.paidTo === undefined ? null : new Date(query.paidTo),
     metadata: Object.keys(metadata).length === 0 ? null : metadata,
   }
+}
+
+/** Ids at providers are exact; payers type the capitals of a receipt number as they like. */
+function toProviderReferences(search: string): string[] {
+  return [...new Set([search, search.toUpperCase(), search.toLowerCase()])]
 }
 
 function amountRange({ minAmount, maxAmount }: Query) {

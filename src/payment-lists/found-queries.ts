@@ -62,6 +62,7 @@ export function findersOf(merchantId: string, filter: PaymentFilter): Finder[] {
       substringPattern(search),
       substringPattern(selectivePart(search)),
       searchQueryOf(merchantId, search),
+      filter.providerReferences,
     ])
   if (minHundredths !== null || maxHundredths !== null)
     add(countByAmount, BY_AMOUNT, [minHundredths ?? 0n, maxHundredths ?? MAX_BIGINT])
@@ -120,6 +121,17 @@ const foundByEmail = (value: Parameter) => `
   join payments p on p.merchant_id = $1 and p.customer_id = c.id
   where ${hasEmail(value)}`
 
+// Each name of the provider has an index of its own.
+const foundByProvider = (value: Parameter) =>
+  ['gateway_reference', 'receipt_number', 'gateway_key']
+    .map(
+      (column) => `
+  select a.payment_id as id
+  from attempts a
+  where a.merchant_id = $1 and a.${column} = any (${value(3)}::text[])`,
+    )
+    .join('\n  union')
+
 const foundByMetadata = (value: Parameter) => `
   select t.payment_id as id
   from searched_payment_terms t
@@ -142,7 +154,9 @@ const foundByPaymentTime = (value: Parameter) => `
 const counted = (found: string) => `(select count(*)::integer from (${found} limit ${LIMIT}) found)`
 
 const countByText = sql<Matches>`
-select ${counted(foundByReference(counting))} + ${counted(foundByEmail(counting))} as matches`
+select
+  ${counted(foundByReference(counting))} + ${counted(foundByEmail(counting))} + ${counted(foundByProvider(counting))}
+  as matches`
 
 const countByMetadata = sql<Matches>`
 select ${counted(foundByMetadata(counting))} as matches`
@@ -170,10 +184,13 @@ function found(ids: string, ownValues: number) {
 
 const IS_FOUND = 'p.id = any (array(select id from found))'
 
-// References and e-mails are searched each with the index of its own table; the union drops duplicates. The pattern is
+// References, e-mails and the provider's names are searched each with an index; the union drops duplicates. The pattern is
 // not compared again: the customer's e-mail may have changed since the payment. It is named for its type alone.
 const BY_TEXT = listStatements<PaymentRow>({
-  ...found(`${foundByReference(listing)}\n  union${foundByEmail(listing)}`, 3),
+  ...found(
+    `${foundByReference(listing)}\n  union${foundByEmail(listing)}\n  union${foundByProvider(listing)}`,
+    4,
+  ),
   filter: `${IS_FOUND} and ${FITS} and ($11::text is null or true)`,
 })
 

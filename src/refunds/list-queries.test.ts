@@ -34,6 +34,7 @@ const NONE: RefundFilter = {
   refundReference: null,
   currency: null,
   pattern: null,
+  providerReference: null,
 }
 const WINDOW = { page: 1, limit: 20, offset: 0, after: null, createdFrom: null, createdTo: null }
 

@@ -37,7 +37,8 @@ async function chooseStatements(db: Tx, merchantId: string, filter: RefundFilter
   const values = [status, currency, pattern]
   const isNamed = paymentId !== null || refundReference !== null
   const isSelective = isNamed || (pattern !== null && (await isRare(db, merchantId, pattern)))
-  if (isSelective) return { statements: FOUND, values: [...values, paymentId, refundReference, providerReference] }
+  if (isSelective)
+    return { statements: FOUND, values: [...values, paymentId, refundReference, providerReference] }
   const isUnfiltered = status === null && currency === null && pattern === null
   return isUnfiltered ? { statements: ALL, values: [] } : { statements: FILTERED, values }
 }

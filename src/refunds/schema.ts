@@ -103,7 +103,11 @@ export const RefundsQuery = Type.Object({
   ),
   currency: Type.Optional(CurrencyFilter),
   search: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 100, description: 'A part of the payment’s reference, or the whole gatewayReference of the refund.' }),
+    Type.String({
+      minLength: 1,
+      maxLength: 100,
+      description: 'A part of the payment’s reference, or the whole gatewayReference of the refund.',
+    }),
   ),
 })
 export type RefundsQuery = Static<typeof RefundsQuery>

@@ -129,6 +129,29 @@ describe('lists of payments and charges', () => {
     assert.equal((await list(api, `${path}?status=failed`)).meta.total, 0)
   })
 
+  it('finds a payment by each of its names at the provider, and for its own merchant only', async () => {
+    const { api } = await service.newMerchant()
+    const other = await service.newMerchant()
+    await payWith(api, 'card_success')
+    const paid = await payWith(api, 'mobile_success')
+    const { gatewayReference, receiptNumber, gatewayKey } = paid
+    assert.match(receiptNumber, /^S[0-9A-Z]{9}$/)
+    for (const name of [gatewayReference, receiptNumber, receiptNumber.toLowerCase(), gatewayKey]) {
+      for (const path of [PAYMENTS, ALL]) {
+        const { data } = await list(api, `${path}?search=${name}`)
+        assert.deepEqual(
+          data.map((one: { uuid: string }) => one.uuid),
+          [paid.uuid],
+          name,
+        )
+      }
+      assert.deepEqual((await list(other.api, `${PAYMENTS}?search=${name}`)).data, [])
+    }
+    const refund = (await api.post('/api/v1/refunds', { paymentReference: paid.reference })).body.data
+    const found = await list(api, `/api/v1/refunds?search=${refund.gatewayReference}`)
+    assert.deepEqual(found.data, [refund])
+  })
+
   it('lists payments and charges together, with their kind, and filters by real metadata and amounts', async () => {
     const { api } = await service.newMerchant()
     const metadata = { orderId: 7, city: 'Nairobi', nested: { a: 1 } }

@@ -35,6 +35,7 @@ const REFUND_FIELDS = [
     'amount',
     'currency',
   ],
+  ...['source', 'gatewayReference', 'gatewayKey'],
   ...['reason', 'metadata', 'paymentGateway', 'isDuplicate', 'failure', 'createdAt', 'updatedAt'],
 ]
 

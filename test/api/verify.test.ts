@@ -20,6 +20,7 @@ const PAYMENT_FIELDS = [
   ...['uuid', 'reference', 'status', 'sourceAmount', 'sourceCurrency', 'country', 'paymentGateway'],
   ...['checkoutUrl', 'accessCode', 'isRecurring', 'description', 'metadata', 'redirectUrl', 'customer'],
   ...['expiresAt', 'createdAt', 'statusReason', 'amountPaid', 'fee', 'netAmount', 'paidAt', 'failure'],
+  ...['gatewayReference', 'receiptNumber', 'gatewayKey'],
   ...['attempts', 'refundedAmount', 'paymentMethod', 'paymentLink'],
 ]
 const METHOD_FIELDS = [
@@ -28,6 +29,7 @@ const METHOD_FIELDS = [
 ]
 const ATTEMPT_FIELDS = [
   ...['uuid', 'paymentGateway', 'channel', 'status', 'failureCode', 'startedAt', 'endedAt', 'refundedAmount'],
+  ...['gatewayReference', 'receiptNumber', 'gatewayKey'],
 ]
 
 const verifyPath = (query: string) => `/api/v1/checkout/verify-payment${query}`
@@ -103,6 +105,9 @@ describe('GET /api/v1/checkout/verify-payment', () => {
       netAmount: null,
       paidAt: null,
       failure: null,
+      gatewayReference: null,
+      receiptNumber: null,
+      gatewayKey: null,
       attempts: [],
       refundedAmount: '0.00',
       paymentMethod: null,
@@ -118,8 +123,10 @@ describe('GET /api/v1/checkout/verify-payment', () => {
     assert.equal(data.status, 'successful')
     assert.equal(data.statusReason, null)
     assert.equal(data.amountPaid, '1250.50')
-    assert.equal(data.fee, '0.00')
-    assert.equal(data.netAmount, '1250.50')
+    // No table and no provider named a fee: it is unknown, and not zero.
+    assert.deepEqual([data.fee, data.netAmount], [null, null])
+    assert.match(data.gatewayReference, UUID_V7)
+    assert.equal(data.gatewayKey, data.attempts[0].gatewayKey)
     assert.match(data.paidAt, ISO_TIME)
     assert.equal(data.failure, null)
     const [attempt, ...others] = data.attempts
