@@ -32,6 +32,7 @@ const CHARGE_FIELDS = [
   'fee',
   'netAmount',
   'paidAt',
+  'channel',
   'gatewayReference',
   'receiptNumber',
   'gatewayKey',

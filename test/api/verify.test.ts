@@ -20,7 +20,7 @@ const PAYMENT_FIELDS = [
   ...['uuid', 'reference', 'status', 'sourceAmount', 'sourceCurrency', 'country', 'paymentGateway'],
   ...['checkoutUrl', 'accessCode', 'isRecurring', 'description', 'metadata', 'redirectUrl', 'customer'],
   ...['expiresAt', 'createdAt', 'statusReason', 'amountPaid', 'fee', 'netAmount', 'paidAt', 'failure'],
-  ...['gatewayReference', 'receiptNumber', 'gatewayKey'],
+  ...['channel', 'gatewayReference', 'receiptNumber', 'gatewayKey'],
   ...['attempts', 'refundedAmount', 'paymentMethod', 'paymentLink'],
 ]
 const METHOD_FIELDS = [
@@ -105,6 +105,7 @@ describe('GET /api/v1/checkout/verify-payment', () => {
       netAmount: null,
       paidAt: null,
       failure: null,
+      channel: null,
       gatewayReference: null,
       receiptNumber: null,
       gatewayKey: null,
