@@ -1,4 +1,4 @@
-// Reads bodies of requests that nobody has authenticated yet, within a limit of memory for all of them together. When
+// Reads bodies of requests that are not authenticated yet, within a limit of memory for all of them together. When
 // the limit is reached, the body that began first is dropped: a genuine sender finishes within a moment, and a sender
 // that only holds memory is the oldest.
 
@@ -75,7 +75,7 @@ export function createBoundedBodies({ maxBodyBytes, maxTotalBytes }: Limits): Bo
         const onClose = (): void => body.fail(interrupted())
         const stop = (): void => {
           stream.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose)
-          // The stream of an interrupted request emits an error that nobody else handles.
+          // The stream of an interrupted request emits an error, which must have a listener.
           stream.on('error', () => undefined)
         }
         if (announcedBytes > maxBodyBytes) {
