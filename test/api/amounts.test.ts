@@ -27,7 +27,7 @@ async function postAmount(literal: string, changes: object = { currency: 'USD' }
 
 /** The validation issue for the literal. Both operations must report the same one and store nothing. */
 async function refused(literal: string, code: ApiErrorCode, detail: string = code, changes?: object) {
-  await assertNothingStored(service.db, async () => {
+  await assertNothingStored(service.db, service.demoKey, async () => {
     for (const answer of await postAmount(literal, changes)) {
       assert.deepEqual(assertApiError(answer, code), [`amount: ${detail}`], literal)
       assert.equal(API_ERRORS[code].http, 400)
@@ -74,7 +74,7 @@ describe('an amount (F-65)', () => {
   })
 
   it('rejects a body whose amount is not JSON as malformed', async () => {
-    await assertNothingStored(service.db, async () => {
+    await assertNothingStored(service.db, service.demoKey, async () => {
       for (const literal of [
         'NaN',
         'Infinity',
@@ -96,7 +96,7 @@ describe('an amount (F-65)', () => {
   })
 
   it('rejects an amount that occurs twice in one body, because parsers could read different amounts (F-62)', async () => {
-    await assertNothingStored(service.db, async () => {
+    await assertNothingStored(service.db, service.demoKey, async () => {
       for (const [path, body] of Object.values(OPERATIONS)) {
         const text = JSON.stringify(body({ amount: 10 })).replace('"amount":10', '"amount":10,"amount":99')
         const details = assertApiError(await api.postText(path, text), 'validation_failed')

@@ -244,14 +244,14 @@ describe('registered origins', () => {
   it('redirects payers to registered origins only, in production and in staging', async () => {
     const registered = { redirectOrigins: ['https://shop.example'] }
     for (const service of [production, staging]) {
-      const { api } = await merchantWithBranding(registered, service)
+      const { api, key } = await merchantWithBranding(registered, service)
       for (const redirectUrl of [
         'https://evil.example/thanks',
         'https://shop.example.evil.example/',
         'https://www.shop.example/',
         'https://shop.example:8443/',
       ])
-        await assertNothingStored(service.db, async () => {
+        await assertNothingStored(service.db, key, async () => {
           const answer = await api.post(INITIATE, initiateBody({ redirectUrl }))
           assert.deepEqual(assertApiError(answer, 'validation_failed'), ['redirectUrl: not_allowed'])
           assert.match(answer.body.error.details[0].message, /settings\.redirectOrigins/)

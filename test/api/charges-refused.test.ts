@@ -27,7 +27,7 @@ where id = $1`
 
 async function refused(body: object, code: ApiErrorCode) {
   let message = ''
-  await assertNothingStored(service.db, async () => {
+  await assertNothingStored(service.db, service.demoKey, async () => {
     const answer = await api.post(PATH, body)
     assertApiError(answer, code)
     message = answer.body.message

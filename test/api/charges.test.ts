@@ -54,14 +54,14 @@ async function charge(changes: Record<string, unknown> = {}) {
 
 describe('POST /api/v1/charges/recurring', () => {
   it('rejects a charge without a key, and stores nothing', async () => {
-    await assertNothingStored(service.db, async () => {
+    await assertNothingStored(service.db, service.demoKey, async () => {
       assertApiError(await service.apiWith(undefined).post(PATH, chargeBody(token)), 'missing_api_key')
     })
   })
 
   it('answers the same for the token of another merchant as for an unknown one', async () => {
     const other = await service.newMerchant()
-    await assertNothingStored(service.db, async () => {
+    await assertNothingStored(service.db, other.key, async () => {
       const theirs = await other.api.post(PATH, chargeBody(token))
       const unknown = await other.api.post(PATH, chargeBody(UNKNOWN_TOKEN))
       assertSameApiError(theirs, unknown, 'recurring_token_not_found')
@@ -122,7 +122,7 @@ describe('POST /api/v1/charges/recurring', () => {
   })
 
   it('requires all seven fields of a charge, and reports all missing ones at once', async () => {
-    await assertNothingStored(service.db, async () => {
+    await assertNothingStored(service.db, service.demoKey, async () => {
       const details = assertApiError(await api.post(PATH, {}), 'validation_failed')
       assert.deepEqual(details.sort(), [
         'amount: required',
@@ -136,7 +136,7 @@ describe('POST /api/v1/charges/recurring', () => {
   })
 
   it('rejects null for each required field of a charge', async () => {
-    await assertNothingStored(service.db, async () => {
+    await assertNothingStored(service.db, service.demoKey, async () => {
       for (const field of ['reference', 'customer', 'metadata', 'amount', 'recurringToken', 'description']) {
         const answer = await api.post(PATH, chargeBody(token, { [field]: null }))
         assert.deepEqual(assertApiError(answer, 'validation_failed'), [`${field}: invalid_type`])
@@ -149,7 +149,7 @@ describe('POST /api/v1/charges/recurring', () => {
     const answer = await api.post(PATH, bare)
     assert.equal(answer.http, 201, answer.text)
     assert.equal(answer.body.data.sourceCurrency, 'USD')
-    await assertNothingStored(service.db, async () => {
+    await assertNothingStored(service.db, service.demoKey, async () => {
       const refused = await api.post(PATH, chargeBody(token, { currency: null }))
       assert.equal(refused.http, 400)
       assert.equal(refused.body.error.details[0].field, 'currency')

@@ -119,7 +119,7 @@ describe('creating a customer', () => {
 
   it('rejects an invalid customer with all issues at once, and stores nothing', async () => {
     const { api } = await service.newMerchant()
-    await assertNothingStored(db, async () => {
+    await assertNothingStored(db, service.demoKey, async () => {
       const wrong = { email: 'nobody', firstname: ' ', country: 'QQ', phone: '0712 345 678', metadata: [] }
       assert.deepEqual(assertApiError(await api.post(CUSTOMERS, wrong), 'validation_failed').sort(), [
         'country: invalid_format',
@@ -225,7 +225,7 @@ describe('a blocked customer', () => {
     const { body } = await api.post(`${path}/block`, { reason: 'Two chargebacks' })
     assert.equal(`${body.data.status}: ${body.data.statusReason}`, 'blocked: Two chargebacks')
 
-    await assertNothingStored(db, async () => {
+    await assertNothingStored(db, service.demoKey, async () => {
       const key = { 'Idempotency-Key': 'blocked-1' }
       assertApiError(await api.post(INITIATE, initiateBody(), key), 'customer_blocked')
       assertApiError(await api.post(CHARGE, chargeBody(token), key), 'customer_blocked')

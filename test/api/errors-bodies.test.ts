@@ -47,7 +47,7 @@ describe('request bodies', () => {
       'undefined',
       '{"a":tru}',
     ]
-    await assertNothingStored(service.db, async () => {
+    await assertNothingStored(service.db, service.demoKey, async () => {
       for (const path of [INITIATE, CHARGE]) {
         for (const body of broken) {
           const answer = await api.postText(path, body)
@@ -86,7 +86,7 @@ describe('request bodies', () => {
       'application/json; charset=latin1',
       'nonsense',
     ]
-    await assertNothingStored(service.db, async () => {
+    await assertNothingStored(service.db, service.demoKey, async () => {
       for (const type of types)
         assertApiError(
           await api.postText(INITIATE, text(), { 'content-type': type }),
@@ -117,7 +117,7 @@ describe('request bodies', () => {
     })
     assert.equal((await api.postText(INITIATE, fitting)).http, 201)
     assert.equal((await api.send('POST', INITIATE, chunked(text().padEnd(LIMIT, ' ')))).http, 201)
-    await assertNothingStored(service.db, async () => {
+    await assertNothingStored(service.db, service.demoKey, async () => {
       assertApiError(await api.postText(INITIATE, tooLarge), 'payload_too_large')
       assertApiError(await api.send('POST', INITIATE, chunked(tooLarge)), 'payload_too_large')
       assertApiError(await api.postText(CHARGE, tooLarge), 'payload_too_large')
@@ -141,7 +141,7 @@ describe('request bodies', () => {
   it('accepts a body of 16 levels and no deeper', async () => {
     // The body, metadata and its first value are three levels; thirteen more make sixteen.
     assert.equal((await api.postText(INITIATE, withMetadata(nested(14)))).http, 201)
-    await assertNothingStored(service.db, async () => {
+    await assertNothingStored(service.db, service.demoKey, async () => {
       for (const json of [
         nested(15),
         nested(1_000),
@@ -188,7 +188,7 @@ describe('request bodies', () => {
     overlong.set([0xc0, 0xaf], overlong.indexOf('??'))
     const surrogate = Buffer.from(text({ description: '???' }), 'latin1')
     surrogate.set([0xed, 0xa0, 0x80], surrogate.indexOf('???'))
-    await assertNothingStored(service.db, async () => {
+    await assertNothingStored(service.db, service.demoKey, async () => {
       for (const bytes of [utf16, latin1, overlong, surrogate])
         assertApiError(await api.postText(INITIATE, new Uint8Array(bytes)), 'malformed_json')
     })

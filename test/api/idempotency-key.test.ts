@@ -41,7 +41,7 @@ for (const [name, path, makeBody] of [
       const key = randomUUID()
       const body = makeBody()
       await api.post(path, body, withKey(key))
-      await assertNothingStored(service.db, async () => {
+      await assertNothingStored(service.db, service.demoKey, async () => {
         for (const other of [{ ...body, amount: 7 }, makeBody(), { ...body, reference: newReference() }]) {
           assertApiError(await api.post(path, other, withKey(key)), 'idempotency_key_reused')
         }
@@ -75,7 +75,7 @@ for (const [name, path, makeBody] of [
       const longest = `${randomUUID()} with spaces `.padEnd(255, 'x')
       const taken = await api.post(path, makeBody(), withKey(longest))
       assert.equal(taken.http, 201, taken.text)
-      await assertNothingStored(service.db, async () => {
+      await assertNothingStored(service.db, service.demoKey, async () => {
         for (const key of [`${longest}x`, '', 'é']) {
           const answer = await api.post(path, makeBody(), withKey(key))
           assert.deepEqual(assertApiError(answer, 'validation_failed'), ['Idempotency-Key: invalid_format'])

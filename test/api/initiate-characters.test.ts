@@ -77,7 +77,7 @@ describe('forbidden characters (F-64)', () => {
     it(`rejects forbidden characters in every string field of ${name}, names the field and stores nothing`, async () => {
       const fields = stringPaths(body())
       assert.ok(fields.length >= 10, `${fields.length} fields hold a string`)
-      await assertNothingStored(service.db, async () => {
+      await assertNothingStored(service.db, service.demoKey, async () => {
         for (const [what, character] of Object.entries(BAD)) {
           for (const field of fields) {
             // In the middle, because white space at an end has its own rule.
@@ -89,7 +89,7 @@ describe('forbidden characters (F-64)', () => {
     })
 
     it(`rejects forbidden characters in the metadata keys of ${name}`, async () => {
-      await assertNothingStored(service.db, async () => {
+      await assertNothingStored(service.db, service.demoKey, async () => {
         for (const [what, character] of Object.entries(BAD)) {
           const metadata = { [`k${character}`]: 1 }
           const answer = await api.post(path, { ...body(), metadata })
@@ -109,7 +109,7 @@ describe('forbidden characters (F-64)', () => {
 
     it(`rejects tab and newline in every other field of ${name}`, async () => {
       const others = stringPaths(body()).filter(([first]) => first !== 'description' && first !== 'metadata')
-      await assertNothingStored(service.db, async () => {
+      await assertNothingStored(service.db, service.demoKey, async () => {
         for (const field of others) {
           for (const character of ['\t', '\n']) {
             const wrong = withText(body(), field, (text) => text.slice(0, 1) + character + text.slice(1))
@@ -162,7 +162,7 @@ describe('names of customers (F-64)', () => {
 
   it('requires a visible character in a name, and rejects characters that reverse the direction of text', async () => {
     const invisible = [' ', '\u200b', '\u2060\ufeff', '\u3164', '\u2800', '\u00ad \u180e', '\ufe0f']
-    await assertNothingStored(service.db, async () => {
+    await assertNothingStored(service.db, service.demoKey, async () => {
       for (const name of [...invisible, '\u202egnp', 'A\u2066B', 'A\u202c'])
         for (const field of names)
           assert.deepEqual(

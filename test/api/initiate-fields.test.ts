@@ -13,7 +13,7 @@ const post = (body: unknown) => api.post(PATH, body)
 /** The validation issues of a valid body with these changes; the request must store nothing. */
 async function refused(changes: Record<string, unknown>, code: Parameters<typeof assertApiError>[1]) {
   let details: string[] = []
-  await assertNothingStored(service.db, async () => {
+  await assertNothingStored(service.db, service.demoKey, async () => {
     details = assertApiError(await post(initiateBody(changes)), code)
   })
   return details
@@ -21,7 +21,7 @@ async function refused(changes: Record<string, unknown>, code: Parameters<typeof
 
 describe('the fields of an initiate request', () => {
   it('requires amount, reference and customer, and reports all missing fields at once', async () => {
-    await assertNothingStored(service.db, async () => {
+    await assertNothingStored(service.db, service.demoKey, async () => {
       const details = assertApiError(await post({}), 'validation_failed')
       assert.deepEqual(details.sort(), ['amount: required', 'customer: required', 'reference: required'])
     })

@@ -29,7 +29,7 @@ async function refused(
   wanted: string[],
   code: ApiErrorCode = 'validation_failed',
 ) {
-  await assertNothingStored(service.db, async () => {
+  await assertNothingStored(service.db, service.demoKey, async () => {
     for (const answer of await initiateAndChargeWith(changes))
       assert.deepEqual(assertApiError(answer, code), wanted)
   })
@@ -176,7 +176,7 @@ describe('metadata of payments', () => {
 
 describe('redirectUrl', () => {
   const wrong = async (redirectUrl: string, detail = 'redirectUrl: invalid_format') => {
-    await assertNothingStored(service.db, async () => {
+    await assertNothingStored(service.db, service.demoKey, async () => {
       const answer = await api.post(INITIATE, initiateBody({ redirectUrl }))
       assert.deepEqual(assertApiError(answer, 'validation_failed'), [detail], redirectUrl)
     })

@@ -27,7 +27,7 @@ const PATH = '/api/v1/checkout/initiate-payment'
 
 describe('initiating a payment in production', () => {
   it('answers 422 no_route_available where no gateway serves the currency, before it stores anything', async () => {
-    await assertNothingStored(service.db, async () => {
+    await assertNothingStored(service.db, shop.key, async () => {
       const headers = { 'idempotency-key': 'no-route' }
       assertApiError(await shop.api.post(PATH, initiateBody(), headers), 'no_route_available')
     })

@@ -43,7 +43,7 @@ async function initiate(changes: Record<string, unknown> = {}) {
 
 describe('POST /api/v1/checkout/initiate-payment', () => {
   it('rejects initiating without a key, and stores nothing', async () => {
-    await assertNothingStored(service.db, async () => {
+    await assertNothingStored(service.db, service.demoKey, async () => {
       const answer = await service.apiWith(undefined).post(PATH, initiateBody())
       assertApiError(answer, 'missing_api_key')
     })

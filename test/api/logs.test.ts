@@ -258,6 +258,14 @@ describe('the log of a service', () => {
 describe('the buffered log lines of a process', () => {
   const PATH = '/admin/v1/logs'
 
+  interface BufferedLine {
+    process: string
+    sequence: number
+    level: string
+    key: string
+    fields: Record<string, unknown>
+  }
+
   it('shows buffered lines to operators only, and logs rejected readers', async () => {
     const tried = await anonymous.get(PATH, { authorization: 'Bearer a-guess' })
     assertErrorCode(tried, 401, 'invalid_admin_token')
@@ -271,33 +279,32 @@ describe('the buffered log lines of a process', () => {
   it('continues after the last line read, and does not log the reading', async () => {
     const [known] = (await service.admin.get(PATH)).body.data.processes
     await anonymous.get('/nowhere', { 'x-request-id': 'remembered-request' })
-    const behind = () =>
-      service.admin.get(`${PATH}?after=${known.process}:${known.next}&requestId=remembered-request`)
-    const { data } = (await eventually(behind, ({ body }) => body.data.lines.length > 0, 5_000)).body
-    assert.deepEqual(
-      data.lines.map(({ process, sequence, level, key, fields }: Record<string, unknown>) => ({
-        isBehind: process === known.process && Number(sequence) > known.latest,
-        level,
-        key,
-        fields: { ...(fields as object), durationMs: 0 },
-      })),
-      [
-        {
-          isBehind: true,
-          level: 'info',
-          key: 'http.request',
-          fields: {
-            requestId: 'remembered-request',
-            method: 'GET',
-            route: 'unknown',
-            http: 404,
-            address: '127.0.0.1',
-            durationMs: 0,
-            errorCode: 'route_not_found',
-          },
+    const after = `${known.process}:${known.next}`
+    const readOn = () => service.admin.get(`${PATH}?after=${after}&limit=500`)
+    const isOurs = ({ fields }: BufferedLine) => fields.requestId === 'remembered-request'
+    const { data } = (await eventually(readOn, ({ body }) => body.data.lines.some(isOurs), 5_000)).body
+    const lines: BufferedLine[] = data.lines
+    for (const { process, sequence, fields } of lines) {
+      assert.equal(process, known.process)
+      assert.ok(sequence > known.next, `${sequence} was read before`)
+      assert.notEqual(`${fields.route} ${fields.http}`, `${PATH} 200`)
+    }
+    const found = lines.filter(isOurs).map(({ level, key, fields }) => ({ level, key, fields }))
+    assert.deepEqual(found, [
+      {
+        level: 'info',
+        key: 'http.request',
+        fields: {
+          requestId: 'remembered-request',
+          method: 'GET',
+          route: 'unknown',
+          http: 404,
+          address: '127.0.0.1',
+          durationMs: found[0]?.fields.durationMs,
+          errorCode: 'route_not_found',
         },
-      ],
-    )
+      },
+    ])
   })
 
   it('filters buffered lines by level, merchant and request id', async () => {

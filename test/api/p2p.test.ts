@@ -57,7 +57,7 @@ describe('P2P payments', () => {
   })
 
   it('rejects a P2P payment without an account for its currency, country or channel, and stores nothing', async () => {
-    await assertNothingStored(db, async () => {
+    await assertNothingStored(db, service.demoKey, async () => {
       for (const wanted of [
         { currency: 'KES' },
         { channel: 'bank_transfer' },

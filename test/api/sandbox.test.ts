@@ -80,7 +80,7 @@ describe('POST /api/v1/sandbox/payments/{reference}/complete', () => {
 
   it('rejects an unknown instrument, and lists the known ones', async () => {
     const { reference } = await initiate()
-    await assertNothingStored(service.db, async () => {
+    await assertNothingStored(service.db, service.demoKey, async () => {
       const answer = await api.post(completePath(reference), { instrument: 'card_free' })
       assert.deepEqual(assertApiError(answer, 'validation_failed'), ['instrument: not_allowed'])
       assert.match(answer.body.error.details[0].message, /card_success, card_3ds, card_declined/)

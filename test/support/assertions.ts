@@ -1,6 +1,7 @@
 // Assertions about API responses.
 
 import assert from 'node:assert/strict'
+import { parseApiKey } from '../../src/api-keys/key-format.ts'
 import { API_ERRORS, type ApiErrorCode } from '../../src/core/errors.ts'
 import { type Db, sql } from '../../src/kit/db/db.ts'
 import type { ApiResponse } from './api.ts'
@@ -57,15 +58,29 @@ export function assertKeys(record: object, keys: readonly string[]): void {
 
 const countStored = sql<{ rows: number }>`
 select (
-  (select count(*) from payments) + (select count(*) from payment_references) + (select count(*) from customers)
-  + (select count(*) from idempotency_keys) + (select count(*) from events)
-)::integer as rows`
+  (select count(*) from payments where merchant_id = k.merchant_id)
+  + (select count(*) from payment_references where merchant_id = k.merchant_id)
+  + (select count(*) from customers where merchant_id = k.merchant_id)
+  + (select count(*) from idempotency_keys where merchant_id = k.merchant_id)
+  + (select count(*) from events where merchant_id = k.merchant_id)
+)::integer as rows
+from api_keys k
+where k.key_id = $1`
 
-/** Sends the requests and asserts that none of them stored anything. */
-export async function assertNothingStored(db: Db, requests: () => Promise<unknown>): Promise<void> {
-  const before = await db.query(countStored)
+/**
+ * Sends the requests and asserts that none of them stored anything for the merchant of the key. Other merchants do not
+ * count: files share a service, whose jobs may still work for them.
+ */
+export async function assertNothingStored(
+  db: Db,
+  key: string | null,
+  requests: () => Promise<unknown>,
+): Promise<void> {
+  const keyId = parseApiKey(key ?? '')?.id
+  const before = await db.query(countStored, [keyId])
+  assert.equal(before.length, 1, 'the key is not stored')
   await requests()
-  assert.deepEqual(await db.query(countStored), before)
+  assert.deepEqual(await db.query(countStored, [keyId]), before)
 }
 
 /** Asserts that the record has every promised field, and exactly the fields of its documented schema. */
