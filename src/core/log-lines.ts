@@ -37,6 +37,18 @@ const DEFINITIONS = {
     'merchantId, paymentId, attemptId, gateway',
     'No case is opened, and the attempt is not polled again. Look up its key (`gateway_key` in `attempts`) at the gateway. A webhook about this key triggers another status check.',
   ),
+  'attempt.outcome_unknown': line(
+    'info',
+    'The outcome of an attempt is unknown; it is neither failed nor sent again before the gateway reports it.',
+    'merchantId, paymentId, attemptId, gateway, reason',
+    'If it happens often, check the health of the gateway.',
+  ),
+  'attempt.unchanged': line(
+    'debug',
+    'The response of the gateway does not end the attempt: the payer is still acting, or a later change is possible.',
+    'merchantId, paymentId, attemptId, gateway, outcome',
+    NONE,
+  ),
   'attempt.unexpected_payment': line(
     'warn',
     'A payer paid another amount, or paid twice; the wallet is not credited.',
@@ -212,12 +224,6 @@ const DEFINITIONS = {
     'A gateway answered about a payment or a refund with a value that the service does not know.',
     'merchantId, paymentId, attemptId, refundId, gateway, reason',
     'The payment keeps its state, and the gateway is polled ever more rarely, at least once a day. Look at the payment in the dashboard of the gateway, and report the value (`reason`), so that the connector learns it.',
-  ),
-  'payment.outcome_unknown': line(
-    'info',
-    'The outcome of an attempt is not known yet; the resolver polls the gateway.',
-    'merchantId, attemptId, gateway, outcome, reason',
-    'If it happens often, check the health of the gateway.',
   ),
   'postgres.exited': line(
     'error',

@@ -149,30 +149,18 @@ export async function schedulePoll(
   behavior: GatewayBehavior | undefined,
 ): Promise<void> {
   if (current.attempt.dueAt === null) return
-  const { merchantId, id: attemptId, gateway } = current.attempt
-  const reason = outcome.kind === 'unknown' ? outcome.reason : undefined
-  if (outcome.kind === 'unknown' && isUnrecognized(outcome)) logUnrecognized(app, current, outcome.message)
-  else
-    app.log.write('payment.outcome_unknown', {
-      merchantId,
-      attemptId,
-      gateway,
-      outcome: outcome.kind,
-      reason,
-    })
+  logOutcome(app, current.attempt, outcome)
   const reference = outcome.kind === 'pending' ? outcome.gatewayReference : null
   await rescheduleAttempt(app.db, current.attempt, nextPollAt(app, current, outcome, behavior), reference)
 }
 
-function logUnrecognized(app: PaymentsApp, { payment, attempt }: PaymentWithAttempt, reason: string): void {
-  const { merchantId, id: attemptId, gateway } = attempt
-  app.log.write('gateway.answer_unrecognized', {
-    merchantId,
-    paymentId: payment.id,
-    attemptId,
-    gateway,
-    reason,
-  })
+function logOutcome({ log }: PaymentsApp, attempt: AttemptRow, outcome: Outcome): void {
+  const { merchantId, paymentId, id: attemptId, gateway } = attempt
+  const fields = { merchantId, paymentId, attemptId, gateway }
+  if (outcome.kind !== 'unknown') log.write('attempt.unchanged', { ...fields, outcome: outcome.kind })
+  else if (isUnrecognized(outcome))
+    log.write('gateway.answer_unrecognized', { ...fields, reason: outcome.message })
+  else log.write('attempt.outcome_unknown', { ...fields, reason: outcome.reason })
 }
 
 // The resolver must not poll while the first call may still run: the lease is the call's timeout plus this.
