@@ -15,7 +15,7 @@ if (isNewEnough) {
   await import(main.href)
 } else if (existsSync(ownNode)) {
   const child = spawn(ownNode, [fileURLToPath(main), ...process.argv.slice(2)], { stdio: 'inherit' })
-  // Whoever stops us means the program.
+  // A signal to this process is meant for the program.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   child.on('exit', (code, signal) => {
     process.exitCode = code ?? 1

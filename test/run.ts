@@ -3,7 +3,7 @@
 // are test files.
 
 import { spawn } from 'node:child_process'
-import { globSync, mkdirSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,59 +13,18 @@ import { parseArguments, parsePositiveInteger } from './support/command-line.ts'
 import { dealOut, writeGroup } from './support/groups.ts'
 import { findPgbouncer, startPgbouncer } from './support/pgbouncer.ts'
 import { dropDatabase, prepareTemplate } from './support/template.ts'
+import {
+  ALONE,
+  BROWSER_GROUPS,
+  DATABASE_TESTS,
+  EVERY_TEST,
+  findTestFiles,
+  HAS_BROWSER,
+  LARGER_FORMS,
+  REST_ONLY,
+} from './support/test-files.ts'
 
 const ROOT = join(import.meta.dirname, '..')
-// The npm package of the browser is for this platform alone; elsewhere a Chromium can be named.
-const HAS_BROWSER =
-  Boolean(process.env.COWRY_TEST_BROWSER) || (process.platform === 'linux' && process.arch === 'x64')
-const EVERY_TEST = [
-  'src/**/*.test.ts',
-  'bench/**/*.test.ts',
-  HAS_BROWSER ? 'test/**/*.test.ts' : 'test/{*,!(browser)/**/*}.test.ts',
-]
-// Files that depend on the server, on what is between it and us, or on the number of processes.
-const DATABASE_TESTS = [
-  'test/schema.test.ts',
-  'src/kit/**/tenant-isolation.test.ts',
-  'test/api/{amounts,charges,customers,events,gateway,idempotency,initiate,links,p2p,payments,prompts,reconciliation,refunds,verify,wallet,webhooks}*.test.ts',
-]
-// Files that prove by number or by time, and files about several processes, servers or users: too long for each commit.
-// What they prove is tested once in these files too: one death at every point in failpoints and process-death, a lost
-// connection and a full disk in database, a lost primary in lost-primary, deliveries that are repeated in failpoints and
-// webhooks-worker, lost responses of each provider in conformance and gateway, and the end of a process under load in
-// process-death and workers. Instead of the walk and the generated requests, npm test has the simulation, and the tests that
-// are generated from the OpenAPI document (inputs, isolation, openapi-responses).
-const REST_ONLY = [
-  'test/faults/{chaos,deliveries,delivery-times,fuzz,lost-gateway-responses,postgres-failover,processes}.test.ts',
-  'test/faults/random-walk.test.ts',
-  'test/start/{full-disk,ordinary-user}.test.ts',
-  'src/kit/embedded-postgres{,/users}.test.ts',
-  ...(HAS_BROWSER ? ['test/browser/{reference,weight}.test.ts'] : []),
-]
-// These have a larger form, or take all languages, schemes and screens there.
-const LARGER_FORMS = [
-  'test/faults/{deadlocks,failpoints,races}.test.ts',
-  'test/faults/simulation/*.test.ts',
-  'test/start/{commands,production,shutdown}.test.ts',
-  'test/gateways/{stripe/stripe,*/conformance}.test.ts',
-  'test/api/{catalog,workers}.test.ts',
-  ...(HAS_BROWSER ? ['test/browser/*.test.ts'] : []),
-]
-// These wait for processes that they start and kill, or measure their own; each has a process of its own. The longest
-// start first.
-const ALONE = [
-  /^test\/faults\/(?:chaos|simulation\/simulation|fuzz|failpoints|random-walk|postgres-failover|lost-gateway)/,
-  /^test\/faults\/deliver(?:ies|y-times)/,
-  /^test\/start\//,
-  /^src\/kit\/.*embedded-postgres/,
-  /^test\/faults\/(?:abuse|gateway|process)/,
-  /^test\/(?:plans|schema|tidy)/,
-]
-// Each of these groups has one process with one browser. They start before the files that share any process.
-const BROWSER_GROUPS = [
-  /^test\/browser\/(?:checkout|checkout-(?:language|waiting)|p2p|reference)\.test/,
-  /^test\/browser\//,
-]
 // A file waits as often as it works: for a page, a timer, a process that exits.
 const AT_ONCE = availableParallelism() + 2
 // Two for each place, so that no place idles while one long group ends.
@@ -187,8 +146,8 @@ async function fastFolder(): Promise<string> {
 }
 
 async function runTests(url: string, tests: Run, folder: string): Promise<void> {
-  const without = findFiles(tests.without ?? [])
-  const found = findFiles(tests.patterns).filter((file) => !without.includes(file))
+  const without = findTestFiles(tests.without ?? [])
+  const found = findTestFiles(tests.patterns).filter((file) => !without.includes(file))
   if (found.length === 0) throw new Error(`no test file matches ${tests.patterns.join(' ')}`)
   const { adminUrl, template } = await prepareTemplate(url)
   const pooler = tests.isPooled ? await startPgbouncer(url) : undefined
@@ -207,10 +166,6 @@ async function runTests(url: string, tests: Run, folder: string): Promise<void> 
     await pooler?.stop()
     await dropDatabase(adminUrl, template)
   }
-}
-
-function findFiles(patterns: readonly string[]): string[] {
-  return [...new Set(patterns.flatMap((pattern) => globSync(pattern, { cwd: ROOT })))].toSorted()
 }
 
 /** One entry for each process, the longest first. */

@@ -8,6 +8,17 @@ import { renderDocs } from '../src/docs.ts'
 import { ADVISORY_LOCKS } from '../src/kit/db/advisory-locks.ts'
 import { findGaps, findNamedTests, renderFaults } from './fault-table/render.ts'
 import {
+  ALONE,
+  BROWSER_GROUPS,
+  DATABASE_TESTS,
+  EVERY_TEST,
+  findTestFiles,
+  HAS_BROWSER,
+  LARGER_FORMS,
+  REST_ONLY,
+} from './support/test-files.ts'
+import { findMetaphors, hasMetaphor } from './tidy/language.ts'
+import {
   foldersWithoutLayer,
   MAX_PUBLIC_NAMES,
   MAX_SLICE_FILES,
@@ -32,10 +43,20 @@ const SOURCES = TREE.filter(({ path }) => path.endsWith('.ts'))
 const PRODUCT = TREE.filter(isProduct).filter(({ path }) => path.endsWith('.ts'))
 const IMPORTS = PRODUCT.flatMap(importsOf)
 
-/** The matches of a pattern in code, outside the allowed files. */
-function findInCode(files: readonly TreeFile[], pattern: RegExp, allowed: RegExp): string[] {
+/** Whether an exemption covers the file. An exemption that covers no file of the tree is an error: the file is gone. */
+function isExempt(path: string, exemptions: readonly RegExp[]): boolean {
+  for (const exemption of exemptions)
+    assert.ok(
+      TREE.some((file) => exemption.test(file.path)),
+      `the exemption ${exemption} matches no file`,
+    )
+  return exemptions.some((exemption) => exemption.test(path))
+}
+
+/** The matches of a pattern in code, outside the exempt files. */
+function findInCode(files: readonly TreeFile[], pattern: RegExp, ...exempt: RegExp[]): string[] {
   return files
-    .filter(({ path }) => !allowed.test(path))
+    .filter(({ path }) => !isExempt(path, exempt))
     .flatMap((file) =>
       codeLines(file)
         .filter(({ line }) => pattern.test(line))
@@ -43,8 +64,8 @@ function findInCode(files: readonly TreeFile[], pattern: RegExp, allowed: RegExp
     )
 }
 
-const importers = (name: RegExp, allowed: RegExp) =>
-  IMPORTS.filter(({ from, to }) => name.test(to) && !allowed.test(from)).map(
+const importers = (name: RegExp, ...exempt: RegExp[]) =>
+  IMPORTS.filter(({ from, to }) => name.test(to) && !isExempt(from, exempt)).map(
     ({ from, to }) => `${from} → ${to}`,
   )
 
@@ -66,7 +87,7 @@ describe('the layers of src', () => {
   })
 
   it('has no barrel: a file does not re-export the names of another one', () => {
-    assert.deepEqual(findInCode(PRODUCT, /^export (?:type )?(?:\*|\{[^}]*\}) from/, /^$/), [])
+    assert.deepEqual(findInCode(PRODUCT, /^export (?:type )?(?:\*|\{[^}]*\}) from/), [])
   })
 
   it('uses few names of each slice', () => {
@@ -113,15 +134,14 @@ describe('code with a fixed place', () => {
   })
 
   it('calls the network in kit/http/http-client.ts only', () => {
-    // The script of the payer's page is data here: it runs in the browser.
-    const allowed = /^src\/(?:kit\/http\/http-client|pages\/checkout-script)\.ts$/
-    assert.deepEqual(findInCode(PRODUCT, /\bfetch\(/, allowed), [])
-    assert.deepEqual(importers(/^(?:undici|node:https)$/, allowed), [])
+    const client = /^src\/kit\/http\/http-client\.ts$/
+    assert.deepEqual(findInCode(PRODUCT, /\bfetch\(/, client), [])
+    assert.deepEqual(importers(/^(?:undici|node:https)$/, client), [])
   })
 
   it('has SQL in queries.ts, kit and migrations only', () => {
-    const allowed = /^src\/(?:kit\/|.*\/(?:[\w-]+-)?queries\.ts$)/
-    assert.deepEqual(findInCode(PRODUCT, /\bsql(?:<[^`]*>)?`/, allowed), [])
+    const queries = /^src\/.*\/(?:[\w-]+-)?queries\.ts$/
+    assert.deepEqual(findInCode(PRODUCT, /\bsql(?:<[^`]*>)?`/, /^src\/kit\//, queries), [])
     assert.deepEqual(importers(/^pg$/, /^src\/kit\//), [])
   })
 
@@ -138,17 +158,10 @@ describe('code with a fixed place', () => {
   it('reads clock and randomness through kit only', () => {
     const made =
       /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\brandom(?:UUID|Bytes|Int)\(|\bset(?:Timeout|Interval)\(/
-    const allowed = new RegExp(
-      [
-        '^src/kit/',
-        // Runs in the browser.
-        '^src/pages/checkout-script\\.ts$',
-        // A process that must exit cannot depend on an injected clock.
-        '^src/serve\\.ts$',
-      ].join('|'),
-    )
-    assert.deepEqual(findInCode(PRODUCT, made, allowed), [])
-    assert.deepEqual(importers(/^node:timers/, allowed), [])
+    // A process that must exit cannot depend on an injected clock.
+    const exempt = [/^src\/kit\//, /^src\/serve\.ts$/]
+    assert.deepEqual(findInCode(PRODUCT, made, ...exempt), [])
+    assert.deepEqual(importers(/^node:timers/, ...exempt), [])
   })
 })
 
@@ -230,12 +243,43 @@ describe('the tests', () => {
     )
   })
 
-  it('skips no test', () => {
+  it('skips a test only in the quick form, or because of the machine', () => {
     const disabled = /\b(?:it|test|describe|suite)\.(?:only|skip|todo)\b|\{\s*(?:only|skip|todo):/
-    assert.deepEqual(findInCode(TESTS, disabled, /^test\/tidy\.test\.ts$/), [])
+    const self = /^test\/tidy\.test\.ts$/
+    assert.deepEqual(findInCode(TESTS, disabled, self), [])
     // Only tests of the machine itself, such as being root or having curl, may be skipped on another one.
-    const aboutMachine = /^(?:test\/tidy|test\/start\/.*|src\/kit\/embedded-postgres.*)\.test\.ts$/
-    assert.deepEqual(findInCode(TESTS, /\bt\.(?:skip|todo)\(/, aboutMachine), [])
+    const aboutMachine = [/^test\/start\/.*\.test\.ts$/, /^src\/kit\/embedded-postgres.*\.test\.ts$/]
+    assert.deepEqual(findInCode(TESTS, /\bt\.(?:skip|todo)\(/, self, ...aboutMachine), [])
+  })
+
+  it('runs every file with a larger form in npm run test:rest', () => {
+    const sized = SOURCES.flatMap(importsOf)
+      .filter(({ to }) => to === 'test/support/scale.ts')
+      // The conformance suite is called by one file for each gateway.
+      .map(({ from }) =>
+        from.replace('test/gateways/conformance/altered.ts', 'test/gateways/stripe/stripe.test.ts'),
+      )
+      .filter((path) => HAS_BROWSER || !path.startsWith('test/browser/'))
+    assert.ok(sized.length > 10, 'the files were found')
+    const larger = findTestFiles([...REST_ONLY, ...LARGER_FORMS])
+    assert.deepEqual(
+      sized.filter((path) => !larger.includes(path)),
+      [],
+    )
+  })
+
+  it('has a test file for every name in the lists of test files', () => {
+    for (const patterns of [EVERY_TEST, REST_ONLY, LARGER_FORMS, DATABASE_TESTS])
+      assert.ok(findTestFiles(patterns).length > 0)
+    assert.throws(
+      () => findTestFiles(['test/{plans,tides}.test.ts']),
+      /no test file matches test\/tides\.test\.ts/,
+    )
+    for (const pattern of [...ALONE, ...BROWSER_GROUPS])
+      assert.ok(
+        TESTS.some(({ path }) => pattern.test(path)),
+        String(pattern),
+      )
   })
 })
 
@@ -253,31 +297,14 @@ function testNames({ path, text }: TreeFile): { path: string; name: string }[] {
 }
 
 describe('the language', () => {
-  // Metaphors and persons for processes and rows; docs/glossary.md has the usual words.
-  const BANNED =
-    /\b(?:walls?|walled|crews?|doorbells?|rings?|rang|whoever|nobody|given up|told|complain(?:s|t|ts|ed|ing)?|paces?|forget(?:s|ting)?|forgot(?:ten)?|lanes?|purses?|towns?|weather)\b/i
-
-  it('uses no metaphor that the glossary replaces, in code, migrations and documentation', () => {
-    const files = TREE.filter(({ path }) => /^(?:src|migrations|docs)\/|^[A-Z]+\.md$/.test(path))
-      // Texts for payers are in their own languages; the changelog names what was renamed.
-      .filter(({ path }) => !/^src\/pages\/locales\/|^CHANGELOG\.md$/.test(path))
-    const found = files.flatMap(({ path, text }) =>
-      text
-        .split('\n')
-        .map((line, index) => ({ line, number: index + 1 }))
-        // The user of the operating system under which PostgreSQL runs when we are root.
-        .filter(({ line }) => BANNED.test(line.replaceAll(/(['"`])nobody\1|user nobody/g, '')))
-        .map(({ line, number }) => `${path}:${number} ${line.trim()}`),
-    )
-    assert.deepEqual(found, [])
+  it('uses no metaphor that the glossary replaces, in names, comments and documentation', () => {
+    assert.deepEqual(TREE.flatMap(findMetaphors), [])
   })
 
-  it('uses no metaphor that the glossary replaces in the names of tests', () => {
-    const names = TREE.filter(isTest).flatMap(testNames)
-    assert.deepEqual(
-      names.filter(({ name }) => BANNED.test(name)).map(({ path, name }) => `${path}: ${name}`),
-      [],
-    )
+  it('finds metaphors in the parts of a name', () => {
+    for (const text of ['forgetRings', 'merchant_wall', 'the doorbell', 'WALL_HEIGHT'])
+      assert.ok(hasMetaphor(text), text)
+    for (const text of ['string', 'wallet', 'user nobody', "'nobody'"]) assert.ok(!hasMetaphor(text), text)
   })
 })
 
@@ -295,7 +322,7 @@ describe('the migrations', () => {
       taken.filter((number) => !numbers.includes(number)),
       [],
     )
-    assert.deepEqual(findInCode(PRODUCT, /advisory_\w*lock\(\d/, /^$/), [])
+    assert.deepEqual(findInCode(PRODUCT, /advisory_\w*lock\(\d/), [])
   })
 
   it('numbers migrations without a gap', () => {

@@ -241,7 +241,7 @@ describe('cowry logs tail', () => {
     await service.api.get('/api/v1/wallet/balance', { 'x-request-id': 'before-the-tail' })
     const tailing = start(['logs', 'tail', '--level', 'info'])
     await eventually(tailing.output, (text) => text.includes('before-the-tail'), 10_000)
-    await service.api.get('/api/v1/customers/nobody', { 'x-request-id': 'during-the-tail' })
+    await service.api.get('/api/v1/customers/unknown', { 'x-request-id': 'during-the-tail' })
     await eventually(tailing.output, (text) => text.includes('during-the-tail'), 10_000)
     assert.equal(await tailing.stop(), 0)
     assert.match(

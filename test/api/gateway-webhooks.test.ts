@@ -160,9 +160,9 @@ describe('webhooks at a merchant’s address', () => {
     for (const path of [
       `/hooks/paystack/${uuid}`,
       `/hooks/paystack/${UNKNOWN_UUID}`,
-      '/hooks/paystack/nobody',
+      '/hooks/paystack/unknown',
       `/hooks/paystack/${UNKNOWN_UUID.toUpperCase()}`,
-      `/hooks/nobody/${uuid}`,
+      `/hooks/unknown/${uuid}`,
       '/hooks/paystack/%00',
     ])
       assert.equal((await deliver(api, path, webhook)).http, 404, path)

@@ -95,7 +95,7 @@ describe('the same reference with the same body', () => {
       isRecurring: null,
       metadata: null,
       currency: null,
-      nobodyKnows: 'this field',
+      unknownField: 'ignored',
     })
     const { currency: _, ...charge } = chargeBody(token)
     await assertReplays(CHARGE, charge, { ...charge, currency: 'USD', extra: 1 })

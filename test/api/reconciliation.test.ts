@@ -293,7 +293,7 @@ describe('the operators’ reconciliation', () => {
     const [{ key } = assert.fail('it is there')] = await db.query(select, [refund.body.data.uuid])
     const right = await send([`refund,${key},,-50.00,KES,,settled`])
     assert.deepEqual([right.matched, right.breaks], [1, 0])
-    const wrong = await send([`refund,${key},,51.00,KES,,settled`, 'refund,nobody,,1.00,KES,,settled'])
+    const wrong = await send([`refund,${key},,51.00,KES,,settled`, 'refund,unknown,,1.00,KES,,settled'])
     const breaks = await breaksOf(`reconciliation=${wrong.uuid}`)
     assert.deepEqual(breaks.map(({ kind }: { kind: string }) => kind).sort(), [
       'amount_mismatch',

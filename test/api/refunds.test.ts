@@ -196,7 +196,7 @@ describe('POST /api/v1/refunds', () => {
       [{ reference, reason: 'a'.repeat(256) }, 'validation_failed'],
       [{ reference, reason: 'card 4242 4242 4242 4242' }, 'card_data_not_allowed'],
       [{ reference, metadata: { note: 'a'.repeat(501) } }, 'validation_failed'],
-      [{ reference: 'nobody-has-this' }, 'payment_not_found'],
+      [{ reference: 'no-such-reference' }, 'payment_not_found'],
       [{ reference, paymentReference: `${reference}-2` }, 'validation_failed'],
       [{ paymentUuid: uuid, uuid: UNKNOWN_UUID }, 'validation_failed'],
       [{ reference, refundReference: '' }, 'validation_failed'],
@@ -204,7 +204,7 @@ describe('POST /api/v1/refunds', () => {
       [{ reference, refundReference: 'a'.repeat(101) }, 'validation_failed'],
     ]
     const another = await payWith(api, 'card_success')
-    for (const two of [another.reference, 'nobody-has-this'])
+    for (const two of [another.reference, 'no-such-reference'])
       refusals.push([{ uuid, reference: two }, 'validation_failed'])
     for (const [body, code] of refusals) assertApiError(await api.post(PATH, body), code)
     const lossy = await api.postText(PATH, `{"reference":"${reference}","amount":1.0000000000000000001}`)

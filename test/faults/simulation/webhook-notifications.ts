@@ -31,6 +31,6 @@ export function deliverWebhook(
   for (let copy = 0; copy < copies; copy += 1) {
     const delayMs = sim.injects('webhookDelayed') ? prng.between(0, 30_000) : prng.between(0, 200)
     if (!sim.isPartitioned() && !sim.injects('webhookLost'))
-      scheduler.after(delayMs, `${gateway} rings`, () => void send(MAX_WEBHOOK_RETRIES))
+      scheduler.after(delayMs, `webhook of ${gateway}`, () => void send(MAX_WEBHOOK_RETRIES))
   }
 }

@@ -64,7 +64,7 @@ export async function startFakeSandbox(t: TestContext): Promise<FakeProvider> {
       if (behavior === 'waits') return null
       if (behavior === 'approves') return tokenOf('card_success')
       if (behavior === 'wants_customer') return tokenOf('card_auth_required_later')
-      return tokenOf(behavior.declines === UNKNOWN_CARD ? 'card_nobody_saved' : behavior.declines)
+      return tokenOf(behavior.declines === UNKNOWN_CARD ? 'card_never_saved' : behavior.declines)
     },
     webhook: (key, event = 'checkout.succeeded') => buildWebhook(rig, key, event),
     async dispute(key, status) {

@@ -1,0 +1,77 @@
+// Which test files each command runs, and which of them need a process of their own.
+
+import { globSync } from 'node:fs'
+import { join } from 'node:path'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+
+// The npm package of the browser is for this platform alone; elsewhere a Chromium can be named.
+export const HAS_BROWSER =
+  Boolean(process.env.COWRY_TEST_BROWSER) || (process.platform === 'linux' && process.arch === 'x64')
+export const EVERY_TEST = [
+  'src/**/*.test.ts',
+  'bench/**/*.test.ts',
+  HAS_BROWSER ? 'test/**/*.test.ts' : 'test/{*,!(browser)/**/*}.test.ts',
+]
+// Files that depend on the server, on what is between it and us, or on the number of processes.
+export const DATABASE_TESTS = [
+  'test/schema.test.ts',
+  'src/kit/**/tenant-isolation.test.ts',
+  'test/api/{amounts,api-keys,charges,customers,disputes,events,gateway,idempotency,initiate,isolation,limits}*.test.ts',
+  'test/api/{p2p,payment-links,payments,prompts,reconciliation,refunds,row-level-security,verify,wallet,webhooks}*.test.ts',
+]
+// Files that prove by number or by time, and files about several processes, servers or users: too long for each commit.
+// What they prove is tested once in these files too: one death at every point in failpoints and process-death, a lost
+// connection and a full disk in database, a lost primary in lost-primary, deliveries that are repeated in failpoints and
+// webhooks-worker, lost responses of each provider in conformance and gateway, and the end of a process under load in
+// process-death and workers. Instead of the walk and the generated requests, npm test has the simulation, and the tests that
+// are generated from the OpenAPI document (inputs, isolation, openapi-responses).
+export const REST_ONLY = [
+  'test/faults/{chaos,deliveries,delivery-times,fuzz,lost-gateway-responses,postgres-failover,processes}.test.ts',
+  'test/faults/random-walk.test.ts',
+  'test/start/{full-disk,ordinary-user}.test.ts',
+  'src/kit/embedded-postgres{,/users}.test.ts',
+  ...(HAS_BROWSER ? ['test/browser/{reference,weight}.test.ts'] : []),
+]
+// These have a larger form, or take all languages, schemes and screens there.
+export const LARGER_FORMS = [
+  'test/faults/{deadlocks,failpoints,races}.test.ts',
+  'test/faults/simulation/*.test.ts',
+  'test/start/{commands,production,shutdown}.test.ts',
+  'test/gateways/{stripe/stripe,*/conformance}.test.ts',
+  'test/api/{catalog,workers}.test.ts',
+  ...(HAS_BROWSER ? ['test/browser/*.test.ts'] : []),
+]
+// These wait for processes that they start and kill, or measure their own; each has a process of its own. The longest
+// start first.
+export const ALONE = [
+  /^test\/faults\/(?:chaos|simulation\/simulation|fuzz|failpoints|random-walk|postgres-failover|lost-gateway)/,
+  /^test\/faults\/deliver(?:ies|y-times)/,
+  /^test\/start\//,
+  /^src\/kit\/.*embedded-postgres/,
+  /^test\/faults\/(?:abuse|gateway|process)/,
+  /^test\/(?:plans|schema|tidy)/,
+]
+// Each of these groups has one process with one browser. They start before the files that share any process.
+export const BROWSER_GROUPS = [
+  /^test\/browser\/(?:checkout|checkout-(?:language|waiting)|p2p|reference)\.test/,
+  /^test\/browser\//,
+]
+
+/** The files that match any of the patterns. A pattern of which a part matches no file is an error: the file was renamed. */
+export function findTestFiles(patterns: readonly string[]): string[] {
+  return [...new Set(patterns.flatMap(expandBraces).flatMap(findByPattern))].toSorted()
+}
+
+function findByPattern(pattern: string): string[] {
+  const found = globSync(pattern, { cwd: ROOT })
+  if (found.length === 0) throw new Error(`no test file matches ${pattern}`)
+  return found
+}
+
+/** One pattern for each alternative of `{a,b}`. */
+export function expandBraces(pattern: string): string[] {
+  const [whole, alternatives] = /\{([^{}]*)\}/.exec(pattern) ?? []
+  if (whole === undefined || alternatives === undefined) return [pattern]
+  return alternatives.split(',').flatMap((one) => expandBraces(pattern.replace(whole, one)))
+}
