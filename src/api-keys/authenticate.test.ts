@@ -29,13 +29,16 @@ beforeEach(() => {
 /** A process of the service: its own cache, the shared database, and a count of its statements. */
 function startProcess(db: Db, options: { failTouch?: boolean } = {}) {
   const queries: string[] = []
+  const writes = new Set<Promise<unknown>>()
   const counted: Db = {
     ...db,
-    query: async (statement, values) => {
+    query: (statement, values) => {
       const kind = statement.text.startsWith('select') ? 'read' : 'write'
       queries.push(kind)
-      if (kind === 'write' && options.failTouch) throw new Error('the disk is full')
-      return db.query(statement, values)
+      const isFailed = kind === 'write' && options.failTouch
+      const result = isFailed ? Promise.reject(new Error('the disk is full')) : db.query(statement, values)
+      if (kind === 'write') writes.add(result)
+      return result
     },
   }
   const log = createLog('silent')
@@ -48,7 +51,13 @@ function startProcess(db: Db, options: { failTouch?: boolean } = {}) {
     keyCache: createKeyCache({ db: counted, clock }),
     random,
   }
-  return { app, queries, reads: () => queries.filter((kind) => kind === 'read').length }
+  return {
+    app,
+    queries,
+    reads: () => queries.filter((kind) => kind === 'read').length,
+    /** Waits until the writes in the background have ended. */
+    untilWritten: () => Promise.allSettled(writes),
+  }
 }
 
 async function shopWithKey(t: TestContext, input: Parameters<typeof createKey>[2] = {}) {
@@ -60,9 +69,6 @@ async function shopWithKey(t: TestContext, input: Parameters<typeof createKey>[2
 }
 
 const failsWith = (code: ApiErrorCode) => (error: unknown) => error instanceof ApiError && error.code === code
-
-/** Waits until background writes have reached the database. */
-const untilWritten = () => systemClock.sleep(150)
 
 describe('authentication', () => {
   it('resolves an API key to its merchant, scopes and rate limit', async (t) => {
@@ -230,7 +236,7 @@ describe('the last-used time of an API key', () => {
     const processes = [startProcess(shop.db), startProcess(shop.db)]
     const useEverywhere = async () => {
       for (const { app } of processes) await authenticate(app, { apiKey: shop.apiKey, ip: IP })
-      await untilWritten()
+      for (const { untilWritten } of processes) await untilWritten()
     }
     await useEverywhere()
     assert.equal(await usedAt(shop), '2026-03-01T12:00:00.000Z')
@@ -249,7 +255,7 @@ describe('the last-used time of an API key', () => {
 
   it('does not fail the request when saving the last-used time fails', async (t) => {
     const shop = await shopWithKey(t)
-    const { app, queries } = startProcess(shop.db, { failTouch: true })
+    const { app, queries, untilWritten } = startProcess(shop.db, { failTouch: true })
     await authenticate(app, { apiKey: shop.apiKey, ip: IP })
     await untilWritten()
     assert.ok(queries.includes('write'))

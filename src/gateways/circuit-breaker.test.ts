@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { frozenClock } from '../../test/support/fake-clock.ts'
+import { eventually } from '../../test/support/process.ts'
 import { money } from '../core/money.ts'
-import { systemClock } from '../kit/clock.ts'
 import { type CircuitBreakerOptions, withCircuitBreaker } from './circuit-breaker.ts'
 import type { Attempt, Gateway, Outcome, RefundRequest, StatusQuery } from './gateway.ts'
 
@@ -56,17 +58,23 @@ function provider(outcome: () => Promise<Outcome>, more: Partial<Gateway> = {}) 
   return { gateway, calls }
 }
 
+const COOL_DOWN_MS = 10_000
+
 function protect(gateway: Gateway, options: Partial<CircuitBreakerOptions> = {}) {
+  // It stands still, so only the test decides when the cool-down is over.
+  const clock = frozenClock()
   const { gateway: safe, health } = withCircuitBreaker(gateway, {
-    clock: systemClock,
-    timeoutMs: 2_000,
+    clock,
+    // Longer than a busy machine takes for a call: sleeps are in real time.
+    timeoutMs: 20_000,
+    coolDownMs: COOL_DOWN_MS,
     ...options,
   })
   const charge = async () => {
     const outcome = await safe.chargeSaved?.(attempt, 'credential')
     return outcome?.kind === 'unknown' ? outcome.reason : outcome?.kind
   }
-  return { safe, health, charge }
+  return { safe, health, charge, coolDown: () => clock.advance(COOL_DOWN_MS) }
 }
 
 async function times<Value>(count: number, act: () => Promise<Value>): Promise<Value[]> {
@@ -131,10 +139,10 @@ describe('a gateway behind a circuit breaker', () => {
   it('closes the circuit when a status check gets a response after the cool-down', async () => {
     let outcome: Outcome = NOT_ANSWERED
     const { gateway } = provider(() => Promise.resolve(outcome))
-    const { safe, charge, health } = protect(gateway, { coolDownMs: 50 })
+    const { safe, charge, health, coolDown } = protect(gateway)
     await times(5, charge)
     outcome = PENDING
-    await systemClock.sleep(80)
+    coolDown()
     await safe.verify(query, null)
     assert.equal(health(), 'up')
     assert.equal(await charge(), 'pending')
@@ -149,36 +157,47 @@ describe('a gateway behind a circuit breaker', () => {
         return Promise.resolve(state)
       },
     })
-    const { charge, health } = protect(gateway, { coolDownMs: 50 })
+    const { charge, health, coolDown } = protect(gateway)
     await times(5, charge)
-    await systemClock.sleep(80)
+    coolDown()
     assert.deepEqual([await charge(), probes, calls.charges], ['not_sent', 1, 5])
     state = 'works'
-    await systemClock.sleep(80)
+    coolDown()
     assert.deepEqual([await charge(), probes, calls.charges, health()], ['pending', 2, 6, 'up'])
   })
 
   it('probes the provider when routing reads its health after the cool-down, and sends no payment for it', async () => {
     let state: 'unreachable' | 'works' = 'unreachable'
-    const probe = () => Promise.resolve(state)
+    const probed: string[] = []
+    const probe = () => {
+      probed.push(state)
+      return Promise.resolve(state)
+    }
     const { gateway, calls } = provider(() => Promise.resolve(NOT_ANSWERED), { probe })
-    const { charge, health } = protect(gateway, { coolDownMs: 50 })
+    const { charge, health, coolDown } = protect(gateway)
     await times(5, charge)
-    await systemClock.sleep(80)
+    coolDown()
     assert.equal(health(), 'down')
+    await eventually(
+      () => probed.length,
+      (count) => count === 1,
+      5_000,
+    )
+    // The failed probe opens the circuit again in the same turn of the event loop.
+    await setImmediate()
     state = 'works'
-    await systemClock.sleep(80)
+    coolDown()
     assert.equal(health(), 'down')
-    await systemClock.sleep(10)
-    assert.deepEqual([health(), calls.charges], ['up', 5])
+    await eventually(health, (value) => value === 'up', 5_000)
+    assert.equal(calls.charges, 5)
   })
 
   it('reports a gateway without a probe as up after the cool-down', async () => {
     const { gateway, calls } = provider(() => Promise.resolve(NOT_ANSWERED))
-    const { charge, health } = protect(gateway, { coolDownMs: 50 })
+    const { charge, health, coolDown } = protect(gateway)
     await times(5, charge)
     assert.equal(health(), 'down')
-    await systemClock.sleep(80)
+    coolDown()
     assert.equal(health(), 'up')
     assert.deepEqual([await charge(), health(), await charge()], ['no_answer', 'down', 'not_sent'])
     assert.equal(calls.charges, 6)
@@ -195,18 +214,20 @@ describe('a gateway behind a circuit breaker', () => {
     assert.deepEqual(await Promise.all(charges.slice(2)), ['not_sent', 'not_sent', 'not_sent'])
     // Status checks have their own bulkhead.
     const answered = safe.verify(query, null)
-    await systemClock.sleep(10)
-    assert.equal(calls.statusChecks, 1)
+    await eventually(
+      () => calls.statusChecks,
+      (count) => count === 1,
+      5_000,
+    )
     open.resolve(PENDING)
     assert.deepEqual(await Promise.all([...charges.slice(0, 2), answered]), ['pending', 'pending', PENDING])
-    await systemClock.sleep(20)
-    assert.equal(calls.charges, 2)
     assert.equal(await charge(), 'pending')
+    assert.equal(calls.charges, 3)
   })
 
   it('runs a queued call when a slot becomes free', async () => {
     const { gateway } = provider(async () => {
-      await systemClock.sleep(20)
+      await setImmediate()
       return PENDING
     })
     const { charge } = protect(gateway, { concurrency: 1 })

@@ -52,7 +52,8 @@ const rejected = (message: string): Unknown => ({ kind: 'unknown', reason: 'not_
 export function withCircuitBreaker(gateway: Gateway, options: CircuitBreakerOptions): ProtectedGateway {
   const { clock, coolDownMs = COOL_DOWN_MS } = options
   const breaker = circuitBreaker(handleWhenResult(isFailure), {
-    halfOpenAfter: coolDownMs,
+    // The cool-down is ours, because it runs by the injected clock.
+    halfOpenAfter: 0,
     breaker: new SamplingBreaker({
       threshold: THRESHOLD,
       duration: SAMPLE_MS,
@@ -63,6 +64,7 @@ export function withCircuitBreaker(gateway: Gateway, options: CircuitBreakerOpti
   breaker.onBreak(() => {
     coolDownUntil = addMs(clock.now(), coolDownMs)
   })
+  const isCoolingDown = () => breaker.state === CircuitState.Open && clock.now() < coolDownUntil
   const { name, probe } = gateway
   const circuitOpen = rejected(`${name} has not responded lately, so its circuit breaker is open`)
   const submissions = createBulkhead(name, options)
@@ -77,6 +79,7 @@ export function withCircuitBreaker(gateway: Gateway, options: CircuitBreakerOpti
     const isOpenAndFull = breaker.state === CircuitState.Open && submissions.isFull()
     if (isHalfOpen || isOpenAndFull) return circuitOpen
     return submissions.run(async () => {
+      if (isCoolingDown()) return circuitOpen
       try {
         if (breaker.state !== CircuitState.Open || !probe) return await breaker.execute(operation)
         // Probe with a call without effect first, so that no payment is the test.
@@ -94,7 +97,7 @@ export function withCircuitBreaker(gateway: Gateway, options: CircuitBreakerOpti
     operation: () => Promise<Result>,
   ): Promise<Result | Unknown> =>
     statusChecks.run(async () => {
-      if (breaker.state === CircuitState.HalfOpen) return operation()
+      if (breaker.state === CircuitState.HalfOpen || isCoolingDown()) return operation()
       try {
         return await breaker.execute(operation)
       } catch (error) {
@@ -106,7 +109,7 @@ export function withCircuitBreaker(gateway: Gateway, options: CircuitBreakerOpti
   // Routing puts a provider that is down last; without this probe it would never be tried again.
   const health = (): Health => {
     if (breaker.state === CircuitState.Closed) return 'up'
-    if (breaker.state === CircuitState.HalfOpen || clock.now() < coolDownUntil) return 'down'
+    if (breaker.state === CircuitState.HalfOpen || isCoolingDown()) return 'down'
     if (!probe) return 'up'
     statusChecks
       .run(() => breaker.execute(() => probe()))

@@ -6,6 +6,7 @@ import { after, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Type } from 'typebox'
 import { type FakeShell, fakeShell } from '../../test/support/fake-shell.ts'
+import { eventually } from '../../test/support/process.ts'
 import { ok, route } from '../kit/http/route.ts'
 import type { HttpShellOptions } from './options.ts'
 
@@ -116,131 +117,134 @@ describe('the listening HTTP server', () => {
   })
 
   it('F-51: finishes the work of a client that disconnected, and logs it as 499', async () => {
-    const release = Promise.withResolvers<void>()
-    const done: string[] = []
-    const { port, lines } = await listening({
-      routes: [
-        slowRoute(async () => {
-          await release.promise
-          done.push('work')
-        }),
-      ],
-    })
-    const socket = connect(port, '127.0.0.1')
-    socket.write(head('GET /api/v1/slow HTTP/1.1', 'Host: x', 'x-api-key: right'))
-    await delay(100)
-    socket.destroy()
-    await delay(100)
-    assert.equal(lines.length, 0)
-    release.resolve()
-    await delay(50)
-    assert.deepEqual(done, ['work'])
-    assert.deepEqual(
-      lines.map(({ http }) => http),
-      [499],
-    )
+    const slow = slowRoute()
+    const { port, lines } = await listening({ routes: [slow.route] })
+    await disconnectDuring(slow, port)
+    const logged = () => lines.filter(({ route }) => route === slow.route.path).map(({ http }) => http)
+    assert.deepEqual(logged(), [])
+    slow.release()
+    assert.deepEqual(await eventually(logged, ({ length }) => length > 0, 5_000), [499])
+    assert.equal(slow.finished, 1)
   })
 })
 
 describe('stopping the HTTP server', () => {
-  it('F-90: finishes requests in flight, closes their connections, and accepts no new ones', async () => {
-    const release = Promise.withResolvers<void>()
-    const { port, shell } = await listening({ routes: [slowRoute(() => release.promise)] })
-    const agent = new Agent({ keepAlive: true })
-    const slow = get(port, '/api/v1/slow', agent)
-    await delay(100)
-    let stopped = false
+  const isRefused = (port: number) =>
+    get(port, '/healthz', new Agent()).then(
+      () => false,
+      (error: NodeJS.ErrnoException) => error.code === 'ECONNREFUSED',
+    )
+
+  /** Begins to stop, and asserts that the stop waits while the server accepts no more connections. */
+  async function stopWhileBusy({ shell, port }: { shell: FakeShell['shell']; port: number }) {
+    let isStopped = false
     const stopping = shell.stop().then(() => {
-      stopped = true
+      isStopped = true
     })
-    await delay(100)
-    assert.equal(stopped, false)
-    await assert.rejects(get(port, '/healthz', new Agent()), /ECONNREFUSED/)
-    release.resolve()
-    const response = await slow
+    await eventually(() => isRefused(port), Boolean, 5_000)
+    assert.equal(isStopped, false)
+    return { stopping }
+  }
+
+  it('F-90: finishes requests in flight, closes their connections, and accepts no new ones', async () => {
+    const slow = slowRoute()
+    const server = await listening({ routes: [slow.route] })
+    const pending = get(server.port, slow.route.path, new Agent({ keepAlive: true }))
+    await slow.begun
+    const { stopping } = await stopWhileBusy(server)
+    slow.release()
+    const response = await pending
     assert.equal(response.statusCode, 200)
     assert.equal(response.headers.connection, 'close')
     await stopping
   })
 
   it('F-90: turns readiness off first, while requests in flight continue', async () => {
-    const release = Promise.withResolvers<void>()
-    const { port, shell } = await listening({ routes: [slowRoute(() => release.promise)] })
-    const socket = connect(port, '127.0.0.1')
-    const reading = readUntilQuiet(socket, 700)
-    socket.write(head('GET /api/v1/slow HTTP/1.1', 'Host: x', 'x-api-key: right'))
-    await delay(100)
+    const slow = slowRoute()
+    const { port, shell } = await listening({ routes: [slow.route] })
+    const pending = get(port, slow.route.path, new Agent())
+    await slow.begun
     const stopping = shell.stop()
     const probe = shell.inject({ url: '/readyz' })
-    release.resolve()
+    slow.release()
     await stopping
-    assert.match(await reading, /^HTTP\/1\.1 200 /)
+    assert.equal((await pending).statusCode, 200)
     assert.equal((await probe).http, 503)
   })
 
   it('closes idle connections, including those that never sent a request', async () => {
     const { port, shell } = await listening()
-    const agent = new Agent({ keepAlive: true })
-    await get(port, '/healthz', agent)
     const silent = connect(port, '127.0.0.1')
     const closed = new Promise((resolve) => silent.on('close', resolve))
     silent.on('error', () => undefined)
-    await delay(50)
+    await once(silent, 'connect')
+    // The server accepts connections in order: after this response it has both.
+    await get(port, '/healthz', new Agent({ keepAlive: true }))
     await shell.stop()
     await closed
   })
 
   it('waits for the work of disconnected clients', async () => {
-    const release = Promise.withResolvers<void>()
-    const { port, shell } = await listening({ routes: [slowRoute(() => release.promise)] })
-    const socket = connect(port, '127.0.0.1')
-    socket.write(head('GET /api/v1/slow HTTP/1.1', 'Host: x', 'x-api-key: right'))
-    await delay(100)
-    socket.destroy()
-    let stopped = false
-    const stopping = shell.stop().then(() => {
-      stopped = true
-    })
-    await delay(150)
-    assert.equal(stopped, false)
-    release.resolve()
+    const slow = slowRoute()
+    const server = await listening({ routes: [slow.route] })
+    await disconnectDuring(slow, server.port)
+    const { stopping } = await stopWhileBusy(server)
+    assert.equal(slow.finished, 0)
+    slow.release()
     await stopping
+    assert.equal(slow.finished, 1)
   })
 
   it('stops waiting after 25 s for requests that do not end', async () => {
     const slept: number[] = []
-    const clock = {
-      now: () => new Date(0),
-      sleep: async (ms: number) => {
-        slept.push(ms)
-        await delay(100)
-      },
-    }
-    const fake = fakeShell({ clock, routes: [slowRoute(() => new Promise(() => undefined))] })
+    const clock = { now: () => new Date(0), sleep: async (ms: number) => void slept.push(ms) }
+    const slow = slowRoute()
+    const fake = fakeShell({ clock, routes: [slow.route] })
     const { port } = await fake.shell.listen('127.0.0.1', 0)
-    const lost = get(port, '/api/v1/slow', new Agent())
-    const outcome = assert.rejects(lost, /socket hang up|ECONNRESET/)
-    await delay(100)
+    const outcome = assert.rejects(get(port, slow.route.path, new Agent()), /socket hang up|ECONNRESET/)
+    await slow.begun
     await fake.shell.stop()
     await outcome
     assert.deepEqual(slept, [25_000])
   })
 })
 
-function slowRoute(work: () => Promise<void>) {
-  return route({
-    method: 'GET',
-    path: '/api/v1/slow',
-    tag: 'Misc',
-    scope: 'wallet:read',
-    summary: 'Be slow',
-    response: { http: 200, data: Type.Object({}) },
-    errors: [],
-    handle: async () => {
-      await work()
-      return ok('Slow.', {})
-    },
-  })
+/** A route whose work ends only when it is released. */
+function slowRoute() {
+  const begun = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
+  const slow = {
+    finished: 0,
+    begun: begun.promise,
+    release: released.resolve,
+    route: route({
+      method: 'GET',
+      path: '/api/v1/slow',
+      tag: 'Misc',
+      scope: 'wallet:read',
+      summary: 'Be slow',
+      response: { http: 200, data: Type.Object({}) },
+      errors: [],
+      handle: async () => {
+        begun.resolve()
+        await released.promise
+        slow.finished += 1
+        return ok('Slow.', {})
+      },
+    }),
+  }
+  return slow
+}
+
+/** A client that closes its connection while the server works for it; returns when the server has seen it. */
+async function disconnectDuring(slow: ReturnType<typeof slowRoute>, port: number): Promise<void> {
+  const socket = connect(port, '127.0.0.1')
+  socket.write(head(`GET ${slow.route.path} HTTP/1.1`, 'Host: x', 'x-api-key: right'))
+  await slow.begun
+  socket.destroy()
+  await once(socket, 'close')
+  // The server reads sockets in order: it has seen the end of that one before it answers a later connection.
+  await get(port, '/healthz', new Agent())
 }
 
 function get(port: number, path: string, agent: Agent): Promise<IncomingMessage> {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from '../../src/kit/db/db.ts'
 import type { Api, ApiResponse } from '../support/api.ts'
 import {
@@ -11,6 +10,7 @@ import {
   UUID_V7,
 } from '../support/assertions.ts'
 import { CUSTOMER, chargeBody, initiateBody, payWith } from '../support/builders.ts'
+import { untilBlocked } from '../support/database.ts'
 import { createPayer } from '../support/payer.ts'
 import { eventsOf } from '../support/payment-records.ts'
 import { testService } from '../support/service.ts'
@@ -285,7 +285,7 @@ describe('a blocked customer', () => {
       const blocking = db.transaction(async (tx) => {
         await tx.query(block, [customer.uuid])
         requests = Promise.all([api.post(INITIATE, initiateBody()), api.post(CHARGE, chargeBody(token))])
-        await delay(200)
+        await untilBlocked(tx, 2)
         if (ends === 'rollback') throw new Error('rolled back')
       })
       await blocking.catch((error: Error) => assert.equal(error.message, 'rolled back'))

@@ -113,12 +113,12 @@ describe('a checkout through a configured gateway', () => {
     assert.equal(payment.status, 'processing')
   })
 
-  it('runs no additional statements per initiate through a configured gateway', ONE_PROCESS, async () => {
+  it('runs no additional statements per initiate through a configured gateway', ONE_PROCESS, async (t) => {
     const { api: fresh } = await service.newMerchant()
     const initiate = () => fresh.post('/api/v1/checkout/initiate-payment', initiateBody(NGN))
     await initiate()
     // The sandbox stores its own data; those statements do not count.
-    const statements = watchStatements(db, /^(?!.*sandbox\.records)/s)
+    const statements = watchStatements(t, db, /^(?!.*sandbox\.records)/s)
     for (let made = 0; made < 30; made += 1) assert.equal((await initiate()).http, 201)
     const records = statements.filter((text) => text.includes('insert into payment_references'))
     assert.equal(records.length, 30)

@@ -218,9 +218,9 @@ describe('a flood of forged webhooks (F-45)', () => {
     return new Set(answers)
   }
 
-  it('limits forged webhooks to no extra statements and three log lines a minute', async () => {
+  it('limits forged webhooks to no extra statements and three log lines a minute', async (t) => {
     const merchant = await merchantWith(FAKE_SECRET_KEY)
-    const statements = watchStatements(db, OURS)
+    const statements = watchStatements(t, db, OURS)
     const before = lines.length
     const startedAt = performance.now()
     // The cache refreshes the accounts in use every two and a half seconds, with or without a flood.
@@ -240,8 +240,8 @@ describe('a flood of forged webhooks (F-45)', () => {
     )
   })
 
-  it('shares the lookups of webhooks to addresses without an account', async () => {
-    const statements = watchStatements(db, OURS)
+  it('shares the lookups of webhooks to addresses without an account', async (t) => {
+    const statements = watchStatements(t, db, OURS)
     assert.deepEqual(await flood(500, () => `/hooks/paystack/${randomUUID()}`), new Set([404]))
     assert.ok(statements.length <= 250, `${statements.length} statements for 500 addresses`)
   })

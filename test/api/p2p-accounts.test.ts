@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from '../../src/kit/db/db.ts'
 import type { Api } from '../support/api.ts'
 import { assertApiError, assertErrorCode, assertSameApiError, UNKNOWN_UUID } from '../support/assertions.ts'
+import { untilBlocked } from '../support/database.ts'
 import { ACCOUNTS, BANK, dataOf, PAYMENTS, p2pBody, p2pMerchant, WALLET } from '../support/p2p.ts'
 import { testService } from '../support/service.ts'
 
@@ -199,14 +199,14 @@ describe('receiving accounts', () => {
   it('does not show an account that is deleted while a transfer is opened', async () => {
     const own = await p2pMerchant(service, WALLET)
     const [{ uuid }] = await dataOf(own.api.get(ACCOUNTS))
-    const asked = await service.db.transaction(async (tx) => {
+    const { opening } = await service.db.transaction(async (tx) => {
       await tx.query(deleteAccount, [uuid])
-      const asking = own.api.post(PAYMENTS, p2pBody())
+      const opening = own.api.post(PAYMENTS, p2pBody())
       // The transfer now waits for our lock, with an account that is about to be deleted.
-      await delay(300)
-      return { asking }
+      await untilBlocked(tx)
+      return { opening }
     })
-    const answer = await asked.asking
+    const answer = await opening
     assert.ok(answer.http < 500, answer.text)
     assert.notEqual(answer.body.data?.status, 'processing', 'no transfer without an account stays open')
   })

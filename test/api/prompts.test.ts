@@ -4,7 +4,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, afterEach, describe, it } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { checkoutJobs } from '../../src/checkout/jobs.ts'
 import { canCancelAttempt, cancelAttempt, extendCheckout } from '../../src/checkout/payer-actions.ts'
 import { startAttempt } from '../../src/checkout/start-attempt.ts'
@@ -17,6 +16,7 @@ import type { PaymentsApp } from '../../src/payments/app.ts'
 import type { PaymentRow } from '../../src/payments/payment.ts'
 import { claimExpiries } from '../../src/resolver/expire.ts'
 import { payWith } from '../support/builders.ts'
+import { untilBlocked } from '../support/database.ts'
 import { eventsOf, pathOf } from '../support/payment-records.ts'
 import { CANCELLED, NO_ANSWER, paymentsRig, STARTED } from '../support/payments-rig.ts'
 import { testService } from '../support/service.ts'
@@ -203,8 +203,8 @@ describe('the rate limit of prompts to one phone', () => {
     await db.transaction(async (tx) => {
       await tx.query(resetWindows, [addMs(clock.now(), MINUTE)])
       purged = job.run()
-      // Long enough for the purge to find the row and to wait for its lock.
-      await delay(200)
+      // The purge has found the row and waits for its lock.
+      await untilBlocked(tx)
     })
     assert.equal(await purged, 0)
     assert.equal((await db.query(selectPrompts)).length, 1)

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { sql } from '../../src/kit/db/db.ts'
 import { chargeBody, initiateBody, saveMethod } from '../support/builders.ts'
 import { CHARGED_ONCE, type Fault, startDeployment } from '../support/deployment.ts'
 import { eventually } from '../support/process.ts'
@@ -14,6 +15,11 @@ const deployment = await startDeployment({ after })
 const { sandbox } = deployment
 const { api } = await deployment.startService({ COWRY_GATEWAY_TIMEOUT_MS: '2000' })
 const card = await saveMethod(api, 'card_success')
+
+const countPolled = sql<{ count: number }>`
+select count(*)::integer as count
+from attempts
+where payment_id = any ($1) and polls > 0`
 
 afterEach(() => sandbox.clearFaults())
 
@@ -166,8 +172,8 @@ describe('a gateway that is down', () => {
     const charges = await chargeMany(50)
     await sandbox.kill()
     for (const { status } of charges) assert.equal(status, 'processing')
-    // Long enough for the first status checks to fail.
-    await delay(1_300)
+    const polled = () => deployment.db.query(countPolled, [charges.map(({ uuid }) => uuid)])
+    await eventually(polled, ([row]) => row?.count === charges.length, 20_000)
     const waiting = await Promise.all(charges.map(({ uuid }) => api.get(`/api/v1/charges/${uuid}`)))
     for (const { body } of waiting) assert.equal(body.data.status, 'processing')
     await sandbox.restart()

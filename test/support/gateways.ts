@@ -73,8 +73,8 @@ export function deliver(
   return api.send('POST', path, { headers, body: new Uint8Array(body) })
 }
 
-/** Records every statement that matches the pattern from now on, except those of background jobs. */
-export function watchStatements(db: Db, pattern: RegExp): string[] {
+/** Records every statement of the test that matches the pattern, except those of background jobs. */
+export function watchStatements(t: TestContext, db: Db, pattern: RegExp): string[] {
   const seen: string[] = []
   const { query } = db
   db.query = <Row>(statement: Statement<Row>, values?: readonly unknown[]) => {
@@ -82,5 +82,8 @@ export function watchStatements(db: Db, pattern: RegExp): string[] {
     if (!isJob && pattern.test(statement.text)) seen.push(statement.text)
     return query(statement, values)
   }
+  t.after(() => {
+    db.query = query
+  })
   return seen
 }
