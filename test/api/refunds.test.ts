@@ -83,7 +83,7 @@ describe('POST /api/v1/refunds', () => {
     const other = await service.newMerchant()
     const theirs = await other.api.post(PATH, { uuid })
     assertSameApiError(theirs, await other.api.post(PATH, { uuid: UNKNOWN_UUID }), 'payment_not_found')
-    const unknown = await other.api.post(PATH, { reference: 'nobody-has-this' })
+    const unknown = await other.api.post(PATH, { reference: 'no-such-reference' })
     assertSameApiError(await other.api.post(PATH, { reference }), unknown, 'payment_not_found')
     assert.equal((await readPayment(uuid)).status, 'successful')
   })

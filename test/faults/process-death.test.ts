@@ -1,6 +1,6 @@
 // F-03, F-04 and F-11: cases that the failpoint table does not cover. The process is killed during a call, between a
 // decline and its record, and repeatedly during recovery; each operation completes exactly once. F-12 and F-90: a process
-// ends by itself, or is told to, under load.
+// exits by itself or on a signal, under load.
 
 import assert from 'node:assert/strict'
 import { join } from 'node:path'

@@ -74,14 +74,14 @@ export async function testDatabase(t: Cleanup): Promise<ConnectedDb> {
 }
 
 const countBlocked = sql<{ count: number }>`
-select count(distinct pid)::integer as count
+select count(*)::integer as count
 from pg_locks
 where not granted and pg_backend_pid() = any (pg_blocking_pids(pid))`
 
-/** Waits until this many sessions wait for a lock of the transaction. */
-export async function untilBlocked(tx: Tx, sessions = 1): Promise<void> {
+/** Waits until another session waits for a lock of the transaction. */
+export async function untilBlocked(tx: Tx): Promise<void> {
   const until = Date.now() + MAX_BLOCKED_MS
-  while (((await tx.query(countBlocked))[0]?.count ?? 0) < sessions) {
+  while ((await tx.query(countBlocked))[0]?.count === 0) {
     if (Date.now() > until) throw new Error('no session waits for the lock')
     await systemClock.sleep(10)
   }
