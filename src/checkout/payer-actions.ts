@@ -1,4 +1,5 @@
-// What a payer can do with a checkout besides starting an attempt: cancel, switch to another method, extend, refresh.
+// What a payer can do with a checkout besides starting an attempt: cancel, resume, switch to another method, extend,
+// refresh.
 
 import { isDirect } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
@@ -11,9 +12,9 @@ import type { AttemptRow } from '../payments/attempt.ts'
 import { gatewayOf, toStatusQuery } from '../payments/gateway-request.ts'
 import { movePayment, plainMove } from '../payments/move.ts'
 import type { PaymentRow } from '../payments/payment.ts'
-import { isOpen, type MoveSource } from '../payments/states.ts'
+import { CUSTOMER_CANCELLED, isOpen, type MoveSource } from '../payments/states.ts'
 import { isRecentPrompt } from './phone-prompts.ts'
-import { extendExpiry, markSentOrReturned } from './queries.ts'
+import { extendExpiry, markSentOrReturned, setOpenReason } from './queries.ts'
 import { type CheckoutView, reloadView, withAttempts } from './view.ts'
 
 /** Whether the payer may cancel the current attempt and switch to another method. */
@@ -23,7 +24,7 @@ export function canCancelAttempt({ payment, attempt }: CheckoutView, now: Date):
 }
 
 /** The payer reports a direct transfer as sent. Only the merchant can say that it did not arrive. */
-function isDirectTransferSent({ choice, sentAt }: AttemptRow): boolean {
+export function isDirectTransferSent({ choice, sentAt }: AttemptRow): boolean {
   return sentAt !== null && choice !== null && isDirect(choice.channel)
 }
 
@@ -40,15 +41,19 @@ export async function cancelAttempt(app: PaymentsApp, view: CheckoutView): Promi
   if (!isStillAwaiting || hasUsedAllAttempts(payment)) return stopped.view
   // The gateway cannot close its page, so the payer may still pay there. The first success counts; a second one is a
   // duplicate payment.
-  return applyPayerMove(app, view, payment, 'pending')
+  return reopen(app, view, payment)
 }
 
 // The limit of all extensions together: the merchant's stock is reserved for no longer than the longest checkout.
 const MAX_CHECKOUT_MS = 24 * 3_600_000
 
-/** Gives the payer the full time again. An open checkout is never shortened, and an ended one stays ended. */
+/**
+ * Gives the payer the full time again. An open checkout is never shortened, an ended one stays ended, and a suspended
+ * merchant gets no more time.
+ */
 export async function extendCheckout(app: PaymentsApp, view: CheckoutView): Promise<CheckoutView> {
   const { payment } = view
+  if (await app.isSuspended(payment.merchantId)) return view
   const now = app.clock.now()
   const latest = addMs(payment.createdAt, MAX_CHECKOUT_MS)
   const extended = addMs(now, app.settings.checkoutMs)
@@ -56,26 +61,36 @@ export async function extendCheckout(app: PaymentsApp, view: CheckoutView): Prom
   return reloadView(app, payment)
 }
 
-/** The payer abandons the checkout. A no-op while the outcome is unknown: the payer may have paid. */
+/**
+ * The payer cancels and leaves. The checkout stays payable until it expires, so that the payer can pay after all. A no-op
+ * while the outcome is unknown: the payer may have paid.
+ */
 export async function cancelCheckout(app: PaymentsApp, view: CheckoutView): Promise<CheckoutView> {
   const stopped = await stopAttempt(app, view)
   const { payment, attempt } = stopped.view
   const mayBePaid =
     payment.status === 'processing' && (!stopped.answered || attempt?.status !== 'awaiting_customer')
   if (!isOpen(payment.status) || mayBePaid) return stopped.view
-  return applyPayerMove(app, view, payment, 'abandoned')
+  // With all attempts used, the open page of the gateway is the only way left to pay.
+  const canReopen = payment.status === 'processing' && !hasUsedAllAttempts(payment)
+  const reopened = canReopen ? await reopen(app, view, payment) : stopped.view
+  const { payment: current } = reopened
+  if (canReopen && current.status !== 'pending') return reopened
+  const { expiresAt } = view.payment
+  await setOpenReason(app.db, { ...current, expiresAt }, CUSTOMER_CANCELLED)
+  return reloadView(app, payment)
+}
+
+/** The payer who has cancelled wants to pay after all. Starting an attempt resumes the checkout too. */
+export async function resumeCheckout(app: PaymentsApp, { payment }: CheckoutView): Promise<void> {
+  if (payment.statusReason === CUSTOMER_CANCELLED) await setOpenReason(app.db, payment, null)
 }
 
 /** A no-op if the checkout was extended since the payer's view, because a transfer was reported as sent. */
-async function applyPayerMove(
-  app: PaymentsApp,
-  previous: CheckoutView,
-  payment: PaymentRow,
-  to: 'pending' | 'abandoned',
-): Promise<CheckoutView> {
+async function reopen(app: PaymentsApp, previous: CheckoutView, payment: PaymentRow): Promise<CheckoutView> {
   const { expiresAt: expectedExpiresAt } = previous.payment
   const move = { kind: 'plain', proof: 'customer', source: 'checkout', expectedExpiresAt } as const
-  await movePayment(app, payment, plainMove(payment, to), move)
+  await movePayment(app, payment, plainMove(payment, 'pending'), move)
   return reloadView(app, payment)
 }
 

@@ -3,6 +3,7 @@
 import type { NextStep } from '../gateways/gateway.ts'
 import { type Db, sql } from '../kit/db/db.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
+import type { PaymentRow } from '../payments/payment.ts'
 
 const updateAwaitingCustomerStatement = sql<{ id: string }>`
 with awaiting as (
@@ -54,6 +55,24 @@ export async function markSentOrReturned(
   at: Date,
 ): Promise<void> {
   await db.query(markSentOrReturnedStatement, [merchantId, id, event, at])
+}
+
+// No move: the payment stays payable. The version stays, and only the reason that the caller has read is replaced.
+const setOpenReasonStatement = sql<unknown>`
+update payments
+set status_reason = $4
+where merchant_id = $1
+  and id = $2
+  and version = $3
+  and kind = 'checkout'
+  and status in ('pending', 'processing')
+  and status_reason is not distinct from $5
+  and expires_at = $6`
+
+/** Sets or clears the reason of an open checkout. A no-op if the checkout has changed since it was read. */
+export async function setOpenReason(db: Db, payment: PaymentRow, reason: string | null): Promise<void> {
+  const { merchantId, id, version, statusReason, expiresAt } = payment
+  await db.query(setOpenReasonStatement, [merchantId, id, version, reason, statusReason, expiresAt])
 }
 
 // The version stays: it counts moves, and each move has its event. A move to expired compares expires_at itself

@@ -4,10 +4,18 @@ import { created, ok, type Route, route } from '../kit/http/route.ts'
 import { UuidInput, UuidParams } from '../kit/http/schema.ts'
 import { verifyPayment } from '../outcomes/verify.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import { INITIATE_BODY_EXAMPLE, INITIATED_EXAMPLE, PAYMENT_EXAMPLE } from '../payments/examples.ts'
+import {
+  CANCELLED_EXAMPLE,
+  INITIATE_BODY_EXAMPLE,
+  INITIATED_EXAMPLE,
+  PAYMENT_EXAMPLE,
+} from '../payments/examples.ts'
 import { requirePayment } from '../payments/find.ts'
+import type { PaymentRow } from '../payments/payment.ts'
 import { InitiatedPayment, PaymentRecord } from '../payments/schema.ts'
+import { isOpen, isUnpaid } from '../payments/states.ts'
 import { serializeInitiated, serializePayment } from '../payments/views.ts'
+import { cancelPayment } from './cancel.ts'
 import { initiatePayment } from './initiate.ts'
 import { InitiateBody, initiateIssues, toInitiateInput } from './input.ts'
 
@@ -21,7 +29,7 @@ export function checkoutRoutes(app: PaymentsApp): Route[] {
       scope: 'checkout:write',
       summary: 'Initiate a payment',
       description:
-        'Opens a checkout on the gateway that serves the currency and country. Send the customer to checkoutUrl. The same reference with the same body returns the same record, with Idempotent-Replayed: true.',
+        'Opens a checkout on the gateway that serves the currency and country. Send the customer to checkoutUrl. The same reference with the same body returns the same record, with Idempotent-Replayed: true: also the open checkout of a customer who has cancelled and comes back. A payment that has ended unpaid stays ended, and the message says so: a new try takes a new reference.',
       body: InitiateBody,
       issues: initiateIssues(app.settings.mode === 'test'),
       response: { http: 201, data: InitiatedPayment },
@@ -40,7 +48,7 @@ export function checkoutRoutes(app: PaymentsApp): Route[] {
       handle: async ({ merchant, body, idempotencyKey }) => {
         const input = toInitiateInput(body)
         const { payment, replayed } = await initiatePayment(app, merchant, input, idempotencyKey ?? null)
-        return created('Payment initiated.', serializeInitiated(app, payment), replayed)
+        return created(messageOf(payment, replayed), serializeInitiated(app, payment), replayed)
       },
     }),
     route({
@@ -79,7 +87,29 @@ export function checkoutRoutes(app: PaymentsApp): Route[] {
         return ok('Payment retrieved.', await serializePayment(app, payment))
       },
     }),
+    route({
+      method: 'POST',
+      path: '/api/v1/checkout/payments/{uuid}/cancel',
+      tag: 'Checkout',
+      scope: 'checkout:write',
+      summary: 'Cancel a payment',
+      description:
+        'Ends an open checkout: the payment is abandoned and the customer can no longer pay. An open attempt is stopped at the gateway first; where the gateway cannot stop it and the customer pays anyway, the payment becomes successful. While the outcome of an attempt is unknown, nothing is cancelled. A repeat returns the record.',
+      params: UuidParams,
+      response: { http: 200, data: PaymentRecord },
+      errors: ['invalid_uuid', 'payment_not_found', 'invalid_state'],
+      examples: { data: CANCELLED_EXAMPLE },
+      handle: async ({ merchant, params, idempotencyKey }) => {
+        const { record, replayed } = await cancelPayment(app, merchant, params.uuid, idempotencyKey)
+        return ok('Payment cancelled.', await serializePayment(app, record), replayed)
+      },
+    }),
   ]
+}
+
+function messageOf({ status }: PaymentRow, replayed: boolean): string {
+  if (!replayed || isOpen(status) || !isUnpaid(status)) return 'Payment initiated.'
+  return `The payment with this reference has ended unpaid: it is ${status}. A new try takes a new reference.`
 }
 
 function identifierOf(reference: string | undefined, uuid: string | undefined) {

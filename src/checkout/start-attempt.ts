@@ -45,7 +45,7 @@ async function startOnce(
 ): Promise<CheckoutView> {
   if (view.payment.status === 'processing') return view
   requireStartable(app, view)
-  await assertNotBlocked(app, view.payment)
+  await assertCollectable(app, view.payment)
   const payment = await extendForPayerAction(app, view.payment, choice)
   // Read again, the payment may have moved: the payer may have started an attempt in another window.
   if (payment.status !== 'pending') return withAttempts(app, payment)
@@ -166,6 +166,7 @@ function requireStartable(app: PaymentsApp, { payment, attempts }: CheckoutView)
 }
 
 /** An early check. The statement of the move checks again, against a concurrent block. */
-async function assertNotBlocked(app: PaymentsApp, { merchantId, customerId }: PaymentRow): Promise<void> {
+async function assertCollectable(app: PaymentsApp, { merchantId, customerId }: PaymentRow): Promise<void> {
+  if (await app.isSuspended(merchantId)) throw new ApiError('merchant_suspended')
   if (await isBlocked(app, merchantId, customerId)) throw new ApiError('customer_blocked')
 }

@@ -174,11 +174,10 @@ const SCENARIOS: Readonly<Partial<Record<EventType, Scenario>>> = {
   'payment.successful': payment(payWith('card_success')),
   'payment.failed': payment(...FIVE_DECLINES),
   'payment.abandoned': payment({
-    description: 'The customer cancels on the page',
+    description: 'The merchant cancels the payment',
     method: 'POST',
-    path: '/pay/{accessCode}/cancel',
+    path: '/api/v1/checkout/payments/{payment}/cancel',
     body: {},
-    isForm: true,
   }),
   'payment.expired': payment(
     payWith('mobile_late_success', 'The checkout expires, then the customer pays late'),

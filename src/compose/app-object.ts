@@ -8,7 +8,7 @@ import { createHttpClient } from '../kit/http/http-client.ts'
 import { createPublicHttp } from '../kit/http/public-http.ts'
 import { reserveSlot } from '../links/slots.ts'
 import { createMerchantProfiles } from '../merchants/profiles.ts'
-import { requireMerchant } from '../merchants/service.ts'
+import { isSuspended, requireMerchant } from '../merchants/service.ts'
 import { createPaymentWriters } from '../payments/app.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { wakeRefunds } from '../refunds/advance.ts'
@@ -45,6 +45,7 @@ export async function composeApp(parts: Parts, addresses: Addresses) {
     merchantProfile: createMerchantProfiles({ db: unscopedDb, clock }),
     writers: createPaymentWriters(unscopedDb, clock),
     wakeRefunds: (wake: RefundWake) => wakeRefunds({ db, clock }, wake),
+    isSuspended: (id: string) => isSuspended({ db }, id),
     requireMerchant: (id: string) => requireMerchant({ db }, id),
     checkCapacity: (payment: PaymentRow) => reserveSlot({ db, clock }, payment),
     finishDelivery: createDeliveryWriter(unscopedDb),

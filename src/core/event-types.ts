@@ -5,7 +5,8 @@ export const EVENT_TYPES = {
   'payment.processing': 'An attempt is with a gateway.',
   'payment.successful': 'Money was collected, proven by the gateway; also after a dispute that you won.',
   'payment.failed': 'Declined for good.',
-  'payment.abandoned': 'The customer cancelled and left.',
+  'payment.abandoned':
+    'The merchant cancelled the payment, or its time passed after the customer had cancelled.',
   'payment.expired': 'The time passed with nothing paid.',
   'payment.refunded': 'A part of the money went back, or all of it: the status says which.',
   'payment.disputed': 'A chargeback was opened.',

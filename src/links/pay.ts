@@ -27,8 +27,7 @@ export async function openLink(app: LinksApp, slug: string): Promise<LinkView> {
 
 async function stateOf(app: LinksApp, link: LinkRow): Promise<LinkView['state']> {
   if (link.status !== 'active') return link.status
-  const { status } = await app.requireMerchant(link.merchantId)
-  if (status === 'suspended' || !(await hasRoute(app, link))) return 'closed'
+  if ((await app.isSuspended(link.merchantId)) || !(await hasRoute(app, link))) return 'closed'
   return link.maxPayments !== null && link.slotsReserved >= link.maxPayments ? 'busy' : 'active'
 }
 

@@ -69,6 +69,11 @@ export async function requireMerchant(
   return toMerchant(requireMerchantRow(await findMerchant(app.db, merchantId)))
 }
 
+/** A suspended merchant collects nothing: its keys are rejected, and its open checkouts accept no further attempt. */
+export async function isSuspended(app: Pick<MerchantsApp, 'db'>, merchantId: string): Promise<boolean> {
+  return (await findMerchant(app.db, merchantId))?.status === 'suspended'
+}
+
 type MerchantUpdateApp = Pick<MerchantsApp, 'db' | 'clock'>
 
 /** Pages show the change within 30 s, the TTL of the profile cache. */

@@ -10,6 +10,7 @@ import { findTransfer } from '../p2p/transfers.ts'
 
 import type { PaymentsApp } from '../payments/app.ts'
 import type { PaymentRow } from '../payments/payment.ts'
+import { CUSTOMER_CANCELLED } from '../payments/states.ts'
 import type { Offer } from './checkout/form.ts'
 import { buildReturnUrl } from './return-url.ts'
 
@@ -49,5 +50,10 @@ export async function returnUrlOf(app: PaymentsApp, payment: PaymentRow): Promis
   if (redirectUrl === null) return null
   const profile = await app.merchantProfile(payment.merchantId)
   if (!isAllowedReturn(profile, redirectUrl, app.settings.mode)) return null
-  return buildReturnUrl(redirectUrl, reference, status)
+  return buildReturnUrl(redirectUrl, reference, isCancelled(payment) ? 'cancelled' : status)
+}
+
+/** The payer has cancelled, or the payment has ended after that. */
+export function isCancelled({ status, statusReason }: PaymentRow): boolean {
+  return status === 'abandoned' || statusReason === CUSTOMER_CANCELLED
 }

@@ -71,10 +71,14 @@ export function pageRoutes(app: LinksApp): PageRoute[] {
       handle: async (request) => {
         const view = await loadCheckout(app, request)
         const now = app.clock.now()
-        const [capacity, transfer] = await Promise.all([capacityOf(app, view.payment), transferOf(app, view)])
+        const [capacity, transfer, isSuspended] = await Promise.all([
+          capacityOf(app, view.payment),
+          transferOf(app, view),
+          isSuspendedFor(app, view.payment),
+        ])
         return json({
           status: view.payment.status,
-          shown: screenFingerprint({ ...view, now, capacity, transfer }),
+          shown: screenFingerprint({ ...view, now, capacity, transfer, isSuspended }),
         })
       },
     },
@@ -141,6 +145,7 @@ async function factsOf(app: PaymentsApp, request: PageRequest): Promise<Checkout
     returnUrl: await returnUrlOf(app, payment),
     canCancelAttempt: canCancelAttempt(view, now),
     capacity: await capacityOf(app, payment),
+    isSuspended: await isSuspendedFor(app, payment),
     isTest: app.settings.mode === 'test',
     form: readFormState(offer.channels, request.query, request.cookies, now),
     autoReturns: request.cookies[RETURNED] === undefined,
@@ -152,6 +157,11 @@ async function factsOf(app: PaymentsApp, request: PageRequest): Promise<Checkout
 async function capacityOf(app: PaymentsApp, payment: PaymentRow): Promise<Capacity> {
   const needsCheck = payment.linkId !== null && payment.status === 'pending'
   return needsCheck ? checkSlot(app, payment) : 'available'
+}
+
+/** An attempt in progress may still be paid, so only a payment without one asks. */
+async function isSuspendedFor(app: PaymentsApp, { status, merchantId }: PaymentRow): Promise<boolean> {
+  return status === 'pending' && (await app.isSuspended(merchantId))
 }
 
 async function methodLabelOf(app: PaymentsApp, payment: PaymentRow): Promise<string | null> {

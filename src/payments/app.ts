@@ -56,6 +56,8 @@ export interface PaymentsApp extends CustomersApp {
   promptKey: Uint8Array
   /** The merchant as payers see it, from a cache with a TTL of half a minute. */
   merchantProfile(merchantId: string): Promise<MerchantProfile>
+  /** Whether an operator has suspended the merchant, which then collects nothing. Read from the database each time. */
+  isSuspended(merchantId: string): Promise<boolean>
   /** Makes the refunds of an attempt due when a webhook about the attempt has arrived. */
   wakeRefunds(wake: { gateway: string; accountId: string | null; key: string }): Promise<void>
   /** Reserves a slot of the payment's link. Called before every attempt of a payment that has a link. */

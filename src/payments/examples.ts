@@ -76,6 +76,18 @@ export const PAYMENT_EXAMPLE = {
   paymentLink: null,
 }
 
+export const CANCELLED_EXAMPLE = {
+  ...PAYMENT_EXAMPLE,
+  status: 'abandoned',
+  statusReason: 'merchant_cancelled',
+  amountPaid: null,
+  fee: null,
+  netAmount: null,
+  paidAt: null,
+  attempts: [],
+  paymentMethod: null,
+}
+
 export const CHARGE_BODY_EXAMPLE = {
   reference: 'subscription-7-march',
   customer: CUSTOMER,

@@ -25,7 +25,8 @@ export const STATUS_MEANINGS: Readonly<Record<PaymentStatus, string>> = {
   successful: 'Money was collected, proven by the gateway.',
   failed:
     'Declined for good. A late payment is accepted: a proof that arrives later still counts, as in abandoned and expired.',
-  abandoned: 'The customer cancelled and left.',
+  abandoned:
+    'The merchant cancelled the payment, or its time passed after the customer had cancelled. A customer who cancels can still pay until then: the payment stays open with statusReason customer_cancelled.',
   expired: 'The time passed with nothing paid.',
   partially_refunded: 'A part of the money was refunded.',
   refunded: 'All of the money was refunded.',
@@ -51,6 +52,9 @@ export function isUnpaid(status: PaymentStatus): boolean {
   return canMove(status, 'successful') && status !== 'disputed'
 }
 
+/** The status reason of an open payment whose customer has cancelled; it is cleared when the customer pays after all. */
+export const CUSTOMER_CANCELLED = 'customer_cancelled'
+
 export type AttemptStatus =
   | 'started'
   | 'awaiting_customer'
@@ -62,8 +66,15 @@ export type AttemptStatus =
 
 export type MoveSource = 'api' | 'checkout' | 'return' | 'verify' | 'webhook' | 'resolver' | 'expiry'
 
-/** The proof of a move. `failed` needs declined, not_sent or expired_verified; `successful` needs gateway. */
-export type Proof = 'gateway' | 'declined' | 'not_sent' | 'expired_verified' | 'customer' | 'time'
+/** The evidence of a move: `customer` and `merchant` are decisions of theirs. `failed` needs declined, not_sent or expired_verified; `successful` needs gateway. */
+export type Proof =
+  | 'gateway'
+  | 'declined'
+  | 'not_sent'
+  | 'expired_verified'
+  | 'customer'
+  | 'merchant'
+  | 'time'
 
 /** The event type of a move: the new status, except that a partial refund has the event of a refund. */
 export function eventType(kind: 'checkout' | 'charge', status: PaymentStatus): EventType {

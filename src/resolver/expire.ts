@@ -1,4 +1,4 @@
-// Expires open checkouts whose time has passed. The status of every open attempt is checked first, and a payment with an
+// Expires open checkouts whose time has passed, or abandons them if the payer had cancelled. The status of every open attempt is checked first, and a payment with an
 // unknown outcome does not expire: the payer may have paid.
 
 import { addMs } from '../kit/clock.ts'
@@ -9,7 +9,7 @@ import type { PaymentsApp } from '../payments/app.ts'
 import { findPayment, listAttempts } from '../payments/find.ts'
 import { movePayment, plainMove } from '../payments/move.ts'
 import type { PaymentRow } from '../payments/payment.ts'
-import { isOpen } from '../payments/states.ts'
+import { CUSTOMER_CANCELLED, isOpen } from '../payments/states.ts'
 import { claimDueCheckouts } from './queries.ts'
 
 // When a checkout is claimed again after a crash, or after an unknown outcome.
@@ -35,11 +35,15 @@ async function expireClaimed(app: PaymentsApp, payment: PaymentRow): Promise<voi
 export async function expireCheckout(app: PaymentsApp, payment: PaymentRow): Promise<PaymentRow> {
   const current = await checkBeforeExpiry(app, payment)
   if (!current || !isOpen(current.status)) return current ?? payment
-  const next = plainMove(current, 'expired')
+  const isCancelled = current.statusReason === CUSTOMER_CANCELLED
+  const next = isCancelled
+    ? { ...plainMove(current, 'abandoned'), statusReason: CUSTOMER_CANCELLED }
+    : plainMove(current, 'expired')
   const moved = await movePayment(app, current, next, {
     kind: 'plain',
     proof: current.status === 'processing' ? 'expired_verified' : 'time',
     source: 'expiry',
+    expectedExpiresAt: current.expiresAt,
   })
   return moved ? next : ((await findPayment(app.db, payment.merchantId, payment.id)) ?? payment)
 }

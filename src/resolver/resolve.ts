@@ -91,7 +91,8 @@ async function recoverSubmission(
   current: PaymentWithAttempt,
   pending: Extract<Outcome, { kind: 'pending' }>,
 ): Promise<Outcome> {
-  if (canResubmit(app, gateway, current)) return submitCheckout(app, gateway, current)
+  const canRetry = canResubmit(app, gateway, current) && !(await app.isSuspended(current.payment.merchantId))
+  if (canRetry) return submitCheckout(app, gateway, current)
   await markAwaitingCustomer(app, current, pending, null, gateway.behavior)
   return pending
 }
@@ -108,13 +109,14 @@ function canResubmit(app: PaymentsApp, gateway: Gateway, { payment, attempt }: P
   return isRetained && !isLatePrompt
 }
 
-/** Undefined if the saved method must not be charged any more. */
+/** Undefined if the saved method must not be charged any more, or the merchant is suspended. */
 async function resubmit(
   app: PaymentsApp,
   gateway: Gateway,
   current: PaymentWithAttempt,
 ): Promise<Outcome | undefined> {
   const { payment, attempt } = current
+  if (await app.isSuspended(payment.merchantId)) return undefined
   if (attempt.operation === 'checkout') return submitCheckout(app, gateway, current)
   const method = await methodOf(app, payment)
   if (!method) throw new Error(`charge ${payment.id} has no saved method`)

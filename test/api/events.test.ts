@@ -100,14 +100,16 @@ describe('events of payments', () => {
     assert.equal(last?.body.data.failure.code, 'insufficient_funds')
   })
 
-  it('emits an event when the payer cancels', async () => {
+  it('emits an event when the merchant cancels, and none when the payer cancels', async () => {
     const { data } = (await api.post('/api/v1/checkout/initiate-payment', initiateBody())).body
     const payer = createPayer()
     await payer.postForm(await payer.open(data.checkoutUrl), '/cancel')
+    assert.equal((await eventsOf(db, data.uuid)).length, 1)
+    await api.post(`/api/v1/checkout/payments/${data.uuid}/cancel`, {})
     const types = (await eventsOf(db, data.uuid)).map(({ type }) => type)
     assert.deepEqual(types, ['payment.pending', 'payment.abandoned'])
     const [, abandoned] = await movesOf(db, data.uuid)
-    assert.equal(abandoned?.proof, 'customer')
+    assert.equal(abandoned?.proof, 'merchant')
   })
 })
 

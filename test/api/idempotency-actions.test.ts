@@ -69,6 +69,10 @@ const newEndpoint = async () =>
 const newKey = async () =>
   `${KEYS}/${(await dataOf(api.post(KEYS, { name: 'One', scopes: ['wallet:read'] }))).keyId}`
 const newPaid = async () => `${SANDBOX}/${(await payWith(api, 'card_success')).reference}`
+const newCheckout = async () => {
+  const { uuid } = await dataOf(api.post(`${V1}/checkout/initiate-payment`, initiateBody()))
+  return `${V1}/checkout/payments/${uuid}`
+}
 const newOpen = async () => {
   const { reference } = await dataOf(api.post(`${V1}/checkout/initiate-payment`, initiateBody()))
   return `${SANDBOX}/${reference}`
@@ -87,6 +91,7 @@ const REQUESTS: Record<string, (path: string) => Promise<[Request, Request]>> = 
     const { reference } = await payWith(api, 'card_success')
     return aboutOne(path, { reference, amount: 1 }, { reference, amount: 2 })
   },
+  [`${V1}/checkout/payments/{uuid}/cancel`]: () => aboutTwo(newCheckout, '/cancel'),
   [`${V1}/payment-links`]: (path) => aboutOne(path, linkBody(), linkBody({ title: 'Another' })),
   [`${V1}/payment-links/{uuid}/deactivate`]: () => aboutTwo(newLink, '/deactivate'),
   [ACCOUNTS]: (path) => aboutOne(path, WALLET, BANK),

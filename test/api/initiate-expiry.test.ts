@@ -6,7 +6,7 @@ import { assertApiError } from '../support/assertions.ts'
 import { initiateBody } from '../support/builders.ts'
 import { startCountingProvider } from '../support/counting-provider.ts'
 import { tickingClock } from '../support/fake-clock.ts'
-import { createPayer, mainTextOf } from '../support/payer.ts'
+import { createPayer, headingOf, mainTextOf } from '../support/payer.ts'
 import { eventsOf, movesOf, pathOf, postingsOf } from '../support/payment-records.ts'
 import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
@@ -75,13 +75,17 @@ describe('the expiry of an open checkout', () => {
     assert.deepEqual(await pathOf(service.db, uuid), ['pending', 'processing', 'successful'])
   })
 
-  it('does not expire a paid, cancelled or failed checkout', async () => {
-    const { uuid, checkoutUrl } = await initiate()
-    await payer.postForm(await payer.open(checkoutUrl), '/cancel')
-    const other = await initiate()
+  it('abandons a checkout at its expiry if the payer has cancelled, and expires one that the payer has resumed', async () => {
+    const cancelled = await initiate()
+    await payer.postForm(await payer.open(cancelled.checkoutUrl), '/cancel')
+    const resumed = await initiate()
+    const page = await payer.submit(await payer.open(resumed.checkoutUrl), '/cancel')
+    await payer.submit(page, '/resume')
+    assert.deepEqual(await pathOf(service.db, cancelled.uuid), ['pending'])
     clock.advance(60 * MINUTE_MS)
-    await awaitStatusPath(service.db, other.uuid, 'expired')
-    assert.deepEqual(await pathOf(service.db, uuid), ['pending', 'abandoned'])
+    await awaitStatusPath(service.db, resumed.uuid, 'expired')
+    await awaitStatusPath(service.db, cancelled.uuid, 'abandoned')
+    assert.equal(headingOf(await payer.open(cancelled.checkoutUrl)), 'Payment cancelled')
   })
 })
 

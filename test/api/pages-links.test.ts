@@ -81,10 +81,13 @@ describe('the page of a payment link', () => {
     assert.equal((await paymentsOf(link.uuid)).length, 3)
   })
 
-  it('creates a new payment when the form is sent again after a cancellation, but not after a success', async () => {
+  it('creates a new payment when the form is sent again after its end, but not after a cancellation or a success', async () => {
     const { link, payer, page } = await visit()
     const { location } = await fillIn(payer, page)
     await payer.submit(await payer.open(location ?? ''), '/cancel')
+    assert.equal((await fillIn(payer, page)).location, location)
+    const [payment] = await paymentsOf(link.uuid)
+    await api.post(`/api/v1/checkout/payments/${payment.uuid}/cancel`, {})
     assert.equal((await fillIn(payer, page)).location, link.url)
     const fresh = await payer.open(link.url)
     const again = await fillIn(payer, fresh)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { newReference } from '../support/builders.ts'
+import { initiateBody, newReference } from '../support/builders.ts'
 import { tickingClock } from '../support/fake-clock.ts'
 import {
   choiceOf,
@@ -18,18 +18,20 @@ const clock = tickingClock()
 const service = await testService({ after }, { clock })
 const { api } = service
 const payer = createPayer()
+const INITIATE = '/api/v1/checkout/initiate-payment'
 
 // TTL of a merchant's profile in the cache.
 const CACHE_TTL_MS = 31_000
 
 describe('a payer who cancels', () => {
-  it('redirects a payer who cancels with reference and status, and abandons the payment', async () => {
+  it('redirects a payer who cancels with reference and status, and keeps the payment payable', async () => {
     const redirectUrl = 'https://shop.example/thanks'
     const { page, reference, read } = await openCheckout(api, payer, { redirectUrl })
     const left = await payer.postForm(page, '/cancel')
     assert.equal(left.http, 303)
-    assert.equal(left.location, `https://shop.example/thanks?reference=${reference}&status=abandoned`)
-    assert.equal((await read()).status, 'abandoned')
+    assert.equal(left.location, `https://shop.example/thanks?reference=${reference}&status=cancelled`)
+    const { status, statusReason } = await read()
+    assert.deepEqual([status, statusReason], ['pending', 'customer_cancelled'])
   })
 
   it('keeps the query and fragment of redirectUrl unchanged', async () => {
@@ -47,7 +49,7 @@ describe('a payer who cancels', () => {
         redirectUrl: `https://shop.example/x${ending}`,
       })
       const { headers } = await payer.postForm(page, '/cancel')
-      const result = `reference=${reference}&status=abandoned`
+      const result = `reference=${reference}&status=cancelled`
       assert.equal(headers.get('location'), `https://shop.example/x${expected.replace('RESULT', result)}`)
     }
   })
@@ -66,7 +68,7 @@ describe('a payer who cancels', () => {
       [
         ['x', 'é'],
         ['reference', reference],
-        ['status', 'abandoned'],
+        ['status', 'cancelled'],
       ],
     )
   })
@@ -78,7 +80,7 @@ describe('a payer who cancels', () => {
     const { location } = await payer.postForm(page, '/cancel')
     const { searchParams, hash } = new URL(location ?? '')
     assert.equal(searchParams.get('reference'), reference)
-    assert.equal(searchParams.get('status'), 'abandoned')
+    assert.equal(searchParams.get('status'), 'cancelled')
     assert.equal(hash, '')
   })
 
@@ -88,7 +90,32 @@ describe('a payer who cancels', () => {
     assert.equal(ended.url, checkoutUrl)
     assert.equal(headingOf(ended), 'Payment cancelled')
     assert.match(mainTextOf(ended), /You have not been charged/)
-    assert.ok(!ended.html.includes('<form'))
+    assert.match(mainTextOf(ended), /You can pay here until/)
+  })
+
+  it('lets a payer who has cancelled pay after all, at the address that a repeated initiate returns', async () => {
+    const redirectUrl = 'https://shop.example/thanks'
+    const body = initiateBody({ redirectUrl })
+    const first = await api.post(INITIATE, body)
+    const { checkoutUrl, uuid } = first.body.data
+    await payer.postForm(await payer.open(checkoutUrl), '/cancel')
+    const again = await api.post(INITIATE, body)
+    assert.deepEqual([again.body.data.checkoutUrl, again.body.message], [checkoutUrl, 'Payment initiated.'])
+    const cancelled = await payer.open(checkoutUrl)
+    assert.equal(headingOf(cancelled), 'Payment cancelled')
+    const open = await payer.submit(cancelled, '/resume')
+    assert.match(headingOf(open), /^Pay /)
+    await payer.payByCard(open, 'card_success')
+    const { data } = (await api.get(`/api/v1/checkout/payments/${uuid}`)).body
+    assert.deepEqual([data.status, data.statusReason], ['successful', null])
+  })
+
+  it('accepts the form of another tab after a cancellation', async () => {
+    const { page, checkoutUrl, read } = await openCheckout(api, payer)
+    await payer.submit(page, '/cancel')
+    await payer.payByCard(page, 'card_success')
+    assert.equal((await read()).status, 'successful')
+    assert.equal(headingOf(await payer.open(checkoutUrl)), 'Paid')
   })
 
   it('cancels from the waiting page, after which the gateway’s page leads only to the result', async () => {
@@ -100,7 +127,7 @@ describe('a payer who cancels', () => {
     const late = await payer.submit(cardPage, '', { instrument: 'card_success', action: 'pay' })
     assert.equal(headingOf(late), 'Payment cancelled')
     const payment = await read()
-    assert.deepEqual([payment.status, payment.amountPaid], ['abandoned', null])
+    assert.deepEqual([payment.status, payment.amountPaid], ['pending', null])
   })
 
   it('rejects the cancellation of a paid payment', async () => {

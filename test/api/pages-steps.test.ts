@@ -39,7 +39,7 @@ describe('the form of an outdated tab', () => {
     const now = await payer.open(checkoutUrl)
     assert.equal(attemptOf(now), '1')
     await payer.submit(now, '/cancel', { attempt: '1' })
-    assert.equal((await read()).status, 'abandoned')
+    assert.equal((await read()).status, 'pending')
   })
 })
 

@@ -131,7 +131,7 @@ describe('the checkout by keyboard', { concurrency: 2 }, () => {
         await tabTo(page, 'Cancel and return')
         await page.keyboard.press('Enter')
         await page.waitForURL(`${shop}/**`)
-        assert.equal(page.url(), returnUrlWith('abandoned'))
+        assert.equal(page.url(), returnUrlWith('cancelled'))
       })
 
       it(

@@ -184,5 +184,5 @@ it('returns to the shop from every language', LARGER_FORM_ONLY, async (t) => {
   const { page, returnUrlWith } = await open(t, { locale: 'ar-EG' })
   await clickButton(page, translate('ar', 'cancelAndReturn'))
   await page.waitForURL(`${shop}/**`)
-  assert.equal(page.url(), returnUrlWith('abandoned'))
+  assert.equal(page.url(), returnUrlWith('cancelled'))
 })

@@ -58,7 +58,7 @@ const declined = {
   ends: PAY,
   executions: 0,
   leaves: byCancelling,
-  status: 'abandoned',
+  status: 'cancelled',
 } as const
 const underpaid = {
   ends: 'We received KES 1,125.45 of KES 1,250.50',
@@ -176,8 +176,22 @@ describe('the checkout in a browser', { concurrency: 2 }, () => {
         const { page, read, returnUrlWith } = await open(t, { javaScript })
         await clickButton(page, 'Cancel and return')
         await page.waitForURL(`${shop}/**`)
-        assert.equal(page.url(), returnUrlWith('abandoned'))
-        assert.equal((await read()).status, 'abandoned')
+        assert.equal(page.url(), returnUrlWith('cancelled'))
+        assert.equal((await read()).status, 'pending')
+      })
+
+      it('lets a payer who has cancelled come back and pay', repeated, async (t) => {
+        const { page, checkoutUrl, read, returnUrlWith } = await open(t, { javaScript })
+        await clickButton(page, 'Cancel and return')
+        await page.waitForURL(`${shop}/**`)
+        await page.goto(checkoutUrl)
+        await waitForHeading(page, 'Payment cancelled')
+        await clickButton(page, 'Pay after all')
+        await waitForHeading(page, PAY)
+        await payWith(page, 'card_success')
+        await page.waitForURL(`${shop}/**`)
+        assert.equal(page.url(), returnUrlWith('successful'))
+        assert.equal((await read()).status, 'successful')
       })
 
       it('stays on our page after a cancellation without redirectUrl', LARGER_FORM_ONLY, async (t) => {
@@ -186,7 +200,7 @@ describe('the checkout in a browser', { concurrency: 2 }, () => {
         await waitForHeading(page, 'Payment cancelled')
         await page.getByText('You have not been charged.').waitFor()
         assert.equal(page.url(), checkoutUrl)
-        assert.equal((await read()).status, 'abandoned')
+        assert.equal((await read()).status, 'pending')
       })
 
       it('stays on the receipt after a payment without redirectUrl', LARGER_FORM_ONLY, async (t) => {
@@ -420,7 +434,7 @@ describe('the checkout as time passes', () => {
       assert.equal((await read()).attempts[0].failureCode, 'customer_timeout')
       await clickButton(page, 'Cancel and return')
       await page.waitForURL(`${shop}/**`)
-      assert.equal(page.url(), returnUrlWith('abandoned'))
+      assert.equal(page.url(), returnUrlWith('cancelled'))
     })
 
     it(`shows a late payment (mobile_late_success), ${manner} JavaScript`, repeated, async (t) => {

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it, type TestContext } from 'node:test'
+import { cancelPayment } from '../../src/checkout/cancel.ts'
 import { cancelAttempt, cancelCheckout } from '../../src/checkout/payer-actions.ts'
 import { startAttempt } from '../../src/checkout/start-attempt.ts'
 import { requireCheckoutPayment } from '../../src/checkout/view.ts'
@@ -172,7 +173,7 @@ describe('cancelling while the gateway does not respond', () => {
     assert.equal((await rig.payment(payment.id)).status, 'successful')
   })
 
-  it('a cancellation abandons nothing while it is unknown whether the attempt started', async () => {
+  it('a cancellation changes nothing while it is unknown whether the attempt started', async () => {
     for (const answer of [NO_ANSWER, NOT_FOUND, PENDING]) {
       const payment = await started(NO_ANSWER)
       gateway.answers('cancel', answer)
@@ -181,16 +182,38 @@ describe('cancelling while the gateway does not respond', () => {
     }
   })
 
-  it('a cancellation abandons the payment when the gateway confirms it, and a late payment is accepted', async () => {
+  it('a cancellation leaves the payment payable when the gateway confirms it, and a late payment is accepted', async () => {
     const payment = await started()
     gateway.answers('cancel', CANCELLED)
     await cancelCheckout(app, await readCheckout(payment))
-    assert.equal((await rig.payment(payment.id)).status, 'abandoned')
+    const { status, statusReason } = await rig.payment(payment.id)
+    assert.deepEqual([status, statusReason], ['pending', 'customer_cancelled'])
 
     const late = await started()
     gateway.answers('cancel', paid())
     await cancelCheckout(app, await readCheckout(late))
     assert.equal((await rig.payment(late.id)).status, 'successful')
+  })
+
+  it('the merchant cancels nothing while it is unknown whether the payer has paid', async () => {
+    for (const answer of [NO_ANSWER, NOT_FOUND, PENDING]) {
+      const payment = await started(NO_ANSWER)
+      gateway.answers('cancel', answer)
+      await assert.rejects(cancelPayment(app, rig.merchant, payment.id, undefined), { code: 'invalid_state' })
+      assert.equal(await statusOf(payment), 'processing outcome_unknown started')
+    }
+  })
+
+  it('a payment that the merchant cancels at an open page of the gateway succeeds when the payer pays there', async () => {
+    const payment = await started()
+    gateway.answers('cancel', PENDING)
+    const { record } = await cancelPayment(app, rig.merchant, payment.id, undefined)
+    assert.deepEqual([record.status, record.statusReason], ['abandoned', 'merchant_cancelled'])
+    assert.equal((await cancelPayment(app, rig.merchant, payment.id, undefined)).replayed, true)
+    gateway.answers('verify', paid())
+    clock.advance(LEASE_MS)
+    await rig.resolve()
+    assert.equal((await rig.payment(payment.id)).status, 'successful')
   })
 })
 

@@ -17,6 +17,7 @@ import { createLog } from '../../src/kit/observability/log.ts'
 import { systemRandom } from '../../src/kit/random.ts'
 import { reserveSlot } from '../../src/links/slots.ts'
 import { createMerchantProfiles } from '../../src/merchants/profiles.ts'
+import { isSuspended } from '../../src/merchants/service.ts'
 import { createPaymentWriters, type PaymentsApp } from '../../src/payments/app.ts'
 import type { AttemptRow } from '../../src/payments/attempt.ts'
 import { findPayment, listAttempts } from '../../src/payments/find.ts'
@@ -201,6 +202,7 @@ export async function paymentsRig(t: Cleanup): Promise<PaymentsRig> {
       failpoints: { hit: () => Promise.resolve() },
       counters: createCounters(),
       promptKey,
+      isSuspended: (id) => isSuspended({ db }, id),
       merchantProfile: createMerchantProfiles({ db, clock }),
       wakeRefunds: (wake) => wakeRefunds({ db, clock }, wake),
       checkCapacity: (payment) => reserveSlot({ db, clock }, payment),

@@ -13,6 +13,7 @@ import {
   cancelForm,
   factList,
   ltr,
+  postButton,
   returnLink,
   type Screen,
   statusIcon,
@@ -179,6 +180,30 @@ export function cancelledScreen(facts: CheckoutFacts): Screen {
   return endScreen(facts, 'stopped', translator.t('cancelledTitle'), [
     chargeText(facts),
     translator.t('cancelledText', { merchant: merchant.name }),
+  ])
+}
+
+/** The payer has cancelled, and can still pay. */
+export function cancelledOpenScreen(facts: CheckoutFacts): Screen {
+  const { translator, payment, path } = facts
+  const title = translator.t('cancelledTitle')
+  const until =
+    payment.expiresAt && translator.t('openUntil', { time: translator.timeOfDay(payment.expiresAt) })
+  return {
+    title,
+    body: html`<div data-status="${path}/status" data-shown="${screenFingerprint(facts)}">${statusIcon('stopped')}<h1>${title}</h1>
+<p>${chargeText(facts)}</p>${until && html`<p>${until}</p>`}</div>
+${postButton(`${path}/resume`, translator.t('payAfterAll'), 'plain')}
+${returnLink(facts)}`,
+  }
+}
+
+/** The merchant is suspended: nothing can be paid now. */
+export function suspendedScreen(facts: CheckoutFacts): Screen {
+  const { translator, merchant } = facts
+  return endScreen(facts, 'attention', translator.t('suspendedTitle'), [
+    chargeText(facts),
+    translator.t('suspendedText', { merchant: merchant.name }),
   ])
 }
 

@@ -9,6 +9,7 @@ import type { TransferRow } from '../../p2p/transfer.ts'
 import type { Capacity } from '../../payments/app.ts'
 import type { AttemptRow } from '../../payments/attempt.ts'
 import type { PaymentRow } from '../../payments/payment.ts'
+import { CUSTOMER_CANCELLED } from '../../payments/states.ts'
 import type { Translator } from '../translator.ts'
 import type { FormState } from './form.ts'
 
@@ -35,6 +36,8 @@ export interface CheckoutFacts {
   canCancelAttempt: boolean
   /** Whether the payment link has a free slot; true for a payment without a link. */
   capacity: Capacity
+  /** The merchant is suspended: no attempt starts. */
+  isSuspended: boolean
   isTest: boolean
   now: Date
   form: FormState
@@ -57,6 +60,8 @@ export type ScreenName =
   | 'failed'
   | 'expired'
   | 'cancelled'
+  | 'cancelled_open'
+  | 'suspended'
   | 'direct'
   | 'direct_checking'
   | 'direct_underpaid'
@@ -64,16 +69,16 @@ export type ScreenName =
   | 'link_ended'
 
 type StateFacts = Pick<CheckoutFacts, 'payment' | 'attempt' | 'attempts' | 'now'> &
-  Partial<Pick<CheckoutFacts, 'capacity' | 'transfer'>>
+  Partial<Pick<CheckoutFacts, 'capacity' | 'transfer' | 'isSuspended'>>
 
 export function screenOf(facts: StateFacts): ScreenName {
-  const { payment, attempts, now, capacity = 'available' } = facts
+  const { payment, attempts } = facts
   // A different amount arrived, by any attempt: show that until the right amount is proven.
   const isMismatch = payment.paidAt === null && attempts.some(({ status }) => status === 'amount_mismatch')
   if (isMismatch) return 'mismatch'
   switch (payment.status) {
     case 'pending':
-      return payment.expiresAt !== null && payment.expiresAt <= now ? 'expired' : OPEN_SCREENS[capacity]
+      return openScreenOf(facts)
     case 'processing':
       return waitingScreenOf(facts)
     case 'failed':
@@ -85,6 +90,13 @@ export function screenOf(facts: StateFacts): ScreenName {
     default:
       return paidScreenOf(facts)
   }
+}
+
+function openScreenOf({ payment, now, capacity = 'available', isSuspended = false }: StateFacts): ScreenName {
+  const isCancelled = payment.statusReason === CUSTOMER_CANCELLED
+  if (payment.expiresAt !== null && payment.expiresAt <= now) return isCancelled ? 'cancelled' : 'expired'
+  if (isSuspended) return 'suspended'
+  return isCancelled ? 'cancelled_open' : OPEN_SCREENS[capacity]
 }
 
 const OPEN_SCREENS: Readonly<Record<Capacity, ScreenName>> = {

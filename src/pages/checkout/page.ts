@@ -5,6 +5,7 @@ import { paletteOf } from '../accent.ts'
 import { renderPage } from '../layout.ts'
 import { amountOf, factList, ltr, type Screen } from './components.ts'
 import {
+  cancelledOpenScreen,
   cancelledScreen,
   expiredScreen,
   failedScreen,
@@ -12,6 +13,7 @@ import {
   linkEndedScreen,
   mismatchScreen,
   paidScreen,
+  suspendedScreen,
 } from './end-screens.ts'
 import { type CheckoutFacts, type ScreenName, screenOf } from './facts.ts'
 import { openScreen } from './open-screen.ts'
@@ -34,6 +36,8 @@ const SCREENS: Readonly<Record<ScreenName, (facts: CheckoutFacts) => Screen>> = 
   failed: failedScreen,
   expired: expiredScreen,
   cancelled: cancelledScreen,
+  cancelled_open: cancelledOpenScreen,
+  suspended: suspendedScreen,
   link_busy: linkBusyScreen,
   link_ended: linkEndedScreen,
 }

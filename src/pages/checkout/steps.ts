@@ -6,6 +6,7 @@ import {
   extendCheckout,
   markPayerSent,
   refreshCheckout,
+  resumeCheckout,
 } from '../../checkout/payer-actions.ts'
 import { startAttempt } from '../../checkout/start-attempt.ts'
 import type { CheckoutView } from '../../checkout/view.ts'
@@ -14,7 +15,7 @@ import type { PageResponse, PageRoute } from '../../kit/http/route.ts'
 import { markSent } from '../../p2p/transfers.ts'
 import type { PaymentsApp } from '../../payments/app.ts'
 import { createActionLimit } from '../action-limit.ts'
-import { loadCheckout, offerOf, type PageRequest, pathOf, returnUrlOf } from '../page-request.ts'
+import { isCancelled, loadCheckout, offerOf, type PageRequest, pathOf, returnUrlOf } from '../page-request.ts'
 import { screenOf } from './facts.ts'
 import { readChoice, redirectWithProblem } from './form.ts'
 
@@ -39,10 +40,14 @@ const STEPS: Readonly<Record<string, Step>> = {
     if (!isStale(view, request)) await cancelAttempt(app, view)
     return redirectToCheckout(request)
   },
+  resume: async (app, view, request) => {
+    await resumeCheckout(app, view)
+    return redirectToCheckout(request)
+  },
   cancel: async (app, view, request) => {
     if (isStale(view, request)) return redirectToCheckout(request)
     const { payment } = await cancelCheckout(app, view)
-    const returnUrl = payment.status === 'abandoned' ? await returnUrlOf(app, payment) : null
+    const returnUrl = isCancelled(payment) ? await returnUrlOf(app, payment) : null
     return returnUrl === null ? redirectToCheckout(request) : { http: 303, redirectTo: returnUrl }
   },
 }
@@ -73,6 +78,7 @@ export function stepRoutes(app: PaymentsApp): PageRoute[] {
 
 const SHOWN_BY_PAGE: ReadonlySet<string> = new Set([
   'invalid_state',
+  'merchant_suspended',
   'payment_link_busy',
   'payment_link_ended',
 ])
@@ -83,7 +89,9 @@ async function startPayment(
   request: PageRequest,
 ): Promise<PageResponse> {
   const now = app.clock.now()
-  if (screenOf({ ...view, now }) !== 'open') return redirectToCheckout(request)
+  // A payer who submits the form in another tab pays after all.
+  const screen = screenOf({ ...view, now })
+  if (screen !== 'open' && screen !== 'cancelled_open') return redirectToCheckout(request)
   const choice = readChoice(await offerOf(app, view.payment), request.form)
   if ('kind' in choice) return redirectWithProblem(pathOf(request), request.form, choice)
   try {

@@ -168,6 +168,9 @@ export const AM: Messages = {
   expiredText: 'አዲስ ሊንክ ለማግኘት ወደ {merchant} ይመለሱ።',
   cancelledTitle: 'ክፍያው ተሰርዟል',
   cancelledText: 'ይህን ገጽ መዝጋት፣ ወይም እንደገና ለመጀመር ወደ {merchant} መመለስ ይችላሉ።',
+  payAfterAll: 'ቢሆንም ይክፈሉ',
+  suspendedTitle: 'ክፍያዎች ለጊዜው ቆመዋል',
+  suspendedText: '{merchant} በአሁኑ ጊዜ ክፍያ መቀበል አይችልም።',
   ifSentMoney: 'አስቀድመው ካጸደቁ ወይም ገንዘብ ከላኩ፣ ገንዘቡ ከክፍያው ጋር ይያያዛል ወይም ይመለሳል። እንደገና ከመክፈልዎ በፊት {merchant}ን ይጠይቁ።',
 
   // Paying at a link

@@ -174,6 +174,9 @@ export const AR: Messages = {
   expiredText: 'يُرجى العودة إلى {merchant} للحصول على رابط جديد.',
   cancelledTitle: 'أُلغيت عملية الدفع',
   cancelledText: 'يمكنك إغلاق هذه الصفحة، أو العودة إلى {merchant} للبدء من جديد.',
+  payAfterAll: 'الدفع رغم ذلك',
+  suspendedTitle: 'المدفوعات متوقفة مؤقتًا',
+  suspendedText: 'لا يمكن لـ {merchant} استلام المدفوعات في الوقت الحالي.',
   ifSentMoney:
     'إذا كنت قد وافقت على الدفع أو حوّلت مبلغًا بالفعل، فسيُربط المبلغ بعملية الدفع أو يُعاد إلى مُرسله. اسأل {merchant} قبل أن تدفع مرة أخرى.',
 

@@ -174,6 +174,9 @@ export const EN = {
   expiredText: 'Go back to {merchant} for a new one.',
   cancelledTitle: 'Payment cancelled',
   cancelledText: 'You can close this page, or go back to {merchant} to start again.',
+  payAfterAll: 'Pay after all',
+  suspendedTitle: 'Payments are paused',
+  suspendedText: '{merchant} cannot take payments at the moment.',
   ifSentMoney:
     'If you already approved or sent money, it is matched or returned. Ask {merchant} before you pay again.',
 

@@ -179,6 +179,9 @@ export const FR: Messages = {
   expiredText: 'Retournez chez {merchant} pour obtenir un nouveau lien.',
   cancelledTitle: 'Paiement annulé',
   cancelledText: 'Vous pouvez fermer cette page, ou retourner chez {merchant} pour recommencer.',
+  payAfterAll: 'Payer finalement',
+  suspendedTitle: 'Paiements suspendus',
+  suspendedText: '{merchant} ne peut pas accepter de paiements pour le moment.',
   ifSentMoney:
     'Si vous avez déjà validé ou envoyé de l’argent, il est rattaché au paiement ou rendu. Demandez à {merchant} avant de payer une deuxième fois.',
 

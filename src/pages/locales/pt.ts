@@ -178,6 +178,9 @@ export const PT: Messages = {
   expiredText: 'Volte a {merchant} para obter um novo link.',
   cancelledTitle: 'Pagamento cancelado',
   cancelledText: 'Pode fechar esta página, ou voltar a {merchant} para começar de novo.',
+  payAfterAll: 'Pagar afinal',
+  suspendedTitle: 'Pagamentos suspensos',
+  suspendedText: '{merchant} não pode aceitar pagamentos neste momento.',
   ifSentMoney:
     'Se já aprovou ou enviou dinheiro, este é associado ao pagamento ou devolvido. Pergunte a {merchant} antes de pagar de novo.',
 

@@ -177,6 +177,9 @@ export const SW: Messages = {
   expiredText: 'Rudi kwa {merchant} upate kiungo kipya.',
   cancelledTitle: 'Malipo yameghairiwa',
   cancelledText: 'Unaweza kufunga ukurasa huu, au urudi kwa {merchant} ili uanze tena.',
+  payAfterAll: 'Lipa hata hivyo',
+  suspendedTitle: 'Malipo yamesimamishwa',
+  suspendedText: '{merchant} haiwezi kupokea malipo kwa sasa.',
   ifSentMoney:
     'Kama tayari uliidhinisha au ulituma pesa, zitahusishwa na malipo au zitarudishwa. Wasiliana na {merchant} kabla ya kulipa tena.',
 

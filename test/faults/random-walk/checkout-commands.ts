@@ -83,7 +83,8 @@ function predict(shop: Shop, payment: Payment, instrument: string, now: number):
   const change: Partial<Payment> = { status: 'pending', openChannel: null }
   const rejection = rejectionOf(shop, { ...payment, ...change }, now)
   // A payer at a link without free slots is rejected at once.
-  if (rejection === LINK_ENDED) return { expected: rejection, change: { ...change, status: 'expired' } }
+  if (rejection === LINK_ENDED)
+    return { expected: rejection, change: { ...change, status: 'expired', isCancelled: false } }
   if (rejection) return { expected: rejection, change }
   const end = predictOutcome(instrument, attempts + 1)
   return { expected: end.expected, change: { ...change, ...end.change } }
@@ -106,7 +107,7 @@ function rejectionOf(shop: Shop, payment: Payment, now: number): string | undefi
 }
 
 function predictOutcome(instrument: string, attempts: number): Prediction {
-  const common = { attempts, openChannel: null }
+  const common = { attempts, openChannel: null, isCancelled: false }
   const become = (status: Status, more: Partial<Payment> = {}) => ({
     expected: `200 ${status}`,
     change: { ...common, status, ...more },
@@ -198,6 +199,7 @@ export async function completeWith(
 /** Takes values that only the response has: when it was paid, and which method was saved. */
 function applyRecord(context: CommandContext, payment: Payment, shown: ApiRecord): void {
   payment.expiresAt = shown.expiresAt ? Date.parse(shown.expiresAt) : null
+  assert.equal(shown.statusReason === 'customer_cancelled' && shown.status === 'pending', payment.isCancelled)
   assertMatchesModel(payment, shown)
   const canBeSaved = payment.instrument !== null && expectedOf(payment.instrument).recurringCharge !== null
   if (isCollected(payment) && canBeSaved) recordMethod(context, payment, shown.paymentMethod)
@@ -227,8 +229,9 @@ async function openCardPage(context: CommandContext): Promise<void> {
   const rejection = rejectionOf(shop, payment, world.clock.now().getTime())
   if (!isSequential) markUncertain(context, payment)
   const payer = createPayer()
-  const page = await payer.open(payment.checkoutUrl)
-  assert.ok(page.http < 500, page.html)
+  const opened = await payer.open(payment.checkoutUrl)
+  assert.ok(opened.http < 500, opened.html)
+  const page = opened.html.includes('/resume"') ? await payer.submit(opened, '/resume') : opened
   const isOffered = page.html.includes('/attempts"')
   const next = isOffered ? await payer.choose(page, 'card') : page
   logRequest(
@@ -237,6 +240,7 @@ async function openCardPage(context: CommandContext): Promise<void> {
   )
   assert.ok(next.http < 500, next.html)
   if (!isSequential) return
+  payment.isCancelled = false
   if (!rejection)
     Object.assign(payment, { status: 'processing', attempts: payment.attempts + 1, openChannel: 'card' })
   await assertRead(context, payment)
@@ -259,7 +263,11 @@ async function abandon(context: CommandContext): Promise<void> {
   assert.ok(next.http < 500, next.html)
   if (!isSequential) return
   const hasUsedAll = payment.openChannel !== null && payment.attempts >= MAX_ATTEMPTS
-  if (isOffered) Object.assign(payment, { status: hasUsedAll ? 'failed' : 'abandoned', openChannel: null })
+  // A payer who has cancelled can still pay.
+  if (isOffered) {
+    const status = hasUsedAll ? 'failed' : 'pending'
+    Object.assign(payment, { status, openChannel: null, isCancelled: !hasUsedAll })
+  }
   await assertRead(context, payment)
 }
 

@@ -137,6 +137,7 @@ export function addPayment(
     expiresAt: shown.expiresAt ? Date.parse(shown.expiresAt) : null,
     attempts: 0,
     openChannel: null,
+    isCancelled: false,
     isMismatched: false,
     instrument: null,
     refunds: [],

@@ -111,6 +111,8 @@ export interface Payment {
   attempts: number
   /** The channel of an attempt that the payer has left open. */
   openChannel: string | null
+  /** The payer has cancelled and can still pay. */
+  isCancelled: boolean
   /** Another amount arrived than requested: nothing is credited, and it needs manual review. */
   isMismatched: boolean
   instrument: string | null

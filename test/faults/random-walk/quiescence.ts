@@ -97,8 +97,10 @@ const isAwaited = ({ transfer, status }: Payment) => transfer !== null && status
 
 function expire(payment: Payment): void {
   // The provider closes its page with the checkout, which counts as the last decline.
-  payment.status = payment.openChannel !== null && payment.attempts >= 5 ? 'failed' : 'expired'
+  const isDeclined = payment.openChannel !== null && payment.attempts >= 5
+  payment.status = isDeclined ? 'failed' : payment.isCancelled ? 'abandoned' : 'expired'
   payment.openChannel = null
+  payment.isCancelled = false
   if (payment.transfer?.status === 'awaiting_payment') payment.transfer.status = 'expired'
 }
 
@@ -155,6 +157,7 @@ async function syncPayment(context: CommandContext, payment: Payment): Promise<v
   const summary = `${payment.reference} went from ${payment.status} to ${shown.status}`
   assert.ok(isReachable(payment.status, shown.status), summary)
   payment.status = shown.status
+  payment.isCancelled = shown.status === 'pending' && shown.statusReason === 'customer_cancelled'
   for (const refund of payment.refunds.filter(({ status }) => status === 'pending')) {
     const { body: read } = await sendRequest(context, 'GET', `/api/v1/refunds/${refund.uuid}`)
     refund.status = read.data.status

@@ -3,6 +3,7 @@
 
 import { chargeSavedMethod } from '../../../src/charges/charge.ts'
 import type { ChargeInput } from '../../../src/charges/input.ts'
+import { cancelPayment } from '../../../src/checkout/cancel.ts'
 import { initiatePayment } from '../../../src/checkout/initiate.ts'
 import { cancelAttempt, cancelCheckout, refreshCheckout } from '../../../src/checkout/payer-actions.ts'
 import { startAttempt } from '../../../src/checkout/start-attempt.ts'
@@ -161,7 +162,17 @@ export async function runCheckout(world: World, number: number): Promise<void> {
   const [opened] = await Promise.all(Array.from({ length: concurrentCopies(world) }, ask))
   if (!opened?.accessCode) return
   await payAtCheckout(world, opened.accessCode)
+  if (sim.prng.nextBool(0.1)) await cancelByMerchant(world, opened.payment)
   await verifyAndRefund(world, opened.payment)
+}
+
+/** Rejected if the payer has paid, or may have paid. */
+async function cancelByMerchant(world: World, { id }: PaymentRow): Promise<void> {
+  const { invariants, merchant } = world
+  const cancelled = await retryUntilAnswered(world, 'cancel', ({ app }) =>
+    cancelPayment(app, merchant, id, undefined),
+  )
+  if (cancelled) invariants.observePayment(cancelled.record)
 }
 
 async function payAtCheckout(world: World, accessCode: string): Promise<void> {

@@ -113,6 +113,7 @@ function compose(
     failpoints: { hit: () => Promise.resolve() },
     counters: createCounters(),
     promptKey: KEY,
+    isSuspended: async () => false,
     merchantProfile: async () => ({ name: merchant.name, settings: {} }) as never,
     // No payment of the simulation has a link.
     checkCapacity: () => Promise.resolve('available'),

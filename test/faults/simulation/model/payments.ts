@@ -1,6 +1,11 @@
 // The model's statements of payments and attempts, except their record and moves.
 
-import { extendExpiry, markSentOrReturned, updateAwaitingCustomer } from '../../../../src/checkout/queries.ts'
+import {
+  extendExpiry,
+  markSentOrReturned,
+  setOpenReason,
+  updateAwaitingCustomer,
+} from '../../../../src/checkout/queries.ts'
 import { retryUnmatchedWebhooks, saveGatewayWebhook } from '../../../../src/gateway-webhooks/queries.ts'
 import { claimPoll, rescheduleAttempt } from '../../../../src/outcomes/queries.ts'
 import { ATTEMPT } from '../../../../src/payments/attempt.ts'
@@ -141,6 +146,18 @@ function extend(access: TableAccess, [merchantId, id, now, until]: readonly unkn
   return []
 }
 
+function setReason(
+  access: TableAccess,
+  [merchantId, id, version, status_reason, seen, expiresAt]: readonly unknown[],
+): Row[] {
+  const payment = findOwned(access, 'payments', merchantId, id)
+  const isOpen = payment?.kind === 'checkout' && /^(pending|processing)$/.test(String(payment.status))
+  const isUnchanged =
+    payment?.version === version && payment?.status_reason === seen && isSame(payment?.expires_at, expiresAt)
+  if (payment && isOpen && isUnchanged) access.update('payments', payment, { status_reason })
+  return []
+}
+
 function recordPayerAction(access: TableAccess, [merchantId, id, what, at]: readonly unknown[]): Row[] {
   const attempt = findOwned(access, 'attempts', merchantId, id)
   const column = what === 'sent' ? 'sent_at' : 'returned_at'
@@ -170,6 +187,7 @@ export const PAYMENT_STATEMENTS = [
     (db) => findPaymentByAccessHash(db, Buffer.alloc(0)),
     (access, [hash]) => rowsOf(access.all('payments').find(isPaymentAt(hash)), pickPayment),
   ),
+  modelStatement('setOpenReason', (db) => setOpenReason(db, {} as never, null), setReason),
   modelStatement('extendExpiry', (db) => extendExpiry(db, '', '', new Date(0), new Date(0)), extend),
   modelStatement(
     'claimDueCheckouts',
