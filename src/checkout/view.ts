@@ -7,6 +7,7 @@ import type { AttemptRow } from '../payments/attempt.ts'
 import { findPayment, findPaymentByAccessHash, listAttempts, requirePayment } from '../payments/find.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { hashAccessCode } from '../payments/record.ts'
+import { CUSTOMER_CANCELLED } from '../payments/states.ts'
 
 export interface CheckoutView {
   payment: PaymentRow
@@ -14,6 +15,8 @@ export interface CheckoutView {
   attempts: readonly AttemptRow[]
   /** The latest attempt, whatever its status. */
   attempt: AttemptRow | undefined
+  /** The payer has cancelled, or the payment has ended after that. */
+  isCancelled: boolean
 }
 
 /** The payment of a payer's link. An unknown code gets the same error as any other missing payment. */
@@ -36,7 +39,8 @@ export async function requireCheckoutPayment(
 
 export async function withAttempts(app: PaymentsApp, payment: PaymentRow): Promise<CheckoutView> {
   const attempts = await listAttempts(app.db, payment.merchantId, payment.id)
-  return { payment, attempts, attempt: attempts.at(-1) }
+  const isCancelled = payment.status === 'abandoned' || payment.statusReason === CUSTOMER_CANCELLED
+  return { payment, attempts, attempt: attempts.at(-1), isCancelled }
 }
 
 export async function reloadView(app: PaymentsApp, payment: PaymentRow): Promise<CheckoutView> {

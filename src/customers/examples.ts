@@ -44,6 +44,13 @@ export const METHOD_EXAMPLE = {
   mobileMoney: null,
   bankAccount: null,
   isRecurringIntent: true,
+  consent: {
+    agreedAt: '2026-01-05T08:00:00.000Z',
+    source: 'checkout',
+    form: 'notice',
+    wordingVersion: '1',
+    language: 'sw',
+  },
   expiresAt: '2032-01-01T00:00:00.000Z',
   lastUsedAt: '2026-03-14T09:26:53.589Z',
   createdAt: '2026-01-05T08:00:00.000Z',

@@ -94,6 +94,7 @@ set
   currencies = excluded.currencies,
   expires_at = excluded.expires_at,
   is_recurring_intent = m.is_recurring_intent or excluded.is_recurring_intent,
+  consent = coalesce(excluded.consent, m.consent),
   status = case when ${IS_REACTIVATED} then 'active' else m.status end,
   version = case when ${IS_REACTIVATED} then m.version + 1 else m.version end,
   is_default = m.is_default or (${IS_REACTIVATED} and excluded.is_default),

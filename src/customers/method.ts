@@ -1,5 +1,6 @@
 // The columns of a saved payment method. The row type, the select list and the insert list follow from these tables.
 
+import type { MethodConsent } from '../consents/consent.ts'
 import type { Currency } from '../core/currency.ts'
 import { column, columnTable, type RowOf } from '../kit/db/columns.ts'
 
@@ -26,6 +27,8 @@ const SAVED = {
   card: column<Card | null>('jsonb'),
   mobileMoney: column<{ network: string; phone: string } | null>('jsonb'),
   isRecurringIntent: column<boolean>('boolean'),
+  /** The payer's consent to save the method; null if the payer was not asked. */
+  consent: column<MethodConsent | null>('jsonb'),
   expiresAt: column<Date | null>('timestamptz'),
   createdAt: column<Date>('timestamptz'),
 }

@@ -2,6 +2,7 @@
 // token. A method ends when the merchant revokes it or when its card expires.
 
 import { createHash } from 'node:crypto'
+import type { MethodConsent } from '../consents/consent.ts'
 import { ApiError, requireFound } from '../core/errors.ts'
 import type { EventType } from '../core/event-types.ts'
 import { base62 } from '../core/ids.ts'
@@ -79,6 +80,8 @@ export interface MethodOwner {
   /** The account at the gateway that can charge the method; null is the account of the instance. */
   accountId: string | null
   isRecurring: boolean
+  /** Absent: the payer was not asked. */
+  consent?: MethodConsent
 }
 
 /** Saves a method. Concurrent saves of the same card of the same customer make one record. */
@@ -113,6 +116,7 @@ async function saveInTransaction(
     card: method.card,
     mobileMoney: method.mobileMoney,
     isRecurringIntent: owner.isRecurring,
+    consent: owner.consent ?? null,
     expiresAt: method.card ? endOfMonth(method.card.expiryYear, method.card.expiryMonth) : null,
     createdAt: app.clock.now(),
   })

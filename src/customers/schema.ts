@@ -1,6 +1,7 @@
 // The response schemas of a customer and of a saved payment method, and their serialization.
 
 import { Type } from 'typebox'
+import { LANGUAGE_CODES } from '../core/languages.ts'
 import { CurrencyCode, Enum, Metadata, Nullable, PAGE_QUERY, Timestamp, Uuid } from '../kit/http/schema.ts'
 import type { CustomerRow } from './customer.ts'
 import type { MethodRow } from './method.ts'
@@ -41,6 +42,21 @@ export const SavedMethodRecord = Type.Object({
   mobileMoney: Nullable(Type.Object({ network: Type.String(), phone: Type.String() })),
   bankAccount: Nullable(Type.Object({ bankName: Type.String(), last4: Type.String() })),
   isRecurringIntent: Type.Boolean(),
+  consent: Nullable(
+    Type.Object(
+      {
+        agreedAt: Timestamp,
+        source: Enum(['checkout', 'payment_link', 'sandbox']),
+        form: Enum(['notice', 'checkbox']),
+        wordingVersion: Type.String(),
+        language: Enum(LANGUAGE_CODES),
+      },
+      {
+        description:
+          'When, where and to which wording, in which language, the customer agreed that the method is saved and charged again. The texts of each version are in docs/checkout.md. Null: the customer was not asked.',
+      },
+    ),
+  ),
   expiresAt: Nullable(Timestamp),
   lastUsedAt: Nullable(Timestamp),
   createdAt: Timestamp,
@@ -94,6 +110,7 @@ export function toSavedMethod(row: MethodRow, recurringToken: string | null, now
     mobileMoney: row.mobileMoney,
     bankAccount: null,
     isRecurringIntent: row.isRecurringIntent,
+    consent: row.consent,
     expiresAt: row.expiresAt?.toISOString() ?? null,
     lastUsedAt: row.lastUsedAt?.toISOString() ?? null,
     createdAt: row.createdAt.toISOString(),

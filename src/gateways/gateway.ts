@@ -1,6 +1,7 @@
 // The gateway contract. A connector is pure translation: it does not decide, store or route. An absent optional
 // operation is a missing capability, so nothing is stubbed.
 
+import type { MethodConsent } from '../consents/consent.ts'
 import type { Currency } from '../core/currency.ts'
 import type { FailureCode } from '../core/failures.ts'
 import type { Money } from '../core/money.ts'
@@ -55,6 +56,8 @@ export interface CheckoutChoice {
   phone?: string
   /** The code of a network in core/networks.ts. */
   network?: string
+  /** The payer's consent to save the method. Null: it must not be saved. Absent: the payer was not asked. */
+  consent?: MethodConsent | null
 }
 
 /** What the payer does next, after the gateway has accepted the attempt. */

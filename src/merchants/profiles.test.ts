@@ -39,6 +39,7 @@ where id = $1`
 
 const PLAIN: Omit<MerchantProfile, 'id' | 'name'> = {
   locale: null,
+  savedMethods: 'always_tell',
   redirectOrigins: [],
   logo: null,
   support: { email: null, phone: null, url: null },

@@ -1,5 +1,6 @@
 // The public profile of a merchant, cached because every page and gateway call needs it.
 
+import type { SavedMethodMode } from '../consents/consent.ts'
 import { ApiError } from '../core/errors.ts'
 import { createCache } from '../kit/cache.ts'
 import type { Clock } from '../kit/clock.ts'
@@ -14,6 +15,8 @@ export interface MerchantProfile {
   /** The name that payers see. */
   readonly name: string
   readonly locale: string | null
+  /** How payers consent to a saved card. */
+  readonly savedMethods: SavedMethodMode
   /** The origins that payers may be redirected to. Empty: any origin. */
   readonly redirectOrigins: readonly string[]
   readonly logo: Logo | null
@@ -49,12 +52,13 @@ async function readProfile(db: Db, merchantId: string): Promise<MerchantProfile>
 }
 
 function toProfile(row: MerchantRow): MerchantProfile {
-  const { locale, redirectOrigins, branding } = readSettings(row.settings, row.mode)
+  const { locale, savedMethods, redirectOrigins, branding } = readSettings(row.settings, row.mode)
   const logo = branding.logo === null ? null : readLogo(branding.logo)
   return {
     id: row.id,
     name: branding.displayName ?? row.name,
     locale,
+    savedMethods,
     redirectOrigins,
     logo: typeof logo === 'string' ? null : logo,
     support: { email: branding.supportEmail, phone: branding.supportPhone, url: branding.supportUrl },

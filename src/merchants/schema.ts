@@ -1,6 +1,7 @@
 // The request and response schemas of the operators' routes over merchants.
 
 import { type Static, type TSchema, Type } from 'typebox'
+import { SAVED_METHOD_MODES } from '../consents/consent.ts'
 import { CURRENCY_CODES } from '../core/currency.ts'
 import { LANGUAGE_CODES } from '../core/languages.ts'
 
@@ -46,6 +47,11 @@ export const BRANDING = {
 
 export const Locale = Clearable(Enum(LANGUAGE_CODES), `must be one of ${LANGUAGE_CODES.join(', ')}, or null.`)
 
+export const SavedMethods = Clearable(
+  Enum(SAVED_METHOD_MODES),
+  `must be one of ${SAVED_METHOD_MODES.join(', ')}, or null.`,
+)
+
 const GATEWAY_NAME = '^[a-z][a-z0-9_]{0,39}$'
 const GatewayNames = Type.Array(
   Type.String({ pattern: GATEWAY_NAME, 'x-message': 'must be the name of a gateway, such as paystack.' }),
@@ -77,6 +83,7 @@ export type RoutingInput = Static<typeof RoutingList>
 const SettingsInput = Type.Partial(
   Type.Object({
     locale: Locale,
+    savedMethods: SavedMethods,
     redirectOrigins: Clearable(
       Type.Array(Type.String({ maxLength: 300 }), { maxItems: MAX_ORIGINS }),
       `must be a list of at most ${MAX_ORIGINS} origins, such as ["https://shop.example"].`,
@@ -89,6 +96,10 @@ export type SettingsChanges = Static<typeof SettingsInput>
 
 const SettingsRecord = Type.Object({
   locale: Nullable(Enum(LANGUAGE_CODES)),
+  savedMethods: Enum(SAVED_METHOD_MODES, {
+    description:
+      'How payers consent to a saved card. always_tell: the page says that it is saved. ask_with_checkbox: it is saved if the payer ticks a box. only_when_recurring: it is saved, and the page says so, only for payments with isRecurring.',
+  }),
   redirectOrigins: Type.Array(Type.String()),
   routing: Type.Array(
     Type.Object({

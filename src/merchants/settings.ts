@@ -7,7 +7,7 @@ import type { Mode } from '../core/merchant.ts'
 import { isLocalhost, readWebAddress } from '../core/web-address.ts'
 import { readLogo } from './logo.ts'
 import { completeRules, readRules, routingIssues } from './routing.ts'
-import { BRANDING, Locale, type MerchantSettings, type SettingsChanges } from './schema.ts'
+import { BRANDING, Locale, type MerchantSettings, SavedMethods, type SettingsChanges } from './schema.ts'
 
 /**
  * A stored document may contain anything, because settings were free-form once. An invalid field reads as not set, and an
@@ -21,6 +21,7 @@ export function readSettings(stored: Readonly<Record<string, unknown>>, mode: Mo
   const supportUrl = field('supportUrl')
   return {
     locale: validOrNull(Locale, stored.locale),
+    savedMethods: validOrNull(SavedMethods, stored.savedMethods) ?? 'always_tell',
     // Invalid entries stay: they match no origin. Dropping them could empty the list, and an empty list allows every origin.
     redirectOrigins: Array.isArray(redirectOrigins) ? redirectOrigins.map(String) : [],
     routing: readRules(stored.routing),
@@ -97,7 +98,7 @@ export function patchOf(changes: SettingsChanges | null): SettingsPatch {
   }
 }
 
-const CLEARED = { locale: null, redirectOrigins: null, routing: null }
+const CLEARED = { locale: null, savedMethods: null, redirectOrigins: null, routing: null }
 const CLEARED_BRANDING = Object.fromEntries(Object.keys(BRANDING).map((name) => [name, null]))
 
 function originIssue(text: string, mode: Mode): string | undefined {

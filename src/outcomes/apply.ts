@@ -152,10 +152,13 @@ async function saveOutcomeMethod(
   outcome: Outcome,
 ): Promise<MethodRow | null> {
   const savedMethod = outcome.kind === 'succeeded' ? outcome.savedMethod : null
-  if (!savedMethod) return method ?? methodOf(app, payment)
+  const consent = attempt.choice?.consent
+  // Null: the payer has not agreed that the method is saved.
+  if (!savedMethod || consent === null) return method ?? methodOf(app, payment)
   const { merchantId, customerId, isRecurring } = payment
   const { gateway, accountId } = attempt
-  return saveMethod(app, { merchantId, customerId, gateway, accountId, isRecurring }, savedMethod)
+  const owner = { merchantId, customerId, gateway, accountId, isRecurring, consent }
+  return saveMethod(app, owner, savedMethod)
 }
 
 function movedPayment({ payment, attempt }: PaymentWithAttempt, decision: MoveDecision): PaymentRow {

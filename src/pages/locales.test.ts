@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { IntlMessageFormat } from 'intl-messageformat'
+import { CONSENT_WORDING } from '../consents/consent.ts'
 import { LANGUAGE_CODES, type Language } from '../core/languages.ts'
 import { EN, type MessageId } from './locales/en.ts'
 import { LANGUAGES, type MessageValues, translate } from './locales.ts'
@@ -266,5 +268,19 @@ describe('a value in a text', () => {
         )
       }),
     )
+  })
+})
+
+/** Digests of the texts of each version, so that a change of a text does not go without a new version. */
+const WORDINGS: Readonly<Record<string, string>> = { 1: '488d9de5154b0889' }
+
+describe('the wording of the consent to a saved card', () => {
+  it('has a new version when a text of the consent changes', () => {
+    const texts = LANGUAGE_CODES.map((language) => {
+      const { saveNotice, saveChoice } = LANGUAGES[language].messages
+      return [language, saveNotice, saveChoice]
+    })
+    const digest = createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16)
+    assert.equal(WORDINGS[CONSENT_WORDING], digest)
   })
 })

@@ -10,7 +10,6 @@ import { findTransfer } from '../p2p/transfers.ts'
 
 import type { PaymentsApp } from '../payments/app.ts'
 import type { PaymentRow } from '../payments/payment.ts'
-import { CUSTOMER_CANCELLED } from '../payments/states.ts'
 import type { Offer } from './checkout/form.ts'
 import { buildReturnUrl } from './return-url.ts'
 
@@ -31,6 +30,7 @@ export async function offerOf(app: PaymentsApp, payment: PaymentRow): Promise<Of
     instruments: collected?.gateway.instruments ?? [],
     country: payment.country,
     asksPhone: collected?.gateway.promptsPhone ?? false,
+    savesCards: collected?.gateway.chargeSaved !== undefined,
   }
 }
 
@@ -45,15 +45,13 @@ export async function transferOf(
 /**
  * The return URL, if the merchant still allows its origin; the list may have changed since the payment was created.
  */
-export async function returnUrlOf(app: PaymentsApp, payment: PaymentRow): Promise<string | null> {
+export async function returnUrlOf(
+  app: PaymentsApp,
+  { payment, isCancelled }: CheckoutView,
+): Promise<string | null> {
   const { redirectUrl, reference, status } = payment
   if (redirectUrl === null) return null
   const profile = await app.merchantProfile(payment.merchantId)
   if (!isAllowedReturn(profile, redirectUrl, app.settings.mode)) return null
-  return buildReturnUrl(redirectUrl, reference, isCancelled(payment) ? 'cancelled' : status)
-}
-
-/** The payer has cancelled, or the payment has ended after that. */
-export function isCancelled({ status, statusReason }: PaymentRow): boolean {
-  return status === 'abandoned' || statusReason === CUSTOMER_CANCELLED
+  return buildReturnUrl(redirectUrl, reference, isCancelled ? 'cancelled' : status)
 }

@@ -1,6 +1,7 @@
 // The page routes. Every action of the payer is a form: POST, 303, GET.
 
 import { canCancelAttempt, refreshCheckout } from '../checkout/payer-actions.ts'
+import { consentFormFor } from '../consents/consent.ts'
 import { ApiError } from '../core/errors.ts'
 import { isUuid } from '../core/ids.ts'
 import { labelOf } from '../customers/schema.ts'
@@ -137,12 +138,13 @@ async function factsOf(app: PaymentsApp, request: PageRequest): Promise<Checkout
   return {
     ...view,
     ...offer,
+    consentForm: offer.savesCards ? await consentFormFor(app, payment) : null,
     transfer: await transferOf(app, view),
     merchant,
     now,
     methodLabel: await methodLabelOf(app, payment),
     path: pathOf(request),
-    returnUrl: await returnUrlOf(app, payment),
+    returnUrl: await returnUrlOf(app, view),
     canCancelAttempt: canCancelAttempt(view, now),
     capacity: await capacityOf(app, payment),
     isSuspended: await isSuspendedFor(app, payment),

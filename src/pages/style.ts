@@ -46,6 +46,7 @@ svg{fill:none;stroke:currentColor;stroke-width:1.8;stroke-linecap:round;stroke-l
 .fields{display:none;padding:0 1rem 1rem}
 .way>input:checked~.fields{display:block}
 .fields p,.ask p{margin:0 0 .5rem}
+.fields .tick{display:flex;gap:.5rem;font-weight:400}.tick input{flex:none;width:1.25rem;height:1.25rem;margin:.125rem 0 0;accent-color:var(--accent)}
 .fields label,.ask label{display:block;font-weight:600;margin:.75rem 0 .25rem}
 .fields input,.ask input,select{display:block;width:100%;min-height:3rem;padding:.5rem .75rem;border:1px solid var(--field);border-radius:.5rem;background:var(--card);color:var(--ink);font:inherit;font-size:1.0625rem}
 [dir=rtl] input[dir=ltr]{text-align:right}

@@ -3,6 +3,7 @@
 import { stopAttempt } from '../checkout/payer-actions.ts'
 import { startAttempt } from '../checkout/start-attempt.ts'
 import { type CheckoutView, requireCheckoutPayment } from '../checkout/view.ts'
+import { simulateConsent } from '../consents/consent.ts'
 import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { CheckoutChoice } from '../gateways/gateway.ts'
@@ -27,7 +28,8 @@ export async function completePayment(
 ): Promise<PaymentRow> {
   const current = await requireCheckoutPayment(app, merchant, reference)
   const view = isInProgress(current, choice) ? current : await readyToPay(app, current)
-  const { payment, attempt } = await startAttempt(app, view, choice)
+  const consent = choice.channel === 'card' ? await simulateConsent(app, view.payment) : null
+  const { payment, attempt } = await startAttempt(app, view, { ...choice, consent })
   if (!attempt || !isOpen(payment.status)) return payment
   const expired = choice.instrument === 'mobile_late_success' ? await expireCheckout(app, payment) : payment
   await app.sandbox.simulatePayer(attempt.gatewayKey, choice.instrument)

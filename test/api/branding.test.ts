@@ -31,6 +31,7 @@ const CACHE_TTL_MS = 30_000
 
 const EMPTY = {
   locale: null,
+  savedMethods: 'always_tell',
   redirectOrigins: [],
   routing: [],
   branding: {
@@ -45,6 +46,7 @@ const EMPTY = {
 
 const FULL = {
   locale: 'am',
+  savedMethods: 'ask_with_checkbox',
   redirectOrigins: ['https://shop.example', 'https://pay.shop.example:8443'],
   routing: [{ currency: 'KES', prefer: ['sandbox'], exclude: ['paystack'], split: [] }],
   branding: {
@@ -96,10 +98,13 @@ describe('the branding settings of a merchant', () => {
       locale: 'fr',
       branding,
     })
-    assert.deepEqual(await changed(uuid, { locale: null, redirectOrigins: null, routing: null }), {
-      ...EMPTY,
-      branding,
-    })
+    assert.deepEqual(
+      await changed(uuid, { locale: null, savedMethods: null, redirectOrigins: null, routing: null }),
+      {
+        ...EMPTY,
+        branding,
+      },
+    )
     assert.deepEqual(await changed(uuid, { branding: null }), EMPTY)
     await changed(uuid, FULL)
     assert.deepEqual(await changed(uuid, { redirectOrigins: [] }), { ...FULL, redirectOrigins: [] })
@@ -351,10 +356,12 @@ describe('cowry merchants brand', () => {
       ...[uuid, '--json', '--display-name', 'Duka', '--logo', await fileWith(t, 'logo.svg', SVG)],
       ...['--accent', '#0A0B0C', '--support-email', 'help@shop.example', '--support-phone', '+254700123456'],
       ...['--support-url', 'https://shop.example/help', '--locale', 'sw'],
+      ...['--saved-methods', 'ask_with_checkbox'],
       ...['--redirect-origins', 'https://shop.example, http://localhost:3000'],
     )
     const settings = {
       locale: 'sw',
+      savedMethods: 'ask_with_checkbox',
       redirectOrigins: ['https://shop.example', 'http://localhost:3000'],
       routing: [],
       branding: {
@@ -378,12 +385,13 @@ describe('cowry merchants brand', () => {
       uuid,
       '--json',
       '--clear',
-      'display-name,accent,redirect-origins',
+      'display-name,accent,redirect-origins,saved-methods',
       '--locale',
       'fr',
     )
     assert.deepEqual(JSON.parse(cleared.out).data.settings, {
       locale: 'fr',
+      savedMethods: 'always_tell',
       redirectOrigins: [],
       routing: [],
       branding: { ...settings.branding, displayName: null, accentColor: null },

@@ -28,7 +28,7 @@ describe('the saved payment method', () => {
     const { api } = await service.newMerchant()
     const paid = await payWith(api, 'card_success')
     const { body } = await methodsOf(api, paid.customer.uuid)
-    const [{ uuid, recurringToken, expiresAt, lastUsedAt, createdAt }] = body.data
+    const [{ uuid, recurringToken, consent, expiresAt, lastUsedAt, createdAt }] = body.data
     const expiryYear = new Date().getUTCFullYear() + 4
     assert.deepEqual(body, {
       status: 'success',
@@ -47,6 +47,7 @@ describe('the saved payment method', () => {
           mobileMoney: null,
           bankAccount: null,
           isRecurringIntent: false,
+          consent,
           expiresAt,
           lastUsedAt,
           createdAt,

@@ -70,7 +70,8 @@ describe('responses and the OpenAPI document', () => {
     })
     await sendRequest(INITIATE, { body })
     assert.equal((await sendRequest(INITIATE, { body })).headers.get('idempotent-replayed'), 'true')
-    await sendRequest(VERIFY, { query: `reference=${body.reference}` })
+    const { uuid } = (await sendRequest(VERIFY, { query: `reference=${body.reference}` })).body.data
+    await sendRequest('POST /api/v1/checkout/payments/{uuid}/cancel', { path: uuid })
     for (const instrument of [
       'card_success',
       'card_declined',

@@ -87,7 +87,7 @@ describe('the page of a payment link', () => {
     await payer.submit(await payer.open(location ?? ''), '/cancel')
     assert.equal((await fillIn(payer, page)).location, location)
     const [payment] = await paymentsOf(link.uuid)
-    await api.post(`/api/v1/checkout/payments/${payment.uuid}/cancel`, {})
+    await api.post(`/api/v1/checkout/payments/${payment?.uuid}/cancel`, {})
     assert.equal((await fillIn(payer, page)).location, link.url)
     const fresh = await payer.open(link.url)
     const again = await fillIn(payer, fresh)

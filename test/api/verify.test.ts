@@ -25,7 +25,16 @@ const PAYMENT_FIELDS = [
 ]
 const METHOD_FIELDS = [
   ...['uuid', 'type', 'status', 'label', 'recurringToken', 'isDefault', 'paymentGateway', 'currencies'],
-  ...['card', 'mobileMoney', 'bankAccount', 'isRecurringIntent', 'expiresAt', 'lastUsedAt', 'createdAt'],
+  ...[
+    'card',
+    'mobileMoney',
+    'bankAccount',
+    'isRecurringIntent',
+    'consent',
+    'expiresAt',
+    'lastUsedAt',
+    'createdAt',
+  ],
 ]
 const ATTEMPT_FIELDS = [
   ...['uuid', 'paymentGateway', 'channel', 'status', 'failureCode', 'startedAt', 'endedAt', 'refundedAmount'],

@@ -9,7 +9,7 @@ import { newPhone } from '../support/payer.ts'
 import { eventually } from '../support/process.ts'
 import { LARGER_FORM_ONLY } from '../support/scale.ts'
 import { newVisitor } from './browser.ts'
-import { choose, clickButton, labelOf, startRig, waitForHeading } from './payers.ts'
+import { choose, clickButton, labelOf, PAY, payWith, startRig, waitForHeading } from './payers.ts'
 
 const { open, service, shop, browser } = await startRig({ after })
 
@@ -185,4 +185,42 @@ it('returns to the shop from every language', LARGER_FORM_ONLY, async (t) => {
   await clickButton(page, translate('ar', 'cancelAndReturn'))
   await page.waitForURL(`${shop}/**`)
   assert.equal(page.url(), returnUrlWith('cancelled'))
+})
+
+describe('the consent to a saved card in a browser', { concurrency: 5 }, () => {
+  for (const language of LANGUAGE_CODES)
+    it(
+      `shows before paying in ${language} that the card is saved, and stores the consent`,
+      language === 'en' ? {} : LARGER_FORM_ONLY,
+      async (t) => {
+        const { page, checkoutUrl, read } = await open(t)
+        await page.goto(`${checkoutUrl}?lang=${language}`)
+        await page.locator('label[for="way-card"]').click()
+        const notice = translate(language, 'saveNotice', { merchant: 'Demo Shop' })
+        await page.getByText(notice).waitFor()
+        await page.locator('button.main').click()
+        await page.getByRole('radio', { name: labelOf('card_success'), exact: true }).check()
+        await clickButton(page, PAY)
+        const paid = await eventually(read, ({ status }) => status === 'successful', 20_000)
+        assert.deepEqual(
+          [paid.paymentMethod.consent.language, paid.paymentMethod.consent.form],
+          [language, 'notice'],
+        )
+      },
+    )
+})
+
+it('lets a payer who has cancelled come back and pay', async (t) => {
+  const { page, checkoutUrl, read, returnUrlWith } = await open(t)
+  await clickButton(page, 'Cancel and return')
+  await page.waitForURL(`${shop}/**`)
+  assert.equal(page.url(), returnUrlWith('cancelled'))
+  await page.goto(checkoutUrl)
+  await waitForHeading(page, 'Payment cancelled')
+  await clickButton(page, 'Pay after all')
+  await waitForHeading(page, PAY)
+  await payWith(page, 'card_success')
+  await page.waitForURL(`${shop}/**`)
+  assert.equal(page.url(), returnUrlWith('successful'))
+  assert.equal((await read()).status, 'successful')
 })

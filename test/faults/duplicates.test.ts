@@ -70,10 +70,19 @@ async function paidTwice(beforePaying = () => {}): Promise<string> {
   const payment = await rig.checkout()
   gateway.answers('startCheckout', STARTED, STARTED)
   gateway.answers('cancel', PENDING)
-  await startAttempt(app, { payment, attempts: [], attempt: undefined }, { channel: 'card' })
+  await startAttempt(
+    app,
+    { payment, attempts: [], attempt: undefined, isCancelled: false },
+    { channel: 'card' },
+  )
   const attempts = await listAttempts(rig.db, merchant.id, payment.id)
   clock.advance(30_000)
-  const view = { payment: await rig.payment(payment.id), attempts, attempt: attempts.at(-1) }
+  const view = {
+    payment: await rig.payment(payment.id),
+    attempts,
+    attempt: attempts.at(-1),
+    isCancelled: false,
+  }
   await startAttempt(app, await cancelAttempt(app, view), { channel: 'card' })
   beforePaying()
   await applySuccess(payment.id, 2)

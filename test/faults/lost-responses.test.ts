@@ -92,7 +92,11 @@ describe('a process that stalled and lost its lease', () => {
       return NOT_SENT
     }
     gateway.answers('startCheckout', stalls)
-    await startAttempt(rig.app, { payment, attempts: [], attempt: undefined }, { channel: 'card' })
+    await startAttempt(
+      rig.app,
+      { payment, attempts: [], attempt: undefined, isCancelled: false },
+      { channel: 'card' },
+    )
     assert.deepEqual(await statusOf(payment.id), {
       status: 'processing',
       reason: 'awaiting_customer',
@@ -227,7 +231,7 @@ describe('text from a provider', () => {
     })
     const view = await startAttempt(
       rig.app,
-      { payment, attempts: [], attempt: undefined },
+      { payment, attempts: [], attempt: undefined, isCancelled: false },
       { channel: 'card' },
     )
     assert.equal(view.attempt?.status, 'awaiting_customer')

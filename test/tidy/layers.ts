@@ -9,7 +9,11 @@ export const LAYERS: readonly Readonly<Record<string, string>>[] = [
   {
     kit: 'tools without payment knowledge. PostgreSQL, HTTP client, clock, encryption, cache, jobs, row-level security',
   },
-  { events: 'the outbox, one event for every state change', secrets: 'the secrets of the instance' },
+  {
+    events: 'the outbox, one event for every state change',
+    secrets: 'the secrets of the instance',
+    consents: "the payer's consent to a saved card",
+  },
   {
     gateways: 'the gateway contract, connectors, routing, circuit breaker. sandbox/ is our own test provider',
     merchants: 'merchants, their settings and profiles',

@@ -2,6 +2,7 @@
 
 import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
+import { SAVED_METHOD_MODES } from '../../consents/consent.ts'
 import { readLogo, toLogoUri } from '../../merchants/logo.ts'
 import type { MerchantSettings } from '../../merchants/schema.ts'
 import { commaSeparated, type JsonOption, withJson } from '../options.ts'
@@ -22,6 +23,7 @@ interface BrandOptions extends JsonOption {
   supportPhone?: string
   supportUrl?: string
   locale?: string
+  savedMethods?: string
   redirectOrigins?: string[]
   clear?: string[]
 }
@@ -37,6 +39,7 @@ const BRANDING_FIELDS: Readonly<Record<string, string>> = {
 }
 const OTHER_FIELDS: Readonly<Record<string, string>> = {
   locale: 'locale',
+  'saved-methods': 'savedMethods',
   'redirect-origins': 'redirectOrigins',
 }
 const CLEARABLE = Object.keys({ ...BRANDING_FIELDS, ...OTHER_FIELDS })
@@ -54,6 +57,10 @@ export function addBrandCommand(merchants: Command, shell: Shell): void {
     .option('--support-phone <number>', 'the support phone number for payers, such as +254700123456')
     .option('--support-url <url>', 'the support page for payers, an https URL')
     .option('--locale <language>', 'the language of the pages: en, fr, pt, sw, ar, am or bn')
+    .option(
+      '--saved-methods <mode>',
+      `how payers consent to a saved card: ${SAVED_METHOD_MODES.join(', ')} (default: always_tell)`,
+    )
     .option(
       '--redirect-origins <list>',
       'the origins that a redirectUrl may have, such as https://shop.example, separated by commas; if there are none, every https URL is allowed',
@@ -79,8 +86,8 @@ async function brand(shell: Shell, uuid: string, options: BrandOptions): Promise
 
 /** Undefined if there is nothing to change. */
 async function changesOf(options: BrandOptions): Promise<object | undefined> {
-  const { displayName, logo, accent, supportEmail, supportPhone, supportUrl, locale, redirectOrigins } =
-    options
+  const { displayName, logo, accent, supportEmail, supportPhone, supportUrl } = options
+  const { locale, savedMethods, redirectOrigins } = options
   const clear = options.clear ?? []
   const unknown = clear.find((name) => !CLEARABLE.includes(name))
   if (unknown !== undefined)
@@ -96,7 +103,7 @@ async function changesOf(options: BrandOptions): Promise<object | undefined> {
       supportUrl,
     }),
   }
-  const fields = { ...cleared(clear, OTHER_FIELDS), ...given({ locale, redirectOrigins }) }
+  const fields = { ...cleared(clear, OTHER_FIELDS), ...given({ locale, savedMethods, redirectOrigins }) }
   const isNothing = Object.keys({ ...branding, ...fields }).length === 0
   return isNothing ? undefined : { ...fields, branding }
 }
@@ -123,9 +130,9 @@ async function readPicture(file: string): Promise<string> {
 }
 
 function renderBrand({ uuid, name, settings }: Merchant): string {
-  const { branding, locale, redirectOrigins } = settings
+  const { branding, locale, savedMethods, redirectOrigins } = settings
   const logo = branding.logo === null ? null : readLogo(branding.logo)
   const shownLogo =
     logo === null || typeof logo === 'string' ? null : `${logo.type}, ${logo.bytes.length} bytes`
-  return renderRecord({ uuid, name, locale, redirectOrigins, ...branding, logo: shownLogo })
+  return renderRecord({ uuid, name, locale, savedMethods, redirectOrigins, ...branding, logo: shownLogo })
 }

@@ -37,20 +37,20 @@ export function encodeForm(form: Form): string {
  * Stripe compares a repeated request with the first one under the same idempotency key. So a form contains only values
  * that do not change between retries: not the merchant's name, and not the time.
  */
-export function toCheckoutForm(attempt: Attempt, returnUrl: string): Form {
+export function toCheckoutForm(attempt: Attempt, returnUrl: string, savesCard: boolean): Form {
   return [
     ['mode', 'payment'],
     ['success_url', returnUrl],
     ['cancel_url', returnUrl],
     ['client_reference_id', attempt.key],
-    // A card can be charged again only if it belongs to a customer at Stripe.
     ['customer_email', attempt.customer.email],
-    ['customer_creation', 'always'],
+    // A card can be charged again only if it belongs to a customer at Stripe.
+    ['customer_creation', savesCard ? 'always' : 'if_required'],
     ['line_items[0][quantity]', '1'],
     ['line_items[0][price_data][currency]', attempt.amount.currency.toLowerCase()],
     ['line_items[0][price_data][unit_amount]', toAmount(attempt.amount)],
     ['line_items[0][price_data][product_data][name]', toDescription(attempt)],
-    ['payment_intent_data[setup_future_usage]', 'off_session'],
+    ...(savesCard ? ([['payment_intent_data[setup_future_usage]', 'off_session']] as const) : []),
     ['payment_intent_data[description]', toDescription(attempt)],
     ...toMetadata(attempt, 'payment_intent_data[metadata]'),
     ...toMetadata(attempt, 'metadata'),

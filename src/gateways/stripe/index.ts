@@ -139,8 +139,8 @@ function openStripe({ credentials, baseUrl, http, clock }: Connection): Gateway 
     verify,
 
     // The account's settings decide which methods Stripe's page offers, not the payer's choice on our page.
-    async startCheckout(attempt, _choice, returnUrl) {
-      const form = toCheckoutForm(attempt, returnUrl)
+    async startCheckout(attempt, { consent }, returnUrl) {
+      const form = toCheckoutForm(attempt, returnUrl, consent !== null)
       const started = fromStart(await write(SESSIONS, form, attempt.key), attempt.key)
       return started.kind === 'started' ? started : withPaidAt(started)
     },

@@ -2,6 +2,7 @@
 // a reload, the back button, a second tab and a restarted browser show the right screen.
 
 import { LINK_ENDED } from '../../checkout/capacity.ts'
+import type { ConsentForm } from '../../consents/consent.ts'
 import { type Channel, type Instrument, isDirect } from '../../gateways/gateway.ts'
 import type { MerchantProfile } from '../../merchants/profiles.ts'
 import type { TransferRow } from '../../p2p/transfer.ts'
@@ -9,7 +10,6 @@ import type { TransferRow } from '../../p2p/transfer.ts'
 import type { Capacity } from '../../payments/app.ts'
 import type { AttemptRow } from '../../payments/attempt.ts'
 import type { PaymentRow } from '../../payments/payment.ts'
-import { CUSTOMER_CANCELLED } from '../../payments/states.ts'
 import type { Translator } from '../translator.ts'
 import type { FormState } from './form.ts'
 
@@ -26,6 +26,8 @@ export interface CheckoutFacts {
   instruments: readonly Instrument[]
   /** Whether our page asks for the phone number, or the gateway's page. */
   asksPhone: boolean
+  /** How the page asks whether a card is saved; null if it is not saved. */
+  consentForm: ConsentForm | null
   /** "Visa •••• 4242" if the provider reported it, otherwise null. */
   methodLabel: string | null
   /** The URL of the payer's page, without a trailing slash. */
@@ -36,6 +38,8 @@ export interface CheckoutFacts {
   canCancelAttempt: boolean
   /** Whether the payment link has a free slot; true for a payment without a link. */
   capacity: Capacity
+  /** The payer has cancelled; while the payment is open it can be paid after all. */
+  isCancelled: boolean
   /** The merchant is suspended: no attempt starts. */
   isSuspended: boolean
   isTest: boolean
@@ -69,7 +73,7 @@ export type ScreenName =
   | 'link_ended'
 
 type StateFacts = Pick<CheckoutFacts, 'payment' | 'attempt' | 'attempts' | 'now'> &
-  Partial<Pick<CheckoutFacts, 'capacity' | 'transfer' | 'isSuspended'>>
+  Partial<Pick<CheckoutFacts, 'capacity' | 'transfer' | 'isSuspended' | 'isCancelled'>>
 
 export function screenOf(facts: StateFacts): ScreenName {
   const { payment, attempts } = facts
@@ -92,8 +96,8 @@ export function screenOf(facts: StateFacts): ScreenName {
   }
 }
 
-function openScreenOf({ payment, now, capacity = 'available', isSuspended = false }: StateFacts): ScreenName {
-  const isCancelled = payment.statusReason === CUSTOMER_CANCELLED
+function openScreenOf(facts: StateFacts): ScreenName {
+  const { payment, now, capacity = 'available', isSuspended = false, isCancelled = false } = facts
   if (payment.expiresAt !== null && payment.expiresAt <= now) return isCancelled ? 'cancelled' : 'expired'
   if (isSuspended) return 'suspended'
   return isCancelled ? 'cancelled_open' : OPEN_SCREENS[capacity]

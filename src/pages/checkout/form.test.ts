@@ -13,6 +13,7 @@ const OFFER: Offer = {
   ],
   country: 'KE',
   asksPhone: true,
+  savesCards: true,
 }
 
 describe('the choice of a payer', () => {

@@ -26,6 +26,8 @@ export interface Offer {
   country: string | null
   /** Otherwise the gateway's own page asks for the number. */
   asksPhone: boolean
+  /** The gateway can charge a card again, so a card is saved with the payer's consent. */
+  savesCards: boolean
 }
 
 type Texts = Readonly<Record<string, string>>

@@ -75,7 +75,16 @@ function channelOption(facts: CheckoutFacts, channel: Channel, isChecked: boolea
   const id = `way-${channel}`
   return html`<div class="way"><input type="radio" name="channel" id="${id}" value="${channel}" aria-describedby="${id}-hint"${isChecked && html` checked`}>
 <label for="${id}">${icon(channel)}<span>${translator.t(name, to)}</span></label>
-<div class="fields"><p class="dim" id="${id}-hint">${translator.t(hint, to)}</p>${channel === 'mobile_money' && facts.asksPhone && phoneFields(facts)}${testOutcome(facts, channel)}</div></div>`
+<div class="fields"><p class="dim" id="${id}-hint">${translator.t(hint, to)}</p>${channel === 'mobile_money' && facts.asksPhone && phoneFields(facts)}${channel === 'card' && consentField(facts)}${testOutcome(facts, channel)}</div></div>`
+}
+
+/** Says before the payment that the card is saved and who may charge it again, or asks. The form reports what it showed. */
+function consentField({ consentForm, merchant, translator }: CheckoutFacts): Html | null {
+  if (consentForm === null) return null
+  const shown = html`<input type="hidden" name="consent" value="${consentForm}"><input type="hidden" name="language" value="${translator.language}">`
+  const to = { merchant: merchant.name }
+  if (consentForm === 'notice') return html`<p class="dim">${translator.t('saveNotice', to)}</p>${shown}`
+  return html`<label class="tick"><input type="checkbox" name="save" value="yes"> <span>${translator.t('saveChoice', to)}</span></label>${shown}`
 }
 
 function phoneFields(facts: CheckoutFacts): Html {

@@ -10,12 +10,15 @@ import {
 } from '../../checkout/payer-actions.ts'
 import { startAttempt } from '../../checkout/start-attempt.ts'
 import type { CheckoutView } from '../../checkout/view.ts'
+import { readConsent } from '../../consents/consent.ts'
 import { ApiError } from '../../core/errors.ts'
+import type { CheckoutChoice } from '../../gateways/gateway.ts'
 import type { PageResponse, PageRoute } from '../../kit/http/route.ts'
 import { markSent } from '../../p2p/transfers.ts'
 import type { PaymentsApp } from '../../payments/app.ts'
 import { createActionLimit } from '../action-limit.ts'
-import { isCancelled, loadCheckout, offerOf, type PageRequest, pathOf, returnUrlOf } from '../page-request.ts'
+import { isLanguage } from '../locales.ts'
+import { loadCheckout, offerOf, type PageRequest, pathOf, returnUrlOf } from '../page-request.ts'
 import { screenOf } from './facts.ts'
 import { readChoice, redirectWithProblem } from './form.ts'
 
@@ -46,8 +49,8 @@ const STEPS: Readonly<Record<string, Step>> = {
   },
   cancel: async (app, view, request) => {
     if (isStale(view, request)) return redirectToCheckout(request)
-    const { payment } = await cancelCheckout(app, view)
-    const returnUrl = isCancelled(payment) ? await returnUrlOf(app, payment) : null
+    const left = await cancelCheckout(app, view)
+    const returnUrl = left.isCancelled ? await returnUrlOf(app, left) : null
     return returnUrl === null ? redirectToCheckout(request) : { http: 303, redirectTo: returnUrl }
   },
 }
@@ -95,7 +98,7 @@ async function startPayment(
   const choice = readChoice(await offerOf(app, view.payment), request.form)
   if ('kind' in choice) return redirectWithProblem(pathOf(request), request.form, choice)
   try {
-    const started = await startAttempt(app, view, choice)
+    const started = await startAttempt(app, view, await withConsent(app, view, choice, request))
     return redirectToCheckout(request, redirectOf(started) ? '/continue' : '')
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
@@ -110,6 +113,23 @@ async function startPayment(
       until: new Date(now.getTime() + waitMs),
     })
   }
+}
+
+/** Only cards are saved, with the consent that the payer gave in this form. */
+async function withConsent(
+  app: PaymentsApp,
+  { payment }: CheckoutView,
+  choice: CheckoutChoice,
+  { form }: PageRequest,
+): Promise<CheckoutChoice> {
+  if (choice.channel !== 'card') return { ...choice, consent: null }
+  const consent = await readConsent(app, payment, {
+    seen: form.consent === 'notice' || form.consent === 'checkbox' ? form.consent : undefined,
+    isTicked: form.save === 'yes',
+    language: isLanguage(form.language) ? form.language : 'en',
+    source: payment.linkId === null ? 'checkout' : 'payment_link',
+  })
+  return { ...choice, consent }
 }
 
 /** The URL where the payer must act, while the payment is open; never after it has ended. */

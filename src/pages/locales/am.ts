@@ -17,6 +17,9 @@ export const AM: Messages = {
   howToPay: 'እንዴት መክፈል ይፈልጋሉ?',
   card: 'ካርድ',
   cardHint: 'የካርድዎን መረጃ የሚያስገቡት ደህንነቱ በተጠበቀው የክፍያ አገልግሎት ሰጪው ገጽ ላይ ነው።',
+  saveNotice:
+    '{merchant} ይህን ካርድ ያስቀምጣል፤ ከእርስዎ ጋር በተስማማው መሠረት በኋላ እንደገና ሊያስከፍልበት ይችላል። እንዲያጠፋው {merchant} መጠየቅ ይችላሉ።',
+  saveChoice: 'ይህን ካርድ አስቀምጥ። {merchant} ከእኔ ጋር በተስማማው መሠረት በኋላ እንደገና ሊያስከፍልበት ይችላል።',
   mobileMoney: 'የሞባይል ገንዘብ',
   mobileMoneyHint: 'በስልክዎ ላይ የክፍያ ጥያቄ ይመጣል። በPIN ቁጥርዎ ያጸድቁታል።',
   bankTransfer: 'የባንክ ዝውውር',

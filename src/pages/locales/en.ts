@@ -16,6 +16,9 @@ export const EN = {
   howToPay: 'How would you like to pay?',
   card: 'Card',
   cardHint: 'You enter your card on the secure page of the payment provider.',
+  saveNotice:
+    '{merchant} saves this card and may charge it again later, as agreed with you. You can ask {merchant} to remove it.',
+  saveChoice: 'Save this card. {merchant} may charge it again later, as agreed with me.',
   mobileMoney: 'Mobile money',
   mobileMoneyHint: 'A request appears on your phone. You approve it with your PIN.',
   bankTransfer: 'Bank transfer',

@@ -18,6 +18,10 @@ export const FR: Messages = {
   howToPay: 'Comment souhaitez-vous payer ?',
   card: 'Carte',
   cardHint: 'Vous saisissez les données de votre carte sur la page sécurisée du prestataire de paiement.',
+  saveNotice:
+    '{merchant} enregistre cette carte et peut la débiter à nouveau plus tard, comme convenu avec vous. Vous pouvez demander à {merchant} de la supprimer.',
+  saveChoice:
+    'Enregistrer cette carte. {merchant} peut la débiter à nouveau plus tard, comme convenu avec moi.',
   mobileMoney: 'Mobile Money',
   mobileMoneyHint: 'Une demande s’affiche sur votre téléphone. Vous la validez avec votre code PIN.',
   bankTransfer: 'Virement bancaire',

@@ -18,6 +18,9 @@ export const PT: Messages = {
   howToPay: 'Como deseja pagar?',
   card: 'Cartão',
   cardHint: 'Os dados do cartão são introduzidos na página segura do prestador de pagamentos.',
+  saveNotice:
+    '{merchant} guarda este cartão e pode voltar a cobrá-lo mais tarde, conforme combinado consigo. Pode pedir a {merchant} que o remova.',
+  saveChoice: 'Guardar este cartão. {merchant} pode voltar a cobrá-lo mais tarde, conforme combinado comigo.',
   mobileMoney: 'Carteira móvel',
   mobileMoneyHint: 'Aparece um pedido no seu telemóvel. Aprove-o com o seu PIN.',
   bankTransfer: 'Transferência bancária',

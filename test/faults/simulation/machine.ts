@@ -114,7 +114,8 @@ function compose(
     counters: createCounters(),
     promptKey: KEY,
     isSuspended: async () => false,
-    merchantProfile: async () => ({ name: merchant.name, settings: {} }) as never,
+    merchantProfile: async () =>
+      ({ name: merchant.name, settings: {}, savedMethods: 'always_tell' }) as never,
     // No payment of the simulation has a link.
     checkCapacity: () => Promise.resolve('available'),
     wakeRefunds: (wake) => wakeRefunds({ db, clock }, wake),

@@ -19,7 +19,7 @@ const pickCustomer = pickColumns(
 const pickMethod = pickColumns(
   ...['merchant_id', 'id', 'customer_id', 'type', 'status', 'version', 'gateway', 'account_id'],
   ...['token_sealed', 'credential_sealed', 'currencies', 'card', 'mobile_money', 'is_default'],
-  ...['is_recurring_intent', 'expires_at', 'last_used_at', 'created_at'],
+  ...['is_recurring_intent', 'consent', 'expires_at', 'last_used_at', 'created_at'],
 )
 
 function save(access: TableAccess, [json]: readonly unknown[]): Row[] {
@@ -48,6 +48,7 @@ function renew(access: TableAccess, known: Row, wanted: Row): Row {
   return access.update('payment_methods', known, {
     ...{ card, currencies, expires_at },
     is_recurring_intent: known.is_recurring_intent || wanted.is_recurring_intent,
+    consent: wanted.consent ?? known.consent,
     ...(isRevived && {
       status: 'active',
       version: Number(known.version) + 1,

@@ -63,7 +63,7 @@ export function moneyTables(): Rules {
           'mobile_money',
           'expires_at',
         ),
-        ...nullColumns('last_used_at', 'created_at', 'account_id', 'save_id'),
+        ...nullColumns('consent', 'last_used_at', 'created_at', 'account_id', 'save_id'),
         status: 'active',
         version: 1,
         is_default: false,
