@@ -4,6 +4,7 @@
 import type { Mode } from './core/merchant.ts'
 import type { FeeTable } from './core/money.ts'
 import type { RateLimit } from './core/rate-limit.ts'
+import { nearestName } from './core/spelling.ts'
 import type { VaultKey } from './kit/crypto.ts'
 import type { Failpoints } from './kit/failpoints.ts'
 import { ALLOW_LOOPBACK, ALLOW_NOTHING, type AllowList } from './kit/http/public-address.ts'
@@ -252,7 +253,7 @@ function unknownSettingIssues(env: Env, gateways: readonly ConfigurableGateway[]
     Object.keys(env)
       // The test runner passes COWRY_TEST_ variables to the tests.
       .filter((name) => /^(?:COWRY_(?!TEST_)|GATEWAY_)/.test(name) && !known.includes(name))
-      .map((name) => ({ name, closest: known.find((candidate) => editDistance(candidate, name) <= 3) }))
+      .map((name) => ({ name, closest: nearestName(name, known) }))
       .filter(({ name, closest }) => closest !== undefined || (isProduction(env) && isOurs(name, ours)))
       .map(
         ({ name, closest }) =>
@@ -263,19 +264,6 @@ function unknownSettingIssues(env: Env, gateways: readonly ConfigurableGateway[]
 
 function isOurs(name: string, prefixes: readonly string[]): boolean {
   return prefixes.some((prefix) => name.startsWith(prefix))
-}
-
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, column) => column)
-  for (const [index, letter] of [...a].entries()) {
-    const next = [index + 1]
-    for (let column = 1; column <= b.length; column++) {
-      const replaced = (row[column - 1] ?? 0) + (b[column - 1] === letter ? 0 : 1)
-      next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1))
-    }
-    row = next
-  }
-  return row[b.length] ?? 0
 }
 
 /** The text of .env.example: every setting with its meaning, commented out at its default. */

@@ -121,7 +121,10 @@ function assertKeyActive({ row, addresses }: CachedKey, now: Date, ip: string): 
   if (row.revokedAt) throw new ApiError('api_key_revoked')
   if (row.expiresAt && row.expiresAt <= now) throw new ApiError('api_key_expired')
   if (row.merchantStatus === 'suspended') throw new ApiError('merchant_suspended')
-  if (!allowsAddress(addresses, ip)) throw new ApiError('ip_not_allowed')
+  if (!allowsAddress(addresses, ip)) {
+    const message = `The API key may not be used from ${ip}, the address that this request came from.`
+    throw new ApiError('ip_not_allowed', { message })
+  }
 }
 
 function toCachedKey(row: KeyOwnerRow | undefined): CachedKey | undefined {

@@ -2,6 +2,7 @@
 // with few scopes could create one with all of them.
 
 import type { Issue } from '../core/errors.ts'
+import { grantsScope } from '../core/merchant.ts'
 import { isWithinBlocks } from './addresses.ts'
 import type { KeyRow } from './api-key.ts'
 
@@ -19,9 +20,8 @@ export function excessIssues(caller: Rights, requested: Rights): Issue[] {
 
 /** `*` includes scopes of later versions, so only a key with `*` may grant it. */
 function excessScopes(caller: Rights, requested: Rights): Issue[] {
-  if (caller.scopes.includes('*')) return []
   return requested.scopes.flatMap((scope, index) =>
-    caller.scopes.includes(scope)
+    grantsScope(caller.scopes, scope)
       ? []
       : [exceeded(`scopes.${index}`, `${scope} is not a scope of the key that asks.`)],
   )

@@ -33,6 +33,7 @@ export function apiKeyRoutes(app: SelfServiceKeysApp): Route[] {
 const readRoutes = (app: SelfServiceKeysApp): Route[] => [
   route({
     ...COMMON,
+    scope: 'keys:read',
     method: 'GET',
     path: PATH,
     summary: 'List your API keys',
@@ -50,6 +51,7 @@ const readRoutes = (app: SelfServiceKeysApp): Route[] => [
   }),
   route({
     ...COMMON,
+    scope: 'keys:read',
     method: 'GET',
     path: `${PATH}/{keyId}`,
     summary: 'Get an API key',

@@ -7,8 +7,11 @@ import { DisplayName } from '../merchants/schema.ts'
 
 const GRANTED_SCOPES: readonly GrantedScope[] = [...SCOPES, '*']
 
-/** All scopes except keys:write: a leaked key must not create others. */
-export const DEFAULT_SCOPES: readonly GrantedScope[] = SCOPES.filter((scope) => scope !== 'keys:write')
+/** All scopes except those of keys: a leaked key must not create others, nor show which there are. */
+export const DEFAULT_SCOPES: readonly GrantedScope[] = SCOPES.filter((scope) => !scope.startsWith('keys:'))
+
+const SCOPES_DESCRIPTION =
+  'A write scope includes the read scope of the same area; * includes all scopes, also later ones.'
 
 const RateLimit = Type.Object({
   perSecond: Type.Integer({ minimum: 1, maximum: 100_000 }),
@@ -36,9 +39,15 @@ export const KeyRecord = Type.Object({
 /** Only the response that creates or rotates a key contains the key itself. */
 export const CreatedKeyRecord = Type.Object({ ...KeyRecord.properties, apiKey: Type.String() })
 
+const Scopes = Type.Array(Enum(GRANTED_SCOPES), {
+  minItems: 1,
+  maxItems: GRANTED_SCOPES.length,
+  description: SCOPES_DESCRIPTION,
+})
+
 export const CreateKeyBody = Type.Object({
   name: Type.Optional(DisplayName),
-  scopes: Type.Optional(Type.Array(Enum(GRANTED_SCOPES), { minItems: 1, maxItems: GRANTED_SCOPES.length })),
+  scopes: Type.Optional(Scopes),
   expiresAt: Type.Optional(Timestamp),
   allowedIps: Type.Optional(Type.Array(Type.String({ maxLength: 50 }), { maxItems: 100 })),
   rateLimit: Type.Optional(RateLimit),
@@ -62,7 +71,7 @@ export const CreatedSelfServiceKeyRecord = Type.Object({
 // Name and scopes are required here, so that every self-service key has a stated purpose and explicit rights.
 export const CreateSelfServiceKeyBody = Type.Object({
   name: DisplayName,
-  scopes: Type.Array(Enum(GRANTED_SCOPES), { minItems: 1, maxItems: GRANTED_SCOPES.length }),
+  scopes: Scopes,
   expiresAt: Type.Optional(Timestamp),
   allowedIps: CreateKeyBody.properties.allowedIps,
 })

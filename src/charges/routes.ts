@@ -54,7 +54,7 @@ export function chargeRoutes(app: PaymentsApp): Route[] {
       method: 'GET',
       path: '/api/v1/charges/{uuid}',
       tag: 'Charges',
-      scope: 'charges:write',
+      scope: 'charges:read',
       summary: 'Get a charge as it is stored',
       params: UuidParams,
       response: { http: 200, data: ChargeRecord },

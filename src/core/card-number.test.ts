@@ -34,6 +34,34 @@ describe('the search for card numbers in a text', () => {
     }
   })
 
+  it('finds a card number in other digits, over several lines, or with other or hidden separators', () => {
+    for (const text of [
+      '4242.4242.4242.4242',
+      '4242\n4242\n4242\n4242',
+      '4242 – 4242 – 4242 – 4242',
+      '4242\u00a04242\u00a04242\u00a04242',
+      '42\u200b424242\u200d424242\ufeff42',
+      '٤٢٤٢٤٢٤٢٤٢٤٢٤٢٤٢',
+      '४२४२ ४२४२ ४२४२ ४२४२',
+      '৪২৪২৪২৪২৪২৪২৪২৪২',
+      '4242424242424242@example.com',
+    ]) {
+      assert.ok(containsCardNumber(text), text)
+    }
+  })
+
+  it('finds no card number in dates, times, addresses and phone numbers', () => {
+    for (const text of [
+      '2026.11.16 12.30.45 2026.11.17',
+      '10.0.0.1 192.168.100.200',
+      '2348031234567@example.com',
+      '2348031234560, 2348031234561, 2348031234562, 2348031234563, 2348031234564',
+      '2348031234565, 2348031234566, 2348031234567, 2348031234568, 2348031234569',
+    ]) {
+      assert.equal(containsCardNumber(text), false, text)
+    }
+  })
+
   it('finds a card number next to another number', () => {
     for (const text of [
       'Invoice 12 4242 4242 4242 4242',
@@ -62,7 +90,7 @@ describe('the search for card numbers in a text', () => {
   })
 
   it('is fast for any arrangement of digits and separators', () => {
-    const digitsAndGaps = fc.string({ unit: fc.constantFrom(...'0123456789 -'), maxLength: 255 })
+    const digitsAndGaps = fc.string({ unit: fc.constantFrom(...'0123456789 -.\n'), maxLength: 255 })
     fc.assert(fc.property(digitsAndGaps, (text) => typeof containsCardNumber(text) === 'boolean'))
   })
 

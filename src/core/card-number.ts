@@ -1,31 +1,77 @@
 // No page or field of ours takes a card number. We scan free text for card numbers that people enter by mistake.
 
-// First digits of the card schemes: Visa, Mastercard (two ranges), American Express, Diners, Discover, JCB, UnionPay,
-// Maestro, Verve. A number without such a prefix is not a card number, but for example an order number.
-const KNOWN_PREFIX = /^(4|5[0-8]|2[2-7]|3[4-9]|30|6|35)/
+// First digits of the card schemes: Visa, Mastercard, American Express, Diners, Discover, JCB, UnionPay, Maestro, Verve.
+// A number without such a prefix is not a card number, but for example an order number.
+const KNOWN_PREFIX = /^(4|5[0-8]|3[4-9]|30|6|35)/
+// The second range of Mastercard. Its cards have 16 digits; many phone numbers begin with the same digits.
+const MASTERCARD_2_SERIES = /^2[2-7]\d{14}$/
 
 const MIN_DIGITS = 13
 const MAX_DIGITS = 19
 
-// People write a card number in groups of digits, with a single space or dash between them.
-const GROUPS = /\d+(?:[ -]\d+)*/g
+// People write a card number in groups of digits. A single space or dash may separate groups of any length, because an
+// order number or an expiry date may precede the card.
+const GROUPS = /\d+(?:(?:\s|[.\-‐‑‒–—·•]){1,3}\d+)*/gu
+const GROUP = /(\d+)([^\d]*)/gu
+
+interface Group {
+  digits: string
+  /** Whether the separator after it is a single space or dash. */
+  isPlain: boolean
+}
 
 export function containsCardNumber(text: string): boolean {
-  // NFKC turns full-width digits into ASCII digits.
-  return [...text.normalize('NFKC').matchAll(GROUPS)].some(([groups]) => hasCardNumber(groups.split(/[ -]/)))
+  return [...withPlainDigits(text).matchAll(GROUPS)].some(([run]) => hasCardNumber(groupsOf(run)))
+}
+
+/** With the digits of every script as ASCII digits, and without characters that nobody sees. */
+function withPlainDigits(text: string): string {
+  return text
+    .normalize('NFKC')
+    .replaceAll(/\p{Default_Ignorable_Code_Point}/gu, '')
+    .replaceAll(/[^\P{Nd}0-9]/gu, (digit) => String(digitValue(digit)))
+}
+
+/** Unicode places the ten digits of a script at code points that end in 0 to 9, or in 6 to F. */
+function digitValue(digit: string): number {
+  const code = digit.codePointAt(0) ?? 0
+  const last = code % 16
+  const startsAtZero = /\p{Nd}/u.test(String.fromCodePoint(code - last))
+  return startsAtZero ? last : last - 6
+}
+
+function groupsOf(run: string): Group[] {
+  return [...run.matchAll(GROUP)].map(([, digits = '', separator = '']) => ({
+    digits,
+    isPlain: separator === ' ' || separator === '-',
+  }))
 }
 
 /** Tries every run of neighbouring groups, because an order number or an expiry date often precedes or follows the card. */
-function hasCardNumber(groups: string[]): boolean {
+function hasCardNumber(groups: readonly Group[]): boolean {
   return groups.some((_, start) => {
     let digits = ''
+    let isPlain = true
+    let isEven = true
     for (const group of groups.slice(start)) {
-      digits += group
+      digits += group.digits
+      isEven &&= isCardGroup(group.digits)
       if (digits.length > MAX_DIGITS) return false
-      if (digits.length >= MIN_DIGITS && KNOWN_PREFIX.test(digits) && passesLuhn(digits)) return true
+      if ((isPlain || isEven) && isCardNumber(digits)) return true
+      isPlain &&= group.isPlain
     }
     return false
   })
+}
+
+/** Cards print groups of four to six digits, the last of three or more; dates and amounts have shorter ones. */
+function isCardGroup(digits: string): boolean {
+  return digits.length >= 3 && digits.length <= 7
+}
+
+function isCardNumber(digits: string): boolean {
+  if (digits.length < MIN_DIGITS) return false
+  return (KNOWN_PREFIX.test(digits) || MASTERCARD_2_SERIES.test(digits)) && passesLuhn(digits)
 }
 
 function passesLuhn(digits: string): boolean {

@@ -79,12 +79,22 @@ describe('an API error made from issues', () => {
   it('is validation_failed when the codes differ or a code is not an API error code', () => {
     const mixed = errorFromIssues([issue('amount', 'amount_precision'), issue('reference', 'required')])
     assert.equal(mixed.code, 'validation_failed')
-    assert.equal(mixed.message, API_ERRORS.validation_failed.message)
+    assert.equal(mixed.message, 'amount is wrong. (1 more in details)')
     assert.deepEqual(
       mixed.details.map(({ field }) => field),
       ['amount', 'reference'],
     )
     assert.equal(errorFromIssues([issue('reference', 'required')]).code, 'validation_failed')
+  })
+
+  it('is unknown_field, with that issue first, if one of the issues is', () => {
+    const mixed = errorFromIssues([issue('amount', 'required'), issue('amont', 'unknown_field')])
+    assert.equal(mixed.code, 'unknown_field')
+    assert.equal(mixed.message, 'amont is wrong. (1 more in details)')
+    assert.deepEqual(
+      mixed.details.map(({ field }) => field),
+      ['amont', 'amount'],
+    )
   })
 
   it('needs at least one issue', () => {

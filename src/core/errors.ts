@@ -38,6 +38,7 @@ const unprocessable = (message: string) => apiError(422, 'unprocessable_error', 
 
 export const API_ERRORS = {
   validation_failed: invalid('Some fields are missing or not acceptable; details names each of them.'),
+  unknown_field: invalid('The operation does not know a field or query parameter; details names it.'),
   malformed_json: invalid('The body is not well-formed JSON.'),
   invalid_currency: invalid(
     `The currency is not one of the ${CURRENCY_CODES.length} that this service collects.`,
@@ -50,6 +51,9 @@ export const API_ERRORS = {
   missing_reference: invalid('Name the payment by reference or by uuid.'),
   idempotency_required: invalid(
     'A partial refund needs your own refundReference, unique for each refund, or an Idempotency-Key header, so that a retry cannot refund twice.',
+  ),
+  api_key_in_url: invalid(
+    'Send the API key in the x-api-key header, never in the URL, which is stored in logs and histories. Revoke this key and create another.',
   ),
 
   missing_api_key: apiError(401, 'authentication_error', 'Send your API key in the x-api-key header.'),
@@ -66,6 +70,11 @@ export const API_ERRORS = {
   merchant_suspended: apiError(403, 'permission_error', 'The merchant account is suspended.'),
   mode_mismatch: apiError(403, 'permission_error', 'This key belongs to the other environment.'),
   ip_not_allowed: apiError(403, 'permission_error', 'The API key may not be used from this address.'),
+  browser_not_allowed: apiError(
+    403,
+    'permission_error',
+    'Call this API from your server, never from a browser: everybody can read a key in a web page. Let your page call your own server, which adds the x-api-key header.',
+  ),
   scope_exceeded: apiError(403, 'permission_error', 'An API key cannot grant rights that it does not have.'),
 
   route_not_found: notFound('There is no such operation.'),
@@ -105,7 +114,9 @@ export const API_ERRORS = {
   invalid_state: apiError(409, 'conflict_error', 'The record is not in a state that allows this.'),
 
   idempotency_key_reused: unprocessable('This Idempotency-Key was used with another body.'),
-  no_route_available: unprocessable('No configured gateway serves this currency and country.'),
+  no_route_available: unprocessable(
+    'No configured gateway serves this currency and country. GET /api/v1/misc/currencies lists what can be collected; the operator of this service adds gateways.',
+  ),
   recurring_token_inactive: unprocessable('The recurring token was revoked or has expired.'),
   customer_mismatch: unprocessable('The recurring token belongs to a customer with another e-mail.'),
   currency_not_supported_for_token: unprocessable('The saved method cannot be charged in this currency.'),
@@ -174,13 +185,23 @@ export function isApiErrorCode(code: string): code is ApiErrorCode {
   return Object.hasOwn(API_ERRORS, code)
 }
 
-/** One API error for all issues of a request. It has the code of the issues if they all share one. */
+/**
+ * One API error for all issues of a request. It has the code of the issues if they all share one. An unknown field comes
+ * first, because it usually explains the others: amount is missing where amont was sent.
+ */
 export function errorFromIssues(issues: Issue[]): ApiError {
-  const first = issues[0]
+  const details = issues.toSorted((one, other) => rankOf(one) - rankOf(other))
+  const first = details[0]
   if (!first) throw new Error('an API error from issues needs at least one issue')
-  const sharesCode = issues.every((issue) => issue.code === first.code)
+  const sharesCode = first.code === 'unknown_field' || details.every(({ code }) => code === first.code)
   const code = sharesCode && isApiErrorCode(first.code) ? first.code : 'validation_failed'
-  return new ApiError(code, { details: issues, message: code === first.code ? first.message : undefined })
+  const others = details.length - 1
+  const message = others > 0 ? `${first.message} (${others} more in details)` : first.message
+  return new ApiError(code, { details, message })
+}
+
+function rankOf({ code }: Issue): number {
+  return code === 'unknown_field' ? 0 : 1
 }
 
 export function newIssue(

@@ -25,6 +25,12 @@ const line = (level: LineLevel, message: string, fields: string, action: string)
 })
 
 const DEFINITIONS = {
+  'api_key.in_url': line(
+    'warn',
+    'An API key was sent in a URL and refused.',
+    'requestId, keyId',
+    'URLs are stored in the logs of proxies: ask the merchant to revoke the key and to send keys in the x-api-key header.',
+  ),
   'api_key.last_used_not_saved': line(
     'warn',
     'The last-used time of an API key was not saved.',

@@ -10,16 +10,22 @@ export interface Merchant {
 }
 
 export const SCOPES = [
-  'checkout:write',
   'checkout:read',
+  'checkout:write',
+  'charges:read',
   'charges:write',
   'customers:read',
   'customers:write',
   'wallet:read',
+  'refunds:read',
   'refunds:write',
+  'links:read',
   'links:write',
+  'p2p:read',
   'p2p:write',
+  'webhooks:read',
   'webhooks:write',
+  'keys:read',
   'keys:write',
   'audit:read',
 ] as const
@@ -28,3 +34,9 @@ export type Scope = (typeof SCOPES)[number]
 
 /** `*` grants every scope, including scopes that later versions add. */
 export type GrantedScope = Scope | '*'
+
+/** Whether a key may do what needs this scope. To write an area includes to read it. */
+export function grantsScope(granted: readonly string[], needed: string): boolean {
+  if (granted.includes('*') || granted.includes(needed)) return true
+  return needed.endsWith(':read') && granted.includes(needed.replace(/read$/, 'write'))
+}

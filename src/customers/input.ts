@@ -103,8 +103,9 @@ export function applyCustomerChanges(row: CustomerRow, changes: CustomerChanges)
 }
 
 function withDerivedFields(fields: Omit<CustomerFields, 'emailKey' | 'searchText'>): CustomerFields {
-  assertNoCardNumbers({ firstname: fields.firstname, lastname: fields.lastname })
-  return { ...fields, emailKey: fields.email.toLowerCase(), searchText: searchTextOf(fields) }
+  const { email, firstname, lastname } = fields
+  assertNoCardNumbers({ email, firstname, lastname })
+  return { ...fields, emailKey: email.toLowerCase(), searchText: searchTextOf(fields) }
 }
 
 /** Rejects a card number in any text, because we must not store one. */

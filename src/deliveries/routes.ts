@@ -40,6 +40,7 @@ export function deliveryRoutes(app: DeliveriesApp): Route[] {
 const eventRoutes = (app: DeliveriesApp): Route[] => [
   route({
     ...COMMON,
+    scope: 'webhooks:read',
     method: 'GET',
     path: EVENTS,
     summary: 'List events',
@@ -57,6 +58,7 @@ const eventRoutes = (app: DeliveriesApp): Route[] => [
   }),
   route({
     ...COMMON,
+    scope: 'webhooks:read',
     method: 'GET',
     path: `${EVENTS}/{uuid}`,
     summary: 'Get an event',
@@ -70,6 +72,7 @@ const eventRoutes = (app: DeliveriesApp): Route[] => [
   }),
   route({
     ...COMMON,
+    scope: 'webhooks:read',
     method: 'GET',
     path: `${EVENTS}/{uuid}/deliveries`,
     summary: 'List the deliveries of an event',
@@ -131,6 +134,7 @@ const replayRoutes = (app: DeliveriesApp): Route[] => [
   }),
   route({
     ...COMMON,
+    scope: 'webhooks:read',
     method: 'GET',
     path: '/api/v1/webhooks/replays/{uuid}',
     summary: 'Get the progress of a replay',

@@ -11,8 +11,14 @@ import { runAudited } from '../kit/db/audit-context.ts'
 import { iterateAsMerchant, runAsMerchant } from '../kit/db/tenant-isolation.ts'
 import type { Failpoints } from '../kit/failpoints.ts'
 import type { OperatorRoute, Route, RouteResponse } from '../kit/http/route.ts'
-import { JSON_BODY_LIMIT, type JsonBody, readJsonBody, requireJsonHeaders } from './input/body.ts'
-import { isSchema } from './input/clean.ts'
+import {
+  isBodyRequired,
+  JSON_BODY_LIMIT,
+  type JsonBody,
+  readJsonBody,
+  requireJsonHeaders,
+} from './input/body.ts'
+import { isSchema } from './input/json-schema.ts'
 import { queryTextOf } from './input/query.ts'
 import { type CheckedInput, type CompileInput, createInputCompiler } from './input/validation.ts'
 import type { RequestTracker } from './request-context.ts'
@@ -114,8 +120,8 @@ function register(
 ): void {
   const { route, authorize, handle } = binding
   const check = compileInput(route)
-  const takesBody = route.body !== undefined
-  const mayBeEmpty = isSchema(route.body) && !requiresFields(route.body)
+  const takesBody = route.method !== 'GET'
+  const mayBeEmpty = !isBodyRequired(route)
   app.route({
     method: route.method,
     url: frameworkPath(route.path),
@@ -164,10 +170,6 @@ function targetOf(params: unknown): string | null {
 
 function bodyLimitOf(route: Route | OperatorRoute): number {
   return ('bodyLimit' in route ? route.bodyLimit : undefined) ?? JSON_BODY_LIMIT
-}
-
-function requiresFields(schema: object): boolean {
-  return 'required' in schema && Array.isArray(schema.required) && schema.required.length > 0
 }
 
 function responseSchemaOf(route: Route | OperatorRoute): object {

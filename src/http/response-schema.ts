@@ -1,7 +1,7 @@
 // The schema that serializes a response. It is the documented schema, reduced so that the compiled serializer is fast
 // and changes no value: by default it writes null as an empty string or as 0.
 
-import { isSchema, type JsonSchema } from './input/clean.ts'
+import { isSchema, type JsonSchema } from './input/json-schema.ts'
 
 export function envelopeSchema(data: JsonSchema, list: boolean): JsonSchema {
   const written = writableSchema(data)

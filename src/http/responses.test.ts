@@ -257,7 +257,8 @@ describe('every response of the HTTP shell', () => {
 
   it('writes one log line without URL, query, header or body', async () => {
     const { post, get, lines } = fakeShell()
-    await post(`${PATH}?canary=query-canary`, { name: 'body-canary' }, { 'x-canary': 'header-canary' })
+    await post(PATH, { name: 'body-canary' }, { 'x-canary': 'header-canary' })
+    await post(`${PATH}?canary=query-canary`, { name: 'a', canary: 'field-canary' })
     await get(`${PATH}/path-canary`)
     await get('/healthz')
     const written = lines.filter((line) => line.level === 'info')
@@ -268,6 +269,7 @@ describe('every response of the HTTP shell', () => {
       }),
       [
         line({ method: 'POST', route: '/api/v1/things', http: 201 }),
+        line({ method: 'POST', route: '/api/v1/things', http: 400, errorCode: 'unknown_field' }),
         line({ method: 'GET', route: '/api/v1/things/:uuid', http: 400, errorCode: 'invalid_uuid' }),
       ],
     )

@@ -9,6 +9,7 @@ import { errorFields } from '../kit/observability/log.ts'
 import { apiErrorFor, badRequest, errorResponse } from './errors.ts'
 import { registerHealth } from './health.ts'
 import { registerJsonRoutes } from './json-routes.ts'
+import { createPathFinder, isPreflight, methodNotAllowed, routeNotFound } from './known-paths.ts'
 import { logRoutes } from './log-routes.ts'
 import { registerMetrics } from './metrics.ts'
 import { createNodeServer, respondToClientError } from './node-server.ts'
@@ -105,6 +106,7 @@ function createFramework(options: HttpShellOptions, parts: Parts): FastifyInstan
       void sendError(error, request, reply)
     },
   })
+  const findPath = createPathFinder([...options.routes, ...options.operatorRoutes].map(({ path }) => path))
   const beginRequest = (request: FastifyRequest, reply: FastifyReply): void => {
     parts.requestTracker.begin(request, reply)
     reply.headers(parts.headers.api).header('x-request-id', request.id)
@@ -112,7 +114,7 @@ function createFramework(options: HttpShellOptions, parts: Parts): FastifyInstan
   app.decorateRequest('requestContext')
   app.addHook('onRequest', (request, reply, done) => {
     beginRequest(request, reply)
-    done(request.is404 ? new ApiError('route_not_found') : hostError(request))
+    done(requestError(request, () => routeNotFound(findPath, request.raw.url, options.publicUrl())))
   })
   app.setErrorHandler(sendError)
   return app
@@ -152,10 +154,25 @@ function requestIdOf(request: IncomingMessage): string | undefined {
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : undefined
 }
 
-function hostError(request: FastifyRequest): ApiError | undefined {
-  const { httpVersion, headers } = request.raw
-  if (headers.host !== undefined || httpVersion === '1.0') return undefined
-  return badRequest('Host', 'HTTP/1.1 requests name their Host.')
+/** Refuses a request by its first line and headers, before the body is read. */
+function requestError(request: FastifyRequest, notFound: () => ApiError): ApiError | undefined {
+  const { method, url, headers } = request.raw
+  if (isPreflight(method ?? '', url, headers.origin)) return new ApiError('browser_not_allowed')
+  return request.is404 ? notFound() : headerError(request)
+}
+
+/** Node takes the first of two, and a proxy before us may have checked the other. */
+const SINGLE_HEADERS: ReadonlySet<string> = new Set(['host', 'content-type', 'authorization'])
+
+function headerError(request: FastifyRequest): ApiError | undefined {
+  const { httpVersion, headers, rawHeaders } = request.raw
+  if (headers.host === undefined && httpVersion !== '1.0')
+    return badRequest('Host', 'HTTP/1.1 requests name their Host.')
+  const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase())
+  const repeated = names.find((name, index) => SINGLE_HEADERS.has(name) && names.indexOf(name) !== index)
+  return repeated === undefined
+    ? undefined
+    : badRequest(repeated, `The header ${repeated} is sent more than once; send it once.`)
 }
 
 /** The ApiError to respond with. Internal errors are logged here once, with their stack. */
@@ -219,9 +236,9 @@ function registerMethodNotAllowed(
       method: others,
       url,
       exposeHeadRoute: false,
-      onRequest: (_request, reply, done) => {
+      onRequest: (request, reply, done) => {
         reply.header('allow', allow)
-        done(new ApiError('method_not_allowed'))
+        done(methodNotAllowed(request.method, allowed))
       },
       handler: () => {
         throw new Error('the onRequest hook refuses this method before the handler')

@@ -13,11 +13,11 @@ import { API_ERRORS, ApiError, errorFromIssues, type Issue } from '../core/error
 import { parseAmount } from '../core/money.ts'
 import { metadataIssues } from '../kit/http/metadata.ts'
 import type { BodyFacts } from '../kit/http/route.ts'
-import { CurrencyInput, Enum, Metadata, Nullable, VISIBLE } from '../kit/http/schema.ts'
+import { CurrencyInput, Enum, Metadata, Nullable, VISIBLE_TEXT } from '../kit/http/schema.ts'
 import { amountIssues, countryIssues } from '../payments/input.ts'
 import { LINK_USAGES, type LinkRow, type LinkTerms, type LinkUsage, type NewLink } from './link.ts'
 
-const Title = Type.String({ minLength: 1, maxLength: 100, pattern: VISIBLE, 'x-nfc': true })
+const Title = Type.String({ ...VISIBLE_TEXT, maxLength: 100 })
 const Description = Type.String({ maxLength: 255, 'x-multiline': true })
 const RedirectUrl = Type.String({
   maxLength: 2048,

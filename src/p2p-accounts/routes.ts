@@ -41,6 +41,7 @@ export function p2pAccountRoutes(app: P2pAccountsApp): Route[] {
     }),
     route({
       ...COMMON,
+      scope: 'p2p:read',
       method: 'GET',
       path: '/api/v1/p2p/accounts',
       summary: 'List receiving accounts',
@@ -67,6 +68,7 @@ function singleAccountRoutes(app: P2pAccountsApp): Route[] {
   return [
     route({
       ...common,
+      scope: 'p2p:read',
       method: 'GET',
       summary: 'Get a receiving account',
       errors: ['invalid_uuid', 'p2p_account_not_found'],

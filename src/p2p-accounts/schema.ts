@@ -9,11 +9,11 @@ import {
   PAGE_QUERY,
   Timestamp,
   Uuid,
-  VISIBLE,
+  VISIBLE_TEXT,
 } from '../kit/http/schema.ts'
 import { ACCOUNT_CHANNELS, type AccountRow } from './account.ts'
 
-const Name = Type.String({ minLength: 1, maxLength: 100, pattern: VISIBLE, 'x-nfc': true })
+const Name = Type.String({ ...VISIBLE_TEXT, maxLength: 100 })
 
 const ACCOUNT_FIELDS = {
   accountName: Name,

@@ -82,6 +82,7 @@ function paymentRoutes(app: P2pApp): Route[] {
     }),
     route({
       ...COMMON,
+      scope: 'p2p:read',
       method: 'GET',
       path: PATH,
       summary: 'List P2P payments',
@@ -98,6 +99,7 @@ function paymentRoutes(app: P2pApp): Route[] {
     }),
     route({
       ...COMMON,
+      scope: 'p2p:read',
       method: 'GET',
       path: `${PATH}/{uuid}`,
       summary: 'Get a P2P payment',

@@ -60,7 +60,7 @@ export function paymentListRoutes(app: PaymentsApp): Route[] {
       method: 'GET',
       path: '/api/v1/charges',
       tag: 'Charges',
-      scope: 'charges:write',
+      scope: 'charges:read',
       summary: 'List charges',
       description: FILTERS,
       query: PaymentsQuery,

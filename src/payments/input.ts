@@ -70,10 +70,11 @@ export function toCommonInput(body: CommonBody): PaymentInput {
 
 function rejectCardNumbers(body: {
   description?: string
-  customer: { firstname: string; lastname: string }
+  customer: { email: string; firstname: string; lastname: string }
 }): void {
   const texts: [string, string | undefined][] = [
     ['description', body.description],
+    ['customer.email', body.customer.email],
     ['customer.firstname', body.customer.firstname],
     ['customer.lastname', body.customer.lastname],
   ]
@@ -121,7 +122,9 @@ export function countryIssues(body: Record<string, unknown>): Issue[] {
     ]
   }
   if (typeof body.country !== 'string' || usesCurrency(body.country.toUpperCase(), currency)) return []
-  return [newIssue('country', 'invalid_country', `${body.country.toUpperCase()} does not use ${currency}.`)]
+  const countries = CURRENCIES[currency].countries.join(', ')
+  const message = `${body.country.toUpperCase()} does not use ${currency}; it is used in ${countries}.`
+  return [newIssue('country', 'invalid_country', message)]
 }
 
 export function customerIssues(body: Record<string, unknown>): Issue[] {

@@ -166,7 +166,7 @@ async function rejectReusedKey(app: PaymentsApp, merchantId: string, claim: Clai
 }
 
 function duplicateReference(payment: PaymentRow): ApiError {
-  const message = `The reference ${JSON.stringify(payment.reference)} was used with another body: it names ${payment.kind === 'charge' ? 'charge' : 'payment'} ${payment.id}, which is ${payment.status}.`
+  const message = `The reference ${JSON.stringify(payment.reference)} was used with another body: it names ${payment.kind === 'charge' ? 'charge' : 'payment'} ${payment.id}, which is ${payment.status}. Use a new reference for another payment.`
   return new ApiError('duplicate_reference', {
     message,
     details: [{ field: 'reference', code: 'duplicate_reference', message }],

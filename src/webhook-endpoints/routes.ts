@@ -64,6 +64,7 @@ const endpointRoutes = (app: WebhookEndpointsApp): Route[] => [
   }),
   route({
     ...COMMON,
+    scope: 'webhooks:read',
     method: 'GET',
     path: ENDPOINTS_PATH,
     summary: 'List webhook endpoints',
@@ -78,6 +79,7 @@ const endpointRoutes = (app: WebhookEndpointsApp): Route[] => [
   }),
   route({
     ...COMMON,
+    scope: 'webhooks:read',
     method: 'GET',
     path: ONE,
     summary: 'Get a webhook endpoint',

@@ -47,8 +47,8 @@ const countLive = async (api: Api) =>
   ).length
 
 describe('the API keys of a merchant', () => {
-  it('requires the scope keys:write to manage API keys', async () => {
-    const { api } = await service.newMerchant(SCOPES.filter((scope) => scope !== 'keys:write'))
+  it('requires the scope keys:read to read API keys, and keys:write to manage them', async () => {
+    const { api } = await service.newMerchant(SCOPES.filter((scope) => !scope.startsWith('keys:')))
     const requests = (client: Api) => [
       client.get(PATH),
       client.get(`${PATH}/${UNKNOWN_KEY}`),
@@ -59,6 +59,10 @@ describe('the API keys of a merchant', () => {
     for (const request of requests(service.apiWith(undefined)))
       assertApiError(await request, 'missing_api_key')
     for (const request of requests(api)) assertApiError(await request, 'insufficient_scope')
+    const [list, read, ...changes] = requests((await service.newMerchant(['keys:read'])).api)
+    assert.equal((await list)?.http, 200)
+    assert.equal((await read)?.body.error.code, 'api_key_not_found')
+    for (const request of changes) assertApiError(await request, 'insufficient_scope')
   })
 
   it('answers the same for an API key of another merchant as for an unknown one', async () => {

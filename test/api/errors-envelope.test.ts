@@ -19,7 +19,7 @@ describe('error responses', () => {
     assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8')
     assert.deepEqual(answer.body, {
       status: 'error',
-      message: 'Some fields are missing or not acceptable; details names each of them.',
+      message: 'amount must be a number. (3 more in details)',
       data: null,
       error: {
         code: 'validation_failed',
@@ -54,7 +54,7 @@ describe('error responses', () => {
       type: `${service.publicUrl}/docs/errors#validation_failed`,
       title: API_ERRORS.validation_failed.message,
       status: 400,
-      detail: API_ERRORS.validation_failed.message,
+      detail: 'limit must be at least 1.',
       instance: `urn:cowry:request:${requestId}`,
       code: 'validation_failed',
       errorType: 'validation_error',

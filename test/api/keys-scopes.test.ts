@@ -45,6 +45,15 @@ function sendRequest(api: Api, { method, path }: Operation) {
   return method === 'GET' ? api.get(path) : api.send(method, path, init)
 }
 
+/** To write an area includes to read it. */
+const grants = (granted: string, needed: string) =>
+  granted === needed || (needed.endsWith(':read') && granted === needed.replace(':read', ':write'))
+
+it('needs a read scope for every operation that reads, and a write scope for every other', () => {
+  for (const { name, method, scope } of operations)
+    assert.match(scope, method === 'GET' ? /:read$/ : /:write$/, name)
+})
+
 it('documents the scope of every operation', () => {
   for (const [name, scope] of Object.entries(NEEDED)) {
     assert.equal(operations.find((operation) => operation.name === name)?.scope, scope, name)
@@ -61,7 +70,7 @@ it('F-75: allows a key only the operations of its scope, and names the missing s
     const { api } = await service.newMerchant([scope])
     for (const operation of operations) {
       const answer = await sendRequest(api, operation)
-      if (operation.scope === scope) {
+      if (grants(scope, operation.scope)) {
         assert.notEqual(answer.http, 403, `${scope} for ${operation.name}: ${answer.text}`)
       } else {
         assertErrorCode(answer, 403, 'insufficient_scope')
@@ -76,13 +85,23 @@ it('allows a key with * everything, and a key without scopes everything except m
   const plain = await service.admin.post(`/admin/v1/merchants/${uuid}/keys`, {})
   assert.deepEqual(
     [...plain.body.data.scopes].sort(),
-    SCOPES.filter((scope) => scope !== 'keys:write').sort(),
+    SCOPES.filter((scope) => !scope.startsWith('keys:')).sort(),
   )
   for (const operation of operations) {
     assert.notEqual((await sendRequest(api, operation)).http, 403)
     const answer = await sendRequest(service.apiWith(plain.body.data.apiKey), operation)
-    assert.equal(answer.http === 403, operation.scope === 'keys:write', operation.name)
+    assert.equal(answer.http === 403, operation.scope.startsWith('keys:'), operation.name)
   }
+})
+
+it('lets a key with write scopes grant the read scopes of the same areas, and no others', async () => {
+  const { api } = await service.newMerchant(['keys:write', 'refunds:write'])
+  const reader = await api.post('/api/v1/api-keys', { name: 'Accountant', scopes: ['refunds:read'] })
+  assert.equal(reader.http, 201, reader.text)
+  const { http } = await service.apiWith(reader.body.data.apiKey).get('/api/v1/refunds')
+  assert.equal(http, 200)
+  const excess = await api.post('/api/v1/api-keys', { name: 'Accountant', scopes: ['charges:read'] })
+  assertErrorCode(excess, 403, 'scope_exceeded')
 })
 
 it('F-75: checks the scope before it validates the request', async () => {

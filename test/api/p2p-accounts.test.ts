@@ -39,7 +39,7 @@ const send = (by: Api, method: string, path: string) =>
   })
 
 describe('access to P2P operations', () => {
-  it('requires a key with the scope p2p:write for every P2P operation', async () => {
+  it('requires a key with a scope of P2P for every P2P operation', async () => {
     const other = await service.newMerchant(['checkout:write', 'checkout:read'])
     for (const [method, path] of EVERY_OPERATION) {
       assertErrorCode(await send(service.apiWith(undefined), method, path), 401, 'missing_api_key')

@@ -202,6 +202,7 @@ describe('POST /api/v1/refunds', () => {
       [{ reference, refundReference: '' }, 'validation_failed'],
       [{ reference, refundReference: ' padded ' }, 'validation_failed'],
       [{ reference, refundReference: 'a'.repeat(101) }, 'validation_failed'],
+      [{ reference, amont: 100 }, 'unknown_field'],
     ]
     const another = await payWith(api, 'card_success')
     for (const two of [another.reference, 'no-such-reference'])
@@ -212,7 +213,7 @@ describe('POST /api/v1/refunds', () => {
     const both = await api.post(PATH, { reference: '', amount: '5' })
     assert.deepEqual(assertApiError(both, 'validation_failed').length, 2)
     assert.equal((await api.get(`${PATH}?payment=${uuid}`)).body.meta.total, 0)
-    await refund({ uuid, reference, amount: 500, unknown: 'ignored', reason: null, metadata: null })
+    await refund({ uuid, reference, amount: 500, reason: null, metadata: null })
   })
 
   it('repeats a refund for the same Idempotency-Key, also when nothing is left', async () => {

@@ -64,7 +64,7 @@ describe('access to webhook endpoints', () => {
     assert.equal((await shop.api.get(`${PATH}/${uuid}`)).body.data.status, 'enabled')
   })
 
-  it('requires the scope webhooks:write for endpoints', async () => {
+  it('requires the scope webhooks:read or webhooks:write for endpoints', async () => {
     assertApiError(await add(weak.api), 'insufficient_scope')
     assertApiError(await weak.api.get(PATH), 'insufficient_scope')
     for (const [, call] of OPERATIONS)

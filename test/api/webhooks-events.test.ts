@@ -112,7 +112,7 @@ describe('access to events', () => {
     assert.equal((await replayed(other.api, range())).deliveries, 0)
   })
 
-  it('requires the scope webhooks:write for events', async () => {
+  it('requires the scope webhooks:read for events, and webhooks:write to replay them', async () => {
     assertApiError(await weak.api.get(EVENTS), 'insufficient_scope')
     assertApiError(await weak.api.post(`${EVENTS}/replay`, range()), 'insufficient_scope')
     assertApiError(await weak.api.get(`${REPLAYS}/${UNKNOWN_UUID}`), 'insufficient_scope')

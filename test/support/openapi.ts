@@ -44,6 +44,7 @@ export interface ResponseValidator {
 export function createResponseValidator(document: Document): ResponseValidator {
   const ajv = new Ajv2020({ strict: false, allErrors: true })
   ajv.addFormat('uuid', /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
+  ajv.addFormat('email', /^[^@\s]+@[^@\s]+$/)
   ajv.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
   ajv.addSchema(withoutExtraProperties(document), 'document')
 

@@ -49,7 +49,7 @@ function addCreate(keys: Command, shell: Shell): void {
     .option('--name <name>', 'the name of the key')
     .option(
       '--scopes <list>',
-      `the scopes, separated by commas: ${SCOPES.join(', ')}, or * for all (default: all but keys:write)`,
+      `the scopes, separated by commas: ${SCOPES.join(', ')}, or * for all (default: all but keys:read and keys:write). A write scope includes the read scope of its area`,
       commaSeparated,
     )
     .option('--expires-at <time>', 'the expiry time, such as 2027-01-01T00:00:00Z')

@@ -7,6 +7,7 @@ import { ApiError } from '../../core/errors.ts'
 import type { BodyFacts } from '../../kit/http/route.ts'
 import { fieldName } from './characters.ts'
 import { scanJson } from './json-scan.ts'
+import { isSchema } from './json-schema.ts'
 
 export interface JsonBody {
   value: Record<string, unknown>
@@ -18,16 +19,26 @@ export const JSON_BODY_LIMIT = 65_536
 
 const BYTE_ORDER_MARK = 0xfeff
 
-/** Refuses unsupported content types, encodings and charsets before the body is read. */
+/**
+ * A change without any field is probably an error of the caller, so PATCH and PUT need a body. Another operation needs
+ * one only if a field of it is required.
+ */
+export function isBodyRequired({ method, body }: { method: string; body?: unknown }): boolean {
+  if (!isSchema(body)) return false
+  return method === 'PATCH' || method === 'PUT' || (Array.isArray(body.required) && body.required.length > 0)
+}
+
+/**
+ * Refuses unsupported content types, encodings and charsets before the body is read. Without a body they mean nothing:
+ * many clients send a default type with every request.
+ */
 export function requireJsonHeaders(headers: IncomingHttpHeaders): void {
+  if (!hasBody(headers)) return
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
     throw unsupported(`Send the body without Content-Encoding; ${JSON.stringify(encoding)} is not read.`)
   const contentType = headers['content-type']
-  if (contentType === undefined) {
-    if (hasBody(headers)) throw unsupported('Send the body with Content-Type: application/json.')
-    return
-  }
+  if (contentType === undefined) throw unsupported('Send the body with Content-Type: application/json.')
   const [mediaType = '', ...parameters] = contentType.toLowerCase().split(';')
   if (mediaType.trim() !== 'application/json') throw unsupported()
   for (const parameter of parameters) {
@@ -44,7 +55,7 @@ function unsupported(message?: string): ApiError {
   return new ApiError('unsupported_media_type', { message })
 }
 
-/** With `mayBeEmpty`, which is set if no field is required, no body equals an empty object. */
+/** With `mayBeEmpty`, no body equals an empty object. */
 export function readJsonBody(bytes: unknown, mayBeEmpty = false): JsonBody {
   // The framework passes undefined if there is no content type and no body.
   if (!Buffer.isBuffer(bytes) || bytes.length === 0) {

@@ -1,31 +1,38 @@
-// Cleans a parsed value by its schema before validation: drops unknown properties, treats null for an optional
-// property as absent, fills defaults, normalizes names, and reports forbidden characters. Each schema is compiled
-// into a function once, at startup.
+// Cleans a parsed value by its schema before validation: reports unknown properties and forbidden characters, treats
+// null for an optional property as absent, fills defaults, and normalizes names. Each schema is compiled into a
+// function once, at startup.
 
 import type { Issue } from '../../core/errors.ts'
 import { findCharacterIssue } from './characters.ts'
-
-export type JsonSchema = Record<string, unknown>
+import { isSchema, type JsonSchema } from './json-schema.ts'
+import { createUnknownFieldIssue, type UnknownFieldIssue } from './unknown-fields.ts'
 
 type Path = (string | number)[]
 
 /** Returns the cleaned value and adds issues to the list. `path` is the path of the value, for field names. */
 export type Clean = (value: unknown, path: Path, issues: Issue[]) => unknown
 
-export function isSchema(value: unknown): value is JsonSchema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+/** What a schema inherits from the one around it. */
+interface Context {
+  multiline: boolean
+  unknownFieldIssue: UnknownFieldIssue
 }
 
-export function compileClean(schema: JsonSchema, inheritedMultiline = false): Clean {
-  const multiline = inheritedMultiline || schema['x-multiline'] === true
+export function compileClean(schema: JsonSchema): Clean {
+  const unknownFieldIssue = createUnknownFieldIssue('body', schema)
+  return compile(schema, { multiline: false, unknownFieldIssue })
+}
+
+function compile(schema: JsonSchema, outer: Context): Clean {
+  const context = { ...outer, multiline: outer.multiline || schema['x-multiline'] === true }
   if (schema.allOf || schema.$ref)
     throw new Error('input schemas must be plain: write one object instead of allOf or $ref')
   const branches = branchesOf(schema)
-  if (branches) return compileUnion(branches, multiline)
-  if (isFreeForm(schema)) return compileFreeForm(multiline)
-  if (isSchema(schema.properties)) return compileObject(schema, schema.properties, multiline)
-  if (isSchema(schema.items)) return compileArray(schema.items, multiline)
-  return compileText(schema, multiline)
+  if (branches) return compileUnion(branches, context)
+  if (isFreeForm(schema)) return compileFreeForm(context)
+  if (isSchema(schema.properties)) return compileObject(schema, schema.properties, context)
+  if (isSchema(schema.items)) return compileArray(schema.items, context)
+  return compileText(schema, context)
 }
 
 /** The branches of a union without null, which needs no cleaning. */
@@ -42,15 +49,17 @@ function isFreeForm(schema: JsonSchema): boolean {
   return isUntyped && !schema.properties && !schema.items
 }
 
-function compileObject(schema: JsonSchema, properties: JsonSchema, multiline: boolean): Clean {
+function compileObject(schema: JsonSchema, properties: JsonSchema, context: Context): Clean {
   const required = Array.isArray(schema.required) ? schema.required : []
   const members = Object.entries(properties).map(([name, child]) => {
     if (!isSchema(child)) throw new Error(`the schema of ${name} is not an object`)
     const keepsNull = required.includes(name) || child['x-null'] === 'refused' || acceptsNull(child)
-    return { name, keepsNull, clean: compileClean(child, multiline), defaultValue: child.default }
+    return { name, keepsNull, clean: compile(child, context), defaultValue: child.default }
   })
+  const reportUnknown = compileReportUnknown(Object.keys(properties), context)
   return (value, path, issues) => {
     if (!isSchema(value)) return value
+    reportUnknown(value, path, issues)
     const cleaned: Record<string, unknown> = {}
     for (const { name, keepsNull, clean, defaultValue } of members) {
       // Own properties only: every object inherits toString.
@@ -66,6 +75,20 @@ function compileObject(schema: JsonSchema, properties: JsonSchema, multiline: bo
   }
 }
 
+/** A hostile body could have thousands of unknown fields, so only the first of an object are reported. */
+const MAX_REPORTED = 100
+
+function compileReportUnknown(
+  names: readonly string[],
+  { unknownFieldIssue }: Context,
+): (value: JsonSchema, path: Path, issues: Issue[]) => void {
+  const known = new Set(names)
+  return (value, path, issues) => {
+    const unknown = Object.keys(value).filter((name) => !known.has(name))
+    for (const name of unknown.slice(0, MAX_REPORTED)) issues.push(unknownFieldIssue([...path, name], names))
+  }
+}
+
 /** A schema that allows null gives it a meaning, such as clearing a field. */
 function acceptsNull(schema: JsonSchema): boolean {
   if (Array.isArray(schema.type)) return schema.type.includes('null')
@@ -75,8 +98,8 @@ function acceptsNull(schema: JsonSchema): boolean {
   )
 }
 
-function compileArray(items: JsonSchema, multiline: boolean): Clean {
-  const clean = compileClean(items, multiline)
+function compileArray(items: JsonSchema, context: Context): Clean {
+  const clean = compile(items, context)
   return (value, path, issues) => {
     if (!Array.isArray(value)) return value
     return value.map((item: unknown, index) => {
@@ -88,7 +111,7 @@ function compileArray(items: JsonSchema, multiline: boolean): Clean {
   }
 }
 
-function compileText(schema: JsonSchema, multiline: boolean): Clean {
+function compileText(schema: JsonSchema, { multiline }: Context): Clean {
   const normalise = schema['x-nfc'] === true
   // x-code applies to every issue of its field, including forbidden characters.
   const codeOverride = typeof schema['x-code'] === 'string' && { code: schema['x-code'] }
@@ -100,19 +123,25 @@ function compileText(schema: JsonSchema, multiline: boolean): Clean {
   }
 }
 
-function compileUnion(branches: JsonSchema[], multiline: boolean): Clean {
+function compileUnion(branches: JsonSchema[], context: Context): Clean {
   const [first, ...others] = branches
-  if (first && others.length === 0) return compileClean(first, multiline)
-  const objects = branches.filter((branch) => isSchema(branch.properties))
-  // With several object branches nothing is dropped, because the matching branch is unknown before validation.
-  const object =
-    objects.length === 1 && objects[0] ? compileClean(objects[0], multiline) : compileFreeForm(multiline)
-  const other = compileFreeForm(multiline)
-  return (value, path, issues) => (isSchema(value) ? object : other)(value, path, issues)
+  if (first && others.length === 0) return compile(first, context)
+  const objects = branches.map(({ properties }) => properties).filter(isSchema)
+  const [only, ...moreObjects] = branches.filter(({ properties }) => isSchema(properties))
+  const other = compileFreeForm(context)
+  const object = only && moreObjects.length === 0 ? compile(only, context) : other
+  // The branch that matches is unknown before validation: a field is unknown only if no branch has it.
+  const names = [...new Set(objects.flatMap((properties) => Object.keys(properties)))]
+  const reportUnknown = moreObjects.length > 0 ? compileReportUnknown(names, context) : undefined
+  return (value, path, issues) => {
+    if (!isSchema(value)) return other(value, path, issues)
+    reportUnknown?.(value, path, issues)
+    return object(value, path, issues)
+  }
 }
 
 /** Free-form data is kept unchanged; only the characters of its strings and keys are checked. */
-function compileFreeForm(multiline: boolean): Clean {
+function compileFreeForm({ multiline }: Context): Clean {
   const check = (text: string, path: Path, issues: Issue[]): void => {
     const issue = findCharacterIssue(text, path, multiline)
     if (issue) issues.push(issue)

@@ -2,24 +2,12 @@
 // gateways refuse values that the usual libraries accept (upper-case UUIDs, quoted e-mail names).
 
 import { isUuid } from '../../core/ids.ts'
+import { hasVisibleText, isEmail, isPersonName } from '../../core/text-formats.ts'
 
 interface TextFormat {
   matches: (text: string) => boolean
   /** The rest of a sentence that begins with the field name. */
   message: string
-}
-
-// One @, a name without quoting, and a domain of at least two labels. Only sending mail shows whether the mailbox
-// exists.
-const EMAIL_NAME = /^[^\s@"(),:;<>[\]\\.]+(?:\.[^\s@"(),:;<>[\]\\.]+)*$/
-const EMAIL_DOMAIN =
-  /^(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.)+\p{L}[\p{L}\p{N}-]{0,61}[\p{L}\p{N}]$/u
-const MAX_EMAIL_NAME_LENGTH = 64
-
-function isEmail(text: string): boolean {
-  const at = text.indexOf('@')
-  if (at < 1 || at > MAX_EMAIL_NAME_LENGTH || text.length > 254) return false
-  return EMAIL_NAME.test(text.slice(0, at)) && EMAIL_DOMAIN.test(text.slice(at + 1))
 }
 
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/
@@ -40,6 +28,11 @@ function daysInMonth(year: number, month: number): number {
 
 export const FORMATS: Readonly<Record<string, TextFormat>> = {
   email: { matches: isEmail, message: 'must be an e-mail address, such as ama@example.com.' },
+  'person-name': {
+    matches: isPersonName,
+    message: 'must be a name, with no characters that turn the direction of writing.',
+  },
+  'visible-text': { matches: hasVisibleText, message: 'must have at least one visible character.' },
   uuid: {
     matches: isUuid,
     message: 'must be a UUID in lower case, such as 0197a3c2-7d51-7cc3-98c4-dc0c0c07398f.',

@@ -7,6 +7,8 @@ import { ApiError } from '../../core/errors.ts'
 export interface JsonFacts {
   /** Dotted paths of numbers whose digits a JavaScript number cannot hold. */
   lossyNumbers: Set<string>
+  /** Dotted paths of numbers that are written with an exponent. */
+  exponentNumbers: Set<string>
   /** Dotted paths of keys that occur more than once in the same object. */
   duplicateKeys: Set<string>
 }
@@ -33,7 +35,8 @@ const COLON = 0x3a
 
 /** Returns the facts about a well-formed text; refuses any other. */
 export function scanJson(text: string): JsonFacts {
-  const scanner: Scanner = { text, at: 0, path: [], lossyNumbers: new Set(), duplicateKeys: new Set() }
+  const facts = { lossyNumbers: new Set<string>(), exponentNumbers: new Set<string>() }
+  const scanner: Scanner = { text, at: 0, path: [], ...facts, duplicateKeys: new Set() }
   scanValue(scanner)
   skipSpace(scanner)
   if (scanner.at < text.length) throw malformed(scanner)
@@ -135,6 +138,7 @@ function skipString(scanner: Scanner): boolean {
 function scanNumber(scanner: Scanner): void {
   const literal = skipMatch(scanner, NUMBER)
   if (!literal) throw malformed(scanner)
+  if (/[eE]/.test(literal)) scanner.exponentNumbers.add(dotted(scanner.path))
   if (losesDigits(literal)) scanner.lossyNumbers.add(dotted(scanner.path))
 }
 

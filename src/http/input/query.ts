@@ -1,9 +1,11 @@
 // Parses the query string by its schema: known names, each at most once, numbers and booleans from their plain text.
-// Lists take several values, and objects one member for each name with brackets.
-// A repeated name is refused, because a proxy before us may have used the other value.
+// Lists take several values, and objects one member for each name with brackets. An unknown name is refused, because a
+// list without the filter that was meant looks right. A repeated name is refused, because a proxy before us may have
+// used the other value.
 
 import { ApiError, type Issue } from '../../core/errors.ts'
-import { isSchema, type JsonSchema } from './clean.ts'
+import { isSchema, type JsonSchema } from './json-schema.ts'
+import { createUnknownFieldIssue } from './unknown-fields.ts'
 
 export type ReadQuery = (text: string, issues: Issue[]) => Record<string, unknown>
 
@@ -18,15 +20,19 @@ export function compileReadQuery(schema: JsonSchema | undefined): ReadQuery {
   const coercions = new Map(Object.entries(properties).map(([name, child]) => [name, coercionFor(child)]))
   const lists = namesOfType(properties, 'array')
   const maps = namesOfType(properties, 'object')
+  const unknownFieldIssue = createUnknownFieldIssue('query', schema ?? {})
+  const names = Object.keys(properties)
   return (text, issues) => {
     const query: Record<string, unknown> = {}
-    // A route without a query schema ignores the query string.
-    if (text === '' || coercions.size === 0) return query
+    if (text === '') return query
     for (const [name, value] of parsePairs(text)) {
       if (lists.has(name)) addValues(query, name, value)
       if (lists.has(name) || addMember(query, maps, name, value, issues)) continue
       const coerce = coercions.get(name)
-      if (!coerce) continue
+      if (!coerce) {
+        issues.push(unknownFieldIssue([name], names))
+        continue
+      }
       if (Object.hasOwn(query, name)) issues.push(repeatedIssue(name))
       query[name] = coerce(value)
     }

@@ -3,17 +3,23 @@
 
 import type { TLocalizedValidationError as SchemaError } from 'typebox/error'
 import type { Issue } from '../../core/errors.ts'
+import { nearestName } from '../../core/spelling.ts'
 import { fieldName } from './characters.ts'
-import { isSchema, type JsonSchema } from './clean.ts'
 import { FORMATS } from './formats.ts'
+import { isSchema, type JsonSchema } from './json-schema.ts'
 
 /** `rootName` names the whole value, such as body, for an issue that concerns no single field. */
-export function issuesOf(schema: JsonSchema, errors: readonly SchemaError[], rootName: string): Issue[] {
+export function issuesOf(
+  schema: JsonSchema,
+  errors: readonly SchemaError[],
+  rootName: string,
+  value: unknown,
+): Issue[] {
   return withoutRepeatedErrors(schema, errors).flatMap((error) => {
     const path = pathOf(error.instancePath)
     if (error.keyword === 'required')
       return error.params.requiredProperties.map((name) => requiredIssue(fieldName([...path, name])))
-    return [issueOf(schema, error, path, rootName)]
+    return [issueOf(schema, error, path, rootName, valueAt(value, path))]
   })
 }
 
@@ -21,12 +27,49 @@ function requiredIssue(field: string): Issue {
   return { field, code: 'required', message: `${field} is required.` }
 }
 
-function issueOf(root: JsonSchema, error: SchemaError, path: string[], rootName: string): Issue {
+function issueOf(
+  root: JsonSchema,
+  error: SchemaError,
+  path: string[],
+  rootName: string,
+  value: unknown,
+): Issue {
   // Query parameters are named as a whole: the client did not write the index of a value in a list.
   const field = path.length > 0 ? fieldName(rootName === 'query' ? path.slice(0, 1) : path) : rootName
   const overrides = schemaOverrides(root, path)
-  const [code, message] = describeError(root, error)
-  return { field, code: overrides.code ?? code, message: `${field} ${overrides.message ?? message}` }
+  const [code, described] = describeError(root, error)
+  const hints = [
+    ...hintsFor(error, schemaAt(root, path), value),
+    ...(rootName === 'body' && isQuotedNumber(error, value) ? ['Send it without quotes.'] : []),
+  ]
+  const sentences = [overrides.message ?? described, ...hints]
+  return { field, code: overrides.code ?? code, message: `${field} ${sentences.join(' ')}` }
+}
+
+function valueAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (inner, name) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, name) : undefined),
+    value,
+  )
+}
+
+/** What the caller probably meant. */
+function hintsFor(error: SchemaError, schema: JsonSchema | undefined, value: unknown): string[] {
+  if (value === null && schema?.['x-null'] === 'refused') return ['Leave it out instead of sending null.']
+  if (typeof value !== 'string' || error.keyword !== 'enum') return []
+  const meant = nearestName(value, error.params.allowedValues.map(String))
+  return meant === undefined ? [] : [`Did you mean ${meant}?`]
+}
+
+function isQuotedNumber(error: SchemaError, value: unknown): boolean {
+  if (error.keyword !== 'type' || typeof value !== 'string') return false
+  const types = [error.params.type].flat()
+  return (types.includes('number') || types.includes('integer')) && /^-?\d+(?:\.\d+)?$/.test(value)
+}
+
+/** The schema of the field at this path, as far as the path leads through objects, arrays and unions. */
+export function schemaAt(root: unknown, path: readonly string[]): JsonSchema | undefined {
+  return path.reduce<JsonSchema | undefined>(childOf, isSchema(root) ? root : undefined)
 }
 
 /** The segments of a JSON pointer. */

@@ -76,22 +76,58 @@ describe('the validation of a request', () => {
     ])
   })
 
-  it('F-76: drops unknown fields before the handler, at every level except in free-form data', async () => {
+  it('F-76: refuses unknown fields, at every level except in free-form data', async () => {
     const { post, seen } = fakeShell()
     const body = {
       name: 'a',
       status: 'successful',
-      merchantId: 'other',
+      merchantId: null,
       customer: { email: 'a@b.co', role: 'admin' },
       metadata: { anything: { goes: true } },
     }
-    assert.equal((await post(PATH, body)).http, 201)
-    assert.deepEqual(seen.input?.body, {
-      name: 'a',
-      currency: 'USD',
-      customer: { email: 'a@b.co' },
-      metadata: { anything: { goes: true } },
-    })
+    const response = await post(PATH, body)
+    assert.equal(response.http, 400)
+    assert.equal(read(response).error.code, 'unknown_field')
+    assert.deepEqual(issuesIn(response), [
+      'status unknown_field',
+      'merchantId unknown_field',
+      'customer.role unknown_field',
+    ])
+    assert.equal(seen.input, undefined)
+  })
+
+  it('names the known fields where no known one resembles an unknown one', async () => {
+    const { post } = fakeShell()
+    const response = await post(PATH, { name: 'a', customer: { email: 'a@b.co', shoeSize: 42 } })
+    assert.equal(
+      read(response).message,
+      'customer.shoeSize is not a field of this request; known are email, phone, nickname.',
+    )
+    const touched = await post(`${PATH}/0197a3c2-7d51-7cc3-98c4-dc0c0c07398f/touch`, { '': 1 })
+    assert.equal(
+      read(touched).message,
+      '(empty) is not a field of this request; this operation takes no fields.',
+    )
+  })
+
+  it('is unknown_field if one of the issues is, and lists the other issues too', async () => {
+    const { post } = fakeShell()
+    const response = await post(PATH, { nmae: 'a', amount: 'x' })
+    assert.equal(read(response).error.code, 'unknown_field')
+    assert.equal(
+      read(response).message,
+      'nmae is not a field of this request; did you mean name? (2 more in details)',
+    )
+    assert.deepEqual(issuesIn(response), ['nmae unknown_field', 'name required', 'amount invalid_type'])
+  })
+
+  it('suggests a field for at most 100 unknown ones, however many and however long they are', async () => {
+    const { post } = fakeShell()
+    const many = Object.fromEntries(Array.from({ length: 4_000 }, (_, index) => [`field${index}`, 1]))
+    const response = await post(PATH, { name: 'a', ...many })
+    assert.equal(read(response).error.details.length, 100)
+    const long = await post(PATH, { name: 'a', ['x'.repeat(60_000)]: 1 })
+    assert.ok(long.body.length < 2_000, long.body.slice(0, 300))
   })
 
   it('F-64: refuses control characters and lone surrogates in every string, and names the field', async () => {
@@ -194,10 +230,21 @@ describe('the query string of a request', () => {
     assert.deepEqual(seen.input?.query, { page: 1, limit: 20 })
   })
 
-  it('may have unknown names, which are ignored', async () => {
+  it('is refused with unknown names, and the response names the parameter that was meant', async () => {
     const { get, seen } = fakeShell()
-    assert.equal((await get(`${PATH}?utm=1&utm=2&__proto__=x&constructor=y`)).http, 200)
-    assert.deepEqual(seen.input?.query, { page: 1, limit: 20 })
+    const response = await get(`${PATH}?per_page=50&lmit=5&__proto__=x&constructor=y&=z`)
+    assert.equal(read(response).error.code, 'unknown_field')
+    assert.deepEqual(
+      read(response).error.details.map(({ message }) => message),
+      [
+        'per_page is not a query parameter of this operation; did you mean limit?',
+        'lmit is not a query parameter of this operation; did you mean limit?',
+        '__proto__ is not a query parameter of this operation; known are page, limit, search, active.',
+        'constructor is not a query parameter of this operation; known are page, limit, search, active.',
+        '(empty) is not a query parameter of this operation; known are page, limit, search, active.',
+      ],
+    )
+    assert.equal(seen.input, undefined)
   })
 
   it('F-70: is refused if a number is out of range or in another spelling', async () => {
@@ -223,9 +270,12 @@ describe('the query string of a request', () => {
     assert.deepEqual(issuesIn(await get(`${PATH}?search=%zz`)), ['query invalid_format'])
   })
 
-  it('is not read if the operation has no query schema', async () => {
+  it('must be empty if the operation takes no parameters', async () => {
     const { get } = fakeShell()
-    assert.equal((await get(`${PATH}/0197a3c2-7d51-7cc3-98c4-dc0c0c07398f?%`)).http, 200)
+    const url = `${PATH}/0197a3c2-7d51-7cc3-98c4-dc0c0c07398f`
+    assert.equal((await get(`${url}?`)).http, 200)
+    const response = await get(`${url}?expand=owner`)
+    assert.equal(read(response).message, 'expand is not a query parameter of this operation; it takes none.')
   })
 })
 

@@ -1,17 +1,18 @@
 // Validates a request against the schemas of its route. Path, query and body are read, cleaned and validated, then the
 // route's own rules run; one error returns all issues. Each route is compiled once, at startup.
 
-import type { TSchema } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Format } from 'typebox/format'
 import { Settings } from 'typebox/system'
 import { errorFromIssues, type Issue } from '../../core/errors.ts'
 import type { BodyFacts } from '../../kit/http/route.ts'
 import type { JsonBody } from './body.ts'
-import { compileClean, isSchema, type JsonSchema } from './clean.ts'
+import { compileClean } from './clean.ts'
 import { FORMATS } from './formats.ts'
+import { isSchema, type JsonSchema } from './json-schema.ts'
 import { compileReadParams, compileReadQuery } from './query.ts'
-import { issuesOf } from './validation-issues.ts'
+import { issuesOf, schemaAt } from './validation-issues.ts'
 
 interface InputSchemas {
   params?: TSchema
@@ -43,6 +44,9 @@ export function createInputCompiler(): CompileInput {
   return compileCheck
 }
 
+/** An operation without a body schema takes no body, or an empty object. */
+const NO_FIELDS = Type.Object({})
+
 type CheckPart = (value: Record<string, unknown>, issues: Issue[]) => Record<string, unknown>
 
 function compilePart(schema: TSchema | undefined, rootName: string): CheckPart {
@@ -55,7 +59,7 @@ function compilePart(schema: TSchema | undefined, rootName: string): CheckPart {
   const schemaErrors = (value: unknown) => validator.Errors(withFiniteNumbers(value))
   return (value, issues) => {
     const cleaned = clean(value, [], issues)
-    if (!validator.Check(cleaned)) issues.push(...issuesOf(plain, schemaErrors(cleaned), rootName))
+    if (!validator.Check(cleaned)) issues.push(...issuesOf(plain, schemaErrors(cleaned), rootName, cleaned))
     // The input is an object, and cleaning an object by an object schema returns an object.
     return isSchema(cleaned) ? cleaned : {}
   }
@@ -74,16 +78,31 @@ function compileCheck(schemas: InputSchemas): CheckInput {
   const readQuery = compileReadQuery(isSchema(schemas.query) ? schemas.query : undefined)
   const checkParams = compilePart(schemas.params, 'path')
   const checkQuery = compilePart(schemas.query, 'query')
-  const checkBody = compilePart(schemas.body, 'body')
+  const checkBody = compilePart(schemas.body ?? NO_FIELDS, 'body')
   return (rawParams, queryText, rawBody) => {
     const issues: Issue[] = []
     const params = checkParams(readParams(rawParams), issues)
     const query = checkQuery(readQuery(queryText, issues), issues)
     const body = rawBody && checkBody(rawBody.value, issues)
-    if (body && rawBody) issues.push(...(schemas.issues?.(body, rawBody.facts) ?? []))
+    if (body && rawBody) {
+      issues.push(...(schemas.issues?.(body, rawBody.facts) ?? []))
+      issues.push(...exponentIssues(schemas.body, rawBody.facts))
+    }
     if (issues.length > 0) throw errorFromIssues(firstPerField(issues))
-    return { params, query, body }
+    return { params, query, body: schemas.body && body }
   }
+}
+
+/** A number with an exponent is easily misread, and other systems read it differently, so no field of ours takes one. */
+function exponentIssues(schema: TSchema | undefined, { exponentNumbers = new Set() }: BodyFacts): Issue[] {
+  const fields = [...exponentNumbers].filter((field) => isNumeric(schemaAt(schema, field.split('.'))))
+  const message = 'must be written in plain digits, without an exponent.'
+  return fields.map((field) => ({ field, code: 'invalid_format', message: `${field} ${message}` }))
+}
+
+function isNumeric(schema: JsonSchema | undefined): boolean {
+  const types = [schema, ...[schema?.anyOf ?? []].flat().filter(isSchema)].map((one) => one?.type)
+  return types.includes('number') || types.includes('integer')
 }
 
 /** Reports one issue per field, because correcting the first usually corrects the others. */

@@ -2,7 +2,8 @@
 
 import { API_ERRORS, type ApiErrorCode } from '../../core/errors.ts'
 import type { Route, Tag } from '../../kit/http/route.ts'
-import { isSchema, type JsonSchema } from '../input/clean.ts'
+import { isBodyRequired } from '../input/body.ts'
+import { isSchema, type JsonSchema } from '../input/json-schema.ts'
 import { documentedSchema } from './documented-schema.ts'
 import {
   errorCodesOf,
@@ -36,8 +37,9 @@ const DESCRIPTION = `One JSON API to collect payments through many gateways.
 
 Every operation requires the merchant's key in the \`x-api-key\` header, and returns only the data of that merchant. Amounts
 in requests are numbers in major units; amounts in responses are decimal strings with two places. Requests are idempotent:
-the same reference or \`Idempotency-Key\` with the same body returns the existing record. Undocumented fields are ignored,
-and null for an optional field equals leaving it out.`
+the same reference or \`Idempotency-Key\` with the same body returns the existing record. A field or query parameter that
+an operation does not document is refused as \`unknown_field\`; \`metadata\` takes any. Null for an optional field equals
+leaving it out.`
 
 export function openApiDocument(routes: readonly Route[], info: DocumentInfo): object {
   const publicUrl = info.publicUrl ?? ''
@@ -141,8 +143,21 @@ function parameterOf(
 
 function requestBodyOf(route: Route): JsonSchema {
   const example = route.examples?.body
-  const content = { schema: documentedSchema(route.body), ...(example !== undefined && { example }) }
-  return { required: true, content: { 'application/json': content } }
+  const schema = withoutOtherFields(documentedSchema(route.body))
+  const content = { schema, ...(example !== undefined && { example }) }
+  return { required: isBodyRequired(route), content: { 'application/json': content } }
+}
+
+/** Says that a request may have no other fields, at every level but in free-form objects. */
+function withoutOtherFields(schema: JsonSchema): JsonSchema {
+  const { properties, items } = schema
+  if (isSchema(items)) return { ...schema, items: withoutOtherFields(items) }
+  if (!isSchema(properties)) return schema
+  const strict = Object.entries(properties).map(([name, child]) => [
+    name,
+    isSchema(child) ? withoutOtherFields(child) : child,
+  ])
+  return { ...schema, properties: Object.fromEntries(strict), additionalProperties: false }
 }
 
 function successOf(route: Route): JsonSchema {

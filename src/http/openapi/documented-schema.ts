@@ -1,14 +1,21 @@
 // Converts our schemas for the document: without the keywords that only the HTTP shell reads, and with nullable types
 // and enums in their short form.
 
-import { isSchema, type JsonSchema } from '../input/clean.ts'
+import { isSchema, type JsonSchema } from '../input/json-schema.ts'
 
 export function documentedSchema(schema: unknown): JsonSchema {
   if (!isSchema(schema)) return {}
   const entries = Object.entries(schema)
-    .filter(([keyword]) => !keyword.startsWith('x-'))
+    .filter(([keyword, value]) => !keyword.startsWith('x-') && !isOwnFormat(keyword, value))
     .map(([keyword, value]) => [keyword, documentedValue(keyword, value)] as const)
   return simplified(Object.fromEntries(entries))
+}
+
+/** The formats of JSON Schema; the others are ours, and tools would report them as unknown. */
+const STANDARD_FORMATS: readonly unknown[] = ['date', 'date-time', 'email', 'uri', 'uuid']
+
+function isOwnFormat(keyword: string, value: unknown): boolean {
+  return keyword === 'format' && !STANDARD_FORMATS.includes(value)
 }
 
 function documentedValue(keyword: string, value: unknown): unknown {

@@ -3,7 +3,7 @@
 import { API_ERRORS, ApiError, type ApiErrorCode } from '../../core/errors.ts'
 import type { Route } from '../../kit/http/route.ts'
 import { envelopeOf } from '../errors.ts'
-import type { JsonSchema } from '../input/clean.ts'
+import type { JsonSchema } from '../input/json-schema.ts'
 
 const text = (description: string, more: object = {}): JsonSchema => ({
   type: 'string',
@@ -110,11 +110,11 @@ const COMMON_ERRORS: ApiErrorCode[] = ['rate_limited', 'internal_error', 'tempor
 
 /** Every error code that an operation can return, including the codes of all operations. */
 export function errorCodesOf(route: Route): ApiErrorCode[] {
-  const takesInput = route.body ?? route.query ?? route.params
   return [
     ...new Set<ApiErrorCode>([
-      ...(takesInput || route.method === 'POST' ? (['validation_failed'] as const) : []),
-      ...(route.body ? BODY_ERRORS : []),
+      'validation_failed',
+      'unknown_field',
+      ...(route.method === 'GET' ? [] : BODY_ERRORS),
       ...AUTHENTICATION_ERRORS,
       ...route.errors,
       ...(route.method === 'POST' ? (['idempotency_key_reused'] as const) : []),
@@ -129,6 +129,13 @@ const EXAMPLE_DETAILS: Partial<Record<ApiErrorCode, ApiError['details']>> = {
   validation_failed: [
     { field: 'customer.email', code: 'required', message: 'customer.email is required.' },
     { field: 'reference', code: 'too_long', message: 'reference must be at most 100 characters long.' },
+  ],
+  unknown_field: [
+    {
+      field: 'amont',
+      code: 'unknown_field',
+      message: 'amont is not a field of this request; did you mean amount?',
+    },
   ],
   malformed_json: [
     { field: 'body', code: 'malformed_json', message: 'Unexpected character at line 3, column 12.' },

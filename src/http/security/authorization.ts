@@ -3,7 +3,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../../core/errors.ts'
-import type { Scope } from '../../core/merchant.ts'
+import { grantsScope, type Scope } from '../../core/merchant.ts'
 import type { RateLimit } from '../../core/rate-limit.ts'
 import { hmacSha256 } from '../../kit/crypto.ts'
 import type { Caller, HttpShellOptions } from '../options.ts'
@@ -32,6 +32,13 @@ export interface Authorization {
   stop(): void
 }
 
+/** A whole key of ours, with its public id, and the parameters in which other services take theirs. */
+const KEY_IN_URL = /cowry_(?:live|test)_([0-9A-Za-z]{12})_[0-9A-Za-z]{20,}/
+const KEY_PARAMETER = /[?&](?:x-)?(?:api[-_]?)?key=/i
+
+const AUTHORIZATION_MESSAGE =
+  'Send your API key in the x-api-key header; the Authorization header is not read here.'
+
 /** A burst of twenty wrong secrets, then twenty a minute. */
 const WRONG_SECRET_LIMIT: RateLimit = { perSecond: 20 / 60, burst: 20 }
 
@@ -53,9 +60,21 @@ export function createAuthorization(options: Needs): Authorization {
     throw new ApiError('rate_limited', { message, retryAfterSeconds: result.retryAfterSeconds })
   }
 
+  /** Only the header: a key in a URL ends up in logs and browser histories, so it counts as leaked. */
+  const refuseKeyInUrl = (request: FastifyRequest): void => {
+    const url = request.raw.url ?? ''
+    const keyId = KEY_IN_URL.exec(url)?.[1]
+    if (keyId === undefined && (request.headers['x-api-key'] !== undefined || !KEY_PARAMETER.test(url)))
+      return
+    log.write('api_key.in_url', { requestId: request.id, keyId })
+    throw new ApiError('api_key_in_url')
+  }
+
   const authenticate = async (request: FastifyRequest): Promise<Caller> => {
+    refuseKeyInUrl(request)
+    if (request.headers['x-api-key'] === undefined && request.headers.authorization !== undefined)
+      throw new ApiError('missing_api_key', { message: AUTHORIZATION_MESSAGE })
     try {
-      // Only the header: a key in a URL ends up in logs and browser histories.
       return await options.authenticate({ apiKey: headerText(request, 'x-api-key'), ip: request.ip })
     } catch (error) {
       if (error instanceof ApiError && isWrongSecret(error)) limitWrongSecrets(request.ip)
@@ -87,8 +106,8 @@ export function createAuthorization(options: Needs): Authorization {
       request.requestContext.merchant = caller.merchant
       request.requestContext.keyId = caller.keyId
       enforceRateLimit(reply, caller, cost)
-      if (!caller.scopes.includes('*') && !caller.scopes.includes(scope))
-        throw new ApiError('insufficient_scope', { message: `The API key lacks the scope ${scope}.` })
+      if (!grantsScope(caller.scopes, scope))
+        throw new ApiError('insufficient_scope', { message: lacksScopeMessage(scope) })
     },
     authorizeOperator(request) {
       const token = authorizeToken(request, options.adminTokenMatches)
@@ -108,6 +127,10 @@ const FINGERPRINT_LENGTH = 12
 /** Tells tokens apart in logs and the audit log. Tokens are random, so no token can be found from it. */
 function fingerprint(token: string): string {
   return hmacSha256(token, 'operator token').toString('hex').slice(0, FINGERPRINT_LENGTH)
+}
+
+function lacksScopeMessage(scope: Scope): string {
+  return `The API key lacks the scope ${scope}; use a key that has it, or create one.`
 }
 
 function operatorToken(request: FastifyRequest): string | undefined {

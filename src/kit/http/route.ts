@@ -24,6 +24,8 @@ type Input<Schema> = Schema extends TSchema ? Static<Schema> : undefined
 export interface BodyFacts {
   /** Dotted paths of numbers whose digits a JavaScript number cannot hold, such as 10.0000000000000001. */
   lossyNumbers: ReadonlySet<string>
+  /** Dotted paths of numbers that are written with an exponent, such as 1e2. */
+  exponentNumbers?: ReadonlySet<string>
 }
 
 export interface RouteInput<Params, Query, Body> {

@@ -5,6 +5,7 @@
 import { type TSchema, Type } from 'typebox'
 import { CURRENCY_CODES, type Currency } from '../../core/currency.ts'
 import { COUNT_CAP, DEFAULT_LIMIT, MAX_LIMIT } from '../../core/page.ts'
+import { LONGEST_NAME } from '../../core/text-formats.ts'
 
 const UUID_PATTERN = '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$'
 
@@ -63,40 +64,25 @@ export const Metadata = Type.Unsafe<Record<string, unknown>>({
   'x-multiline': true,
 })
 
-// Deliberately wide: only a delivered mail proves an address.
-const EMAIL_PATTERN = '^[^\\s@<>()\\[\\]\\\\,;:"]+@[^\\s@<>()\\[\\]\\\\,;:"]+\\.[^\\s@<>()\\[\\]\\\\,;:".]+$'
-const LONGEST_EMAIL = 254
-
 export const Email = Type.String({
-  maxLength: LONGEST_EMAIL,
-  pattern: EMAIL_PATTERN,
+  maxLength: 254,
+  format: 'email',
+  'x-nfc': true,
   'x-message': 'must be an e-mail address of at most 254 characters.',
 })
 
-/** The same check for form fields. */
-export function isEmail(text: string): boolean {
-  return [...text].length <= LONGEST_EMAIL && new RegExp(EMAIL_PATTERN, 'u').test(text)
-}
-
-/** At least one visible character: neither white space nor a character that Unicode shows as nothing. */
-export const VISIBLE = '[^\\s\\p{Default_Ignorable_Code_Point}\\u2800]'
-
-const LONGEST_NAME = 100
-// No characters that change the writing direction: they would reverse the text beside a name.
-const NAME_PATTERN = `^(?![\\s\\S]*[\\u202a-\\u202e\\u2066-\\u2069])[\\s\\S]*${VISIBLE}`
+/**
+ * A text with something to see. The document shows only the pattern, which the regular expressions of every language
+ * take; the format, which only the HTTP shell knows, is stricter.
+ */
+export const VISIBLE_TEXT = { minLength: 1, pattern: '\\S', format: 'visible-text', 'x-nfc': true } as const
 
 export const PersonName = Type.String({
-  minLength: 1,
+  ...VISIBLE_TEXT,
   maxLength: LONGEST_NAME,
-  pattern: NAME_PATTERN,
-  'x-nfc': true,
+  format: 'person-name',
   'x-message': `must be 1 to ${LONGEST_NAME} characters, one of them visible and none that turns the direction of writing.`,
 })
-
-/** The same check for form fields. */
-export function isPersonName(text: string): boolean {
-  return [...text].length <= LONGEST_NAME && new RegExp(NAME_PATTERN, 'u').test(text)
-}
 
 /** In either case; an unknown country is an issue of its own. */
 export const CountryInput = Type.String({

@@ -3,7 +3,7 @@
 
 import { containsCardNumber } from '../../core/card-number.ts'
 import { type Money, money } from '../../core/money.ts'
-import { isEmail, isPersonName } from '../../kit/http/schema.ts'
+import { isEmail, isPersonName } from '../../core/text-formats.ts'
 import type { LinkRow } from '../../links/link.ts'
 import type { Payer } from '../../links/pay.ts'
 
@@ -38,13 +38,13 @@ export interface LinkForm {
 export function readPayer(link: LinkRow, form: Texts): Omit<Payer, 'formToken'> | Problem[] {
   const firstname = readName(form.firstname)
   const lastname = readName(form.lastname)
-  const email = (form.email ?? '').trim()
+  const email = (form.email ?? '').normalize('NFC').trim()
   const amount = readAmount(link, form.amount ?? '')
   const problems = [
     ...(typeof amount === 'string' ? [amount] : []),
     ...nameProblems('firstname', firstname),
     ...nameProblems('lastname', lastname),
-    ...(isEmail(email) ? [] : (['email'] as const)),
+    ...(isEmail(email) && !containsCardNumber(email) ? [] : (['email'] as const)),
   ]
   return typeof amount === 'string' || problems.length > 0 ? problems : { firstname, lastname, email, amount }
 }
