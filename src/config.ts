@@ -4,7 +4,7 @@
 import type { Mode } from './core/merchant.ts'
 import type { FeeTable } from './core/money.ts'
 import type { RateLimit } from './core/rate-limit.ts'
-import { nearestName } from './core/spelling.ts'
+import { nearestName } from './core/text/spelling.ts'
 import type { VaultKey } from './kit/crypto.ts'
 import type { Failpoints } from './kit/failpoints.ts'
 import { ALLOW_LOOPBACK, ALLOW_NOTHING, type AllowList } from './kit/http/public-address.ts'

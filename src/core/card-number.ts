@@ -24,7 +24,7 @@ export function containsCardNumber(text: string): boolean {
   return [...withPlainDigits(text).matchAll(GROUPS)].some(([run]) => hasCardNumber(groupsOf(run)))
 }
 
-/** With the digits of every script as ASCII digits, and without characters that nobody sees. */
+/** With the digits of every script as ASCII digits, and without characters that are invisible. */
 function withPlainDigits(text: string): string {
   return text
     .normalize('NFKC')

@@ -2,7 +2,7 @@
 // takes, and for browsers that API keys belong on a server.
 
 import { API_ERRORS, ApiError } from '../core/errors.ts'
-import { nearestName, squashName } from '../core/spelling.ts'
+import { nearestName, squashName } from '../core/text/spelling.ts'
 
 /** Finds the path of an operation that differs in prefix, letter case, trailing slashes or a typing error only. */
 export type FindPath = (path: string) => string | undefined
@@ -99,12 +99,18 @@ export function routeNotFound(findPath: FindPath, url: string | undefined, publi
   return new ApiError('route_not_found', { message })
 }
 
+/** No path of the API ends with a slash. */
+export function hasTrailingSlash(url: string | undefined): boolean {
+  const path = pathOf(url)
+  return path.endsWith('/') && isApiPath(path)
+}
+
 function isApiPath(path: string): boolean {
   return /^\/(?:api|admin)(?:\/|$)/i.test(path)
 }
 
-export function methodNotAllowed(method: string, allowed: ReadonlySet<string>): ApiError {
-  const names = [...allowed].filter((name) => name !== 'HEAD')
+export function methodNotAllowed(method: string, allowed: readonly string[]): ApiError {
+  const names = allowed.filter((name) => name !== 'HEAD')
   const message = `This path takes ${names.join(' and ')}, not ${method}.`
   return new ApiError('method_not_allowed', { message })
 }

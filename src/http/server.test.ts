@@ -85,6 +85,17 @@ describe('the listening HTTP server', () => {
     assert.match(response, /x-request-id: /)
   })
 
+  it('refuses a second Host, Content-Type or Authorization header', async () => {
+    const { port } = await listening()
+    for (const name of ['Host', 'Content-Type', 'Authorization']) {
+      const lines = [`${name}: application/json`, `${name.toLowerCase()}: text/plain`]
+      const others = name === 'Host' ? [] : ['Host: x']
+      const response = await sendBytes(port, head('GET /healthz HTTP/1.1', ...others, ...lines))
+      assert.match(response, /^HTTP\/1\.1 400 /, name)
+      assert.match(response, /is sent more than once; send it once\./)
+    }
+  })
+
   it('F-60: answers 413 to a large body with Content-Length, and the client receives the response', async () => {
     const { port } = await listening()
     const response = await upload(port, 20_000_000, true)

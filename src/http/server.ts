@@ -9,7 +9,13 @@ import { errorFields } from '../kit/observability/log.ts'
 import { apiErrorFor, badRequest, errorResponse } from './errors.ts'
 import { registerHealth } from './health.ts'
 import { registerJsonRoutes } from './json-routes.ts'
-import { createPathFinder, isPreflight, methodNotAllowed, routeNotFound } from './known-paths.ts'
+import {
+  createPathFinder,
+  hasTrailingSlash,
+  isPreflight,
+  methodNotAllowed,
+  routeNotFound,
+} from './known-paths.ts'
 import { logRoutes } from './log-routes.ts'
 import { registerMetrics } from './metrics.ts'
 import { createNodeServer, respondToClientError } from './node-server.ts'
@@ -158,7 +164,8 @@ function requestIdOf(request: IncomingMessage): string | undefined {
 function requestError(request: FastifyRequest, notFound: () => ApiError): ApiError | undefined {
   const { method, url, headers } = request.raw
   if (isPreflight(method ?? '', url, headers.origin)) return new ApiError('browser_not_allowed')
-  return request.is404 ? notFound() : headerError(request)
+  // The router reads an empty parameter from a trailing slash: /customers/ is not the customer without a uuid.
+  return request.is404 || hasTrailingSlash(url) ? notFound() : headerError(request)
 }
 
 /** Node takes the first of two, and a proxy before us may have checked the other. */
@@ -228,16 +235,17 @@ function registerMethodNotAllowed(
   app: FastifyInstance,
   methods: ReadonlyMap<string, ReadonlySet<string>>,
 ): void {
-  for (const [url, allowed] of methods) {
-    const others = app.supportedMethods.filter((method) => !allowed.has(method))
+  for (const [url, known] of methods) {
+    const others = app.supportedMethods.filter((method) => !known.has(method))
     if (others.length === 0) continue
-    const allow = [...allowed].join(', ')
+    // A copy, because the routes below are added to the known ones.
+    const allowed = [...known]
     app.route({
       method: others,
       url,
       exposeHeadRoute: false,
       onRequest: (request, reply, done) => {
-        reply.header('allow', allow)
+        reply.header('allow', allowed.join(', '))
         done(methodNotAllowed(request.method, allowed))
       },
       handler: () => {

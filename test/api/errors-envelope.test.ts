@@ -19,7 +19,7 @@ describe('error responses', () => {
     assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8')
     assert.deepEqual(answer.body, {
       status: 'error',
-      message: 'amount must be a number. (3 more in details)',
+      message: 'amount must be a number. Send it without quotes. (3 more in details)',
       data: null,
       error: {
         code: 'validation_failed',
@@ -28,7 +28,11 @@ describe('error responses', () => {
         requestId: answer.headers.get('x-request-id'),
         docUrl: `${service.publicUrl}/docs/errors#validation_failed`,
         details: [
-          { field: 'amount', code: 'invalid_type', message: 'amount must be a number.' },
+          {
+            field: 'amount',
+            code: 'invalid_type',
+            message: 'amount must be a number. Send it without quotes.',
+          },
           { field: 'customer.firstname', code: 'required', message: 'customer.firstname is required.' },
           { field: 'customer.lastname', code: 'required', message: 'customer.lastname is required.' },
           {

@@ -10,6 +10,8 @@ const document: Document = answer.body
 const operations = operationsOf(document)
 
 const FROM_EVERY_KEY = [
+  'unknown_field',
+  'api_key_in_url',
   'missing_api_key',
   'invalid_api_key',
   'api_key_expired',
@@ -192,6 +194,38 @@ describe('the OpenAPI document', () => {
     for (const [code, { value }] of Object.entries<{ value: unknown }>(document.components.examples))
       assert.deepEqual(schemaErrors(['components', 'schemas', 'Error'], value), [], code)
     assert.deepEqual(Object.keys(document.components.examples).sort(), Object.keys(API_ERRORS).sort())
+  })
+
+  it('has only patterns that the regular expressions of every language take', () => {
+    // Go's RE2 has no look-around and no back references, and Python's re neither \\p nor \\u{…}.
+    const PORTABLE = /^(?!.*(?:\(\?(?!:)|\\[pPukbBAZz1-9]|\\x\{|[+*?}][+?])).*$/s
+    const patterns = new Set<string>()
+    const formats = new Set<string>()
+    JSON.stringify(document, (name, value) => {
+      if (name === 'pattern' && typeof value === 'string') patterns.add(value)
+      if (name === 'format' && typeof value === 'string') formats.add(value)
+      return value
+    })
+    assert.ok(patterns.size > 5)
+    for (const pattern of patterns) {
+      assert.match(pattern, PORTABLE)
+      // As tools compile it, with and without the u flag.
+      assert.ok(new RegExp(pattern) && new RegExp(pattern, 'u'), pattern)
+    }
+    assert.deepEqual(
+      [...formats].filter((name) => !['date', 'date-time', 'email', 'uri', 'uuid'].includes(name)),
+      [],
+    )
+  })
+
+  it('says that a request may have no other fields, except in free-form data', () => {
+    for (const { name, operation } of operations) {
+      const schema = operation.requestBody?.content['application/json'].schema
+      if (!schema) continue
+      assert.equal(schema.additionalProperties, false, name)
+      assert.equal(schema.properties.customer?.additionalProperties ?? false, false, name)
+      assert.notEqual(schema.properties.metadata?.additionalProperties, false, name)
+    }
   })
 
   it('has only resolvable references, and none of our internal keywords', () => {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { fakeShell, issuesIn, read } from '../../../test/support/fake-shell.ts'
+import { Type } from 'typebox'
+import { fakeShell, issuesIn, read, THING, thingRoutes } from '../../../test/support/fake-shell.ts'
+import type { Route } from '../../kit/http/route.ts'
 
 const PATH = '/api/v1/things'
 
@@ -71,6 +73,33 @@ describe('the JSON body of a request', () => {
     const json = { ...headers, 'content-type': 'application/json' }
     assert.equal((await shell.inject({ method: 'POST', url, headers: json })).http, 200)
     assert.equal((await shell.inject({ method: 'POST', url, headers: json, payload: '{}' })).http, 200)
+  })
+
+  it('may be absent with any content type, and is then refused only where it is needed', async () => {
+    const { shell } = fakeShell({
+      routes: [...thingRoutes({}), ...thingRoutes({}).map(toPatch).slice(0, 1)],
+    })
+    const headers = { 'x-api-key': 'right', 'content-length': '0' }
+    for (const type of ['application/octet-stream', 'application/x-www-form-urlencoded', 'text/plain']) {
+      const typed = { ...headers, 'content-type': type }
+      const touched = await shell.inject({
+        method: 'POST',
+        url: `${PATH}/${THING.uuid}/touch`,
+        headers: typed,
+      })
+      assert.equal(touched.http, 200, type)
+      for (const method of ['POST', 'PATCH'] as const) {
+        const needed = await shell.inject({ method, url: PATH, headers: typed })
+        assert.equal(needed.http, 400, `${method} ${type}`)
+        assert.equal(read(needed).message, 'The body is empty; send a JSON object.')
+      }
+    }
+  })
+
+  it('F-65: is refused if a number of a field has an exponent; metadata may have such numbers', async () => {
+    const { post } = fakeShell()
+    assert.deepEqual(issuesIn(await post(PATH, '{"name":"a","amount":1e2}')), ['amount invalid_format'])
+    assert.equal((await post(PATH, '{"name":"a","metadata":{"amount":1e2}}')).http, 201)
   })
 
   it('F-59: may begin with a byte order mark, but must be UTF-8', async () => {
@@ -147,3 +176,8 @@ describe('the JSON body of a request', () => {
     assert.equal(read(response).error.code, 'amount_precision')
   })
 })
+
+/** A route of the same path that changes a record, with no required field. */
+function toPatch(route: Route): Route {
+  return { ...route, method: 'PATCH', body: Type.Object({ name: Type.Optional(Type.String()) }) }
+}

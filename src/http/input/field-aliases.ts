@@ -1,7 +1,7 @@
 // Names that other payment APIs use, and the field that has this meaning here. An unknown field with such a name is
 // answered with the field that was probably meant.
 
-import { squashName } from '../../core/spelling.ts'
+import { squashName } from '../../core/text/spelling.ts'
 
 export interface FieldAlias {
   /** Fields of ours in order of preference; the first that the operation has is suggested. */

@@ -2,7 +2,7 @@
 // gateways refuse values that the usual libraries accept (upper-case UUIDs, quoted e-mail names).
 
 import { isUuid } from '../../core/ids.ts'
-import { hasVisibleText, isEmail, isPersonName } from '../../core/text-formats.ts'
+import { hasVisibleText, isEmail, isPersonName } from '../../core/text/formats.ts'
 
 interface TextFormat {
   matches: (text: string) => boolean

@@ -2,7 +2,7 @@
 // loses: excessive nesting, duplicate keys, numbers that lose digits, and the position of a syntax error. JSON.parse
 // reports none of these, or only in messages that repeat the body.
 
-import { ApiError } from '../../core/errors.ts'
+import { API_ERRORS, ApiError } from '../../core/errors.ts'
 
 export interface JsonFacts {
   /** Dotted paths of numbers whose digits a JavaScript number cannot hold. */
@@ -169,8 +169,11 @@ function expect(scanner: Scanner, code: number): void {
 
 function malformed(scanner: Scanner): ApiError {
   const problem = scanner.at < scanner.text.length ? 'Unexpected character' : 'The text ends too early'
-  const message = `${problem} ${positionText(scanner)}.`
-  return new ApiError('malformed_json', { details: [{ field: 'body', code: 'malformed_json', message }] })
+  const detail = `${problem} ${positionText(scanner)}.`
+  return new ApiError('malformed_json', {
+    message: `${API_ERRORS.malformed_json.message} ${detail}`,
+    details: [{ field: 'body', code: 'malformed_json', message: detail }],
+  })
 }
 
 function positionText(scanner: Scanner): string {

@@ -2,7 +2,7 @@
 // a field that is ignored would let a mistyped amount refund a whole payment.
 
 import type { Issue } from '../../core/errors.ts'
-import { nearestName, squashName } from '../../core/spelling.ts'
+import { nearestName, squashName } from '../../core/text/spelling.ts'
 import { fieldName, type Path } from './characters.ts'
 import { findAlias } from './field-aliases.ts'
 import { isSchema, type JsonSchema } from './json-schema.ts'

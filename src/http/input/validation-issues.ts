@@ -3,7 +3,7 @@
 
 import type { TLocalizedValidationError as SchemaError } from 'typebox/error'
 import type { Issue } from '../../core/errors.ts'
-import { nearestName } from '../../core/spelling.ts'
+import { nearestName } from '../../core/text/spelling.ts'
 import { fieldName } from './characters.ts'
 import { FORMATS } from './formats.ts'
 import { isSchema, type JsonSchema } from './json-schema.ts'

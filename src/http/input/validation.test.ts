@@ -21,7 +21,7 @@ describe('the validation of a request', () => {
       read(response).error.details.map(({ code, message }) => `${code}: ${message}`),
       [
         'too_short: name must not be empty.',
-        'invalid_type: amount must be a number.',
+        'invalid_type: amount must be a number. Send it without quotes.',
         'invalid_currency: currency must be USD or XOF.',
         'invalid_format: customer.email must be an e-mail address, such as ama@example.com.',
         'too_long: tags.1 must be at most 5 characters long.',

@@ -105,7 +105,7 @@ describe('the OpenAPI document', () => {
     ])
     assert.deepEqual(Object.fromEntries(codes), {
       201: [],
-      400: ['validation_failed', 'unknown_field', 'malformed_json'],
+      400: ['validation_failed', 'unknown_field', 'malformed_json', 'api_key_in_url'],
       401: ['missing_api_key', 'invalid_api_key', 'api_key_expired', 'api_key_revoked'],
       403: ['insufficient_scope', 'merchant_suspended', 'mode_mismatch', 'ip_not_allowed'],
       413: ['payload_too_large'],

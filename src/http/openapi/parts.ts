@@ -96,6 +96,7 @@ export const IDEMPOTENCY_KEY = {
 }
 
 const AUTHENTICATION_ERRORS: ApiErrorCode[] = [
+  'api_key_in_url',
   'missing_api_key',
   'invalid_api_key',
   'api_key_expired',

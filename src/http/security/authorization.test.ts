@@ -27,7 +27,7 @@ describe('the API key of a merchant', () => {
   it('is not read from the query string', async () => {
     const { shell } = fakeShell()
     for (const name of ['x-api-key', 'api_key', 'apiKey'])
-      assert.equal((await shell.inject({ url: `${PATH}?${name}=right` })).http, 401)
+      assert.equal((await shell.inject({ url: `${PATH}?${name}=right` })).http, 400)
   })
 
   it('selects the merchant, and is checked together with the client address', async () => {
@@ -151,6 +151,39 @@ describe('wrong API keys', () => {
     }
     for (let count = 0; count < 20; count += 1) await get(PATH, { 'x-api-key': 'wrong' })
     assert.equal((await get(PATH, { 'x-api-key': 'wrong' })).http, 429)
+  })
+})
+
+describe('an API key in a URL', () => {
+  const KEY = `cowry_test_${'a'.repeat(12)}_${'b'.repeat(49)}`
+
+  it('is refused and logged without its secret, also beside a key in the header', async () => {
+    const { shell, get, lines } = fakeShell()
+    const responses = [
+      await shell.inject({ url: `/api/v1/things?api_key=${KEY}` }),
+      await shell.inject({ url: `/api/v1/things/${KEY}` }),
+      await get(`/api/v1/things?search=${KEY}`),
+    ]
+    for (const response of responses) {
+      assert.equal(response.http, 400)
+      assert.equal(read(response).error.code, 'api_key_in_url')
+    }
+    const written = lines.filter(({ key }) => key === 'api_key.in_url')
+    assert.deepEqual(
+      written.map(({ keyId }) => keyId),
+      Array.from({ length: 3 }, () => 'a'.repeat(12)),
+    )
+    assert.ok(!JSON.stringify(lines).includes('bbbb'))
+  })
+
+  it('is recognised by the usual names of the parameter, if the header is absent', async () => {
+    const { shell, get } = fakeShell()
+    for (const name of ['api_key', 'apikey', 'API-KEY', 'x-api-key', 'key']) {
+      const response = await shell.inject({ url: `/api/v1/things?page=1&${name}=x` })
+      assert.equal(read(response).error.code, 'api_key_in_url', name)
+    }
+    assert.equal(read(await get('/api/v1/things?api_key=x')).error.code, 'unknown_field')
+    assert.equal(read(await shell.inject({ url: '/api/v1/things?page=1' })).error.code, 'missing_api_key')
   })
 })
 

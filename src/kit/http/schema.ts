@@ -5,7 +5,7 @@
 import { type TSchema, Type } from 'typebox'
 import { CURRENCY_CODES, type Currency } from '../../core/currency.ts'
 import { COUNT_CAP, DEFAULT_LIMIT, MAX_LIMIT } from '../../core/page.ts'
-import { LONGEST_NAME } from '../../core/text-formats.ts'
+import { LONGEST_NAME } from '../../core/text/formats.ts'
 
 const UUID_PATTERN = '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$'
 

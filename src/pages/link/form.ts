@@ -3,7 +3,7 @@
 
 import { containsCardNumber } from '../../core/card-number.ts'
 import { type Money, money } from '../../core/money.ts'
-import { isEmail, isPersonName } from '../../core/text-formats.ts'
+import { isEmail, isPersonName } from '../../core/text/formats.ts'
 import type { LinkRow } from '../../links/link.ts'
 import type { Payer } from '../../links/pay.ts'
 

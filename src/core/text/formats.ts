@@ -1,4 +1,4 @@
-// Which texts are e-mail addresses and names of people. Characters that nobody sees, or that turn the direction of
+// Which texts are e-mail addresses and names of people. Characters that are invisible, or that turn the direction of
 // writing, would make two identities that look the same.
 
 const EMAIL_MAX_LENGTH = 254

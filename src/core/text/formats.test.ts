@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { isEmail, isPersonName } from './text-formats.ts'
+import { isEmail, isPersonName } from './formats.ts'
 
 describe('an e-mail address', () => {
   it('may be in any script', () => {
@@ -16,7 +16,7 @@ describe('an e-mail address', () => {
       assert.ok(isEmail(email), email)
   })
 
-  it('is not one with characters that nobody sees or that turn the direction of writing', () => {
+  it('is not one with characters that are invisible or that turn the direction of writing', () => {
     for (const hidden of [
       '\u202e',
       '\u200b',
