@@ -75,7 +75,7 @@ describe('the same reference with the same body', () => {
     await assertReplays(INITIATE, body, reordered)
   })
 
-  it('treats explicit defaults, null and unknown fields as the same body', async () => {
+  it('treats explicit defaults and null as the same body', async () => {
     const { reference, customer } = initiateBody()
     const bare = { amount: 10, reference, customer }
     await assertReplays(INITIATE, bare, {
@@ -95,10 +95,9 @@ describe('the same reference with the same body', () => {
       isRecurring: null,
       metadata: null,
       currency: null,
-      unknownField: 'ignored',
     })
     const { currency: _, ...charge } = chargeBody(token)
-    await assertReplays(CHARGE, charge, { ...charge, currency: 'USD', extra: 1 })
+    await assertReplays(CHARGE, charge, { ...charge, currency: 'USD' })
   })
 })
 

@@ -11,7 +11,7 @@ describe('an e-mail address', () => {
       'አበበ@ምሳሌ.ኢትዮጵያ',
       'ama@xn--e1afmkfd.xn--p1ai',
       'उपयोगकर्ता@उदाहरण.भारत',
-      `${'x'.repeat(64)}@example.com`,
+      `${'x'.repeat(242)}@example.com`,
     ])
       assert.ok(isEmail(email), email)
   })
@@ -45,7 +45,7 @@ describe('an e-mail address', () => {
         'a@b-.com',
         'a@1.2.3.4',
       ],
-      ...['"a"@b.com', 'a,b@c.com', `${'x'.repeat(65)}@b.com`, `a@${'b'.repeat(64)}.com`],
+      ...['"a"@b.com', 'a,b@c.com', `${'x'.repeat(250)}@b.com`, `a@${'b'.repeat(64)}.com`],
     ])
       assert.equal(isEmail(email), false, email)
   })

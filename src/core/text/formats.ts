@@ -2,7 +2,6 @@
 // writing, would make two identities that look the same.
 
 const EMAIL_MAX_LENGTH = 254
-const EMAIL_NAME_MAX_LENGTH = 64
 
 // One @, a name without quoting, and a domain of at least two labels. Only sending mail shows whether the mailbox
 // exists.
@@ -15,8 +14,7 @@ const HIDDEN = /[\p{C}\p{Default_Ignorable_Code_Point}\u2800]/u
 
 export function isEmail(text: string): boolean {
   const at = text.indexOf('@')
-  if (at < 1 || at > EMAIL_NAME_MAX_LENGTH || [...text].length > EMAIL_MAX_LENGTH || HIDDEN.test(text))
-    return false
+  if (at < 1 || [...text].length > EMAIL_MAX_LENGTH || HIDDEN.test(text)) return false
   return EMAIL_NAME.test(text.slice(0, at)) && EMAIL_DOMAIN.test(text.slice(at + 1))
 }
 
