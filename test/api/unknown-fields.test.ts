@@ -196,7 +196,7 @@ describe('the suggestion for an unknown name', () => {
   })
 
   it('comes before anything is stored', async () => {
-    await assertNothingStored(service.db, async () => {
+    await assertNothingStored(service.db, service.demoKey, async () => {
       await messagesOf(api, 'POST', '/api/v1/checkout/initiate-payment', initiateBody({ amont: 5 }))
     })
   })
