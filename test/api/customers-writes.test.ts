@@ -9,8 +9,8 @@ import {
   UNKNOWN_UUID,
   UUID_V7,
 } from '../support/assertions.ts'
+import { untilBlocked } from '../support/blocked-sessions.ts'
 import { CUSTOMER, chargeBody, initiateBody, payWith } from '../support/builders.ts'
-import { untilBlocked } from '../support/database.ts'
 import { createPayer } from '../support/payer.ts'
 import { eventsOf } from '../support/payment-records.ts'
 import { testService } from '../support/service.ts'

@@ -4,7 +4,7 @@ import { after, describe, it } from 'node:test'
 import { sql } from '../../src/kit/db/db.ts'
 import type { Api } from '../support/api.ts'
 import { assertApiError, assertErrorCode, assertSameApiError, UNKNOWN_UUID } from '../support/assertions.ts'
-import { untilBlocked } from '../support/database.ts'
+import { untilBlocked } from '../support/blocked-sessions.ts'
 import { ACCOUNTS, BANK, dataOf, PAYMENTS, p2pBody, p2pMerchant, WALLET } from '../support/p2p.ts'
 import { testService } from '../support/service.ts'
 

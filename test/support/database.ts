@@ -5,8 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '../../src/kit/clock.ts'
-import { type ConnectedDb, connectDb, sql, type Tx } from '../../src/kit/db/db.ts'
+import { type ConnectedDb, connectDb } from '../../src/kit/db/db.ts'
 import { startEmbeddedPostgres } from '../../src/kit/embedded-postgres.ts'
 import { dropDatabase, prepareTemplate, runAsAdmin, type TestServer, withDatabase } from './template.ts'
 
@@ -72,23 +71,6 @@ export async function testDatabase(t: Cleanup): Promise<ConnectedDb> {
   db = connectDb({ url: await testDatabaseUrl(t), poolSize: 8 })
   return db
 }
-
-const countBlocked = sql<{ count: number }>`
-select count(*)::integer as count
-from pg_locks
-where not granted and pg_backend_pid() = any (pg_blocking_pids(pid))`
-
-/** Waits until another session waits for a lock of the transaction. */
-export async function untilBlocked(tx: Tx): Promise<void> {
-  const until = Date.now() + MAX_BLOCKED_MS
-  while ((await tx.query(countBlocked))[0]?.count === 0) {
-    if (Date.now() > until) throw new Error('no session waits for the lock')
-    await systemClock.sleep(10)
-  }
-}
-
-// A busy machine takes seconds for a request.
-const MAX_BLOCKED_MS = 20_000
 
 /**
  * For tests of features that a pooler lacks: it ignores options, has one user, and closes clients that prepare a name
