@@ -6,6 +6,7 @@ import { ApiError } from '../core/errors.ts'
 import { isUuid } from '../core/ids.ts'
 import { labelOf } from '../customers/schema.ts'
 import { findSavedMethod } from '../customers/service.ts'
+import { html } from '../kit/http/html.ts'
 import type { PageResponse, PageRoute } from '../kit/http/route.ts'
 import type { LinksApp } from '../links/app.ts'
 import { checkSlot } from '../links/slots.ts'
@@ -17,7 +18,7 @@ import { receiptScreen, returnsAutomatically } from './checkout/end-screens.ts'
 import { type CheckoutFacts, screenFingerprint } from './checkout/facts.ts'
 import { networkOfPhone, readFormState } from './checkout/form.ts'
 import { checkoutScreen, renderCheckout } from './checkout/page.ts'
-import { redirectOf, redirectToCheckout, stepRoutes } from './checkout/steps.ts'
+import { LEAVE, redirectOf, redirectToCheckout, stepRoutes } from './checkout/steps.ts'
 import { continueScreen } from './checkout/waiting-screens.ts'
 import { landingPage } from './landing-page.ts'
 import { chooseLanguage, languageCookies, languagesFromCookies } from './language.ts'
@@ -56,6 +57,16 @@ export function pageRoutes(app: LinksApp): PageRoute[] {
         const step = redirectOf(facts)
         if (!step) return redirectToCheckout(request)
         return show(facts, continueScreen(facts, step.url), request)
+      },
+    },
+    {
+      method: 'GET',
+      path: `/pay/{accessCode}${LEAVE}`,
+      handle: async (request) => {
+        const facts = await factsOf(app, request)
+        if (!facts.isCancelled || facts.returnUrl === null) return redirectToCheckout(request)
+        const head = html`<meta http-equiv="refresh" content="0;url=${facts.returnUrl}">`
+        return show(facts, { ...checkoutScreen(facts), head }, request)
       },
     },
     {
@@ -174,12 +185,10 @@ async function methodLabelOf(app: PaymentsApp, payment: PaymentRow): Promise<str
 }
 
 function show(facts: CheckoutFacts, screen: Screen, request: PageRequest, where = ''): PageResponse {
-  const { path, translator, returnUrl } = facts
+  const { path, translator } = facts
   const isChosen = isLanguage(request.query.lang)
   return {
     http: 200,
-    // The form of a cancelled payment redirects to the merchant, whose site may redirect to another origin.
-    formActions: returnUrl === null ? [] : ['https:', new URL(returnUrl).origin],
     html: renderCheckout(facts, screen, {
       styleNonce: request.styleNonce,
       here: `${path}${where}${screenQuery(request)}`,

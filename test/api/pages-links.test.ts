@@ -4,13 +4,17 @@ import { tickingClock } from '../support/fake-clock.ts'
 import { fillIn, makeLink, payAt, VISITOR } from '../support/links.ts'
 import { createPayer, headingOf, mainTextOf } from '../support/payer.ts'
 import { eventually } from '../support/process.ts'
+import { LARGER_FORM_ONLY } from '../support/scale.ts'
 import { testService } from '../support/service.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 1_440 * MINUTE_MS
 
 const clock = tickingClock()
-const service = await testService({ after }, { clock, env: { COWRY_RATE_LIMIT: '0' } })
+const service = await testService(
+  { after },
+  { clock, env: { COWRY_RATE_LIMIT: '0', COWRY_TRUST_PROXY: 'true' } },
+)
 const { api } = service
 
 const paymentsOf = async (uuid: string) =>
@@ -188,6 +192,21 @@ describe('the form of a payment link', () => {
       })
       assert.equal(answer.status, 200)
     }
+  })
+
+  it('counts only complete forms, and each for the address of its visitor', LARGER_FORM_ONLY, async () => {
+    const { link } = await visit()
+    const submit = async (address: string, fields: Record<string, string>) => {
+      const body = new URLSearchParams({ token: 'of-one-form', ...fields })
+      const headers = { 'x-forwarded-for': address }
+      return (await fetch(link.url, { method: 'POST', body, headers, redirect: 'manual' })).status
+    }
+    for (let n = 0; n < 610; n += 1) assert.equal(await submit('203.0.113.9', {}), 303)
+    const sent: number[] = []
+    for (let n = 0; n < 121; n += 1)
+      sent.push(await submit('203.0.113.9', { ...VISITOR, email: `payer-${n}@example.com` }))
+    assert.deepEqual(sent, [...Array.from({ length: 120 }, () => 303), 429])
+    assert.equal(await submit('203.0.113.10', VISITOR), 303)
   })
 
   it('rate limits the form of a link per payer and minute', async () => {

@@ -94,7 +94,7 @@ describe('the safety of pages', () => {
       `style-src 'self' 'nonce-${nonce}'`,
       "img-src 'self' data:",
       "connect-src 'self'",
-      "form-action 'self' https: https://shop.example:8443",
+      "form-action 'self'",
       "base-uri 'none'",
       "object-src 'none'",
       "frame-ancestors 'none'",
@@ -210,10 +210,7 @@ describe('the safety of pages', () => {
     ]) {
       const { page } = await openCheckout(api, payer, { redirectUrl: `https://${host}:8443/` })
       const policy = page.headers.get('content-security-policy') ?? ''
-      assert.ok(
-        policy.includes(`form-action 'self' https: ${new URL(`https://${host}:8443/`).origin};`),
-        policy,
-      )
+      assert.ok(policy.includes("form-action 'self';"), policy)
     }
   })
 

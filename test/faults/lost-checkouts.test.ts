@@ -56,7 +56,15 @@ async function requestPage(payment: PaymentRow, method: 'GET' | 'POST', verb = '
   const route = pages.find((one) => one.method === method && one.path === `/pay/{accessCode}${verb}`)
   assert.ok(route)
   const accessCode = openAccessCode(app, payment) ?? ''
-  const rest = { query: {}, form: {}, headers: {}, cookies: {}, requestId: 'r', styleNonce: 'n' }
+  const rest = {
+    query: {},
+    form: {},
+    headers: {},
+    cookies: {},
+    requestId: 'r',
+    visitor: 'v',
+    styleNonce: 'n',
+  }
   const answer = await route.handle({ params: { accessCode }, ...rest })
   return { accessCode, answer }
 }

@@ -39,7 +39,7 @@ export const LARGER_FORMS = [
   'test/faults/simulation/*.test.ts',
   'test/start/{commands,production,shutdown}.test.ts',
   'test/gateways/{stripe/stripe,*/conformance}.test.ts',
-  'test/api/{audit-chain,catalog,workers}.test.ts',
+  'test/api/{audit-chain,catalog,pages-links,workers}.test.ts',
   ...(HAS_BROWSER ? ['test/browser/*.test.ts'] : []),
 ]
 // These wait for processes that they start and kill, or measure their own; each has a process of its own. The longest

@@ -4,6 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import { errorFromIssues, type Issue } from '../../core/errors.ts'
 import { findCharacterIssue } from '../input/characters.ts'
 import { parsePairs, queryTextOf } from '../input/query.ts'
+import { addressOwner } from '../security/rate-limit.ts'
 import { readCookies } from './cookies.ts'
 
 export function readPageRequest(request: FastifyRequest) {
@@ -17,6 +18,7 @@ export function readPageRequest(request: FastifyRequest) {
     headers,
     cookies: readCookies(headers.cookie),
     requestId: request.id,
+    visitor: addressOwner(request.ip),
   }
   if (issues.length > 0) throw errorFromIssues(issues)
   return input

@@ -182,10 +182,7 @@ export interface PageResponse {
   cookies?: readonly PageCookie[]
   /** Cacheable without limit: for assets with a digest in their address. Otherwise nothing may be cached. */
   cache?: 'immutable'
-  /**
-   * Origins beside our own that a form on this page may lead to, or `https:` for all: browsers apply form-action to
-   * redirects too.
-   */
+  /** Origins beside our own that a form on this page may lead to: browsers apply form-action to redirects too. */
   formActions?: string[]
 }
 
@@ -200,6 +197,8 @@ export interface PageRoute {
     headers: Record<string, string>
     cookies: Record<string, string>
     requestId: string
+    /** The client's address, in IPv6 its /64, for rate limits. */
+    visitor: string
     /** The nonce of an inline style element: the content security policy allows only this one. */
     styleNonce: string
   }) => Promise<PageResponse>

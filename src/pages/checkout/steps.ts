@@ -18,9 +18,15 @@ import { markSent } from '../../p2p/transfers.ts'
 import type { PaymentsApp } from '../../payments/app.ts'
 import { createActionLimit } from '../action-limit.ts'
 import { isLanguage } from '../locales.ts'
-import { loadCheckout, offerOf, type PageRequest, pathOf, returnUrlOf } from '../page-request.ts'
+import { loadCheckout, offerOf, type PageRequest, pathOf } from '../page-request.ts'
 import { screenOf } from './facts.ts'
 import { readChoice, redirectWithProblem } from './form.ts'
+
+/**
+ * The page that sends a payer who has cancelled back to the merchant. A redirect of the form itself would need the
+ * merchant's origin in form-action, and every origin to which the merchant's site redirects.
+ */
+export const LEAVE = '/leave'
 
 type Step = (app: PaymentsApp, view: CheckoutView, request: PageRequest) => Promise<PageResponse>
 
@@ -49,9 +55,8 @@ const STEPS: Readonly<Record<string, Step>> = {
   },
   cancel: async (app, view, request) => {
     if (isStale(view, request)) return redirectToCheckout(request)
-    const left = await cancelCheckout(app, view)
-    const returnUrl = left.isCancelled ? await returnUrlOf(app, left) : null
-    return returnUrl === null ? redirectToCheckout(request) : { http: 303, redirectTo: returnUrl }
+    const { isCancelled } = await cancelCheckout(app, view)
+    return redirectToCheckout(request, isCancelled ? LEAVE : '')
   },
 }
 

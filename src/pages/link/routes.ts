@@ -7,21 +7,17 @@ import type { LinksApp } from '../../links/app.ts'
 import { openLink, startLinkPayment } from '../../links/pay.ts'
 import { openAccessCode } from '../../payments/views.ts'
 import { paletteOf } from '../accent.ts'
-import { createActionLimit } from '../action-limit.ts'
 import { chooseLanguage, languageCookies, languagesFromCookies } from '../language.ts'
 import { renderPage } from '../layout.ts'
 import { isLanguage } from '../locales.ts'
 import type { PageRequest } from '../page-request.ts'
 import { translatorFor } from '../translator.ts'
 import { clearTypedCookie, type Problem, readForm, readPayer, redirectWithProblem } from './form.ts'
+import { createFormLimits, type FormLimits } from './limits.ts'
 import { type LinkFacts, linkScreen } from './screens.ts'
 
 export function linkPageRoutes(app: LinksApp): PageRoute[] {
-  const limits = {
-    // Many payers may submit at once from one address, while a script that tries e-mail addresses is slowed down.
-    perLink: createActionLimit(app, 600),
-    perPayer: createActionLimit(app, 20),
-  }
+  const limits = createFormLimits(app)
   return [
     { method: 'GET', path: '/l/{slug}', handle: async (request) => show(app, request) },
     { method: 'POST', path: '/l/{slug}', handle: (request) => startPayment(app, request, limits) },
@@ -83,20 +79,14 @@ async function factsOf(app: LinksApp, request: PageRequest): Promise<LinkFacts> 
   }
 }
 
-interface Limits {
-  perLink: (owner: string) => void
-  perPayer: (owner: string) => void
-}
-
-async function startPayment(app: LinksApp, request: PageRequest, limits: Limits): Promise<PageResponse> {
+async function startPayment(app: LinksApp, request: PageRequest, limits: FormLimits): Promise<PageResponse> {
   const { link, state } = await openLink(app, request.params.slug ?? '')
   const path = pathOf(request)
-  limits.perLink(link.id)
   // The page shows the reason.
   if (state !== 'active') return { http: 303, redirectTo: path }
   const payer = readPayer(link, request.form)
   if (Array.isArray(payer)) return redirectWithProblem(path, request.form, payer)
-  limits.perPayer(`${link.id} ${payer.email.toLowerCase()}`)
+  limits({ linkId: link.id, visitor: request.visitor, email: payer.email })
   try {
     const payment = await startLinkPayment(app, link, { ...payer, formToken: request.form.token ?? '' })
     const accessCode = payment && openAccessCode(app, payment)
