@@ -54,8 +54,9 @@ describe('POST /api/v1/sandbox/payments/{reference}/dispute', () => {
     const [owner, otherMerchant] = [await service.newMerchant(), await service.newMerchant()]
     const paid = await payWith(owner.api, 'card_success')
     for (const verb of ['dispute', 'reverse'] as const) {
-      const foreign = await otherMerchant.api.post(pathTo(paid.reference, verb), { outcome: 'open' })
-      const unknown = await otherMerchant.api.post(pathTo('no-such-order', verb), { outcome: 'open' })
+      const body = verb === 'dispute' ? { outcome: 'open' } : {}
+      const foreign = await otherMerchant.api.post(pathTo(paid.reference, verb), body)
+      const unknown = await otherMerchant.api.post(pathTo('no-such-order', verb), body)
       assertErrorCode(foreign, 404, 'payment_not_found')
       assert.deepEqual(
         { ...foreign.body, error: { ...foreign.body.error, requestId: '' } },

@@ -75,10 +75,11 @@ describe('the format of an API key', () => {
       await anonymous.get(PATH, { 'x-api-key': '' }),
       await anonymous.get(PATH, { authorization: `Bearer ${key}` }),
       await anonymous.get(PATH, { cookie: `x-api-key=${key}` }),
-      await anonymous.get(`${PATH}?x-api-key=${key}&apiKey=${key}`),
     ]) {
       assertErrorCode(answer, 401, 'missing_api_key')
     }
+    for (const query of [`x-api-key=${key}`, `apiKey=${key}`, `search=${key}`, 'api_key=x'])
+      assertErrorCode(await anonymous.get(`${PATH}?${query}`), 400, 'api_key_in_url')
     assert.equal((await anonymous.get(PATH, { 'X-API-KEY': key })).http, 200)
   })
 

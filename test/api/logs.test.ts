@@ -90,11 +90,11 @@ describe('the log of a service', () => {
       requestId: 'request-of-the-log',
       method: 'GET',
       route: '/api/v1/customers/:uuid',
-      http: 404,
+      http: 400,
       address: '127.0.0.1',
       merchantId: uuid,
       keyId: key.split('_')[2],
-      errorCode: 'customer_not_found',
+      errorCode: 'unknown_field',
     })
     assert.ok(typeof time === 'string' && typeof durationMs === 'number' && level === 30)
     assert.equal(mine().length, 1)
