@@ -56,8 +56,8 @@ async function serveUntilEnd(
     onDatabaseExit: (reason) => {
       // Not an error while stopping: a service manager may send SIGTERM to every process at once.
       if (!isEnding) log.write('postgres.exited', { reason })
-      ending.resolve(1)
     },
+    onDatabaseRestart: () => log.write('postgres.restarted'),
   })
   try {
     // A service that is already stopping must not report that it is ready.

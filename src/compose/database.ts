@@ -14,16 +14,23 @@ import type { Stops } from './parts.ts'
 export interface DatabaseOptions {
   /** Receives progress lines for the operator's terminal. */
   onProgress?: (line: string) => void
-  /** Called when the embedded PostgreSQL exits by itself: the service cannot continue. */
+  /** Called when the embedded PostgreSQL exits by itself, and after each failed restart of it. */
   onDatabaseExit?: (reason: string) => void
+  /** Called when it runs again. */
+  onDatabaseRestart?: () => void
 }
 
 /** Starts the embedded PostgreSQL, which is used when DATABASE_URL is not set. */
 export function startEmbedded(
   { dataDir }: Config,
-  { onProgress, onDatabaseExit }: DatabaseOptions,
+  { onProgress, onDatabaseExit, onDatabaseRestart }: DatabaseOptions,
 ): Promise<EmbeddedPostgres> {
-  return startEmbeddedPostgres({ dataDir: join(dataDir, 'postgres'), onProgress, onExit: onDatabaseExit })
+  return startEmbeddedPostgres({
+    dataDir: join(dataDir, 'postgres'),
+    onProgress,
+    onExit: onDatabaseExit,
+    onRestart: onDatabaseRestart,
+  })
 }
 
 export async function openDatabase(

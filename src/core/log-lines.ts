@@ -233,10 +233,11 @@ const DEFINITIONS = {
   ),
   'postgres.exited': line(
     'error',
-    'The embedded PostgreSQL exited by itself; the service stops.',
+    'The embedded PostgreSQL exited by itself; it is started again.',
     'reason',
-    'Read its log in the data folder (postgres/server.log), then start the service again.',
+    'Remove the reason, such as a full disk. The log of PostgreSQL is in the data folder (postgres/server.log).',
   ),
+  'postgres.restarted': line('info', 'The embedded PostgreSQL runs again.', '', NONE),
   'process.uncaught_exception': line(
     'error',
     'An exception was not caught; the process exits.',

@@ -9,6 +9,7 @@ import {
   lstatSync,
   readdirSync,
   readFileSync,
+  renameSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
@@ -324,24 +325,37 @@ test('keeps running after Ctrl-C until the service has drained', async (t) => {
   assert.equal(existsSync(join(dataDir, 'lock')), false)
 })
 
-test('reports a server that dies under the service', async (t) => {
+test('starts a server that dies again on the same port, as soon as it can start', async (t) => {
   const dataDir = makeDataFolder(t)
   const reasons: string[] = []
-  const postgres = await startInProcess(t, { dataDir, onExit: (reason) => reasons.push(reason) })
+  let restarts = 0
+  const postgres = await startInProcess(t, {
+    dataDir,
+    onExit: (reason) => reasons.push(reason),
+    onRestart: () => {
+      restarts += 1
+    },
+  })
+  await query(postgres.url, 'create table kept as select 1 as one')
+  const wal = join(dataDir, 'cluster', 'pg_wal')
+  renameSync(wal, `${wal}.away`)
   process.kill(serverPid(dataDir), 'SIGKILL')
-  await waitUntil(() => reasons.length > 0, 'onExit is called')
+  await waitUntil(() => reasons.length > 1, 'a start has failed, as on a full disk')
+  renameSync(`${wal}.away`, wal)
+  await waitUntil(() => restarts === 1, 'it runs again')
+  await query(postgres.url, 'select one from kept')
   assert.match(
     reasons[0] ?? '',
     /The database server has exited: it was killed by signal 9\..*\n.*server\.log/,
   )
 
   await postgres.stop()
-  assert.equal(reasons.length, 1)
+  assert.equal(restarts, 1)
   assert.equal(existsSync(join(dataDir, 'lock')), false)
   await startInProcess(t, { dataDir })
 })
 
-test('reports a killed supervisor, and stop still ends the server', async (t) => {
+test('reports a killed supervisor, and stop during the restart still ends the server', async (t) => {
   const dataDir = makeDataFolder(t)
   const reasons: string[] = []
   const postgres = await startInProcess(t, { dataDir, onExit: (reason) => reasons.push(reason) })

@@ -1,5 +1,5 @@
 // The embedded PostgreSQL, which we start when DATABASE_URL is not set. It needs no system package and no settings. It
-// listens on the loopback only, and it stops when this process exits for any reason.
+// listens on the loopback only, is started again if it exits by itself, and stops when this process exits for any reason.
 //
 // The data folder contains `cluster` (PostgreSQL's own files), `server.log`, and while it runs `lock` and `holder.json`.
 
@@ -17,9 +17,10 @@ import {
   SUPERUSER,
 } from './embedded-postgres/cluster.ts'
 import { type FolderLock, findHolder, lockFolder } from './embedded-postgres/folder-lock.ts'
+import { keepRunning } from './embedded-postgres/keep-running.ts'
 import { chooseLauncher, isRoot, MACHINE, type Machine } from './embedded-postgres/launcher.ts'
 import { stopOrphanServer } from './embedded-postgres/orphan.ts'
-import { ensureDatabase, type RunningServer, runServer, stopServer } from './embedded-postgres/server.ts'
+import { ensureDatabase, runServer, stopServer } from './embedded-postgres/server.ts'
 import { explainFailure, openServerLog, type ServerLog } from './embedded-postgres/server-log.ts'
 import { isAlive } from './embedded-postgres/signals.ts'
 
@@ -38,8 +39,10 @@ export interface EmbeddedPostgresOptions {
   // Settings of the server that override ours.
   settings?: Record<string, string>
   onProgress?: (message: string) => void
-  // Called once if the server exits without stop(). The service cannot continue without it and should exit too.
+  // Called if the server exits without stop(), and after each start of it that fails. It is started again until it runs.
   onExit?: (reason: string) => void
+  // Called when it runs again.
+  onRestart?: () => void
 }
 
 export async function startEmbeddedPostgres(
@@ -96,34 +99,24 @@ async function start(options: Start): Promise<EmbeddedPostgres> {
   try {
     const url = await ensureDatabase((database) => makeUrl(password, server.port, database))
     lock.update({ port: server.port })
-    const stop = watchExit(server, cluster, options)
+    const stopKeeping = keepRunning({ ...options, server, cluster, launcher })
     server.program.unref()
-    return { url, port: server.port, version: launcher.version, dataDir, stop }
+    const stop = async () => {
+      await stopKeeping()
+      log.close()
+      lock.release()
+    }
+    let stopped: Promise<void> | undefined
+    return {
+      ...{ url, port: server.port, version: launcher.version, dataDir },
+      stop() {
+        stopped ??= stop()
+        return stopped
+      },
+    }
   } catch (error) {
     await stopServer(server, cluster)
     throw explainFailure('The database server runs but cannot be used.', log, error)
-  }
-}
-
-// Returns the function that stops the server. Calls onExit if the server exits without it.
-function watchExit(
-  server: RunningServer,
-  cluster: string,
-  { lock, log, onExit }: Start,
-): () => Promise<void> {
-  let stopped: Promise<void> | undefined
-  const stop = async () => {
-    await stopServer(server, cluster)
-    log.close()
-    lock.release()
-  }
-  server.program.exited.then(() => {
-    if (stopped) return
-    onExit?.(explainFailure(`The database server has exited: ${server.program.exit}.`, log).message)
-  })
-  return () => {
-    stopped ??= stop()
-    return stopped
   }
 }
 

@@ -12,6 +12,7 @@ import { initiateBody } from '../support/builders.ts'
 import { type Cleanup, testDatabaseUrl } from '../support/database.ts'
 import {
   awaitExit,
+  eventually,
   type RunningProcess,
   runCowry,
   startProcess,
@@ -108,13 +109,17 @@ describe('one data folder through every kind of end', () => {
     await initiate(service)
   })
 
-  it('exits with 1 when its PostgreSQL is killed, and the next start keeps all data', async () => {
+  it('serves again by itself after its PostgreSQL is killed, and keeps all data', async () => {
+    const last = await initiate(service)
     const file = await readFile(join(dataDir, 'postgres/cluster/postmaster.pid'), 'utf8')
     process.kill(Number(file.split('\n')[0]), 'SIGKILL')
-    assert.deepEqual(await service.ended, { code: 1, signal: null })
+    const readiness = () => createApi(service.facts.url, {}).get('/readyz')
+    await eventually(readiness, ({ http }) => http === 503, 20_000)
+    await eventually(readiness, ({ http }) => http === 200, 60_000)
     assert.match(service.errors(), /postgres\.exited/)
-    service = await serve(fileCleanup, dataDir)
     await assertDataKept(service, payment)
+    await assertDataKept(service, last)
+    await initiate(service)
   })
 
   it(

@@ -46,8 +46,14 @@ function rotate(path: string, fd: number): boolean {
 
 // Messages of PostgreSQL, and the advice for the operator.
 const ADVICE: [RegExp, string][] = [
-  [/No space left on device/, 'The disk is full: free some space and start again.'],
-  [/Disk quota exceeded/, 'The disk quota is used up: free some space and start again.'],
+  [
+    /No space left on device/,
+    'The disk is full: free some space. The data is intact, and a running service continues by itself.',
+  ],
+  [
+    /Disk quota exceeded/,
+    'The disk quota is used up: free some space. The data is intact, and a running service continues by itself.',
+  ],
   [
     /Cannot allocate memory|out of memory/i,
     'The machine has too little free memory: the database needs about 100 MB.',
@@ -70,7 +76,17 @@ export function explainFailure(what: string, log: ServerLog, cause?: unknown): E
   const tail = log.tail()
   const advice = ADVICE.find(([pattern]) => pattern.test(tail))?.[1]
   const remedy = advice ?? 'If the log below does not help, set DATABASE_URL to a PostgreSQL of your own.'
-  return new Error(`${what} ${remedy}\nThe last lines of ${log.path}:\n${tail || '(nothing was written)'}`, {
+  const lines = advice === undefined ? tail : withoutCorruptionHint(tail)
+  return new Error(`${what} ${remedy}\nThe last lines of ${log.path}:\n${lines || '(nothing was written)'}`, {
     cause,
   })
+}
+
+// PostgreSQL cannot tell why an earlier recovery was interrupted, and suggests corrupted data and a backup. Where the
+// cause is known, such as a full disk, the data is fine.
+function withoutCorruptionHint(tail: string): string {
+  return tail
+    .split('\n')
+    .filter((line) => !/HINT: .*some data is corrupted/.test(line))
+    .join('\n')
 }

@@ -57,6 +57,8 @@ const SETTINGS_FROM_18 = { io_method: 'sync' }
 
 interface ServerOptions {
   settings?: Record<string, string>
+  // Absent: any free port.
+  port?: number
   onProgress?: (message: string) => void
 }
 
@@ -64,11 +66,11 @@ export async function runServer(
   launcher: Launcher,
   cluster: string,
   log: ServerLog,
-  { settings, onProgress = () => {} }: ServerOptions,
+  { settings, port: wantedPort, onProgress = () => {} }: ServerOptions,
 ): Promise<RunningServer> {
   const program = join(launcher.binaries, 'bin', 'postgres')
   for (let attempt = 1; ; attempt += 1) {
-    const port = await findFreePort()
+    const port = wantedPort ?? (await findFreePort())
     const args = serverArguments(launcher, cluster, port, settings)
     const server = {
       port,
@@ -109,7 +111,7 @@ export async function ensureDatabase(urlOf: (database: string) => string): Promi
 
 async function runStatements(url: string, statements: string[]): Promise<void> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
-  // watchExit reports a server that dies while we are connected.
+  // keepRunning reports a server that dies while we are connected.
   client.on('error', () => {})
   await client.connect()
   try {
