@@ -1,6 +1,7 @@
 // Abuse of connections, API keys and checkout codes. Other callers must not be affected.
 
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { after, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -9,12 +10,50 @@ import { formatApiKey } from '../../src/api-keys/key-format.ts'
 import { startTarget } from '../fuzz/target.ts'
 import { createApi } from '../support/api.ts'
 import { createPayer, openCheckout } from '../support/payer.ts'
+import { sized } from '../support/scale.ts'
 
 const target = await startTarget({ after })
 const { api, url, key } = target
 const BALANCE = '/api/v1/wallet/balance'
 // The response time of a service that is not blocked, even on a busy test machine.
 const TIMEOUT_MS = 5_000
+
+describe('webhook bodies without a signature (F-85)', () => {
+  const SENDERS = sized({ quick: 300, rest: 1_500, long: 1_500 })
+  const BODY_BYTES = 65_536
+  const MAX_GROWTH_BYTES = 100 * 1_048_576
+
+  /** Sends all of a webhook body but its last byte. */
+  function sendUnfinished(): Promise<Socket> {
+    const { hostname, port } = new URL(url)
+    const socket = connect(Number(port), hostname).on('error', () => undefined)
+    const head = `POST /hooks/sandbox HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${BODY_BYTES}\r\n\r\n`
+    return new Promise((resolve) => {
+      socket.on('close', () => resolve(socket))
+      socket.write(head + 'x'.repeat(BODY_BYTES - 1), () => resolve(socket))
+    })
+  }
+
+  it('unfinished webhooks use little memory, and a complete one is still answered', async () => {
+    const before = memoryOf(target.pid)
+    const sockets = await Promise.all(Array.from({ length: SENDERS }, sendUnfinished))
+    try {
+      const forged = await createApi(url, {}).post('/hooks/sandbox', { event: 'x' })
+      assert.equal(forged.http, 401, forged.text)
+      assert.equal((await api.get(BALANCE)).http, 200)
+      const growth = memoryOf(target.pid) - before
+      assert.ok(growth < MAX_GROWTH_BYTES, `${growth} bytes`)
+    } finally {
+      for (const socket of sockets) socket.destroy()
+    }
+  })
+})
+
+/** The resident memory of a process, in bytes. */
+function memoryOf(pid: number): number {
+  const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+  return Number(kilobytes) * 1024
+}
 
 describe('slow clients (F-85)', () => {
   const CALLERS = 400

@@ -12,6 +12,7 @@ import type { Target } from './fuzz.ts'
 const ADMIN_TOKEN = 'a-token-of-the-fuzz-tests-0123456789abcdef'
 
 export interface RunningTarget extends Target {
+  pid: number
   /** The document as it is served. */
   document: Document
   /** Fails if the process has crashed, has logged an internal error, or violates an invariant. */
@@ -37,6 +38,7 @@ export async function startTarget(t: Cleanup): Promise<RunningTarget> {
   const { url, demoKey: key } = running.facts
   const api = createApi(url, { 'x-api-key': key })
   return {
+    pid: running.pid,
     url,
     key,
     api,

@@ -100,3 +100,45 @@ it('rejects writes on a full disk, loses no acknowledged data, and recovers when
     assert.deepEqual([http, body.data?.uuid], [200, uuid])
   }
 })
+
+it('serves again by itself when its PostgreSQL has exited on a full disk and there is space again (F-24)', async (t) => {
+  const rest: (() => Promise<void>)[] = []
+  const ending: Cleanup = { after: (fn) => void rest.unshift(fn) }
+  t.after(async () => {
+    for (const end of rest) await end()
+  })
+  const disk = await smallDisk(ending, 200)
+  if (!disk) return t.skip('only root can mount a small disk, and not everywhere')
+  const reasons: string[] = []
+  const onExit = (reason: string) => void reasons.push(reason)
+  const postgres = await startEmbeddedPostgres({ dataDir: join(disk, 'postgres'), onExit })
+  ending.after(() => postgres.stop())
+  const service = await testService(ending, { databaseUrl: postgres.url, role: 'api' })
+  const send = (body = initiateBody()) => service.api.post(INITIATE, body)
+  const body = initiateBody()
+  assert.equal((await send(body)).http, 201)
+
+  const giveBack = await fill(disk)
+  // Each switch needs another file of WAL. Without space for it the server exits, and cannot recover.
+  for (let switches = 0; reasons.length === 0 && switches < 200; switches += 1)
+    await service.db
+      .script("select pg_logical_emit_message(false, 'full', 'disk'); select pg_switch_wal()")
+      .catch(() => undefined)
+  await eventually(
+    () => reasons.length,
+    (count) => count > 1,
+    60_000,
+  )
+  assert.match(reasons.join('\n'), /The disk is full/)
+  assert.doesNotMatch(reasons.join('\n'), /some data is corrupted/)
+  assert.equal((await send()).http, 503)
+
+  await giveBack()
+  await eventually(
+    () => send(),
+    ({ http }) => http === 201,
+    60_000,
+  )
+  const again = await send(body)
+  assert.equal(again.headers.get('idempotent-replayed'), 'true', again.text)
+})

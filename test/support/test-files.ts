@@ -35,7 +35,7 @@ export const REST_ONLY = [
 ]
 // These have a larger form, or take all languages, schemes and screens there.
 export const LARGER_FORMS = [
-  'test/faults/{deadlocks,failpoints,races}.test.ts',
+  'test/faults/{abuse,deadlocks,failpoints,races}.test.ts',
   'test/faults/simulation/*.test.ts',
   'test/start/{commands,production,shutdown}.test.ts',
   'test/gateways/{stripe/stripe,*/conformance}.test.ts',
