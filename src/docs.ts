@@ -2,6 +2,7 @@
 
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { CASE_KIND_NAMES, kindFacts } from './cases/case-kinds.ts'
 import { GATEWAYS } from './compose/gateways.ts'
 import { merchantRoutes } from './compose/routes.ts'
 import { renderEnvExample } from './config.ts'
@@ -26,6 +27,7 @@ export function renderDocs(): Record<string, string> {
   return {
     '.env.example': renderEnvExample(GATEWAYS),
     'openapi.json': renderOpenApi(),
+    'docs/generated/cases.md': renderCases(),
     'docs/generated/config.md': renderSettings(),
     'docs/generated/currencies.md': renderCurrencies(),
     'docs/generated/events.md': renderEvents(),
@@ -65,6 +67,16 @@ function renderSettings(): string {
     meaning,
   ])
   return page('Settings', 'src/settings.ts', ['Variable', 'Default', 'Meaning'], rows)
+}
+
+function renderCases(): string {
+  const rows = CASE_KIND_NAMES.map((name) => {
+    const { meaning, owner, resolutions, proof } = kindFacts(name)
+    const choices = resolutions.map((one) => (proof.includes(one) ? `${code(one)} with a proof` : code(one)))
+    return [code(name), owner, meaning, choices.join(', ')]
+  })
+  const heads = ['Kind', 'Owner', 'Meaning', 'Resolutions']
+  return page('Cases', 'src/cases/case-kinds.ts', heads, rows)
 }
 
 function renderCurrencies(): string {

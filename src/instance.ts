@@ -2,9 +2,10 @@
 // invariant check. It is the same in every process. The metrics, the operators' API and `cowry doctor` show it.
 
 import { Type } from 'typebox'
+import type { CaseOwner } from './cases/case-kinds.ts'
+import { countOpenCases } from './cases/find.ts'
 import { readDeliveryBacklog } from './deliveries/backlog.ts'
 import type { DeliveryBacklog } from './deliveries/delivery.ts'
-import { countOpenCases } from './disputes/find.ts'
 import type { Clock } from './kit/clock.ts'
 import type { Db } from './kit/db/db.ts'
 import { findInvariantCheck, type InvariantCheck } from './kit/db/invariant-checks.ts'
@@ -18,7 +19,7 @@ import { readPaymentBacklog } from './resolver/backlog.ts'
 export interface InstanceState {
   jobs: Backlog[]
   deliveries: DeliveryBacklog
-  openCases: number
+  openCases: Record<CaseOwner, number>
   /** Undefined before the first check. */
   invariants: InvariantCheck | undefined
 }
@@ -51,7 +52,7 @@ const JobsState = Type.Object({
     oldestUndeliveredAt: Nullable(Timestamp),
     failingEndpoints: Type.Integer(),
   }),
-  openCases: Type.Integer(),
+  openCases: Type.Object({ merchant: Type.Integer(), operator: Type.Integer() }),
   invariantsCheckedAt: Nullable(Timestamp),
 })
 

@@ -86,7 +86,7 @@ function describeInstance(state: InstanceState | undefined, now: Date): Promise<
   metrics.gauge(METRICS.webhookDeliveriesPending, () => [[[], deliveries.undelivered]])
   metrics.gauge(METRICS.webhookDeliveryOldestPending, () => [[[], ageOf(deliveries.oldestUndeliveredAt)]])
   metrics.gauge(METRICS.webhookEndpointsFailing, () => [[[], deliveries.failingEndpoints]])
-  metrics.gauge(METRICS.casesOpen, () => [[[], openCases]])
+  metrics.gauge(METRICS.casesOpen, () => Object.entries(openCases).map(([owner, total]) => [[owner], total]))
   if (!invariants) return metrics.families()
   metrics.gauge(METRICS.invariantViolations, () =>
     Object.entries(invariants.report).map(([name, count]) => [[name], count]),

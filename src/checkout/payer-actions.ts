@@ -1,6 +1,7 @@
 // What a payer can do with a checkout besides starting an attempt: cancel, resume, switch to another method, extend,
 // refresh.
 
+import { moveAndCloseCases } from '../cases/open.ts'
 import { isDirect } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { applyOutcome } from '../outcomes/apply.ts'
@@ -10,7 +11,7 @@ import { checkStatus } from '../outcomes/status-check.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
 import { gatewayOf, toStatusQuery } from '../payments/gateway-request.ts'
-import { movePayment, plainMove } from '../payments/move.ts'
+import { plainMove } from '../payments/move.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { CUSTOMER_CANCELLED, isOpen, type MoveSource } from '../payments/states.ts'
 import { isRecentPrompt } from './phone-prompts.ts'
@@ -90,7 +91,7 @@ export async function resumeCheckout(app: PaymentsApp, { payment }: CheckoutView
 async function reopen(app: PaymentsApp, previous: CheckoutView, payment: PaymentRow): Promise<CheckoutView> {
   const { expiresAt: expectedExpiresAt } = previous.payment
   const move = { kind: 'plain', proof: 'customer', source: 'checkout', expectedExpiresAt } as const
-  await movePayment(app, payment, plainMove(payment, 'pending'), move)
+  await moveAndCloseCases(app, payment, plainMove(payment, 'pending'), move)
   return reloadView(app, payment)
 }
 

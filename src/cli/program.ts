@@ -7,6 +7,7 @@ import { systemClock } from '../kit/clock.ts'
 import { createHttpClient, type HttpClient } from '../kit/http/http-client.ts'
 import { systemRandom } from '../kit/random.ts'
 import { addAuditCommands } from './commands/audit.ts'
+import { addCaseCommands } from './commands/cases.ts'
 import { addDocsCommand } from './commands/docs.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
 import { addEventCommands } from './commands/events.ts'
@@ -72,6 +73,7 @@ function buildProgram(terminal: Terminal, json: boolean, shell: Shell): Command 
   addLogCommands(program, shell)
   addReconcileCommands(program, shell)
   addAuditCommands(program, shell)
+  addCaseCommands(program, shell)
   addDoctorCommand(program, shell)
   addDocsCommand(program, shell)
   return program

@@ -168,6 +168,17 @@ const SENT = onP2p('The customer reports the transfer', 'mark-paid')
 const received = (receivedAmount: number) =>
   onP2p(`The merchant confirms that ${receivedAmount}.00 SSP arrived`, 'confirm', { receivedAmount })
 
+const UNDERPAID: readonly Step[] = [
+  START,
+  payWith('transfer_underpaid', 'The customer sends less than was asked for'),
+  {
+    description: 'A case is opened',
+    method: 'GET',
+    path: '/api/v1/cases?payment={payment}',
+    capture: { case: '0.uuid' },
+  },
+]
+
 const SCENARIOS: Readonly<Partial<Record<EventType, Scenario>>> = {
   'payment.pending': payment(),
   'payment.processing': payment(payWith('card_success')),
@@ -185,6 +196,19 @@ const SCENARIOS: Readonly<Partial<Record<EventType, Scenario>>> = {
   'payment.refunded': payment(payWith('card_success'), refundOf('{reference}')),
   'payment.disputed': payment(payWith('card_success'), disputeOf('{reference}')),
   'payment.reversed': payment(payWith('card_success'), reverse('{reference}')),
+  'payment.needs_review': { steps: UNDERPAID, resource: 'case' },
+  'case.resolved': {
+    steps: [
+      ...UNDERPAID,
+      {
+        description: 'The merchant accepts the amount',
+        method: 'POST',
+        path: '/api/v1/cases/{case}/resolve',
+        body: { resolution: 'accept', note: 'Made by cowry trigger' },
+      },
+    ],
+    resource: 'case',
+  },
   'charge.processing': charge('card_success'),
   'charge.successful': charge('card_success'),
   'charge.failed': charge('card_declined_later'),

@@ -4,13 +4,13 @@ import { operatorKeyRoutes } from '../api-keys/operator-routes.ts'
 import { apiKeyRoutes } from '../api-keys/routes.ts'
 import type { SelfServiceKeysApp } from '../api-keys/self-service.ts'
 import { auditRoutes, operatorAuditRoutes } from '../audit/routes.ts'
+import { caseRoutes, operatorCaseRoutes } from '../case-resolutions/routes.ts'
 import { catalogRoutes } from '../catalog/routes.ts'
 import { chargeRoutes } from '../charges/routes.ts'
 import { checkoutRoutes } from '../checkout/routes.ts'
 import { customerRoutes } from '../customers/routes.ts'
 import type { DeliveriesApp } from '../deliveries/app.ts'
 import { deliveryRoutes } from '../deliveries/routes.ts'
-import { caseRoutes } from '../disputes/routes.ts'
 import { gatewayRoutes } from '../gateways/routes.ts'
 import { instanceRoutes } from '../instance.ts'
 import type { Db } from '../kit/db/db.ts'
@@ -42,6 +42,7 @@ export function merchantRoutes(
     ...chargeRoutes(app),
     ...paymentListRoutes(app),
     ...refundRoutes(app),
+    ...caseRoutes(app),
     ...linkRoutes(app),
     ...p2pAccountRoutes(app),
     ...p2pRoutes(app),
@@ -62,7 +63,7 @@ export function allOperatorRoutes(app: App, unscopedDb: Db): OperatorRoute[] {
     ...operatorKeyRoutes(app),
     ...operatorRoutes(app, { checkInvariants: () => checkInvariants(unscopedDb) }),
     ...gatewayRoutes({ ...app, publicUrl: app.settings.publicUrl }),
-    ...caseRoutes(app),
+    ...operatorCaseRoutes(app),
     ...operatorAuditRoutes(app),
     ...instanceRoutes(app),
     ...reconciliationRoutes({

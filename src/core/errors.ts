@@ -111,6 +111,7 @@ export const API_ERRORS = {
     'Other payments are in progress at this link; try again soon.',
     true,
   ),
+  case_resolved: apiError(409, 'conflict_error', 'This case was resolved in another way already.'),
   invalid_state: apiError(409, 'conflict_error', 'The record is not in a state that allows this.'),
 
   idempotency_key_reused: unprocessable('This Idempotency-Key was used with another body.'),
@@ -123,6 +124,7 @@ export const API_ERRORS = {
   customer_blocked: unprocessable('This customer is blocked and cannot pay or be charged.'),
   refund_exceeds_amount: unprocessable('All refunds together cannot exceed the paid amount.'),
   export_too_large: unprocessable('There are more lines than one file allows; request a shorter period.'),
+  resolution_not_possible: unprocessable('A case of this kind cannot be resolved in this way.'),
   refund_not_supported: unprocessable('The gateway of this payment cannot send money back.'),
   p2p_account_required: unprocessable('There is no receiving account for this currency and country.'),
   too_many_webhook_endpoints: unprocessable('A merchant has at most 20 webhook endpoints; delete one first.'),

@@ -11,6 +11,9 @@ export const EVENT_TYPES = {
   'payment.refunded': 'A part of the money went back, or all of it: the status says which.',
   'payment.disputed': 'A chargeback was opened.',
   'payment.reversed': 'The provider took the money back.',
+  'payment.needs_review':
+    'A payment, charge or refund needs a decision: a case was opened, and the data is the case.',
+  'case.resolved': 'A case was resolved; the data says how.',
   'charge.processing': 'A saved method is being charged; also while the outcome is not known.',
   'charge.successful': 'Money was collected, proven by the gateway; also after a dispute that you won.',
   'charge.failed': 'Declined.',

@@ -13,8 +13,7 @@ interface LogLineDefinition {
 }
 
 const NONE = 'Nothing.'
-const CASE =
-  'Read the open case (`/admin/v1/cases`), look at the gateway, resolve it there, and close the case.'
+const CASE = 'Read the open case (`cowry cases list`), look at the gateway, and resolve the case.'
 const REPORT = 'An error of ours: report it with the stack.'
 
 const line = (level: LineLevel, message: string, fields: string, action: string): LogLineDefinition => ({
@@ -41,7 +40,7 @@ const DEFINITIONS = {
     'error',
     'An attempt needs manual review.',
     'merchantId, paymentId, attemptId, gateway',
-    'No case is opened, and the attempt is not polled again. Look up its key (`gateway_key` in `attempts`) at the gateway. A webhook about this key triggers another status check.',
+    'Read the open case (`cowry cases list`), look up its key at the gateway, and resolve it. A webhook about this key triggers another status check.',
   ),
   'attempt.outcome_unknown': line(
     'info',
@@ -59,13 +58,19 @@ const DEFINITIONS = {
     'warn',
     'A payer paid another amount, or paid twice; the wallet is not credited.',
     'merchantId, paymentId, attemptId, gateway, reason',
-    'Reason `duplicate_success`: nothing, it is refunded automatically. Reason `amount_mismatch`: no case is opened, and the ledger has no entry. Compare the payment with the record of the gateway, and refund it there.',
+    'Reason `duplicate_success`: nothing, it is refunded automatically. Reason `amount_mismatch`: nothing, a case is open, and the merchant decides about it.',
   ),
   'attempt.resolve_failed': line(
     'error',
     'The resolver failed on an attempt; its lease ends and it is claimed again.',
     'attemptId, error',
     REPORT,
+  ),
+  'case.opened': line(
+    'warn',
+    'A case was opened: a person must decide.',
+    'merchantId, paymentId, attemptId, refundId, gateway, reason',
+    'Read the case (`cowry cases show`) and resolve it. Its owner says whether the merchant or the operator decides: docs/cases.md.',
   ),
   'checkout.expiry_failed': line(
     'error',
@@ -266,7 +271,7 @@ const DEFINITIONS = {
     'error',
     'A refund needs manual review.',
     'merchantId, paymentId, refundId, gateway, outcome, reason',
-    'No case is opened; the refund is still polled. Look up its key (`gateway_key` in `refunds`) at the gateway.',
+    'Read the open case (`cowry cases list`), look up its key at the gateway, and resolve it. The refund is still polled.',
   ),
   'refund.pending': line(
     'info',

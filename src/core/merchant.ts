@@ -28,6 +28,8 @@ export const SCOPES = [
   'keys:read',
   'keys:write',
   'audit:read',
+  'cases:read',
+  'cases:write',
 ] as const
 
 export type Scope = (typeof SCOPES)[number]

@@ -84,7 +84,11 @@ export const METRICS = {
     ['job_name'],
     'Runs of background jobs that ended with an error.',
   ),
-  casesOpen: gauge('cowry_cases_open', [], 'Cases that need manual review, up to 10000.'),
+  casesOpen: gauge(
+    'cowry_cases_open',
+    ['owner'],
+    'Open cases by who decides them, merchant or operator, each up to 10000.',
+  ),
   invariantViolations: gauge(
     'cowry_invariant_violations',
     ['invariant'],

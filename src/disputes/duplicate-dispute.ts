@@ -1,14 +1,20 @@
 // Disputes of duplicate payments. While the dispute is open, the automatic refund is suspended. If it is won, the refund
 // resumes; if it is lost, the bank has returned the money. If a refund had already started, a case for manual review is opened.
 
+import type { CaseRow } from '../cases/case.ts'
+import type { CaseKind } from '../cases/case-kinds.ts'
+import { listCasesOfAttempt } from '../cases/find.ts'
+import { closeAnswered, openCase } from '../cases/open.ts'
 import type { DisputeReport, Gateway } from '../gateways/gateway.ts'
 import type { Tx } from '../kit/db/db.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
-import type { CaseKind, CaseRow } from './case.ts'
-import { listCasesOfAttempt } from './case-queries.ts'
-import { openCase, recordDuplicateReversal, resolveCase } from './cases.ts'
-import { lockAttempt, scheduleDuplicateRefund, unscheduleDuplicateRefund } from './duplicates.ts'
+import {
+  lockAttempt,
+  recordDuplicateReversal,
+  scheduleDuplicateRefund,
+  unscheduleDuplicateRefund,
+} from './duplicates.ts'
 
 /** Idempotent: the same reports again change nothing. */
 export async function recordDuplicateDisputes(
@@ -74,7 +80,12 @@ async function resumeDuplicateRefund(
   tx: Tx,
   { merchantId, id: attemptId }: AttemptRow,
 ): Promise<void> {
-  await resolveCase(app, tx, { merchantId, attemptId, kind: 'duplicate_disputed' }, 'The chargeback was won.')
+  await closeAnswered(
+    app,
+    tx,
+    { merchantId, attemptId, kind: 'duplicate_disputed' },
+    'The chargeback was won.',
+  )
   await scheduleDuplicateRefund(tx, merchantId, attemptId, app.clock.now())
 }
 
@@ -87,7 +98,7 @@ async function closeLostDispute(
   const { merchantId, id: attemptId } = attempt
   await openDuplicateCase(app, tx, attempt, 'duplicate_disputed')
   const kind = 'duplicate_disputed'
-  await resolveCase(
+  await closeAnswered(
     app,
     tx,
     { merchantId, attemptId, kind },

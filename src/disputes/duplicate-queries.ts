@@ -47,4 +47,4 @@ for no key update`
 export const updateDuplicateRefundTotalStatement = sql<unknown>`
 update attempts
 set refunded_minor = refunded_minor + $3
-where merchant_id = $1 and id = $2 and status = 'duplicate_success'`
+where merchant_id = $1 and id = $2 and status in ('duplicate_success', 'amount_mismatch')`

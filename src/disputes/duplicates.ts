@@ -1,6 +1,11 @@
 // Duplicate payments: attempts that succeeded after their payment was paid. Their amount is refunded to the payer.
 
+import { isCurrency } from '../core/currency.ts'
+import type { Gateway } from '../gateways/gateway.ts'
 import type { Tx } from '../kit/db/db.ts'
+import { recordEntry } from '../ledger/debit.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import type { AttemptRow } from '../payments/attempt.ts'
 import type { DuplicateRow } from './duplicate.ts'
 import {
   claimDueDuplicatesStatement,
@@ -50,4 +55,49 @@ export async function updateDuplicateRefundTotal(
   amountMinor: bigint,
 ): Promise<void> {
   await tx.query(updateDuplicateRefundTotalStatement, [merchantId, attemptId, amountMinor])
+}
+
+/** The account that holds the money of an attempt which was not credited to the merchant. */
+export function holdingAccount({ status }: AttemptRow): 'duplicates' | 'unmatched' {
+  return status === 'duplicate_success' ? 'duplicates' : 'unmatched'
+}
+
+/**
+ * Records that held money was returned without a refund of ours, or was written off. With direct settlement we never
+ * held it.
+ */
+export async function releaseHeldMoney(
+  app: Pick<PaymentsApp, 'clock' | 'random'>,
+  tx: Tx,
+  gateway: Gateway | undefined,
+  attempt: AttemptRow,
+  { kind, to }: { kind: 'reversal' | 'write_off'; to: string },
+): Promise<void> {
+  const { merchantId, paymentId, id: attemptId, paidCurrency: currency } = attempt
+  const heldMinor = (attempt.paidMinor ?? 0n) - attempt.refundedMinor
+  if (gateway?.settlesDirectly || heldMinor === 0n || !isCurrency(currency)) return
+  await recordEntry(app, tx, {
+    merchantId,
+    kind,
+    paymentId,
+    attemptId,
+    refundId: null,
+    currency,
+    at: app.clock.now(),
+    lines: [
+      [holdingAccount(attempt), -heldMinor],
+      [to, heldMinor],
+    ],
+  })
+}
+
+/** The payer has a duplicate payment back without a refund of ours. */
+export function recordDuplicateReversal(
+  app: Pick<PaymentsApp, 'clock' | 'random'>,
+  tx: Tx,
+  gateway: Gateway | undefined,
+  attempt: AttemptRow,
+): Promise<void> {
+  const returned = { kind: 'reversal', to: `gateway:${attempt.gateway}` } as const
+  return releaseHeldMoney(app, tx, gateway, attempt, returned)
 }

@@ -23,6 +23,7 @@ export const RESOURCE_TYPES = [
   'p2p_payment',
   'settlement',
   'webhook_endpoint',
+  'case',
 ] as const
 
 export type ResourceType = (typeof RESOURCE_TYPES)[number]

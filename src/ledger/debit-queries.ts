@@ -83,7 +83,7 @@ export async function reduceSettlements(
 export interface EntryInput {
   merchantId: string
   id: string
-  kind: 'refund' | 'dispute' | 'dispute_won' | 'reversal'
+  kind: 'refund' | 'refund_reversal' | 'dispute' | 'dispute_won' | 'reversal' | 'write_off'
   paymentId: string
   attemptId: string | null
   refundId: string | null

@@ -46,6 +46,23 @@ export function duplicatePostings(gateway: string, paid: Money): Posting[] {
   ])
 }
 
+/** Money of another amount than was asked for. An account of its own holds it until its case is resolved. */
+export function unmatchedPostings(gateway: string, paid: Money): Posting[] {
+  return postings([
+    [`gateway:${gateway}`, -paid.minor],
+    ['unmatched', paid.minor],
+  ])
+}
+
+/** A capture of money that was held as unmatched. */
+export function acceptedPostings(paid: Money, fee: Money): Posting[] {
+  return postings([
+    ['unmatched', -paid.minor],
+    ['pending', subtract(paid, fee).minor],
+    ['fees', fee.minor],
+  ])
+}
+
 function postings(lines: [string, bigint][]): Posting[] {
   return lines
     .filter(([, amountMinor]) => amountMinor !== 0n)

@@ -13,6 +13,7 @@ export const LINE_KINDS = {
   capture: 'A payment succeeded: its amount without our fee is pending.',
   settlement: 'A payment was settled: its amount moved from pending to available, in two lines.',
   refund: 'Money went back to a payer.',
+  refund_reversal: 'A refund failed after its success: its amount is available again.',
   dispute: 'A chargeback was opened: its amount is held back until it is decided.',
   dispute_won: 'A chargeback was decided for you: its amount is available again.',
   reversal: 'The provider took money back without a chargeback that was open before.',

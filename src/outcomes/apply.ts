@@ -2,6 +2,8 @@
 // statement writes the move, the ledger entry and the event, and only if the payment is still as it was read (optimistic
 // locking by version). Two concurrent proofs therefore make one credit and one event.
 
+import type { CaseKind } from '../cases/case-kinds.ts'
+import { moveAndCloseCases, openCase } from '../cases/open.ts'
 import { feeOf, type Money, money } from '../core/money.ts'
 import type { MethodRow } from '../customers/method.ts'
 import { saveMethod } from '../customers/methods.ts'
@@ -9,17 +11,25 @@ import { applyDispute, logUnrecordedDisputes } from '../disputes/apply-dispute.t
 import { recordDuplicateDisputes } from '../disputes/duplicate-dispute.ts'
 import { listDisputes } from '../disputes/find.ts'
 import type { Gateway, Outcome } from '../gateways/gateway.ts'
-import { capturePostings, directPostings, duplicatePostings, type Posting } from '../ledger/service.ts'
+import {
+  acceptedPostings,
+  capturePostings,
+  directPostings,
+  duplicatePostings,
+  type Posting,
+  unmatchedPostings,
+} from '../ledger/service.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow, PaymentWithAttempt } from '../payments/attempt.ts'
 import { findPayment, listAttempts } from '../payments/find.ts'
-import { type Move, movePayment, plainMove } from '../payments/move.ts'
+import { type Move, plainMove } from '../payments/move.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import type { MoveSource } from '../payments/states.ts'
-import { closeAttempt } from '../payments/update-attempt.ts'
+import { type ClosedAttempt, closeAttempt } from '../payments/update-attempt.ts'
 import { methodOf } from '../payments/views.ts'
 import { type Decision, decide } from './decide.ts'
 import { openRecovery } from './recovery.ts'
+import { reviewUncertain } from './review.ts'
 import { sanitizeOutcome } from './sanitize.ts'
 import { declinedPollAt } from './schedule.ts'
 
@@ -57,7 +67,7 @@ export async function applyOutcome(
     })
     if (decision.kind === 'nothing') {
       logUnrecordedDisputes(app, current, reports, disputes)
-      return current
+      return (await reviewUncertain(app, current, outcome)) ? reload(app, current) : current
     }
     if (decision.kind === 'duplicate_dispute') {
       await recordDuplicateDisputes(app, gateway, current.attempt, decision.reports)
@@ -141,7 +151,7 @@ async function applyMove(
     readDueAt: attempt.dueAt,
   }
   const move: Move = credit ? { kind: 'captured', ...ended, ...credit } : { kind: 'attempt_ended', ...ended }
-  const moved = await movePayment(app, payment, next, move)
+  const moved = await moveAndCloseCases(app, payment, next, move)
   return moved ? { payment: next, attempt: nextAttempt, method } : undefined
 }
 
@@ -199,20 +209,49 @@ interface Credit {
   settlementMinor: bigint | null
 }
 
-/** The ledger entry of a capture. With a gateway that settles directly the merchant already has the money. */
-function creditOf(app: PaymentsApp, { name, settlesDirectly }: Gateway, paid: Money): Credit {
+/**
+ * The ledger entry of a capture, of money at the gateway or of money that was held as unmatched. With a gateway that settles
+ * directly the merchant already has the money.
+ */
+export function creditOf(
+  app: PaymentsApp,
+  { name, settlesDirectly }: Gateway,
+  paid: Money,
+  from: 'gateway' | 'unmatched' = 'gateway',
+): Credit {
   if (settlesDirectly) return { feeMinor: 0n, postings: directPostings(name, paid), settlementMinor: null }
   const fee = feeOf(app.settings.fees, name, paid)
+  const booked = fee ?? money(0n, paid.currency)
   return {
     feeMinor: fee?.minor ?? null,
-    postings: capturePostings(name, paid, fee ?? money(0n, paid.currency)),
-    settlementMinor: paid.minor - (fee?.minor ?? 0n),
+    postings: from === 'gateway' ? capturePostings(name, paid, booked) : acceptedPostings(paid, booked),
+    settlementMinor: paid.minor - booked.minor,
   }
 }
 
-/** A duplicate payment is owed to the payer: by us, or by the merchant if the gateway settles directly. */
-function postingsOfDuplicate({ name, settlesDirectly }: Gateway, paid: Money): Posting[] {
-  return settlesDirectly ? directPostings(name, paid) : duplicatePostings(name, paid)
+/** Such money is owed to the payer: by us, or by the merchant if the gateway settles directly. */
+function postingsOfUncredited(
+  { name, settlesDirectly }: Gateway,
+  status: ClosedAttempt['status'],
+  paid: Money,
+): Posting[] {
+  if (settlesDirectly) return directPostings(name, paid)
+  return status === 'duplicate_success' ? duplicatePostings(name, paid) : unmatchedPostings(name, paid)
+}
+
+/** Closes the attempt and opens its case in one transaction. */
+export async function closeWithCase(
+  app: PaymentsApp,
+  { merchantId, id: paymentId }: PaymentRow,
+  closing: ClosedAttempt,
+  kind: CaseKind,
+): Promise<boolean> {
+  const { attemptId, failureMessage: message } = closing
+  return app.db.transaction(async (tx) => {
+    if (!(await closeAttempt(tx, closing))) return false
+    await openCase(app, tx, { merchantId, kind, paymentId, attemptId, message })
+    return true
+  })
 }
 
 /** The method as the move writes it: a capture updates its last use. */
@@ -229,9 +268,8 @@ async function applyClose(
   outcome: Outcome,
 ): Promise<PaymentWithAttempt | undefined> {
   const { payment, attempt } = current
-  const isDuplicate = decision.attemptStatus === 'duplicate_success' && decision.paid !== null
-  const paid = decision.paid ?? money(0n, payment.currency)
-  const closed = await closeAttempt(app.db, {
+  const { paid, caseKind } = decision
+  const closing: ClosedAttempt = {
     merchantId: attempt.merchantId,
     attemptId: attempt.id,
     status: decision.attemptStatus,
@@ -244,10 +282,13 @@ async function applyClose(
     dueAt: attempt.dueAt,
     nextPollAt: decision.attemptStatus === 'declined' ? declinedPollAt(app, current, gateway.behavior) : null,
     statusReason: decision.statusReason,
-    entryId: isDuplicate ? app.random.uuid() : null,
-    postings: isDuplicate ? postingsOfDuplicate(gateway, paid) : [],
+    entryId: paid && paid.minor > 0n ? app.random.uuid() : null,
+    postings: paid ? postingsOfUncredited(gateway, decision.attemptStatus, paid) : [],
     at: app.clock.now(),
-  })
+  }
+  const closed = caseKind
+    ? await closeWithCase(app, payment, closing, caseKind)
+    : await closeAttempt(app.db, closing)
   if (!closed) return undefined
   if (decision.attemptStatus !== 'declined') {
     app.log.write('attempt.unexpected_payment', {

@@ -22,6 +22,7 @@ function paymentIn(status: PaymentStatus, changes: Partial<PaymentRow> = {}): Pa
     amountMinor: 125_050n,
     currency: 'KES',
     amountPaidMinor: null,
+    amountReceivedMinor: null,
     feeMinor: null,
     refundedMinor: 0n,
     gateway: 'sandbox',
@@ -141,6 +142,7 @@ describe('a proven success', () => {
           kind: 'close',
           attemptStatus: 'duplicate_success',
           statusReason: null,
+          caseKind: null,
           failure: null,
           paid,
           gatewayReference: 'g-1',
@@ -162,12 +164,12 @@ describe('a proven success', () => {
 
   it('credits nothing and records amount_mismatch for a success with another amount, currency or key (F-34)', () => {
     const wrong = {
-      'one minor unit less': { ...success, paid: money(125_049n, 'KES') },
-      'one minor unit more': { ...success, paid: money(125_051n, 'KES') },
-      'another currency': { ...success, paid: money(125_050n, 'USD') },
-      'another key': { ...success, key: 'another-key' },
+      underpaid: { ...success, paid: money(125_049n, 'KES') },
+      overpaid: { ...success, paid: money(125_051n, 'KES') },
+      currency_mismatch: { ...success, paid: money(125_050n, 'USD') },
+      reference_mismatch: { ...success, key: 'another-key' },
     }
-    for (const [what, outcome] of Object.entries(wrong)) {
+    for (const [caseKind, outcome] of Object.entries(wrong)) {
       for (const status of PAYMENT_STATUSES) {
         const decision = decide(paymentIn(status), attemptIn('awaiting_customer'), outcome, later)
         assert.deepEqual(
@@ -177,10 +179,12 @@ describe('a proven success', () => {
             attemptStatus: 'amount_mismatch',
             statusReason: 'amount_mismatch',
             failure: null,
-            paid: outcome.paid,
+            // Money under another key belongs to another payment.
+            paid: caseKind === 'reference_mismatch' ? null : outcome.paid,
             gatewayReference: 'g-1',
+            caseKind,
           },
-          `${what}, ${status}`,
+          `${caseKind}, ${status}`,
         )
       }
     }
@@ -261,6 +265,7 @@ describe('a decline', () => {
       paid: null,
       gatewayReference: 'g-1',
       statusReason: null,
+      caseKind: null,
     }
     assert.deepEqual(older, closed)
     for (const status of PAYMENT_STATUSES.filter((one) => one !== 'processing' && one !== 'pending')) {

@@ -1,6 +1,7 @@
 // Decides what an outcome changes: a pure function of payment, attempt and outcome, so that it can be tested and simulated
 // without a database. Only this file consults the table of state transitions for outcomes.
 
+import type { CaseKind } from '../cases/case-kinds.ts'
 import type { FailureCode } from '../core/failures.ts'
 import { equals, type Money, money } from '../core/money.ts'
 import type { DisputeDecision, DisputeRow } from '../disputes/dispute.ts'
@@ -51,6 +52,8 @@ export type Decision =
       paid: Money | null
       gatewayReference: string | null
       statusReason: string | null
+      /** The case that a person must resolve; null for none. */
+      caseKind: CaseKind | null
     }
   | DisputeDecision
   /** A dispute of a duplicate payment: the payment itself does not change. */
@@ -103,10 +106,14 @@ function decideSuccess(
   const facts = { failure: null, paid: outcome.paid, gatewayReference: outcome.gatewayReference }
   const expected = money(payment.amountMinor, payment.currency)
   if (outcome.key !== attempt.gatewayKey || !equals(outcome.paid, expected)) {
-    return { kind: 'close', attemptStatus: 'amount_mismatch', statusReason: 'amount_mismatch', ...facts }
+    const caseKind = mismatchOf(outcome.key === attempt.gatewayKey, outcome.paid, expected)
+    // Money under another key belongs to another payment.
+    const paid = caseKind === 'reference_mismatch' ? null : outcome.paid
+    const reason = 'amount_mismatch'
+    return { kind: 'close', attemptStatus: reason, statusReason: reason, ...facts, paid, caseKind }
   }
   if (!isUnpaid(payment.status)) {
-    return { kind: 'close', attemptStatus: 'duplicate_success', statusReason: null, ...facts }
+    return { kind: 'close', attemptStatus: 'duplicate_success', statusReason: null, caseKind: null, ...facts }
   }
   return {
     kind: 'move',
@@ -117,6 +124,12 @@ function decideSuccess(
     fenced: false,
     ...facts,
   }
+}
+
+function mismatchOf(isOurKey: boolean, paid: Money, expected: Money): CaseKind {
+  if (!isOurKey) return 'reference_mismatch'
+  if (paid.currency !== expected.currency) return 'currency_mismatch'
+  return paid.minor < expected.minor ? 'underpaid' : 'overpaid'
 }
 
 /** The first report that changes something. Ended disputes come first, because only one dispute may be open. */
@@ -184,6 +197,7 @@ function decideDecline(
       paid: null,
       gatewayReference,
       statusReason: null,
+      caseKind: null,
     }
   }
   return {

@@ -46,6 +46,7 @@ const REFERENCES = {
 const RESULT = {
   statusReason: null,
   amountPaid: '1250.50',
+  amountReceived: '1250.50',
   fee: '28.76',
   netAmount: '1221.74',
   paidAt: '2026-03-14T09:27:31.020Z',

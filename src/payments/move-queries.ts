@@ -253,6 +253,8 @@ export async function applyMoves(db: Tx, inputs: readonly MoveInput[]): Promise<
   return inputs.map((_, n) => applied.has(n))
 }
 
+const IS_OPEN = `p.status in ('pending', 'processing')`
+
 // Closes an attempt without a move: the payment already has the right status.
 export const closeAttemptStatement = sql<{ id: string }>`
 with closed as (
@@ -280,17 +282,21 @@ with closed as (
 ),
 reason as (
   update payments p
-  set status_reason = $9, due_at = null
+  set
+    status_reason = case when c.number = p.attempts_used and ${IS_OPEN} then $9 else p.status_reason end,
+    due_at = case when c.number = p.attempts_used and ${IS_OPEN} then null else p.due_at end,
+    amount_received_minor = case
+      when p.amount_paid_minor is null and c.paid_currency = p.currency then $6::bigint
+      else p.amount_received_minor
+    end
   from closed c
-  where p.merchant_id = $1
-    and p.id = c.payment_id
-    and p.status in ('pending', 'processing')
-    and p.attempts_used = c.number
-    and $9::text is not null
+  where p.merchant_id = $1 and p.id = c.payment_id and $9::text is not null
 ),
 entry as (
   insert into ledger_entries (merchant_id, id, kind, payment_id, attempt_id, at)
-  select $1, $10::uuid, 'duplicate_capture', payment_id, id, $12
+  select
+    $1, $10::uuid, case when $3 = 'duplicate_success' then 'duplicate_capture' else 'unmatched_capture' end,
+    payment_id, id, $12
   from closed
   where $10::uuid is not null
 ),

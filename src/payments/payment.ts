@@ -54,6 +54,8 @@ export const PAYMENT = columnTable({
   amountMinor: column<bigint>('bigint'),
   currency: column<Currency>('text'),
   amountPaidMinor: column<bigint | null>('bigint'),
+  /** What arrived of another amount than was asked for. */
+  amountReceivedMinor: column<bigint | null>('bigint'),
   feeMinor: column<bigint | null>('bigint'),
   refundedMinor: column<bigint>('bigint'),
   gateway: column<string>('text'),

@@ -205,6 +205,7 @@ function draftPayment(
     amountMinor: amount.minor,
     currency: amount.currency,
     amountPaidMinor: null,
+    amountReceivedMinor: null,
     feeMinor: null,
     refundedMinor: 0n,
     // A candidate: an existing customer keeps the id of the first payment.

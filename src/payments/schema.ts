@@ -47,6 +47,14 @@ const REFERENCES = {
   ),
 }
 
+const AmountReceived = Nullable(
+  Type.Unsafe<string>({
+    ...AmountText,
+    description:
+      'What the provider has received from the payer. It differs from amountPaid while a case about another amount is open.',
+  }),
+)
+
 const INITIATED = {
   uuid: Uuid,
   reference: Type.String(),
@@ -110,6 +118,7 @@ export const PaymentRecord = Type.Object({
   channel: Channel,
   statusReason: Nullable(Type.String()),
   amountPaid: Nullable(AmountText),
+  amountReceived: AmountReceived,
   fee: Fee,
   netAmount: NetAmount,
   paidAt: Nullable(Timestamp),
@@ -135,6 +144,7 @@ export const ChargeRecord = Type.Object({
   createdAt: Timestamp,
   statusReason: Nullable(Type.String()),
   amountPaid: Nullable(AmountText),
+  amountReceived: AmountReceived,
   fee: Fee,
   netAmount: NetAmount,
   paidAt: Nullable(Timestamp),
@@ -237,9 +247,11 @@ function toCustomerSummary(payment: PaymentRow) {
 
 function toResult(payment: PaymentRow) {
   const { amountPaidMinor: paid, feeMinor: fee, currency } = payment
+  const received = paid ?? payment.amountReceivedMinor
   return {
     statusReason: payment.statusReason,
     amountPaid: paid === null ? null : formatAmount(money(paid, currency)),
+    amountReceived: received === null ? null : formatAmount(money(received, currency)),
     fee: fee === null ? null : formatAmount(money(fee, currency)),
     netAmount: paid === null || fee === null ? null : formatAmount(money(paid - fee, currency)),
     paidAt: payment.paidAt?.toISOString() ?? null,

@@ -64,14 +64,18 @@ export type AttemptStatus =
   | 'duplicate_success'
   | 'requires_review'
 
-export type MoveSource = 'api' | 'checkout' | 'return' | 'verify' | 'webhook' | 'resolver' | 'expiry'
+export type MoveSource = 'api' | 'checkout' | 'return' | 'verify' | 'webhook' | 'resolver' | 'expiry' | 'case'
 
-/** The evidence of a move: `customer` and `merchant` are decisions of theirs. `failed` needs declined, not_sent or expired_verified; `successful` needs gateway. */
+/**
+ * The evidence of a move: `customer` and `merchant` are decisions of theirs, and `review` is a person's resolution of a case.
+ * `failed` needs declined, not_sent, expired_verified or review; `successful` needs gateway or review.
+ */
 export type Proof =
   | 'gateway'
   | 'declined'
   | 'not_sent'
   | 'expired_verified'
+  | 'review'
   | 'customer'
   | 'merchant'
   | 'time'

@@ -1,6 +1,6 @@
 // Changes of an attempt without a move of its payment.
 
-import type { Db, Tx } from '../kit/db/db.ts'
+import type { Tx } from '../kit/db/db.ts'
 import { closeAttemptStatement, type PostingInput } from './move-queries.ts'
 import { extendSentCheckout, makeAttemptDue } from './queries.ts'
 
@@ -26,7 +26,7 @@ export interface ClosedAttempt {
 }
 
 /** False when the attempt has already ended. */
-export async function closeAttempt(db: Db, closing: ClosedAttempt): Promise<boolean> {
+export async function closeAttempt(db: Tx, closing: ClosedAttempt): Promise<boolean> {
   const rows = await db.query(closeAttemptStatement, [
     closing.merchantId,
     closing.attemptId,

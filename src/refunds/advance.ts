@@ -2,6 +2,7 @@
 // step; the resolver retries with backoff. A refund is never paid twice: if the gateway does not know it, it is submitted
 // again only under its idempotency key, while the gateway retains keys. Without such keys it is only polled.
 
+import { openCase } from '../cases/open.ts'
 import { sanitizeText } from '../core/sanitize-text.ts'
 import type { Gateway, RefundOutcome } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
@@ -23,6 +24,7 @@ import {
   findRefund,
   markRefundsDue,
   markSubmitted,
+  type RefundProgress,
   saveRefundProgress,
   wakeQueued,
 } from './queries.ts'
@@ -145,7 +147,7 @@ async function saveProgress(app: PaymentsApp, { refund, result, isFirst = false 
   const isPending = result !== 'queued' && result !== 'taken over' && result.kind === 'pending'
   const isUnsent = isFirst && isNotSent(result)
   const statusReason = isPending ? null : reasonOf(refund, result, isUnsent, now)
-  const saved = await saveRefundProgress(app.db, refund, {
+  const progress: RefundProgress = {
     statusReason,
     gatewayReference:
       isPending && result.gatewayReference !== null ? sanitizeText(result.gatewayReference) : null,
@@ -153,7 +155,11 @@ async function saveProgress(app: PaymentsApp, { refund, result, isFirst = false 
     isUnsent,
     stopsBlocking: isPending || isUnsent,
     at: now,
-  })
+  }
+  const isNewReview = statusReason === 'requires_review' && refund.statusReason !== 'requires_review'
+  const saved = isNewReview
+    ? await saveWithCase(app, refund, progress, messageOf(result))
+    : await saveRefundProgress(app.db, refund, progress)
   logProgress(app, refund, result, statusReason)
   return saved ?? (await findRefund(app.db, refund.merchantId, refund.id)) ?? refund
 }
@@ -162,6 +168,25 @@ function pollDelayMs(refund: RefundRow, result: Step['result'], now: Date): numb
   if (typeof result !== 'string' && isUnrecognized(result))
     return unrecognizedBackoffMs(refund.submittedAt ?? refund.createdAt, now)
   return unknownBackoffMs(refund.polls)
+}
+
+const messageOf = (result: Step['result']) =>
+  typeof result === 'object' && 'message' in result ? result.message : null
+
+/** Stores that the refund needs a person, and opens its case, in one transaction. */
+async function saveWithCase(
+  app: PaymentsApp,
+  refund: RefundRow,
+  progress: RefundProgress,
+  message: string | null,
+): Promise<RefundRow | undefined> {
+  const { merchantId, paymentId, attemptId } = refund
+  return app.db.transaction(async (tx) => {
+    const saved = await saveRefundProgress(tx, refund, progress)
+    const kind = 'refund_requires_review'
+    if (saved) await openCase(app, tx, { merchantId, kind, paymentId, attemptId, refund, message })
+    return saved
+  })
 }
 
 function isNotSent(result: Step['result']): boolean {
@@ -173,6 +198,7 @@ const REVIEW_AFTER_MS = 3_600_000
 
 function reasonOf(refund: RefundRow, result: Step['result'], isUnsent: boolean, now: Date): RefundReason {
   if (result === 'queued') return 'queued'
+  if (typeof result !== 'string' && isUnrecognized(result)) return 'requires_review'
   if (now >= addMs(refund.submittedAt ?? refund.createdAt, REVIEW_AFTER_MS)) return 'requires_review'
   return isUnsent ? 'gateway_unavailable' : 'outcome_unknown'
 }

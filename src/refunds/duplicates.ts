@@ -1,8 +1,8 @@
 // Refunds duplicate payments. A checkout has many attempts and at most one success; any further payment is returned to the
 // payer in full, automatically, from the ledger account for duplicates.
 
+import { closeAnswered, openCase } from '../cases/open.ts'
 import { money } from '../core/money.ts'
-import { openCase, resolveCase } from '../disputes/cases.ts'
 import type { DuplicateRow } from '../disputes/duplicate.ts'
 import { claimDueDuplicates, unscheduleDuplicateRefund } from '../disputes/duplicates.ts'
 import { addMs } from '../kit/clock.ts'
@@ -54,12 +54,8 @@ async function reportUnrefundable(
   { merchantId, attemptId, paymentId }: DuplicateRow,
   { gateway }: AttemptRow,
 ): Promise<void> {
-  const isNew = await openCase(app, app.db, {
-    merchantId,
-    kind: 'duplicate_not_refundable',
-    paymentId,
-    attemptId,
-  })
+  const unrefundable = { merchantId, kind: 'duplicate_not_refundable', paymentId, attemptId } as const
+  const isNew = await app.db.transaction((tx) => openCase(app, tx, unrefundable))
   if (!isNew) return
   const facts = { merchantId, paymentId, attemptId, gateway }
   app.log.write('duplicate_payment.not_refundable', facts)
@@ -74,7 +70,7 @@ async function recordDuplicateRefund(
   return app.db.transaction(async (tx) => {
     if (!(await unscheduleDuplicateRefund(tx, attempt.merchantId, attempt.id))) return undefined
     const unrefundable = { ...duplicate, kind: 'duplicate_not_refundable' } as const
-    if (duplicate.hasOpenCase) await resolveCase(app, tx, unrefundable, 'It is sent back after all.')
+    if (duplicate.hasOpenCase) await closeAnswered(app, tx, unrefundable, 'It is sent back after all.')
     return recordRefund(app, tx, payment, attempt, {
       id: app.random.uuid(),
       amount: money(attempt.paidMinor ?? 0n, payment.currency),

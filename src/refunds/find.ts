@@ -2,18 +2,35 @@
 
 import { requireFound } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
-import type { Db } from '../kit/db/db.ts'
+import type { Db, Tx } from '../kit/db/db.ts'
 import { type Page, paginate, substringPattern } from '../kit/db/pagination.ts'
 import type { Backlog } from '../kit/observability/backlog.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { type GatewayAccount, selectGatewayRefunds } from './gateway-refund-queries.ts'
 import { listRefundRows } from './list-queries.ts'
-import { findRefund, selectRefundBacklog } from './queries.ts'
+import { findRefund, saveLateReason, selectRefundBacklog } from './queries.ts'
 import type { GatewayRefundRow, RefundRow } from './refund.ts'
 import type { RefundsQuery } from './schema.ts'
 
 export async function requireRefund(app: PaymentsApp, merchant: Merchant, id: string): Promise<RefundRow> {
   return requireFound(await findRefund(app.db, merchant.id, id), 'refund_not_found')
+}
+
+/** The refund to which a row such as a case belongs. */
+export async function getRefund(app: PaymentsApp, merchantId: string, id: string): Promise<RefundRow> {
+  const refund = await findRefund(app.db, merchantId, id)
+  if (!refund) throw new Error(`refund ${id} does not exist`)
+  return refund
+}
+
+/** Records how the case of a refund that failed after its success was resolved. */
+export async function resolveLateFailure(
+  tx: Tx,
+  refund: RefundRow,
+  reason: 'credited_back' | 'returned_elsewhere' | 'written_off',
+  at: Date,
+): Promise<void> {
+  await saveLateReason(tx, refund, reason, at)
 }
 
 export async function listRefunds(

@@ -108,7 +108,7 @@ returning ${COLUMNS}`
  * stays. Returns undefined if another process has claimed or completed the refund.
  */
 export async function saveRefundProgress(
-  db: Db,
+  db: Tx,
   refund: RefundRow,
   progress: RefundProgress,
 ): Promise<RefundRow | undefined> {
@@ -216,6 +216,20 @@ export async function saveRecheck(
 ): Promise<RefundRow | undefined> {
   const { merchantId, id, fence, dueAt: leasedUntil } = refund
   return firstRow(tx, saveRecheckStatement, [merchantId, id, fence, statusReason, leasedUntil, dueAt, at])
+}
+
+const saveLateReasonStatement = sql<unknown>`
+update refunds
+set status_reason = $3, updated_at = $4
+where merchant_id = $1 and id = $2 and status = 'successful' and status_reason = 'failed_late'`
+
+export async function saveLateReason(
+  tx: Tx,
+  { merchantId, id }: RefundRow,
+  reason: RefundReason,
+  at: Date,
+): Promise<void> {
+  await tx.query(saveLateReasonStatement, [merchantId, id, reason, at])
 }
 
 // Only the gateway knows our key, and the webhook's signature was verified for this account, so no tenant is checked here.

@@ -1,7 +1,7 @@
 // Rechecks a successful refund after a webhook. It can still fail when the payer's bank rejects it: the money is then back
 // at the gateway, and neither the payer nor the merchant has it. A case for manual review is opened.
 
-import { openCase } from '../disputes/cases.ts'
+import { openCase } from '../cases/open.ts'
 import type { Gateway, RefundOutcome } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { jittered } from '../kit/random.ts'
@@ -18,7 +18,7 @@ export async function recheckRefund(
   refund: RefundRow,
 ): Promise<RefundRow> {
   const outcome = gateway && (await checkRefundStatus(gateway, refund))
-  if (outcome?.kind === 'failed') return recordLateFailure(app, refund)
+  if (outcome?.kind === 'failed') return recordLateFailure(app, refund, outcome.message)
   const at = app.clock.now()
   const dueAt = outcome && isInconclusive(outcome) ? nextRecheckAt(app, refund, outcome, at) : null
   return (await saveRecheck(app.db, refund, { statusReason: refund.statusReason, dueAt, at })) ?? refund
@@ -40,7 +40,7 @@ function nextRecheckAt(
   return polls >= MAX_RECHECKS ? null : addMs(now, jittered(app.random, delayMs))
 }
 
-async function recordLateFailure(app: PaymentsApp, refund: RefundRow): Promise<RefundRow> {
+async function recordLateFailure(app: PaymentsApp, refund: RefundRow, message: string): Promise<RefundRow> {
   const { merchantId, paymentId, attemptId, id: refundId, gateway } = refund
   const saved = await app.db.transaction(async (tx) => {
     const row = await saveRecheck(tx, refund, {
@@ -49,7 +49,7 @@ async function recordLateFailure(app: PaymentsApp, refund: RefundRow): Promise<R
       at: app.clock.now(),
     })
     if (!row) return undefined
-    await openCase(app, tx, { merchantId, kind: 'refund_failed_late', paymentId, attemptId, refundId })
+    await openCase(app, tx, { merchantId, kind: 'refund_failed_late', paymentId, attemptId, refund, message })
     return row
   })
   const facts = { merchantId, paymentId, refundId, gateway, reason: 'failed_late' }

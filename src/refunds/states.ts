@@ -16,8 +16,11 @@ export const REFUND_REASONS = {
   outcome_unknown: 'It may have reached the gateway; its status is polled, and it is never paid twice.',
   queued: 'The gateway processes one refund of a payment at a time, and another one is in progress.',
   gateway_unavailable: 'Nothing was sent yet; it is sent as soon as the gateway can be reached.',
-  requires_review: 'The gateway has not reported an outcome for a long time: it needs manual review.',
-  failed_late: 'It was successful, and the gateway reported later that it failed: it needs manual review.',
+  requires_review: 'The gateway has not reported an outcome for a long time: a case is open.',
+  failed_late: 'It was successful, and the gateway reported later that it failed: a case is open.',
+  credited_back: 'It failed after its success, and the money is in your wallet again.',
+  returned_elsewhere: 'It failed after its success, and the payer got the money by other means.',
+  written_off: 'It failed after its success, and the money was written off.',
 } as const satisfies Record<string, string>
 
 export type RefundReason = keyof typeof REFUND_REASONS

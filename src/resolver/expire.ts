@@ -1,13 +1,14 @@
 // Expires open checkouts whose time has passed, or abandons them if the payer had cancelled. The status of every open attempt is checked first, and a payment with an
 // unknown outcome does not expire: the payer may have paid.
 
+import { moveAndCloseCases } from '../cases/open.ts'
 import { addMs } from '../kit/clock.ts'
 import { errorFields } from '../kit/observability/log.ts'
 import { isOpenAttempt, isPolledAfterDecline } from '../outcomes/schedule.ts'
 import { verifyAttempt } from '../outcomes/status-check.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { findPayment, listAttempts } from '../payments/find.ts'
-import { movePayment, plainMove } from '../payments/move.ts'
+import { plainMove } from '../payments/move.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { CUSTOMER_CANCELLED, isOpen } from '../payments/states.ts'
 import { claimDueCheckouts } from './queries.ts'
@@ -39,7 +40,7 @@ export async function expireCheckout(app: PaymentsApp, payment: PaymentRow): Pro
   const next = isCancelled
     ? { ...plainMove(current, 'abandoned'), statusReason: CUSTOMER_CANCELLED }
     : plainMove(current, 'expired')
-  const moved = await movePayment(app, current, next, {
+  const moved = await moveAndCloseCases(app, current, next, {
     kind: 'plain',
     proof: current.status === 'processing' ? 'expired_verified' : 'time',
     source: 'expiry',

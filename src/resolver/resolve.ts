@@ -10,14 +10,15 @@ import { statusOf } from '../customers/schema.ts'
 import { isBlocked } from '../customers/service.ts'
 import type { Gateway, Outcome } from '../gateways/gateway.ts'
 import { errorFields } from '../kit/observability/log.ts'
-import { applyOutcome } from '../outcomes/apply.ts'
+import { applyOutcome, closeWithCase } from '../outcomes/apply.ts'
 import { claimByGateway, type InFlight } from '../outcomes/gateway-bulkhead.ts'
+import { reviewUncertain } from '../outcomes/review.ts'
 import { isKeyRetained, resolverLeaseEnd, schedulePoll } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow, PaymentWithAttempt } from '../payments/attempt.ts'
 import { findPayment, listAttempts } from '../payments/find.ts'
 import { toStatusQuery } from '../payments/gateway-request.ts'
-import { closeAttempt } from '../payments/update-attempt.ts'
+import type { ClosedAttempt } from '../payments/update-attempt.ts'
 import { methodOf } from '../payments/views.ts'
 import { type ClaimedAttempt, claimDueAttempts } from './queries.ts'
 
@@ -56,7 +57,10 @@ async function resolveAttempt(app: PaymentsApp, current: PaymentWithAttempt): Pr
   const { payment, attempt } = current
   const gateway = await app.gateways.find(attempt.merchantId, attempt.gateway, attempt.accountId)
   // The gateway's credentials were removed: its attempts stay unknown until they are configured again.
-  if (!gateway) return schedulePoll(app, current, NOT_CONFIGURED, undefined)
+  if (!gateway) {
+    await reviewUncertain(app, current, NOT_CONFIGURED)
+    return schedulePoll(app, current, NOT_CONFIGURED, undefined)
+  }
   let outcome = await gateway.verify(toStatusQuery(payment, attempt), attempt.gatewayReference)
   if (isUnknownToGateway(attempt, outcome)) {
     if (!canResubmit(app, gateway, current)) return markRequiresReview(app, current)
@@ -130,7 +134,7 @@ async function isChargeable(app: PaymentsApp, method: MethodRow): Promise<boolea
 }
 
 async function markRequiresReview(app: PaymentsApp, { payment, attempt }: PaymentWithAttempt): Promise<void> {
-  await closeAttempt(app.db, {
+  const closing: ClosedAttempt = {
     merchantId: attempt.merchantId,
     attemptId: attempt.id,
     status: 'requires_review',
@@ -145,7 +149,8 @@ async function markRequiresReview(app: PaymentsApp, { payment, attempt }: Paymen
     entryId: null,
     postings: [],
     at: app.clock.now(),
-  })
+  }
+  await closeWithCase(app, payment, closing, 'payment_requires_review')
   const { merchantId, id: attemptId, gateway } = attempt
   app.log.write('attempt.needs_review', { merchantId, paymentId: payment.id, attemptId, gateway })
 }

@@ -3,10 +3,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, describe, it } from 'node:test'
-import { openCase } from '../../src/disputes/cases.ts'
-import { systemClock } from '../../src/kit/clock.ts'
-import { sql } from '../../src/kit/db/db.ts'
-import { systemRandom } from '../../src/kit/random.ts'
 import type { Api, ApiResponse } from '../support/api.ts'
 import { assertApiError } from '../support/assertions.ts'
 import { payWith } from '../support/builders.ts'
@@ -17,7 +13,7 @@ import { BANK, p2pBody } from '../support/p2p.ts'
 import { ADMIN_TOKEN, testService } from '../support/service.ts'
 
 const service = await testService({ after }, { env: { COWRY_RATE_LIMIT: '0', COWRY_TRUST_PROXY: 'true' } })
-const { admin, db } = service
+const { admin } = service
 const AUDIT = '/api/v1/audit'
 
 async function entriesOf(api: Api, query = ''): Promise<Document[]> {
@@ -280,15 +276,15 @@ describe('writes of the operators’ API', () => {
     const { api, uuid } = await service.newMerchant()
     const base = `/admin/v1/merchants/${uuid}`
     const key = (await admin.post(`${base}/keys`, { name: 'one', scopes: ['*'] })).body.data.keyId
-    const caseId = await newCase(api, uuid)
+    const caseId = await newCase(api)
     const calls: Record<string, () => Promise<ApiResponse>> = {
       'PATCH /admin/v1/merchants/{uuid}': () => sendJson(admin, 'PATCH', base, { name: 'Renamed' }),
       'POST /admin/v1/merchants/{uuid}/keys': () =>
         admin.post(`${base}/keys`, { name: 'two', scopes: ['*'] }),
       'POST /admin/v1/keys/{keyId}/rotate': () => admin.post(`/admin/v1/keys/${key}/rotate`, {}),
       'POST /admin/v1/keys/{keyId}/revoke': () => admin.post(`/admin/v1/keys/${key}/revoke`, {}),
-      'POST /admin/v1/cases/{uuid}/close': () =>
-        admin.post(`/admin/v1/cases/${caseId}/close`, { note: 'done' }),
+      'POST /admin/v1/cases/{uuid}/resolve': () =>
+        admin.post(`/admin/v1/cases/${caseId}/resolve`, { resolution: 'accept', note: 'done' }),
       'POST /admin/v1/merchants/{uuid}/suspend': () => admin.post(`${base}/suspend`, {}),
       'POST /admin/v1/merchants/{uuid}/activate': () => admin.post(`${base}/activate`, {}),
     }
@@ -315,13 +311,7 @@ function sendJson(api: Api, method: string, path: string, body: object): Promise
   })
 }
 
-async function newCase(api: Api, merchantId: string): Promise<string> {
-  const { uuid: paymentId } = await payWith(api, 'card_success')
-  const [{ id: attemptId } = assert.fail()] = await db.query(selectAttempt, [paymentId])
-  const app = { clock: systemClock, random: systemRandom(systemClock) }
-  await openCase(app, db, { merchantId, kind: 'refund_failed_late', paymentId, attemptId })
-  const cases = (await admin.get('/admin/v1/cases?limit=100')).body.data
-  return cases.find((one: Document) => one.paymentUuid === paymentId).uuid
+async function newCase(api: Api): Promise<string> {
+  const { uuid: payment } = await payWith(api, 'transfer_underpaid')
+  return (await admin.get(`/admin/v1/cases?payment=${payment}`)).body.data[0].uuid
 }
-
-const selectAttempt = sql<{ id: string }>`select id from attempts where payment_id = $1`

@@ -73,6 +73,10 @@ const newCheckout = async () => {
   const { uuid } = await dataOf(api.post(`${V1}/checkout/initiate-payment`, initiateBody()))
   return `${V1}/checkout/payments/${uuid}`
 }
+const newCase = async () => {
+  const { uuid } = await payWith(api, 'transfer_underpaid')
+  return `${V1}/cases/${(await dataOf(api.get(`${V1}/cases?payment=${uuid}`)))[0].uuid}`
+}
 const newOpen = async () => {
   const { reference } = await dataOf(api.post(`${V1}/checkout/initiate-payment`, initiateBody()))
   return `${SANDBOX}/${reference}`
@@ -92,6 +96,13 @@ const REQUESTS: Record<string, (path: string) => Promise<[Request, Request]>> = 
     return aboutOne(path, { reference, amount: 1 }, { reference, amount: 2 })
   },
   [`${V1}/checkout/payments/{uuid}/cancel`]: () => aboutTwo(newCheckout, '/cancel'),
+  [`${V1}/cases/{uuid}/resolve`]: async () => {
+    const body = { resolution: 'accept', note: 'Enough.' }
+    return [
+      { path: `${await newCase()}/resolve`, body },
+      { path: `${await newCase()}/resolve`, body },
+    ]
+  },
   [`${V1}/payment-links`]: (path) => aboutOne(path, linkBody(), linkBody({ title: 'Another' })),
   [`${V1}/payment-links/{uuid}/deactivate`]: () => aboutTwo(newLink, '/deactivate'),
   [ACCOUNTS]: (path) => aboutOne(path, WALLET, BANK),

@@ -7,12 +7,9 @@ import { authenticate, createKeyCache } from '../../src/api-keys/authenticate.ts
 import { operatorKeyRoutes } from '../../src/api-keys/operator-routes.ts'
 import { runCommandLine } from '../../src/cli/program.ts'
 import { writeServerFile } from '../../src/cli/server-file.ts'
-import { caseRoutes } from '../../src/disputes/routes.ts'
-import { fixedGateways } from '../../src/gateways/registry.ts'
 import { createHttpShell } from '../../src/http/server.ts'
 import { instanceRoutes } from '../../src/instance.ts'
 import { systemClock } from '../../src/kit/clock.ts'
-import { createSigner } from '../../src/kit/crypto.ts'
 import { createLog } from '../../src/kit/observability/log.ts'
 import { systemRandom } from '../../src/kit/random.ts'
 import { operatorRoutes } from '../../src/merchants/routes.ts'
@@ -42,7 +39,6 @@ async function startService(t: TestContext) {
         checkInvariants: async () => [{ name: 'I1', violations: invariantState.violations }],
       }),
       ...instanceRoutes(app),
-      ...caseRoutes({ ...app, cursors: createSigner(random.bytes(32)), gateways: fixedGateways([]) }),
     ],
     authenticate: (input) => authenticate(keys, input),
     adminTokenMatches: (presented) => isAdminToken(token, presented),

@@ -18,15 +18,16 @@ const customerFor = (name: string) => ({ ...CUSTOMER, email: `${name}@example.co
 const CREDIT = ['capture gateway:sandbox KES -125050', 'capture pending KES 125050']
 
 describe('sandbox instruments', () => {
-  it('has the fourteen instruments of the contract, and three with special refunds', () => {
+  it('has the fourteen instruments of the contract, four with special refunds, and two that open cases', () => {
     assert.deepEqual(
       SANDBOX_INSTRUMENTS.map(({ name }) => name),
       [
-        ...['card_success', 'card_3ds', 'card_declined', 'card_insufficient_funds', 'card_declined_later'],
-        ...['card_auth_required_later', 'card_lost_answer_later', 'card_slow_later'],
-        ...['card_refund_declined', 'card_refund_pending', 'card_refund_lost_answer', 'mobile_success'],
+        ...['card_success', 'card_3ds', 'card_declined', 'card_insufficient_funds', 'card_unknown_status'],
+        ...['card_declined_later', 'card_auth_required_later', 'card_lost_answer_later', 'card_slow_later'],
+        ...['card_refund_declined', 'card_refund_pending', 'card_refund_lost_answer'],
+        ...['card_refund_fails_later', 'mobile_success'],
         ...['mobile_cancelled', 'mobile_timeout', 'mobile_late_success', 'transfer_success'],
-        'transfer_underpaid',
+        ...['transfer_underpaid', 'transfer_overpaid'],
       ],
     )
   })
@@ -108,14 +109,17 @@ describe('sandbox instruments', () => {
     ])
   })
 
-  it('credits nothing for transfer_underpaid, and opens an amount_mismatch for manual review', async () => {
+  it('credits nothing for transfer_underpaid, and holds what arrived as unmatched', async () => {
     const data = await payWith(api, 'transfer_underpaid')
     assert.equal(data.status, 'processing')
     assert.equal(data.statusReason, 'amount_mismatch')
     assert.equal(data.amountPaid, null)
     assert.equal(data.paidAt, null)
     assert.deepEqual(outline(data.attempts), ['bank_transfer amount_mismatch null'])
-    assert.deepEqual(await postingsOf(service.db, data.uuid), [])
+    assert.deepEqual(await postingsOf(service.db, data.uuid), [
+      'unmatched_capture gateway:sandbox KES -112545',
+      'unmatched_capture unmatched KES 112545',
+    ])
     const executions = await api.get(`/api/v1/sandbox/executions?reference=${data.reference}`)
     assert.equal(executions.body.data[0].amount, '1125.45')
     assertApiError(

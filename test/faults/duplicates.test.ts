@@ -4,11 +4,13 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
+import { OPERATOR } from '../../src/case-resolutions/request.ts'
+import { resolveCase } from '../../src/case-resolutions/resolve.ts'
+import { listCases } from '../../src/cases/find.ts'
 import { cancelAttempt } from '../../src/checkout/payer-actions.ts'
 import { startAttempt } from '../../src/checkout/start-attempt.ts'
 import { LOG_LINES, type LogKey } from '../../src/core/log-lines.ts'
 import { money } from '../../src/core/money.ts'
-import { closeCase, listCases } from '../../src/disputes/cases.ts'
 import type { DisputeReport, RefundOutcome } from '../../src/gateways/gateway.ts'
 import type { Log, LogFields } from '../../src/kit/observability/log.ts'
 import { applyOutcome } from '../../src/outcomes/apply.ts'
@@ -91,8 +93,12 @@ async function paidTwice(beforePaying = () => {}): Promise<string> {
   return payment.id
 }
 
+/** The operator says that the payer has the money back. */
+const returned = (id: string, by = app) =>
+  resolveCase(by, OPERATOR, id, { resolution: 'return', note: 'By bank.', proof: 'bank-1' })
+
 const casesOf = async (paymentId: string) => {
-  const { rows } = await listCases(app, 'all', { limit: 100 })
+  const { rows } = await listCases(app, null, { state: 'all', limit: 100 })
   return rows.filter((one) => one.paymentId === paymentId)
 }
 
@@ -137,7 +143,7 @@ describe('a duplicate payment at a gateway that cannot refund it', () => {
     assert.equal(await duplicatesOwed(id), 10_000)
     const [stuck] = await casesOf(id)
     assert.ok(stuck)
-    await Promise.all([closeCase(app, stuck.id, 'By bank.'), closeCase(other, stuck.id, 'By bank.')])
+    await Promise.all([returned(stuck.id), returned(stuck.id, other)])
     gateway.refund = refund
     clock.advance(2 * HOUR_MS)
     await refundDuplicates(app)
@@ -157,7 +163,7 @@ describe('a duplicate payment at a gateway that cannot refund it', () => {
     const [stuck] = await casesOf(id)
     assert.ok(stuck)
     const before = await postingsOf(rig.db, id)
-    await closeCase(app, stuck.id, 'The merchant sent it back.')
+    await returned(stuck.id)
     assert.deepEqual(await postingsOf(rig.db, id), before)
   })
 
@@ -284,7 +290,7 @@ describe('a refund that fails after it was successful', () => {
     )
     const [late] = await casesOf(id)
     const before = await postingsOf(rig.db, id)
-    await closeCase(app, late?.id ?? '', 'Sent by bank.')
+    await returned(late?.id ?? '')
     assert.deepEqual(
       [await serializedOf(id), await postingsOf(rig.db, id)],
       [['refund_failed_late closed'], before],

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
+import { openCase } from '../../src/cases/open.ts'
 import { LOG_LINES, type LogKey } from '../../src/core/log-lines.ts'
 import { money } from '../../src/core/money.ts'
 import type { RefundOutcome, RefundRequest } from '../../src/gateways/gateway.ts'
@@ -283,6 +284,8 @@ describe('an automatic refund of a duplicate payment', () => {
       at: clock.now(),
     })
     assert.ok(closed)
+    const stuck = { merchantId: merchant.id, paymentId: first.id, attemptId: second.id }
+    await db.transaction((tx) => openCase(rig.app, tx, { ...stuck, kind: 'payment_requires_review' }))
     gateway.clearAnswers()
     return first.id
   }

@@ -35,6 +35,7 @@ export async function makeOneOfEverything(api: Api, prefix: string): Promise<One
   await post(api, '/api/v1/checkout/initiate-payment', open)
   const refund = { paymentReference: paid.reference, refundReference: fresh(), amount: 1, reason: prefix }
   await post(api, '/api/v1/refunds', refund)
+  await payWith(api, 'transfer_underpaid', { customer, reference: fresh() })
   await makeLink(api, { title: prefix })
   await post(api, '/api/v1/p2p/accounts', { ...WALLET, accountName: prefix })
   await post(api, '/api/v1/p2p/payments', p2pBody({ customer, reference: fresh() }))

@@ -28,9 +28,10 @@ export const LAYERS: readonly Readonly<Record<string, string>>[] = [
     catalog: 'gateways, routes, currencies and countries that a merchant can use',
     deliveries: 'delivery of events to webhook endpoints, retries with backoff, dead letters, replay',
   },
+  { cases: 'situations that a person must resolve: kinds, records, lists' },
   {
     'payment-lists': 'lists of payments and charges, their filters and searches',
-    disputes: 'chargebacks, duplicate payments, cases for manual review',
+    disputes: 'chargebacks, duplicate payments',
     'p2p-accounts': "the merchant's receiving accounts for P2P transfers",
   },
   { outcomes: "decides on and applies a gateway's outcome; status checks and their schedule" },
@@ -49,6 +50,7 @@ export const LAYERS: readonly Readonly<Record<string, string>>[] = [
     links: 'payment links and their slots',
     p2p: "transfers to the merchant's own account, which the merchant confirms",
     reconciliation: "compares providers' settlement files with our records",
+    'case-resolutions': 'how people resolve cases: accept, return, ask again, mark, write off',
     'sandbox-api': 'pays, disputes and reverses sandbox payments, for automated tests',
   },
   {
@@ -93,6 +95,8 @@ const PRIVATE_EXCEPTIONS: readonly Rule[] = [
 const PAYMENT_SLICES: ReadonlySet<string> = new Set([
   'payments',
   'payment-lists',
+  'cases',
+  'case-resolutions',
   'disputes',
   'outcomes',
   'checkout',

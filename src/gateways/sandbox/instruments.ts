@@ -3,7 +3,8 @@
 import type { FailureCode } from '../../core/failures.ts'
 import type { Instrument, ProviderChannel } from '../gateway.ts'
 
-export type InstrumentEnding = { pays: 'all' | 'less' } | { declines: FailureCode }
+/** `holds`: the provider reports a status that the connector does not know. */
+export type InstrumentEnding = { pays: 'all' | 'less' | 'more' } | { declines: FailureCode } | { holds: true }
 
 /** When a checkout with the instrument ends: by the payer's action on the page, or by itself. */
 type Timing =
@@ -20,7 +21,13 @@ export interface SavedCardCharge {
 }
 
 /** How a refund to the instrument goes. */
-export type RefundBehavior = 'succeeds' | 'succeeds_later' | 'succeeds_response_lost' | 'declines'
+export type RefundBehavior =
+  | 'succeeds'
+  | 'succeeds_later'
+  | 'succeeds_response_lost'
+  | 'declines'
+  /** The payer's bank rejects the money after the refund was reported as successful. */
+  | 'fails_after_success'
 
 interface InstrumentFacts {
   channel: ProviderChannel
@@ -72,6 +79,10 @@ const INSTRUMENTS = {
     ending: declines('insufficient_funds'),
     on: 'page',
   }),
+  card_unknown_status: card('6007', 'the provider answers with a status that we do not know', null, {
+    ending: { holds: true },
+    on: 'page',
+  }),
   card_declined_later: card('0341', 'pays now, declined when charged again', {
     ending: declines('insufficient_funds'),
     response: 'normal',
@@ -95,6 +106,7 @@ const INSTRUMENTS = {
     'the answer to a refund gets lost',
     'succeeds_response_lost',
   ),
+  card_refund_fails_later: cardWithRefund('3725', 'a refund fails after its success', 'fails_after_success'),
   mobile_success: offPageInstrument('mobile_money', 'Mobile money: approved', PAYS, AFTER_TWO_SECONDS),
   mobile_cancelled: offPageInstrument(
     'mobile_money',
@@ -127,6 +139,12 @@ const INSTRUMENTS = {
     'bank_transfer',
     'Bank transfer: less arrives',
     { pays: 'less' },
+    AFTER_TWO_SECONDS,
+  ),
+  transfer_overpaid: offPageInstrument(
+    'bank_transfer',
+    'Bank transfer: more arrives',
+    { pays: 'more' },
     AFTER_TWO_SECONDS,
   ),
 } as const satisfies Record<string, InstrumentFacts>

@@ -130,12 +130,8 @@ export function createInvariantChecker(
     if ((captures.get(id) ?? 0) !== wanted)
       reportViolation(`I4: ${id} is ${status} and has ${captures.get(id) ?? 0} credits`)
     checkRefunds(payment)
-    if (
-      !OPEN.includes(status) ||
-      payment.due_at !== null ||
-      MANUAL_REVIEW_STATES.includes(payment.status_reason)
-    )
-      return
+    if (!OPEN.includes(status) || payment.due_at !== null) return
+    if (store.rows('cases').some((one) => one.payment_id === id && one.closed_at === null)) return
     const attempts = store.rows('attempts').filter((attempt) => attempt.payment_id === id)
     if (attempts.every((attempt) => attempt.due_at === null))
       reportViolation(`I13: ${id} is ${status} and is never polled`)

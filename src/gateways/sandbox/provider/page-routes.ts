@@ -85,6 +85,7 @@ function currentUrl(app: PageNeeds, record: SandboxRecord): string {
     case 'authenticating':
       return `${app.pagesUrl}/${pageToken}/approval`
     case 'pending':
+    case 'on_hold':
     case 'succeeded':
       return returnUrl
     case 'declined':

@@ -17,7 +17,7 @@ import {
 } from '../instruments.ts'
 import type { ChargeBody, CheckoutBody } from '../wire.ts'
 
-type Status = 'open' | 'authenticating' | 'pending' | 'succeeded' | 'declined'
+type Status = 'open' | 'authenticating' | 'pending' | 'on_hold' | 'succeeded' | 'declined'
 
 export interface SandboxRecord {
   uuid: string
@@ -183,12 +183,18 @@ export function isFinal(record: SandboxRecord): boolean {
 
 /** When the record will change by itself. */
 export function dueAt(record: SandboxRecord): string | null {
-  return isFinal(record) ? null : (record.plan?.at ?? null)
+  return isFinal(record) && !isLateFailure(record) ? null : (record.plan?.at ?? null)
+}
+
+/** A successful refund that the payer's bank will reject. */
+function isLateFailure({ kind, status, plan }: SandboxRecord): boolean {
+  return kind === 'refund' && status === 'succeeded' && plan !== null
 }
 
 /** The record at this time: a plan whose time has come is applied as of that time. */
 export function applyPlan(record: SandboxRecord, now: Date): SandboxRecord {
-  if (isFinal(record) || !record.plan || new Date(record.plan.at) > now) return record
+  if (!record.plan || new Date(record.plan.at) > now) return record
+  if (isFinal(record) && !isLateFailure(record)) return record
   return finish(record, record.plan.ending, record.plan.at)
 }
 
@@ -249,14 +255,17 @@ export function applyDispute(
 function finish(record: SandboxRecord, ending: InstrumentEnding, at: string): SandboxRecord {
   if ('declines' in ending)
     return { ...record, status: 'declined', declineCode: ending.declines, endedAt: at }
+  if ('holds' in ending) return { ...record, status: 'on_hold', plan: null }
   if (record.kind === 'refund') return { ...record, status: 'succeeded', endedAt: at }
-  const paid = ending.pays === 'all' ? record.amount : underpaidAmount(record.amount)
-  return { ...record, status: 'succeeded', paid, endedAt: at }
+  return { ...record, status: 'succeeded', paid: paidAmount(record.amount, ending.pays), endedAt: at }
 }
 
-/** Nine tenths, and always at least one minor unit less. */
-function underpaidAmount(amount: string): string {
-  return String((BigInt(amount) * 9n) / 10n)
+/** A tenth less or more, and always at least one minor unit. */
+function paidAmount(amount: string, pays: 'all' | 'less' | 'more'): string {
+  const minor = BigInt(amount)
+  const less = (minor * 9n) / 10n
+  if (pays === 'all') return amount
+  return String(pays === 'less' ? less : minor + (minor - less))
 }
 
 const TOKEN = /^tok_[0-9a-f]{32}\.(\w+)$/

@@ -85,6 +85,10 @@ function draftRefund(
       return { ...draft, status: 'succeeded', endedAt: draft.createdAt }
     case 'succeeds_later':
       return { ...draft, plan: { at: addMs(now, PENDING_MS).toISOString(), ending: { pays: 'all' } } }
+    case 'fails_after_success': {
+      const plan = { at: addMs(now, PENDING_MS).toISOString(), ending: { declines: 'do_not_honor' } } as const
+      return { ...draft, status: 'succeeded', endedAt: draft.createdAt, plan }
+    }
     case 'declines':
       return { ...draft, status: 'declined', declineCode: 'do_not_honor', endedAt: draft.createdAt }
   }

@@ -215,11 +215,16 @@ export function close(access: TableAccess, values: readonly unknown[]): Row[] {
     due_at: wasWoken ? attempt.due_at : watchAt,
   })
   const payment = access.get('payments', String(attempt.payment_id))
-  const isCurrent =
-    payment && OPEN.includes(payment.status) && payment.attempts_used === attempt.number && reason !== null
-  if (isCurrent) access.update('payments', payment, { status_reason: reason, due_at: null })
+  if (payment && reason !== null) {
+    const isCurrent = OPEN.includes(payment.status) && payment.attempts_used === attempt.number
+    const isReceived = payment.amount_paid_minor === null && paid_currency === payment.currency
+    access.update('payments', payment, {
+      ...(isCurrent && { status_reason: reason, due_at: null }),
+      ...(isReceived && { amount_received_minor: paid_minor }),
+    })
+  }
   if (entryId !== null) {
-    const kind = 'duplicate_capture'
+    const kind = status === 'duplicate_success' ? 'duplicate_capture' : 'unmatched_capture'
     const entry = { merchant_id, id: entryId, kind, payment_id: attempt.payment_id, at }
     access.insert('ledger_entries', { ...entry, attempt_id: id })
     post(access, { ...entry, currency: paid_currency }, JSON.parse(lines as string), false)

@@ -1,6 +1,5 @@
 // The model's statements of refunds, and of the payments that they refund.
 
-import { insertCase } from '../../../../src/disputes/case-queries.ts'
 import {
   claimDueDuplicates,
   unscheduleDuplicateRefund,
@@ -83,18 +82,6 @@ function updateRecheckedRefund(access: TableAccess, values: readonly unknown[]):
   return [pickRefund(updated)]
 }
 
-function openCase(access: TableAccess, values: readonly unknown[]): Row[] {
-  const [merchant_id, id, kind, payment_id, attempt_id, refund_id, opened_at, reopens] = values
-  const row = { merchant_id, id, kind, payment_id, attempt_id, refund_id, opened_at }
-  if (access.insertIfAbsent('cases', row)) return [{ id }]
-  const isSameCase = (one: Row) =>
-    one.attempt_id === attempt_id && one.kind === kind && one.refund_id === refund_id
-  const known = access.all('cases').find(isSameCase)
-  if (!known || known.closed_at === null || !reopens) return []
-  access.update('cases', known, { opened_at, closed_at: null, note: null })
-  return [{ id: known.id }]
-}
-
 const hasOpenCase = (attempt: Row) => (row: Row) =>
   row.attempt_id === attempt.id && row.kind === 'duplicate_not_refundable' && row.closed_at === null
 
@@ -163,7 +150,7 @@ function updatePaymentRefunds(
 
 function updateDuplicateRefund(access: TableAccess, [merchantId, id, amount]: readonly unknown[]): Row[] {
   const attempt = findOwned(access, 'attempts', merchantId, id)
-  if (attempt?.status === 'duplicate_success') {
+  if (attempt?.status === 'duplicate_success' || attempt?.status === 'amount_mismatch') {
     const refunded_minor = (attempt.refunded_minor as bigint) + (amount as bigint)
     access.update('attempts', attempt, { refunded_minor })
   }
@@ -244,7 +231,6 @@ export const REFUND_STATEMENTS = [
   modelStatement('markSubmitted', (db) => markSubmitted(db, ANY_ROW, never, false), markAsSubmitted),
   modelStatement('saveRefundProgress', (db) => saveRefundProgress(db, ANY_ROW, {} as never), updateRefund),
   modelStatement('saveRecheck', (db) => saveRecheck(db, ANY_ROW, {} as never), updateRecheckedRefund),
-  modelStatement('insertCase', (db) => insertCase(db, {} as never, false), openCase),
   modelStatement('completeRefund', (db) => completeRefund(db, ANY_ROW, {} as never), applyRefundEnd),
   modelStatement('wakeQueued', (db) => wakeQueued(db, ANY_ROW, never), wake),
   modelStatement('claimDueRefunds', (db) => claimDueRefunds(db, never, never, 0, []), claimRefunds),

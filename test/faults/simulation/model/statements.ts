@@ -1,5 +1,6 @@
 // All statements of the model.
 
+import { CASE_STATEMENTS } from './cases.ts'
 import { CUSTOMER_STATEMENTS } from './customers.ts'
 import { LEDGER_STATEMENTS } from './ledger.ts'
 import { MOVE_STATEMENTS } from './moves.ts'
@@ -13,6 +14,7 @@ export const STATEMENTS: readonly ModelledStatement[] = [
   ...MOVE_STATEMENTS,
   ...PAYMENT_STATEMENTS,
   ...REFUND_STATEMENTS,
+  ...CASE_STATEMENTS,
   ...LEDGER_STATEMENTS,
   ...CUSTOMER_STATEMENTS,
 ]

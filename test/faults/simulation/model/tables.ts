@@ -1,6 +1,7 @@
 // The tables of the money path, as the migrations create them: columns, unique keys and check constraints. A test
 // compares the columns with the database.
 
+import { CASE } from '../../../../src/cases/case.ts'
 import { ATTEMPT } from '../../../../src/payments/attempt.ts'
 import { PAYMENT } from '../../../../src/payments/payment.ts'
 import { PAYMENT_MOVES, type PaymentStatus } from '../../../../src/payments/states.ts'
@@ -22,7 +23,8 @@ const isLegal = ({ from_status: from, to_status: to }: Row) =>
   // A boundary: the column contains one of the states.
   from === null || (PAYMENT_MOVES[from as PaymentStatus] as readonly unknown[]).includes(to)
 
-const FAILING_PROOFS: unknown[] = ['declined', 'not_sent', 'expired_verified']
+const FAILING_PROOFS: unknown[] = ['declined', 'not_sent', 'expired_verified', 'review']
+const PAYING_PROOFS: unknown[] = ['gateway', 'review']
 
 export function moneyTables(): Rules {
   return {
@@ -110,7 +112,9 @@ export function moneyTables(): Rules {
         legal: isLegal,
         failed_on_proof: (row) => row.to_status !== 'failed' || FAILING_PROOFS.includes(row.proof),
         paid_on_proof: (row) =>
-          row.to_status !== 'successful' || row.from_status === 'disputed' || row.proof === 'gateway',
+          row.to_status !== 'successful' ||
+          row.from_status === 'disputed' ||
+          PAYING_PROOFS.includes(row.proof),
       },
     }),
     gateway_webhooks: table({
@@ -145,11 +149,14 @@ export function moneyTables(): Rules {
     }),
     cases: table({
       columns: {
-        ...nullColumns('merchant_id', 'id', 'kind', 'payment_id', 'attempt_id', 'refund_id', 'note'),
-        ...nullColumns('opened_at', 'closed_at'),
+        ...nullColumns(...CASE.list().split(', ')),
+        version: 1,
       },
       uniques: { once: (row) => compositeKey(row.merchant_id, row.attempt_id, row.kind, row.refund_id) },
-      checks: { note: (row) => row.closed_at === null || row.note !== null },
+      checks: {
+        note: (row) => row.closed_at === null || row.note !== null,
+        resolution: (row) => (row.closed_at === null) === (row.resolution === null),
+      },
     }),
     ...ledger(),
   }
@@ -219,7 +226,7 @@ function refunds(): TableRules {
       one_blocking_refund_per_payment: (row) =>
         row.is_blocking ? compositeKey(row.merchant_id, row.payment_id) : null,
       one_refund_per_duplicate: (row) =>
-        row.is_duplicate ? compositeKey(row.merchant_id, row.attempt_id) : null,
+        row.is_duplicate && row.status !== 'failed' ? compositeKey(row.merchant_id, row.attempt_id) : null,
     },
     checks: {
       due: (row) => !isPending(row) || row.due_at !== null,
@@ -242,7 +249,10 @@ function ledger(): Rules {
           /^(duplicate_)?capture$/.test(String(row.kind)) && row.attempt_id !== null
             ? String(row.attempt_id)
             : null,
-        one_entry_per_refund: (row) => (row.refund_id === null ? null : String(row.refund_id)),
+        one_entry_per_refund: (row) =>
+          row.refund_id === null ? null : compositeKey(row.refund_id, row.kind),
+        one_unmatched_capture_per_attempt: (row) =>
+          row.kind === 'unmatched_capture' ? String(row.attempt_id) : null,
       },
     }),
     postings: table({

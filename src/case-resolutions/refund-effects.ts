@@ -1,0 +1,71 @@
+// The effects of resolutions on refunds: one whose outcome is unknown, and one that failed after its success.
+
+import type { CaseRow } from '../cases/case.ts'
+import { closeCase } from '../cases/open.ts'
+import type { Tx } from '../kit/db/db.ts'
+import { recordEntry } from '../ledger/debit.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import { advanceRefund } from '../refunds/advance.ts'
+import { applyRefundOutcome } from '../refunds/apply-outcome.ts'
+import { resolveLateFailure } from '../refunds/find.ts'
+import type { RefundRow } from '../refunds/refund.ts'
+import type { Actor, ResolutionRequest } from './request.ts'
+
+/** A pending refund: the person's proof, or the gateway's answer, ends it and closes the case. */
+export async function resolvePendingRefund(
+  app: PaymentsApp,
+  actor: Actor,
+  refund: RefundRow,
+  request: ResolutionRequest,
+): Promise<void> {
+  const { resolution, note, proof } = request
+  if (resolution === 'ask_again') {
+    await advanceRefund(app, refund, 'api')
+    return
+  }
+  const outcome =
+    resolution === 'return'
+      ? ({ kind: 'succeeded', gatewayReference: proof ?? '' } as const)
+      : ({ kind: 'failed', message: note, gatewayReference: proof } as const)
+  await applyRefundOutcome(app, refund, outcome, 'api', { resolution, note, proof, by: actor.by })
+}
+
+const LATE_REASONS = {
+  accept: 'credited_back',
+  return: 'returned_elsewhere',
+  write_off: 'written_off',
+} as const
+
+/** A refund that failed after its success: its money is at the gateway again, and this says whose it is. */
+export async function resolveFailedRefund(
+  app: PaymentsApp,
+  tx: Tx,
+  row: CaseRow,
+  refund: RefundRow,
+  { resolution, ...request }: ResolutionRequest & { by: string },
+): Promise<void> {
+  if (resolution !== 'accept' && resolution !== 'return' && resolution !== 'write_off') return
+  await resolveLateFailure(tx, refund, LATE_REASONS[resolution], app.clock.now())
+  // Given back by other means: the gateway has the money, as the ledger says.
+  if (resolution !== 'return') await bookLateFailure(app, tx, refund, resolution)
+  await closeCase(app, tx, row, { resolution, ...request }, refund)
+}
+
+async function bookLateFailure(
+  app: PaymentsApp,
+  tx: Tx,
+  refund: RefundRow,
+  resolution: 'accept' | 'write_off',
+): Promise<void> {
+  const { merchantId, paymentId, attemptId, id: refundId, currency, gateway, amountMinor } = refund
+  const isAccepted = resolution === 'accept'
+  await recordEntry(app, tx, {
+    ...{ merchantId, paymentId, attemptId, refundId, currency },
+    kind: isAccepted ? 'refund_reversal' : 'write_off',
+    at: app.clock.now(),
+    lines: [
+      [`gateway:${gateway}`, -amountMinor],
+      [isAccepted ? 'available' : 'written_off', amountMinor],
+    ],
+  })
+}

@@ -1,0 +1,62 @@
+// A request to resolve a case, and the checks that need no lock.
+
+import type { CaseDetails } from '../cases/case.ts'
+import { kindFacts, type Resolution } from '../cases/case-kinds.ts'
+import { possibleResolutions } from '../cases/schema.ts'
+import { containsCardNumber } from '../core/card-number.ts'
+import { ApiError, errorFromIssues } from '../core/errors.ts'
+import type { Merchant } from '../core/merchant.ts'
+
+export interface ResolutionRequest {
+  resolution: Resolution
+  note: string
+  /** The provider's reference that the resolution relies on. */
+  proof: string | null
+}
+
+/** Who resolves: a merchant by one of its API keys, or the operator. */
+export interface Actor {
+  /** Null for the operator. */
+  merchant: Merchant | null
+  by: string
+}
+
+export const OPERATOR: Actor = { merchant: null, by: 'operator' }
+
+export const keyActor = (merchant: Merchant, keyId: string): Actor => ({ merchant, by: `key:${keyId}` })
+
+/** The resolutions that this actor may choose now. */
+export function resolutionsFor({ merchant }: Actor, details: CaseDetails): Resolution[] {
+  return possibleResolutions(details, merchant === null ? 'operator' : 'merchant')
+}
+
+/** Rejects a resolution that an open case does not have, and one without the proof that it needs. */
+export function requirePossible(actor: Actor, details: CaseDetails, request: ResolutionRequest): void {
+  const { resolution, note, proof } = request
+  const possible = resolutionsFor(actor, details)
+  if (!possible.includes(resolution)) {
+    const choice =
+      possible.length === 0 ? 'cannot be resolved by you' : `can be resolved with ${possible.join(', ')}`
+    throw new ApiError('resolution_not_possible', { message: `This ${details.row.kind} case ${choice}.` })
+  }
+  if (proof === null && kindFacts(details.row.kind).proof.includes(resolution)) {
+    const message = `proof is required for ${resolution}: the provider’s own reference of the payment or refund.`
+    throw errorFromIssues([{ field: 'proof', code: 'required', message }])
+  }
+  if (containsCardNumber(note) || (proof !== null && containsCardNumber(proof)))
+    throw new ApiError('card_data_not_allowed')
+}
+
+/** Whether the case ended as requested before: then the request is a replay. */
+export function isSameEnding({ row }: CaseDetails, { resolution }: ResolutionRequest): boolean {
+  return (
+    row.resolution === resolution || (row.resolution === 'gateway_answered' && resolution === 'ask_again')
+  )
+}
+
+export function alreadyResolved({ row }: CaseDetails): ApiError {
+  const how = row.resolution === 'gateway_answered' ? 'by the gateway’s answer' : `with ${row.resolution}`
+  return new ApiError('case_resolved', {
+    message: `This case was resolved ${how} by ${row.resolvedBy} at ${row.closedAt?.toISOString()}; nothing was changed.`,
+  })
+}

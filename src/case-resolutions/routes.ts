@@ -1,0 +1,197 @@
+// The endpoints of cases: under /api/v1 those that the merchant decides, under /admin/v1 all of them.
+
+import { Type } from 'typebox'
+import type { CaseDetails } from '../cases/case.ts'
+import { CASE_KIND_NAMES } from '../cases/case-kinds.ts'
+import { listCases, requireCase } from '../cases/find.ts'
+import { CaseRecord, ResolutionName, toCaseRecord } from '../cases/schema.ts'
+import type { KeyClaim } from '../kit/db/idempotency.ts'
+import { listed, type OperatorRoute, ok, operatorRoute, type Route, route } from '../kit/http/route.ts'
+import { Enum, Nullable, PAGE_QUERY, Uuid, UuidInput, UuidParams } from '../kit/http/schema.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import { CASE_EXAMPLE, RESOLVE_BODY_EXAMPLE, RESOLVED_EXAMPLE } from './examples.ts'
+import { type Actor, keyActor, OPERATOR, resolutionsFor } from './request.ts'
+import { type Resolved, resolveCase } from './resolve.ts'
+
+const FILTERS = {
+  state: Type.Optional(Enum(['open', 'resolved', 'all'], { default: 'open' })),
+  kind: Type.Optional(Enum(CASE_KIND_NAMES)),
+  payment: Type.Optional(UuidInput),
+}
+
+const CasesQuery = Type.Object({ ...PAGE_QUERY, ...FILTERS })
+
+const { page, limit, cursor } = PAGE_QUERY
+const OperatorCasesQuery = Type.Object({
+  ...{ page, limit, cursor, ...FILTERS },
+  owner: Type.Optional(Enum(['merchant', 'operator'])),
+})
+
+const ResolveBody = Type.Object({
+  resolution: ResolutionName,
+  note: Type.String({
+    minLength: 1,
+    maxLength: 500,
+    pattern: '\\S',
+    description: 'Why; kept with the case.',
+  }),
+  proof: Type.Optional(
+    Nullable(
+      Type.String({
+        minLength: 1,
+        maxLength: 200,
+        pattern: '\\S',
+        description: 'The provider’s own reference, where the resolution relies on its records.',
+      }),
+    ),
+  ),
+})
+
+const OperatorCaseRecord = Type.Object({ ...CaseRecord.properties, merchantUuid: Uuid })
+
+const PATH = '/api/v1/cases'
+const COMMON = { tag: 'Charges' } as const
+const RESOLVE_ERRORS = [
+  'validation_failed',
+  'invalid_uuid',
+  'case_not_found',
+  'case_resolved',
+  'resolution_not_possible',
+  'refund_not_supported',
+  'card_data_not_allowed',
+] as const
+
+export function caseRoutes(app: PaymentsApp): Route[] {
+  return [...readRoutes(app), resolveRoute(app)]
+}
+
+function readRoutes(app: PaymentsApp): Route[] {
+  return [
+    route({
+      ...COMMON,
+      method: 'GET',
+      path: PATH,
+      scope: 'cases:read',
+      summary: 'List the cases that need your decision',
+      description:
+        'A case is opened where a payment or refund cannot end by itself: another amount arrived, or a refund failed after its success. Each is also reported by the event payment.needs_review. Open ones by default, newest first.',
+      query: CasesQuery,
+      response: { http: 200, data: CaseRecord, list: true },
+      errors: ['validation_failed', 'invalid_uuid'],
+      examples: { data: [CASE_EXAMPLE] },
+      handle: async ({ merchant, query }) => {
+        const { cases, meta } = await listCases(app, merchant, query)
+        return listed(
+          'Cases retrieved.',
+          cases.map((one) => serializeFor({ merchant, by: '' }, one)),
+          meta,
+        )
+      },
+    }),
+    route({
+      ...COMMON,
+      method: 'GET',
+      path: `${PATH}/{uuid}`,
+      scope: 'cases:read',
+      summary: 'Get a case',
+      params: UuidParams,
+      response: { http: 200, data: CaseRecord },
+      errors: ['invalid_uuid', 'case_not_found'],
+      examples: { data: CASE_EXAMPLE },
+      handle: async ({ merchant, params }) =>
+        ok(
+          'Case retrieved.',
+          serializeFor({ merchant, by: '' }, await requireCase(app, merchant, params.uuid)),
+        ),
+    }),
+  ]
+}
+
+function resolveRoute(app: PaymentsApp): Route {
+  return route({
+    ...COMMON,
+    method: 'POST',
+    path: `${PATH}/{uuid}/resolve`,
+    scope: 'cases:write',
+    summary: 'Resolve a case',
+    description:
+      'Decides what happens with the payment or refund. The field resolutions of the case lists what is possible. The same resolution again returns the record, with Idempotent-Replayed: true. After another resolution the response is 409 case_resolved, which names the one that stands.',
+    params: UuidParams,
+    body: ResolveBody,
+    response: { http: 200, data: CaseRecord },
+    errors: [...RESOLVE_ERRORS],
+    examples: { body: RESOLVE_BODY_EXAMPLE, data: RESOLVED_EXAMPLE },
+    handle: async ({ merchant, keyId, params, body, idempotencyKey: key }) => {
+      const actor = keyActor(merchant, keyId)
+      const { resolution, note, proof = null } = body
+      const input = { resolution, note, proof, id: params.uuid }
+      const claim: KeyClaim = {
+        merchantId: merchant.id,
+        key,
+        operation: `POST ${PATH}/{uuid}/resolve`,
+        input,
+      }
+      const resolved = await resolveCase(app, actor, params.uuid, { resolution, note, proof }, claim)
+      return respond(actor, resolved)
+    },
+  })
+}
+
+/** Operators see and resolve the cases of all merchants. */
+export function operatorCaseRoutes(app: PaymentsApp): OperatorRoute[] {
+  return [
+    operatorRoute({
+      method: 'GET',
+      path: '/admin/v1/cases',
+      summary: 'List the cases that need a decision, oldest first; only open ones by default',
+      query: OperatorCasesQuery,
+      response: { http: 200, data: OperatorCaseRecord, list: true },
+      errors: ['validation_failed'],
+      handle: async ({ query }) => {
+        const { cases, meta } = await listCases(app, null, query)
+        return listed(
+          'Cases.',
+          cases.map((one) => serializeFor(OPERATOR, one)),
+          meta,
+        )
+      },
+    }),
+    operatorRoute({
+      method: 'GET',
+      path: '/admin/v1/cases/{uuid}',
+      summary: 'Read a case',
+      params: UuidParams,
+      response: { http: 200, data: OperatorCaseRecord },
+      errors: ['invalid_uuid', 'case_not_found'],
+      handle: async ({ params }) =>
+        ok('Case.', serializeFor(OPERATOR, await requireCase(app, null, params.uuid))),
+    }),
+    operatorRoute({
+      method: 'POST',
+      path: '/admin/v1/cases/{uuid}/resolve',
+      summary: 'Resolve a case',
+      params: UuidParams,
+      body: ResolveBody,
+      response: { http: 200, data: OperatorCaseRecord },
+      errors: [...RESOLVE_ERRORS],
+      handle: async ({ params, body }) => {
+        const request = { ...body, proof: body.proof ?? null }
+        return respond(OPERATOR, await resolveCase(app, OPERATOR, params.uuid, request))
+      },
+    }),
+  ]
+}
+
+/** The record as this actor sees it: with the resolutions that it may choose, for operators with the merchant. */
+function serializeFor(actor: Actor, details: CaseDetails) {
+  const record = { ...toCaseRecord(details), resolutions: resolutionsFor(actor, details) }
+  return actor.merchant === null ? { ...record, merchantUuid: details.row.merchantId } : record
+}
+
+function respond(actor: Actor, { details, replayed }: Resolved) {
+  const isOpen = details.row.closedAt === null
+  const message = isOpen
+    ? 'The gateway does not know the outcome yet; the case stays open.'
+    : 'Case resolved.'
+  return ok(message, serializeFor(actor, details), replayed)
+}

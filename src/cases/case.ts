@@ -1,0 +1,90 @@
+import type { Currency } from '../core/currency.ts'
+import { column, columnTable, type RowOf } from '../kit/db/columns.ts'
+import type { AttemptRow } from '../payments/attempt.ts'
+import type { PaymentRow } from '../payments/payment.ts'
+import type { PaymentStatus } from '../payments/states.ts'
+import type { CaseEnding, CaseKind, CaseOwner, Resolution } from './case-kinds.ts'
+
+/** A resolution that waits for another person's approval. */
+export interface Proposal {
+  resolution: Resolution
+  note: string
+  proof: string | null
+  by: string
+  at: string
+}
+
+export const CASE = columnTable({
+  merchantId: column<string>('uuid'),
+  id: column<string>('uuid'),
+  kind: column<CaseKind>('text'),
+  owner: column<CaseOwner>('text'),
+  paymentId: column<string>('uuid'),
+  attemptId: column<string>('uuid'),
+  refundId: column<string | null>('uuid'),
+  providerMessage: column<string | null>('text'),
+  createdAt: column<Date>('timestamptz'),
+  /** Grows by one each time the case is opened or closed. */
+  version: column<number>('integer'),
+  resolution: column<CaseEnding | null>('text'),
+  note: column<string | null>('text'),
+  proof: column<string | null>('text'),
+  resolvedBy: column<string | null>('text'),
+  proposal: column<Proposal | null>('jsonb'),
+  closedAt: column<Date | null>('timestamptz'),
+})
+
+export type CaseRow = RowOf<typeof CASE>
+
+/** What is known about the payment, the attempt and the refund of a case. */
+export interface CaseFacts {
+  paymentReference: string
+  paymentKind: PaymentRow['kind']
+  paymentStatus: PaymentStatus
+  amountMinor: bigint
+  currency: Currency
+  gateway: string
+  /** Our key at the gateway, and the gateway's own reference. */
+  gatewayKey: string
+  gatewayReference: string | null
+  receivedMinor: bigint | null
+  receivedCurrency: string | null
+  refundMinor: bigint | null
+  /** When the gateway was asked for the money, and how often for the outcome. */
+  askedAt: Date
+  checks: number
+}
+
+export interface CaseDetails {
+  row: CaseRow
+  facts: CaseFacts
+}
+
+/** The refund of a case, as far as the case shows it. */
+export interface CaseRefund {
+  id: string
+  amountMinor: bigint
+  gatewayKey: string
+  gatewayReference: string | null
+  createdAt: Date
+  polls: number
+}
+
+export function factsOf(payment: PaymentRow, attempt: AttemptRow, refund: CaseRefund | null): CaseFacts {
+  const asked = refund ?? { ...attempt, createdAt: attempt.startedAt }
+  return {
+    paymentReference: payment.reference,
+    paymentKind: payment.kind,
+    paymentStatus: payment.status,
+    amountMinor: payment.amountMinor,
+    currency: payment.currency,
+    gateway: attempt.gateway,
+    gatewayKey: asked.gatewayKey,
+    gatewayReference: asked.gatewayReference,
+    receivedMinor: attempt.paidMinor,
+    receivedCurrency: attempt.paidCurrency,
+    refundMinor: refund?.amountMinor ?? null,
+    askedAt: asked.createdAt,
+    checks: asked.polls,
+  }
+}

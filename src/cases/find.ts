@@ -1,0 +1,67 @@
+// Reads of cases, for the slices above.
+
+import { requireFound } from '../core/errors.ts'
+import type { Merchant } from '../core/merchant.ts'
+import { COUNT_CAP } from '../core/page.ts'
+import type { Db, Tx } from '../kit/db/db.ts'
+import { type ListQuery, type Page, paginate } from '../kit/db/pagination.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import type { CaseDetails, CaseRow } from './case.ts'
+import type { CaseOwner } from './case-kinds.ts'
+import {
+  type CaseFilter,
+  countOpenCaseRows,
+  findCaseDetails,
+  listCaseRows,
+  selectCasesOfAttempt,
+} from './queries.ts'
+
+export type CasesApp = Pick<PaymentsApp, 'db' | 'cursors'>
+
+export type CasesQuery = Partial<Omit<CaseFilter, 'paymentId'>> & { payment?: string } & ListQuery
+
+/** The cases that are the merchant's to decide, or without a merchant all cases: for operators. */
+export async function listCases(
+  app: CasesApp,
+  merchant: Merchant | null,
+  query: CasesQuery,
+): Promise<Page<CaseRow> & { cases: CaseDetails[] }> {
+  const { state = 'open', kind = null, owner = null, payment: paymentId = null } = query
+  const filter = { state, kind, owner, paymentId }
+  const scope = `cases:${JSON.stringify([merchant?.id ?? null, filter])}`
+  const merchantId = merchant?.id ?? null
+  // An operator works off the oldest cases first.
+  const sorted: ListQuery = merchant ? query : { ...query, sort: 'createdAt:asc' }
+  const page = await paginate(app.cursors, scope, sorted, (window) =>
+    listCaseRows(app.db, merchantId, filter, window),
+  )
+  const ids = page.rows.map(({ id }) => id)
+  const details = new Map(
+    (await findCaseDetails(app.db, merchantId, ids)).map((one) => [one.row.id, one] as const),
+  )
+  return { ...page, cases: ids.flatMap((id) => details.get(id) ?? []) }
+}
+
+/** Fails alike for an unknown case, another merchant's, and one that is the operator's to decide. */
+export async function requireCase(
+  app: Pick<CasesApp, 'db'>,
+  merchant: Merchant | null,
+  id: string,
+): Promise<CaseDetails> {
+  const [found] = await findCaseDetails(app.db, merchant?.id ?? null, [id])
+  const isVisible = found !== undefined && (merchant === null || found.row.owner === 'merchant')
+  return requireFound(isVisible ? found : undefined, 'case_not_found')
+}
+
+/** The cases about the attempt, open or closed. */
+export async function listCasesOfAttempt(tx: Tx, merchantId: string, attemptId: string): Promise<CaseRow[]> {
+  return selectCasesOfAttempt(tx, merchantId, attemptId)
+}
+
+/** The number of open cases by owner, each up to COUNT_CAP. */
+export async function countOpenCases(db: Db): Promise<Record<CaseOwner, number>> {
+  const rows = await countOpenCaseRows(db)
+  const totalOf = (owner: CaseOwner) =>
+    Math.min(rows.find((one) => one.owner === owner)?.total ?? 0, COUNT_CAP)
+  return { merchant: totalOf('merchant'), operator: totalOf('operator') }
+}
