@@ -11,10 +11,12 @@ import { API_ERRORS } from './core/errors.ts'
 import { EVENT_TYPES } from './core/event-types.ts'
 import { FAILURES } from './core/failures.ts'
 import { LOG_LINES } from './core/log-lines.ts'
+import { grantsScope, SCOPES } from './core/merchant.ts'
 import { METRICS } from './core/metric-definitions.ts'
 import { networksOf } from './core/networks.ts'
 import { SANDBOX_INSTRUMENTS } from './gateways/sandbox/index.ts'
 import { openApiDocument } from './http/openapi/document.ts'
+import type { Route } from './kit/http/route.ts'
 import { TRANSFER_MEANINGS, TRANSFER_MOVES, TRANSFER_STATUSES } from './p2p/states.ts'
 import { LANGUAGES } from './pages/locales.ts'
 import { PAYMENT_MOVES, PAYMENT_STATUSES, STATUS_MEANINGS } from './payments/states.ts'
@@ -38,6 +40,7 @@ export function renderDocs(): Record<string, string> {
     'docs/generated/errors.md': renderErrors(),
     'docs/generated/logs.md': renderLogs(),
     'docs/generated/metrics.md': renderMetricList(),
+    'docs/generated/scopes.md': renderScopes(),
     'docs/generated/states.md': renderStates(),
     'docs/generated/transfers.md': renderTransfers(),
   }
@@ -54,10 +57,28 @@ export async function writeDocs(root: URL = ROOT): Promise<string[]> {
 }
 
 /** The operations of staging: those of production and those of the sandbox. */
-function renderOpenApi(): string {
+function describedRoutes(): Route[] {
   // A boundary: describing a route reads only the mode. The handlers, which need the rest, are never called here.
-  const described = { settings: { mode: 'test' } } as Parameters<typeof merchantRoutes>[0]
-  return `${JSON.stringify(openApiDocument(merchantRoutes(described), {}), null, 2)}\n`
+  return merchantRoutes({ settings: { mode: 'test' } } as Parameters<typeof merchantRoutes>[0])
+}
+
+function renderOpenApi(): string {
+  return `${JSON.stringify(openApiDocument(describedRoutes(), {}), null, 2)}\n`
+}
+
+function renderScopes(): string {
+  const routes = describedRoutes()
+  const rows = SCOPES.map((scope) => [
+    code(scope),
+    routes
+      .filter((route) => route.scope === scope)
+      .map(({ method, path }) => code(`${method} ${path}`))
+      .join('<br>'),
+    SCOPES.filter((other) => other !== scope && grantsScope([scope], other))
+      .map(code)
+      .join(', ') || '–',
+  ])
+  return page('Scopes of API keys', 'src/core/merchant.ts', ['Scope', 'Allows', 'Includes'], rows)
 }
 
 function renderSettings(): string {

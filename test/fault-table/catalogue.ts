@@ -227,7 +227,7 @@ export const FAULT_GROUPS: readonly FaultGroup[] = [
       fault('F-73', 'a consumer redirects into the network', 'not followed'),
       fault('F-74', 'another merchant’s ids, keys, tokens, references, cursors', 'as if they did not exist'),
       fault('F-75', 'a key of another mode or scope', '401 or 403'),
-      fault('F-76', 'fields that only the service may set', 'ignored'),
+      fault('F-76', 'fields that only the service may set', '400 `unknown_field`'),
       fault('F-77', 'guessing keys', 'rate limited by address; the owner is not locked out'),
       fault('F-78', 'the time of a rejection depends on the key', 'the same work for each'),
       fault('F-79', 'card numbers and secrets in responses, logs, the database', 'in none of them'),
