@@ -129,6 +129,22 @@ describe('the database checks on moves', () => {
     })
   })
 
+  it('lets the status of a payment change along the same moves only, without a row of moves too', async () => {
+    const update = (status: string) =>
+      `update payments set status = '${status}' where merchant_id = '${merchantId}';`
+    const trigger = (action: string) => `alter table payments ${action} trigger payments_follow_the_moves;`
+    const rollBack = new Error('rolled back')
+    for (const [from, to] of PAIRS) {
+      const change = db.transaction(async (tx) => {
+        await tx.script(`${trigger('disable')}${update(from)}${trigger('enable')}`)
+        await tx.script(update(to))
+        throw rollBack
+      })
+      const expected = from === to || canMove(from, to) ? rollBack : /a payment cannot move from/
+      await assert.rejects(change, expected, `${from} → ${to}`)
+    }
+  })
+
   it('rejects the statuses of a checkout for a charge', async () => {
     const toCharge = (status: string) =>
       db.script(
