@@ -27,14 +27,14 @@ return array(
 );
 
 -- What lists search by and what never changes. The row of a payment is updated several times, and each update writes all of
--- its indexes again; these rows are indexed once.
+-- its indexes again; these rows are indexed once. There is no foreign key, because it would lock, and so write, each payment
+-- once more; an invariant checks the rows.
 create table payment_terms (
   merchant_id uuid not null,
   payment_id uuid not null,
   amount_hundredths bigint not null,
   metadata_terms bigint[] not null,
-  primary key (merchant_id, payment_id),
-  foreign key (merchant_id, payment_id) references payments (merchant_id, id)
+  primary key (merchant_id, payment_id)
 );
 
 create index payment_terms_by_amount on payment_terms (merchant_id, amount_hundredths, payment_id);

@@ -3,7 +3,7 @@
 import type { Signer } from '../kit/crypto.ts'
 import type { Db } from '../kit/db/db.ts'
 import { type ListQuery, type ListWindow, type Page, paginate } from '../kit/db/pagination.ts'
-import { BYTE_ORDER_MARK, csvLine, trustedCell, untrustedCell } from '../wallet/csv.ts'
+import { BYTE_ORDER_MARK, csvLine, trustedCell, untrustedCell } from '../kit/http/csv.ts'
 import type { EntryRow } from './entry.ts'
 import {
   type EntryFilter,

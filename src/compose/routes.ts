@@ -15,6 +15,7 @@ import { gatewayRoutes } from '../gateways/routes.ts'
 import { instanceRoutes } from '../instance.ts'
 import type { Db } from '../kit/db/db.ts'
 import { checkInvariants } from '../kit/db/invariants.ts'
+import { exportRoutes } from '../kit/http/export.ts'
 import type { OperatorRoute, Route } from '../kit/http/route.ts'
 import type { LinksApp } from '../links/app.ts'
 import { linkRoutes } from '../links/routes.ts'
@@ -29,6 +30,7 @@ import { findGatewayRefunds } from '../refunds/find.ts'
 import { refundRoutes } from '../refunds/routes.ts'
 import { sandboxApiRoutes } from '../sandbox-api/routes.ts'
 import type { SandboxApiApp } from '../sandbox-api/service.ts'
+import { timelineRoutes } from '../timeline/routes.ts'
 import { walletRoutes } from '../wallet/routes.ts'
 import { webhookEndpointRoutes } from '../webhook-endpoints/routes.ts'
 import type { App } from './app-object.ts'
@@ -37,17 +39,23 @@ import type { App } from './app-object.ts'
 export function merchantRoutes(
   app: SandboxApiApp & LinksApp & SelfServiceKeysApp & P2pApp & DeliveriesApp,
 ): Route[] {
-  return [
+  const timeZoneOf = async (merchantId: string) => (await app.merchantProfile(merchantId)).timeZone
+  const routes = [
     ...checkoutRoutes(app),
     ...chargeRoutes(app),
     ...paymentListRoutes(app),
+    ...timelineRoutes(app),
     ...refundRoutes(app),
     ...caseRoutes(app),
     ...linkRoutes(app),
     ...p2pAccountRoutes(app),
     ...p2pRoutes(app),
     ...customerRoutes(app),
-    ...walletRoutes({ ...app, referencesOf: (merchantId, ids) => findReferences(app.db, merchantId, ids) }),
+    ...walletRoutes({
+      ...app,
+      referencesOf: (merchantId, ids) => findReferences(app.db, merchantId, ids),
+      timeZoneOf,
+    }),
     ...catalogRoutes(app),
     ...webhookEndpointRoutes(app),
     ...deliveryRoutes(app),
@@ -55,6 +63,7 @@ export function merchantRoutes(
     ...auditRoutes(app),
     ...(app.settings.mode === 'test' ? sandboxApiRoutes(app) : []),
   ]
+  return [...routes, ...exportRoutes(routes, { clock: app.clock, timeZoneOf })]
 }
 
 /** Every operation of the operators' API. Operators see all merchants, so these routes get the unscoped handle. */

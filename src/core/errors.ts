@@ -123,7 +123,6 @@ export const API_ERRORS = {
   currency_not_supported_for_token: unprocessable('The saved method cannot be charged in this currency.'),
   customer_blocked: unprocessable('This customer is blocked and cannot pay or be charged.'),
   refund_exceeds_amount: unprocessable('All refunds together cannot exceed the paid amount.'),
-  export_too_large: unprocessable('There are more lines than one file allows; request a shorter period.'),
   resolution_not_possible: unprocessable('A case of this kind cannot be resolved in this way.'),
   refund_not_supported: unprocessable('The gateway of this payment cannot send money back.'),
   p2p_account_required: unprocessable('There is no receiving account for this currency and country.'),

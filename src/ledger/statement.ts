@@ -66,17 +66,6 @@ export async function listLines(
   })
 }
 
-/** Counts the lines, up to one more than the cap. */
-export async function countLines(
-  app: { db: Db },
-  merchantId: string,
-  query: LineQuery,
-  cap: number,
-): Promise<number> {
-  await foldMerchant(app.db, merchantId)
-  return countLineRows(app.db, merchantId, filterOf(query), periodOf(query), cap)
-}
-
 const READ_AT_ONCE = 1_000
 
 /** Yields all lines from the oldest on, a thousand at a time, to bound the memory. */
@@ -85,6 +74,7 @@ export async function* readLines(
   merchantId: string,
   query: LineQuery,
 ): AsyncGenerator<LineRow[]> {
+  await foldMerchant(app.db, merchantId)
   const window = { order: 'asc' as const, limit: READ_AT_ONCE, offset: 0, ...periodOf(query) }
   let after: { at: Date; id: string } | null = null
   for (;;) {

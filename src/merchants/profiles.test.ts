@@ -40,6 +40,7 @@ where id = $1`
 const PLAIN: Omit<MerchantProfile, 'id' | 'name'> = {
   locale: null,
   savedMethods: 'always_tell',
+  timeZone: 'UTC',
   redirectOrigins: [],
   logo: null,
   support: { email: null, phone: null, url: null },
@@ -75,6 +76,8 @@ describe('the profile of a merchant', () => {
       id,
       name: 'Duka la Vitabu',
       locale: 'sw',
+      savedMethods: 'always_tell',
+      timeZone: 'UTC',
       redirectOrigins: ['https://shop.example', 'http://localhost:3000'],
       support: { email: 'help@shop.example', phone: '+254700123456', url: 'https://shop.example/help' },
       accentColor: '#ff8800',
@@ -171,6 +174,8 @@ describe('a change of merchant settings', () => {
     const { settings } = await requireMerchant(app, id)
     assert.deepEqual(settings, {
       locale: 'fr',
+      savedMethods: 'always_tell',
+      timeZone: null,
       redirectOrigins: ['https://shop.example'],
       routing: [],
       branding: {

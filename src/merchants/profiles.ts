@@ -17,6 +17,8 @@ export interface MerchantProfile {
   readonly locale: string | null
   /** How payers consent to a saved card. */
   readonly savedMethods: SavedMethodMode
+  /** Of exports and reports. */
+  readonly timeZone: string
   /** The origins that payers may be redirected to. Empty: any origin. */
   readonly redirectOrigins: readonly string[]
   readonly logo: Logo | null
@@ -52,13 +54,14 @@ async function readProfile(db: Db, merchantId: string): Promise<MerchantProfile>
 }
 
 function toProfile(row: MerchantRow): MerchantProfile {
-  const { locale, savedMethods, redirectOrigins, branding } = readSettings(row.settings, row.mode)
+  const { locale, savedMethods, timeZone, redirectOrigins, branding } = readSettings(row.settings, row.mode)
   const logo = branding.logo === null ? null : readLogo(branding.logo)
   return {
     id: row.id,
     name: branding.displayName ?? row.name,
     locale,
     savedMethods,
+    timeZone: timeZone ?? 'UTC',
     redirectOrigins,
     logo: typeof logo === 'string' ? null : logo,
     support: { email: branding.supportEmail, phone: branding.supportPhone, url: branding.supportUrl },

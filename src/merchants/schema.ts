@@ -52,6 +52,12 @@ export const SavedMethods = Clearable(
   `must be one of ${SAVED_METHOD_MODES.join(', ')}, or null.`,
 )
 
+/** Times in exports and days in reports are in this time zone. */
+export const TimeZone = Clearable(
+  Type.String({ minLength: 1, maxLength: 64 }),
+  'must be the name of a time zone, such as Africa/Nairobi; null is UTC.',
+)
+
 const GATEWAY_NAME = '^[a-z][a-z0-9_]{0,39}$'
 const GatewayNames = Type.Array(
   Type.String({ pattern: GATEWAY_NAME, 'x-message': 'must be the name of a gateway, such as paystack.' }),
@@ -84,6 +90,7 @@ const SettingsInput = Type.Partial(
   Type.Object({
     locale: Locale,
     savedMethods: SavedMethods,
+    timeZone: TimeZone,
     redirectOrigins: Clearable(
       Type.Array(Type.String({ maxLength: 300 }), { maxItems: MAX_ORIGINS }),
       `must be a list of at most ${MAX_ORIGINS} origins, such as ["https://shop.example"].`,
@@ -100,6 +107,7 @@ const SettingsRecord = Type.Object({
     description:
       'How payers consent to a saved card. always_tell: the page says that it is saved. ask_with_checkbox: it is saved if the payer ticks a box. only_when_recurring: it is saved, and the page says so, only for payments with isRecurring.',
   }),
+  timeZone: Nullable(Type.String()),
   redirectOrigins: Type.Array(Type.String()),
   routing: Type.Array(
     Type.Object({

@@ -5,9 +5,17 @@ import { Value } from 'typebox/value'
 import type { Issue } from '../core/errors.ts'
 import type { Mode } from '../core/merchant.ts'
 import { isLocalhost, readWebAddress } from '../core/web-address.ts'
+import { isTimeZone } from '../kit/time-zone.ts'
 import { readLogo } from './logo.ts'
 import { completeRules, readRules, routingIssues } from './routing.ts'
-import { BRANDING, Locale, type MerchantSettings, SavedMethods, type SettingsChanges } from './schema.ts'
+import {
+  BRANDING,
+  Locale,
+  type MerchantSettings,
+  SavedMethods,
+  type SettingsChanges,
+  TimeZone,
+} from './schema.ts'
 
 /**
  * A stored document may contain anything, because settings were free-form once. An invalid field reads as not set, and an
@@ -22,6 +30,7 @@ export function readSettings(stored: Readonly<Record<string, unknown>>, mode: Mo
   return {
     locale: validOrNull(Locale, stored.locale),
     savedMethods: validOrNull(SavedMethods, stored.savedMethods) ?? 'always_tell',
+    timeZone: knownTimeZone(validOrNull(TimeZone, stored.timeZone)),
     // Invalid entries stay: they match no origin. Dropping them could empty the list, and an empty list allows every origin.
     redirectOrigins: Array.isArray(redirectOrigins) ? redirectOrigins.map(String) : [],
     routing: readRules(stored.routing),
@@ -38,6 +47,10 @@ export function readSettings(stored: Readonly<Record<string, unknown>>, mode: Mo
 
 function validOrNull<Schema extends TSchema>(schema: Schema, value: unknown): Static<Schema> | null {
   return Value.Check(schema, value) ? value : null
+}
+
+function knownTimeZone(name: string | null): string | null {
+  return name !== null && isTimeZone(name) ? name : null
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
@@ -61,6 +74,9 @@ export function settingsIssues(
     const message = originIssue(text, mode)
     if (message) addIssue(`redirectOrigins.${index}`, message)
   }
+  const { timeZone } = changes ?? {}
+  if (typeof timeZone === 'string' && !isTimeZone(timeZone))
+    addIssue('timeZone', 'must be the name of a time zone, such as Africa/Nairobi; null is UTC.')
   const { logo, supportUrl } = changes?.branding ?? {}
   const read = typeof logo === 'string' ? readLogo(logo) : undefined
   if (typeof read === 'string') addIssue('branding.logo', read)
@@ -98,7 +114,7 @@ export function patchOf(changes: SettingsChanges | null): SettingsPatch {
   }
 }
 
-const CLEARED = { locale: null, savedMethods: null, redirectOrigins: null, routing: null }
+const CLEARED = { locale: null, savedMethods: null, timeZone: null, redirectOrigins: null, routing: null }
 const CLEARED_BRANDING = Object.fromEntries(Object.keys(BRANDING).map((name) => [name, null]))
 
 function originIssue(text: string, mode: Mode): string | undefined {

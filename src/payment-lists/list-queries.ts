@@ -8,7 +8,7 @@
 //
 // Every statement compares all filters, whichever of them found the rows.
 
-import type { Db } from '../kit/db/db.ts'
+import { type Db, sql } from '../kit/db/db.ts'
 import { countRows, type ListStatements, listStatements, readPage } from '../kit/db/list-statements.ts'
 import { type CountedRows, countUpToCap, type ListWindow, substringPattern } from '../kit/db/pagination.ts'
 import { PAYMENT_COLUMNS, type PaymentRow } from '../payments/payment.ts'
@@ -19,10 +19,12 @@ export async function listPaymentRows(
   db: Db,
   merchantId: string,
   filter: PaymentFilter,
-  window: ListWindow,
+  requested: ListWindow,
   cappedLists?: Set<string>,
 ): Promise<CountedRows<PaymentRow>> {
   const { statements, values } = await sourceOf(db, merchantId, filter)
+  const window =
+    statements === FILTERED ? await boundedByPayment(db, merchantId, filter, requested) : requested
   const count = () => countRows(db, statements, merchantId, window, values)
   // Payments are never deleted and never change their kind, so a list that has reached the cap stays there.
   const isUnbounded = statements === ALL && window.createdFrom === null && window.createdTo === null
@@ -31,6 +33,46 @@ export async function listPaymentRows(
     isUnbounded ? countUpToCap(cappedLists, `payments:${filter.kinds}:${merchantId}`, count) : count(),
   ])
   return { rows, counted }
+}
+
+// The clock of a provider may be behind ours.
+const CLOCK_SKEW_MS = 3_600_000
+// Almost all payments are paid within this time; payments_paid_late (migrations) has the others.
+const USUALLY_PAID_MS = 7 * 24 * 3_600_000
+
+const selectEarliestLate = sql<{ earliest: Date | null }>`
+select min(created_at) as earliest
+from payments
+where merchant_id = $1
+  and paid_at >= $2::timestamptz
+  and paid_at <= $3::timestamptz
+  and paid_at - created_at > interval '7 days'`
+
+/** A list in order of time reads no payments that are too new or too old to have been paid in the period. */
+async function boundedByPayment(
+  db: Db,
+  merchantId: string,
+  { paidFrom, paidTo }: PaymentFilter,
+  window: ListWindow,
+): Promise<ListWindow> {
+  if (paidFrom === null && paidTo === null) return window
+  const [late] = await db.query(selectEarliestLate, [
+    merchantId,
+    paidFrom ?? '-infinity',
+    paidTo ?? 'infinity',
+  ])
+  const times = (...dates: (Date | null | undefined)[]) => dates.flatMap((date) => date?.getTime() ?? [])
+  const usual = paidFrom === null ? Number.NEGATIVE_INFINITY : paidFrom.getTime() - USUALLY_PAID_MS
+  const from = Math.max(Math.min(usual, ...times(late?.earliest)), ...times(window.createdFrom))
+  const to = Math.min(
+    ...times(window.createdTo),
+    (paidTo?.getTime() ?? Number.POSITIVE_INFINITY) + CLOCK_SKEW_MS,
+  )
+  return {
+    ...window,
+    createdFrom: Number.isFinite(from) ? new Date(from) : null,
+    createdTo: Number.isFinite(to) ? new Date(to) : null,
+  }
 }
 
 interface Source {

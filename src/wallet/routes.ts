@@ -13,7 +13,7 @@ import {
 } from '../kit/http/schema.ts'
 import { LINE_KIND_NAMES, LINE_KINDS } from '../ledger/statement.ts'
 import { walletBalance } from './service.ts'
-import { exportTransactions, listTransactions, MAX_EXPORTED_LINES, type StatementApp } from './statement.ts'
+import { exportTransactions, listTransactions, type StatementApp } from './statement.ts'
 
 const BALANCE = { currency: CurrencyCode, availableBalance: AmountText, pendingBalance: AmountText }
 
@@ -115,14 +115,15 @@ export function walletRoutes(app: StatementApp & { clock: Clock }): Route[] {
       tag: 'Misc',
       scope: 'wallet:read',
       summary: 'Download the wallet statement',
-      description: `The statement from its oldest line, as a CSV file (RFC 4180, UTF-8 with a byte order mark) with the fields of the list. A reference that starts like a spreadsheet formula is prefixed with an apostrophe. At most ${MAX_EXPORTED_LINES.toLocaleString('en')} lines; request a shorter period if there are more.`,
+      description:
+        'The statement from its oldest line, as a CSV file (RFC 4180, UTF-8 with a byte order mark) with the fields of the list. A reference that starts like a spreadsheet formula is prefixed with an apostrophe. Times are in the time zone of the merchant. Any number of lines.',
       query: Type.Object({
         ...STATEMENT_FILTER,
         createdFrom: PAGE_QUERY.createdFrom,
         createdTo: PAGE_QUERY.createdTo,
       }),
       response: { http: 200, data: Type.String(), file: 'text/csv' },
-      errors: ['invalid_currency', 'invalid_uuid', 'export_too_large'],
+      errors: ['invalid_currency', 'invalid_uuid'],
       examples: {
         data: [
           'number,createdAt,type,balance,amount,currency,availableBalance,pendingBalance,payment,reference',
@@ -131,7 +132,7 @@ export function walletRoutes(app: StatementApp & { clock: Clock }): Route[] {
         ].join('\r\n'),
       },
       handle: async ({ merchant, query }) =>
-        fileOf('wallet-transactions.csv', await exportTransactions(app, merchant, query)),
+        fileOf('wallet-transactions.csv', exportTransactions(app, merchant, query)),
     }),
   ]
 }

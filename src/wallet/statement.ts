@@ -1,20 +1,21 @@
 // The wallet statement for merchants: as a JSON list with pagination, or as a CSV file for a spreadsheet.
 
-import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import { formatAmount, money } from '../core/money.ts'
 import type { PageMeta } from '../core/page.ts'
 import type { Signer } from '../kit/crypto.ts'
 import type { Db } from '../kit/db/db.ts'
+import { BYTE_ORDER_MARK, csvLine, trustedCell, untrustedCell } from '../kit/http/csv.ts'
+import { createLocalTime } from '../kit/time-zone.ts'
 import type { LineRow } from '../ledger/line.ts'
-import { countLines, type LineQuery, listLines, readLines } from '../ledger/statement.ts'
-import { BYTE_ORDER_MARK, csvLine, trustedCell, untrustedCell } from './csv.ts'
+import { type LineQuery, listLines, readLines } from '../ledger/statement.ts'
 
 export interface StatementApp {
   db: Db
   cursors: Signer
   /** The merchant's own references of payments, by their uuid. */
   referencesOf(merchantId: string, paymentIds: readonly string[]): Promise<ReadonlyMap<string, string>>
+  timeZoneOf(merchantId: string): Promise<string>
 }
 
 export async function listTransactions(
@@ -50,9 +51,6 @@ function toRecord(row: LineRow, references: References) {
 
 const amountOf = ({ currency }: LineRow, minor: bigint) => formatAmount(money(minor, currency))
 
-/** Common spreadsheets open at most about a million lines, and become slow long before. */
-export const MAX_EXPORTED_LINES = 100_000
-
 const COLUMNS = [
   'number',
   'createdAt',
@@ -66,31 +64,26 @@ const COLUMNS = [
   'reference',
 ]
 
-/** Streams the statement as CSV. A statement that is too long is rejected before the first chunk. */
-export async function exportTransactions(
+/** Streams the statement as CSV, of any length. */
+export async function* exportTransactions(
   app: StatementApp,
   merchant: Merchant,
   query: LineQuery,
-): Promise<AsyncIterable<string>> {
-  const lines = await countLines(app, merchant.id, query, MAX_EXPORTED_LINES)
-  if (lines > MAX_EXPORTED_LINES) throw new ApiError('export_too_large')
-  return writeCsv(app, merchant, query)
-}
-
-async function* writeCsv(app: StatementApp, merchant: Merchant, query: LineQuery): AsyncGenerator<string> {
+): AsyncGenerator<string> {
+  const localTime = createLocalTime(await app.timeZoneOf(merchant.id))
   yield BYTE_ORDER_MARK + csvLine(COLUMNS)
   for await (const rows of readLines(app, merchant.id, query)) {
     const references = await referencesOf(app, merchant, rows)
-    yield rows.map((row) => csvLine(toCells(row, references))).join('')
+    yield rows.map((row) => csvLine(toCells(row, references, localTime))).join('')
   }
 }
 
-function toCells(row: LineRow, references: References): string[] {
+function toCells(row: LineRow, references: References, localTime: (time: string) => string): string[] {
   const { number, createdAt, type, balance, amount, currency, availableBalance, pendingBalance, payment } =
     toRecord(row, references)
   const trusted = [
     String(number),
-    createdAt,
+    localTime(createdAt),
     type,
     balance,
     amount,

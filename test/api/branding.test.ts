@@ -32,6 +32,7 @@ const CACHE_TTL_MS = 30_000
 const EMPTY = {
   locale: null,
   savedMethods: 'always_tell',
+  timeZone: null,
   redirectOrigins: [],
   routing: [],
   branding: {
@@ -47,6 +48,7 @@ const EMPTY = {
 const FULL = {
   locale: 'am',
   savedMethods: 'ask_with_checkbox',
+  timeZone: 'Africa/Addis_Ababa',
   redirectOrigins: ['https://shop.example', 'https://pay.shop.example:8443'],
   routing: [{ currency: 'KES', prefer: ['sandbox'], exclude: ['paystack'], split: [] }],
   branding: {
@@ -99,7 +101,13 @@ describe('the branding settings of a merchant', () => {
       branding,
     })
     assert.deepEqual(
-      await changed(uuid, { locale: null, savedMethods: null, redirectOrigins: null, routing: null }),
+      await changed(uuid, {
+        locale: null,
+        savedMethods: null,
+        timeZone: null,
+        redirectOrigins: null,
+        routing: null,
+      }),
       {
         ...EMPTY,
         branding,
@@ -356,13 +364,14 @@ describe('cowry merchants brand', () => {
     const set = await brand(
       ...[uuid, '--json', '--display-name', 'Duka', '--logo', await fileWith(t, 'logo.svg', SVG)],
       ...['--accent', '#0A0B0C', '--support-email', 'help@shop.example', '--support-phone', '+254700123456'],
-      ...['--support-url', 'https://shop.example/help', '--locale', 'sw'],
+      ...['--support-url', 'https://shop.example/help', '--locale', 'sw', '--time-zone', 'Africa/Nairobi'],
       ...['--saved-methods', 'ask_with_checkbox'],
       ...['--redirect-origins', 'https://shop.example, http://localhost:3000'],
     )
     const settings = {
       locale: 'sw',
       savedMethods: 'ask_with_checkbox',
+      timeZone: 'Africa/Nairobi',
       redirectOrigins: ['https://shop.example', 'http://localhost:3000'],
       routing: [],
       branding: {
@@ -386,13 +395,14 @@ describe('cowry merchants brand', () => {
       uuid,
       '--json',
       '--clear',
-      'display-name,accent,redirect-origins,saved-methods',
+      'display-name,accent,redirect-origins,saved-methods,time-zone',
       '--locale',
       'fr',
     )
     assert.deepEqual(JSON.parse(cleared.out).data.settings, {
       locale: 'fr',
       savedMethods: 'always_tell',
+      timeZone: null,
       redirectOrigins: [],
       routing: [],
       branding: { ...settings.branding, displayName: null, accentColor: null },

@@ -188,7 +188,7 @@ describe('responses and the OpenAPI document', () => {
 
   it('documents lists of payments and charges', async () => {
     await sendRequest(CHARGE, { body: chargeBody(await saveMethod(api, 'card_success')) })
-    for (const name of ['GET /api/v1/checkout/payments', 'GET /api/v1/charges']) {
+    for (const name of ['GET /api/v1/payments', 'GET /api/v1/checkout/payments', 'GET /api/v1/charges']) {
       await sendRequest(name)
       const { body } = await sendRequest(name, {
         query: 'status=successful&currency=KES&limit=1&search=example',
@@ -300,6 +300,21 @@ describe('responses and the OpenAPI document', () => {
     await expectApiError(sendRequest(`GET ${ENDPOINT}`, { api: own, path }), 'webhook_endpoint_not_found')
     const hidden = { api: own, body: { url: 'https://10.0.0.1/' } }
     await expectApiError(sendRequest('POST /api/v1/webhooks/endpoints', hidden), 'webhook_url_not_allowed')
+  })
+
+  it('documents exports and timelines', async () => {
+    const { uuid, customer } = await payWith(api, 'card_success')
+    await sendRequest('GET /api/v1/payments/{uuid}/timeline', { path: uuid })
+    const link = await api.post('/api/v1/payment-links', { title: 'T', amount: 5, currency: 'KES' })
+    const uuids: Record<string, string> = { customers: customer.uuid, 'payment-links': link.body.data.uuid }
+    for (const { name, path } of operations.filter((operation) => operation.path.endsWith('/export'))) {
+      const [, noun = ''] = /^\/api\/v1\/([\w-]+)\/\{/.exec(path) ?? []
+      await sendRequest(name, { path: uuids[noun] ?? '' })
+      await expectApiError(
+        sendRequest(name, { path: uuids[noun] ?? '', query: 'createdTo=x' }),
+        'validation_failed',
+      )
+    }
   })
 
   it('checks at least one response of every operation', () => {

@@ -62,6 +62,7 @@ describe('authentication of the operators’ API', () => {
 
 const NO_SETTINGS = {
   locale: null,
+  timeZone: null,
   redirectOrigins: [],
   routing: [],
   branding: {

@@ -1,7 +1,7 @@
 // cowry audit …: lists, verifies and exports the audit log.
 
 import type { Command } from 'commander'
-import { csvLine, trustedCell, untrustedCell } from '../../wallet/csv.ts'
+import { csvLine, trustedCell, untrustedCell } from '../../kit/http/csv.ts'
 import type { OperatorClient } from '../operator-client.ts'
 import { type JsonOption, type PaginationOptions, withJson, withPagination } from '../options.ts'
 import type { Shell } from '../shell.ts'

@@ -24,6 +24,7 @@ interface BrandOptions extends JsonOption {
   supportUrl?: string
   locale?: string
   savedMethods?: string
+  timeZone?: string
   redirectOrigins?: string[]
   clear?: string[]
 }
@@ -40,6 +41,7 @@ const BRANDING_FIELDS: Readonly<Record<string, string>> = {
 const OTHER_FIELDS: Readonly<Record<string, string>> = {
   locale: 'locale',
   'saved-methods': 'savedMethods',
+  'time-zone': 'timeZone',
   'redirect-origins': 'redirectOrigins',
 }
 const CLEARABLE = Object.keys({ ...BRANDING_FIELDS, ...OTHER_FIELDS })
@@ -57,6 +59,7 @@ export function addBrandCommand(merchants: Command, shell: Shell): void {
     .option('--support-phone <number>', 'the support phone number for payers, such as +254700123456')
     .option('--support-url <url>', 'the support page for payers, an https URL')
     .option('--locale <language>', 'the language of the pages: en, fr, pt, sw, ar, am or bn')
+    .option('--time-zone <name>', 'of the times in exports, such as Africa/Nairobi (default: UTC)')
     .option(
       '--saved-methods <mode>',
       `how payers consent to a saved card: ${SAVED_METHOD_MODES.join(', ')} (default: always_tell)`,
@@ -87,7 +90,7 @@ async function brand(shell: Shell, uuid: string, options: BrandOptions): Promise
 /** Undefined if there is nothing to change. */
 async function changesOf(options: BrandOptions): Promise<object | undefined> {
   const { displayName, logo, accent, supportEmail, supportPhone, supportUrl } = options
-  const { locale, savedMethods, redirectOrigins } = options
+  const { locale, savedMethods, timeZone, redirectOrigins } = options
   const clear = options.clear ?? []
   const unknown = clear.find((name) => !CLEARABLE.includes(name))
   if (unknown !== undefined)
@@ -103,7 +106,10 @@ async function changesOf(options: BrandOptions): Promise<object | undefined> {
       supportUrl,
     }),
   }
-  const fields = { ...cleared(clear, OTHER_FIELDS), ...given({ locale, savedMethods, redirectOrigins }) }
+  const fields = {
+    ...cleared(clear, OTHER_FIELDS),
+    ...given({ locale, savedMethods, timeZone, redirectOrigins }),
+  }
   const isNothing = Object.keys({ ...branding, ...fields }).length === 0
   return isNothing ? undefined : { ...fields, branding }
 }
@@ -130,9 +136,18 @@ async function readPicture(file: string): Promise<string> {
 }
 
 function renderBrand({ uuid, name, settings }: Merchant): string {
-  const { branding, locale, savedMethods, redirectOrigins } = settings
+  const { branding, locale, savedMethods, timeZone, redirectOrigins } = settings
   const logo = branding.logo === null ? null : readLogo(branding.logo)
   const shownLogo =
     logo === null || typeof logo === 'string' ? null : `${logo.type}, ${logo.bytes.length} bytes`
-  return renderRecord({ uuid, name, locale, savedMethods, redirectOrigins, ...branding, logo: shownLogo })
+  return renderRecord({
+    uuid,
+    name,
+    locale,
+    savedMethods,
+    timeZone,
+    redirectOrigins,
+    ...branding,
+    logo: shownLogo,
+  })
 }

@@ -136,6 +136,7 @@ export async function countRows<Row>(
   window: ListWindow,
   values: readonly unknown[] = [],
 ): Promise<number> {
+  if (window.withoutTotal) return 0
   const [row] = await db.query(count, [...periodValues(merchantId, window), ...values])
   return row?.total ?? 0
 }

@@ -13,6 +13,8 @@ export interface ListQuery {
   createdFrom?: string
   createdTo?: string
   sort?: 'createdAt:desc' | 'createdAt:asc'
+  /** For exports, which do not show how many rows there are. */
+  withoutTotal?: boolean
 }
 
 export interface ListWindow {
@@ -23,6 +25,8 @@ export interface ListWindow {
   offset: number
   createdFrom: Date | null
   createdTo: Date | null
+  /** The list counts no rows. */
+  withoutTotal?: boolean
 }
 
 /** What a list reads: one row more than the page where there is one, and the count, at most one more than the cap. */
@@ -46,7 +50,12 @@ interface CursorPosition {
 export function windowOf(signer: Signer, scope: string, query: ListQuery): ListWindow {
   const limit = query.limit ?? DEFAULT_LIMIT
   const order = query.sort === 'createdAt:asc' ? 'asc' : 'desc'
-  const common = { limit, createdFrom: dateOf(query.createdFrom), createdTo: dateOf(query.createdTo) }
+  const { withoutTotal = false } = query
+  const common = {
+    ...{ limit, withoutTotal },
+    createdFrom: dateOf(query.createdFrom),
+    createdTo: dateOf(query.createdTo),
+  }
   if (query.cursor !== undefined) {
     const position = readCursor(signer, scope, query.cursor)
     return { ...common, order: position.order, after: position, page: position.page, offset: 0 }

@@ -1,0 +1,215 @@
+// Every list with pages is also a CSV file, at the address of the list with /export: the same filters, from the oldest row
+// on, any number of rows. The columns follow from the schema of the list's records. The file is written page by page, so
+// its size does not matter for the memory, and no database connection is held between two pages.
+
+import { type TProperties, type TSchema, Type } from 'typebox'
+import { ApiError } from '../../core/errors.ts'
+import type { Clock } from '../clock.ts'
+import { createTurnQueue } from '../event-loop.ts'
+import { createLocalTime } from '../time-zone.ts'
+import { BYTE_ORDER_MARK, csvLine, trustedCell, untrustedCell } from './csv.ts'
+import { fileOf, type Route, type RouteInput, type RouteResponse } from './route.ts'
+
+interface Needs {
+  clock: Clock
+  timeZoneOf(merchantId: string): Promise<string>
+}
+
+// A page of this size keeps the event loop for some milliseconds.
+const ROWS_PER_PAGE = 200
+// Each export reads the database as fast as its client reads the file.
+const MAX_PARALLEL_EXPORTS = 2
+
+/** Secrets, which do not belong into a file that is passed on, and pictures. */
+const LEFT_OUT: ReadonlySet<string> = new Set(['accessCode', 'checkoutUrl', 'recurringToken', 'qr', 'logo'])
+
+const PAGING: readonly string[] = ['page', 'limit', 'cursor', 'sort']
+
+/** The export routes of the lists that have none yet. */
+export function exportRoutes(routes: readonly Route[], needs: Needs): Route[] {
+  const paths = new Set(routes.map(({ path }) => path))
+  const turn = createTurnQueue()
+  const running = new Map<string, number>()
+  return routes
+    .filter(({ path, response, query }) => response.list && isPaged(query) && !paths.has(`${path}/export`))
+    .map((list) => exportRoute(list, { ...needs, turn, running }))
+}
+
+const propertiesOf = (schema: TSchema | undefined): TProperties =>
+  // A boundary: typebox does not say in its base type that an object has properties.
+  (schema as { properties?: TProperties } | undefined)?.properties ?? {}
+
+const isPaged = (query: TSchema | undefined) => 'cursor' in propertiesOf(query)
+
+interface ExportNeeds extends Needs {
+  /** Other requests run between two pages. */
+  turn: () => Promise<void>
+  /** How many exports of each merchant run in this process. */
+  running: Map<string, number>
+}
+
+type Input = Omit<RouteInput<undefined, undefined, undefined>, 'query'> & {
+  query: Record<string, unknown> | undefined
+}
+
+function exportRoute(list: Route, needs: ExportNeeds): Route {
+  const columns = columnsOf(list.response.data)
+  const filters = Object.entries(propertiesOf(list.query)).filter(([name]) => !PAGING.includes(name))
+  const name = fileNameOf(list.path)
+  const example: unknown[] = [list.examples?.data ?? []].flat()
+  return {
+    ...list,
+    path: `${list.path}/export`,
+    summary: `Download: ${list.summary.charAt(0).toLowerCase()}${list.summary.slice(1)}`,
+    description:
+      'The rows of the list with the same filters, from the oldest on, as a CSV file (RFC 4180, UTF-8 with a byte order mark). Times are in the time zone of the merchant. Text that starts like a spreadsheet formula is prefixed with an apostrophe. Any number of rows; rows that are created after the request are left out. At most two files of a merchant at a time.',
+    query: Type.Object({ ...Object.fromEntries(filters) }),
+    response: { http: 200, data: Type.String(), file: 'text/csv' },
+    examples: {
+      data: [headerOf(columns), ...example.map((record) => lineOf(columns, record, String))].join(''),
+    },
+    handle: (input) => writeFile(list, columns, name, needs, input as Input),
+  }
+}
+
+function fileNameOf(path: string): string {
+  const parts = path.split('/').filter((part) => part !== '' && part !== 'api' && part !== 'v1')
+  return `${parts.filter((part) => !part.startsWith('{')).join('-')}.csv`
+}
+
+async function writeFile(
+  list: Route,
+  columns: readonly Column[],
+  name: string,
+  needs: ExportNeeds,
+  input: Input,
+): Promise<RouteResponse> {
+  const merchantId = input.merchant.id
+  const localTime = createLocalTime(await needs.timeZoneOf(merchantId))
+  const createdTo = input.query?.createdTo ?? needs.clock.now().toISOString()
+  const readPage = async (cursor?: string) => {
+    const query = {
+      ...input.query,
+      ...{ createdTo, sort: 'createdAt:asc', page: 1, limit: ROWS_PER_PAGE, withoutTotal: true },
+      ...(cursor !== undefined && { cursor }),
+    }
+    // A boundary: the handler takes the query that its own schema describes.
+    return list.handle({ ...input, query } as never)
+  }
+  // The first page is read before the file begins, so that an error is still an error response.
+  const first = await readPage()
+  const release = occupy(needs.running, merchantId)
+  const write = async function* (): AsyncGenerator<string> {
+    yield BYTE_ORDER_MARK + headerOf(columns)
+    for (let page = first; ; page = await readPage(page.meta?.nextCursor ?? '')) {
+      // A boundary: the data of a list is an array of records.
+      yield (page.data as unknown[]).map((record) => lineOf(columns, record, localTime)).join('')
+      if (!page.meta?.nextCursor) return
+      await needs.turn()
+    }
+  }
+  return fileOf(name, releasedAtEnd(write(), release))
+}
+
+function occupy(running: Map<string, number>, merchantId: string): () => void {
+  const others = running.get(merchantId) ?? 0
+  if (others >= MAX_PARALLEL_EXPORTS) {
+    const message = `${MAX_PARALLEL_EXPORTS} files of this merchant are being written; wait for one to end.`
+    throw new ApiError('rate_limited', { message, retryAfterSeconds: 5 })
+  }
+  running.set(merchantId, others + 1)
+  let isReleased = false
+  return () => {
+    if (isReleased) return
+    isReleased = true
+    const left = (running.get(merchantId) ?? 1) - 1
+    if (left > 0) running.set(merchantId, left)
+    else running.delete(merchantId)
+  }
+}
+
+/** A generator that was never started does not run its finally block, so the iterator releases. */
+function releasedAtEnd(pieces: AsyncGenerator<string>, release: () => void): AsyncIterable<string> {
+  const next = async () => {
+    try {
+      const result = await pieces.next()
+      if (result.done) release()
+      return result
+    } catch (error) {
+      release()
+      throw error
+    }
+  }
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next,
+      return: async () => {
+        release()
+        return pieces.return(undefined)
+      },
+    }),
+  }
+}
+
+interface Column {
+  path: readonly string[]
+  kind: 'text' | 'number' | 'time' | 'json'
+}
+
+/** The columns of a record: nested objects become several columns, such as customer.email; lists become JSON. */
+function columnsOf(schema: TSchema, path: readonly string[] = []): Column[] {
+  return Object.entries(propertiesOf(schema)).flatMap(([name, child]) => {
+    if (LEFT_OUT.has(name)) return []
+    const plain = withoutNull(child)
+    const below = [...path, name]
+    if (Object.keys(propertiesOf(plain)).length > 0) return columnsOf(plain, below)
+    return [{ path: below, kind: kindOf(plain) }]
+  })
+}
+
+interface Described {
+  anyOf?: TSchema[]
+  type?: string
+  format?: string
+  pattern?: string
+}
+
+function withoutNull(schema: TSchema): TSchema {
+  const { anyOf } = schema as Described
+  return anyOf?.find((branch) => (branch as Described).type !== 'null') ?? schema
+}
+
+function kindOf(schema: TSchema): Column['kind'] {
+  const { type, format, pattern } = schema as Described
+  if (type === 'object' || type === 'array') return 'json'
+  if (format === 'date-time') return 'time'
+  const isAmount = pattern !== undefined && /^\^-?\??\\d\+\\\.\\d\{2\}\$$/.test(pattern)
+  return type === 'integer' || type === 'number' || type === 'boolean' || isAmount ? 'number' : 'text'
+}
+
+const headerOf = (columns: readonly Column[]) => csvLine(columns.map(({ path }) => path.join('.')))
+
+function lineOf(columns: readonly Column[], record: unknown, localTime: (time: string) => string): string {
+  return csvLine(columns.map((column) => cellOf(column, valueAt(record, column.path), localTime)))
+}
+
+function valueAt(record: unknown, path: readonly string[]): unknown {
+  let value = record
+  for (const name of path)
+    value = typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
+  return value
+}
+
+function cellOf({ kind }: Column, value: unknown, localTime: (time: string) => string): string {
+  if (value === null || value === undefined) return trustedCell('')
+  switch (kind) {
+    case 'number':
+      return trustedCell(String(value))
+    case 'time':
+      return trustedCell(localTime(String(value)))
+    case 'json':
+      return untrustedCell(JSON.stringify(value))
+    case 'text':
+      return untrustedCell(typeof value === 'string' ? value : JSON.stringify(value))
+  }
+}

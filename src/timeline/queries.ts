@@ -1,0 +1,112 @@
+// Reads what happened to one payment, in one statement over the tables of several slices, because the order over all of
+// them is what the reader wants.
+
+import { sql } from '../kit/db/db.ts'
+
+export interface TimelineRow {
+  at: Date
+  type: TimelineType
+  /** The attempt, refund, dispute or event. */
+  id: string | null
+  /** The status, the event type, or the result of a delivery. */
+  status: string | null
+  /** The status before, the channel, the failure code, the reason or the address. */
+  detail: string | null
+  /** The source of a move, or the gateway. */
+  source: string | null
+  amountMinor: bigint | null
+  count: number | null
+}
+
+export type TimelineType =
+  | 'status_changed'
+  | 'attempt_started'
+  | 'payer_returned'
+  | 'payer_sent'
+  | 'gateway_asked'
+  | 'attempt_ended'
+  | 'settled'
+  | 'refund_requested'
+  | 'refund_ended'
+  | 'dispute_opened'
+  | 'dispute_closed'
+  | 'event'
+  | 'delivery'
+
+/** A payment with more entries was delivered thousands of times without success; the newest are left out. */
+export const MAX_ENTRIES = 1_000
+
+export const selectTimeline = sql<TimelineRow>`
+with payment_events as materialized (
+  select e.id, e.type, e.created_at
+  from events e
+  where e.merchant_id = $1 and e.resource_type in ('payment', 'charge', 'p2p_payment') and e.resource_id = $2
+  union all
+  select e.id, e.type, e.created_at
+  from refunds r
+  join events e on e.merchant_id = $1 and e.resource_type = 'refund' and e.resource_id = r.id
+  where r.merchant_id = $1 and r.payment_id = $2
+),
+payment_attempts as (
+  select *
+  from attempts
+  where merchant_id = $1 and payment_id = $2
+),
+entries as (
+  select
+    at, 3 as rank, 'status_changed' as type, attempt_id as id, to_status as status,
+    coalesce(reason, from_status) as detail, source, null::bigint as amount_minor, version as count
+  from moves
+  where merchant_id = $1 and payment_id = $2
+  union all
+  select started_at, 1, 'attempt_started', id, status, channel, gateway, null, number
+  from payment_attempts
+  union all
+  select sent_at, 2, 'payer_sent', id, null, null, gateway, null, number
+  from payment_attempts
+  where sent_at is not null
+  union all
+  select returned_at, 2, 'payer_returned', id, null, null, gateway, null, number
+  from payment_attempts
+  where returned_at is not null
+  union all
+  select polled_at, 2, 'gateway_asked', id, status, null, gateway, null, polls
+  from payment_attempts
+  where polled_at is not null
+  union all
+  select ended_at, 2, 'attempt_ended', id, status, failure_code, gateway, paid_minor, number
+  from payment_attempts
+  where ended_at is not null
+  union all
+  select e.at, 4, 'settled', null, null, null, null, p.amount_minor, null
+  from ledger_entries e
+  join postings p on p.merchant_id = e.merchant_id and p.entry_id = e.id and p.account = 'available'
+  where e.merchant_id = $1 and e.payment_id = $2 and e.kind = 'settlement'
+  union all
+  select created_at, 1, 'refund_requested', id, null, reason, gateway, amount_minor, null
+  from refunds
+  where merchant_id = $1 and payment_id = $2
+  union all
+  select updated_at, 2, 'refund_ended', id, status, failure_message, gateway, amount_minor, null
+  from refunds
+  where merchant_id = $1 and payment_id = $2 and status <> 'pending'
+  union all
+  select opened_at, 1, 'dispute_opened', id, null, gateway_reference, null, claimed_minor, null
+  from disputes
+  where merchant_id = $1 and payment_id = $2
+  union all
+  select closed_at, 2, 'dispute_closed', id, status, gateway_reference, null, amount_minor, null
+  from disputes
+  where merchant_id = $1 and payment_id = $2 and closed_at is not null
+  union all
+  select created_at, 5, 'event', id, type, null, null, null, null
+  from payment_events
+  union all
+  select d.started_at, 6, 'delivery', e.id, coalesce(d.http_status::text, d.error), d.url, e.type, null, d.duration_ms
+  from payment_events e
+  join delivery_attempts d on d.merchant_id = $1 and d.event_id = e.id
+)
+select at, type, id, status, detail, source, amount_minor as "amountMinor", count
+from entries
+order by at, rank, count
+limit ${String(MAX_ENTRIES)}`

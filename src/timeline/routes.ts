@@ -1,0 +1,107 @@
+// The timeline of a payment: what happened, in order and in words, for support and finance.
+
+import { Type } from 'typebox'
+import { formatAmount, money } from '../core/money.ts'
+import { singlePage } from '../core/page.ts'
+import { listed, type Route, route } from '../kit/http/route.ts'
+import { AmountText, Enum, Nullable, Timestamp, Uuid, UuidParams } from '../kit/http/schema.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import { requirePayment } from '../payments/find.ts'
+import type { PaymentRow } from '../payments/payment.ts'
+import { describeEntry } from './describe.ts'
+import { MAX_ENTRIES, selectTimeline, type TimelineRow, type TimelineType } from './queries.ts'
+
+const TYPES: Readonly<Record<TimelineType, string>> = {
+  status_changed: 'The status of the payment changed.',
+  attempt_started: 'An attempt at a gateway started.',
+  payer_returned: 'The payer came back from the page of the gateway.',
+  payer_sent: 'The payer said that the money was sent.',
+  gateway_asked:
+    'The gateway was asked about the outcome of an attempt: the last time, with the number of times.',
+  attempt_ended: 'An attempt ended.',
+  settled: 'The money became available in the wallet.',
+  refund_requested: 'A refund was requested.',
+  refund_ended: 'A refund ended.',
+  dispute_opened: 'The payer disputed the payment.',
+  dispute_closed: 'A dispute was decided.',
+  event: 'An event was recorded.',
+  delivery: 'An event was sent to a webhook endpoint.',
+}
+
+// Object.keys returns string[]; the keys of this constant are exactly those of its type.
+const TYPE_NAMES = Object.keys(TYPES) as TimelineType[]
+
+const TimelineEntry = Type.Object({
+  at: Timestamp,
+  type: Enum(TYPE_NAMES, {
+    description: Object.entries(TYPES)
+      .map(([type, meaning]) => `\`${type}\`: ${meaning}`)
+      .join(' '),
+  }),
+  message: Type.String({ description: 'What happened, for people; may change.' }),
+  uuid: Nullable(Uuid),
+  status: Nullable(
+    Type.String({ description: 'The new status, the type of the event, or the response to a delivery.' }),
+  ),
+  paymentGateway: Nullable(Type.String()),
+  amount: Nullable(AmountText),
+})
+
+export function timelineRoutes(app: PaymentsApp): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/api/v1/payments/{uuid}/timeline',
+      tag: 'Checkout',
+      scope: 'checkout:read',
+      summary: 'Get the timeline of a payment or charge',
+      description: `What happened, oldest first: changes of the status, attempts, questions to the gateway, refunds, disputes, events and their deliveries. At most ${MAX_ENTRIES.toLocaleString('en')} entries.`,
+      params: UuidParams,
+      response: { http: 200, data: TimelineEntry, list: true },
+      errors: ['invalid_uuid', 'payment_not_found'],
+      examples: {
+        data: [
+          {
+            at: '2026-03-14T09:27:10.004Z',
+            type: 'attempt_started',
+            message: 'Attempt 1 started at sandbox by card.',
+            uuid: '0197a3c2-a3b4-7c55-9d01-3a1f0c5b7e22',
+            status: null,
+            paymentGateway: 'sandbox',
+            amount: null,
+          },
+        ],
+      },
+      handle: async ({ merchant, params }) => {
+        const payment = await requirePayment(app, merchant, { uuid: params.uuid })
+        const rows = await app.db.query(selectTimeline, [merchant.id, payment.id])
+        const entries = rows.map((row) => toEntry(payment, row))
+        return listed('Timeline retrieved.', entries, singlePage(entries.length))
+      },
+    }),
+  ]
+}
+
+const HAS_GATEWAY: ReadonlySet<TimelineType> = new Set([
+  'attempt_started',
+  'payer_returned',
+  'payer_sent',
+  'gateway_asked',
+  'attempt_ended',
+  'refund_requested',
+  'refund_ended',
+])
+
+function toEntry(payment: PaymentRow, row: TimelineRow) {
+  const { at, type, id, status, source, amountMinor } = row
+  return {
+    at: at.toISOString(),
+    type,
+    message: describeEntry(payment, row),
+    uuid: id,
+    // The status of an attempt at its start and during polls is the one that it has now, which is no fact of that time.
+    status: type === 'attempt_started' || type === 'gateway_asked' ? null : status,
+    paymentGateway: HAS_GATEWAY.has(type) ? source : null,
+    amount: amountMinor === null ? null : formatAmount(money(amountMinor, payment.currency)),
+  }
+}

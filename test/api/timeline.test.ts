@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { assertApiError, assertSameApiError, UNKNOWN_UUID } from '../support/assertions.ts'
+import { chargeBody, payWith } from '../support/builders.ts'
+import { testService } from '../support/service.ts'
+
+const service = await testService({ after })
+
+const pathOf = (uuid: string) => `/api/v1/payments/${uuid}/timeline`
+
+describe('GET /api/v1/payments/{uuid}/timeline', () => {
+  it('requires a key, and answers the same for an unknown payment and another merchant’s', async () => {
+    const { api } = await service.newMerchant()
+    const paid = await payWith(api, 'card_success')
+    assertApiError(await service.apiWith(undefined).get(pathOf(paid.uuid)), 'missing_api_key')
+    const other = await service.newMerchant()
+    const unknown = await other.api.get(pathOf(UNKNOWN_UUID))
+    assertSameApiError(await other.api.get(pathOf(paid.uuid)), unknown, 'payment_not_found')
+  })
+
+  it('tells what happened to a payment and its refund, in order and in words', async () => {
+    const { api } = await service.newMerchant()
+    const paid = await payWith(api, 'card_success', { amount: 10, currency: 'KES' })
+    const refund = await api.post('/api/v1/refunds', { uuid: paid.uuid, reason: 'returned goods' })
+    assert.equal(refund.body.data.status, 'successful', refund.text)
+    const { data } = (await api.get(pathOf(paid.uuid))).body
+    const times = data.map(({ at }: { at: string }) => at)
+    assert.deepEqual(times, times.toSorted())
+    const messages = data.map(({ message }: { message: string }) => message)
+    const wanted = [
+      'The payment was created with status pending.',
+      'Attempt 1 started at sandbox by card.',
+      /^The status changed to processing/,
+      'Attempt 1 at sandbox ended: succeeded with KES 10.00.',
+      /^The status changed to successful/,
+      'A refund of KES 10.00 was requested (returned goods).',
+      'The refund of KES 10.00 ended: successful.',
+      /^The status changed to refunded/,
+    ]
+    const found = wanted.map((text) =>
+      messages.findIndex((message: string) =>
+        typeof text === 'string' ? message === text : text.test(message),
+      ),
+    )
+    assert.ok(!found.includes(-1), `${found} of ${messages.join('\n')}`)
+    assert.deepEqual(
+      found,
+      found.toSorted((a, b) => a - b),
+      messages.join('\n'),
+    )
+    for (const event of ['payment.pending', 'payment.successful', 'refund.successful', 'payment.refunded'])
+      assert.ok(messages.includes(`The event ${event} was recorded.`), event)
+  })
+
+  it('tells why an attempt and a charge failed', async () => {
+    const { api } = await service.newMerchant()
+    const declined = await payWith(api, 'card_declined')
+    const { body } = await api.get(pathOf(declined.uuid))
+    assert.ok(
+      body.data.some(({ message }: { message: string }) => /ended: declined, do_not_honor/.test(message)),
+    )
+    const saved = await payWith(api, 'card_declined_later')
+    const token = saved.paymentMethod.recurringToken
+    const charged = await api.post('/api/v1/charges/recurring', chargeBody(token))
+    const { data } = (await api.get(pathOf(charged.body.data.uuid))).body
+    assert.ok(data.some(({ message }: { message: string }) => /insufficient_funds/.test(message)))
+  })
+})
