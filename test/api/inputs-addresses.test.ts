@@ -163,7 +163,9 @@ describe('query parameters', () => {
         for (const text of texts) {
           const answer = await sendRequest(operation, addressOf(operation, name, encodeURIComponent(text)))
           assert.ok([200, 404].includes(answer.http), `${operation.name} ${name}=${text}: ${answer.text}`)
-          if (answer.http === 200) assert.deepEqual(answer.body.data, [], `${operation.name} ${name}=${text}`)
+          // A file has one line of column names.
+          const found = answer.body?.data ?? answer.text.trim().split('\n').slice(1)
+          if (answer.http === 200) assert.deepEqual(found, [], `${operation.name} ${name}=${text}`)
         }
       }
     }
