@@ -1,10 +1,10 @@
-# The service as an image: Node and the program, without tools to build and without the private PostgreSQL, because a
-# container brings its database beside it. It runs as a user without rights, and says itself whether it is well.
+# The service as an image: Node and the program, without build tools and without the embedded PostgreSQL, because the
+# database runs in another container. It runs as an unprivileged user and has a health check.
 
 FROM node:24-bookworm-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# Optional packages are the private PostgreSQL and a Node for machines without one.
+# The optional packages are the embedded PostgreSQL and a Node for machines without one.
 RUN npm ci --omit=dev --omit=optional
 
 FROM node:24-bookworm-slim
@@ -19,9 +19,9 @@ RUN mkdir /data && chown node:node /data
 USER node
 VOLUME /data
 EXPOSE 8080
-# Alive is enough here: a container that waits for its database must not be killed for it. Balancers ask /readyz.
+# Only liveness: a container that waits for its database must not be killed. Load balancers should poll /readyz.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-# A smaller young generation: a fifth less memory when idle, and as many charges a second.
+# A smaller young generation takes a fifth less memory when idle, at the same number of charges per second.
 ENTRYPOINT ["node", "--max-semi-space-size=16", "bin/cowry.js"]
 CMD ["serve"]

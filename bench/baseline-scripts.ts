@@ -20,8 +20,8 @@ export interface BaselineScript {
 export const DRAW = { customers: CUSTOMERS, merchants: MERCHANTS }
 
 /** The record and the outcome of a charge. */
-export function chargeScript(record: Captured, settle: Captured): BaselineScript {
-  return { draws: true, steps: [recordStep(record, true), settleStep(settle)] }
+export function chargeScript(record: Captured, apply: Captured): BaselineScript {
+  return { draws: true, steps: [recordStep(record, true), applyStep(apply)] }
 }
 
 export function initiateScript(record: Captured): BaselineScript {
@@ -66,7 +66,7 @@ function recordStep({ text, values }: Captured, keepsRow: boolean): Step {
   return { sql: withInput(text, source), keepsRow }
 }
 
-function settleStep({ text, values }: Captured): Step {
+function applyStep({ text, values }: Captured): Step {
   const row = onlyRow(values)
   const payment = ':paymentId::text'
   const json = template(row, [

@@ -25,7 +25,7 @@ const MEGABYTE = 1_000_000
 const HELP = `npm run bench:start [-- --json]
 
 Starts the service ${ROUNDS} times on an empty data folder and once more on the same folder, and prints the medians:
-the time to ready of a first and of a second start, the memory of the idle service with its private PostgreSQL,
+the time to ready of a first and of a second start, the memory of the idle service with its embedded PostgreSQL,
 and the number of run-time packages. Exits with 1 if a limit is exceeded.
 
   --json  one JSON document instead of the table

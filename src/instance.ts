@@ -47,9 +47,9 @@ const JobsState = Type.Object({
   jobs: Type.Array(
     Type.Object({ name: Type.String(), due: Type.Integer(), oldestDueAt: Nullable(Timestamp) }),
   ),
-  events: Type.Object({
-    undelivered: Type.Integer(),
-    oldestUndeliveredAt: Nullable(Timestamp),
+  deliveries: Type.Object({
+    pending: Type.Integer(),
+    oldestPendingAt: Nullable(Timestamp),
     failingEndpoints: Type.Integer(),
   }),
   openCases: Type.Object({ merchant: Type.Integer(), operator: Type.Integer() }),
@@ -70,10 +70,10 @@ export function instanceRoutes(app: Needs): OperatorRoute[] {
 }
 
 function serializeState({ jobs, deliveries, openCases, invariants }: InstanceState) {
-  const { undelivered, oldestUndeliveredAt, failingEndpoints } = deliveries
+  const { pending, oldestPendingAt, failingEndpoints } = deliveries
   return {
     jobs: jobs.map(({ name, due, oldestDueAt }) => ({ name, due, oldestDueAt: textOf(oldestDueAt) })),
-    events: { undelivered, oldestUndeliveredAt: textOf(oldestUndeliveredAt), failingEndpoints },
+    deliveries: { pending, oldestPendingAt: textOf(oldestPendingAt), failingEndpoints },
     openCases,
     invariantsCheckedAt: textOf(invariants?.finishedAt ?? null),
   }

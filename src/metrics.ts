@@ -83,8 +83,8 @@ function describeInstance(state: InstanceState | undefined, now: Date): Promise<
   const { jobs, deliveries, openCases, invariants } = state
   metrics.gauge(METRICS.jobBacklog, () => jobs.map(({ name, due }) => [[name], due]))
   metrics.gauge(METRICS.jobOldestDue, () => jobs.map(({ name, oldestDueAt }) => [[name], ageOf(oldestDueAt)]))
-  metrics.gauge(METRICS.webhookDeliveriesPending, () => [[[], deliveries.undelivered]])
-  metrics.gauge(METRICS.webhookDeliveryOldestPending, () => [[[], ageOf(deliveries.oldestUndeliveredAt)]])
+  metrics.gauge(METRICS.webhookDeliveriesPending, () => [[[], deliveries.pending]])
+  metrics.gauge(METRICS.webhookDeliveryOldestPending, () => [[[], ageOf(deliveries.oldestPendingAt)]])
   metrics.gauge(METRICS.webhookEndpointsFailing, () => [[[], deliveries.failingEndpoints]])
   metrics.gauge(METRICS.casesOpen, () => Object.entries(openCases).map(([owner, total]) => [[owner], total]))
   if (!invariants) return metrics.families()

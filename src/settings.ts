@@ -1,9 +1,10 @@
 // Every setting of the service: variable, default, meaning and parser. config.ts reads the environment with this table;
 // .env.example and docs/generated/config.md are generated from it.
 
+import { isRecord } from './core/canonical.ts'
 import { CURRENCY_CODES, type Currency, decimalsOf, isCurrency } from './core/currency.ts'
 import type { Mode } from './core/merchant.ts'
-import type { Fee, FeeTable } from './core/money.ts'
+import { type Fee, type FeeTable, readScaled } from './core/money.ts'
 import { parseRateLimit, type RateLimit } from './core/rate-limit.ts'
 import { isVaultKeyId, type VaultKey } from './kit/crypto.ts'
 import { type Failpoints, readFailpoints } from './kit/failpoints.ts'
@@ -177,8 +178,8 @@ function readFees(text: string): FeeTable | InvalidSetting {
 
 function readGatewayFees(gateway: string, rates: unknown, issues: string[]): Map<Currency, Fee> {
   const fees = new Map<Currency, Fee>()
-  const named: Record<string, unknown> = isObject(rates) ? rates : {}
-  if (!isObject(rates)) issues.push(`must hold an object of currencies for "${gateway}"`)
+  const named: Record<string, unknown> = isRecord(rates) ? rates : {}
+  if (!isRecord(rates)) issues.push(`must hold an object of currencies for "${gateway}"`)
   for (const code of Object.keys(named))
     if (code !== '*' && !isCurrency(code))
       issues.push(`names "${code}" for "${gateway}", which is no currency`)
@@ -203,34 +204,21 @@ const PERCENT_DECIMALS = 4
 const PARTS_PER_WHOLE = 1_000_000n
 
 function readFee(rate: unknown, currency: Currency): Fee | undefined {
-  if (!isObject(rate)) return undefined
-  const partsPerMillion = readDecimal(rate.percent ?? '0', PERCENT_DECIMALS)
-  const fixedMinor = readDecimal(rate.fixed ?? '0', decimalsOf(currency))
-  if (partsPerMillion === undefined || fixedMinor === undefined || partsPerMillion > PARTS_PER_WHOLE)
-    return undefined
+  if (!isRecord(rate)) return undefined
+  const partsPerMillion = readScaled(String(rate.percent ?? '0'), PERCENT_DECIMALS)
+  const fixedMinor = readScaled(String(rate.fixed ?? '0'), decimalsOf(currency))
+  if (partsPerMillion === undefined || fixedMinor === undefined) return undefined
+  if (partsPerMillion < 0n || partsPerMillion > PARTS_PER_WHOLE || fixedMinor < 0n) return undefined
   return { partsPerMillion, fixedMinor }
-}
-
-function readDecimal(value: unknown, decimals: number): bigint | undefined {
-  const match = /^(\d{1,12})(?:\.(\d+))?$/.exec(String(value))
-  const fraction = match?.[2] ?? ''
-  // Trailing zeros do not count: "5.00" is valid for 5 XOF.
-  const significant = fraction.replace(/0+$/, '')
-  if (!match || significant.length > decimals) return undefined
-  return BigInt(`${match[1]}${significant.padEnd(decimals, '0')}`)
 }
 
 function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : undefined
+    return isRecord(value) ? value : undefined
   } catch {
     return undefined
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 const setting = <Value>(

@@ -7,9 +7,10 @@ import { mkdirSync } from 'node:fs'
 import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import pg from 'pg'
 import { findPostgresBinaries } from '../src/kit/embedded-postgres/binaries.ts'
 import { startEmbeddedPostgres } from '../src/kit/embedded-postgres.ts'
-import { parseArguments, parsePositiveInteger } from './support/command-line.ts'
+import { exitWithUsageError, parseArguments, parsePositiveInteger } from './support/command-line.ts'
 import { dealOut, writeGroup } from './support/groups.ts'
 import { findPgbouncer, startPgbouncer } from './support/pgbouncer.ts'
 import { dropDatabase, prepareTemplate } from './support/template.ts'
@@ -36,32 +37,45 @@ const TEST_TIMEOUT_MS = 240_000
 const MEMORY_DISK_BYTES = 3 * 1024 ** 3
 
 // The services of all processes are open at once.
-const SERVER_SETTINGS = { max_connections: '400' }
+const MAX_CONNECTIONS = 400
+const SERVER_SETTINGS = { max_connections: String(MAX_CONNECTIONS) }
+// A few files need no more than the default of PostgreSQL.
+const FEW_FILES = 10
 
 const HELP = `npm test [-- FILE …]
 npm run test:rest
 npm run test:all
+npm run test:long
 
 npm test checks types, style and dead code and runs the tests in their quick form. test:rest runs the tests that take too
 long for that, the larger forms of tests that prove by number, and what depends on the environment again (oldest
-PostgreSQL, pgbouncer, two workers). test:all does both.
+PostgreSQL, pgbouncer, two workers). test:all does both. test:long runs the files with a larger form in their longest
+form.
 
   --rest       the rest only
   --all        npm test, then the rest
+  --long       the longest form, of the files that have a larger one or of those named
   --pgbouncer  through a pgbouncer in transaction mode, which must be installed
   --workers=N  with N processes behind every service that a test starts, where it is not about one process
   --help       this text
 `
 const {
-  values: { pgbouncer: isPooled, workers, rest: isRest, all: isAll },
+  values: { pgbouncer: isPooled, workers, rest: isRest, all: isAll, long: isLong },
   positionals: files,
 } = parseArguments(HELP, {
   pgbouncer: { type: 'boolean' },
   workers: { type: 'string' },
   rest: { type: 'boolean' },
   all: { type: 'boolean' },
+  long: { type: 'boolean' },
 })
 if (workers !== undefined) parsePositiveInteger('workers', workers)
+if ([isRest, isAll, isLong].filter(Boolean).length > 1)
+  exitWithUsageError('Give one of --rest, --all and --long.')
+if ((isRest || isAll) && (isPooled || workers !== undefined || files.length > 0))
+  exitWithUsageError(
+    '--rest and --all run through pgbouncer and with two workers by themselves, and take no files.',
+  )
 
 interface Run {
   patterns: readonly string[]
@@ -69,18 +83,29 @@ interface Run {
   major?: 15 | 18
   isPooled?: boolean
   workers?: string
-  form?: 'rest'
+  form?: 'rest' | 'long'
 }
 
 const startedAt = performance.now()
-if (files.length > 0) await step('tests', () => runOnServer({ patterns: files, isPooled, workers }))
+const form = isLong ? 'long' : undefined
+if (files.length > 0) await step('tests', () => runOnServer({ patterns: files, isPooled, workers, form }))
+else if (isLong) await runLong()
 else {
   if (!isRest) await runMain()
   if (isRest || isAll) await runRest()
 }
-console.log(
-  `✔ ${isRest ? 'npm run test:rest' : isAll ? 'npm run test:all' : 'npm test'}: ${secondsSince(startedAt)}`,
-)
+console.log(`✔ ${commandName()}: ${secondsSince(startedAt)}`)
+
+function commandName(): string {
+  if (isLong) return 'npm run test:long'
+  if (isAll) return 'npm run test:all'
+  return isRest ? 'npm run test:rest' : 'npm test'
+}
+
+async function runLong(): Promise<void> {
+  const patterns = [...REST_ONLY, ...LARGER_FORMS]
+  await step('longest forms', () => runOnServer({ patterns, isPooled, workers, form: 'long' }))
+}
 
 async function runMain(): Promise<void> {
   await step('types, style and dead code', () => run('npm', ['run', '--silent', 'check']))
@@ -91,7 +116,10 @@ async function runMain(): Promise<void> {
 async function runRest(): Promise<void> {
   const patterns = [...REST_ONLY, ...LARGER_FORMS]
   await step('larger forms', () => runOnServer({ patterns, form: 'rest' }))
-  if (process.env.DATABASE_URL) return
+  if (process.env.DATABASE_URL) {
+    console.log('» PostgreSQL 15, pgbouncer, two workers: left out, because DATABASE_URL names the server')
+    return
+  }
   if (findPostgresBinaries(15))
     await step('PostgreSQL 15', () => runOnServer({ patterns: DATABASE_TESTS, major: 15 }))
   else console.log('» PostgreSQL 15: left out, there is no package of it for this platform')
@@ -149,6 +177,7 @@ async function runTests(url: string, tests: Run, folder: string): Promise<void> 
   const without = findTestFiles(tests.without ?? [])
   const found = findTestFiles(tests.patterns).filter((file) => !without.includes(file))
   if (found.length === 0) throw new Error(`no test file matches ${tests.patterns.join(' ')}`)
+  await requireConnections(url, found.length)
   const { adminUrl, template } = await prepareTemplate(url)
   const pooler = tests.isPooled ? await startPgbouncer(url) : undefined
   const options = [`--test-concurrency=${AT_ONCE}`, `--test-timeout=${TEST_TIMEOUT_MS}`, ...reporters()]
@@ -165,6 +194,19 @@ async function runTests(url: string, tests: Run, folder: string): Promise<void> 
   } finally {
     await pooler?.stop()
     await dropDatabase(adminUrl, template)
+  }
+}
+
+/** A server of DATABASE_URL may allow fewer connections than the run opens, which would fail in the middle of it. */
+async function requireConnections(url: string, fileCount: number): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    const { rows } = await client.query('show max_connections')
+    if (fileCount <= FEW_FILES || Number(rows[0].max_connections) >= MAX_CONNECTIONS) return
+    throw new Error(`the server of DATABASE_URL must have max_connections of ${MAX_CONNECTIONS} or more`)
+  } finally {
+    await client.end()
   }
 }
 

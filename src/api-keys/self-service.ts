@@ -1,8 +1,8 @@
 // Self-service key management: a merchant manages its own API keys. The caller's key is read from the database, not from the
 // authentication cache, so a key that was revoked a second ago cannot create another.
 
-import { containsCardNumber } from '../core/card-number.ts'
-import { API_ERRORS, ApiError, requireFound } from '../core/errors.ts'
+import { assertNoCardNumbers } from '../core/card-number.ts'
+import { ApiError, requireFound } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
 import type { Signer } from '../kit/crypto.ts'
@@ -82,7 +82,7 @@ export function createSelfServiceKey(
 ): Promise<IdempotentResult<IssuedKey>> {
   const operation = 'POST /api/v1/api-keys'
   return issueOnce(app, caller, { operation, input }, async (tx, keyId) => {
-    assertNoCardNumber(input.name)
+    assertNoCardNumbers({ name: input.name })
     const callerKey = await lockCallerKey(app, tx, caller)
     const requested = requestedRights(callerKey, input)
     assertWithinRights(callerKey, requested)
@@ -92,14 +92,6 @@ export function createSelfServiceKey(
     const key = { ...input, allowedIps, rateLimit, expiresAt: expiresAt?.toISOString() }
     return createKey({ ...app, db: tx }, caller.merchant.id, key, keyId)
   })
-}
-
-/** A card number must not be stored anywhere, not even by mistake. */
-function assertNoCardNumber(name: string): void {
-  if (!containsCardNumber(name)) return
-  const { message } = API_ERRORS.card_data_not_allowed
-  const details = [{ field: 'name', code: 'card_data_not_allowed', message }]
-  throw new ApiError('card_data_not_allowed', { details })
 }
 
 /** Absent rights are copied from the caller's key. The rate limit is always copied: only operators set it. */

@@ -8,15 +8,13 @@ import {
   amountIssues,
   customerIssues,
   Description,
-  PaymentCustomer,
   type PaymentInput,
-  Reference,
+  SHARED_FIELDS,
   toCommonInput,
 } from '../payments/input.ts'
 
 export const RecurringChargeBody = Type.Object({
-  reference: Reference,
-  customer: PaymentCustomer,
+  ...SHARED_FIELDS,
   metadata: Metadata,
   currency: Type.Optional(Type.Unsafe<Currency>({ ...CurrencyInput, 'x-null': 'refused' })),
   amount: Type.Number({ description: 'In major units.' }),

@@ -10,16 +10,14 @@ import {
   customerIssues,
   Description,
   type InitiateInput,
-  PaymentCustomer,
-  Reference,
+  SHARED_FIELDS,
   toCommonInput,
 } from '../payments/input.ts'
 import { readReturnUrl } from './return-url.ts'
 
 export const InitiateBody = Type.Object({
   amount: Type.Number({ description: 'In major units: 1250.5 is KES 1,250.50.' }),
-  reference: Reference,
-  customer: PaymentCustomer,
+  ...SHARED_FIELDS,
   description: Type.Optional(Description),
   metadata: Type.Optional(Metadata),
   currency: Type.Optional(CurrencyInput),

@@ -66,7 +66,10 @@ export function merchantRoutes(
   return [...routes, ...exportRoutes(routes, { clock: app.clock, timeZoneOf })]
 }
 
-/** Every operation of the operators' API. Operators see all merchants, so these routes get the unscoped handle. */
+/**
+ * Every operation of the operators' API. Operators see all merchants: outside a merchant's request `app.db` is not scoped.
+ * The invariants and the refunds of a settlement file are read with the handle that is never scoped.
+ */
 export function allOperatorRoutes(app: App, unscopedDb: Db): OperatorRoute[] {
   return [
     ...operatorKeyRoutes(app),

@@ -1,5 +1,7 @@
 // No page or field of ours takes a card number. We scan free text for card numbers that people enter by mistake.
 
+import { ApiError, newIssue } from './errors.ts'
+
 // First digits of the card schemes: Visa, Mastercard, American Express, Diners, Discover, JCB, UnionPay, Maestro, Verve.
 // A number without such a prefix is not a card number, but for example an order number.
 const KNOWN_PREFIX = /^(4|5[0-8]|3[4-9]|30|6|35)/
@@ -18,6 +20,14 @@ interface Group {
   digits: string
   /** Whether the separator after it is a single space or dash. */
   isPlain: boolean
+}
+
+/** Rejects card numbers in the texts of a request, by field, because we must not store one. */
+export function assertNoCardNumbers(texts: Readonly<Record<string, string | null | undefined>>): void {
+  const details = Object.entries(texts)
+    .filter(([, text]) => text != null && containsCardNumber(text))
+    .map(([field]) => newIssue(field, 'card_data_not_allowed'))
+  if (details.length > 0) throw new ApiError('card_data_not_allowed', { details })
 }
 
 export function containsCardNumber(text: string): boolean {

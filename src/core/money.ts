@@ -36,13 +36,19 @@ export function parseAmount(amount: number, currency: Currency): Money | AmountI
  * than the currency; trailing zeros do not count.
  */
 export function readDecimal(text: string, currency: Currency): Money | undefined {
+  const minor = readScaled(text, decimalsOf(currency))
+  return minor === undefined ? undefined : money(minor, currency)
+}
+
+/** Reads a decimal text as a whole number of its smallest units, of which ten to the power of `decimals` make one. */
+export function readScaled(text: string, decimals: number): bigint | undefined {
   const match = /^(-?)(\d{1,15})(?:\.(\d{1,10}))?$/.exec(text)
   if (!match) return undefined
   const [, sign = '', whole = '', fraction = ''] = match
-  const decimals = decimalsOf(currency)
+  // Trailing zeros do not count: "5.00" is valid for 5 XOF.
   if (/[1-9]/.test(fraction.slice(decimals))) return undefined
   const digits = BigInt(whole + fraction.slice(0, decimals).padEnd(decimals, '0'))
-  return money(sign === '-' ? -digits : digits, currency)
+  return sign === '-' ? -digits : digits
 }
 
 /** Decimal text with two places in every currency, as in API responses: 5000 XOF is "5000.00". */

@@ -1,9 +1,9 @@
 // The request bodies for customers, the validation that a schema cannot express, and the conversion to columns.
 
 import { type Static, Type } from 'typebox'
-import { containsCardNumber } from '../core/card-number.ts'
+import { assertNoCardNumbers } from '../core/card-number.ts'
 import { isCountry } from '../core/countries.ts'
-import { API_ERRORS, ApiError, errorFromIssues, type Issue } from '../core/errors.ts'
+import { errorFromIssues, type Issue } from '../core/errors.ts'
 import { searchTextOf } from '../core/search-text.ts'
 import { metadataIssues } from '../kit/http/metadata.ts'
 import type { BodyFacts } from '../kit/http/route.ts'
@@ -106,18 +106,6 @@ function withDerivedFields(fields: Omit<CustomerFields, 'emailKey' | 'searchText
   const { email, firstname, lastname } = fields
   assertNoCardNumbers({ email, firstname, lastname })
   return { ...fields, emailKey: email.toLowerCase(), searchText: searchTextOf(fields) }
-}
-
-/** Rejects a card number in any text, because we must not store one. */
-export function assertNoCardNumbers(texts: Readonly<Record<string, string | undefined>>): void {
-  const details = Object.entries(texts)
-    .filter(([, text]) => text !== undefined && containsCardNumber(text))
-    .map(([field]) => ({
-      field,
-      code: 'card_data_not_allowed',
-      message: API_ERRORS.card_data_not_allowed.message,
-    }))
-  if (details.length > 0) throw new ApiError('card_data_not_allowed', { details })
 }
 
 function mergeMetadata(

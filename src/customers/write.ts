@@ -1,5 +1,6 @@
 // The merchant's changes of a customer: create, update, block and unblock.
 
+import { assertNoCardNumbers } from '../core/card-number.ts'
 import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import { recordEvents } from '../events/service.ts'
@@ -7,7 +8,7 @@ import { sqlStateOf, type Tx } from '../kit/db/db.ts'
 import { createIdempotently, type IdempotentResult, isReplay, type KeyClaim } from '../kit/db/idempotency.ts'
 import type { CustomersApp } from './app.ts'
 import type { CustomerFields, CustomerRow } from './customer.ts'
-import { applyCustomerChanges, assertNoCardNumbers, type CustomerChanges } from './input.ts'
+import { applyCustomerChanges, type CustomerChanges } from './input.ts'
 import {
   findCustomer,
   findCustomerByEmail,

@@ -9,9 +9,9 @@ select
   'deliver-events' as name,
   count(*) filter (where d.due_at <= $1)::integer as due,
   min(d.due_at) filter (where d.due_at <= $1) as "oldestDueAt",
-  count(*)::integer as undelivered,
+  count(*)::integer as pending,
   -- Over all deliveries, also those beyond the count limit.
-  (select min(created_at) from deliveries where due_at is not null) as "oldestUndeliveredAt",
+  (select min(created_at) from deliveries where due_at is not null) as "oldestPendingAt",
   (
     select count(*)::integer
     from (select id from webhook_endpoints where failing_since is not null and status = 'enabled' limit ${BACKLOG_LIMIT}) e

@@ -17,11 +17,11 @@ const wait = (count: number, digit: string, since: string) =>
     from generate_series(1, ${count})`)
 
 describe('the backlog of deliveries', () => {
-  it('reports the oldest undelivered event also beyond the count limit', async () => {
+  it('reports the oldest pending delivery also beyond the count limit', async () => {
     await wait(Number(BACKLOG_LIMIT), '1', '2026-05-01T11:58:00Z')
     await wait(1, '9', '2026-05-01T09:00:00Z')
     const backlog = await readDeliveryBacklog(db, now)
-    assert.equal(backlog.undelivered, Number(BACKLOG_LIMIT))
-    assert.deepEqual(backlog.oldestUndeliveredAt, new Date('2026-05-01T09:00:00Z'))
+    assert.equal(backlog.pending, Number(BACKLOG_LIMIT))
+    assert.deepEqual(backlog.oldestPendingAt, new Date('2026-05-01T09:00:00Z'))
   })
 })

@@ -116,11 +116,11 @@ export const HAS_ATTEMPTS_LEFT = `d.unfinished_count < ${MAX_ATTEMPTS}`
 
 // Deliveries that wait for an earlier version are deferred until its next attempt, so that they leave the window to others.
 // `is true` hides the due condition from the planner, which would otherwise read the whole index over pending deliveries.
-const claimDeliveriesStatement = sql<{ outcome: 'claimed' | 'deferred' | 'exhausted' } & ClaimedDelivery>`
+const claimDeliveriesStatement = sql<{ outcome: 'claimed' | 'deferred' | 'crashed' } & ClaimedDelivery>`
 with candidate as (
   select
     d.merchant_id, d.event_id, d.endpoint_id, d.due_at, t.quota, b.deferred_until,
-    case when not ${HAS_ATTEMPTS_LEFT} then 'exhausted' when b.deferred_until is not null then 'deferred' else 'claimed' end as outcome
+    case when not ${HAS_ATTEMPTS_LEFT} then 'crashed' when b.deferred_until is not null then 'deferred' else 'claimed' end as outcome
   from unnest($2::uuid[], $3::uuid[], $4::integer[]) as t (merchant_id, endpoint_id, quota)
   join webhook_endpoints e on e.merchant_id = t.merchant_id and e.id = t.endpoint_id and e.status = 'enabled'
   cross join lateral (
@@ -163,11 +163,11 @@ deferred as (
   where d.merchant_id = l.merchant_id and d.event_id = l.event_id and d.endpoint_id = l.endpoint_id and l.outcome = 'deferred'
   returning d.*
 ),
-exhausted as (
+crashed as (
   update deliveries d
   set status = 'dead', reason = 'crashed', due_at = null, leased_until = null, finished_at = $1
   from locked l
-  where d.merchant_id = l.merchant_id and d.event_id = l.event_id and d.endpoint_id = l.endpoint_id and l.outcome = 'exhausted'
+  where d.merchant_id = l.merchant_id and d.event_id = l.event_id and d.endpoint_id = l.endpoint_id and l.outcome = 'crashed'
   returning d.*
 ),
 claimed as (
@@ -186,7 +186,7 @@ from (
   union all
   select *, 'deferred' as outcome from deferred
   union all
-  select *, 'exhausted' as outcome from exhausted
+  select *, 'crashed' as outcome from crashed
 ) d
 left join events v on v.merchant_id = d.merchant_id and v.id = d.event_id and d.outcome = 'claimed'
 left join webhook_endpoints e on e.merchant_id = d.merchant_id and e.id = d.endpoint_id and d.outcome = 'claimed'
@@ -203,7 +203,7 @@ export interface ClaimResult {
   /** Deliveries that wait for an earlier version of their resource. */
   deferred: number
   /** Deliveries that crashed at every attempt and are now dead letters. */
-  exhausted: Pick<ClaimedDelivery, 'merchantId' | 'eventId' | 'endpointId'>[]
+  crashed: Pick<ClaimedDelivery, 'merchantId' | 'eventId' | 'endpointId'>[]
 }
 
 export async function claimDueDeliveries(
@@ -217,5 +217,5 @@ export async function claimDueDeliveries(
   const values = [now, merchantIds, endpointIds, quotas]
   const rows = await db.query(claimDeliveriesStatement, values)
   const of = (wanted: string) => rows.filter(({ outcome }) => outcome === wanted)
-  return { claimed: of('claimed'), deferred: of('deferred').length, exhausted: of('exhausted') }
+  return { claimed: of('claimed'), deferred: of('deferred').length, crashed: of('crashed') }
 }

@@ -64,15 +64,15 @@ async function claimRoundRobin(
     const { due, next } = await findDueEndpoints(app.db, now, state.cursor)
     const allotments = state.pools.allocate(due, limit, now)
     const last = allotments.at(-1)
-    const { claimed, deferred, exhausted } = last
+    const { claimed, deferred, crashed } = last
       ? await claimDueDeliveries(app.db, now, allotments)
       : EMPTY_CLAIM
-    for (const delivery of exhausted) reportDeadLetter(app, delivery)
+    for (const delivery of crashed) reportDeadLetter(app, delivery)
     if (claimed.length > 0) {
       state.cursor = last ?? START_CURSOR
       return claimed
     }
-    emptyScans = deferred + exhausted.length > 0 ? 0 : emptyScans + 1
+    emptyScans = deferred + crashed.length > 0 ? 0 : emptyScans + 1
     // There may be more due deliveries behind deferred, dead-lettered or locked ones.
     if (last && emptyScans < MAX_EMPTY_SCANS) continue
     state.cursor = next ?? START_CURSOR
@@ -81,9 +81,9 @@ async function claimRoundRobin(
   return []
 }
 
-const EMPTY_CLAIM: ClaimResult = { claimed: [], deferred: 0, exhausted: [] }
+const EMPTY_CLAIM: ClaimResult = { claimed: [], deferred: 0, crashed: [] }
 
-function reportDeadLetter(app: DeliveriesApp, delivery: ClaimResult['exhausted'][number]): void {
+function reportDeadLetter(app: DeliveriesApp, delivery: ClaimResult['crashed'][number]): void {
   app.counters.add('webhook_delivery_attempts', 'crashed')
   app.log.write('webhook.delivery_dead_lettered', idsOf(delivery))
 }

@@ -12,9 +12,6 @@ import type { CallSlot } from './pools.ts'
 import { type AttemptOutcome, backoffAfter, classifyResponse } from './retry-policy.ts'
 import { deliveryHeaders, signDelivery } from './signature.ts'
 
-const TIMEOUT_MS = 15_000
-const MAX_RESPONSE_BYTES = 4_096
-
 // After this time the next version of the resource returns to the queue: a stopping process waits for this function.
 const MAX_SEQUENCE_MS = 5_000
 
@@ -76,8 +73,7 @@ async function sendRequest(
   try {
     const signature = signDelivery(app.vault, delivery, at)
     const headers = deliveryHeaders(delivery.eventId, at, signature)
-    const limits = { timeoutMs: TIMEOUT_MS, maxBodyBytes: MAX_RESPONSE_BYTES }
-    const result = await app.publicHttp.post(delivery.url, { headers, body: delivery.body, ...limits })
+    const result = await app.publicHttp.post(delivery.url, { headers, body: delivery.body })
     return { signature, result }
   } catch (error) {
     if (!(error instanceof VaultError)) throw error

@@ -92,8 +92,8 @@ export const REPLAY_COLUMNS = `
 
 export interface DeliveryBacklog extends Backlog {
   /** Includes deliveries whose next attempt is not due yet. */
-  undelivered: number
-  oldestUndeliveredAt: Date | null
+  pending: number
+  oldestPendingAt: Date | null
   /** Enabled endpoints without a successful delivery since a failed one. */
   failingEndpoints: number
 }

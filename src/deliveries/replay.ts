@@ -80,7 +80,7 @@ export async function replayRange(
 
 async function requireQueueCapacity(tx: Tx, merchant: Merchant): Promise<void> {
   if ((await countQueuedReplays(tx, merchant.id)) < MAX_QUEUED_REPLAYS) return
-  const message = `${MAX_QUEUED_REPLAYS} replays are under way. Wait until one of them is done.`
+  const message = `${MAX_QUEUED_REPLAYS} replays are queued or running. Wait until one of them has finished.`
   throw new ApiError('invalid_state', { message })
 }
 

@@ -2,6 +2,7 @@
 // do not depend on the provider.
 
 import { type TSchema, Type } from 'typebox'
+import type { FailureCode } from '../core/failures.ts'
 import { parseJson } from '../kit/exact-json.ts'
 import type { HttpResult } from '../kit/http/http-client.ts'
 import type { Outcome } from './gateway.ts'
@@ -13,6 +14,24 @@ export type Unknown = Extract<Outcome, { kind: 'unknown' }>
 /** Providers omit a field or write null. */
 export const Maybe = <Schema extends TSchema>(schema: Schema) =>
   Type.Optional(Type.Union([schema, Type.Null()]))
+
+/** Undefined if the text is absent or is not a time. */
+export function readTime(text: string | null | undefined): Date | undefined {
+  const time = new Date(text ?? Number.NaN)
+  return Number.isNaN(time.getTime()) ? undefined : time
+}
+
+/** Patterns of the texts of banks and networks, in lower case. The first match decides: specific patterns come first. */
+export type MessagePatterns = readonly (readonly [RegExp, FailureCode])[]
+
+/** The reason that a text means; a code such as insufficient_funds is matched as text too. */
+export function findByMessage(
+  patterns: MessagePatterns,
+  text: string | null | undefined,
+): FailureCode | undefined {
+  const normalized = text?.toLowerCase().replaceAll('_', ' ') ?? ''
+  return patterns.find(([pattern]) => pattern.test(normalized))?.[1]
+}
 
 export function unknown(reason: Unknown['reason'], message: string): Unknown {
   return { kind: 'unknown', reason, message }

@@ -2,6 +2,7 @@
 
 import type { Static, TSchema } from 'typebox'
 import { Value } from 'typebox/value'
+import { isRecord } from '../core/canonical.ts'
 import type { Issue } from '../core/errors.ts'
 import type { Mode } from '../core/merchant.ts'
 import { isLocalhost, readWebAddress } from '../core/web-address.ts'
@@ -51,10 +52,6 @@ function validOrNull<Schema extends TSchema>(schema: Schema, value: unknown): St
 
 function knownTimeZone(name: string | null): string | null {
   return name !== null && isTimeZone(name) ? name : null
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Validates what the schema cannot. */

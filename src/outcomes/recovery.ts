@@ -6,7 +6,7 @@ import { ApiError } from '../core/errors.ts'
 import { money } from '../core/money.ts'
 import type { MethodRow } from '../customers/method.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import type { PaymentRow } from '../payments/payment.ts'
+import { detailsOf, type PaymentRow } from '../payments/payment.ts'
 import { openCheckout } from '../payments/record.ts'
 import type { Decision } from './decide.ts'
 
@@ -30,18 +30,15 @@ export async function openRecovery(
       idempotencyKey: null,
     },
     {
+      ...detailsOf(charge),
       reference,
       amount: money(charge.amountMinor, charge.currency),
-      description: charge.description,
-      metadata: charge.metadata,
       customer: {
         email: charge.customerEmail,
         firstname: charge.customerFirstname,
         lastname: charge.customerLastname,
         country: null,
       },
-      country: charge.country,
-      redirectUrl: null,
       isRecurring: true,
     },
     method.gateway,

@@ -1,9 +1,9 @@
 // Validates a receiving account beyond its schema, and converts it to the stored form. Payers send money to this account, so
 // an impossible number is rejected while the merchant enters it.
 
-import { containsCardNumber } from '../core/card-number.ts'
+import { assertNoCardNumbers } from '../core/card-number.ts'
 import { type Currency, defaultCountry, isCurrency } from '../core/currency.ts'
-import { ApiError, errorFromIssues, type Issue, newIssue } from '../core/errors.ts'
+import { errorFromIssues, type Issue, newIssue } from '../core/errors.ts'
 import { networksOf } from '../core/networks.ts'
 import { readPhone } from '../kit/phone.ts'
 import { countryIssues } from '../payments/input.ts'
@@ -59,7 +59,7 @@ function walletIssues({ network, phoneNumber }: Fields, country: string | null):
 type AccountFields = Omit<AccountRow, 'merchantId' | 'id' | 'createdAt' | 'updatedAt'>
 
 export function toAccountFields(body: AccountInput): AccountFields {
-  assertNoCardNumbers(body)
+  assertNoCards(body)
   const { channel, currency } = body
   const isBank = channel === 'bank_transfer'
   const country = isBank ? (body.country?.toUpperCase() ?? null) : walletCountry(body.country, currency)
@@ -74,7 +74,7 @@ export function toAccountFields(body: AccountInput): AccountFields {
 
 /** The account with the changes; fields of the other channel are ignored. */
 export function changeAccount(account: AccountRow, change: AccountChange): AccountRow {
-  assertNoCardNumbers(change)
+  assertNoCards(change)
   const { channel, country } = account
   const issues = channel === 'mobile_money' ? walletIssues(change, country) : []
   if (issues.length > 0) throw errorFromIssues(issues)
@@ -106,15 +106,11 @@ function toDestination(channel: AccountChannel, country: string | null, given: G
 }
 
 /** An account number with letters, such as an IBAN, cannot be a card number. */
-function assertNoCardNumbers({ accountName, accountNumber, bankName }: Partial<Given>): void {
+function assertNoCards({ accountName, accountNumber, bankName }: Partial<Given>): void {
   const isPlain = !/[A-Za-z]/.test(accountNumber ?? '')
-  const texts: [string, string | null | undefined][] = [
-    ['accountName', accountName],
-    ['accountNumber', isPlain ? accountNumber?.replaceAll(/[ /.-]/g, '') : null],
-    ['bankName', bankName],
-  ]
-  const details = texts
-    .filter(([, text]) => typeof text === 'string' && containsCardNumber(text))
-    .map(([field]) => newIssue(field, 'card_data_not_allowed'))
-  if (details.length > 0) throw new ApiError('card_data_not_allowed', { details })
+  assertNoCardNumbers({
+    accountName,
+    accountNumber: isPlain ? accountNumber?.replaceAll(/[ /.-]/g, '') : null,
+    bankName,
+  })
 }

@@ -1,8 +1,8 @@
 // The routes of P2P payments, under /api/v1/p2p/payments.
 
 import { initiateIssues } from '../checkout/input.ts'
-import { containsCardNumber } from '../core/card-number.ts'
-import { ApiError, type Issue, newIssue } from '../core/errors.ts'
+import { assertNoCardNumbers } from '../core/card-number.ts'
+import { type Issue, newIssue } from '../core/errors.ts'
 import {
   type BodyFacts,
   created,
@@ -174,7 +174,7 @@ function endRoutes(app: P2pApp): Route[] {
       examples: { body: REJECT_BODY_EXAMPLE, data: P2P_REJECTED_EXAMPLE },
       handle: async ({ merchant, params, body, idempotencyKey }) => {
         const reason = body.reason ?? null
-        if (reason !== null && containsCardNumber(reason)) throw cardDataError()
+        assertNoCardNumbers({ reason })
         const action = { id: params.uuid, key: idempotencyKey }
         return respond(app, 'Transfer rejected.', await rejectTransfer(app, merchant, action, reason))
       },
@@ -207,8 +207,4 @@ function receivedAmountIssues(_body: Record<string, unknown>, { lossyNumbers }: 
   if (!lossyNumbers.has('receivedAmount')) return []
   const message = 'receivedAmount has more digits than a JSON number can carry exactly.'
   return [newIssue('receivedAmount', 'amount_precision', message)]
-}
-
-function cardDataError(): ApiError {
-  return new ApiError('card_data_not_allowed', { details: [newIssue('reason', 'card_data_not_allowed')] })
 }

@@ -4,10 +4,10 @@
 import { createHash } from 'node:crypto'
 import { type Static, Type } from 'typebox'
 import { canonicalJson } from '../core/canonical.ts'
-import { containsCardNumber } from '../core/card-number.ts'
+import { assertNoCardNumbers } from '../core/card-number.ts'
 import { isCountry } from '../core/countries.ts'
 import { CURRENCIES, type Currency, DEFAULT_CURRENCY, isCurrency, usesCurrency } from '../core/currency.ts'
-import { ApiError, type Issue, newIssue } from '../core/errors.ts'
+import { type Issue, newIssue } from '../core/errors.ts'
 import { type Money, parseAmount } from '../core/money.ts'
 import type { BodyFacts } from '../kit/http/route.ts'
 import { CountryInput, Email, PersonName } from '../kit/http/schema.ts'
@@ -29,6 +29,9 @@ export const PaymentCustomer = Type.Object({
 })
 
 export const Description = Type.String({ maxLength: 255, 'x-multiline': true })
+
+/** The fields that the bodies of a checkout and of a charge share. `toCommonInput` reads them. */
+export const SHARED_FIELDS = { reference: Reference, customer: PaymentCustomer }
 
 /** A request for a payment or a charge, after validation. */
 export interface PaymentInput extends Pick<PaymentDetails, 'description' | 'metadata'> {
@@ -72,16 +75,12 @@ function rejectCardNumbers(body: {
   description?: string
   customer: { email: string; firstname: string; lastname: string }
 }): void {
-  const texts: [string, string | undefined][] = [
-    ['description', body.description],
-    ['customer.email', body.customer.email],
-    ['customer.firstname', body.customer.firstname],
-    ['customer.lastname', body.customer.lastname],
-  ]
-  const details = texts
-    .filter(([, text]) => text !== undefined && containsCardNumber(text))
-    .map(([field]) => newIssue(field, 'card_data_not_allowed'))
-  if (details.length > 0) throw new ApiError('card_data_not_allowed', { details })
+  assertNoCardNumbers({
+    description: body.description,
+    'customer.email': body.customer.email,
+    'customer.firstname': body.customer.firstname,
+    'customer.lastname': body.customer.lastname,
+  })
 }
 
 /** Identical requests have the same fingerprint, whatever the order of their keys. */

@@ -1,6 +1,6 @@
 // Validates the body of a refund request beyond its schema, and converts it.
 
-import { containsCardNumber } from '../core/card-number.ts'
+import { assertNoCardNumbers } from '../core/card-number.ts'
 import type { Currency } from '../core/currency.ts'
 import { ApiError, errorFromIssues, type Issue, newIssue } from '../core/errors.ts'
 import { type Money, parseAmount } from '../core/money.ts'
@@ -55,10 +55,7 @@ const isContradiction = (a: unknown, b: unknown) => a !== undefined && b !== und
 
 export function toRefundInput(body: RefundBody): RefundInput {
   const { refundReference, amount, reason, metadata } = body
-  if (reason !== undefined && containsCardNumber(reason)) {
-    const details = [newIssue('reason', 'card_data_not_allowed')]
-    throw new ApiError('card_data_not_allowed', { details })
-  }
+  assertNoCardNumbers({ reason })
   return {
     refundReference: refundReference ?? null,
     payment: toPaymentSelector(body.paymentUuid ?? body.uuid, body.paymentReference ?? body.reference),

@@ -1,6 +1,6 @@
 // The merchant's operations on webhook endpoints: create, change, delete, rotate the secret, send a test event.
 
-import { containsCardNumber } from '../core/card-number.ts'
+import { assertNoCardNumbers } from '../core/card-number.ts'
 import { ApiError, requireFound } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { EventRow } from '../events/event.ts'
@@ -120,10 +120,7 @@ export async function changeEndpoint(
 }
 
 function requireValidInput(app: WebhookEndpointsApp, { url, description }: Partial<EndpointInput>): void {
-  if (description !== undefined && containsCardNumber(description))
-    throw new ApiError('card_data_not_allowed', {
-      details: [toIssue('description', 'card_data_not_allowed')],
-    })
+  assertNoCardNumbers({ description })
   const problem = url === undefined ? undefined : app.publicHttp.validateUrl(url)
   if (problem === undefined) return
   const message = `url ${problem}.`

@@ -183,7 +183,7 @@ describe('GET /admin/v1/jobs', () => {
     assertKeys(body.data, ['jobs', 'events', 'openCases', 'invariantsCheckedAt'])
     const jobs = body.data.jobs.map(({ name }: { name: string }) => name)
     assert.ok(jobs.includes('resolve-attempts') && jobs.includes('deliver-events'), jobs.join())
-    assertKeys(body.data.events, ['undelivered', 'oldestUndeliveredAt', 'failingEndpoints'])
+    assertKeys(body.data.deliveries, ['pending', 'oldestPendingAt', 'failingEndpoints'])
   })
 
   it('lets cowry doctor report jobs that no process runs', async () => {

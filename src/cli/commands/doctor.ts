@@ -50,7 +50,7 @@ async function runChecks(operator: OperatorClient, now: Date): Promise<Check[]> 
     readiness,
     casesCheck(state.openCases),
     ...state.jobs.map((job) => jobCheck(job, now)),
-    eventsCheck(state.events, now),
+    deliveriesCheck(state.deliveries, now),
     ...invariants.map(({ name, violations }) => ({
       name,
       ok: violations === 0,
@@ -67,7 +67,7 @@ interface DueJob {
 
 interface State {
   jobs: DueJob[]
-  events: { undelivered: number; oldestUndeliveredAt: string | null; failingEndpoints: number }
+  deliveries: { pending: number; oldestPendingAt: string | null; failingEndpoints: number }
   openCases: { merchant: number; operator: number }
 }
 
@@ -81,14 +81,14 @@ function jobCheck({ name, due, oldestDueAt }: DueJob, now: Date): Check {
 }
 
 /** Endpoints belong to merchants: a failing one is reported, but it is not a fault of the service. */
-function eventsCheck(
-  { undelivered, oldestUndeliveredAt, failingEndpoints }: State['events'],
+function deliveriesCheck(
+  { pending, oldestPendingAt, failingEndpoints }: State['deliveries'],
   now: Date,
 ): Check {
-  const waiting = `${undelivered} undelivered, the oldest for ${secondsSince(oldestUndeliveredAt, now)} s`
+  const waiting = `${pending} pending, the oldest for ${secondsSince(oldestPendingAt, now)} s`
   const failing = `${failingEndpoints} endpoints fail`
-  const detail = [undelivered > 0 && waiting, failingEndpoints > 0 && failing].filter(Boolean).join('; ')
-  return { name: 'events', ok: true, detail }
+  const detail = [pending > 0 && waiting, failingEndpoints > 0 && failing].filter(Boolean).join('; ')
+  return { name: 'deliveries', ok: true, detail }
 }
 
 function secondsSince(at: string | null, now: Date): number {

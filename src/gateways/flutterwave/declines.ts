@@ -2,9 +2,9 @@
 // bank.
 
 import type { FailureCode } from '../../core/failures.ts'
+import { findByMessage, type MessagePatterns } from '../reply.ts'
 
-/** The first matching pattern decides, so specific patterns come before general ones. */
-const MESSAGE_PATTERNS: readonly (readonly [RegExp, FailureCode])[] = [
+const MESSAGE_PATTERNS: MessagePatterns = [
   [/insufficient|no sufficient|not enough|low balance/, 'insufficient_funds'],
   [/expired card|card (?:has |is )?expired/, 'card_expired'],
   [/authentication (?:is )?required|requires (?:customer )?authentication/, 'authentication_required'],
@@ -42,8 +42,7 @@ const MESSAGE_PATTERNS: readonly (readonly [RegExp, FailureCode])[] = [
 ]
 
 export function findFailureCode(text: string | null | undefined): FailureCode | undefined {
-  const normalized = text?.toLowerCase().replaceAll('_', ' ') ?? ''
-  return MESSAGE_PATTERNS.find(([pattern]) => pattern.test(normalized))?.[1]
+  return findByMessage(MESSAGE_PATTERNS, text)
 }
 
 /** The same reference was sent before, and is refused for a while. */

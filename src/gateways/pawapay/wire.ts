@@ -9,7 +9,7 @@ import { addMs } from '../../kit/clock.ts'
 import { jsonReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Attempt, Outcome, StartedCheckout, StatusQuery } from '../gateway.ts'
-import { declined, Maybe, receipt, refused, unknown, unrecognized } from '../reply.ts'
+import { declined, Maybe, readTime, receipt, refused, unknown, unrecognized } from '../reply.ts'
 import { countryFor } from './rails.ts'
 import {
   describeFailure,
@@ -269,9 +269,4 @@ function fromCompleted(deposit: Deposit, now: Date): Outcome {
     // The time at which the payer pressed Pay; no other time is reported.
     paidAt: readTime(created) ?? now,
   }
-}
-
-function readTime(text: string | null | undefined): Date | undefined {
-  const time = new Date(text ?? Number.NaN)
-  return Number.isNaN(time.getTime()) ? undefined : time
 }

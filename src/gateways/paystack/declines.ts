@@ -2,6 +2,7 @@
 // often the ISO 8583 response code, which does not.
 
 import type { FailureCode } from '../../core/failures.ts'
+import { findByMessage, type MessagePatterns } from '../reply.ts'
 
 /** The ISO 8583 codes that say more than "declined". */
 const RESPONSE_CODES: Readonly<Record<string, FailureCode>> = {
@@ -34,8 +35,7 @@ const RESPONSE_CODES: Readonly<Record<string, FailureCode>> = {
   '96': 'provider_unavailable',
 }
 
-/** The first matching pattern decides, so specific patterns come before general ones. */
-const MESSAGE_PATTERNS: readonly (readonly [RegExp, FailureCode])[] = [
+const MESSAGE_PATTERNS: MessagePatterns = [
   [/insufficient|not enough|low balance/, 'insufficient_funds'],
   [/time to pay|session timeout|cannot be reached|did not (?:approve|respond)/, 'customer_timeout'],
   [/authenticat\w+ (?:is )?required/, 'authentication_required'],
@@ -71,7 +71,8 @@ export function toFailureCode(
   responseCode: string | null | undefined,
   ...texts: readonly (string | null | undefined)[]
 ): FailureCode {
-  const known = findResponseCode(responseCode) ?? texts.map(findByMessage).find((code) => code !== undefined)
+  const known =
+    findResponseCode(responseCode) ?? texts.map(findFailureCode).find((code) => code !== undefined)
   return known ?? 'unknown'
 }
 
@@ -80,7 +81,6 @@ function findResponseCode(code: string | null | undefined): FailureCode | undefi
 }
 
 /** Paystack's reason codes (insufficient_funds) are matched as text too. */
-export function findByMessage(text: string | null | undefined): FailureCode | undefined {
-  const normalized = text?.toLowerCase().replaceAll('_', ' ') ?? ''
-  return MESSAGE_PATTERNS.find(([pattern]) => pattern.test(normalized))?.[1]
+export function findFailureCode(text: string | null | undefined): FailureCode | undefined {
+  return findByMessage(MESSAGE_PATTERNS, text)
 }

@@ -6,8 +6,8 @@ import { type Currency, decimalsOf, isCurrency } from '../../core/currency.ts'
 import { type Money, money } from '../../core/money.ts'
 import { schemaReader } from '../../kit/exact-json.ts'
 import type { Attempt, CheckoutChoice, Outcome, StartedCheckout, StatusQuery } from '../gateway.ts'
-import { Maybe, receipt, unknown, unrecognized } from '../reply.ts'
-import { findByMessage, toFailureCode } from './declines.ts'
+import { Maybe, readTime, receipt, unknown, unrecognized } from '../reply.ts'
+import { findFailureCode, toFailureCode } from './declines.ts'
 import { Digits, Text } from './json.ts'
 import { toChannels } from './rails.ts'
 import { type ErrorReply, fromRefusedQuery, isUnknown, type Reply, redact } from './response.ts'
@@ -108,7 +108,7 @@ function fromErrorReply({ providerMessage, type, message }: ErrorReply): Outcome
 }
 
 function isUnusableCard(message: string): boolean {
-  return findByMessage(message) === 'invalid_card'
+  return findFailureCode(message) === 'invalid_card'
 }
 
 const readPause = schemaReader(Type.Object({ paused: Type.Literal(true) }))
@@ -244,9 +244,4 @@ function fromSuccess(record: Transaction, { operation }: QueryContext, now: Date
       operation === 'checkout' ? toSavedMethod(record.authorization, record.customer, currency) : null,
     paidAt: readTime(record.paid_at) ?? readTime(record.transaction_date) ?? now,
   }
-}
-
-function readTime(text: string | null | undefined): Date | undefined {
-  const time = new Date(text ?? Number.NaN)
-  return Number.isNaN(time.getTime()) ? undefined : time
 }

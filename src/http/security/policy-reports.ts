@@ -3,6 +3,7 @@
 // directive and the blocked origin, and logging is rate limited.
 
 import type { FastifyInstance } from 'fastify'
+import { isRecord } from '../../core/canonical.ts'
 import type { RateLimit } from '../../core/rate-limit.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { Log } from '../../kit/observability/log.ts'
@@ -57,10 +58,6 @@ function parseJson(text: unknown): unknown {
   } catch {
     return undefined
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
 }
 
 /** A keyword of the standard, such as script-src-elem, or inline in place of a URL. */

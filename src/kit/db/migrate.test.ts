@@ -16,11 +16,11 @@ describe('a start on a database', () => {
     db.script('truncate schema_migrations; insert into schema_migrations select * from applied'),
   )
 
-  it('that is up to date applies no migration', async () => {
+  it('applies no migration to a database that is up to date', async () => {
     assert.deepEqual(await migrate(db), { applied: [] })
   })
 
-  it('of version 0.1.0, whose migrations were replaced, is refused', async () => {
+  it('refuses a database of version 0.1.0, whose migrations were replaced', async () => {
     await db.script(`
       truncate schema_migrations;
       insert into schema_migrations (version, name, checksum)
@@ -29,13 +29,21 @@ describe('a start on a database', () => {
     assert.deepEqual(await db.query(countApplied), [{ count: 3 }])
   })
 
-  it('of a newer version is refused', async () => {
+  it('refuses a database with another migration under the same number', async () => {
+    await db.script(`update schema_migrations set name = '0002_other.sql' where version = 2`)
+    await assert.rejects(
+      migrate(db),
+      /0002_other\.sql where this program has 0002_\w+\.sql: .* another version/,
+    )
+  })
+
+  it('refuses a database of a newer version', async () => {
     await db.script(`
       insert into schema_migrations (version, name, checksum) values (9999, '9999_later.sql', 'a')`)
     await assert.rejects(migrate(db), /9999_later\.sql, .* newer version/)
   })
 
-  it('with a migration whose file was changed afterwards is refused', async () => {
+  it('refuses a database with a migration whose file was changed afterwards', async () => {
     await db.script(`update schema_migrations set checksum = 'a' where version = 1`)
     await assert.rejects(migrate(db), /0001_\w+\.sql was changed after/)
   })

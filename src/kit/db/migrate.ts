@@ -21,7 +21,10 @@ interface AppliedRow {
   checksum: string
 }
 
-/** Thrown for a database made by files that this version replaced by others; it cannot be upgraded. */
+// The only migration of 0.1.0 that is needed to recognise it: its files were replaced by others.
+const FIRST_OF_VERSION_0_1_0 = '0001_merchants.sql'
+
+/** Thrown for a database of version 0.1.0, which cannot be upgraded. */
 export class MigrationsReplaced extends Error {
   constructor(name: string) {
     super(`the database has migration ${name}, of version 0.1.0, which cannot be upgraded`)
@@ -69,7 +72,12 @@ function pendingOf(migrations: Migration[], done: AppliedRow[]): Migration[] {
   const known = new Map(migrations.map((migration) => [migration.version, migration]))
   for (const row of done) {
     const migration = known.get(row.version)
-    if (migration && migration.name !== row.name) throw new MigrationsReplaced(row.name)
+    if (row.name === FIRST_OF_VERSION_0_1_0) throw new MigrationsReplaced(row.name)
+    if (migration && migration.name !== row.name) {
+      throw new Error(
+        `the database has migration ${row.name} where this program has ${migration.name}: it was written by another version. Start that version, or use another database.`,
+      )
+    }
     if (!migration) {
       throw new Error(
         `the database has migration ${row.name}, which this program does not know: it was written by a newer version. Start that version, or restore a backup from before the upgrade.`,
