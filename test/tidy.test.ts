@@ -243,6 +243,17 @@ describe('the tests', () => {
     )
   })
 
+  it('has no test name that only continues the name of its suite', () => {
+    const continuing = /^(?:F-\d+: )?(?:that|of|when|with|without|for)\b/
+    const names = TESTS.flatMap(testNames)
+    assert.deepEqual(
+      names
+        .filter(({ name }) => continuing.test(name.split(' › ').at(-1) ?? ''))
+        .map(({ path, name }) => `${path}: ${name}`),
+      [],
+    )
+  })
+
   it('skips a test only in the quick form, or because of the machine', () => {
     const disabled = /\b(?:it|test|describe|suite)\.(?:only|skip|todo)\b|\{\s*(?:only|skip|todo):/
     const self = /^test\/tidy\.test\.ts$/

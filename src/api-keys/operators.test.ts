@@ -101,7 +101,7 @@ describe('merchants', () => {
     for (const call of calls) await assert.rejects(call, failsWith('merchant_not_found'))
   })
 
-  it('of the other environment cannot get an API key', async (t) => {
+  it('merchants of the other environment cannot get an API key', async (t) => {
     const { app, merchant } = await createAdminApp(t)
     await assert.rejects(createKey({ ...app, mode: 'live' }, merchant.id, {}), failsWith('mode_mismatch'))
   })

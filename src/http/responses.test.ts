@@ -38,7 +38,7 @@ describe('a success response', () => {
     assert.equal((await fakeShell().post(PATH, { name: 'a' })).http, 201)
   })
 
-  it('of a list has meta beside data', async () => {
+  it('a success response of a list has meta beside data', async () => {
     const response = read(await fakeShell().get(PATH))
     assert.deepEqual(response.data, [THING])
     assert.equal(response.meta.nextCursor, null)
@@ -173,7 +173,7 @@ describe('an error response', () => {
 })
 
 describe('a request path', () => {
-  it('that is unknown is 404 route_not_found, whatever the body', async () => {
+  it('a request path that is unknown is 404 route_not_found, whatever the body', async () => {
     const { shell, post } = fakeShell()
     for (const url of [
       '/nope',
@@ -190,13 +190,13 @@ describe('a request path', () => {
     assert.equal(read(response).error.code, 'route_not_found')
   })
 
-  it('with a trailing slash is a different path', async () => {
+  it('a request path with a trailing slash is a different path', async () => {
     const { get } = fakeShell()
     const response = await get(`${PATH}/`)
     assert.ok(response.http === 404 || response.http === 400)
   })
 
-  it('F-69: with bad percent-encoding is 400', async () => {
+  it('F-69: a request path with bad percent-encoding is 400', async () => {
     const { shell } = fakeShell()
     for (const url of ['/%', '/%zz', `${PATH}/%ff`, `${PATH}/%c0%af`]) {
       const response = await shell.inject({ url })
@@ -206,7 +206,7 @@ describe('a request path', () => {
     assert.equal((await shell.inject({ url: '/%00' })).http, 404)
   })
 
-  it('that is known is 405 for another method, and Allow lists its methods', async () => {
+  it('a request path that is known is 405 for another method, and Allow lists its methods', async () => {
     const { shell } = fakeShell()
     for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS'] as const) {
       const response = await shell.inject({ method, url: PATH })

@@ -101,7 +101,7 @@ describe('a job that works in batches', () => {
     await runner.stop()
   })
 
-  it('that fails does not stop the others', async () => {
+  it('a job that fails does not stop the others', async () => {
     let runs = 0
     const broken: Job = {
       name: 'broken',

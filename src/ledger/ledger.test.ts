@@ -44,14 +44,14 @@ describe('the postings of an entry', () => {
     assert.equal(capturePostings('sandbox', money(1_000n, 'KES'), money(1_000n, 'KES')).length, 2)
   })
 
-  it('of a payment that the merchant received directly do not touch its wallet', () => {
+  it('the postings of an entry of a payment that the merchant received directly do not touch its wallet', () => {
     assert.deepEqual(directPostings('p2p', money(1_000n, 'SSP')), [
       { account: 'gateway:p2p', amount_minor: '-1000' },
       { account: 'direct', amount_minor: '1000' },
     ])
   })
 
-  it('of a duplicate payment do not credit the merchant', () => {
+  it('the postings of an entry of a duplicate payment do not credit the merchant', () => {
     assert.deepEqual(
       duplicatePostings('sandbox', money(1_000n, 'KES')).map(({ account }) => account),
       ['gateway:sandbox', 'duplicates'],

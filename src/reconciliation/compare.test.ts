@@ -52,7 +52,7 @@ const CASES: [
 
 describe('a line of a settlement file compared with our record', () => {
   for (const [says, row, ours, breaks] of CASES) {
-    it(`with ${says} gives ${breaks.join() || 'no break'}`, () => {
+    it(`a line of a settlement file with ${says} gives ${breaks.join() || 'no break'}`, () => {
       const internal = ours && { ...INTERNAL, ...ours }
       assert.deepEqual(compareRow({ ...ROW, ...row }, internal), breaks)
     })

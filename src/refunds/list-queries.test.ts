@@ -71,7 +71,7 @@ describe('the list of refunds', () => {
         }
     })
 
-  it('without a filter returns one page and the count', async () => {
+  it('the list of refunds without a filter returns one page and the count', async () => {
     const { shown, counted } = await readPage({}, 'desc')
     assert.deepEqual([shown, counted], [21, MANY])
   })

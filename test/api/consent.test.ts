@@ -57,7 +57,7 @@ describe('the consent to a saved card', () => {
     assert.deepEqual(data[0].consent, paymentMethod.consent)
   })
 
-  it('with ask_with_checkbox saves the card only if the payer ticks the box', async () => {
+  it('the consent to a saved card with ask_with_checkbox saves the card only if the payer ticks the box', async () => {
     const api = await merchantWith('ask_with_checkbox')
     const { page, method } = await payOnPage(api)
     assert.match(mainTextOf(page), /Save this card\. .*Another Shop.* may charge it again later/)
@@ -68,7 +68,7 @@ describe('the consent to a saved card', () => {
     assert.match(ticked.method.recurringToken, /^rtk_/)
   })
 
-  it('with only_when_recurring saves the card, and says so, only for a recurring payment', async () => {
+  it('the consent to a saved card with only_when_recurring saves the card, and says so, only for a recurring payment', async () => {
     const api = await merchantWith('only_when_recurring')
     const { page, method } = await payOnPage(api)
     assert.ok(!mainTextOf(page).includes('saves this card'))

@@ -20,7 +20,7 @@ it('nothing acknowledged is lost when the standby is disconnected and the primar
   assert.deepEqual({ lost, violations }, { lost: 0, violations: [] })
 })
 
-it('without a synchronous standby acknowledged records are lost, which shows that the test detects it (F-18)', async () => {
+it('acknowledged records are lost without a synchronous standby, which shows that the test detects it (F-18)', async () => {
   const { lost } = await runRound(base, CONTROL, TIMES)
   assert.ok(lost > 0, 'the control lost nothing, so the other test proves nothing')
 })

@@ -54,7 +54,7 @@ describe('the API key of a merchant', () => {
     assert.deepEqual(addresses, ['127.0.0.1', '203.0.113.9'])
   })
 
-  it('F-75: without the required scope is refused, and the error names the scope', async () => {
+  it('F-75: the API key of a merchant without the required scope is refused, and the error names the scope', async () => {
     const withScopes = (...scopes: ('customers:read' | 'wallet:read' | '*')[]) =>
       fakeShell({ authenticate: async () => ({ ...CALLER, scopes }) }).get(PATH)
     const refused = await withScopes('customers:read')

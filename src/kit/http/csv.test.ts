@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { csvLine, trustedCell, untrustedCell } from './csv.ts'
 
 describe('a CSV cell', () => {
-  it('F-67: with untrusted text never begins like a formula', () => {
+  it('F-67: a CSV cell with untrusted text never begins like a formula', () => {
     for (const text of ['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', '\n=1', '＝1', '＋1', '－1', '＠1']) {
       assert.equal(untrustedCell(text), `"'${text}"`)
     }

@@ -77,7 +77,7 @@ async function post(url: string, options: HttpClientOptions = {}): Promise<HttpR
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\nx-a: 1\r\n\r\nhi'
 
 describe('F-27 a request of which no byte left us is not sent', () => {
-  it('when the connection is refused', async () => {
+  it('a request of which no byte left us is not sent when the connection is refused', async () => {
     const server = await listen(() => undefined)
     await server.close()
     const result = await post(server.url)
@@ -85,31 +85,31 @@ describe('F-27 a request of which no byte left us is not sent', () => {
     assert.match(result.kind === 'not_sent' ? result.error : '', /ECONNREFUSED/)
   })
 
-  it('when the name does not resolve', async () => {
+  it('a request of which no byte left us is not sent when the name does not resolve', async () => {
     const result = await post('http://no-such-host.invalid/')
     assert.equal(result.kind, 'not_sent')
   })
 
-  it('when the other side does not speak TLS', async () => {
+  it('a request of which no byte left us is not sent when the other side does not speak TLS', async () => {
     const server = await listen((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
     const result = await post(server.url.replace('http:', 'https:'))
     assert.equal(result.kind, 'not_sent')
   })
 
-  it('when a TLS handshake is never finished, after the connect timeout', async () => {
+  it('a request of which no byte left us is not sent when a TLS handshake is never finished, after the connect timeout', async () => {
     const server = await listen(() => undefined)
     const result = await post(server.url.replace('http:', 'https:'), { connectTimeoutMs: 200 })
     assert.equal(result.kind, 'not_sent')
   })
 
-  it('when the connection is never accepted, after the connect timeout', async () => {
+  it('a request of which no byte left us is not sent when the connection is never accepted, after the connect timeout', async () => {
     const port = await blackHole()
     const result = await post(`http://127.0.0.1:${port}/`, { connectTimeoutMs: 200, totalTimeoutMs: 5_000 })
     assert.equal(result.kind, 'not_sent')
     assert.match(result.kind === 'not_sent' ? result.error : '', /UND_ERR_CONNECT_TIMEOUT/)
   })
 
-  it('when it times out while it waits for a connection, and then it never leaves', async () => {
+  it('a request of which no byte left us is not sent when it times out while it waits for a connection, and then it never leaves', async () => {
     const texts: string[] = []
     const server = await listen((socket, text) => {
       texts.push(text)
@@ -159,7 +159,7 @@ describe('F-28 F-32 a request that may have arrived is unknown', () => {
     })
   }
 
-  it('when the connection is reset right after it was accepted', async () => {
+  it('a request that may have arrived is unknown when the connection is reset right after it was accepted', async () => {
     const server = await listen(
       () => undefined,
       (socket) => socket.resetAndDestroy(),
@@ -169,7 +169,7 @@ describe('F-28 F-32 a request that may have arrived is unknown', () => {
     assert(result.kind === 'unknown' || result.kind === 'not_sent')
   })
 
-  it('when no answer comes in the total time', async () => {
+  it('a request that may have arrived is unknown when no answer comes in the total time', async () => {
     const server = await listen(() => undefined)
     const startedAt = performance.now()
     const result = await post(server.url, { totalTimeoutMs: 600 })
@@ -177,7 +177,7 @@ describe('F-28 F-32 a request that may have arrived is unknown', () => {
     assert(performance.now() - startedAt < 2_000)
   })
 
-  it('when the body drips for longer than the total time', async () => {
+  it('a request that may have arrived is unknown when the body drips for longer than the total time', async () => {
     const server = await listen((socket) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n')
       const dripping = setInterval(() => socket.write('x'), 20)

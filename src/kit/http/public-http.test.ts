@@ -203,7 +203,7 @@ describe('a host name (F-72)', () => {
     assert.equal(seen.length, 0)
   })
 
-  it('that leads into a private network gives the same message as one that does not exist', async () => {
+  it('a host name that leads into a private network gives the same message as one that does not exist', async () => {
     const resolve = async (host: string) => (host.startsWith('there') ? found('10.1.2.3') : found())
     const http = client({ resolve })
     const postTo = async (host: string) => {
@@ -215,7 +215,7 @@ describe('a host name (F-72)', () => {
     assert.notEqual(there.failure, nowhere.failure, 'for the log of the operator')
   })
 
-  it('that cannot be resolved is a failure of its own', async () => {
+  it('a host name that cannot be resolved is a failure of its own', async () => {
     const nowhere = client({ resolve: async () => [] })
     assert.equal(failureOf(await nowhere.post('https://shop.example/', { body: '' })), 'resolve_failed')
     const broken = client({ resolve: () => Promise.reject(new Error('no name server')) })
@@ -227,7 +227,7 @@ describe('a host name (F-72)', () => {
     lookup.resolve([])
   })
 
-  it('that resolves to another address at the time of the connection is not connected to', async () => {
+  it('a host name that resolves to another address at the time of the connection is not connected to', async () => {
     const { key, cert } = selfSigned('shop.example')
     tls.setDefaultCACertificates([...tls.getCACertificates(), cert])
     const seen: { address?: string; servername?: string | false; host?: string }[] = []
@@ -320,7 +320,7 @@ describe('a webhook consumer (F-56)', () => {
     },
   }
   for (const [name, consumer] of Object.entries(LATE)) {
-    it(`that ${name} is too late`, async () => {
+    it(`a webhook consumer that ${name} is too late`, async () => {
       const startedAt = performance.now()
       const { result } = await deliver(consumer)
       assert.equal(failureOf(result), 'timeout')
@@ -328,7 +328,7 @@ describe('a webhook consumer (F-56)', () => {
     })
   }
 
-  it('that never ends its response is disconnected after 4 KiB', async () => {
+  it('a webhook consumer that never ends its response is disconnected after 4 KiB', async () => {
     const { result, seen } = await deliver((socket) => {
       socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n')
       repeat(socket, `400\r\n${'x'.repeat(0x400)}\r\n`, 1)
@@ -340,7 +340,7 @@ describe('a webhook consumer (F-56)', () => {
     if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve))
   })
 
-  it('that responds with a gzip bomb has it read as the raw bytes', async () => {
+  it('a webhook consumer that responds with a gzip bomb has it read as the raw bytes', async () => {
     const bomb = gzipSync(Buffer.alloc(50_000_000))
     const { status, body } = await answeredBy(answering('200 OK', ['content-encoding: gzip'], bomb))
     assert.equal(status, 200)
@@ -348,7 +348,7 @@ describe('a webhook consumer (F-56)', () => {
     assert.ok(!body.includes('\u0000'))
   })
 
-  it('that responds with bytes that are no text has them made readable', async () => {
+  it('a webhook consumer that responds with bytes that are no text has them made readable', async () => {
     const bytes = Buffer.concat([
       Buffer.from('a\u0000b\u001b[2J\tç\n'),
       Buffer.from([0xff, 0xfe, 0xe2, 0x82]),
@@ -358,7 +358,7 @@ describe('a webhook consumer (F-56)', () => {
     assert.ok(body.isWellFormed())
   })
 
-  it('that redirects to a private address is not followed (F-73)', async () => {
+  it('a webhook consumer that redirects to a private address is not followed (F-73)', async () => {
     const inside = await listen(answering('200 OK'))
     for (const status of ['301 Moved', '302 Found', '307 Temporary', '308 Permanent']) {
       const location = `location: http://127.0.0.1:${inside.port}/`
@@ -368,13 +368,13 @@ describe('a webhook consumer (F-56)', () => {
     assert.equal(inside.seen.length, 0)
   })
 
-  it('that responds 410 or 429 is reported as gone or busy', async () => {
+  it('a webhook consumer that responds 410 or 429 is reported as gone or busy', async () => {
     assert.equal((await answeredBy(answering('410 Gone'))).status, 410)
     const busy = await answeredBy(answering('429 Too Many Requests', ['Retry-After: 120']))
     assert.deepEqual([busy.status, busy.headers['retry-after']], [429, '120'])
   })
 
-  it('that breaks the connection or the protocol is reported with a reason of its own', async () => {
+  it('a webhook consumer that breaks the connection or the protocol is reported with a reason of its own', async () => {
     const cases: [string, Consumer][] = [
       ['closed', (socket) => socket.end()],
       ['closed', (socket) => socket.resetAndDestroy()],
@@ -386,7 +386,7 @@ describe('a webhook consumer (F-56)', () => {
       assert.equal(failureOf((await deliver(consumer)).result), failure)
   })
 
-  it('without a listener is not connected to', async () => {
+  it('a webhook consumer without a listener is not connected to', async () => {
     const { port } = await listen()
     const http = client({ allow: ALLOW_LOOPBACK })
     const results = [

@@ -45,14 +45,14 @@ describe('a server that responds with Retry-After (F-37)', () => {
     })
   }
 
-  it('for a day is called again after five minutes', async () => {
+  it('a server that responds with Retry-After for a day is called again after five minutes', async () => {
     const server = serverWith(answered(503, { 'retry-after': '86400' }), answered(200))
     await server.honoring.request(GET)
     server.wait(300_000)
     assert.equal((await server.honoring.request(GET)).kind, 'answered')
   })
 
-  it('without a time, or with another status, is called as always', async () => {
+  it('a server that responds with Retry-After without a time, or with another status, is called as always', async () => {
     for (const first of [
       answered(429),
       answered(429, { 'retry-after': 'soon' }),

@@ -52,7 +52,7 @@ function testReading(subject: Subject): void {
     assert.notEqual(first.eventId, second.eventId)
   })
 
-  it('with an unknown event type causes no error and is not forged', async (t) => {
+  it('a webhook with an unknown event type causes no error and is not forged', async (t) => {
     const rig = await startRig(t, subject)
     const webhook = await rig.provider.webhook(randomUUID(), 'made.up_by_a_test')
     assert.notEqual(rig.gateway.parseWebhook(webhook.headers, webhook.body).kind, 'forged')

@@ -100,7 +100,7 @@ describe('amounts at Flutterwave', () => {
     for (const [text, minor] of ways) assert.deepEqual(fromMajor(text, 'NGN', requested), money(minor, 'NGN'))
   })
 
-  it('with more decimals than the currency has never equal the requested amount', async (t) => {
+  it('amounts at Flutterwave with more decimals than the currency has never equal the requested amount', async (t) => {
     const cases = [
       { text: '100.5', requested: money(100n, 'UGX') },
       { text: '100.5', requested: money(101n, 'UGX') },

@@ -152,7 +152,7 @@ describe('a checkout at Flutterwave with a lost response', () => {
 
 describe('a refund at Flutterwave', () => {
   for (const fault of LOST)
-    it(`with a lost response is found by its comment, and executed once, after ${fault}`, async (t) => {
+    it(`a refund at Flutterwave with a lost response is found by its comment, and executed once, after ${fault}`, async (t) => {
       const { provider, server, gateway, attempt, request } = await startPaid(t)
       const part = request(40_000n)
       server.injectFault(fault, { times: 1, on: /^POST/ })
@@ -162,14 +162,14 @@ describe('a refund at Flutterwave', () => {
       assert.deepEqual(await provider.refunds(attempt.key), [40_000n])
     })
 
-  it('of the same amount under another key is another refund', async (t) => {
+  it('a refund at Flutterwave of the same amount under another key is another refund', async (t) => {
     const { provider, gateway, attempt, request } = await startPaid(t)
     for (const part of [request(40_000n), request(40_000n)])
       assert.equal((await gateway.refund(part)).kind, 'succeeded')
     assert.deepEqual(await provider.refunds(attempt.key), [40_000n, 40_000n])
   })
 
-  it('of more than is left fails', async (t) => {
+  it('a refund at Flutterwave of more than is left fails', async (t) => {
     const { gateway, request } = await startPaid(t)
     assert.equal((await gateway.refund(request(125_050n))).kind, 'succeeded')
     const outcome = await gateway.refund(request(1n))
@@ -234,7 +234,7 @@ describe('a refund at Flutterwave', () => {
       }
   })
 
-  it('that could not be paid out fails, whatever its status', async (t) => {
+  it('a refund at Flutterwave that could not be paid out fails, whatever its status', async (t) => {
     for (const meta of [{ disburse_status: 'failed' }, JSON.stringify({ disburse_status: 'Failed' })]) {
       const { gateway } = await startFixedServer(t, altered('refund', { meta }))
       const request = { key: 'k', attemptKey: 'a', attemptReference: '7', isFull: true }

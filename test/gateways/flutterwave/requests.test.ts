@@ -81,21 +81,21 @@ async function startBody(
 }
 
 describe('a request to Flutterwave', () => {
-  it('for a page has these bytes', async (t) => {
+  it('a request to Flutterwave for a page has these bytes', async (t) => {
     const requests = await record(t, (gateway) =>
       gateway.startCheckout(makeAttempt(), { channel: 'card' }, RETURN_URL),
     )
     assert.deepEqual(requests.map(show), [sent('/v3/payments', PAYMENT)])
   })
 
-  it('for a page omits absent values', async (t) => {
+  it('a request to Flutterwave for a page omits absent values', async (t) => {
     const body = await startBody(t, { description: null, expiresAt: null, country: null })
     assert.equal('country' in body.meta, false)
     assert.deepEqual(body.customizations, { title: 'Duka La Vitabu' })
     assert.equal('session_duration' in body, false)
   })
 
-  it("for a page lets it expire with our checkout, within Flutterwave's limits", async (t) => {
+  it("a request to Flutterwave for a page lets it expire with our checkout, within Flutterwave's limits", async (t) => {
     const minutes = async (ms: number) =>
       (await startBody(t, { expiresAt: new Date(NOW.getTime() + ms) })).session_duration
     assert.equal(await minutes(5 * 60_000), 5)
@@ -105,7 +105,7 @@ describe('a request to Flutterwave', () => {
     assert.equal(await minutes(-1_000), 1)
   })
 
-  it('for a page names the payment options of the chosen channel', async (t) => {
+  it('a request to Flutterwave for a page names the payment options of the chosen channel', async (t) => {
     const options = async (currency: Attempt['amount']['currency'], channel: Channel) =>
       (await startBody(t, { amount: money(1_000n, currency) }, channel)).payment_options
     assert.equal(await options('NGN', 'bank_transfer'), 'banktransfer, ussd, account')
@@ -116,7 +116,7 @@ describe('a request to Flutterwave', () => {
     assert.equal(await options('EUR', 'card'), 'card')
   })
 
-  it('for a charge has these bytes', async (t) => {
+  it('a request to Flutterwave for a charge has these bytes', async (t) => {
     const attempt = makeAttempt({ operation: 'charge', description: 'Second month', expiresAt: null })
     const requests = await record(t, (gateway) => gateway.chargeSaved(attempt, CREDENTIAL))
     const body = {
@@ -134,7 +134,7 @@ describe('a request to Flutterwave', () => {
     assert.deepEqual(requests.map(show), [sent('/v3/tokenized-charges', body)])
   })
 
-  it('for a charge uses the e-mail and the country of the card, not those of the charge', async (t) => {
+  it('a request to Flutterwave for a charge uses the e-mail and the country of the card, not those of the charge', async (t) => {
     const credential = JSON.stringify({ token: TOKEN, email: 'first@example.com', country: 'GH' })
     const [request] = await record(t, (gateway) =>
       gateway.chargeSaved(makeAttempt({ operation: 'charge' }), credential),
@@ -144,7 +144,7 @@ describe('a request to Flutterwave', () => {
     assert.equal(body.country, 'GH')
   })
 
-  it('for a card without a country uses that of the charge, or one of its currency', async (t) => {
+  it('a request to Flutterwave for a card without a country uses that of the charge, or one of its currency', async (t) => {
     const credential = JSON.stringify({ token: TOKEN, email: EMAIL, country: null })
     const countryOf = async (country: string | null, currency: Currency) => {
       const amount = money(1_000n, currency)
@@ -177,7 +177,7 @@ describe('a request to Flutterwave', () => {
     assert.deepEqual(requests, [])
   })
 
-  it('for a status check has these bytes, with any known reference', async (t) => {
+  it('a request to Flutterwave for a status check has these bytes, with any known reference', async (t) => {
     const requests = await record(t, async (gateway) => {
       await gateway.verify(makeAttempt(), null)
       await gateway.verify(makeAttempt(), '4975363')
@@ -190,7 +190,7 @@ describe('a request to Flutterwave', () => {
     ])
   })
 
-  it('for a refund is sent after a lookup of an earlier one, and has these bytes', async (t) => {
+  it('a request to Flutterwave for a refund is sent after a lookup of an earlier one, and has these bytes', async (t) => {
     const requests = await record(t, (gateway) => gateway.refund(REFUND))
     assert.deepEqual(requests.map(show), [
       getRequest('/v3/refunds?id=4975363'),
@@ -198,7 +198,7 @@ describe('a request to Flutterwave', () => {
     ])
   })
 
-  it('for the status of a refund uses its id, or lists those of the payment', async (t) => {
+  it('a request to Flutterwave for the status of a refund uses its id, or lists those of the payment', async (t) => {
     const requests = await record(t, async (gateway) => {
       await gateway.verifyRefund(REFUND, '75923')
       await gateway.verifyRefund(REFUND, null)
@@ -209,7 +209,7 @@ describe('a request to Flutterwave', () => {
     ])
   })
 
-  it('for a credential check has no effect', async (t) => {
+  it('a request to Flutterwave for a credential check has no effect', async (t) => {
     const requests = await record(t, (gateway) => gateway.probe())
     assert.deepEqual(requests.map(show), [getRequest('/v3/balances')])
   })

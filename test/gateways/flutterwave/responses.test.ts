@@ -55,12 +55,12 @@ describe('the response of Flutterwave to a start', () => {
     })
   })
 
-  it('with a validation error began nothing, even with HTTP 200', async (t) => {
+  it('the response of Flutterwave to a start with a validation error began nothing, even with HTTP 200', async (t) => {
     for (const http of [200, 400, 404, 422])
       assertRejected(await startAnswer(t, errorReply('currency is not enabled for this merchant', http)))
   })
 
-  it('with an error about the key has a message for the operator', async (t) => {
+  it('the response of Flutterwave to a start with an error about the key has a message for the operator', async (t) => {
     for (const http of [401, 403]) {
       const outcome = await startAnswer(t, errorReply('Invalid authorization key', http))
       assertRejected(outcome)
@@ -70,7 +70,7 @@ describe('the response of Flutterwave to a start', () => {
     }
   })
 
-  it('that quotes the request is passed on without the quotes', async (t) => {
+  it('the response of Flutterwave to a start that quotes the request is passed on without the quotes', async (t) => {
     const quoting = `${EMAIL} may not use ${SECRET_KEY} or ${TOKEN} with 5531 8866 5214 2950 or 5531886652142950`
     const outcome = await startAnswer(t, errorReply(quoting))
     assert.ok(outcome.kind === 'declined')
@@ -79,7 +79,7 @@ describe('the response of Flutterwave to a start', () => {
     assert.ok((await startAnswer(t, errorReply('no '.repeat(5_000)))).kind === 'declined')
   })
 
-  it('that is not its own JSON leaves the outcome unknown', async (t) => {
+  it('the response of Flutterwave to a start that is not its own JSON leaves the outcome unknown', async (t) => {
     for (const http of [200, 302, 400, 404, 418])
       assertUnknown(await startAnswer(t, { http, body: '<h1>Hello</h1>' }), 'unreadable')
     assertUnknown(
@@ -90,7 +90,7 @@ describe('the response of Flutterwave to a start', () => {
 })
 
 describe('the response of Flutterwave to a status check', () => {
-  it('for a payment by card contains amount, key, time and card', async (t) => {
+  it('the response of Flutterwave to a status check for a payment by card contains amount, key, time and card', async (t) => {
     const outcome = await verifyAnswer(t, { http: 200, body: readFixture('verify-card') })
     assert.ok(outcome.kind === 'succeeded', inspect(outcome))
     const { savedMethod, ...facts } = outcome
@@ -164,7 +164,7 @@ describe('the response of Flutterwave to a status check', () => {
     assert.equal(await chargeCountry(null, null, 'EUR'), 'DE')
   })
 
-  it('for a payment by mobile money saves nothing', async (t) => {
+  it('the response of Flutterwave to a status check for a payment by mobile money saves nothing', async (t) => {
     const requested = { amount: money(5_000n, 'UGX') }
     const outcome = await verifyAnswer(t, { http: 200, body: readFixture('verify-mobile-money') }, requested)
     assert.ok(outcome.kind === 'succeeded', inspect(outcome))
@@ -172,7 +172,7 @@ describe('the response of Flutterwave to a status check', () => {
     assert.equal(outcome.savedMethod, null)
   })
 
-  it('without a readable time dates the payment now', async (t) => {
+  it('the response of Flutterwave to a status check without a readable time dates the payment now', async (t) => {
     for (const created_at of [null, 'soon', ''])
       assert.deepEqual(
         await verifyAnswer(t, altered('verify-card', { created_at })).then(
@@ -191,7 +191,7 @@ describe('the response of Flutterwave to a status check', () => {
   })
 
   for (const { how, code } of FLUTTERWAVE_DECLINES.filter(({ on }) => on === 'charge'))
-    it(`with the failure "${how}" is declined as ${code}, with the provider's message`, async (t) => {
+    it(`the response of Flutterwave to a status check with the failure "${how}" is declined as ${code}, with the provider's message`, async (t) => {
       const reply = altered('verify-card', { status: 'failed', processor_response: how })
       assert.deepEqual(await verifyAnswer(t, reply), {
         kind: 'declined',
@@ -201,7 +201,7 @@ describe('the response of Flutterwave to a status check', () => {
       })
     })
 
-  it('with a failure without a message is declined as unknown', async (t) => {
+  it('the response of Flutterwave to a status check with a failure without a message is declined as unknown', async (t) => {
     for (const processor_response of [null, '']) {
       const outcome = await verifyAnswer(t, altered('verify-card', { status: 'failed', processor_response }))
       assert.ok(outcome.kind === 'declined')
@@ -209,12 +209,12 @@ describe('the response of Flutterwave to a status check', () => {
     }
   })
 
-  it('with an unknown status is unknown', async (t) => {
+  it('the response of Flutterwave to a status check with an unknown status is unknown', async (t) => {
     for (const status of ['reversed', 'refunded', 'success', ''])
       assertUnknown(await verifyAnswer(t, altered('verify-card', { status })), 'unrecognized')
   })
 
-  it('without a transaction is pending while the payer can pay', async (t) => {
+  it('the response of Flutterwave to a status check without a transaction is pending while the payer can pay', async (t) => {
     for (const http of [400, 404])
       assert.deepEqual(await verifyAnswer(t, { ...NOTHING, http }), {
         kind: 'pending',
@@ -222,7 +222,7 @@ describe('the response of Flutterwave to a status check', () => {
       })
   })
 
-  it('without a transaction long after the page has expired means that the payer never paid', async (t) => {
+  it('the response of Flutterwave to a status check without a transaction long after the page has expired means that the payer never paid', async (t) => {
     const expiresAt = addMs(NOW, 60 * 60_000)
     const after = async (ms: number) => {
       const { gateway } = await startFixedServer(t, NOTHING, clockAt(addMs(expiresAt, ms)))
@@ -234,11 +234,11 @@ describe('the response of Flutterwave to a status check', () => {
     assert.equal(over.code, 'customer_timeout')
   })
 
-  it('without a charge is not found, however late', async (t) => {
+  it('the response of Flutterwave to a status check without a charge is not found, however late', async (t) => {
     assertUnknown(await verifyAnswer(t, NOTHING, CHARGE), 'not_found')
   })
 
-  it('that is rejected says nothing about the payment', async (t) => {
+  it('the response of Flutterwave to a status check that is rejected says nothing about the payment', async (t) => {
     for (const http of [401, 403, 429])
       assertUnknown(await verifyAnswer(t, errorReply('No', http)), 'no_answer')
     assertUnknown(await verifyAnswer(t, errorReply('tx_ref is required')), 'unrecognized')
@@ -248,7 +248,7 @@ describe('the response of Flutterwave to a status check', () => {
 })
 
 describe('the response of Flutterwave to a charge', () => {
-  it('with an approval contains amount and key, and saves no card again', async (t) => {
+  it('the response of Flutterwave to a charge with an approval contains amount and key, and saves no card again', async (t) => {
     assert.deepEqual(await chargeAnswer(t, { http: 200, body: readFixture('charge-approved') }), {
       kind: 'succeeded',
       gatewayReference: '4975512',
@@ -259,7 +259,7 @@ describe('the response of Flutterwave to a charge', () => {
     })
   })
 
-  it('with a challenge requires the customer, now and in a status check', async (t) => {
+  it('the response of Flutterwave to a charge with a challenge requires the customer, now and in a status check', async (t) => {
     const challenge = { http: 200, body: readFixture('charge-challenged') }
     for (const outcome of [await chargeAnswer(t, challenge), await verifyAnswer(t, challenge, CHARGE)]) {
       assert.ok(outcome.kind === 'declined', inspect(outcome))
@@ -268,7 +268,7 @@ describe('the response of Flutterwave to a charge', () => {
     assert.equal((await verifyAnswer(t, challenge)).kind, 'pending')
   })
 
-  it('that was lost with its challenge requires the customer if still pending after an hour', async (t) => {
+  it('the response of Flutterwave to a charge that was lost with its challenge requires the customer if still pending after an hour', async (t) => {
     const after = async (ms: number, changes: Partial<Attempt>) => {
       const { gateway } = await startFixedServer(
         t,
@@ -292,7 +292,7 @@ describe('the response of Flutterwave to a charge', () => {
     assert.deepEqual([outcome.code, outcome.gatewayReference], ['insufficient_funds', '4975512'])
   })
 
-  it('with only a message is declined by it', async (t) => {
+  it('the response of Flutterwave to a charge with only a message is declined by it', async (t) => {
     for (const [message, code] of [
       ['Insufficient Funds', 'insufficient_funds'],
       ['Wrong token or email passed', 'invalid_card'],
@@ -305,7 +305,7 @@ describe('the response of Flutterwave to a charge', () => {
     }
   })
 
-  it('with a validation error began nothing', async (t) => {
+  it('the response of Flutterwave to a charge with a validation error began nothing', async (t) => {
     for (const message of [
       'token is required',
       'Provide a valid redirect url',
@@ -319,7 +319,7 @@ describe('the response of Flutterwave to a charge', () => {
     for (const http of [404, 405, 422]) assertRejected(await chargeAnswer(t, errorReply('No', http)))
   })
 
-  it('with a decline without a conclusive reason leads to a status check', async (t) => {
+  it('the response of Flutterwave to a charge with a decline without a conclusive reason leads to a status check', async (t) => {
     for (const http of [200, 400])
       for (const message of [
         '',
@@ -333,7 +333,7 @@ describe('the response of Flutterwave to a charge', () => {
   })
 
   // Reported publicly: the request failed with such messages, and the card was charged nevertheless.
-  it('with an internal error is not a decline, whatever its status', async (t) => {
+  it('the response of Flutterwave to a charge with an internal error is not a decline, whatever its status', async (t) => {
     for (const message of [
       'An error occured. Please contact support',
       'read ECONNRESET',
@@ -344,17 +344,17 @@ describe('the response of Flutterwave to a charge', () => {
       assertUnknown(await chargeAnswer(t, errorReply(message)), 'no_answer')
   })
 
-  it('with a rate limit is unknown for a charge, and a refusal for a page', async (t) => {
+  it('the response of Flutterwave to a charge with a rate limit is unknown for a charge, and a refusal for a page', async (t) => {
     const busy = errorReply('Too many requests', 429)
     assertUnknown(await chargeAnswer(t, busy), 'no_answer')
     assertRejected(await startAnswer(t, busy))
   })
 
-  it('that arrives after 28 seconds as 503 is unknown', async (t) => {
+  it('the response of Flutterwave to a charge that arrives after 28 seconds as 503 is unknown', async (t) => {
     assertUnknown(await chargeAnswer(t, { http: 503, body: readFixture('timeout') }), 'no_answer')
   })
 
-  it('that is unreadable is unknown', async (t) => {
+  it('the response of Flutterwave to a charge that is unreadable is unknown', async (t) => {
     for (const body of [
       { status: 'success', data: null },
       { status: 'success', data: [] },

@@ -80,7 +80,7 @@ describe('a webhook of Flutterwave', () => {
       assert.deepEqual(gateway.parseWebhook(given, body), { kind: 'forged' })
   })
 
-  it('with the signature of version 4 is forged: the versions are not mixed', (t) => {
+  it('a webhook of Flutterwave with the signature of version 4 is forged: the versions are not mixed', (t) => {
     const headers = { 'flutterwave-signature': 'qDk7DquwWVszLW/HYcDECJW1BgK/IZiBZY4jELDuzr4=' }
     assert.deepEqual(openVector(t).parseWebhook(headers, Buffer.from(vector.body)), { kind: 'forged' })
   })
@@ -103,7 +103,7 @@ describe('a webhook of Flutterwave', () => {
     })
   })
 
-  it('that concerns no payment is ignored', (t) => {
+  it('a webhook of Flutterwave that concerns no payment is ignored', (t) => {
     for (const event of ['test_assess', 'transfer.completed', 'subscription.cancelled'])
       assert.equal(parse(t, event).kind, 'ignored', event)
     assert.equal(parse(t, 'charge.completed', { tx_ref: null }).kind, 'ignored')

@@ -191,7 +191,7 @@ describe('an amount at pawaPay', () => {
     assert.equal(fromAmount('100.50', 'UGX'), undefined)
   })
 
-  it('that exceeds our ledger is unknown, although it was paid', async (t) => {
+  it('an amount at pawaPay that exceeds our ledger is unknown, although it was paid', async (t) => {
     const rig = await startPawapay(t)
     const attempt = rig.makeAttempt({ amount: money(100n, 'UGX'), country: 'UG' })
     await rig.start(attempt)
@@ -218,13 +218,13 @@ describe('the start of a page at pawaPay', () => {
       })
   })
 
-  it('that is rejected with HTTP 200 began nothing', async (t) => {
+  it('the start of a page at pawaPay that is rejected with HTTP 200 began nothing', async (t) => {
     assertRejected(await start(t, 'page-rejected-operator-down'))
     assertRejected(await start(t, 'page-rejected-phone'))
     assertRejected(await start(t, 'page-rejected-amount'), 'limit_exceeded')
   })
 
-  it('that is rejected names the code and the parameter, and neither phone nor token', async (t) => {
+  it('the start of a page at pawaPay that is rejected names the code and the parameter, and neither phone nor token', async (t) => {
     assertRejected(
       await start(t, 'page-missing-parameter', 400),
       'provider_unavailable',
@@ -271,7 +271,7 @@ describe('the start of a page at pawaPay', () => {
 })
 
 describe('a deposit at pawaPay', () => {
-  it('that is completed is parsed exactly', async (t) => {
+  it('a deposit at pawaPay that is completed is parsed exactly', async (t) => {
     const { gateway } = await replay(t, 'deposit-completed')
     assert.deepEqual(await gateway.verify(ATTEMPT, RECORDED_KEY), {
       kind: 'succeeded',
@@ -283,12 +283,12 @@ describe('a deposit at pawaPay', () => {
     })
   })
 
-  it('that waits for the payer at the operator is pending', async (t) => {
+  it('a deposit at pawaPay that waits for the payer at the operator is pending', async (t) => {
     const { gateway } = await replay(t, 'deposit-processing')
     assert.deepEqual(await gateway.verify(ATTEMPT, null), { kind: 'pending', gatewayReference: RECORDED_KEY })
   })
 
-  it('that failed reports the code and not the phone number', async (t) => {
+  it('a deposit at pawaPay that failed reports the code and not the phone number', async (t) => {
     const { gateway } = await replay(t, 'deposit-failed')
     assert.deepEqual(await gateway.verify(ATTEMPT, RECORDED_KEY), {
       kind: 'declined',
@@ -319,7 +319,7 @@ describe('a deposit at pawaPay', () => {
     assertUnknown(await rig.gateway.verify(attempt, attempt.key), 'unrecognized')
   })
 
-  it('that failed without a reason, or with a malformed one, is declined nevertheless', async (t) => {
+  it('a deposit at pawaPay that failed without a reason, or with a malformed one, is declined nevertheless', async (t) => {
     const rig = await startPawapay(t)
     const attempt = await pay(rig)
     const reasons = [undefined, { failureCode: 'call 260763456789', failureMessage: '' }]

@@ -166,7 +166,7 @@ describe('a refund at pawaPay', () => {
     assert.deepEqual(await verifyRefund(completed.gateway, request), succeeded)
   })
 
-  it('that is sent a second time returns its status', async (t) => {
+  it('a refund at pawaPay that is sent a second time returns its status', async (t) => {
     const rig = await startPawapay(t)
     const request = await payAndRequestRefund(rig)
     assert.equal((await refund(rig.gateway, request)).kind, 'pending')
@@ -192,7 +192,7 @@ describe('a refund at pawaPay', () => {
     assert.deepEqual(rig.provider.refunds?.(whole.attemptKey), [100_000n, 25_050n])
   })
 
-  it('that pawaPay rejects fails', async (t) => {
+  it('a refund at pawaPay that pawaPay rejects fails', async (t) => {
     const rig = await startPawapay(t)
     const request = await payAndRequestRefund(rig)
     const outcome = await refund(rig.gateway, part(request, 125_051n))
@@ -203,7 +203,7 @@ describe('a refund at pawaPay', () => {
     assert.deepEqual(rig.provider.refunds?.(request.attemptKey), [])
   })
 
-  it('that is rejected for the token or a rate limit is not failed', async (t) => {
+  it('a refund at pawaPay that is rejected for the token or a rate limit is not failed', async (t) => {
     for (const http of [401, 403, 429]) {
       const { gateway } = await replay(t, 'wrong-token', http)
       assert.equal(reasonOf(await refund(gateway, RECORDED)), 'no_answer')

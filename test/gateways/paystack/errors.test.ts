@@ -69,7 +69,7 @@ describe('a decline of Paystack', () => {
     assert.equal(outcome.message, '… card …, …, … and … failed')
   })
 
-  it('of a charge comes with HTTP 200', async (t) => {
+  it('a decline of Paystack of a charge comes with HTTP 200', async (t) => {
     const { gateway } = await startFixedServer(t, { http: 200, body: readFixture('charge-failed') })
     assert.deepEqual(
       await gateway.chargeSaved(makeAttempt({ key: FIXTURE_KEY, operation: 'charge' }), CREDENTIAL),
@@ -82,7 +82,7 @@ describe('a decline of Paystack', () => {
     )
   })
 
-  it('of a paused charge requires the customer', async (t) => {
+  it('a decline of Paystack of a paused charge requires the customer', async (t) => {
     const { gateway } = await startFixedServer(t, { http: 200, body: readFixture('charge-paused') })
     const outcome = await gateway.chargeSaved(
       makeAttempt({ key: FIXTURE_KEY, operation: 'charge' }),
@@ -105,7 +105,7 @@ describe('a refusal of Paystack', () => {
   }
   const typed = (type: string, message = 'Something') => ({ status: false, message, type, code: 'some_code' })
 
-  it('of a request lets another gateway be tried, and gives the reason', async (t) => {
+  it('a refusal of Paystack of a request lets another gateway be tried, and gives the reason', async (t) => {
     const rejections = [
       [400, readFixture('currency-not-supported'), 'Paystack refuses: Currency not supported by merchant'],
       [400, typed('validation_error', 'No active channel'), 'Paystack refuses: No active channel'],
@@ -122,7 +122,7 @@ describe('a refusal of Paystack', () => {
         })
   })
 
-  it('after too many requests lets another gateway open the page, and a charge wait', async (t) => {
+  it('a refusal of Paystack after too many requests lets another gateway open the page, and a charge wait', async (t) => {
     const message = 'Paystack reports too many requests'
     const page = await start(t, 429, '<h1>Slow down</h1>')
     assert.ok(page.kind === 'declined' && page.refused)
@@ -134,7 +134,7 @@ describe('a refusal of Paystack', () => {
     })
   })
 
-  it('of the key names the credential for the operator', async (t) => {
+  it('a refusal of Paystack of the key names the credential for the operator', async (t) => {
     for (const [http, body] of [
       [401, readFixture('invalid-key')],
       [400, readFixture('invalid-key')],
@@ -146,7 +146,7 @@ describe('a refusal of Paystack', () => {
     }
   })
 
-  it('by the processor is a decline like any other', async (t) => {
+  it('a refusal of Paystack by the processor is a decline like any other', async (t) => {
     const outcome = await charge(t, 400, typed('processor_error', 'Insufficient Funds'))
     assert.ok(outcome.kind === 'declined')
     assert.equal(outcome.code, 'insufficient_funds')
@@ -157,7 +157,7 @@ describe('a refusal of Paystack', () => {
     assert.equal(other.code, 'do_not_honor')
   })
 
-  it('with an internal error proves nothing', async (t) => {
+  it('a refusal of Paystack with an internal error proves nothing', async (t) => {
     for (const [http, body] of [
       [400, typed('api_error')],
       [400, '<h1>Bad Request</h1>'],
@@ -169,7 +169,7 @@ describe('a refusal of Paystack', () => {
       assert.equal((await charge(t, http, body)).kind, 'unknown', JSON.stringify(body))
   })
 
-  it('of a saved card is final for that card', async (t) => {
+  it('a refusal of Paystack of a saved card is final for that card', async (t) => {
     for (const message of [
       'Invalid Authorization Code',
       'Email does not match Authorization code. Authorization may be inactive or belong to a different email.',

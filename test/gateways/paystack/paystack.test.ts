@@ -128,7 +128,7 @@ describe('a request to Paystack', () => {
 })
 
 describe('a payment at Paystack', () => {
-  it('that is paid saves its card and the e-mail that may charge it', async (t) => {
+  it('a payment at Paystack that is paid saves its card and the e-mail that may charge it', async (t) => {
     assert.deepEqual(await verifyAnswer(t, readFixture('verify-success')), {
       kind: 'succeeded',
       gatewayReference: '4099260516',
@@ -211,13 +211,13 @@ describe('a payment at Paystack', () => {
   })
 
   for (const status of ['pending', 'processing', 'queued', 'ongoing', 'abandoned']) {
-    it(`with the status ${status} is pending`, async (t) => {
+    it(`a payment at Paystack with the status ${status} is pending`, async (t) => {
       const outcome = await verifyAnswer(t, altered('verify-abandoned', { status }))
       assert.deepEqual(outcome, { kind: 'pending', gatewayReference: '4099260516' })
     })
   }
 
-  it('that its payer has left stays pending however late it is, because the payer may return', async (t) => {
+  it('a payment at Paystack that its payer has left stays pending however late it is, because the payer may return', async (t) => {
     const times = {
       startedAt: addMs(systemClock.now(), -8 * 24 * 3_600_000),
       expiresAt: addMs(systemClock.now(), -1),
@@ -225,13 +225,13 @@ describe('a payment at Paystack', () => {
     assert.equal((await verifyAnswer(t, readFixture('verify-abandoned'), 200, times)).kind, 'pending')
   })
 
-  it('that was reversed is not credited', async (t) => {
+  it('a payment at Paystack that was reversed is not credited', async (t) => {
     const outcome = await verifyAnswer(t, altered('verify-success', { status: 'reversed' }))
     assert.ok(outcome.kind === 'declined')
     assert.equal(outcome.code, 'unknown')
   })
 
-  it('with an unknown status is unknown, never pending', async (t) => {
+  it('a payment at Paystack with an unknown status is unknown, never pending', async (t) => {
     for (const status of ['SUCCESS', 'successful', 'send_otp', '']) {
       const outcome = await verifyAnswer(t, altered('verify-success', { status }))
       assert.ok(outcome.kind === 'unknown', status)

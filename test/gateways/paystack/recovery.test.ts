@@ -54,7 +54,7 @@ describe('F-28 a lost response of Paystack', () => {
     assert.equal(paystack.executions(attempt.key), 0)
   })
 
-  it('to a start leaves one page, whose URL Paystack does not repeat', async (t) => {
+  it('a lost response of Paystack to a start leaves one page, whose URL Paystack does not repeat', async (t) => {
     const { paystack, server, gateway } = await startPaystack(t)
     const attempt = makeAttempt()
     server.injectFault('cut_off_after_acting', { times: 1 })

@@ -37,7 +37,7 @@ describe('a refund at Paystack', () => {
     'http_500_after_acting',
     'truncated',
   ] as const) {
-    it(`of a part is executed once after a response lost by ${kind}, although Paystack has no idempotency key`, async (t) => {
+    it(`a refund at Paystack of a part is executed once after a response lost by ${kind}, although Paystack has no idempotency key`, async (t) => {
       const { server, gateway, part, given } = await startPaid(t)
       const refund = part(10_000n)
       server.injectFault(kind, { on: /^POST \/refund$/ })
@@ -75,7 +75,7 @@ describe('a refund at Paystack', () => {
     assert.match(server.requests[0]?.query.get('from') ?? '', /^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
   })
 
-  it('of an amount that is already refunded is the earlier refund, if that was ours', async (t) => {
+  it('a refund at Paystack of an amount that is already refunded is the earlier refund, if that was ours', async (t) => {
     const lists = [[], [altered('refund', { status: 'processing' }).data]]
     const { gateway } = await startFixedServer(t, ({ method }) =>
       method === 'POST'
@@ -86,7 +86,7 @@ describe('a refund at Paystack', () => {
     assert.equal((await gateway.refund(request())).kind, 'failed')
   })
 
-  it('that Paystack refuses fails, with its message and without customer data', async (t) => {
+  it('a refund at Paystack that Paystack refuses fails, with its message and without customer data', async (t) => {
     const { gateway } = await startFixedServer(t, ({ method }) =>
       method === 'POST'
         ? errorReply(400, 'Insufficient balance to refund owner@example.com. Please top up.')
@@ -106,7 +106,7 @@ describe('a refund at Paystack', () => {
     ['processed', { kind: 'succeeded', gatewayReference: '15581137' }],
   ] as const
   for (const [status, expected] of statuses) {
-    it(`with the status ${status} has ${expected.kind}`, async (t) => {
+    it(`a refund at Paystack with the status ${status} has ${expected.kind}`, async (t) => {
       const { server, gateway } = await startFixedServer(t, {
         http: 200,
         body: altered('refund', { status }),
@@ -125,7 +125,7 @@ describe('a refund at Paystack', () => {
     assert.equal((await gateway.verifyRefund(request(), '15581137')).kind, 'failed')
   })
 
-  it('with another amount, currency or an unknown status stays unknown', async (t) => {
+  it('a refund at Paystack with another amount, currency or an unknown status stays unknown', async (t) => {
     for (const odd of [{ amount: 125_051 }, { currency: 'GHS' }, { status: 'reversed' }, { amount: 1.5 }]) {
       const { gateway } = await startFixedServer(t, { http: 200, body: altered('refund', odd) })
       const outcome = await gateway.verifyRefund(request(), '15581137')

@@ -105,7 +105,7 @@ describe('a webhook of Paystack', () => {
     })
   })
 
-  it('of Paystack without a payment is ignored', () => {
+  it('a webhook of Paystack without a payment is ignored', () => {
     const data = { id: 1, reference: 'r', transaction_reference: 'r' }
     for (const event of [
       'transfer.success',

@@ -27,7 +27,7 @@ describe('a credential of Stripe', () => {
     })
   }
 
-  it('for webhooks begins with whsec_ in both modes, and is optional', () => {
+  it('a credential of Stripe for webhooks begins with whsec_ in both modes, and is optional', () => {
     for (const mode of ['test', 'live'] as const) {
       assert.equal(webhookSecret?.validate('whsec_made0up', mode), undefined)
       assert.match(webhookSecret?.validate('sk_test_made0up', mode) ?? '', /^must begin with whsec_/)
@@ -41,7 +41,7 @@ describe('a credential of Stripe', () => {
     )
   })
 
-  it('that may not read the balance is refused by a probe', async (t) => {
+  it('a credential of Stripe that may not read the balance is refused by a probe', async (t) => {
     const gateway = await startFixedReply(t, { http: 403, body: invalid() })
     assert.equal(await gateway.probe?.(), 'refused')
   })

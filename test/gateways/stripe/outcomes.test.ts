@@ -35,7 +35,7 @@ const declined402 = readFixture('error-card-declined')
 const intent = readFixture('payment-intent')
 
 describe('a session at Stripe', () => {
-  it('that was paid returns amount, key, time and card', async (t) => {
+  it('a session at Stripe that was paid returns amount, key, time and card', async (t) => {
     const gateway = await startFixedReply(t, { http: 200, body: paidSession })
     assert.deepEqual(await gateway.verify(makeAttempt({ key: FIXTURE_KEY }), REFERENCE), {
       kind: 'succeeded',
@@ -108,7 +108,7 @@ describe('a session at Stripe', () => {
     [{ presentment_details: { presentment_amount: 900, presentment_currency: 'eur' } }, 'paid 125050 KES'],
   ]
   for (const [changes, expected] of states) {
-    it(`with ${JSON.stringify(changes).slice(0, 120)} is ${expected}`, async (t) => {
+    it(`a session at Stripe with ${JSON.stringify(changes).slice(0, 120)} is ${expected}`, async (t) => {
       const gateway = await startFixedReply(t, { http: 200, body: { ...paidSession, ...changes } })
       assert.equal(summarize(await gateway.verify(makeAttempt({ key: FIXTURE_KEY }), REFERENCE)), expected)
     })
@@ -140,7 +140,7 @@ describe('a session at Stripe', () => {
     ['no card of a payment that is only an id', { ...paidSession, payment_intent: 'pi_1' }, null],
   ]
   for (const [title, body, fingerprint] of methods) {
-    it(`that was paid saves ${title}`, async (t) => {
+    it(`a session at Stripe that was paid saves ${title}`, async (t) => {
       const gateway = await startFixedReply(t, { http: 200, body })
       const outcome = await gateway.verify(makeAttempt({ key: FIXTURE_KEY }), REFERENCE)
       assert.ok(outcome.kind === 'succeeded')
@@ -206,7 +206,7 @@ describe('a payment at Stripe', () => {
     [{ status: 'dreaming' }, 'unrecognized'],
   ]
   for (const [changes, expected] of states) {
-    it(`with ${JSON.stringify(changes)} is ${expected}, as the response to a charge and to a status check`, async (t) => {
+    it(`a payment at Stripe with ${JSON.stringify(changes)} is ${expected}, as the response to a charge and to a status check`, async (t) => {
       const gateway = await startFixedReply(t, { http: 200, body: { ...intent, ...changes } })
       assert.equal(summarize(await gateway.verify(makeCharge({ key: FIXTURE_KEY }), intent.id)), expected)
       const charged = await gateway.chargeSaved?.(makeCharge({ key: FIXTURE_KEY }), SAVED)
@@ -240,7 +240,7 @@ describe('a response of Stripe about another payment', () => {
     }
   })
 
-  it('that was paid contains the key of the other one', async (t) => {
+  it('a response of Stripe about another payment that was paid contains the key of the other one', async (t) => {
     const gateway = await startFixedReply(t, { http: 200, body: otherIntent })
     const outcome = await gateway.verify(makeCharge({ key: FIXTURE_KEY }), 'pi_1')
     assert.ok(outcome.kind === 'succeeded')

@@ -22,7 +22,7 @@ describe('a refund at Stripe', () => {
     [{ metadata: { cowry_refund_key: 'of another refund' } }, 'unrecognized'],
   ]
   for (const [changes, expected] of states) {
-    it(`with ${JSON.stringify(changes)} is ${expected}`, async (t) => {
+    it(`a refund at Stripe with ${JSON.stringify(changes)} is ${expected}`, async (t) => {
       const gateway = await startFixedReply(t, { http: 200, body: { ...refund, ...changes } })
       for (const outcome of [
         await gateway.refund?.(request),
@@ -63,7 +63,7 @@ describe('a refund at Stripe', () => {
     })
   }
 
-  it('of a charge is made without reading its session', async (t) => {
+  it('a refund at Stripe of a charge is made without reading its session', async (t) => {
     const { gateway, provider } = await startStripe(t)
     const charge = makeCharge()
     const charged = await gateway.chargeSaved?.(charge, provider.savedCredential('approves'))

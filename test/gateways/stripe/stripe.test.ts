@@ -87,7 +87,7 @@ const WRITING = { ...READING, 'content-type': 'application/x-www-form-urlencoded
 const EXPANDED = '?expand%5B%5D=payment_intent.payment_method'
 
 describe('a request to Stripe', () => {
-  it('for a checkout has exactly these fields', async (t) => {
+  it('a request to Stripe for a checkout has exactly these fields', async (t) => {
     const { gateway, provider } = await startStripe(t)
     const attempt = makeAttempt({ key: KEY, description: 'Tea & “cakes”, 100%', startedAt: STARTED })
     await gateway.startCheckout(attempt, CARD, RETURN_URL)
@@ -117,7 +117,7 @@ describe('a request to Stripe', () => {
     })
   })
 
-  it('for a charge has exactly these fields', async (t) => {
+  it('a request to Stripe for a charge has exactly these fields', async (t) => {
     const { gateway, provider } = await startStripe(t)
     const credential = provider.savedCredential('approves')
     const { customer, payment_method: method } = JSON.parse(credential)
@@ -149,7 +149,7 @@ describe('a request to Stripe', () => {
     assert.equal(form.get('line_items[0][price_data][product_data][name]'), 'A-1042')
   })
 
-  it('for a status check, a cancellation and a refund has these bytes', async (t) => {
+  it('a request to Stripe for a status check, a cancellation and a refund has these bytes', async (t) => {
     const { gateway, provider } = await startStripe(t)
     const attempt = makeAttempt()
     const started = await gateway.startCheckout(attempt, CARD, RETURN_URL)
@@ -197,7 +197,7 @@ describe('a request to Stripe', () => {
     assert.deepEqual(sent, [hour, hour, hour, hour])
   })
 
-  it('for a checkout is accepted even half an hour after its start', async (t) => {
+  it('a request to Stripe for a checkout is accepted even half an hour after its start', async (t) => {
     const { gateway, provider, clock } = await startStripe(t)
     const attempt = makeAttempt({ startedAt: clock.now() })
     provider.server.injectFault('cut_off', { times: 1 })
@@ -229,7 +229,7 @@ function amountTable(currency: Currency): { minor: bigint; encoded: string }[] {
 
 describe('an amount at Stripe', () => {
   for (const { currency } of STRIPE.rails) {
-    it(`in ${currency} survives a round trip without loss`, async (t) => {
+    it(`an amount at Stripe in ${currency} survives a round trip without loss`, async (t) => {
       const { gateway, provider } = await startStripe(t)
       const credential = provider.savedCredential('approves')
       for (const { minor, encoded } of amountTable(currency)) {
@@ -248,7 +248,7 @@ describe('an amount at Stripe', () => {
     })
   }
 
-  it('in cedis or South Sudanese pounds has no rail, and a request is refused', async (t) => {
+  it('an amount at Stripe in cedis or South Sudanese pounds has no rail, and a request is refused', async (t) => {
     const taken = STRIPE.rails.map(({ currency }) => currency)
     const others = CURRENCY_CODES.filter((currency) => !taken.includes(currency))
     assert.deepEqual(others, ['GHS', 'SSP'])
