@@ -24,10 +24,22 @@ where source = 'provider';
 
 -- How far the refunds of each account at a provider were looked through.
 create table refund_lookups (
-  -- The gateway, and the id of the merchant's own account if it is one: stripe, or stripe/0197….
+  -- The gateway of the instance, or the gateway, the merchant and the id of the merchant's own account, with slashes.
   account text primary key,
   looked_until timestamptz not null,
   due_at timestamptz not null
 );
 
 create index refund_lookups_due on refund_lookups (due_at);
+
+create function add_refund_lookup() returns trigger language plpgsql as $$
+begin
+  insert into refund_lookups (account, looked_until, due_at)
+  values (new.gateway || '/' || new.merchant_id || '/' || new.id, new.created_at, new.created_at)
+  on conflict (account) do nothing;
+  return null;
+end
+$$;
+
+create trigger gateway_accounts_refund_lookup after insert on gateway_accounts
+for each row execute function add_refund_lookup();

@@ -11,6 +11,7 @@ import { createMerchantProfiles } from '../merchants/profiles.ts'
 import { isSuspended, requireMerchant } from '../merchants/service.ts'
 import { createPaymentWriters } from '../payments/app.ts'
 import type { PaymentRow } from '../payments/payment.ts'
+import { wakeLookup } from '../provider-refunds/lookup.ts'
 import { wakeRefunds } from '../refunds/advance.ts'
 import type { RefundWake } from '../refunds/refund.ts'
 import { loadSecrets, requireKeyring } from '../secrets/secrets.ts'
@@ -44,8 +45,11 @@ export async function composeApp(parts: Parts, addresses: Addresses) {
     cappedLists: new Set<string>(),
     merchantProfile: createMerchantProfiles({ db: unscopedDb, clock }),
     writers: createPaymentWriters(unscopedDb, clock),
-    wakeRefunds: (wake: RefundWake) => wakeRefunds({ db, clock }, wake),
     isSuspended: (id: string) => isSuspended({ db }, id),
+    wakeRefunds: async ({ isRefund = false, ...wake }: RefundWake & { isRefund?: boolean }) => {
+      await wakeRefunds({ db, clock }, wake)
+      if (isRefund) await wakeLookup({ db, clock }, wake)
+    },
     requireMerchant: (id: string) => requireMerchant({ db }, id),
     checkCapacity: (payment: PaymentRow) => reserveSlot({ db, clock }, payment),
     finishDelivery: createDeliveryWriter(unscopedDb),

@@ -10,6 +10,7 @@ import { ledgerJobs } from '../ledger/jobs.ts'
 import { linkJobs } from '../links/jobs.ts'
 import { p2pJobs } from '../p2p/jobs.ts'
 import { paymentJobs } from '../payments/jobs.ts'
+import { providerRefundJobs } from '../provider-refunds/jobs.ts'
 import { refundJobs } from '../refunds/jobs.ts'
 import { resolverJobs } from '../resolver/jobs.ts'
 import { webhookEndpointJobs } from '../webhook-endpoints/jobs.ts'
@@ -27,6 +28,7 @@ export function backgroundJobs(
     ...resolverJobs(app),
     ...gatewayWebhookJobs(app),
     ...refundJobs(app),
+    ...providerRefundJobs(app),
     ...linkJobs(app),
     ...p2pJobs(app),
     ...customerJobs(app),

@@ -230,6 +230,24 @@ const DEFINITIONS = {
     'merchantId, paymentId, gateway, status, reason',
     NONE,
   ),
+  'refund.found_at_provider': line(
+    'info',
+    'A refund that was made at the provider was found there and booked.',
+    'merchantId, paymentId, refundId, gateway, status',
+    NONE,
+  ),
+  'refund.lookup_failed': line(
+    'error',
+    'A lookup of the refunds at a provider failed with an error; it is tried again.',
+    'attemptId, gateway, error',
+    REPORT,
+  ),
+  'refund.not_booked': line(
+    'warn',
+    'A refund that was made at the provider cannot be booked.',
+    'merchantId, paymentId, attemptId, gateway, reason',
+    'Compare the refunds of the payment in the dashboard of the gateway with those here. `exceeds_payment`: more was returned than is left of the payment.',
+  ),
   'gateway.answer_unrecognized': line(
     'warn',
     'A gateway answered about a payment or a refund with a value that the service does not know.',

@@ -62,6 +62,25 @@ export async function saveGatewayWebhook(
   await db.query(saveGatewayWebhookStatement, [gateway, accountId, eventId, key, now, retryAt, isDispute])
 }
 
+// Only while the provider's reference is not known: after a lost response there is nothing else to ask about.
+const saveReferenceHintStatement = sql<unknown>`
+update attempts
+set reference_hint = $4
+where gateway_key = $3
+  and gateway = $1
+  and account_id is not distinct from $2
+  and gateway_reference is null
+  and status in ('started', 'requires_review')`
+
+/** Stores the provider's object that a webhook named. It decides what is asked about, never what is believed. */
+export async function saveReferenceHint(
+  db: Db,
+  { gateway, accountId, key }: Pick<GatewayWebhook, 'gateway' | 'accountId' | 'key'>,
+  hint: string,
+): Promise<void> {
+  await db.query(saveReferenceHintStatement, [gateway, accountId, key, hint])
+}
+
 // Exponential backoff: the delay equals the age. This covers a webhook that is a minute early and one after a restored
 // backup; a webhook about another system's payment costs a dozen lookups.
 const retryUnmatchedWebhooksStatement = sql<{ isHandled: boolean }>`

@@ -8,7 +8,12 @@ import type { Gateway, ParsedWebhook } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import type { GatewayWebhookRoute } from '../kit/http/route.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import { purgeWebhooksBefore, retryUnmatchedWebhooks, saveGatewayWebhook } from './queries.ts'
+import {
+  purgeWebhooksBefore,
+  retryUnmatchedWebhooks,
+  saveGatewayWebhook,
+  saveReferenceHint,
+} from './queries.ts'
 
 type WebhookRequest = Parameters<GatewayWebhookRoute['handle']>[0]
 
@@ -48,12 +53,13 @@ interface ReceivedWebhook {
 
 /** Finds our key if the webhook has only the gateway's id. Undefined if the gateway does not answer: it must retry. */
 async function resolveKey({ gateway, parsed }: ReceivedWebhook): Promise<ParsedWebhook | undefined> {
-  if (parsed.kind !== 'dispute') return parsed
+  if (parsed.kind !== 'dispute' && parsed.kind !== 'refund') return parsed
   const found = await gateway?.findKey?.(parsed.gatewayPaymentId)
   if (found?.kind === 'unknown' && found.reason !== 'not_found') return undefined
   if (found?.kind !== 'key' || found.key === null)
     return { kind: 'ignored', reason: 'not about a payment of ours' }
-  return { kind: 'payment', key: found.key, eventId: parsed.eventId, isDispute: true }
+  const subject = parsed.kind === 'dispute' ? { isDispute: true as const } : { isRefund: true as const }
+  return { kind: 'payment', key: found.key, eventId: parsed.eventId, ...subject }
 }
 
 /** The webhook as parsed by the account whose signature matches; undefined if the path has no account. */
@@ -80,16 +86,18 @@ async function saveWebhook(
   app: PaymentsApp,
   gateway: string,
   accountId: string | null,
-  { eventId, key, isDispute }: Extract<ParsedWebhook, { kind: 'payment' }>,
+  { eventId, key, isDispute, isRefund, referenceHint }: Extract<ParsedWebhook, { kind: 'payment' }>,
 ): Promise<void> {
   // Our keys are UUIDs; any other key belongs to another system that shares the gateway account.
   if (!isUuid(key)) return
   const now = app.clock.now()
   const webhook = { gateway, accountId, eventId: storableId(eventId), key, isDispute }
   await app.failpoints.hit('gateway_webhook.before_save')
+  // Before the attempt is made due, so that the status check uses it.
+  if (referenceHint !== undefined) await saveReferenceHint(app.db, webhook, sanitizeText(referenceHint))
   await saveGatewayWebhook(app.db, webhook, now, addMs(now, MINUTE_MS))
   await app.failpoints.hit('gateway_webhook.after_save')
-  await app.wakeRefunds(webhook)
+  await app.wakeRefunds({ gateway, accountId, key, isRefund })
 }
 
 const MAX_ID_LENGTH = 200

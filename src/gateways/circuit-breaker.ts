@@ -13,7 +13,15 @@ import {
   TaskCancelledError,
 } from 'cockatiel'
 import { addMs, type Clock } from '../kit/clock.ts'
-import type { Gateway, KeyLookup, Outcome, RefundOutcome, StartedCheckout, UnknownReason } from './gateway.ts'
+import type {
+  Gateway,
+  KeyLookup,
+  Outcome,
+  RefundList,
+  RefundOutcome,
+  StartedCheckout,
+  UnknownReason,
+} from './gateway.ts'
 import type { Unknown } from './reply.ts'
 import type { Health } from './routing.ts'
 
@@ -45,7 +53,7 @@ const SAMPLE_MS = 30_000
 const MIN_CALLS = 5
 const THRESHOLD = 0.5
 
-type CallResult = StartedCheckout | Outcome | RefundOutcome | KeyLookup
+type CallResult = StartedCheckout | Outcome | RefundOutcome | RefundList | KeyLookup
 
 const rejected = (message: string): Unknown => ({ kind: 'unknown', reason: 'not_sent', message })
 
@@ -119,7 +127,7 @@ export function withCircuitBreaker(gateway: Gateway, options: CircuitBreakerOpti
     return 'down'
   }
 
-  const { chargeSaved, cancel, refund, verifyRefund, findKey } = gateway
+  const { chargeSaved, cancel, refund, verifyRefund, findKey, listRefunds } = gateway
   return {
     health,
     gateway: {
@@ -135,6 +143,7 @@ export function withCircuitBreaker(gateway: Gateway, options: CircuitBreakerOpti
       ...(verifyRefund && {
         verifyRefund: (request, reference) => checkStatus(() => verifyRefund(request, reference)),
       }),
+      ...(listRefunds && { listRefunds: (query) => checkStatus(() => listRefunds(query)) }),
       ...(findKey && { findKey: (gatewayPaymentId) => checkStatus(() => findKey(gatewayPaymentId)) }),
     },
   }

@@ -182,9 +182,13 @@ export type ParsedWebhook =
       eventId: string
       /** A succeeded attempt is checked too, because its money may have been taken back. */
       isDispute?: true
+      /** The provider is asked which refunds of the payment it has: one may have been made there. */
+      isRefund?: true
+      /** The provider's object that the webhook names: what to ask about if its reference is not known. */
+      referenceHint?: string
     }
-  /** About a dispute of a payment that the webhook names only by the gateway's id; `findKey` returns our key. */
-  | { kind: 'dispute'; gatewayPaymentId: string; eventId: string }
+  /** About a payment that the webhook names only by the gateway's id; `findKey` returns our key. */
+  | { kind: 'dispute' | 'refund'; gatewayPaymentId: string; eventId: string }
   | { kind: 'ignored'; reason: string }
   | { kind: 'forged' }
 
@@ -249,6 +253,8 @@ export interface Gateway {
   cancel?(query: StatusQuery, gatewayReference: string | null): Promise<Outcome>
   refund?(refund: RefundRequest): Promise<RefundOutcome>
   verifyRefund?(refund: RefundRequest, gatewayReference: string | null): Promise<RefundOutcome>
+  /** The refunds that the provider has, also those that were made in its dashboard. */
+  listRefunds?(query: RefundListQuery): Promise<RefundList>
   /** A call without effect that checks credentials before they are stored. */
   probe?(): Promise<'works' | 'refused' | 'unreachable'>
 }
@@ -264,6 +270,30 @@ export interface RefundRequest {
   /** False for a partial refund. */
   isFull: boolean
 }
+
+/** Which refunds to list: those of one paid attempt, or all that were made in a period. */
+export type RefundListQuery =
+  | ({ kind: 'payment'; receiptNumber: string | null; currency: Currency } & Pick<
+      RefundRequest,
+      'attemptKey' | 'attemptReference'
+    >)
+  | { kind: 'period'; from: Date; to: Date }
+
+/** A refund at the provider: ours, or one that was made there. */
+export interface ProviderRefund {
+  reference: string
+  /** Our key, if we made it. */
+  key: string | null
+  /** The provider's names of the refunded payment, or our key of it. */
+  paymentNames: readonly string[]
+  /** Null if the list does not tell it. */
+  amount: Money | null
+  status: 'pending' | 'succeeded' | 'failed' | 'unrecognized'
+}
+
+export type RefundList =
+  | { kind: 'refunds'; refunds: readonly ProviderRefund[] }
+  | Extract<Outcome, { kind: 'unknown' }>
 
 /** As with outcomes: after `unknown` only a status check, or the same request under the same key, is allowed. */
 export type RefundOutcome =

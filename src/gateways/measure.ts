@@ -24,7 +24,7 @@ export function createGatewayMeasure(metrics: Metrics): MeasureGateway {
           times.observe([gateway.name, operation], (performance.now() - startedAt) / 1_000)
         }
       }
-    const { chargeSaved, cancel, refund, verifyRefund, findKey } = gateway
+    const { chargeSaved, cancel, refund, verifyRefund, findKey, listRefunds } = gateway
     return {
       ...gateway,
       startCheckout: timed('start_checkout', (...input: Parameters<Gateway['startCheckout']>) =>
@@ -36,6 +36,7 @@ export function createGatewayMeasure(metrics: Metrics): MeasureGateway {
       ...(refund && { refund: timed('refund', refund) }),
       ...(verifyRefund && { verifyRefund: timed('verify_refund', verifyRefund) }),
       ...(findKey && { findKey: timed('find_key', findKey) }),
+      ...(listRefunds && { listRefunds: timed('list_refunds', listRefunds) }),
     }
   }
 }

@@ -8,7 +8,7 @@ import { createSingleFlight } from '../kit/single-flight.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { PaymentWithAttempt } from '../payments/attempt.ts'
 import { findPayment, listAttempts } from '../payments/find.ts'
-import { gatewayOf, toStatusQuery } from '../payments/gateway-request.ts'
+import { gatewayOf, referenceOf, toStatusQuery } from '../payments/gateway-request.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { isUnpaid, type MoveSource } from '../payments/states.ts'
 import { applyOutcome } from './apply.ts'
@@ -68,7 +68,7 @@ export async function verifyAttempt(
   const { payment, attempt } = current
   try {
     const gateway = await gatewayOf(app, attempt)
-    const outcome = await gateway.verify(toStatusQuery(payment, attempt), attempt.gatewayReference)
+    const outcome = await gateway.verify(toStatusQuery(payment, attempt), referenceOf(attempt))
     const applied = await applyOutcome(app, gateway, current, outcome, { source })
     return { ...applied, answered: isKnown(outcome) }
   } catch (error) {

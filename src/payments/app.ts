@@ -59,7 +59,13 @@ export interface PaymentsApp extends CustomersApp {
   /** Whether an operator has suspended the merchant, which then collects nothing. Read from the database each time. */
   isSuspended(merchantId: string): Promise<boolean>
   /** Makes the refunds of an attempt due when a webhook about the attempt has arrived. */
-  wakeRefunds(wake: { gateway: string; accountId: string | null; key: string }): Promise<void>
+  wakeRefunds(wake: {
+    gateway: string
+    accountId: string | null
+    key: string
+    /** The webhook is about a refund, which may have been made at the provider. */
+    isRefund?: boolean
+  }): Promise<void>
   /** Reserves a slot of the payment's link. Called before every attempt of a payment that has a link. */
   checkCapacity(payment: PaymentRow): Promise<Capacity>
 }

@@ -46,3 +46,8 @@ export function gatewayOf(app: PaymentsApp, attempt: AttemptRow): Promise<Gatewa
 export function newGatewayKey(random: Random): string {
   return uuidV4(random.bytes(16))
 }
+
+/** What to ask about: the provider's reference, or else the object that a signed webhook named. */
+export function referenceOf({ gatewayReference, referenceHint }: AttemptRow): string | null {
+  return gatewayReference ?? referenceHint
+}

@@ -8,6 +8,7 @@ import { ApiError } from '../core/errors.ts'
 import { formatAmount, type Money, money } from '../core/money.ts'
 import type { MethodRow } from '../customers/method.ts'
 import { debitRemainingClaims } from '../disputes/apply-dispute.ts'
+import { readUnclaimedMinor } from '../disputes/find.ts'
 import type { Tx } from '../kit/db/db.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
@@ -51,6 +52,21 @@ export async function reserveRefund(
   }
   await updateRefundTotals(tx, merchantId, id, { refundedMinor: 0n, reservedMinor: reserved.minor })
   return { payment, reserved }
+}
+
+/**
+ * Reserves the amount of a refund that the provider has made already, in whatever state the payment is. False if less is
+ * left: another refund or a lost dispute has taken it.
+ */
+export async function reserveProviderRefund(
+  tx: Tx,
+  { merchantId, id }: PaymentRow,
+  amount: Money,
+): Promise<boolean> {
+  await lockPayment(tx, merchantId, id)
+  if (amount.minor === 0n || amount.minor > (await readUnclaimedMinor(tx, merchantId, id))) return false
+  await updateRefundTotals(tx, merchantId, id, { refundedMinor: 0n, reservedMinor: amount.minor })
+  return true
 }
 
 function refundableMinor(payment: LockedPayment): bigint {

@@ -17,7 +17,7 @@ import { isKeyRetained, resolverLeaseEnd, schedulePoll } from '../outcomes/sched
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow, PaymentWithAttempt } from '../payments/attempt.ts'
 import { findPayment, listAttempts } from '../payments/find.ts'
-import { toStatusQuery } from '../payments/gateway-request.ts'
+import { referenceOf, toStatusQuery } from '../payments/gateway-request.ts'
 import type { ClosedAttempt } from '../payments/update-attempt.ts'
 import { methodOf } from '../payments/views.ts'
 import { type ClaimedAttempt, claimDueAttempts } from './queries.ts'
@@ -61,7 +61,7 @@ async function resolveAttempt(app: PaymentsApp, current: PaymentWithAttempt): Pr
     await reviewUncertain(app, current, NOT_CONFIGURED)
     return schedulePoll(app, current, NOT_CONFIGURED, undefined)
   }
-  let outcome = await gateway.verify(toStatusQuery(payment, attempt), attempt.gatewayReference)
+  let outcome = await gateway.verify(toStatusQuery(payment, attempt), referenceOf(attempt))
   if (isUnknownToGateway(attempt, outcome)) {
     if (!canResubmit(app, gateway, current)) return markRequiresReview(app, current)
     outcome = (await resubmit(app, gateway, current)) ?? outcome

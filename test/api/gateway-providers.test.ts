@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
+import { sql } from '../../src/kit/db/db.ts'
 import type { ChargeBehavior, FakeProvider } from '../gateways/conformance.ts'
+import { signWebhook } from '../gateways/paystack/fake.ts'
 import { chargeBody } from '../support/builders.ts'
 import {
   attemptOf,
@@ -35,6 +37,31 @@ function fakeOf(name: ProviderName): FakeProvider {
   const fake = fakes.get(name)
   assert.ok(fake)
   return fake
+}
+
+const isSuccessful = ({ status }: { status: string }) => status === 'successful'
+
+const makeDue = sql<unknown>`
+update refund_lookups
+set due_at = now(), looked_until = now() - interval '1 hour'
+where account like '%' || $1::text`
+const selectLooked = sql<{ isDone: boolean }>`
+select
+  (
+    select looked_until > now() - interval '50 minutes'
+    from refund_lookups
+    where account like '%' || $1::text
+  )
+  and not exists (select from attempts where account_id = $1::uuid and refund_lookup_due_at is not null) as "isDone"`
+
+/** Waits for a look through the refunds of the account, and for the lookups that follow from it. */
+async function lookThrough(accountId: string): Promise<void> {
+  await db.query(makeDue, [accountId])
+  await eventually(
+    () => db.query(selectLooked, [accountId]),
+    ([row]) => row?.isDone === true,
+    30_000,
+  )
 }
 
 for (const name of PROVIDER_NAMES) {
@@ -101,6 +128,43 @@ for (const name of PROVIDER_NAMES) {
       assert.equal(await fake.executions(attempt.key), 1)
     })
 
+    it(`books a refund that was made in the dashboard of ${name} once, by webhook and look, beside our own`, async () => {
+      const { merchant, charge } = await savedBy('approves')
+      const { uuid, reference } = (await charge()).body.data
+      const { key } = await attemptOf(db, uuid)
+      const webhook = await fake.refundInDashboard?.(key, 500n)
+      const notify = async () => {
+        if (!webhook) return lookThrough(merchant.accountId)
+        const delivered = await deliver(merchant.api, `/hooks/${name}/${merchant.uuid}`, webhook)
+        assert.equal(delivered.http, 200)
+      }
+      await Promise.all([notify(), notify()])
+      const listed = async () => (await merchant.api.get(`/api/v1/refunds?payment=${uuid}`)).body.data
+      const [booked] = await eventually(listed, ([one]) => one?.status === 'successful', 20_000)
+      assert.deepEqual(
+        [booked.source, booked.gatewayKey, booked.paymentReference],
+        ['provider', null, reference],
+      )
+      assert.ok(booked.gatewayReference)
+      await fake.refundInDashboard?.(key, 300n)
+      await lookThrough(merchant.accountId)
+      await eventually(listed, (all) => all.length === 2 && all.every(isSuccessful), 20_000)
+      const own = await merchant.api.post('/api/v1/refunds', { paymentUuid: uuid })
+      assert.equal(own.http, 201, own.text)
+      await Promise.all([lookThrough(merchant.accountId), notify()])
+      const refunds = await eventually(listed, (all) => all.every(isSuccessful), 20_000)
+      assert.deepEqual(
+        refunds.map(({ source }: { source: string }) => source),
+        ['api', 'provider', 'provider'],
+      )
+      const { body } = await merchant.api.get(`/api/v1/charges/${uuid}`)
+      assert.deepEqual([body.data.status, body.data.refundedAmount], ['refunded', body.data.amountPaid])
+      const { currency } = paymentTerms
+      const wallet = await merchant.api.get(`/api/v1/wallet/balance?currency=${currency}`)
+      const { availableBalance, pendingBalance } = wallet.body.data
+      assert.deepEqual([availableBalance, pendingBalance], ['0.00', '0.00'])
+    })
+
     it(`returns a checkout for the customer when the bank at ${name} requires authentication`, async () => {
       const { merchant, charge } = await savedBy('wants_customer')
       const { body } = await charge()
@@ -113,3 +177,60 @@ for (const name of PROVIDER_NAMES) {
     })
   })
 }
+
+describe('six disputes at paystack with an unknown status', () => {
+  it('do not open the circuit breaker, and end when they are archived', async () => {
+    const merchant = await newMerchantAt(service, 'paystack')
+    const fake = fakeOf('paystack')
+    const { amount, currency } = PROVIDERS.paystack.paymentTerms
+    const credential = await fake.savedCredential?.('approves')
+    assert.ok(credential)
+    const token = await saveCard(db, 'paystack', merchant, credential)
+    const charge = async () => {
+      const { body } = await merchant.api.post(
+        '/api/v1/charges/recurring',
+        chargeBody(token, { amount, currency }),
+      )
+      return attemptOf(db, body.data.uuid).then(({ key }) => ({ uuid: String(body.data.uuid), key }))
+    }
+    const charges = await Promise.all(Array.from({ length: 6 }, charge))
+    const path = `/hooks/paystack/${merchant.uuid}`
+    const report = async (status: string) => {
+      for (const { key } of charges) {
+        const webhook = await fake.dispute?.(key, 'open')
+        assert.ok(webhook)
+        const renamed = signWebhook(webhook.body.toString().replaceAll('awaiting-merchant-feedback', status))
+        assert.equal((await deliver(merchant.api, path, renamed)).http, 200)
+      }
+    }
+    const renameTo = (status: string) =>
+      fake.server.alter((value) =>
+        JSON.parse(JSON.stringify(value).replaceAll('awaiting-merchant-feedback', status)),
+      )
+    const statusesOf = async () =>
+      Promise.all(
+        charges.map(async ({ uuid }) => (await merchant.api.get(`/api/v1/charges/${uuid}`)).body.data.status),
+      )
+    await report('awaiting-merchant-feedback')
+    await eventually(statusesOf, (all) => all.every((status) => status === 'disputed'), 20_000)
+    renameTo('asleep')
+    const asked = () =>
+      fake.server.requests.filter(({ path: asking }) => asking.startsWith('/dispute/')).length
+    const before = asked()
+    await report('asleep')
+    await eventually(
+      async () => asked() - before,
+      (count) => count >= 6,
+      20_000,
+    )
+    const gateways = await merchant.api.get('/api/v1/misc/gateways')
+    const { health } = gateways.body.data.find((one: { name: string }) => one.name === 'paystack')
+    assert.equal(health, 'up')
+    renameTo('archived')
+    await report('archived')
+    await eventually(statusesOf, (all) => all.every(isSuccessfulStatus), 20_000)
+    fake.server.clearFaults()
+  })
+})
+
+const isSuccessfulStatus = (status: string) => status === 'successful'

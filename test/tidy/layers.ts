@@ -52,6 +52,7 @@ export const LAYERS: readonly Readonly<Record<string, string>>[] = [
     timeline: 'what happened to a payment, in order and in words',
     reconciliation: "compares providers' settlement files with our records",
     'case-resolutions': 'how people resolve cases: accept, return, ask again, mark, write off',
+    'provider-refunds': 'finds and books refunds that were made at the provider',
     'sandbox-api': 'pays, disputes and reverses sandbox payments, for automated tests',
   },
   {
@@ -106,6 +107,7 @@ const PAYMENT_SLICES: ReadonlySet<string> = new Set([
   'resolver',
   'refunds',
   'timeline',
+  'provider-refunds',
 ])
 
 /** A slice is a deep module: the folders above it use few of its names. */

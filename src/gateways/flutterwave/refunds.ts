@@ -2,9 +2,11 @@
 // refund whose response was lost is found and not executed twice.
 
 import { type Static, Type } from 'typebox'
+import type { Currency } from '../../core/currency.ts'
+import { money } from '../../core/money.ts'
 import { parseExactJson, schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
-import type { Gateway, RefundOutcome, RefundRequest } from '../gateway.ts'
+import type { Gateway, ProviderRefund, RefundList, RefundOutcome, RefundRequest } from '../gateway.ts'
 import { Maybe, unknown, unrecognized } from '../reply.ts'
 import { DECIMAL, fromMajor, toMajor } from './amounts.ts'
 import type { Client } from './client.ts'
@@ -14,7 +16,7 @@ import { describeAccessError, type ErrorReply, Identity, isRejection, readReply,
 export function createRefundOperations({
   get,
   post,
-}: Client): Required<Pick<Gateway, 'refund' | 'verifyRefund'>> {
+}: Client): Required<Pick<Gateway, 'refund' | 'verifyRefund' | 'listRefunds'>> {
   const find = async (request: RefundRequest) =>
     fromRefunds(await get(`/refunds?id=${encodeURIComponent(request.attemptReference)}`), request)
 
@@ -30,10 +32,60 @@ export function createRefundOperations({
       return fromRefund(await post(path, toRefundBody(request)), request)
     },
 
+    async listRefunds(query) {
+      if (query.kind === 'payment') {
+        const { attemptReference, currency } = query
+        return toRefundList(await get(`/refunds?id=${encodeURIComponent(attemptReference)}`), currency)
+      }
+      const days = `from=${toDay(query.from)}&to=${toDay(query.to)}`
+      const refunds: ProviderRefund[] = []
+      for (let page = 1; page <= MAX_PAGES; page += 1) {
+        const found = toRefundList(await get(`/refunds?${days}&page=${page}`), null)
+        if (found.kind === 'unknown') return found
+        const fresh = found.refunds.filter(
+          (one) => !refunds.some(({ reference }) => reference === one.reference),
+        )
+        refunds.push(...fresh)
+        if (fresh.length === 0) break
+      }
+      return { kind: 'refunds', refunds }
+    },
+
     verifyRefund: async (request, reference) =>
       reference === null
         ? find(request)
         : fromRefundQuery(await get(`/refunds/${encodeURIComponent(reference)}`), request),
+  }
+}
+
+// The length of a page is not documented, so a page without new refunds is the last one.
+const MAX_PAGES = 50
+const toDay = (time: Date) => time.toISOString().slice(0, 10)
+
+/** The list has no currency: amounts are in that of the payment. */
+function toRefundList(result: HttpResult, currency: Currency | null): RefundList {
+  const reply = readReply(result)
+  if (reply.kind === 'unknown') return reply
+  if (reply.kind === 'error')
+    return isNotFound(reply)
+      ? { kind: 'refunds', refunds: [] }
+      : unknown('no_answer', `Flutterwave answered HTTP ${reply.http}`)
+  const rows = readRefunds(reply.data)
+  if (!rows) return unrecognized('Flutterwave answered refunds that cannot be read')
+  return { kind: 'refunds', refunds: rows.map((row) => toProviderRefund(row, currency)) }
+}
+
+const KEY = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+function toProviderRefund(refund: Refund, currency: Currency | null): ProviderRefund {
+  const { id, comment, tx_id: payment, flw_ref: reference, amount_refunded: amount } = refund
+  const outcome = fromStatus(refund)
+  return {
+    reference: id,
+    key: comment != null && KEY.test(comment) ? comment : null,
+    paymentNames: [payment, reference].filter((name) => name != null),
+    amount: currency && amount != null ? (fromMajor(amount, currency, money(0n, currency)) ?? null) : null,
+    status: outcome.kind === 'unknown' ? 'unrecognized' : outcome.kind,
   }
 }
 
@@ -47,6 +99,8 @@ const Refund = Type.Object({
   status: Text,
   amount_refunded: Maybe(Type.String({ pattern: DECIMAL })),
   comment: Maybe(Text),
+  tx_id: Maybe(Text),
+  flw_ref: Maybe(Text),
   meta: Type.Optional(Type.Unknown()),
 })
 type Refund = Static<typeof Refund>

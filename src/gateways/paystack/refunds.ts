@@ -2,11 +2,12 @@
 // for that note, so a refund whose response was lost is found and not executed twice.
 
 import { Type } from 'typebox'
+import { isCurrency } from '../../core/currency.ts'
 import { equals } from '../../core/money.ts'
 import { addMs, type Clock } from '../../kit/clock.ts'
 import { schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
-import type { Gateway, RefundOutcome, RefundRequest } from '../gateway.ts'
+import type { Gateway, ProviderRefund, RefundList, RefundOutcome, RefundRequest } from '../gateway.ts'
 import { Maybe, unknown, unrecognized } from '../reply.ts'
 import { Digits, Text } from './json.ts'
 import { fromRefusedQuery, isUnknown, type Reply, readReply, redact } from './response.ts'
@@ -24,14 +25,29 @@ const MAX_PAGES = 50
 export function createRefundOperations(
   call: Call,
   clock: Clock,
-): Required<Pick<Gateway, 'refund' | 'verifyRefund'>> {
-  const readPage = async (page: number) => {
+): Required<Pick<Gateway, 'refund' | 'verifyRefund' | 'listRefunds'>> {
+  const readPage = async (page: number, period?: { from: Date; to: Date }) => {
     const query = new URLSearchParams({
       perPage: String(PAGE_SIZE),
       page: String(page),
-      from: addMs(clock.now(), -LOOK_BACK_MS).toISOString(),
+      from: (period?.from ?? addMs(clock.now(), -LOOK_BACK_MS)).toISOString(),
+      ...(period && { to: period.to.toISOString() }),
     })
     return readReply(await call('GET', `/refund?${query}`))
+  }
+
+  const list = async (period?: { from: Date; to: Date }): Promise<RefundList> => {
+    const refunds: ProviderRefund[] = []
+    for (let page = 1; page <= MAX_PAGES; page += 1) {
+      const reply = await readPage(page, period)
+      if (isUnknown(reply)) return reply
+      const rows = readList(reply)
+      if (!rows)
+        return reply.kind === 'refused' ? fromRefusedQuery(reply) : unrecognized('Paystack lists no refunds')
+      refunds.push(...rows.map(toProviderRefund).filter((refund) => refund !== undefined))
+      if (rows.length < PAGE_SIZE) break
+    }
+    return { kind: 'refunds', refunds }
   }
 
   const find = async (refund: RefundRequest): Promise<RefundOutcome> => {
@@ -59,6 +75,17 @@ export function createRefundOperations(
       if (isUnknown(reply)) return reply
       if (reply.kind === 'data') return fromRefund(reply.data, refund)
       return fromRejectedRefund(reply, () => find(refund))
+    },
+
+    async listRefunds(query) {
+      if (query.kind === 'period') return list(query)
+      // Paystack's list has no documented filter by payment.
+      const found = await list()
+      if (found.kind === 'unknown') return found
+      const names = [query.attemptKey, query.attemptReference]
+      const isOfPayment = ({ paymentNames }: ProviderRefund) =>
+        paymentNames.some((name) => names.includes(name))
+      return { kind: 'refunds', refunds: found.refunds.filter(isOfPayment) }
     },
 
     async verifyRefund(refund, gatewayReference) {
@@ -94,6 +121,41 @@ const readRefund = schemaReader(
     merchant_note: Maybe(Text(2_000)),
   }),
 )
+
+const readPayment = schemaReader(
+  Type.Object({
+    // The id of the transaction, or the transaction itself.
+    transaction: Maybe(Type.Union([Digits, Type.Object({ id: Maybe(Digits), reference: Maybe(Text()) })])),
+    transaction_reference: Maybe(Text()),
+  }),
+)
+
+const STATUSES: Readonly<Record<string, ProviderRefund['status']>> = {
+  pending: 'pending',
+  processing: 'pending',
+  'needs-attention': 'pending',
+  processed: 'succeeded',
+  failed: 'failed',
+}
+
+/** Our note is "Refund", followed by the key. */
+const OUR_NOTE = /^Refund ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
+
+function toProviderRefund(data: unknown): ProviderRefund | undefined {
+  const record = readRefund(data)
+  const payment = readPayment(data)
+  if (!record || record.id == null || !payment) return undefined
+  const { transaction, transaction_reference: reference } = payment
+  const names = typeof transaction === 'object' ? [transaction?.id, transaction?.reference] : [transaction]
+  const { amount, currency } = record
+  return {
+    reference: record.id,
+    key: OUR_NOTE.exec(record.merchant_note ?? '')?.[1] ?? null,
+    paymentNames: [...names, reference].filter((name) => name != null),
+    amount: amount != null && isCurrency(currency) ? (fromSubunits(amount, currency) ?? null) : null,
+    status: STATUSES[record.status] ?? 'unrecognized',
+  }
+}
 
 function hasKey(data: unknown, { key }: RefundRequest): boolean {
   return readRefund(data)?.merchant_note?.includes(key) ?? false

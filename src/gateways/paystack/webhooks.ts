@@ -46,10 +46,12 @@ function parseBody(rawBody: Buffer): ParsedWebhook {
   // Events have no id. Most subjects have one; otherwise the hash of the body is the id.
   const identity = subject.id ?? createHash('sha256').update(rawBody).digest('hex')
   const about = { kind: 'payment', key: subject.key, eventId: `${webhook.event}:${identity}` } as const
+  if (webhook.event.startsWith(REFUNDS)) return { ...about, isRefund: true }
   return webhook.event.startsWith(DISPUTES) ? { ...about, isDispute: true } : about
 }
 
 const DISPUTES = 'charge.dispute.'
+const REFUNDS = 'refund.'
 
 interface WebhookSubject {
   key: string
@@ -68,7 +70,7 @@ function findSubject(event: string, data: unknown): WebhookSubject | undefined {
     const charge = readCharge(data)
     return charge && { key: charge.reference, id: charge.id ?? null }
   }
-  if (event.startsWith('refund.')) {
+  if (event.startsWith(REFUNDS)) {
     const refund = readRefund(data)
     return refund && { key: refund.transaction_reference, id: null }
   }

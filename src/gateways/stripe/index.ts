@@ -4,12 +4,20 @@
 import type { Mode } from '../../core/merchant.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
-import type { Gateway, GatewayBehavior, Outcome, StatusQuery } from '../gateway.ts'
-import { declined, type Succeeded, unknown } from '../reply.ts'
+import type {
+  Gateway,
+  GatewayBehavior,
+  Outcome,
+  ProviderRefund,
+  RefundList,
+  RefundListQuery,
+  StatusQuery,
+} from '../gateway.ts'
+import { declined, type Succeeded, type Unknown, unknown } from '../reply.ts'
 import { RAILS } from './amounts.ts'
 import { disputesPath, fromDisputes, fromKeyQuery } from './disputes.ts'
 import { encodeForm, type Form, readCredential, toChargeForm, toCheckoutForm, toRefundForm } from './forms.ts'
-import { fromRefund, fromRefundQuery } from './refunds.ts'
+import { fromRefund, fromRefundPage, fromRefundQuery, REFUND_PAGE_SIZE, toProviderRefund } from './refunds.ts'
 import { readSignedEvent } from './webhooks.ts'
 import {
   fromCharge,
@@ -82,6 +90,10 @@ const SESSIONS = '/v1/checkout/sessions'
 const INTENTS = '/v1/payment_intents'
 const REFUNDS = '/v1/refunds'
 
+// Five thousand refunds since the last look.
+const MAX_REFUND_PAGES = 50
+const toSeconds = (time: Date) => Math.floor(time.getTime() / 1_000)
+
 // Includes the payment and its card, so that one request returns everything.
 const WITH_CARD = 'expand[]=payment_intent.payment_method'
 
@@ -118,7 +130,8 @@ function openStripe({ credentials, baseUrl, http, clock }: Connection): Gateway 
 
   async function verify({ operation, key, isPaid }: StatusQuery, reference: string | null): Promise<Outcome> {
     if (reference === null) return NO_REFERENCE
-    const isSession = operation === 'checkout'
+    // A webhook may have named the PaymentIntent of a checkout whose session is not known.
+    const isSession = operation === 'checkout' && !reference.startsWith('pi_')
     const result = await (isSession ? readSession(reference) : readIntent(reference))
     const outcome = withPaidAt(isSession ? fromSessionQuery(result, key) : fromIntentQuery(result, key))
     if (!isPaid || outcome.kind !== 'succeeded') return outcome
@@ -130,6 +143,28 @@ function openStripe({ credentials, baseUrl, http, clock }: Connection): Gateway 
     const found = fromDisputes(await read(disputesPath(intentId)), paid.paid)
     if ('kind' in found) return found
     return found.reports.length > 0 ? { ...paid, disputes: found.reports } : paid
+  }
+
+  /** Stripe lists refunds by the PaymentIntent, which the success of a session names as its receipt. */
+  async function toRefundFilter(query: RefundListQuery): Promise<string | Unknown> {
+    if (query.kind === 'period')
+      return `created[gte]=${toSeconds(query.from)}&created[lte]=${toSeconds(query.to)}`
+    const known = [query.attemptReference, query.receiptNumber].find((name) => name?.startsWith('pi_'))
+    const intentId = known ?? readIntentId(await readSession(query.attemptReference))
+    return typeof intentId === 'string' ? `payment_intent=${encodeURIComponent(intentId)}` : intentId
+  }
+
+  async function readRefunds(filter: string): Promise<RefundList> {
+    const refunds: ProviderRefund[] = []
+    for (let page = 0; page < MAX_REFUND_PAGES; page += 1) {
+      const last = refunds.at(-1)
+      const start = last ? `&starting_after=${encodeURIComponent(last.reference)}` : ''
+      const found = fromRefundPage(await read(`${REFUNDS}?${filter}&limit=${REFUND_PAGE_SIZE}${start}`))
+      if ('kind' in found) return found
+      refunds.push(...found.data.map(toProviderRefund))
+      if (!found.has_more || found.data.length === 0) break
+    }
+    return { kind: 'refunds', refunds }
   }
 
   return {
@@ -175,6 +210,11 @@ function openStripe({ credentials, baseUrl, http, clock }: Connection): Gateway 
     async verifyRefund(refund, reference) {
       if (reference === null) return NO_REFERENCE
       return fromRefundQuery(await read(`${REFUNDS}/${encodeURIComponent(reference)}`), refund)
+    },
+
+    async listRefunds(query) {
+      const filter = await toRefundFilter(query)
+      return typeof filter === 'string' ? readRefunds(filter) : filter
     },
 
     findKey: async (intentId) => fromKeyQuery(await readIntent(intentId)),

@@ -5,12 +5,12 @@ import { type Static, Type } from 'typebox'
 import { equals } from '../../core/money.ts'
 import { schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
-import type { RefundOutcome, RefundRequest } from '../gateway.ts'
-import { Maybe, unrecognized } from '../reply.ts'
+import type { ProviderRefund, RefundOutcome, RefundRequest } from '../gateway.ts'
+import { Maybe, type Unknown, unrecognized } from '../reply.ts'
 import { fromAmount } from './amounts.ts'
 import { REFUND_KEY_FIELD } from './forms.ts'
 import { describeError, type ErrorReply, fromQueryError, isBusy, readReply } from './response.ts'
-import { Amount, Identity, Metadata, Text } from './shapes.ts'
+import { Amount, Identity, idOf, Metadata, Text } from './shapes.ts'
 
 const Refund = Type.Object({
   id: Identity,
@@ -23,6 +23,46 @@ const Refund = Type.Object({
 type Refund = Static<typeof Refund>
 
 const readRefund = schemaReader(Refund)
+const readPage = schemaReader(
+  Type.Object({
+    data: Type.Array(
+      Type.Object({
+        ...Refund.properties,
+        payment_intent: Type.Optional(Type.Unknown()),
+        charge: Maybe(Text(255)),
+      }),
+    ),
+    has_more: Maybe(Type.Boolean()),
+  }),
+)
+export type RefundPage = NonNullable<ReturnType<typeof readPage>>
+
+export const REFUND_PAGE_SIZE = 100
+
+export function fromRefundPage(result: HttpResult): RefundPage | Unknown {
+  const reply = readReply(result, readPage)
+  if (reply.kind === 'unknown') return reply
+  return reply.kind === 'error' ? fromQueryError(reply) : reply.body
+}
+
+export function toProviderRefund(refund: RefundPage['data'][number]): ProviderRefund {
+  const key = refund.metadata?.[REFUND_KEY_FIELD]
+  return {
+    reference: refund.id,
+    key: typeof key === 'string' ? key : null,
+    paymentNames: [idOf(refund.payment_intent), refund.charge].filter((name) => name != null),
+    amount: fromAmount(refund.amount, refund.currency) ?? null,
+    status: STATUSES[refund.status ?? ''] ?? 'unrecognized',
+  }
+}
+
+const STATUSES: Readonly<Record<string, ProviderRefund['status']>> = {
+  succeeded: 'succeeded',
+  pending: 'pending',
+  requires_action: 'pending',
+  failed: 'failed',
+  canceled: 'failed',
+}
 
 export function fromRefund(result: HttpResult, request: RefundRequest): RefundOutcome {
   const reply = readReply(result, readRefund)

@@ -6,7 +6,7 @@ import { constantTimeEquals, hmacSha256 } from '../../kit/crypto.ts'
 import { parseJson, schemaReader } from '../../kit/exact-json.ts'
 import type { ParsedWebhook } from '../gateway.ts'
 import { Maybe } from '../reply.ts'
-import { KEY_FIELD } from './forms.ts'
+import { KEY_FIELD, REFUND_KEY_FIELD } from './forms.ts'
 import { Identity, idOf, Metadata, Text } from './shapes.ts'
 
 const SIGNATURE_HEADER = 'stripe-signature'
@@ -36,6 +36,12 @@ const EVENTS: ReadonlySet<string> = new Set([
 ])
 
 const DISPUTES = 'charge.dispute.'
+const REFUNDS = /^(?:refund\.|charge\.refund)/
+
+/** Status checks ask about a session or a PaymentIntent, so only these are worth a question. */
+function hintOf(type: string, id: string | null | undefined): { referenceHint?: string } {
+  return id && /^(?:checkout\.session|payment_intent)\./.test(type) ? { referenceHint: id } : {}
+}
 
 // Events use the account's API version, not that of our requests, so we rely on these fields only.
 const readEvent = schemaReader(
@@ -44,6 +50,7 @@ const readEvent = schemaReader(
     type: Text(100),
     data: Type.Object({
       object: Type.Object({
+        id: Maybe(Identity),
         metadata: Maybe(Metadata),
         client_reference_id: Maybe(Text(255)),
         payment_intent: Type.Optional(Type.Unknown()),
@@ -66,15 +73,25 @@ export function readSignedEvent(
   if (!event) return { kind: 'ignored', reason: 'not an event as we know them' }
   if (!EVENTS.has(event.type)) return { kind: 'ignored', reason: 'an event that concerns no payment' }
   const { metadata, client_reference_id: reference, payment_intent: intent } = event.data.object
+  const { id: eventId, type } = event
+  const gatewayPaymentId = idOf(intent)
   // A dispute object does not carry our key; it names the payment, which does.
-  if (event.type.startsWith(DISPUTES)) {
-    const gatewayPaymentId = idOf(intent)
-    if (gatewayPaymentId !== null) return { kind: 'dispute', gatewayPaymentId, eventId: event.id }
-  }
+  if (type.startsWith(DISPUTES) && gatewayPaymentId !== null)
+    return { kind: 'dispute', gatewayPaymentId, eventId }
   const key = metadata?.[KEY_FIELD] ?? reference
+  const isRefund = REFUNDS.test(type) && metadata?.[REFUND_KEY_FIELD] === undefined
+  // A refund that was made in the dashboard carries no key of ours either.
+  if (isRefund && typeof key !== 'string' && gatewayPaymentId !== null)
+    return { kind: 'refund', gatewayPaymentId, eventId }
   if (typeof key !== 'string' || key === '')
     return { kind: 'ignored', reason: 'an event without a key of ours' }
-  return { kind: 'payment', key, eventId: event.id }
+  return {
+    kind: 'payment',
+    key,
+    eventId,
+    ...(isRefund && { isRefund }),
+    ...hintOf(type, event.data.object.id),
+  }
 }
 
 interface Signature {

@@ -43,6 +43,11 @@ export interface FakeProvider {
    * Required if the subject has disputes.
    */
   dispute?(key: string, status: DisputeReport['status']): Webhook | Promise<Webhook>
+  /**
+   * Staff refund a part of the payment in the provider's dashboard, in minor units. Returns the webhook about it, or null if
+   * the provider sends none. Required if the connector has listRefunds.
+   */
+  refundInDashboard?(attemptKey: string, minor: bigint): Webhook | null | Promise<Webhook | null>
   /** How refunds end from now on. Required if the connector has refund. */
   setRefundBehavior?(behavior: RefundBehavior): void
   /** The executed refunds of the attempt with this key, in minor units. Required if the connector has refund. */

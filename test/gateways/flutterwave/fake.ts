@@ -191,7 +191,8 @@ export async function startFakeFlutterwave(t: Pick<TestContext, 'after'>): Promi
           : { http: 400, body: readFixture('verify-nothing') }
       }
       case 'GET refunds': {
-        const rows = refunds.filter(({ txId }) => String(txId) === query.get('id')).map(({ row }) => row)
+        const isWanted = ({ txId }: Refund) => query.has('from') || String(txId) === query.get('id')
+        const rows = refunds.filter(isWanted).map(({ txId, row }) => ({ ...row, tx_id: txId }))
         const one = refunds.find(({ row }) => String(row.id) === id)?.row
         if (id === undefined)
           return { http: 200, body: { status: 'success', message: 'Refunds', data: rows } }
@@ -232,6 +233,13 @@ export async function startFakeFlutterwave(t: Pick<TestContext, 'after'>): Promi
     savedCredential(behavior) {
       const email = 'amina.otieno@example.com'
       return JSON.stringify({ token: issueToken(behavior, email), email, country: 'NG' })
+    },
+    refundInDashboard(attemptKey, minor) {
+      const { id, currency } = findLatest(attemptKey)?.record ?? {}
+      const amount = Number(minor) / 10 ** decimalsOf(isCurrency(currency) ? currency : 'NGN')
+      createRefund(String(id), { amount, comments: 'Customer called' })
+      // Its webhooks about refunds are not documented.
+      return null
     },
     setRefundBehavior(behavior) {
       refundBehavior = behavior

@@ -79,6 +79,16 @@ export async function startFakePaystack(t: Pick<TestContext, 'after'>): Promise<
       const transaction = { id: record.id, reference: record.reference }
       return signWebhook({ event, data: { ...Object(data), ...dispute, transaction } })
     },
+    refundInDashboard(key, minor) {
+      const record = payment(key)
+      const amount = toHundredths(minor, record.currency)
+      state.refunds.create({ transaction: key, amount, merchant_note: 'Customer called' })
+      const { data, ...event } = readFixture('webhook-refund')
+      return signWebhook({
+        ...event,
+        data: { ...Object(data), transaction_reference: key, amount: String(amount) },
+      })
+    },
     setRefundBehavior: (behavior: RefundBehavior) => state.refunds.end(behavior),
     refunds: (key) => state.refunds.given(payment(key)),
   }

@@ -176,6 +176,7 @@ export function makeRefund(state: FakeState, fields: Fields): FakeReply {
     id: newId('re'),
     amount,
     currency: intent.currency,
+    created: Math.floor(state.clock.now().getTime() / 1_000),
     payment_intent: intent.id,
     metadata: metadataOf(fields, 'metadata'),
     ...endings[state.refundBehavior],
@@ -209,7 +210,19 @@ function listDisputes(state: FakeState, query: URLSearchParams): FakeReply {
   return { http: 200, body: { object: 'list', url: '/v1/disputes', has_more: false, data } }
 }
 
+function listRefunds(state: FakeState, query: URLSearchParams): FakeReply {
+  const [intent, from] = [query.get('payment_intent'), Number(query.get('created[gte]') ?? 0)]
+  const found = [...state.refunds.values()]
+    .toReversed()
+    .filter((one) => (intent === null || one.payment_intent === intent) && one.created >= from)
+  const start = found.findIndex((one) => one.id === query.get('starting_after')) + 1
+  const data = found.slice(start, start + Number(query.get('limit') ?? 10))
+  const has_more = start + data.length < found.length
+  return { http: 200, body: { object: 'list', url: '/v1/refunds', has_more, data } }
+}
+
 export function readObject(state: FakeState, { path, query }: FakeRequest): FakeReply {
+  if (path === '/v1/refunds') return listRefunds(state, query)
   if (path === '/v1/disputes') return listDisputes(state, query)
   if (path === '/v1/balance') return { http: 200, body: readFixture('balance') }
   const [, kind, id = ''] = /^\/v1\/(checkout\/sessions|payment_intents|refunds)\/([^/]+)$/.exec(path) ?? []

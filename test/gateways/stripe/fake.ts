@@ -93,6 +93,24 @@ export async function startFakeStripe(t: TestContext, clock: Clock = systemClock
       const type = `charge.dispute.${status === 'open' ? 'created' : 'closed'}`
       return sign(state, { ...readFixture('event'), id: newId('evt'), type, data: { object } })
     },
+    refundInDashboard(key, minor) {
+      const [intent] = paid(key)
+      if (!intent) throw new Error(`the fake Stripe has no payment for ${key}`)
+      const made = makeRefund(
+        state,
+        new Map([
+          ['payment_intent', intent.id],
+          ['amount', String(minor)],
+        ]),
+      )
+      const object = structuredClone(made.body)
+      return sign(state, {
+        ...readFixture('event'),
+        id: newId('evt'),
+        type: 'refund.created',
+        data: { object },
+      })
+    },
     failAfterExecuting() {
       idempotency.failsAfterExecuting = true
     },

@@ -110,14 +110,24 @@ describe("Stripe's event", () => {
     it(`${type} is about the attempt whose key it contains`, async (t) => {
       const { gateway, provider } = await startStripe(t)
       const { headers, body } = provider.webhook(FIXTURE_KEY, type)
-      const { id } = JSON.parse(body.toString())
+      const { id, data } = JSON.parse(body.toString())
+      const isAskedAbout = /^(?:checkout|payment_intent)/.test(type)
       assert.deepEqual(gateway.parseWebhook(headers, body), {
         kind: 'payment',
         key: FIXTURE_KEY,
         eventId: id,
+        ...(type === 'charge.refunded' && { isRefund: true }),
+        ...(isAskedAbout && { referenceHint: data.object.id }),
       })
     })
   }
+
+  it('about a refund without a key of ours names the refunded payment', () => {
+    const refund = { metadata: {}, client_reference_id: null, payment_intent: 'pi_1' }
+    const reading = readEvent(makeEvent({ type: 'refund.created' }, refund))
+    assert.ok(reading.kind === 'refund')
+    assert.equal(reading.gatewayPaymentId, 'pi_1')
+  })
 
   it('is about the client_reference_id of a session without metadata', () => {
     const reading = readEvent(makeEvent({}, { metadata: {}, client_reference_id: 'ours' }))

@@ -1,0 +1,92 @@
+// Looks up the refunds of a paid attempt at the provider, and books those that were made there. A webhook about a
+// refund and the look through an account make an attempt due; both end here, so a refund is booked once.
+
+import type { Gateway } from '../gateways/gateway.ts'
+import { addMs } from '../kit/clock.ts'
+import { errorFields } from '../kit/observability/log.ts'
+import { resolverLeaseEnd } from '../outcomes/schedule.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import type { PaymentWithAttempt } from '../payments/attempt.ts'
+import { findPayment, listAttempts } from '../payments/find.ts'
+import { findGatewayRefunds } from '../refunds/find.ts'
+import { bookRefund, type FoundRefund } from './book.ts'
+import { type ClaimedLookup, claimLookups, finishLookup, scheduleLookups } from './queries.ts'
+
+/** A webhook says that the refunds of this attempt have changed. */
+export async function wakeLookup(
+  app: Pick<PaymentsApp, 'db' | 'clock'>,
+  { gateway, accountId, key }: { gateway: string; accountId: string | null; key: string },
+): Promise<void> {
+  await scheduleLookups(app.db, { gateway, accountId, names: [key] }, app.clock.now())
+}
+
+/** Claims due lookups and returns one task for each. */
+export async function claimRefundLookups(app: PaymentsApp, limit: number): Promise<(() => Promise<void>)[]> {
+  const now = app.clock.now()
+  const leasedUntil = resolverLeaseEnd(app, now)
+  const claimed = await claimLookups(app.db, now, leasedUntil, limit)
+  return claimed.map((lookup) => () => lookUpClaimed(app, lookup, leasedUntil))
+}
+
+// The next look through the account finds the refund too, so there is no hurry.
+const RETRY_MS = 5 * 60_000
+
+async function lookUpClaimed(app: PaymentsApp, lookup: ClaimedLookup, leasedUntil: Date): Promise<void> {
+  try {
+    const isAnswered = await lookUpRefunds(app, lookup)
+    const dueAt = isAnswered ? null : addMs(app.clock.now(), RETRY_MS)
+    await finishLookup(app.db, lookup, leasedUntil, dueAt)
+  } catch (error) {
+    // The attempt is claimed again when its lease ends; the error must not stop the other lookups.
+    app.log.write('refund.lookup_failed', { attemptId: lookup.id, ...errorFields(error) })
+  }
+}
+
+/** False if the provider did not answer. */
+async function lookUpRefunds(app: PaymentsApp, lookup: ClaimedLookup): Promise<boolean> {
+  const { merchantId, paymentId, id: attemptId } = lookup
+  const [payment, attempts] = await Promise.all([
+    findPayment(app.db, merchantId, paymentId),
+    listAttempts(app.db, merchantId, paymentId),
+  ])
+  const attempt = attempts.find(({ id }) => id === attemptId)
+  const gateway = attempt && (await app.gateways.find(merchantId, attempt.gateway, attempt.accountId))
+  if (!payment || !attempt || !gateway?.listRefunds) return true
+  const list = await gateway.listRefunds({
+    kind: 'payment',
+    attemptKey: attempt.gatewayKey,
+    attemptReference: attempt.gatewayReference ?? attempt.gatewayKey,
+    receiptNumber: attempt.receiptNumber,
+    currency: payment.currency,
+  })
+  if (list.kind === 'unknown') return false
+  const unbooked = await withoutBooked(app, { ...attempt, name: gateway.name }, list.refunds)
+  for (const found of unbooked) await bookFound(app, { payment, attempt }, found)
+  return true
+}
+
+async function bookFound(app: PaymentsApp, current: PaymentWithAttempt, found: FoundRefund): Promise<void> {
+  const obstacle = await bookRefund(app, current, found)
+  if (obstacle === undefined) return
+  const { merchantId, paymentId, id: attemptId, gateway } = current.attempt
+  app.log.write('refund.not_booked', { merchantId, paymentId, attemptId, gateway, reason: obstacle })
+}
+
+/** The refunds that are not in our records, neither as ours nor as found before. */
+export async function withoutBooked(
+  app: Pick<PaymentsApp, 'db'>,
+  {
+    name,
+    accountId,
+    merchantId,
+  }: { name: Gateway['name']; accountId: string | null; merchantId: string | null },
+  refunds: readonly FoundRefund[],
+): Promise<FoundRefund[]> {
+  if (refunds.length === 0) return []
+  const account = { gateway: name, merchantId: accountId === null ? null : merchantId }
+  const keys = refunds.flatMap(({ key }) => key ?? [])
+  const references = refunds.map(({ reference }) => reference)
+  const booked = await findGatewayRefunds(app.db, account, keys, references)
+  const names = new Set(booked.flatMap(({ key, reference }) => [key, reference]))
+  return refunds.filter(({ key, reference }) => !names.has(reference) && (key === null || !names.has(key)))
+}

@@ -1,0 +1,132 @@
+// The statements that schedule and claim lookups of refunds at providers: of one attempt, and of a whole account.
+
+import { type Db, sql } from '../kit/db/db.ts'
+
+/** An attempt by its names at the gateway. Only the gateway knows them, so no tenant is checked. */
+export interface NamedAttempts {
+  gateway: string
+  accountId: string | null
+  /** Our keys, the provider's references or receipt numbers. */
+  names: readonly string[]
+}
+
+// Each name has an index of its own.
+const scheduleLookupsStatement = sql<{ id: string }>`
+with named as (
+  select merchant_id, id from attempts where gateway_key = any ($3::text[])
+  union
+  select merchant_id, id from attempts where gateway = $1 and gateway_reference = any ($3::text[])
+  union
+  select merchant_id, id from attempts where receipt_number = any ($3::text[])
+)
+update attempts a
+set refund_lookup_due_at = $4
+from named n
+where a.merchant_id = n.merchant_id
+  and a.id = n.id
+  and a.gateway = $1
+  and a.account_id is not distinct from $2
+  and a.status in ('succeeded', 'duplicate_success')
+  and (a.refund_lookup_due_at is null or a.refund_lookup_due_at > $4)
+returning a.id`
+
+/** Makes the paid ones of these attempts due for a lookup of their refunds. */
+export async function scheduleLookups(db: Db, attempts: NamedAttempts, at: Date): Promise<void> {
+  const { gateway, accountId, names } = attempts
+  await db.query(scheduleLookupsStatement, [gateway, accountId, names, at])
+}
+
+export interface ClaimedLookup {
+  merchantId: string
+  paymentId: string
+  id: string
+  gateway: string
+}
+
+const claimLookupsStatement = sql<ClaimedLookup>`
+with due as (
+  select merchant_id, id
+  from attempts
+  where refund_lookup_due_at <= $1
+  order by refund_lookup_due_at
+  limit $3
+  for update skip locked
+)
+update attempts a
+set refund_lookup_due_at = $2
+from due d
+where a.merchant_id = d.merchant_id and a.id = d.id
+returning a.merchant_id as "merchantId", a.payment_id as "paymentId", a.id, a.gateway`
+
+/** Due lookups, leased until `leaseUntil`. */
+export async function claimLookups(
+  db: Db,
+  now: Date,
+  leaseUntil: Date,
+  limit: number,
+): Promise<ClaimedLookup[]> {
+  return db.query(claimLookupsStatement, [now, leaseUntil, limit])
+}
+
+const finishLookupStatement = sql<unknown>`
+update attempts
+set refund_lookup_due_at = $4
+where merchant_id = $1 and id = $2 and refund_lookup_due_at = $3`
+
+/** Ends a lookup, or schedules the next one. If a webhook has made the attempt due since the claim, its time stays. */
+export async function finishLookup(
+  db: Db,
+  { merchantId, id }: Pick<ClaimedLookup, 'merchantId' | 'id'>,
+  leasedUntil: Date,
+  dueAt: Date | null,
+): Promise<void> {
+  await db.query(finishLookupStatement, [merchantId, id, leasedUntil, dueAt])
+}
+
+const addAccountsStatement = sql<unknown>`
+insert into refund_lookups (account, looked_until, due_at)
+select account, $2, $3
+from unnest($1::text[]) as account
+on conflict (account) do nothing`
+
+export async function addAccounts(
+  db: Db,
+  accounts: readonly string[],
+  lookedUntil: Date,
+  dueAt: Date,
+): Promise<void> {
+  await db.query(addAccountsStatement, [accounts, lookedUntil, dueAt])
+}
+
+export interface DueAccount {
+  account: string
+  lookedUntil: Date
+}
+
+const claimAccountsStatement = sql<DueAccount>`
+with due as (
+  select account
+  from refund_lookups
+  where due_at <= $1
+  order by due_at
+  limit $3
+  for update skip locked
+)
+update refund_lookups l
+set due_at = $2
+from due d
+where l.account = d.account
+returning l.account, l.looked_until as "lookedUntil"`
+
+export async function claimAccounts(db: Db, now: Date, nextAt: Date, limit: number): Promise<DueAccount[]> {
+  return db.query(claimAccountsStatement, [now, nextAt, limit])
+}
+
+const advanceAccountStatement = sql<unknown>`
+update refund_lookups
+set looked_until = greatest(looked_until, $2)
+where account = $1`
+
+export async function advanceAccount(db: Db, account: string, lookedUntil: Date): Promise<void> {
+  await db.query(advanceAccountStatement, [account, lookedUntil])
+}
