@@ -79,6 +79,8 @@ async function compose(parts: Parts) {
   const { app, provider } = await composeApp(parts, { localUrl, publicUrl })
   // The raw handle: failpoints must not fire during the start.
   const demo = app.mode === 'test' ? await ensureDemoMerchant({ ...app, db: parts.db }, config.dataDir) : null
+  if (app.mode === 'live' && !app.gateways.supported.some(({ isConfigured }) => isConfigured))
+    parts.log.write('gateway.none_configured')
   const shell = role === 'worker' ? null : await composeShell(parts, app, provider)
   let isShellOpen = false
   const stopShell = async () => {

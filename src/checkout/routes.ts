@@ -90,6 +90,7 @@ export function checkoutRoutes(app: PaymentsApp): Route[] {
     route({
       method: 'POST',
       path: '/api/v1/checkout/payments/{uuid}/cancel',
+      audited: false,
       tag: 'Checkout',
       scope: 'checkout:write',
       summary: 'Cancel a payment',

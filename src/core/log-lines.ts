@@ -254,6 +254,12 @@ const DEFINITIONS = {
     'merchantId, paymentId, attemptId, refundId, gateway, reason',
     'The payment keeps its state, and the gateway is polled ever more rarely, at least once a day. Look at the payment in the dashboard of the gateway, and report the value (`reason`), so that the connector learns it.',
   ),
+  'gateway.none_configured': line(
+    'warn',
+    'No gateway is configured: only merchants with a gateway account of their own can collect payments.',
+    '',
+    'Set the credentials of a gateway (GATEWAY_…), or add accounts with cowry gateways set.',
+  ),
   'postgres.exited': line(
     'error',
     'The embedded PostgreSQL exited by itself; it is started again.',

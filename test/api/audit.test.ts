@@ -191,6 +191,7 @@ const PAYMENTS = new Set([
   'POST /api/v1/checkout/initiate-payment',
   'POST /api/v1/charges/recurring',
   'POST /api/v1/p2p/payments',
+  'POST /api/v1/checkout/payments/{uuid}/cancel',
 ])
 
 /** Bodies where the documented example does not fit the records of the test. */

@@ -85,3 +85,14 @@ describe('API keys in production', () => {
     assert.ok(!(await production.apiWith(undefined).get('/')).text.includes('staging'))
   })
 })
+
+describe('production without a gateway', () => {
+  it('warns at the start that no gateway is configured; staging has the sandbox', async () => {
+    const warnings = async ({ admin }: typeof production) => {
+      const { lines } = (await admin.get('/admin/v1/logs?level=warn&limit=500')).body.data
+      return lines.filter(({ key }: { key: string }) => key === 'gateway.none_configured').length
+    }
+    assert.equal(await warnings(production), 1)
+    assert.equal(await warnings(staging), 0)
+  })
+})
