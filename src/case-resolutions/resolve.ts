@@ -15,6 +15,7 @@ import { methodOf } from '../payments/views.ts'
 import { advanceRefund } from '../refunds/advance.ts'
 import { getRefund } from '../refunds/find.ts'
 import type { RefundRow } from '../refunds/refund.ts'
+import { requestApproval } from './approval.ts'
 import {
   acceptReceived,
   markFailed,
@@ -48,7 +49,11 @@ export async function resolveCase(
   const details = await requireCase(app, actor.merchant, id)
   if (details.row.closedAt !== null) return replayOrReject(details, request)
   requirePossible(actor, details, request)
-  const replayed = await execute(app, actor, details, request, claim)
+  const approval = await requestApproval(app, actor, details, request, claim)
+  const replayed =
+    approval.kind === 'proposed'
+      ? approval.replayed
+      : await execute(app, { ...actor, by: approval.by }, details, request, claim)
   const after = await requireCase(app, actor.merchant, id)
   // Another resolution, or the gateway's answer, came first.
   if (after.row.closedAt !== null && !isSameEnding(after, request)) throw alreadyResolved(after)

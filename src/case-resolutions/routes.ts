@@ -56,6 +56,7 @@ const RESOLVE_ERRORS = [
   'invalid_uuid',
   'case_not_found',
   'case_resolved',
+  'case_awaiting_approval',
   'resolution_not_possible',
   'refund_not_supported',
   'card_data_not_allowed',
@@ -115,7 +116,7 @@ function resolveRoute(app: PaymentsApp): Route {
     scope: 'cases:write',
     summary: 'Resolve a case',
     description:
-      'Decides what happens with the payment or refund. The field resolutions of the case lists what is possible. The same resolution again returns the record, with Idempotent-Replayed: true. After another resolution the response is 409 case_resolved, which names the one that stands.',
+      'Decides what happens with the payment or refund. The field resolutions of the case lists what is possible. The same resolution again returns the record, with Idempotent-Replayed: true. After another resolution the response is 409 case_resolved, which names the one that stands. Where your settings (caseApprovals) require a second person, the first call proposes the resolution (state awaiting_approval), and the same resolution with another API key approves it.',
     params: UuidParams,
     body: ResolveBody,
     response: { http: 200, data: CaseRecord },
@@ -189,9 +190,12 @@ function serializeFor(actor: Actor, details: CaseDetails) {
 }
 
 function respond(actor: Actor, { details, replayed }: Resolved) {
-  const isOpen = details.row.closedAt === null
-  const message = isOpen
+  return ok(messageOf(details.row), serializeFor(actor, details), replayed)
+}
+
+function messageOf({ closedAt, proposal }: CaseDetails['row']): string {
+  if (closedAt !== null) return 'Case resolved.'
+  return proposal === null
     ? 'The gateway does not know the outcome yet; the case stays open.'
-    : 'Case resolved.'
-  return ok(message, serializeFor(actor, details), replayed)
+    : 'Resolution proposed; another API key must send the same resolution to approve it.'
 }

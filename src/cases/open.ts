@@ -8,7 +8,7 @@ import type { PaymentsApp } from '../payments/app.ts'
 import { findPayment, listAttempts } from '../payments/find.ts'
 import { type Move, movePayment, movePaymentWithin } from '../payments/move.ts'
 import type { PaymentRow } from '../payments/payment.ts'
-import { type CaseDetails, type CaseRefund, type CaseRow, factsOf } from './case.ts'
+import { type CaseDetails, type CaseRefund, type CaseRow, factsOf, type Proposal } from './case.ts'
 import { type CaseKind, kindFacts, UNCERTAIN_KINDS } from './case-kinds.ts'
 import {
   type CaseClosing,
@@ -17,6 +17,7 @@ import {
   lockCase,
   lockOpenCases,
   markUncertain,
+  saveProposal,
   selectCasesOfAttempt,
   UNRESOLVED,
 } from './queries.ts'
@@ -96,6 +97,11 @@ async function recordCaseEvent(
 export async function lockOpenCase(tx: Tx, row: CaseRow): Promise<CaseRow | undefined> {
   const locked = await lockCase(tx, row)
   return locked.closedAt === null ? locked : undefined
+}
+
+/** Records a resolution that waits for another person's approval. */
+export async function proposeResolution(tx: Tx, row: CaseRow, proposal: Proposal): Promise<void> {
+  await saveProposal(tx, row, proposal)
 }
 
 /** Closes the case with its event, in the caller's transaction. False when it is closed already. */

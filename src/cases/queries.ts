@@ -104,19 +104,17 @@ export async function closeCaseRow(
   return firstRow(tx, closeCaseStatement, [merchantId, id, at, note, resolution, proof, by])
 }
 
-const saveProposalStatement = sql<CaseRow>`
-update cases c
+const saveProposalStatement = sql<unknown>`
+update cases
 set proposal = $3
-where c.merchant_id = $1 and c.id = $2 and c.closed_at is null
-returning ${COLUMNS}`
+where merchant_id = $1 and id = $2 and closed_at is null`
 
 export async function saveProposal(
   tx: Tx,
   { merchantId, id }: Pick<CaseRow, 'merchantId' | 'id'>,
-  proposal: Proposal | null,
-): Promise<CaseRow | undefined> {
-  const text = proposal === null ? null : JSON.stringify(proposal)
-  return firstRow(tx, saveProposalStatement, [merchantId, id, text])
+  proposal: Proposal,
+): Promise<void> {
+  await tx.query(saveProposalStatement, [merchantId, id, JSON.stringify(proposal)])
 }
 
 const lockCaseStatement = sql<CaseRow>`

@@ -112,6 +112,11 @@ export const API_ERRORS = {
     true,
   ),
   case_resolved: apiError(409, 'conflict_error', 'This case was resolved in another way already.'),
+  case_awaiting_approval: apiError(
+    409,
+    'conflict_error',
+    'Another resolution of this case waits for approval.',
+  ),
   invalid_state: apiError(409, 'conflict_error', 'The record is not in a state that allows this.'),
 
   idempotency_key_reused: unprocessable('This Idempotency-Key was used with another body.'),

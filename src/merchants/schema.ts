@@ -25,6 +25,8 @@ const Clearable = <Schema extends TSchema>(schema: Schema, message: string) =>
 // Longer than any valid logo, so that readLogo reports the decoded length instead of the schema.
 const LOGO_MAX_TEXT = 40_000
 const MAX_ORIGINS = 20
+// The largest amount of a payment.
+const MAX_APPROVAL_FROM = 999_999_999_999.99
 
 /** The merchant's branding on pages. Null clears a field. */
 export const BRANDING = {
@@ -86,6 +88,15 @@ export const RoutingList = Type.Array(
 )
 export type RoutingInput = Static<typeof RoutingList>
 
+/** From which amount a second person must approve the resolution of a case; at most one entry per currency. */
+export const CaseApprovals = Clearable(
+  Type.Array(
+    Type.Object({ currency: CurrencyCode, from: Type.Number({ minimum: 0, maximum: MAX_APPROVAL_FROM }) }),
+    { maxItems: CURRENCY_CODES.length },
+  ),
+  'must be a list such as [{"currency": "KES", "from": 10000}].',
+)
+
 const SettingsInput = Type.Partial(
   Type.Object({
     locale: Locale,
@@ -96,6 +107,7 @@ const SettingsInput = Type.Partial(
       `must be a list of at most ${MAX_ORIGINS} origins, such as ["https://shop.example"].`,
     ),
     routing: Nullable(RoutingList),
+    caseApprovals: CaseApprovals,
     branding: Nullable(Type.Partial(Type.Object(BRANDING))),
   }),
 )
@@ -117,6 +129,10 @@ const SettingsRecord = Type.Object({
       split: Type.Array(Type.Object({ gateway: Type.String(), percent: Type.Integer() })),
     }),
   ),
+  caseApprovals: Type.Array(Type.Object({ currency: CurrencyCode, from: Type.Number() }), {
+    description:
+      'From which amount, in major units, the resolution of a case by an API key needs a second API key. Empty: never.',
+  }),
   branding: Type.Object({
     displayName: Nullable(Type.String()),
     logo: Nullable(Type.String()),

@@ -1,8 +1,9 @@
 // Merchants as operators manage them: create, list, read, change, suspend, activate.
 
-import { DEFAULT_CURRENCY } from '../core/currency.ts'
+import { type Currency, DEFAULT_CURRENCY } from '../core/currency.ts'
 import { errorFromIssues, requireFound } from '../core/errors.ts'
 import type { Merchant, Mode } from '../core/merchant.ts'
+import { type Money, money, parseAmount } from '../core/money.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Tx } from '../kit/db/db.ts'
 import type { Random } from '../kit/random.ts'
@@ -119,4 +120,19 @@ function requireMerchantRow(row: MerchantRow | undefined): MerchantRow {
 
 function toMerchant(row: MerchantRow): ManagedMerchant {
   return { ...row, settings: readSettings(row.settings, row.mode) }
+}
+
+/** From which amount of this currency a second person must approve the resolution of a case; null for never. */
+export async function approvalThreshold(
+  app: { db: Tx },
+  merchantId: string,
+  currency: Currency,
+): Promise<Money | null> {
+  const row = await findMerchant(app.db, merchantId)
+  const approvals = row ? readSettings(row.settings, row.mode).caseApprovals : []
+  const found = approvals.find((one) => one.currency === currency)
+  if (!found) return null
+  const amount = parseAmount(found.from, currency)
+  // Zero, or more decimals than the currency has: every amount needs the approval.
+  return typeof amount === 'string' ? money(0n, currency) : amount
 }

@@ -11,6 +11,7 @@ import { readLogo } from './logo.ts'
 import { completeRules, readRules, routingIssues } from './routing.ts'
 import {
   BRANDING,
+  CaseApprovals,
   Locale,
   type MerchantSettings,
   SavedMethods,
@@ -35,6 +36,7 @@ export function readSettings(stored: Readonly<Record<string, unknown>>, mode: Mo
     // Invalid entries stay: they match no origin. Dropping them could empty the list, and an empty list allows every origin.
     redirectOrigins: Array.isArray(redirectOrigins) ? redirectOrigins.map(String) : [],
     routing: readRules(stored.routing),
+    caseApprovals: validOrNull(CaseApprovals, stored.caseApprovals) ?? [],
     branding: {
       displayName: field('displayName'),
       logo: logo !== null && typeof readLogo(logo) !== 'string' ? logo : null,
@@ -111,7 +113,14 @@ export function patchOf(changes: SettingsChanges | null): SettingsPatch {
   }
 }
 
-const CLEARED = { locale: null, savedMethods: null, timeZone: null, redirectOrigins: null, routing: null }
+const CLEARED = {
+  locale: null,
+  savedMethods: null,
+  timeZone: null,
+  redirectOrigins: null,
+  routing: null,
+  caseApprovals: null,
+}
 const CLEARED_BRANDING = Object.fromEntries(Object.keys(BRANDING).map((name) => [name, null]))
 
 function originIssue(text: string, mode: Mode): string | undefined {

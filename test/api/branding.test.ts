@@ -33,6 +33,7 @@ const EMPTY = {
   locale: null,
   savedMethods: 'always_tell',
   timeZone: null,
+  caseApprovals: [],
   redirectOrigins: [],
   routing: [],
   branding: {
@@ -49,6 +50,7 @@ const FULL = {
   locale: 'am',
   savedMethods: 'ask_with_checkbox',
   timeZone: 'Africa/Addis_Ababa',
+  caseApprovals: [],
   redirectOrigins: ['https://shop.example', 'https://pay.shop.example:8443'],
   routing: [{ currency: 'KES', prefer: ['sandbox'], exclude: ['paystack'], split: [] }],
   branding: {
@@ -372,6 +374,7 @@ describe('cowry merchants brand', () => {
       locale: 'sw',
       savedMethods: 'ask_with_checkbox',
       timeZone: 'Africa/Nairobi',
+      caseApprovals: [],
       redirectOrigins: ['https://shop.example', 'http://localhost:3000'],
       routing: [],
       branding: {
@@ -403,6 +406,7 @@ describe('cowry merchants brand', () => {
       locale: 'fr',
       savedMethods: 'always_tell',
       timeZone: null,
+      caseApprovals: [],
       redirectOrigins: [],
       routing: [],
       branding: { ...settings.branding, displayName: null, accentColor: null },

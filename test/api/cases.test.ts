@@ -257,6 +257,34 @@ describe('a refund that fails after its success', () => {
   })
 })
 
+describe('the approval of a second person', () => {
+  it('carries out a resolution above the threshold only when another key sends it too', async () => {
+    const { api, uuid: merchant } = await service.newMerchant()
+    const body = JSON.stringify({ settings: { caseApprovals: [{ currency: 'KES', from: 1125.45 }] } })
+    const headers = { 'content-type': 'application/json' }
+    dataOf(await admin.send('PATCH', `/admin/v1/merchants/${merchant}`, { body, headers }))
+    const key = dataOf(await api.post('/api/v1/api-keys', { name: 'Second', scopes: ['cases:write'] }))
+    const second = service.apiWith(key.apiKey)
+    const payment = await payWith(api, 'transfer_underpaid')
+    const { uuid } = await caseOf(api, payment.uuid)
+    const proposed = await resolve(api, uuid, 'accept')
+    assert.deepEqual([proposed.http, proposed.body.data.state], [200, 'awaiting_approval'], proposed.text)
+    assert.equal(proposed.body.data.proposal.resolution, 'accept')
+    assert.equal(isReplay(await resolve(api, uuid, 'accept')), true)
+    assert.equal(dataOf(await api.get(`/api/v1/checkout/payments/${payment.uuid}`)).status, 'processing')
+    assertApiError(await resolve(second, uuid, 'return'), 'case_awaiting_approval')
+    const approved = dataOf(await resolve(second, uuid, 'accept'))
+    assert.deepEqual(
+      [approved.state, approved.paymentStatus, approved.proposal],
+      ['resolved', 'successful', null],
+    )
+    assert.match(approved.resolvedBy, /^key:\w+, key:\w+$/)
+    const smaller = await payWith(api, 'transfer_underpaid', { amount: 1250 })
+    const { uuid: below } = await caseOf(api, smaller.uuid)
+    assert.equal(dataOf(await resolve(api, below, 'accept')).state, 'resolved')
+  })
+})
+
 describe('the endpoints of cases', () => {
   it('require a key with their scope, and the operator’s token', async () => {
     const { api, found } = await newMismatch('transfer_underpaid')
