@@ -1,7 +1,7 @@
 // Approval by a second person. From the amount that the merchant's settings name, the first API key only proposes a
 // resolution; another key approves it by sending the same resolution.
 
-import type { CaseDetails, Proposal } from '../cases/case.ts'
+import type { CaseDetails } from '../cases/case.ts'
 import { lockOpenCase, proposeResolution } from '../cases/open.ts'
 import { isCurrency } from '../core/currency.ts'
 import { ApiError } from '../core/errors.ts'
@@ -55,7 +55,7 @@ async function propose(
   return { kind: 'proposed', replayed: false }
 }
 
-function awaitingApproval({ resolution, by }: Proposal): ApiError {
+function awaitingApproval({ resolution, by }: { resolution: string; by: string }): ApiError {
   return new ApiError('case_awaiting_approval', {
     message: `${by} has proposed ${resolution}. Approve it by sending the same resolution, or let ${by} propose another one.`,
   })

@@ -1,7 +1,7 @@
 // The effects of resolutions on payments. Each runs in the transaction that closes the case, under the locks of the attempt
 // and the payment, so the state that it reads cannot change.
 
-import type { CaseRow } from '../cases/case.ts'
+import type { CaseDetails } from '../cases/case.ts'
 import { listCasesOfAttempt } from '../cases/find.ts'
 import { isCurrency } from '../core/currency.ts'
 import { ApiError } from '../core/errors.ts'
@@ -22,7 +22,7 @@ import { recordRefund } from '../refunds/request.ts'
 
 /** What a resolution works on, read under locks. */
 export interface Subject {
-  row: CaseRow
+  row: CaseDetails['row']
   payment: PaymentRow
   attempt: AttemptRow
   gateway: Gateway | undefined

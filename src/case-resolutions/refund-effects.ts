@@ -1,6 +1,6 @@
 // The effects of resolutions on refunds: one whose outcome is unknown, and one that failed after its success.
 
-import type { CaseRow } from '../cases/case.ts'
+import type { CaseDetails } from '../cases/case.ts'
 import { closeCase } from '../cases/open.ts'
 import type { Tx } from '../kit/db/db.ts'
 import { recordEntry } from '../ledger/debit.ts'
@@ -40,7 +40,7 @@ const LATE_REASONS = {
 export async function resolveFailedRefund(
   app: PaymentsApp,
   tx: Tx,
-  row: CaseRow,
+  row: CaseDetails['row'],
   refund: RefundRow,
   { resolution, ...request }: ResolutionRequest & { by: string },
 ): Promise<void> {

@@ -1,7 +1,7 @@
 // Disputes of duplicate payments. While the dispute is open, the automatic refund is suspended. If it is won, the refund
 // resumes; if it is lost, the bank has returned the money. If a refund had already started, a case for manual review is opened.
 
-import type { CaseRow } from '../cases/case.ts'
+import type { CaseDetails } from '../cases/case.ts'
 import type { CaseKind } from '../cases/case-kinds.ts'
 import { listCasesOfAttempt } from '../cases/find.ts'
 import { closeAnswered, openCase } from '../cases/open.ts'
@@ -42,7 +42,7 @@ async function applyReports(
   gateway: Gateway,
   attempt: AttemptRow,
   reports: readonly DisputeReport[],
-  existing: CaseRow | undefined,
+  existing: CaseDetails['row'] | undefined,
 ): Promise<CaseKind | undefined> {
   const isCaseOpen = existing !== undefined && existing.closedAt === null
   const reportsWith = (status: DisputeReport['status']) =>
@@ -68,7 +68,7 @@ async function holdDuplicateRefund(
   app: PaymentsApp,
   tx: Tx,
   attempt: AttemptRow,
-  existing: CaseRow | undefined,
+  existing: CaseDetails['row'] | undefined,
 ): Promise<CaseKind | undefined> {
   if (await unscheduleDuplicateRefund(tx, attempt.merchantId, attempt.id))
     return openDuplicateCase(app, tx, attempt, 'duplicate_disputed')
