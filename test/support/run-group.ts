@@ -12,8 +12,9 @@ const FILE_TIMEOUT_MS = 900_000
 // The last socket or child of a file may close a moment after its tests.
 const EXIT_WITHIN_MS = 10_000
 const POLL_MS = 20
-// The pipes of standard output and standard error.
-const OUTPUT = ['PipeWrap', 'PipeWrap']
+// The pipes of standard output, standard error and standard input. A package that imports node:process opens the last one
+// without reading it, which does not keep a process open.
+const STANDARD_STREAMS = ['PipeWrap', 'PipeWrap', 'PipeWrap']
 
 /** Runs the files one after the other in this process. */
 export function runGroup(root: string, files: readonly string[]): void {
@@ -49,12 +50,12 @@ async function assertNothingOpen(files: readonly string[]): Promise<void> {
   assert.fail(`still open after ${files.join(', ')}: ${open.join(', ')}`)
 }
 
-/** What keeps this process open, except its output and the timer of this function. */
+/** What keeps this process open, except its standard streams and the timer of this function. */
 async function openResources(): Promise<string[]> {
   const timer = delay(POLL_MS)
   const found = process.getActiveResourcesInfo()
   await timer
-  const without = ['Timeout', ...OUTPUT]
+  const without = ['Timeout', ...STANDARD_STREAMS]
   return found.filter((kind) => {
     const index = without.indexOf(kind)
     if (index !== -1) without.splice(index, 1)
