@@ -12,6 +12,7 @@ import { p2pJobs } from '../p2p/jobs.ts'
 import { paymentJobs } from '../payments/jobs.ts'
 import { providerRefundJobs } from '../provider-refunds/jobs.ts'
 import { refundJobs } from '../refunds/jobs.ts'
+import { reportJobs } from '../reports/jobs.ts'
 import { resolverJobs } from '../resolver/jobs.ts'
 import { webhookEndpointJobs } from '../webhook-endpoints/jobs.ts'
 import type { App } from './app-object.ts'
@@ -33,6 +34,7 @@ export function backgroundJobs(
     ...p2pJobs(app),
     ...customerJobs(app),
     ...ledgerJobs(app),
+    ...reportJobs(app),
     ...webhookEndpointJobs(app),
     ...deliveryJobs(app, deliveryRetentionDays),
     ...invariantJobs(app, invariantCheckMinutes * 60_000),

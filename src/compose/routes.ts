@@ -28,6 +28,7 @@ import { findReferences } from '../payments/find.ts'
 import { reconciliationRoutes } from '../reconciliation/routes.ts'
 import { findGatewayRefunds } from '../refunds/find.ts'
 import { refundRoutes } from '../refunds/routes.ts'
+import { reportRoutes } from '../reports/routes.ts'
 import { sandboxApiRoutes } from '../sandbox-api/routes.ts'
 import type { SandboxApiApp } from '../sandbox-api/service.ts'
 import { timelineRoutes } from '../timeline/routes.ts'
@@ -56,6 +57,7 @@ export function merchantRoutes(
       referencesOf: (merchantId, ids) => findReferences(app.db, merchantId, ids),
       timeZoneOf,
     }),
+    ...reportRoutes(app),
     ...catalogRoutes(app),
     ...webhookEndpointRoutes(app),
     ...deliveryRoutes(app),

@@ -28,6 +28,7 @@ export const SCOPES = [
   'keys:read',
   'keys:write',
   'audit:read',
+  'reports:read',
   'cases:read',
   'cases:write',
 ] as const

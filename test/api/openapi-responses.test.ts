@@ -302,7 +302,10 @@ describe('responses and the OpenAPI document', () => {
     await expectApiError(sendRequest('POST /api/v1/webhooks/endpoints', hidden), 'webhook_url_not_allowed')
   })
 
-  it('documents exports and timelines', async () => {
+  it('documents exports, timelines and reports', async () => {
+    await sendRequest('GET /api/v1/reports/collections', {
+      query: 'from=2026-01-01&to=2026-12-31&groupBy=day,status',
+    })
     const { uuid, customer } = await payWith(api, 'card_success')
     await sendRequest('GET /api/v1/payments/{uuid}/timeline', { path: uuid })
     const link = await api.post('/api/v1/payment-links', { title: 'T', amount: 5, currency: 'KES' })

@@ -109,6 +109,7 @@ const BY_TYPE: Readonly<Record<string, string>> = {
   'timestamp with time zone': `now() + n * interval '2 hours'`,
   bytea: `decode(md5(n::text) || md5(n::text), 'hex')`,
   jsonb: `'{}'::jsonb`,
+  date: `date '2026-01-01' + n % 300`,
   boolean: 'false',
   'text[]': `array['value']`,
   'bigint[]': 'array[n]',

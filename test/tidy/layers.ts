@@ -49,6 +49,7 @@ export const LAYERS: readonly Readonly<Record<string, string>>[] = [
       'the audit log: who changed what, chained by hashes. Triggers write it, this folder reads and verifies it',
     links: 'payment links and their slots',
     p2p: "transfers to the merchant's own account, which the merchant confirms",
+    reports: 'sums of collections, kept by the background',
     timeline: 'what happened to a payment, in order and in words',
     reconciliation: "compares providers' settlement files with our records",
     'case-resolutions': 'how people resolve cases: accept, return, ask again, mark, write off',

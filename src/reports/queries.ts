@@ -1,0 +1,100 @@
+// The fold of the differences into the sums, and the sums of a report.
+
+import { type Db, sql } from '../kit/db/db.ts'
+import { firstRow } from '../kit/db/rows.ts'
+
+const SUMMED = [
+  'payments',
+  'paid_payments',
+  'unknown_fees',
+  'amount_minor',
+  'paid_minor',
+  'fee_minor',
+  'refunded_minor',
+]
+
+// One statement: the differences are deleted and added to the sums together, or neither. Rows are written in the order of
+// their key, so that two processes cannot deadlock. Differences are deleted by an array of ids, which always uses the index.
+const foldStatement = sql<{ folded: number }>`
+with due as (
+  select id
+  from collection_deltas
+  order by id
+  limit $1
+  for update skip locked
+),
+deltas as (
+  delete from collection_deltas d
+  where d.id = any (array(select id from due))
+  returning d.*
+),
+folded as (
+  insert into collection_sums as s (merchant_id, grain, day, currency, gateway, channel, status, ${SUMMED.join(', ')})
+  select
+    d.merchant_id, g.grain, case when g.grain = 'month' then date_trunc('month', d.day)::date else d.day end, d.currency,
+    case when g.grain = 'day_total' then '' else d.gateway end,
+    case when g.grain = 'day_total' then '' else d.channel end,
+    case when g.grain = 'day_total' then '' else d.status end,
+    ${SUMMED.map((name) => `sum(d.${name})`).join(', ')}
+  from deltas d
+  cross join (values ('day'), ('day_total'), ('month')) as g (grain)
+  group by 1, 2, 3, 4, 5, 6, 7
+  order by 1, 2, 3, 4, 5, 6, 7
+  on conflict (merchant_id, grain, day, currency, gateway, channel, status) do update
+  set ${SUMMED.map((name) => `${name} = s.${name} + excluded.${name}`).join(', ')}
+)
+select count(*)::integer as folded
+from deltas`
+
+export async function foldCollectionDeltas(db: Db, limit: number): Promise<number> {
+  return (await firstRow(db, foldStatement, [limit]))?.folded ?? 0
+}
+
+export interface CollectionRow {
+  day: string | null
+  currency: string
+  gateway: string | null
+  channel: string | null
+  status: string | null
+  payments: bigint
+  paidPayments: bigint
+  unknownFees: bigint
+  amountMinor: bigint
+  paidMinor: bigint
+  feeMinor: bigint
+  refundedMinor: bigint
+}
+
+// $2 to $4 are the ranges of days, each with its grain; $5 to $8 say by which columns the rows are grouped. The differences
+// that are not folded yet are added.
+export const selectCollections = sql<CollectionRow>`
+select
+  case when $5::boolean then s.day::text end as day,
+  s.currency,
+  case when $6::boolean then s.gateway end as gateway,
+  case when $7::boolean then s.channel end as channel,
+  case when $8::boolean then s.status end as status,
+  sum(s.payments)::bigint as payments,
+  sum(s.paid_payments)::bigint as "paidPayments",
+  sum(s.unknown_fees)::bigint as "unknownFees",
+  sum(s.amount_minor)::bigint as "amountMinor",
+  sum(s.paid_minor)::bigint as "paidMinor",
+  sum(s.fee_minor)::bigint as "feeMinor",
+  sum(s.refunded_minor)::bigint as "refundedMinor"
+from unnest($2::text[], $3::date[], $4::date[]) as r (grain, first_day, last_day)
+cross join lateral (
+  select c.*
+  from collection_sums c
+  where c.merchant_id = $1 and c.grain = r.grain and c.day >= r.first_day and c.day <= r.last_day
+  union all
+  select
+    d.merchant_id, r.grain, d.day, d.currency, d.gateway, d.channel, d.status,
+    ${SUMMED.map((name) => `d.${name}`).join(', ')}
+  from collection_deltas d
+  where d.merchant_id = $1
+    and d.day >= r.first_day
+    and d.day < case when r.grain = 'month' then (r.last_day + interval '1 month')::date else r.last_day + 1 end
+) s
+group by 1, 2, 3, 4, 5
+having sum(s.payments) <> 0
+order by 1, 2, 3, 4, 5`
