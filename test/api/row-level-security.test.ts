@@ -112,7 +112,9 @@ describe('statements without their merchant filter (F-74)', ONE_PROCESS, () => {
           const path = fillPath(operation, otherPaths.get(itemTemplateOf(operation) ?? ''))
           for (const text of [owned.reference, owned.customer.email, 'Owned']) {
             const found = await otherMerchant.get(`${path}?${name}=${encodeURIComponent(text)}`)
-            assert.deepEqual([found.http, found.body.data], [200, []], `${operation.name}: ${text}`)
+            // An empty file has its header alone.
+            const rows = path.endsWith('/export') ? found.text.split('\r\n').slice(1, -1) : found.body.data
+            assert.deepEqual([found.http, rows], [200, []], `${operation.name}: ${text}`)
           }
         }
     })
