@@ -234,3 +234,27 @@ describe('six disputes at paystack with an unknown status', () => {
 })
 
 const isSuccessfulStatus = (status: string) => status === 'successful'
+
+describe('a charge at stripe whose response was lost', () => {
+  it('asks Stripe about the object that a signed webhook names', async () => {
+    const merchant = await newMerchantAt(service, 'stripe')
+    const fake = fakeOf('stripe')
+    const credential = await fake.savedCredential?.('approves')
+    assert.ok(credential)
+    const token = await saveCard(db, 'stripe', merchant, credential)
+    const { amount, currency } = PROVIDERS.stripe.paymentTerms
+    fake.server.injectFault('http_500', { on: /^POST \/v1\/payment_intents$/ })
+    const charge = chargeBody(token, { amount, currency })
+    const { data } = (await merchant.api.post('/api/v1/charges/recurring', charge)).body
+    assert.deepEqual([data.status, data.gatewayReference], ['processing', null])
+    const webhook = await fake.webhook(data.gatewayKey, 'payment_intent.succeeded')
+    const { id } = JSON.parse(webhook.body.toString()).data.object
+    assert.equal((await deliver(merchant.api, `/hooks/stripe/${merchant.uuid}`, webhook)).http, 200)
+    await eventually(
+      async () => fake.server.requests.some(({ path }) => path === `/v1/payment_intents/${id}`),
+      (isAsked) => isAsked,
+      15_000,
+    )
+    fake.server.clearFaults()
+  })
+})
