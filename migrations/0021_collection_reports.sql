@@ -166,7 +166,8 @@ from (
 full join (
   select
     p.merchant_id, p.currency,
-    -sum(p.amount_minor) filter (where p.account like 'gateway:%') as paid_minor,
+    -- Money of another amount was held as unmatched until the merchant accepted it.
+    -sum(p.amount_minor) filter (where p.account like 'gateway:%' or p.account = 'unmatched') as paid_minor,
     coalesce(sum(p.amount_minor) filter (where p.account = 'fees'), 0) as fee_minor
   from ledger_entries e
   join postings p on p.merchant_id = e.merchant_id and p.entry_id = e.id

@@ -11,6 +11,7 @@ import { runAudited } from '../kit/db/audit-context.ts'
 import { iterateAsMerchant, runAsMerchant } from '../kit/db/tenant-isolation.ts'
 import type { Failpoints } from '../kit/failpoints.ts'
 import type { OperatorRoute, Route, RouteResponse } from '../kit/http/route.ts'
+import { redactSecrets } from '../kit/observability/log.ts'
 import {
   isBodyRequired,
   JSON_BODY_LIMIT,
@@ -156,7 +157,9 @@ function audit<Result>(
   const actorId = keyId ?? operatorId
   if (method === 'GET' || audited === false || actorId === undefined) return work()
   const actorType = keyId === undefined ? 'operator' : 'api_key'
-  const { ip: address, id: requestId } = request
+  const address = request.ip
+  // The caller chose it, so it may be a secret or a card number.
+  const requestId = redactSecrets(request.id)
   const target = targetOf(request.params)
   const operation = `${method} ${path}`
   return runAudited({ actorType, actorId, address, requestId, operation, target, at: clock.now() }, work)

@@ -320,6 +320,23 @@ describe('responses and the OpenAPI document', () => {
     }
   })
 
+  it('documents cases', async () => {
+    const { api: own } = await service.newMerchant()
+    await payWith(own, 'transfer_underpaid')
+    const { body } = await sendRequest('GET /api/v1/cases', { api: own, query: 'state=open' })
+    const { uuid: path } = body.data[0]
+    await sendRequest('GET /api/v1/cases/{uuid}', { api: own, path })
+    const resolve = (resolution: string) =>
+      sendRequest('POST /api/v1/cases/{uuid}/resolve', {
+        api: own,
+        path,
+        body: { resolution, note: 'Checked.' },
+      })
+    await resolve('accept')
+    await sendRequest('GET /api/v1/cases/{uuid}', { api: own, path })
+    await expectApiError(resolve('mark_failed'), 'case_resolved')
+  })
+
   it('checks at least one response of every operation', () => {
     assert.deepEqual(
       operations.map(({ name }) => name).filter((name) => !checkedOperations.has(name)),

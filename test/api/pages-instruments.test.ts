@@ -15,6 +15,10 @@ const MINUTE_MS = 60_000
 
 const isPaid = (page: Page) => headingOf(page).startsWith('Paid')
 
+/** False for the instruments that the tests below decline or leave unknown. */
+const collectsAtOnce = (name: string) =>
+  !['card_declined', 'card_insufficient_funds', 'card_unknown_status'].includes(name)
+
 /** Reloads, as a waiting page does by itself. */
 const reloadUntil = (url: string, isWanted: (page: Page) => boolean, withinMs = 15_000) =>
   eventually(() => payer.open(url), isWanted, withinMs)
@@ -36,7 +40,7 @@ describe('the checkout page without JavaScript', () => {
   })
 
   for (const { name } of SANDBOX_INSTRUMENTS.filter(({ channel }) => channel === 'card')) {
-    if (name === 'card_declined' || name === 'card_insufficient_funds') continue
+    if (!collectsAtOnce(name)) continue
     it(`collects with ${name} without JavaScript`, async () => {
       const { page, reference, read, checkoutUrl } = await openCheckout(api, payer)
       const receipt = await payer.payByCard(page, name)
@@ -51,6 +55,13 @@ describe('the checkout page without JavaScript', () => {
       assert.match(payment.paymentMethod.recurringToken, /^rtk_/)
     })
   }
+
+  it('asks the payer to wait with card_unknown_status, and offers no second payment', async () => {
+    const { page, read } = await openCheckout(api, payer)
+    const waiting = await payer.payByCard(page, 'card_unknown_status')
+    assert.match(mainTextOf(waiting), /We do not know yet whether this payment went through/)
+    assert.equal((await read()).status, 'processing')
+  })
 
   for (const [name, message] of [
     [

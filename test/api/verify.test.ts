@@ -110,6 +110,7 @@ describe('GET /api/v1/checkout/verify-payment', () => {
       ...initiated,
       statusReason: null,
       amountPaid: null,
+      amountReceived: null,
       fee: null,
       netAmount: null,
       paidAt: null,

@@ -46,7 +46,7 @@ describe('cowry --help', { concurrency: 2 }, () => {
     const names = commandsIn(out)
     assert.deepEqual(names, [
       ...['serve', 'sandbox', 'merchants', 'keys', 'gateways', 'listen', 'trigger', 'events', 'logs'],
-      ...['reconcile', 'doctor', 'docs'],
+      ...['reconcile', 'audit', 'cases', 'doctor', 'docs'],
     ])
     // Each one's help in this process: src/cli/cli.test.ts.
     for (const name of sized({ quick: ['serve'], rest: names, long: names })) {

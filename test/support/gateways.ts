@@ -55,7 +55,9 @@ export async function startPaying(api: Api, changes: Record<string, unknown>, ch
   assert.equal(made.http, 201, made.text)
   const { uuid, checkoutUrl, paymentGateway, reference } = made.body.data
   const page = new URL(checkoutUrl).pathname
-  const pressed = await api.postText(`${page}/attempts`, `channel=${channel}`, FORM)
+  // As the form of the page sends it, with the notice that the card is saved.
+  const form = channel === 'card' ? 'channel=card&consent=notice&language=en' : `channel=${channel}`
+  const pressed = await api.postText(`${page}/attempts`, form, FORM)
   assert.equal(pressed.http, 303, pressed.text)
   return { uuid: String(uuid), page, gateway: String(paymentGateway), reference, pressed }
 }

@@ -25,6 +25,7 @@ describe('a list page', () => {
       page: 1,
       limit: 20,
       offset: 0,
+      withoutTotal: false,
       createdFrom: null,
       createdTo: null,
     })

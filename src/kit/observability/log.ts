@@ -116,7 +116,7 @@ const OUR_ID = /^[0-9a-f-]{36}$/
 const SECRET = /cowry_(?:test|live)_|rtk_|whsec_|sk_(?:test|live)_/
 
 /** The last safeguard: a text that looks like a card number or a secret is not written. */
-function redactSecrets<Value>(value: Value): Value | 'withheld' {
+export function redactSecrets<Value>(value: Value): Value | 'withheld' {
   if (typeof value !== 'string' || OUR_ID.test(value)) return value
   return SECRET.test(value) || containsCardNumber(value) ? 'withheld' : value
 }

@@ -97,6 +97,7 @@ describe('the response of Flutterwave to a status check', () => {
     assert.deepEqual(facts, {
       kind: 'succeeded',
       gatewayReference: '4975363',
+      receiptNumber: 'FLW-MOCK-5b1c27e08e6b4a0f',
       // Not charged_amount, which includes the fee.
       paid: money(125_050n, 'NGN'),
       key: FIXTURE_KEY,
@@ -252,6 +253,7 @@ describe('the response of Flutterwave to a charge', () => {
     assert.deepEqual(await chargeAnswer(t, { http: 200, body: readFixture('charge-approved') }), {
       kind: 'succeeded',
       gatewayReference: '4975512',
+      receiptNumber: 'FLW-M03K-781621ccfe976c03',
       paid: money(30_000n, 'NGN'),
       key: FIXTURE_KEY,
       savedMethod: null,

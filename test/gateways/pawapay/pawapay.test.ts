@@ -276,6 +276,7 @@ describe('a deposit at pawaPay', () => {
     assert.deepEqual(await gateway.verify(ATTEMPT, RECORDED_KEY), {
       kind: 'succeeded',
       gatewayReference: RECORDED_KEY,
+      receiptNumber: '1024601234',
       paid: money(125_050n, 'ZMW'),
       key: RECORDED_KEY,
       savedMethod: null,

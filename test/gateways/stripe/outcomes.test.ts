@@ -40,6 +40,7 @@ describe('a session at Stripe', () => {
     assert.deepEqual(await gateway.verify(makeAttempt({ key: FIXTURE_KEY }), REFERENCE), {
       kind: 'succeeded',
       gatewayReference: REFERENCE,
+      receiptNumber: 'pi_3Nn2intent0000000000000001',
       paid: money(125_050n, 'KES'),
       key: FIXTURE_KEY,
       savedMethod: {
