@@ -29,6 +29,7 @@ const CHARGE_FIELDS = [
   'createdAt',
   'statusReason',
   'amountPaid',
+  'amountReceived',
   'fee',
   'netAmount',
   'paidAt',

@@ -246,7 +246,7 @@ describe('cowry logs tail', () => {
     assert.equal(await tailing.stop(), 0)
     assert.match(
       tailing.output(),
-      /info +GET \/api\/v1\/customers\/:uuid 400 \d+ ms requestId=during-the-tail merchantId=\S+ keyId=\S+ address=\S+ errorCode=invalid_uuid/,
+      /info +GET \/api\/v1\/customers\/:uuid 400 \d+ ms requestId=during-the-tail address=\S+ merchantId=\S+ keyId=\S+ errorCode=invalid_uuid/,
     )
     const filtered = await run('logs', 'tail', '--no-follow', '--json', '--request-id', 'before-the-tail')
     assert.equal(JSON.parse(filtered.out).fields.route, '/api/v1/wallet/balance')

@@ -47,7 +47,6 @@ describe('security headers of responses', () => {
       await service.api.get('/api/v1/wallet/balance'),
       await anonymous.get('/api/v1/wallet/balance'),
       await service.admin.get('/admin/v1/merchants'),
-      await anonymous.get('/openapi.json'),
       await anonymous.get('/healthz'),
       await anonymous.get('/readyz'),
       await anonymous.get('/nowhere'),

@@ -25,7 +25,9 @@ export function sharedValue<Value>(name: string, make: (end: Cleanup) => Promise
   return made
 }
 
-/** Ends the shared values, in the order in which they asked for it. */
+/** Ends the shared values, in the order in which they asked for it; one that fails does not keep the others open. */
 export async function endSharing(): Promise<void> {
-  for (const end of ends.splice(0)) await end()
+  const errors: unknown[] = []
+  for (const end of ends.splice(0)) await end().catch((error: unknown) => errors.push(error))
+  if (errors.length > 0) throw errors[0]
 }

@@ -34,8 +34,11 @@ export function runGroup(root: string, files: readonly string[]): void {
   }
   // A test and not a hook: the hooks of a process run when nothing keeps it open, and what the files share does.
   test('ends', { timeout: 4 * EXIT_WITHIN_MS }, async () => {
-    await endSharing()
-    await assertNothingOpen(files)
+    try {
+      await endSharing()
+    } finally {
+      await assertNothingOpen(files)
+    }
   })
 }
 
