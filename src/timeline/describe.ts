@@ -34,6 +34,8 @@ const SENTENCES: Readonly<Record<TimelineType, Describe>> = {
     `The refund of ${amount} ended: ${status}${detail === null ? '' : ` (${detail})`}.`,
   dispute_opened: ({ detail }, amount) => `The payer disputed ${amount} (dispute ${detail}).`,
   dispute_closed: ({ status, detail }) => `The dispute ${detail} ended: ${status}.`,
+  case_opened: ({ status }) => `A case was opened: ${status}.`,
+  case_resolved: ({ status, detail }) => `The case was resolved: ${status} (${detail}).`,
   event: ({ status }) => `The event ${status} was recorded.`,
   delivery: ({ status, detail, source, count }) =>
     `${source} was sent to ${detail}: ${status} after ${count} ms.`,
@@ -47,6 +49,7 @@ const SOURCES: Readonly<Record<string, string>> = {
   resolver: 'a status check in the background',
   webhook: 'a status check after a webhook of the gateway',
   expiry: 'the end of its time',
+  case: 'the resolution of a case',
 }
 
 function reasonOf(failureCode: string | null): string {

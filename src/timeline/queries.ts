@@ -6,11 +6,11 @@ import { sql } from '../kit/db/db.ts'
 export interface TimelineRow {
   at: Date
   type: TimelineType
-  /** The attempt, refund, dispute or event. */
+  /** The attempt, refund, dispute, case or event. */
   id: string | null
   /** The status, the event type, or the result of a delivery. */
   status: string | null
-  /** The status before, the channel, the failure code, the reason or the address. */
+  /** The channel, the failure code, the reason, the note or the address. */
   detail: string | null
   /** The source of a move, or the gateway. */
   source: string | null
@@ -30,6 +30,8 @@ export type TimelineType =
   | 'refund_ended'
   | 'dispute_opened'
   | 'dispute_closed'
+  | 'case_opened'
+  | 'case_resolved'
   | 'event'
   | 'delivery'
 
@@ -46,6 +48,11 @@ with payment_events as materialized (
   from refunds r
   join events e on e.merchant_id = $1 and e.resource_type = 'refund' and e.resource_id = r.id
   where r.merchant_id = $1 and r.payment_id = $2
+  union all
+  select e.id, e.type, e.created_at
+  from cases c
+  join events e on e.merchant_id = $1 and e.resource_type = 'case' and e.resource_id = c.id
+  where c.merchant_id = $1 and c.payment_id = $2
 ),
 payment_attempts as (
   select *
@@ -55,7 +62,7 @@ payment_attempts as (
 entries as (
   select
     at, 3 as rank, 'status_changed' as type, attempt_id as id, to_status as status,
-    coalesce(reason, from_status) as detail, source, null::bigint as amount_minor, version as count
+    reason as detail, source, null::bigint as amount_minor, version as count
   from moves
   where merchant_id = $1 and payment_id = $2
   union all
@@ -97,6 +104,14 @@ entries as (
   union all
   select closed_at, 2, 'dispute_closed', id, status, gateway_reference, null, amount_minor, null
   from disputes
+  where merchant_id = $1 and payment_id = $2 and closed_at is not null
+  union all
+  select created_at, 4, 'case_opened', id, kind, null, null, null, null
+  from cases
+  where merchant_id = $1 and payment_id = $2
+  union all
+  select closed_at, 4, 'case_resolved', id, resolution, note, null, null, null
+  from cases
   where merchant_id = $1 and payment_id = $2 and closed_at is not null
   union all
   select created_at, 5, 'event', id, type, null, null, null, null

@@ -24,6 +24,8 @@ const TYPES: Readonly<Record<TimelineType, string>> = {
   refund_ended: 'A refund ended.',
   dispute_opened: 'The payer disputed the payment.',
   dispute_closed: 'A dispute was decided.',
+  case_opened: 'A case was opened that a person must resolve; the status is its kind.',
+  case_resolved: 'A case was resolved; the status is the resolution.',
   event: 'An event was recorded.',
   delivery: 'An event was sent to a webhook endpoint.',
 }
@@ -55,7 +57,7 @@ export function timelineRoutes(app: PaymentsApp): Route[] {
       tag: 'Checkout',
       scope: 'checkout:read',
       summary: 'Get the timeline of a payment or charge',
-      description: `What happened, oldest first: changes of the status, attempts, questions to the gateway, refunds, disputes, events and their deliveries. At most ${MAX_ENTRIES.toLocaleString('en')} entries.`,
+      description: `What happened, oldest first: changes of the status, attempts, questions to the gateway, refunds, disputes, cases, events and their deliveries. At most ${MAX_ENTRIES.toLocaleString('en')} entries.`,
       params: UuidParams,
       response: { http: 200, data: TimelineEntry, list: true },
       errors: ['invalid_uuid', 'payment_not_found'],

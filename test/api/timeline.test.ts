@@ -52,6 +52,23 @@ describe('GET /api/v1/payments/{uuid}/timeline', () => {
       assert.ok(messages.includes(`The event ${event} was recorded.`), event)
   })
 
+  it('tells of a case, its event, and how it was resolved', async () => {
+    const { api } = await service.newMerchant()
+    const { uuid } = await payWith(api, 'transfer_underpaid')
+    const [found] = (await api.get('/api/v1/cases')).body.data
+    const note = 'The rest comes in cash'
+    await api.post(`/api/v1/cases/${found.uuid}/resolve`, { resolution: 'accept', note })
+    const { data } = (await api.get(pathOf(uuid))).body
+    const messages = data.map(({ message }: { message: string }) => message)
+    for (const wanted of [
+      'A case was opened: underpaid.',
+      'The event payment.needs_review was recorded.',
+      `The case was resolved: accept (${note}).`,
+      'The status changed to successful; reported by the resolution of a case.',
+    ])
+      assert.ok(messages.includes(wanted), `${wanted} in ${messages.join('\n')}`)
+  })
+
   it('tells why an attempt and a charge failed', async () => {
     const { api } = await service.newMerchant()
     const declined = await payWith(api, 'card_declined')
