@@ -5,6 +5,7 @@ import { after, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { LANGUAGE_CODES, type Language } from '../../src/core/languages.ts'
 import { LANGUAGES, translate } from '../../src/pages/locales.ts'
+import { CUSTOMER } from '../support/builders.ts'
 import { newPhone } from '../support/payer.ts'
 import { eventually } from '../support/process.ts'
 import { LARGER_FORM_ONLY } from '../support/scale.ts'
@@ -193,7 +194,9 @@ describe('the consent to a saved card in a browser', { concurrency: 5 }, () => {
       `shows before paying in ${language} that the card is saved, and stores the consent`,
       language === 'en' ? {} : LARGER_FORM_ONLY,
       async (t) => {
-        const { page, checkoutUrl, read } = await open(t)
+        // The same card of one customer is one saved method, which has the latest consent.
+        const customer = { ...CUSTOMER, email: `${language}@example.com` }
+        const { page, checkoutUrl, read } = await open(t, { changes: { customer } })
         await page.goto(`${checkoutUrl}?lang=${language}`)
         await page.locator('label[for="way-card"]').click()
         const notice = translate(language, 'saveNotice', { merchant: 'Demo Shop' })
