@@ -39,7 +39,8 @@ export function createPathFinder(paths: readonly string[]): FindPath {
       ),
     )
     const found = matches.flat().toSorted((one, other) => parametersIn(one) - parametersIn(other))[0]
-    if (found) return fillTemplate(found, segments)
+    // With the names of its parameters: errors do not repeat values of a request.
+    if (found) return [found.base, ...found.segments].join('/')
     const tail = segments.join('/').toLowerCase()
     return base === '/api/v1' ? aliases.find(({ said }) => said.test(tail))?.path : undefined
   }
@@ -71,17 +72,6 @@ function matchesSegment(compare: CompareSegments, wanted: string, given: string)
 /** A path that names more of its segments is the better match. */
 function parametersIn({ segments }: Template): number {
   return segments.filter(isParameter).length
-}
-
-/** Longer values are not repeated in the answer. */
-const MAX_VALUE_LENGTH = 100
-
-function fillTemplate({ base, segments }: Template, given: readonly string[]): string {
-  const filled = segments.map((segment, at) => {
-    const value = given[at] ?? ''
-    return isParameter(segment) && value.length <= MAX_VALUE_LENGTH ? value : segment
-  })
-  return [base, ...filled].join('/')
 }
 
 /** The path of a request target, without its query. */

@@ -12,10 +12,13 @@ import { MAX_SEED, walk } from './random-walk/walk.ts'
 const OPERATIONS = sized({ quick: 400, rest: 1_600, long: 4_000 })
 // A fixed seed, so that a failure is due to a change; the long form and the command take new seeds.
 const SEED = 2_005
+// test/api/cases.test.ts has these: the walk resolves no cases.
+const OPENS_A_CASE = ['card_refund_fails_later', 'card_unknown_status', 'transfer_overpaid']
 
 describe('a random walk', () => {
-  it('the random walk uses every instrument of the sandbox', () => {
-    assert.deepEqual(INSTRUMENT_NAMES.toSorted(), SANDBOX_INSTRUMENTS.map(({ name }) => name).toSorted())
+  it('the random walk uses every instrument of the sandbox, except those whose payments wait for a person', () => {
+    const names = SANDBOX_INSTRUMENTS.map(({ name }) => name).filter((name) => !OPENS_A_CASE.includes(name))
+    assert.deepEqual(INSTRUMENT_NAMES.toSorted(), names.toSorted())
   })
 
   it('a random walk agrees with the model at every step, and the ledger meets the invariants at its end', async (t) => {
