@@ -3,6 +3,7 @@
 
 import fc from 'fast-check'
 import type { Api } from '../support/api.ts'
+import { CUSTOMER, payWith } from '../support/builders.ts'
 import { findItemPaths, makeOneOfEverything } from '../support/one-of-everything.ts'
 import {
   createResponseValidator,
@@ -59,6 +60,8 @@ export interface Report {
 /** Parallel requests: enough to keep two cores busy, few enough that a request rarely waits for others. */
 const WORKERS = 12
 const SLOW_MS = 1_000
+// Other requests revoke their methods, dispute them, and block their customers.
+const SEEDED_PAYMENTS = 20
 const FOREIGN = 'Foreigner'
 
 export async function fuzz(document: Document, target: Target, options: FuzzOptions): Promise<Report> {
@@ -100,7 +103,12 @@ async function seedPool(operations: DocumentedOperation[], { api, other, key }: 
   for (const [template, path] of await findItemPaths(api, operations, ours))
     if (!path.endsWith(`/${key.split('_')[2]}`)) pool.add(`item ${template}`, path)
   const verify = operations.find(({ name }) => name === 'GET /api/v1/checkout/verify-payment')
-  for (const reference of [ours.reference, ours.openReference]) {
+  const paid: string[] = []
+  for (let number = 0; number < SEEDED_PAYMENTS; number += 1) {
+    const customer = { ...CUSTOMER, email: `seeded-${number}@example.com` }
+    paid.push((await payWith(api, 'card_success', { customer })).reference)
+  }
+  for (const reference of [ours.reference, ours.openReference, ...paid]) {
     const address = `/api/v1/checkout/verify-payment?reference=${reference}`
     if (verify) pool.collect(verify, address, (await api.get(address)).body)
   }

@@ -78,7 +78,7 @@ function* reusableValues(record: Record<string, unknown>): Iterable<[string, unk
   yield ['reference', reference]
   if (status === 'pending') yield ['open', address]
   if (status === 'successful') {
-    yield ['paid', { paymentReference: reference }]
+    yield ['paid', refundOf(reference)]
     yield ['paid reference', address]
   }
   const token = isObject(paymentMethod) ? paymentMethod.recurringToken : undefined
@@ -86,4 +86,10 @@ function* reusableValues(record: Record<string, unknown>): Iterable<[string, unk
   const { email, firstname, lastname } = customer
   yield ['token', token]
   yield ['saved', { recurringToken: token, currency, customer: { email, firstname, lastname } }]
+}
+
+/** The payment has one name, and a retry has the same reference. */
+function refundOf(reference: string): Record<string, unknown> {
+  const names = { paymentReference: reference, paymentUuid: undefined, reference: undefined, uuid: undefined }
+  return { ...names, refundReference: `refund-${reference}`.slice(0, 100), amount: 1 }
 }

@@ -53,6 +53,8 @@ const pastTime = fc
   .integer({ min: 0, max: 59 })
   .map((second) => `2026-03-14T08:00:${String(second).padStart(2, '0')}Z`)
 
+const pastDate = fc.constantFrom('2026-03-14', '2026-03-15', '2026-11-16')
+
 /** Valid values by the name of the field, where its schema is not specific enough. */
 const VALUES_BY_FIELD: Record<string, fc.Arbitrary<unknown>> = {
   reference: fc.oneof(
@@ -133,13 +135,16 @@ const metadata = fc.dictionary(
 /** A valid value, as far as schema and name of the field specify it. */
 export function validValue(name: string, schema: Document): fc.Arbitrary<unknown> {
   const known = schema.type === 'object' && schema.properties ? undefined : VALUES_BY_FIELD[name]
+  if (schema.format === 'date') return pastDate
   if (known) return known
   if (schema.enum) return fc.constantFrom(...schema.enum)
   switch ([schema.type].flat()[0]) {
     case 'object':
       return schema.properties ? validObject(schema) : metadata
     case 'array':
-      return fc.array(validValue('', schema.items), { minLength: schema.minItems ?? 0, maxLength: 5 })
+      return schema.uniqueItems
+        ? fc.uniqueArray(validValue('', schema.items), { minLength: schema.minItems ?? 0, maxLength: 5 })
+        : fc.array(validValue('', schema.items), { minLength: schema.minItems ?? 0, maxLength: 5 })
     case 'boolean':
       return fc.boolean()
     case 'integer':
