@@ -71,7 +71,7 @@ function renderScopes(): string {
   const rows = SCOPES.map((scope) => [
     code(scope),
     routes
-      .filter((route) => route.scope === scope)
+      .filter((route) => route.scope === scope || route.alsoScope === scope)
       .map(({ method, path }) => code(`${method} ${path}`))
       .join('<br>'),
     SCOPES.filter((other) => other !== scope && grantsScope([scope], other))

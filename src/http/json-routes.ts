@@ -68,7 +68,7 @@ function bindMerchantRoute(authorization: Authorization, route: Route): RouteBin
   return {
     route,
     authorize: (request, reply) =>
-      authorization.authorizeMerchant(request, reply, route.scope, costOf(route, request.raw.url)),
+      authorization.authorizeMerchant(request, reply, scopesOf(route), costOf(route, request.raw.url)),
     handle: async (request, input) => {
       const caller = requireCaller(request)
       const idempotencyKey = idempotencyKeyOf(request)
@@ -145,6 +145,8 @@ function register(
       }),
   })
 }
+
+const scopesOf = ({ scope, alsoScope }: Route) => (alsoScope === undefined ? [scope] : [scope, alsoScope])
 
 /** Runs a write with its actor, so that its changes are recorded in the audit log. */
 function audit<Result>(

@@ -29,6 +29,7 @@ export function paymentListRoutes(app: PaymentsApp): Route[] {
       path: '/api/v1/payments',
       tag: 'Checkout',
       scope: 'checkout:read',
+      alsoScope: 'charges:read',
       summary: 'List payments and charges together',
       description: `${FILTERS} A charge has the form that verify-payment returns.`,
       query: AllPaymentsQuery,

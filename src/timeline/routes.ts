@@ -56,6 +56,7 @@ export function timelineRoutes(app: PaymentsApp): Route[] {
       path: '/api/v1/payments/{uuid}/timeline',
       tag: 'Checkout',
       scope: 'checkout:read',
+      alsoScope: 'charges:read',
       summary: 'Get the timeline of a payment or charge',
       description: `What happened, oldest first: changes of the status, attempts, questions to the gateway, refunds, disputes, cases, events and their deliveries. At most ${MAX_ENTRIES.toLocaleString('en')} entries.`,
       params: UuidParams,

@@ -84,7 +84,7 @@ function operationOf(route: Route): JsonSchema {
     operationId: operationIdOf(route),
     tags: [tag],
     summary,
-    description: [description, `Needs the scope \`${route.scope}\`.`].filter(Boolean).join('\n\n'),
+    description: [description, scopeSentence(route)].filter(Boolean).join('\n\n'),
     parameters: parametersOf(route),
     ...(route.body && { requestBody: requestBodyOf(route) }),
     responses: { [route.response.http]: successOf(route), ...errorsOf(errorCodesOf(route)) },
@@ -216,4 +216,10 @@ function errorsOf(codes: readonly ApiErrorCode[]): JsonSchema {
   return Object.fromEntries(
     Object.entries(byStatus).map(([status, group]) => [status, errorResponseObject(group ?? [])] as const),
   )
+}
+
+function scopeSentence({ scope, alsoScope }: Route): string {
+  return alsoScope === undefined
+    ? `Needs the scope \`${scope}\`.`
+    : `Needs the scope \`${scope}\` and the scope \`${alsoScope}\`.`
 }

@@ -24,7 +24,12 @@ type Needs = Pick<
 
 export interface Authorization {
   /** Sets the merchant in the request context. The cost is what the request takes from the rate limit. */
-  authorizeMerchant(request: FastifyRequest, reply: FastifyReply, scope: Scope, cost?: number): Promise<void>
+  authorizeMerchant(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    scopes: readonly Scope[],
+    cost?: number,
+  ): Promise<void>
   authorizeOperator(request: FastifyRequest): void
   /** Allows the metrics token and the operator token. */
   authorizeScraper(request: FastifyRequest): void
@@ -101,13 +106,14 @@ export function createAuthorization(options: Needs): Authorization {
 
   return {
     stop: () => shared?.stop(),
-    async authorizeMerchant(request, reply, scope, cost) {
+    async authorizeMerchant(request, reply, scopes, cost) {
       const caller = await authenticate(request)
       request.requestContext.merchant = caller.merchant
       request.requestContext.keyId = caller.keyId
       enforceRateLimit(reply, caller, cost)
-      if (!grantsScope(caller.scopes, scope))
-        throw new ApiError('insufficient_scope', { message: lacksScopeMessage(scope) })
+      const missing = scopes.find((scope) => !grantsScope(caller.scopes, scope))
+      if (missing !== undefined)
+        throw new ApiError('insufficient_scope', { message: lacksScopeMessage(missing) })
     },
     authorizeOperator(request) {
       const token = authorizeToken(request, options.adminTokenMatches)

@@ -57,6 +57,8 @@ export interface RouteDefinition<Params, Query, Body> {
   path: string
   tag: Tag
   scope: Scope
+  /** A second scope that is needed too, where the records of two areas are returned. */
+  alsoScope?: Scope
   summary: string
   description?: string
   params?: Params
