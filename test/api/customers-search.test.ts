@@ -168,13 +168,16 @@ function manyPeople(): SeedCustomer[] {
   }))
 }
 
-describe('searching many customers', async () => {
-  const { api, uuid } = await service.newMerchant()
-  const people = manyPeople()
-  await seedCustomers(service.db, uuid, people)
+const merchant = await service.newMerchant()
+const people = manyPeople()
+await seedCustomers(service.db, merchant.uuid, people)
+
+describe('searching many customers', () => {
   const texts = people.map((one) => `${one.firstname} ${one.lastname}\n${one.email}`.toLowerCase())
   const search = async (text: string, rest = '') => {
-    const answer = await api.get(`/api/v1/customers?limit=100&search=${encodeURIComponent(text)}${rest}`)
+    const answer = await merchant.api.get(
+      `/api/v1/customers?limit=100&search=${encodeURIComponent(text)}${rest}`,
+    )
     assert.equal(answer.http, 200, answer.text)
     return answer.body
   }

@@ -42,17 +42,18 @@ after(() => void collector.close())
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const CALLER = '00f067aa0ba902b7'
 
-describe('traces', async () => {
-  const service = await testService(
-    { after },
-    {
-      env: {
-        OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}/`,
-        OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20a%20b',
-      },
+const service = await testService(
+  { after },
+  {
+    env: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}/`,
+      OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20a%20b',
     },
-  )
-  const { api } = service
+  },
+)
+const { api } = service
+
+describe('traces', () => {
   const ofTrace = () => spans.filter(({ traceId }) => traceId === TRACE)
 
   it('connects a charge from the caller to the gateway in one trace', async () => {

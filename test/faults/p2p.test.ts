@@ -102,10 +102,10 @@ describe('a transfer whose process died before its start (F-02, F-52)', () => {
   })
 })
 
-describe('two processes', async () => {
-  const { databaseUrl } = healthy
-  const second = await testService({ after }, { clock, databaseUrl, role: 'api', checksInvariants: false })
+const { databaseUrl } = healthy
+const second = await testService({ after }, { clock, databaseUrl, role: 'api', checksInvariants: false })
 
+describe('two processes', () => {
   it('two processes that get the merchant’s confirmation at once make one success and one ledger entry (F-31, F-47)', async () => {
     const other = p2pActions(second.apiWith(shop.key))
     for (let round = 0; round < 5; round += 1) {

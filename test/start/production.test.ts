@@ -77,10 +77,11 @@ describe('production on a server that could lose acknowledged writes', () => {
   })
 })
 
-describe('a configured production service', async () => {
-  const service = await startUntilOutput({ after }, ['serve'], env, (output) =>
-    output.includes('API reference'),
-  )
+const service = await startUntilOutput({ after }, ['serve'], env, (output) =>
+  output.includes('API reference'),
+)
+
+describe('a configured production service', () => {
   const url = /http:\/\/127\.0\.0\.1:\d+/.exec(service.output())?.[0] ?? ''
   const testKey = formatApiKey(generateApiKey('test', systemRandom(systemClock)))
 

@@ -21,10 +21,16 @@ export function dealOut(root: string, files: readonly string[], count: number): 
 /** Writes the entry file of a group; the test runner starts one process for it. */
 export function writeGroup(folder: string, name: string, root: string, files: readonly string[]): string {
   const entry = join(folder, `${name}.test.ts`)
-  const self = JSON.stringify(pathToFileURL(join(import.meta.dirname, 'run-group.ts')).href)
-  writeFileSync(
-    entry,
-    `import { runGroup } from ${self}\nrunGroup(${JSON.stringify(root)}, ${JSON.stringify(files)})\n`,
-  )
+  const [tracking, self] = ['test-tracking.ts', 'run-group.ts'].map(toImport)
+  const lines = [
+    `import ${tracking}`,
+    `const { runGroup } = await import(${self})`,
+    `runGroup(${JSON.stringify(root)}, ${JSON.stringify(files)})`,
+  ]
+  writeFileSync(entry, `${lines.join('\n')}\n`)
   return entry
+}
+
+function toImport(file: string): string {
+  return JSON.stringify(pathToFileURL(join(import.meta.dirname, file)).href)
 }

@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { endSharing, startSharing } from './process-values.ts'
+import { withTracking } from './test-tracking.ts'
 
 // Longer than the longest file takes on a busy machine.
 const FILE_TIMEOUT_MS = 900_000
@@ -26,7 +27,7 @@ export function runGroup(root: string, files: readonly string[]): void {
       const loaded = Promise.withResolvers<void>()
       t.test('loads', () => loaded.promise)
       try {
-        await import(pathToFileURL(join(root, file)).href)
+        await withTracking(() => import(pathToFileURL(join(root, file)).href))
       } finally {
         loaded.resolve()
       }

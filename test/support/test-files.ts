@@ -51,6 +51,8 @@ export const ALONE = [
   /^src\/kit\/.*embedded-postgres/,
   /^test\/faults\/(?:abuse|gateway|process)/,
   /^test\/(?:plans|schema|tidy)/,
+  // Captures every statement of its process.
+  /^bench\/baseline-scripts/,
 ]
 // Each of these groups has one process with one browser. They start before the files that share any process.
 export const BROWSER_GROUPS = [

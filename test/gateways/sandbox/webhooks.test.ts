@@ -87,8 +87,9 @@ describe('a webhook of the sandbox', () => {
   })
 })
 
-describe('F-40 a forged webhook', async () => {
-  const rig = await startRig(cleanups)
+const rig = await startRig(cleanups)
+
+describe('F-40 a forged webhook', () => {
   const body = Buffer.from(
     JSON.stringify({
       id: 'e1',
