@@ -22,11 +22,13 @@ alter table refunds add column source text not null default 'api' check (source 
 create unique index one_refund_per_provider_refund on refunds (merchant_id, attempt_id, gateway_reference)
 where source = 'provider';
 
--- How far the refunds of each account at a provider were looked through.
+-- How far the refunds and disputes of each account at a provider were looked through.
 create table refund_lookups (
   -- The gateway of the instance, or the gateway, the merchant and the id of the merchant's own account, with slashes.
   account text primary key,
   looked_until timestamptz not null,
+  -- For disputes; null: as far as for refunds.
+  disputes_looked_until timestamptz,
   due_at timestamptz not null
 );
 

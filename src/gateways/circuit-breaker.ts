@@ -14,6 +14,7 @@ import {
 } from 'cockatiel'
 import { addMs, type Clock } from '../kit/clock.ts'
 import type {
+  DisputeList,
   Gateway,
   KeyLookup,
   Outcome,
@@ -53,7 +54,7 @@ const SAMPLE_MS = 30_000
 const MIN_CALLS = 5
 const THRESHOLD = 0.5
 
-type CallResult = StartedCheckout | Outcome | RefundOutcome | RefundList | KeyLookup
+type CallResult = StartedCheckout | Outcome | RefundOutcome | RefundList | DisputeList | KeyLookup
 
 const rejected = (message: string): Unknown => ({ kind: 'unknown', reason: 'not_sent', message })
 
@@ -127,7 +128,7 @@ export function withCircuitBreaker(gateway: Gateway, options: CircuitBreakerOpti
     return 'down'
   }
 
-  const { chargeSaved, cancel, refund, verifyRefund, findKey, listRefunds } = gateway
+  const { chargeSaved, cancel, refund, verifyRefund, findKey, listRefunds, listDisputes } = gateway
   return {
     health,
     gateway: {
@@ -144,6 +145,7 @@ export function withCircuitBreaker(gateway: Gateway, options: CircuitBreakerOpti
         verifyRefund: (request, reference) => checkStatus(() => verifyRefund(request, reference)),
       }),
       ...(listRefunds && { listRefunds: (query) => checkStatus(() => listRefunds(query)) }),
+      ...(listDisputes && { listDisputes: (period) => checkStatus(() => listDisputes(period)) }),
       ...(findKey && { findKey: (gatewayPaymentId) => checkStatus(() => findKey(gatewayPaymentId)) }),
     },
   }

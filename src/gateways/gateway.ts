@@ -255,6 +255,8 @@ export interface Gateway {
   verifyRefund?(refund: RefundRequest, gatewayReference: string | null): Promise<RefundOutcome>
   /** The refunds that the provider has, also those that were made in its dashboard. */
   listRefunds?(query: RefundListQuery): Promise<RefundList>
+  /** The disputes that were opened in a period, for providers whose webhooks about them are lost or not sent. */
+  listDisputes?(period: { from: Date; to: Date }): Promise<DisputeList>
   /** A call without effect that checks credentials before they are stored. */
   probe?(): Promise<'works' | 'refused' | 'unreachable'>
 }
@@ -293,6 +295,18 @@ export interface ProviderRefund {
 
 export type RefundList =
   | { kind: 'refunds'; refunds: readonly ProviderRefund[] }
+  | Extract<Outcome, { kind: 'unknown' }>
+
+/** A dispute in a list of the provider. The list only says which payments to ask about. */
+export interface ListedDispute {
+  reference: string
+  status: DisputeReport['status'] | 'unrecognized'
+  /** The provider's names of the disputed payment, or our key of it. */
+  paymentNames: readonly string[]
+}
+
+export type DisputeList =
+  | { kind: 'disputes'; disputes: readonly ListedDispute[] }
   | Extract<Outcome, { kind: 'unknown' }>
 
 /** As with outcomes: after `unknown` only a status check, or the same request under the same key, is allowed. */

@@ -24,7 +24,7 @@ export function createGatewayMeasure(metrics: Metrics): MeasureGateway {
           times.observe([gateway.name, operation], (performance.now() - startedAt) / 1_000)
         }
       }
-    const { chargeSaved, cancel, refund, verifyRefund, findKey, listRefunds } = gateway
+    const { chargeSaved, cancel, refund, verifyRefund, findKey, listRefunds, listDisputes } = gateway
     return {
       ...gateway,
       startCheckout: timed('start_checkout', (...input: Parameters<Gateway['startCheckout']>) =>
@@ -37,6 +37,7 @@ export function createGatewayMeasure(metrics: Metrics): MeasureGateway {
       ...(verifyRefund && { verifyRefund: timed('verify_refund', verifyRefund) }),
       ...(findKey && { findKey: timed('find_key', findKey) }),
       ...(listRefunds && { listRefunds: timed('list_refunds', listRefunds) }),
+      ...(listDisputes && { listDisputes: timed('list_disputes', listDisputes) }),
     }
   }
 }

@@ -1,11 +1,20 @@
-// The periodic look through the refunds of every account at a provider, for refunds whose webhook was lost or is not
-// sent. It only makes the attempts of unknown refunds due; src/provider-refunds/lookup.ts then asks about each.
+// The periodic look through the refunds and disputes of every account at a provider, for those whose webhook was lost or
+// is not sent. It only makes attempts due: src/provider-refunds/lookup.ts then asks about the refunds of each, and the
+// resolver about its disputes.
 
+import type { Gateway } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { errorFields } from '../kit/observability/log.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { withoutBooked } from './lookup.ts'
-import { addAccounts, advanceAccount, claimAccounts, type DueAccount, scheduleLookups } from './queries.ts'
+import {
+  addAccounts,
+  advanceAccount,
+  claimAccounts,
+  type DueAccount,
+  scheduleLookups,
+  wakeDisputed,
+} from './queries.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
@@ -14,7 +23,7 @@ const DAY_MS = 24 * 60 * MINUTE_MS
 const INTERVAL_MS = 15 * MINUTE_MS
 // For the accounts of the instance, which have no time of creation; longer than most outages of ours.
 const FIRST_LOOK_BACK_MS = 7 * DAY_MS
-// Refunds of the last day are looked at again: a payment may be confirmed here later than it was refunded there.
+// The last day is looked at again: a payment may be confirmed here later than it was refunded or disputed there.
 const OVERLAP_MS = DAY_MS
 const BATCH_SIZE = 20
 
@@ -30,21 +39,65 @@ export async function lookForRefunds(app: PaymentsApp): Promise<number> {
   return due.length
 }
 
-async function lookThrough(app: PaymentsApp, { account, lookedUntil }: DueAccount, now: Date): Promise<void> {
+async function lookThrough(app: PaymentsApp, due: DueAccount, now: Date): Promise<void> {
+  const { account, lookedUntil, disputesLookedUntil } = due
   const [name = '', merchantId = null, accountId = null] = account.split('/')
   try {
     const gateway = await app.gateways.find(merchantId ?? '', name, accountId)
-    if (!gateway?.listRefunds) return
-    const list = await gateway.listRefunds({ kind: 'period', from: addMs(lookedUntil, -OVERLAP_MS), to: now })
-    if (list.kind === 'unknown') return
-    const unknown = await withoutBooked(app, { name, accountId, merchantId }, list.refunds)
-    const names = unknown
-      .filter(({ status }) => status !== 'failed')
-      .flatMap(({ paymentNames }) => paymentNames)
-    if (names.length > 0) await scheduleLookups(app.db, { gateway: name, accountId, names }, now)
-    await advanceAccount(app.db, account, now)
+    if (!gateway) return
+    const owner = { name, accountId, merchantId }
+    const period = (until: Date) => ({ from: addMs(until, -OVERLAP_MS), to: now })
+    const hasRefunds = await lookAtRefunds(app, gateway, owner, period(lookedUntil))
+    const hasDisputes = await lookAtDisputes(app, gateway, owner, period(disputesLookedUntil))
+    const refundsUntil = hasRefunds ? now : null
+    const disputesUntil = hasDisputes ? now : null
+    if (refundsUntil || disputesUntil) await advanceAccount(app.db, account, { refundsUntil, disputesUntil })
   } catch (error) {
     // The account is looked through again after the interval; the error must not stop the others.
     app.log.write('refund.lookup_failed', { gateway: name, ...errorFields(error) })
   }
+}
+
+interface Owner {
+  name: string
+  accountId: string | null
+  merchantId: string | null
+}
+interface Period {
+  from: Date
+  to: Date
+}
+
+/** False if the provider has no list, or did not answer. */
+async function lookAtRefunds(
+  app: PaymentsApp,
+  gateway: Gateway,
+  owner: Owner,
+  period: Period,
+): Promise<boolean> {
+  const list = await gateway.listRefunds?.({ kind: 'period', ...period })
+  if (list?.kind !== 'refunds') return false
+  const unknown = await withoutBooked(app, owner, list.refunds)
+  const names = unknown
+    .filter(({ status }) => status !== 'failed')
+    .flatMap(({ paymentNames }) => paymentNames)
+  const { name, accountId } = owner
+  if (names.length > 0) await scheduleLookups(app.db, { gateway: name, accountId, names }, period.to)
+  return true
+}
+
+/** False if the provider has no list, or did not answer. */
+async function lookAtDisputes(
+  app: PaymentsApp,
+  gateway: Gateway,
+  { name, accountId }: Owner,
+  period: Period,
+): Promise<boolean> {
+  const list = await gateway.listDisputes?.(period)
+  if (list?.kind !== 'disputes') return false
+  const named = list.disputes.flatMap(({ paymentNames, reference, status }) =>
+    paymentNames.map((one) => ({ name: one, reference, status })),
+  )
+  if (named.length > 0) await wakeDisputed(app.db, { gateway: name, accountId }, named, period.to)
+  return true
 }

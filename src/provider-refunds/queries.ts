@@ -1,4 +1,5 @@
-// The statements that schedule and claim lookups of refunds at providers: of one attempt, and of a whole account.
+// The statements that schedule and claim lookups at providers: of the refunds of one attempt, and of the refunds and
+// disputes of a whole account.
 
 import { type Db, sql } from '../kit/db/db.ts'
 
@@ -34,6 +35,61 @@ returning a.id`
 export async function scheduleLookups(db: Db, attempts: NamedAttempts, at: Date): Promise<void> {
   const { gateway, accountId, names } = attempts
   await db.query(scheduleLookupsStatement, [gateway, accountId, names, at])
+}
+
+// A dispute that is recorded with the same status is not asked about again. One with an unknown status is asked about by
+// the resolver, ever more rarely.
+const wakeDisputedStatement = sql<unknown>`
+with listed as (
+  select name, reference, status
+  from unnest($3::text[], $4::text[], $5::text[]) as listed (name, reference, status)
+),
+named as (
+  select a.merchant_id, a.id, l.reference, l.status
+  from listed l
+  join attempts a on a.gateway_key = l.name
+  union
+  select a.merchant_id, a.id, l.reference, l.status
+  from listed l
+  join attempts a on a.gateway = $1 and a.gateway_reference = l.name
+  union
+  select a.merchant_id, a.id, l.reference, l.status
+  from listed l
+  join attempts a on a.receipt_number = l.name
+)
+update attempts a
+set due_at = $6, polls = 0
+from named n
+where a.merchant_id = n.merchant_id
+  and a.id = n.id
+  and a.gateway = $1
+  and a.account_id is not distinct from $2
+  and a.status in ('succeeded', 'duplicate_success')
+  and (a.due_at is null or (a.due_at > $6 and n.status <> 'unrecognized'))
+  and not exists (
+    select
+    from disputes d
+    where d.merchant_id = a.merchant_id
+      and d.payment_id = a.payment_id
+      and d.gateway_reference = n.reference
+      and d.status = n.status
+  )`
+
+/** Makes the resolver ask about the paid attempts of these disputes. */
+export async function wakeDisputed(
+  db: Db,
+  { gateway, accountId }: Pick<NamedAttempts, 'gateway' | 'accountId'>,
+  disputes: readonly { name: string; reference: string; status: string }[],
+  at: Date,
+): Promise<void> {
+  await db.query(wakeDisputedStatement, [
+    gateway,
+    accountId,
+    disputes.map(({ name }) => name),
+    disputes.map(({ reference }) => reference),
+    disputes.map(({ status }) => status),
+    at,
+  ])
 }
 
 export interface ClaimedLookup {
@@ -101,6 +157,7 @@ export async function addAccounts(
 export interface DueAccount {
   account: string
   lookedUntil: Date
+  disputesLookedUntil: Date
 }
 
 const claimAccountsStatement = sql<DueAccount>`
@@ -116,17 +173,27 @@ update refund_lookups l
 set due_at = $2
 from due d
 where l.account = d.account
-returning l.account, l.looked_until as "lookedUntil"`
+returning
+  l.account, l.looked_until as "lookedUntil",
+  coalesce(l.disputes_looked_until, l.looked_until) as "disputesLookedUntil"`
 
 export async function claimAccounts(db: Db, now: Date, nextAt: Date, limit: number): Promise<DueAccount[]> {
   return db.query(claimAccountsStatement, [now, nextAt, limit])
 }
 
+// Until its disputes are looked through for the first time, they begin where its refunds began.
 const advanceAccountStatement = sql<unknown>`
 update refund_lookups
-set looked_until = greatest(looked_until, $2)
+set
+  looked_until = greatest(looked_until, $2),
+  disputes_looked_until = greatest(coalesce(disputes_looked_until, looked_until), $3)
 where account = $1`
 
-export async function advanceAccount(db: Db, account: string, lookedUntil: Date): Promise<void> {
-  await db.query(advanceAccountStatement, [account, lookedUntil])
+/** How far the account is looked through now; null: no further than before. */
+export async function advanceAccount(
+  db: Db,
+  account: string,
+  { refundsUntil, disputesUntil }: { refundsUntil: Date | null; disputesUntil: Date | null },
+): Promise<void> {
+  await db.query(advanceAccountStatement, [account, refundsUntil, disputesUntil])
 }

@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
 import { sql } from '../../src/kit/db/db.ts'
 import type { ChargeBehavior, FakeProvider } from '../gateways/conformance.ts'
+import type { FakeFlutterwave } from '../gateways/flutterwave/fake.ts'
 import { signWebhook } from '../gateways/paystack/fake.ts'
 import { chargeBody } from '../support/builders.ts'
 import {
@@ -230,6 +231,60 @@ describe('six disputes at paystack with an unknown status', () => {
     await report('archived')
     await eventually(statusesOf, (all) => all.every(isSuccessfulStatus), 20_000)
     fake.server.clearFaults()
+  })
+})
+
+describe('a chargeback at flutterwave without a webhook', () => {
+  const flutterwave = fakeOf('flutterwave') as FakeFlutterwave
+  const paidCharge = async () => {
+    const merchant = await newMerchantAt(service, 'flutterwave')
+    const { amount, currency } = PROVIDERS.flutterwave.paymentTerms
+    const credential = await flutterwave.savedCredential('approves')
+    assert.ok(credential)
+    const token = await saveCard(db, 'flutterwave', merchant, credential)
+    const made = await merchant.api.post('/api/v1/charges/recurring', chargeBody(token, { amount, currency }))
+    const { uuid } = made.body.data
+    const { key } = await attemptOf(db, uuid)
+    const read = async () => (await merchant.api.get(`/api/v1/charges/${uuid}`)).body.data
+    const until = (status: string) => eventually(read, (charge) => charge.status === status, 20_000)
+    return { merchant, uuid, key, until }
+  }
+
+  it('is found by the look through the account, recorded once, and ends when Flutterwave says so', async () => {
+    const ends = [
+      ['won', 'successful'],
+      ['accepted', 'reversed'],
+    ] as const
+    for (const [end, status] of ends) {
+      const { merchant, uuid, key, until } = await paidCharge()
+      flutterwave.chargeBack(key, 'initiated')
+      await lookThrough(merchant.accountId)
+      await until('disputed')
+      // The merchant contests it: it stays open.
+      flutterwave.chargeBack(key, 'declined')
+      await lookThrough(merchant.accountId)
+      flutterwave.chargeBack(key, end)
+      await lookThrough(merchant.accountId)
+      await until(status)
+      const events = await merchant.api.get(`/api/v1/events?type=charge.disputed&limit=100`)
+      const own = events.body.data.filter(
+        ({ resource }: { resource: { uuid: string } }) => resource.uuid === uuid,
+      )
+      assert.equal(own.length, 1, 'the dispute was opened once')
+    }
+  })
+
+  it('opens a case if its status is not known, and the gateway stays up', async () => {
+    const { merchant, uuid, key } = await paidCharge()
+    flutterwave.chargeBack(key, 'mediated')
+    await lookThrough(merchant.accountId)
+    const listed = async () =>
+      (await service.admin.get(`/admin/v1/cases?kind=unknown_answer&payment=${uuid}`)).body.data
+    const [found] = await eventually(listed, (cases) => cases.length === 1, 20_000)
+    assert.match(found.providerMessage, /a chargeback that is mediated/)
+    const gateways = await merchant.api.get('/api/v1/misc/gateways')
+    const { health } = gateways.body.data.find((one: { name: string }) => one.name === 'flutterwave')
+    assert.equal(health, 'up')
   })
 })
 

@@ -53,7 +53,7 @@ export const LAYERS: readonly Readonly<Record<string, string>>[] = [
     timeline: 'what happened to a payment, in order and in words',
     reconciliation: "compares providers' settlement files with our records",
     'case-resolutions': 'how people resolve cases: accept, return, ask again, mark, write off',
-    'provider-refunds': 'finds and books refunds that were made at the provider',
+    'provider-refunds': 'finds refunds that were made at the provider and books them; finds disputes',
     'sandbox-api': 'pays, disputes and reverses sandbox payments, for automated tests',
   },
   {

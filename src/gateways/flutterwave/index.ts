@@ -6,6 +6,7 @@ import { constantTimeEquals } from '../../kit/crypto.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
 import type { Attempt, Gateway, GatewayBehavior, Outcome, StatusQuery } from '../gateway.ts'
 import { unknown } from '../reply.ts'
+import { createChargebackOperations } from './chargebacks.ts'
 import { createClient } from './client.ts'
 import { RAILS } from './rails.ts'
 import { createRefundOperations } from './refunds.ts'
@@ -87,10 +88,12 @@ function openFlutterwave(connection: Connection): Gateway {
   const { webhookHash = '' } = connection.credentials
   const client = createClient(connection)
   const { get, post } = client
+  const { addChargebacks, ...chargebackOperations } = createChargebackOperations(client)
 
   const verify = async (query: StatusQuery): Promise<Outcome> => {
     const result = await get(`/transactions/verify_by_reference?tx_ref=${encodeURIComponent(query.key)}`)
-    return fromVerify(result, query, clock.now())
+    const paid = fromVerify(result, query, clock.now())
+    return query.isPaid && paid.kind === 'succeeded' ? addChargebacks(paid) : paid
   }
 
   /** The outcome of the earlier request, if this one was refused as its duplicate. */
@@ -131,6 +134,8 @@ function openFlutterwave(connection: Connection): Gateway {
     },
 
     ...createRefundOperations(client),
+
+    ...chargebackOperations,
 
     parseWebhook(headers, rawBody) {
       const given = Buffer.from(headers['verif-hash'] ?? '')

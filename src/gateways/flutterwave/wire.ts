@@ -255,7 +255,12 @@ const readPaymentWebhook = schemaReader(
     data: Type.Object({ id: Identity, tx_ref: Identity, status: Maybe(Text) }),
   }),
 )
+const readChargebackWebhook = schemaReader(
+  Type.Object({ data: Type.Object({ id: Maybe(Identity), flw_ref: Identity, status: Maybe(Text) }) }),
+)
 const readEvent = schemaReader(Type.Object({ event: Text }))
+// Sent only if Flutterwave's support has enabled them. They name the payment only by Flutterwave's reference.
+const CHARGEBACKS = 'chargeback.'
 
 /**
  * Which payment a verified webhook is about. Flutterwave also reports failures, and the same id first as pending and
@@ -264,10 +269,18 @@ const readEvent = schemaReader(Type.Object({ event: Text }))
 export function fromWebhookBody(rawBody: Buffer): ParsedWebhook {
   const body = parseExactJson(rawBody.toString())
   const event = readEvent(body)?.event
+  if (event?.startsWith(CHARGEBACKS)) return fromChargebackWebhook(event, body)
   if (event !== 'charge.completed')
     return { kind: 'ignored', reason: `not a payment: ${redact(event ?? 'no event')}` }
   const webhook = readPaymentWebhook(body)
   if (!webhook) return { kind: 'ignored', reason: 'a payment that cannot be read' }
   const { id, tx_ref: key, status } = webhook.data
   return { kind: 'payment', key, eventId: `${event}/${id}/${status ?? ''}` }
+}
+
+function fromChargebackWebhook(event: string, body: unknown): ParsedWebhook {
+  const webhook = readChargebackWebhook(body)
+  if (!webhook) return { kind: 'ignored', reason: 'a chargeback that cannot be read' }
+  const { id, flw_ref: gatewayPaymentId, status } = webhook.data
+  return { kind: 'dispute', gatewayPaymentId, eventId: `${event}/${id ?? gatewayPaymentId}/${status ?? ''}` }
 }

@@ -27,9 +27,9 @@ export interface SandboxGatewayOptions {
 /** One time that the provider took money or refunded it. */
 export type Execution = ExecutionBody
 
-/** Has every operation except the probe and the list of refunds, and no direct settlement to the merchant. */
+/** Has every operation except the probe and the lists of refunds and disputes, and no direct settlement to the merchant. */
 export interface SandboxGateway
-  extends Required<Omit<Gateway, 'probe' | 'settlesDirectly' | 'findKey' | 'listRefunds'>> {
+  extends Required<Omit<Gateway, 'probe' | 'settlesDirectly' | 'findKey' | 'listRefunds' | 'listDisputes'>> {
   /** Simulates the payer of the attempt, and the passing of time, until the attempt ends. */
   simulatePayer(key: string, instrument?: string): Promise<Outcome>
   /** Simulates the payer's bank: opens or decides a dispute, or reverses the money without one. */

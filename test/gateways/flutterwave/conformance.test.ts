@@ -14,6 +14,7 @@ testConformance({
   country: 'NG',
   declines: FLUTTERWAVE_DECLINES,
   unsignedBody: 'Flutterwave sends a shared word, not a signature over the body',
+  disputes: true,
   start: startFakeFlutterwave,
   open: FLUTTERWAVE.open,
 })

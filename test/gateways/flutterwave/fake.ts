@@ -81,12 +81,27 @@ interface Transaction {
   record: Json
 }
 
+interface Chargeback {
+  id: number
+  amount: number
+  flw_ref: string
+  tx_ref: string
+  transaction_id: number
+  status: string
+  stage: string
+  due_date: string
+  settlement_id: string
+  created_at: string
+}
+
 interface Refund {
   txId: number
   row: Json & { id: number; status: string; amount_refunded: number; comment: string | null }
 }
 
-export interface FakeFlutterwave extends Required<Omit<FakeProvider, 'dispute'>> {
+export interface FakeFlutterwave extends Required<FakeProvider> {
+  /** Opens a chargeback in this status, or gives the open one this status. Returns the webhook about it. */
+  chargeBack(key: string, status: string): Webhook
   /** Advances the provider's clock. */
   advance(ms: number): void
 }
@@ -96,6 +111,7 @@ export async function startFakeFlutterwave(t: Pick<TestContext, 'after'>): Promi
   const transactions: Transaction[] = []
   const tokens = new Map<string, { behavior: ChargeBehavior; email: string }>()
   const refunds: Refund[] = []
+  const chargebacks: Chargeback[] = []
   let refundBehavior: RefundBehavior = 'succeeds'
   let offsetMs = 0
   let lastId = 4_975_000
@@ -112,7 +128,14 @@ export async function startFakeFlutterwave(t: Pick<TestContext, 'after'>): Promi
   const make = (madeFor: string, changes: Json): Json => {
     const created_at = new Date(now()).toISOString()
     const template = readFixture('verify-card').data as Json
-    const record = { ...template, id: nextId(), tx_ref: madeFor, created_at, ...changes }
+    const record = {
+      ...template,
+      id: nextId(),
+      tx_ref: madeFor,
+      created_at,
+      flw_ref: `FLW-MOCK-${randomUUID()}`,
+      ...changes,
+    }
     transactions.push({ madeFor, madeAtMs: now(), record })
     return record
   }
@@ -177,6 +200,29 @@ export async function startFakeFlutterwave(t: Pick<TestContext, 'after'>): Promi
     return { http: 200, body: { ...readFixture('refund'), data } }
   }
 
+  const chargeBack = (key: string, status: string): Webhook => {
+    const { id: transaction_id, amount, flw_ref } = findLatest(key)?.record ?? {}
+    const latest = chargebacks.findLast(({ tx_ref }) => tx_ref === key)
+    const isOpen = latest !== undefined && !ENDED.includes(latest.status)
+    const about = { flw_ref: String(flw_ref), tx_ref: key, transaction_id: Number(transaction_id) }
+    const chargeback = isOpen
+      ? Object.assign(latest, { status })
+      : { ...newChargeback(nextId(), now(), Number(amount)), ...about, status }
+    if (!isOpen) chargebacks.push(chargeback)
+    const { id, amount: claimed } = chargeback
+    return buildWebhook(`chargeback.${status}`, { id, amount: claimed, status, flw_ref, tx_ref: undefined })
+  }
+
+  /** Ten on a page. */
+  const listChargebacks = (query: URLSearchParams): FakeReply => {
+    const reference = query.get('flw_ref')
+    const page = Number(query.get('page') ?? 1)
+    const data = chargebacks
+      .filter(({ flw_ref }) => reference === null || flw_ref === reference)
+      .slice((page - 1) * 10, page * 10)
+    return { http: 200, body: { status: 'success', message: 'Chargebacks fetched', data } }
+  }
+
   const route = async ({ method, path, query, headers, text }: FakeRequest): Promise<FakeReply> => {
     if (headers.authorization !== `Bearer ${SECRET_KEY}`) return errorReply('Invalid authorization key', 401)
     const [version, resource, id, verb] = path.split('/').slice(1)
@@ -200,6 +246,8 @@ export async function startFakeFlutterwave(t: Pick<TestContext, 'after'>): Promi
           ? { http: 200, body: { status: 'success', message: 'Refund', data: one } }
           : errorReply('Refund not found', 404)
       }
+      case 'GET chargebacks':
+        return listChargebacks(query)
       case 'POST payments':
         return readBody(headers, text, FIELDS.payments, openPage)
       case 'POST tokenized-charges':
@@ -234,6 +282,8 @@ export async function startFakeFlutterwave(t: Pick<TestContext, 'after'>): Promi
       const email = 'amina.otieno@example.com'
       return JSON.stringify({ token: issueToken(behavior, email), email, country: 'NG' })
     },
+    dispute: (key, status) => chargeBack(key, status === 'open' ? 'initiated' : status),
+    chargeBack,
     refundInDashboard(attemptKey, minor) {
       const { id, currency } = findLatest(attemptKey)?.record ?? {}
       const amount = Number(minor) / 10 ** decimalsOf(isCurrency(currency) ? currency : 'NGN')
@@ -254,6 +304,13 @@ export async function startFakeFlutterwave(t: Pick<TestContext, 'after'>): Promi
     webhook: (key, event = 'charge.completed') =>
       buildWebhook(event, { tx_ref: key, id: findLatest(key)?.record.id ?? nextId() }),
   }
+}
+
+const ENDED = ['won', 'lost', 'accepted']
+
+function newChargeback(id: number, nowMs: number, amount: number) {
+  const created_at = new Date(nowMs).toISOString()
+  return { id, amount, stage: 'new', due_date: created_at, settlement_id: 'N/A', created_at }
 }
 
 const REFUND_STATUSES: Readonly<Record<RefundBehavior, string>> = {
