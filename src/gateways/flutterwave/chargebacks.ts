@@ -36,7 +36,7 @@ export function createChargebackOperations({ get }: Client): ChargebackOperation
 
   return {
     async addChargebacks(paid) {
-      // Without its reference the chargebacks of a payment cannot be told from those of others.
+      // Without its reference the chargebacks of a payment cannot be distinguished from those of others.
       if (paid.receiptNumber === undefined) return paid
       const list = await listOf(paid.receiptNumber)
       return 'kind' in list ? list : withChargebacks(paid, list)
