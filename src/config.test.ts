@@ -10,6 +10,7 @@ const key = () => randomBytes(32).toString('base64')
 
 const PRODUCTION = {
   COWRY_ENV: 'production',
+  DATABASE_URL: 'postgres://cowry@db.example.com/cowry',
   COWRY_PUBLIC_URL: 'https://pay.example.com',
   COWRY_ADMIN_TOKEN: randomBytes(33).toString('base64'),
   COWRY_ENCRYPTION_KEYS: `k1:${key()}`,
@@ -129,7 +130,19 @@ describe('a production instance', () => {
         issues.some((issue) => issue.startsWith(`${name} is missing`)),
         name,
       )
-    assert.equal(issues.length, 4)
+    assert.equal(issues.length, 5)
+  })
+
+  it('uses the embedded PostgreSQL only if COWRY_EMBEDDED_DATABASE allows it, and says both ways out', () => {
+    const without = { ...PRODUCTION, DATABASE_URL: '' }
+    const bothWays =
+      /^DATABASE_URL is missing: .*DATABASE_URL=postgres:.*, or set COWRY_EMBEDDED_DATABASE=yes/
+    assertOneIssue(without, bothWays)
+    assertOneIssue({ ...without, COWRY_EMBEDDED_DATABASE: 'no' }, bothWays)
+    assertOneIssue({ ...without, COWRY_EMBEDDED_DATABASE: 'true' }, /must be one of yes, no/)
+    assert.equal(readConfig({ ...without, COWRY_EMBEDDED_DATABASE: 'yes' }).databaseUrl, null)
+    assert.equal(readConfig(PRODUCTION).embeddedDatabase, 'no')
+    assert.equal(readConfig({}).databaseUrl, null, 'staging needs no allowance')
   })
 
   const weak: [string, string, RegExp][] = [

@@ -35,6 +35,8 @@ export interface Config {
   readonly port: number
   readonly publicUrl: string
   readonly databaseUrl: string | null
+  /** Production without a databaseUrl needs yes. */
+  readonly embeddedDatabase: 'yes' | 'no'
   readonly dataDir: string
   /** The secrets are null only in staging, where the service generates them once. */
   readonly adminToken: string | null
@@ -207,8 +209,18 @@ function productionIssues(env: Env, values: Partial<Values<typeof SETTINGS>>): s
       ({ name, example }) => `${name} is missing: production needs it, such as ${name}=${example}`,
     ),
     ...unwanted.map(({ name }) => `${name} must be removed: it is for staging only`),
+    ...(isSet(SETTINGS.databaseUrl) ? [] : embeddedDatabaseIssues(values)),
     ...weakSecretIssues(values),
   ]
+}
+
+/** Payments of production must not be in the embedded PostgreSQL by accident: it has no standby and no backup. */
+function embeddedDatabaseIssues({ embeddedDatabase }: Partial<Values<typeof SETTINGS>>): string[] {
+  if (embeddedDatabase !== 'no') return []
+  const { databaseUrl, embeddedDatabase: allowance } = SETTINGS
+  const server = `set it to your PostgreSQL server, such as ${databaseUrl.name}=${databaseUrl.example}`
+  const embedded = `set ${allowance.name}=yes to keep the payments in the embedded PostgreSQL, on this machine only`
+  return [`${databaseUrl.name} is missing: ${server}, or ${embedded}`]
 }
 
 const MIN_TOKEN_LENGTH = 32

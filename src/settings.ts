@@ -247,6 +247,8 @@ export const SETTINGS = {
     'URL at which payers and gateways reach this service. Default: http://HOST:PORT. Required in production, with https.'),
   databaseUrl: optional('DATABASE_URL', 'postgres://cowry:password@127.0.0.1:5432/cowry', readDatabaseUrl,
     'PostgreSQL server to use. Absent: an embedded one in the data folder, started and stopped with the service.'),
+  embeddedDatabase: setting('COWRY_EMBEDDED_DATABASE', 'no', oneOf('yes', 'no'),
+    'Whether production without DATABASE_URL may use the embedded PostgreSQL: one machine, no standby, no continuous backup.'),
   dataDir: setting('COWRY_DATA_DIR', '.cowry', (text) => text,
     'Folder for the embedded PostgreSQL, the generated operator token and the demo key.'),
   adminToken: optional('COWRY_ADMIN_TOKEN', '$(openssl rand -base64 33)', printableText,

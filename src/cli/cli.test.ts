@@ -112,6 +112,7 @@ describe('the command line', () => {
       'COWRY_ADMIN_TOKEN',
       'COWRY_ENCRYPTION_KEYS',
       'COWRY_KEY_PEPPER',
+      'DATABASE_URL',
       'PORT',
     ])
       assert.match(err, new RegExp(name))

@@ -11,6 +11,7 @@ import { checkoutRoutes } from '../checkout/routes.ts'
 import { customerRoutes } from '../customers/routes.ts'
 import type { DeliveriesApp } from '../deliveries/app.ts'
 import { deliveryRoutes } from '../deliveries/routes.ts'
+import { gatewayCheckRoutes } from '../gateways/check-routes.ts'
 import { gatewayRoutes } from '../gateways/routes.ts'
 import { instanceRoutes } from '../instance.ts'
 import type { Db } from '../kit/db/db.ts'
@@ -77,6 +78,7 @@ export function allOperatorRoutes(app: App, unscopedDb: Db): OperatorRoute[] {
     ...operatorKeyRoutes(app),
     ...operatorRoutes(app, { checkInvariants: () => checkInvariants(unscopedDb) }),
     ...gatewayRoutes({ ...app, publicUrl: app.settings.publicUrl }),
+    ...gatewayCheckRoutes(app),
     ...operatorCaseRoutes(app),
     ...operatorAuditRoutes(app),
     ...instanceRoutes(app),

@@ -48,6 +48,20 @@ export async function findLiveAccount(
   return firstRow(db, selectLiveAccount, [merchantId, gateway])
 }
 
+const selectUsedGateways = sql<{ name: string }>`
+select name
+from unnest($1::text[]) as n (name)
+where exists (
+  select
+  from gateway_accounts
+  where gateway = n.name and revoked_at is null
+)`
+
+/** Those of these gateways at which a merchant has a live account of its own. */
+export async function filterUsedGateways(db: Db, names: readonly string[]): Promise<string[]> {
+  return (await db.query(selectUsedGateways, [names])).map(({ name }) => name)
+}
+
 const insertAccountStatement = sql<AccountRow>`
 insert into gateway_accounts (merchant_id, id, gateway, sealed, created_at, updated_at)
 values ($1, $2, $3, $4, $5, $5)

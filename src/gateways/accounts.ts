@@ -9,6 +9,7 @@ import type { Log } from '../kit/observability/log.ts'
 import type { Random } from '../kit/random.ts'
 import {
   type AccountRow,
+  filterUsedGateways,
   findLiveAccount,
   insertAccount,
   listAccountRows,
@@ -116,4 +117,15 @@ export async function requireAccount(
 export async function listLiveAccounts(app: AccountsApp, merchantId: string): Promise<AccountRow[]> {
   const [rows = []] = await listAccountRows(app.db, [merchantId])
   return rows.filter(({ revokedAt }) => revokedAt === null)
+}
+
+/** The gateways at which a merchant has a live account of its own. */
+export async function findAccountGateways({
+  db,
+  gateways,
+}: Pick<AccountsApp, 'db' | 'gateways'>): Promise<string[]> {
+  return filterUsedGateways(
+    db,
+    gateways.supported.map(({ definition }) => definition.name),
+  )
 }

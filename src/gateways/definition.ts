@@ -17,7 +17,15 @@ export interface GatewayDefinition {
   readonly credentials: readonly CredentialField[]
   /** The provider's API; GATEWAY_<NAME>_BASE_URL overrides it. */
   readonly baseUrl: Readonly<Record<Mode, string>>
+  /** What only a person can look up at the provider; shown by cowry doctor. */
+  readonly manualChecks?: readonly ManualCheck[]
   open(connection: Connection): Gateway
+}
+
+export interface ManualCheck {
+  about: string
+  /** Why it matters and what to do. */
+  detail: string
 }
 
 export interface CredentialField {

@@ -259,6 +259,19 @@ export interface Gateway {
   listDisputes?(period: { from: Date; to: Date }): Promise<DisputeList>
   /** A call without effect that checks credentials before they are stored. */
   probe?(): Promise<'works' | 'refused' | 'unreachable'>
+  /** Calls without effect that check the settings of the account at the provider. Credentials work already. */
+  checkAccount?(): Promise<GatewayCheck[]>
+}
+
+/** by_hand: the provider cannot be asked, so a person must look. */
+export const CHECK_RESULTS = ['ok', 'failed', 'by_hand'] as const
+
+/** A setting at the provider on which payments depend. */
+export interface GatewayCheck {
+  name: string
+  result: (typeof CHECK_RESULTS)[number]
+  /** What to do, in a sentence; empty if it is ok. */
+  detail: string
 }
 
 /** A full or partial refund of a succeeded attempt. It is committed before any operation is called with it. */

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, describe, it } from 'node:test'
+import { runCommandLine } from '../../src/cli/program.ts'
 import { assertApiError, UNKNOWN_UUID } from '../support/assertions.ts'
 import { initiateBody } from '../support/builders.ts'
 import { operationsOf } from '../support/openapi.ts'
-import { testService } from '../support/service.ts'
+import { ADMIN_TOKEN, testService } from '../support/service.ts'
 
 const secret = () => randomBytes(32).toString('base64')
 
@@ -94,5 +95,27 @@ describe('production without a gateway', () => {
     }
     assert.equal(await warnings(production), 1)
     assert.equal(await warnings(staging), 0)
+  })
+
+  it('fails cowry doctor with what to do; staging passes with the sandbox', async () => {
+    const doctor = async (url: string) => {
+      const env = { COWRY_URL: url, COWRY_ADMIN_TOKEN: ADMIN_TOKEN }
+      let out = ''
+      const take = (text: string) => {
+        out += text
+      }
+      const code = await runCommandLine(['doctor', '--json'], { terminal: { out: take, err: take }, env })
+      const { checks } = JSON.parse(out).data
+      return { code, check: checks.find(({ name }: { name: string }) => name === 'gateways configured') }
+    }
+    const failed = await doctor(production.url)
+    assert.equal(failed.code, 1)
+    assert.equal(failed.check.ok, false)
+    assert.match(
+      failed.check.detail,
+      /^No gateway is configured.* GATEWAY_PAYSTACK_SECRET_KEY.* cowry gateways set/,
+    )
+    const passed = await doctor(staging.url)
+    assert.deepEqual(passed.check, { name: 'gateways configured', ok: true, detail: 'only the sandbox' })
   })
 })

@@ -7,6 +7,8 @@ import { authenticate, createKeyCache } from '../../src/api-keys/authenticate.ts
 import { operatorKeyRoutes } from '../../src/api-keys/operator-routes.ts'
 import { runCommandLine } from '../../src/cli/program.ts'
 import { writeServerFile } from '../../src/cli/server-file.ts'
+import { gatewayCheckRoutes } from '../../src/gateways/check-routes.ts'
+import { fixedGateways } from '../../src/gateways/registry.ts'
 import { createHttpShell } from '../../src/http/server.ts'
 import { instanceRoutes } from '../../src/instance.ts'
 import { systemClock } from '../../src/kit/clock.ts'
@@ -38,6 +40,7 @@ async function startService(t: TestContext) {
       ...operatorRoutes(app, {
         checkInvariants: async () => [{ name: 'I1', violations: invariantState.violations }],
       }),
+      ...gatewayCheckRoutes({ ...app, gateways: fixedGateways([]) }),
       ...instanceRoutes(app),
     ],
     authenticate: (input) => authenticate(keys, input),

@@ -1,4 +1,5 @@
-// cowry doctor: checks that the service is ready, that no work is overdue, and that the invariants hold.
+// cowry doctor: checks that the service is ready, that its gateways are usable, that no work is overdue, and that the
+// invariants hold.
 
 import type { Command } from 'commander'
 import type { OperatorClient } from '../operator-client.ts'
@@ -10,12 +11,14 @@ interface Check {
   name: string
   ok: boolean
   detail: string
+  /** The provider cannot be asked about it, so a person must look. It does not fail the command. */
+  byHand?: true
 }
 
 export function addDoctorCommand(program: Command, shell: Shell): void {
   withJson(program.command('doctor'))
     .description(
-      'Check that the service is ready and that its invariants hold. Exits with 1 if a check fails.',
+      'Check that the service is ready, that its gateways are usable and that its invariants hold. Exits with 1 if a check fails.',
     )
     .action(async (options: JsonOption) => {
       const { url, checks } = await shell.withOperator(async (operator) => ({
@@ -29,7 +32,7 @@ export function addDoctorCommand(program: Command, shell: Shell): void {
           : `${bad.length} of ${checks.length} checks failed.`
       const table = renderTable(
         ['CHECK', 'RESULT', 'DETAIL'],
-        checks.map(({ name, ok, detail }) => [name, ok ? 'ok' : 'FAILED', detail]),
+        checks.map((check) => [check.name, resultOf(check), check.detail]),
       )
       const data = { url, checks }
       if (bad.length > 0) throw failed(`${url}\n\n${table}\n${message}`, { status: 'error', message, data })
@@ -37,17 +40,22 @@ export function addDoctorCommand(program: Command, shell: Shell): void {
     })
 }
 
+const resultOf = ({ ok, byHand }: Check) => (byHand ? 'by hand' : ok ? 'ok' : 'FAILED')
+
 async function runChecks(operator: OperatorClient, now: Date): Promise<Check[]> {
   const { ready, reasons } = await operator.isReady()
   const readiness = { name: 'ready', ok: ready, detail: reasons.join(' ') }
   const { data } = await operator.call('GET', '/admin/v1/invariants')
   // A boundary: the operators' API describes its records in src/merchants/schema.ts.
   const invariants = data as { name: string; violations: number }[]
+  const gateways = await operator.call('GET', '/admin/v1/gateway-checks', undefined, GATEWAYS_TIMEOUT_MS)
   const jobs = await operator.call('GET', '/admin/v1/jobs')
   // A boundary: src/instance.ts describes this record.
   const state = jobs.data as State
   return [
     readiness,
+    // A boundary: src/gateways/check-routes.ts describes these records.
+    ...(gateways.data as GatewayCheck[]).map(gatewayCheck),
     casesCheck(state.openCases),
     ...state.jobs.map((job) => jobCheck(job, now)),
     deliveriesCheck(state.deliveries, now),
@@ -57,6 +65,22 @@ async function runChecks(operator: OperatorClient, now: Date): Promise<Check[]> 
       detail: violations === 0 ? '' : `${violations} violations`,
     })),
   ]
+}
+
+// The service asks several providers, each within COWRY_GATEWAY_TIMEOUT_MS for every call.
+const GATEWAYS_TIMEOUT_MS = 120_000
+
+interface GatewayCheck {
+  gateway: string | null
+  name: string
+  result: 'ok' | 'failed' | 'by_hand'
+  detail: string
+}
+
+function gatewayCheck({ gateway, name, result, detail }: GatewayCheck): Check {
+  const subject = gateway === null ? 'gateways' : `gateway ${gateway}`
+  const check = { name: `${subject} ${name}`, ok: result !== 'failed', detail }
+  return result === 'by_hand' ? { ...check, byHand: true } : check
 }
 
 interface DueJob {

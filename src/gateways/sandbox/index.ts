@@ -29,7 +29,9 @@ export type Execution = ExecutionBody
 
 /** Has every operation except the probe and the lists of refunds and disputes, and no direct settlement to the merchant. */
 export interface SandboxGateway
-  extends Required<Omit<Gateway, 'probe' | 'settlesDirectly' | 'findKey' | 'listRefunds' | 'listDisputes'>> {
+  extends Required<
+    Omit<Gateway, 'probe' | 'settlesDirectly' | 'findKey' | 'listRefunds' | 'listDisputes' | 'checkAccount'>
+  > {
   /** Simulates the payer of the attempt, and the passing of time, until the attempt ends. */
   simulatePayer(key: string, instrument?: string): Promise<Outcome>
   /** Simulates the payer's bank: opens or decides a dispute, or reverses the money without one. */
