@@ -51,3 +51,12 @@ export const EVENT_TYPE_NAMES = Object.keys(EVENT_TYPES) as EventType[]
 export function isEventType(name: string): name is EventType {
   return Object.hasOwn(EVENT_TYPES, name)
 }
+
+/**
+ * What a webhook endpoint may subscribe to beside single types: everything, or the types of one subject, such as
+ * payment.*, including those that a later version adds.
+ */
+export const EVENT_PATTERNS: readonly string[] = [
+  '*',
+  ...new Set(EVENT_TYPE_NAMES.map((name) => name.replace(/\..*$/, '.*'))),
+]

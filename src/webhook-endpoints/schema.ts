@@ -1,7 +1,7 @@
 // The request bodies and the response schema of a webhook endpoint.
 
 import { type Static, Type } from 'typebox'
-import { EVENT_TYPE_NAMES } from '../core/event-types.ts'
+import { EVENT_PATTERNS, EVENT_TYPE_NAMES } from '../core/event-types.ts'
 import { Enum, Nullable, Timestamp, Uuid } from '../kit/http/schema.ts'
 import type { EndpointRow } from './endpoint.ts'
 import { DISABLED_REASONS, type DisabledReason, ENDPOINT_STATUSES } from './states.ts'
@@ -19,10 +19,11 @@ const UrlInput = Type.String({
 
 const DescriptionInput = Type.String({ maxLength: 255, 'x-multiline': true })
 
-const EventsInput = Type.Array(Enum(['*', ...EVENT_TYPE_NAMES]), {
+const EventsInput = Type.Array(Enum([...EVENT_PATTERNS, ...EVENT_TYPE_NAMES]), {
   minItems: 1,
   maxItems: 100,
-  description: 'The event types to send; * is all of them, also those added later.',
+  description:
+    'The event types to send, or patterns of them: payment.* is every type that begins with "payment.", * is all of them. A pattern also matches types that are added later.',
 })
 
 export const CreateEndpointBody = Type.Object({

@@ -103,6 +103,23 @@ describe('creating a webhook endpoint', () => {
     assert.deepEqual((await added(shop.api, { events: ['refund.failed', '*'] })).events, ['*'])
   })
 
+  it('takes patterns of types as they are given, and rejects an unknown one with the closest', async () => {
+    const events = ['payment.*', 'payment_link.*', 'payment.failed']
+    const { uuid, events: shown } = await added(shop.api, { events })
+    assert.deepEqual(shown, events)
+    assert.deepEqual((await patch(shop.api, uuid, { events: ['p2p.*'] })).body.data.events, ['p2p.*'])
+    for (const [pattern, meant] of [
+      ['paymnt.*', 'payment.*'],
+      ['payments.*', 'payment.*'],
+      ['refund*', 'refund.*'],
+    ] as const) {
+      const refused = await add(shop.api, { events: [pattern] })
+      assert.deepEqual(assertApiError(refused, 'validation_failed'), ['events.0: not_allowed'])
+      assert.ok(refused.body.error.details[0].message.endsWith(`Did you mean ${meant}?`), refused.text)
+    }
+    assertApiError(await add(shop.api, { events: ['*.failed'] }), 'validation_failed')
+  })
+
   it('creates one endpoint per Idempotency-Key, and shows the secret again', async () => {
     const merchant = await service.newMerchant()
     const headers = { 'idempotency-key': 'endpoint-1' }

@@ -1,4 +1,4 @@
-// Background jobs around deliveries: replays of a time range, and purges.
+// Which events an endpoint gets, and the background jobs around deliveries: replays of a time range, and purges.
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
@@ -45,6 +45,34 @@ const countDue = sql<{ count: number }>`
 select count(*)::integer as count
 from deliveries
 where merchant_id = $1 and due_at is not null`
+
+const insertEvent = sql<unknown>`
+insert into events (merchant_id, id, type, resource_type, resource_id, version, body, created_at)
+values ($1, gen_random_uuid(), $2, 'payment', gen_random_uuid(), 1, jsonb_build_object('type', $2::text), $3)`
+
+describe('an endpoint with patterns of event types', () => {
+  it('gets the types that a pattern matches, also one that this version does not know', async (t) => {
+    const [shop, own] = [await rig.newMerchant(), await scriptedConsumer({ after: t.after.bind(t) })]
+    await shop.addEndpoint(own.url, ['payment.*', 'refund.failed'])
+    const others = ['payment_link.paid', 'refund.pending', 'charge.successful']
+    for (const type of ['payment.successful', 'payment.of_later', 'refund.failed', ...others])
+      await db.query(insertEvent, [shop.merchantId, type, clock.now()])
+    await shop.deliverAll()
+    const received = own.received.map(({ body }) => JSON.parse(body).type)
+    assert.deepEqual(received.toSorted(), ['payment.of_later', 'payment.successful', 'refund.failed'])
+  })
+
+  it('gets the types of a changed pattern from the next event on', async (t) => {
+    const [shop, own] = [await rig.newMerchant(), await scriptedConsumer({ after: t.after.bind(t) })]
+    const { id } = await shop.addEndpoint(own.url, ['payment.*'])
+    const resource = await shop.emitEvent()
+    const merchant = { id: shop.merchantId, name: 'A Shop', mode: 'test', baseCurrency: 'USD' } as const
+    await changeEndpoint(app, merchant, id, { events: ['refund.*'] })
+    await shop.emitEvent(resource)
+    await shop.deliverAll()
+    assert.deepEqual(own.versions(), [2])
+  })
+})
 
 describe('the background job of replays', () => {
   it('replays a time range in batches of five hundred deliveries, also when all events have one timestamp', async () => {
