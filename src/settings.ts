@@ -266,7 +266,7 @@ export const SETTINGS = {
   settlementHours: setting('COWRY_SETTLEMENT_HOURS', '24', integer(0, 8_760),
     'Hours until collected money settles: pending becomes available.'),
   fees: setting('COWRY_FEES', '{}', readFees,
-    'Fees per gateway and currency (or *), as {"paystack":{"NGN":{"percent":"1.5","fixed":"100"}}}; fixed in major units.'),
+    'Fees per gateway and currency (or *), as {"paystack":{"NGN":{"percent":"1.5","fixed":"100"}}}; fixed in major units. Without an entry the fee is the one that the provider reports.'),
   logLevel: setting('COWRY_LOG_LEVEL', 'info', oneOf<LogLevel>('debug', 'info', 'warn', 'error', 'silent'),
     'Lowest level that is logged.'),
   poolSize: setting('COWRY_POOL_SIZE', '16', integer(1, 500),

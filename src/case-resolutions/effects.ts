@@ -64,7 +64,7 @@ async function capture(
 ): Promise<void> {
   if (!gateway) throw new ApiError('gateway_not_found')
   const now = app.clock.now()
-  const { feeMinor, ...credit } = creditOf(app, gateway, paid, from)
+  const { feeMinor, ...credit } = creditOf(app, gateway, paid, { from })
   const next: PaymentRow = {
     ...plainMove(payment, 'successful'),
     gateway: attempt.gateway,

@@ -139,6 +139,8 @@ export type Outcome =
       receiptNumber?: string
       /** The amount that the gateway reports, and for which key; compared with ours before anything is credited. */
       paid: Money
+      /** The provider's fee that it keeps of the payment, in the same currency; absent if it does not say exactly. */
+      fee?: Money
       key: string
       savedMethod: SavedMethod | null
       paidAt: Date

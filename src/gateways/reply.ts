@@ -3,6 +3,7 @@
 
 import { type TSchema, Type } from 'typebox'
 import type { FailureCode } from '../core/failures.ts'
+import type { Money } from '../core/money.ts'
 import { parseJson } from '../kit/exact-json.ts'
 import type { HttpResult } from '../kit/http/http-client.ts'
 import type { Outcome } from './gateway.ts'
@@ -61,6 +62,12 @@ export function refused(code: Declined['code'], message: string): Declined {
 /** The receipt number of a success, if the provider has one. */
 export function receipt(number: string | null | undefined): { receiptNumber?: string } {
   return number ? { receiptNumber: number } : {}
+}
+
+/** The provider's fee of a success, if it says it. It is part of what was paid. */
+export function reportedFee(fee: Money | undefined, paid: Money): { fee?: Money } {
+  const isPart = fee?.currency === paid.currency && fee.minor >= 0n && fee.minor <= paid.minor
+  return fee && isPart ? { fee } : {}
 }
 
 /** The outcome of a request without a response: it may have arrived unless no byte was sent. */

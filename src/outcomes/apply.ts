@@ -132,7 +132,8 @@ async function applyMove(
   const saved = await saveOutcomeMethod(app, current, outcome)
   const method = saved && decision.paid ? withLastUse(saved, now) : saved
   const recovery = await openRecovery(app, payment, decision, method)
-  const credit = decision.paid === null ? null : creditOf(app, gateway, decision.paid)
+  const credit =
+    decision.paid === null ? null : creditOf(app, gateway, decision.paid, { reported: feeReported(outcome) })
   const next: PaymentRow = {
     ...movedPayment(current, decision),
     feeMinor: credit?.feeMinor ?? payment.feeMinor,
@@ -201,8 +202,10 @@ function receiptNumberOf(outcome: Outcome): string | null {
   return (outcome.kind === 'succeeded' ? outcome.receiptNumber : undefined) ?? null
 }
 
+const feeReported = (outcome: Outcome) => (outcome.kind === 'succeeded' ? outcome.fee : undefined)
+
 interface Credit {
-  /** Null: the table of fees does not have it, so the whole amount is credited. */
+  /** Null: neither the table of fees nor the provider says it, so the whole amount is credited. */
   feeMinor: bigint | null
   postings: Posting[]
   /** The amount that becomes available at settlement; null if the merchant already has the money. */
@@ -217,10 +220,11 @@ export function creditOf(
   app: PaymentsApp,
   { name, settlesDirectly }: Gateway,
   paid: Money,
-  from: 'gateway' | 'unmatched' = 'gateway',
+  { from = 'gateway', reported }: { from?: 'gateway' | 'unmatched'; reported?: Money | undefined } = {},
 ): Credit {
   if (settlesDirectly) return { feeMinor: 0n, postings: directPostings(name, paid), settlementMinor: null }
-  const fee = feeOf(app.settings.fees, name, paid)
+  // Our table comes first: it is what the merchant agreed to.
+  const fee = feeOf(app.settings.fees, name, paid) ?? reported ?? null
   const booked = fee ?? money(0n, paid.currency)
   return {
     feeMinor: fee?.minor ?? null,

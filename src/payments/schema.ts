@@ -80,7 +80,7 @@ const Fee = Nullable(
   Type.Unsafe<string>({
     ...AmountText,
     description:
-      'The fee of COWRY_FEES for this gateway and currency. Null before the payment, and if the table does not have it: then the wallet is credited with the whole amount, and the provider’s fee shows in its settlement file.',
+      'The fee of COWRY_FEES for this gateway and currency, or else the fee that the provider reports (Paystack, Flutterwave). Null before the payment, and if neither says it: then the wallet is credited with the whole amount, and the provider’s fee shows in its settlement file.',
   }),
 )
 const NetAmount = Nullable(

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import { type FeeTable, type Money, money } from '../../src/core/money.ts'
+import type { Gateway } from '../../src/gateways/gateway.ts'
 import { systemRandom } from '../../src/kit/random.ts'
 import { settleDueMoney } from '../../src/ledger/service.ts'
+import { creditOf } from '../../src/outcomes/apply.ts'
+import type { PaymentsApp } from '../../src/payments/app.ts'
 import type { Api } from '../support/api.ts'
 import { chargeBody, payWith, saveMethod } from '../support/builders.ts'
 import { tickingClock } from '../support/fake-clock.ts'
@@ -27,6 +31,26 @@ async function balanceOf(api: Api, currency: string) {
 }
 
 describe('fees', () => {
+  it('take the table of fees before the fee that the provider reports, and that one before none', () => {
+    const paid = money(100_000n, 'NGN')
+    const reported = money(1_500n, 'NGN')
+    const table = new Map([['paystack', new Map([['NGN', { partsPerMillion: 20_000n, fixedMinor: 0n }]])]])
+    const creditAt = (fees: FeeTable, fee?: Money) =>
+      creditOf({ settings: { fees } } as PaymentsApp, { name: 'paystack' } as Gateway, paid, {
+        reported: fee,
+      })
+    const facts = [
+      creditAt(table as FeeTable, reported),
+      creditAt(new Map(), reported),
+      creditAt(new Map()),
+    ].map(({ feeMinor, settlementMinor }) => [feeMinor, settlementMinor])
+    assert.deepEqual(facts, [
+      [2_000n, 98_000n],
+      [1_500n, 98_500n],
+      [null, 100_000n],
+    ])
+  })
+
   it('charges a percentage and a fixed part as fee, rounded half up, and credits the rest to the wallet', async () => {
     const { api } = await service.newMerchant()
     const data = await payWith(api, 'card_success', { amount: 1250.5, currency: 'KES' })

@@ -40,6 +40,14 @@ function fakeOf(name: ProviderName): FakeProvider {
   return fake
 }
 
+/** What the fakes report of a charge; Stripe and pawaPay report no fee with the payment. */
+const REPORTED_FEES: Readonly<Record<ProviderName, string | null>> = {
+  stripe: null,
+  paystack: '18.76',
+  flutterwave: '18.00',
+  pawapay: null,
+}
+
 const isSuccessful = ({ status }: { status: string }) => status === 'successful'
 
 const makeDue = sql<unknown>`
@@ -163,7 +171,10 @@ for (const name of PROVIDER_NAMES) {
       const { currency } = paymentTerms
       const wallet = await merchant.api.get(`/api/v1/wallet/balance?currency=${currency}`)
       const { availableBalance, pendingBalance } = wallet.body.data
-      assert.deepEqual([availableBalance, pendingBalance], ['0.00', '0.00'])
+      // The provider keeps its fee.
+      const { fee } = body.data
+      assert.deepEqual([availableBalance, pendingBalance], [fee === null ? '0.00' : `-${fee}`, '0.00'])
+      assert.equal(fee, REPORTED_FEES[name])
     })
 
     it(`returns a checkout for the customer when the bank at ${name} requires authentication`, async () => {

@@ -34,6 +34,12 @@ export function fromMajor(text: string, currency: string, requested: Money): Mon
   return money(looksRequested ? minor + 1n : minor, currency)
 }
 
+/** Undefined if the number has more decimals than the currency. */
+export function toExactMinor(text: string, currency: Currency): bigint | undefined {
+  const { minor, isExact } = toMinor(text, currency)
+  return isExact ? minor : undefined
+}
+
 function toMinor(text: string, currency: Currency): { minor: bigint; isExact: boolean } {
   const [mantissa = '', exponent = '0'] = text.toLowerCase().split('e')
   const [whole = '', fraction = ''] = mantissa.split('.')

@@ -1,6 +1,8 @@
 // Flutterwave's JSON of payments, and the pure translations between it and the gateway contract.
 
 import { type Static, Type } from 'typebox'
+import type { Currency } from '../../core/currency.ts'
+import { type Money, money } from '../../core/money.ts'
 import { addMs } from '../../kit/clock.ts'
 import { parseExactJson, schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
@@ -12,8 +14,17 @@ import type {
   StartedCheckout,
   StatusQuery,
 } from '../gateway.ts'
-import { type Declined, declined, Maybe, receipt, refused, unknown, unrecognized } from '../reply.ts'
-import { DECIMAL, fromMajor, toMajor } from './amounts.ts'
+import {
+  type Declined,
+  declined,
+  Maybe,
+  receipt,
+  refused,
+  reportedFee,
+  unknown,
+  unrecognized,
+} from '../reply.ts'
+import { DECIMAL, fromMajor, toExactMinor, toMajor } from './amounts.ts'
 import {
   findFailureCode,
   findIssuerDecline,
@@ -82,6 +93,9 @@ const Transaction = Type.Object({
   amount: Type.String({ pattern: DECIMAL }),
   currency: Text,
   processor_response: Maybe(Text),
+  // Not only decimals: an unreadable fee must not hide that the payment succeeded.
+  charged_amount: Type.Optional(Type.Unknown()),
+  app_fee: Type.Optional(Type.Unknown()),
   created_at: Maybe(Text),
   meta: Type.Optional(Type.Unknown()),
   customer: Type.Optional(Type.Unknown()),
@@ -90,6 +104,12 @@ const Transaction = Type.Object({
 type Transaction = Static<typeof Transaction>
 
 const readTransaction = schemaReader(Transaction)
+const readNumber = schemaReader(Type.String({ pattern: DECIMAL }))
+
+function readExact(value: unknown, currency: Currency): bigint | undefined {
+  const text = readNumber(value)
+  return text === undefined ? undefined : toExactMinor(text, currency)
+}
 const readLink = schemaReader(Type.Object({ link: Type.String({ maxLength: 2_048, pattern: '^https?://' }) }))
 const readChallenge = schemaReader(Type.Object({ authorization: Type.Object({ redirect: Identity }) }))
 
@@ -231,6 +251,19 @@ function isUnattended({ startedAt }: StatusQuery, now: Date): boolean {
   return now.getTime() - startedAt.getTime() > UNATTENDED_MS
 }
 
+/**
+ * The part of Flutterwave's fee that the merchant bears: the payer has paid the rest on top of the amount. Undefined if
+ * Flutterwave does not say it in whole minor units.
+ */
+function feeOf({ app_fee: fee, charged_amount: charged }: Transaction, paid: Money): Money | undefined {
+  const { currency } = paid
+  const feeMinor = readExact(fee, currency)
+  const chargedMinor = charged == null ? paid.minor : readExact(charged, currency)
+  if (feeMinor === undefined || chargedMinor === undefined) return undefined
+  const onTopMinor = chargedMinor > paid.minor ? chargedMinor - paid.minor : 0n
+  return money(feeMinor > onTopMinor ? feeMinor - onTopMinor : 0n, currency)
+}
+
 function fromSuccess(transaction: Transaction, query: StatusQuery, now: Date): Outcome {
   // Not charged_amount, which includes the fee if the payer bears it.
   const paid = fromMajor(transaction.amount, transaction.currency, query.amount)
@@ -242,6 +275,7 @@ function fromSuccess(transaction: Transaction, query: StatusQuery, now: Date): O
     gatewayReference: transaction.id,
     ...receipt(transaction.flw_ref),
     paid,
+    ...reportedFee(feeOf(transaction, paid), paid),
     key: transaction.tx_ref,
     // A charge uses a card that is already saved.
     savedMethod: query.operation === 'checkout' ? toSavedMethod(transaction, paid.currency) : null,

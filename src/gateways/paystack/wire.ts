@@ -6,7 +6,7 @@ import { type Currency, decimalsOf, isCurrency } from '../../core/currency.ts'
 import { type Money, money } from '../../core/money.ts'
 import { schemaReader } from '../../kit/exact-json.ts'
 import type { Attempt, CheckoutChoice, Outcome, StartedCheckout, StatusQuery } from '../gateway.ts'
-import { Maybe, readTime, receipt, unknown, unrecognized } from '../reply.ts'
+import { Maybe, readTime, receipt, reportedFee, unknown, unrecognized } from '../reply.ts'
 import { findFailureCode, toFailureCode } from './declines.ts'
 import { Digits, Text } from './json.ts'
 import { toChannels } from './rails.ts'
@@ -153,6 +153,8 @@ const Transaction = Type.Object({
   message: Maybe(Text(2_000)),
   // A number or text: the M-Pesa code of mobile money.
   receipt_number: Maybe(Text()),
+  // Not only digits: an unreadable fee must not hide that the payment succeeded.
+  fees: Type.Optional(Type.Unknown()),
   paid_at: Maybe(Text()),
   transaction_date: Maybe(Text()),
   // An unreadable card must not hide that the payment succeeded.
@@ -162,6 +164,7 @@ const Transaction = Type.Object({
 type Transaction = Type.Static<typeof Transaction>
 
 const readTransaction = schemaReader(Transaction)
+const readDigits = schemaReader(Digits)
 
 type QueryContext = Pick<StatusQuery, 'key' | 'operation' | 'startedAt' | 'isPaid'>
 
@@ -227,6 +230,12 @@ function reasonOf(record: Transaction) {
   }
 }
 
+/** Undefined if Paystack does not say it, or not in whole minor units. */
+function feeOf({ fees }: Transaction, currency: Currency): Money | undefined {
+  const digits = readDigits(fees)
+  return digits === undefined ? undefined : fromSubunits(digits, currency)
+}
+
 function fromSuccess(record: Transaction, { operation }: QueryContext, now: Date): Outcome {
   const { amount, currency } = record
   if (amount == null || !isCurrency(currency))
@@ -238,6 +247,7 @@ function fromSuccess(record: Transaction, { operation }: QueryContext, now: Date
     gatewayReference: record.id ?? record.reference,
     ...receipt(record.receipt_number),
     paid,
+    ...reportedFee(feeOf(record, currency), paid),
     key: record.reference,
     // A charge uses a card that is already saved.
     savedMethod:

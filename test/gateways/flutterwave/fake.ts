@@ -173,7 +173,9 @@ export async function startFakeFlutterwave(t: Pick<TestContext, 'after'>): Promi
     if (typeof redirect_url !== 'string') return errorReply('Provide a valid redirect url')
     if (!saved || saved.email !== email) return errorReply('Wrong token or email passed')
     if (isUsed(tx_ref)) return { http: 400, body: readFixture('charge-duplicate') }
-    const data = make(tx_ref, { amount, currency, charged_amount: amount, ...toCharge(saved.behavior) })
+    const app_fee = feeOf(amount, currency)
+    const charged = { amount, currency, charged_amount: amount, app_fee }
+    const data = make(tx_ref, { ...charged, ...toCharge(saved.behavior) })
     return { http: 200, body: { status: 'success', message: 'Charge initiated', data } }
   }
 
@@ -349,6 +351,12 @@ function readBody(
 function isPayable(amount: number, currency: unknown): boolean {
   if (!isCurrency(currency) || amount <= 0) return false
   return new RegExp(decimalsOf(currency) === 0 ? '^\\d+$' : '^\\d+(\\.\\d{1,2})?$').test(String(amount))
+}
+
+/** 1.4 percent. */
+function feeOf(amount: number, currency: unknown): number {
+  const scale = 10 ** decimalsOf(isCurrency(currency) ? currency : 'NGN')
+  return Math.round(amount * 0.014 * scale) / scale
 }
 
 /** Exact for amounts that isPayable accepts. */

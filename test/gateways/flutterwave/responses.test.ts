@@ -98,8 +98,9 @@ describe('the response of Flutterwave to a status check', () => {
       kind: 'succeeded',
       gatewayReference: '4975363',
       receiptNumber: 'FLW-MOCK-5b1c27e08e6b4a0f',
-      // Not charged_amount, which includes the fee.
+      // Not charged_amount, which includes the fee: the payer bears it.
       paid: money(125_050n, 'NGN'),
+      fee: money(0n, 'NGN'),
       key: FIXTURE_KEY,
       paidAt: new Date('2026-11-15T09:34:27.000Z'),
     })
@@ -248,6 +249,28 @@ describe('the response of Flutterwave to a status check', () => {
   })
 })
 
+describe('the fee in a response of Flutterwave', () => {
+  it('the fee in a response of Flutterwave is the part that the merchant bears, exactly, or unknown', async (t) => {
+    const cases = [
+      [{ app_fee: 17.51, charged_amount: 1250.5 }, 1_751n],
+      [{ app_fee: 17.51, charged_amount: 1260 }, 801n],
+      [{ app_fee: 17.51, charged_amount: 1268.01 }, 0n],
+      [{ app_fee: 17.51, charged_amount: null }, 1_751n],
+      [{ app_fee: 0, charged_amount: 1250.5 }, 0n],
+      [{ app_fee: 17.515, charged_amount: 1250.5 }, undefined],
+      [{ app_fee: null }, undefined],
+      [{ app_fee: 'free' }, undefined],
+      [{ app_fee: -1 }, undefined],
+      [{ app_fee: 1250.51, charged_amount: 1250.5 }, undefined],
+    ] as const
+    for (const [changes, fee] of cases) {
+      const outcome = await verifyAnswer(t, altered('verify-card', changes))
+      assert.ok(outcome.kind === 'succeeded', inspect(outcome))
+      assert.equal(outcome.fee?.minor, fee, inspect(changes))
+    }
+  })
+})
+
 describe('the response of Flutterwave to a charge', () => {
   it('the response of Flutterwave to a charge with an approval contains amount and key, and saves no card again', async (t) => {
     assert.deepEqual(await chargeAnswer(t, { http: 200, body: readFixture('charge-approved') }), {
@@ -255,6 +278,7 @@ describe('the response of Flutterwave to a charge', () => {
       gatewayReference: '4975512',
       receiptNumber: 'FLW-M03K-781621ccfe976c03',
       paid: money(30_000n, 'NGN'),
+      fee: money(420n, 'NGN'),
       key: FIXTURE_KEY,
       savedMethod: null,
       paidAt: new Date('2026-11-15T10:00:00.000Z'),

@@ -77,6 +77,26 @@ describe('amounts at Paystack', () => {
         )
   })
 
+  it('include the fee of a payment, exactly, or leave it unknown', async (t) => {
+    const cases = [
+      ['NGN', 1_876, 1_876n],
+      ['NGN', '1876', 1_876n],
+      ['NGN', 0, 0n],
+      ['XOF', 1_800, 18n],
+      ['XOF', 1_876, undefined],
+      ['NGN', null, undefined],
+      ['NGN', 18.76, undefined],
+      ['NGN', 125_051, undefined],
+    ] as const
+    for (const [currency, fees, minor] of cases) {
+      const amount = currency === 'XOF' ? 125_000 : 125_050
+      const answer = JSON.stringify(altered('verify-success', { amount, currency, fees }))
+      const paid = await verifyAnswer(t, answer)
+      assert.ok(paid.kind === 'succeeded')
+      assert.equal(paid.fee?.minor, minor, `${fees} ${currency}`)
+    }
+  })
+
   it('are sent in a refund as in a charge', async (t) => {
     const sent: FakeRequest[] = []
     const { gateway } = await startFixedServer(t, (request) => {

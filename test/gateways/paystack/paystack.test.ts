@@ -77,6 +77,7 @@ describe('a request to Paystack', () => {
       kind: 'succeeded',
       gatewayReference: '4099490251',
       paid: money(125_050n, 'NGN'),
+      fee: money(1_876n, 'NGN'),
       key: FIXTURE_KEY,
       savedMethod: null,
       paidAt: new Date('2026-11-15T09:45:03.000Z'),
@@ -133,6 +134,7 @@ describe('a payment at Paystack', () => {
       kind: 'succeeded',
       gatewayReference: '4099260516',
       paid: money(125_050n, 'NGN'),
+      fee: money(1_876n, 'NGN'),
       key: FIXTURE_KEY,
       savedMethod: {
         type: 'card',
