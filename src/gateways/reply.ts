@@ -6,7 +6,7 @@ import type { FailureCode } from '../core/failures.ts'
 import type { Money } from '../core/money.ts'
 import { parseJson } from '../kit/exact-json.ts'
 import type { HttpResult } from '../kit/http/http-client.ts'
-import type { Outcome } from './gateway.ts'
+import type { GatewayCheck, Outcome } from './gateway.ts'
 
 export type Succeeded = Extract<Outcome, { kind: 'succeeded' }>
 export type Declined = Extract<Outcome, { kind: 'declined' }>
@@ -74,3 +74,16 @@ export function reportedFee(fee: Money | undefined, paid: Money): { fee?: Money 
 export function withoutResponse(result: Exclude<HttpResult, { kind: 'answered' }>): Unknown {
   return unknown(result.kind === 'not_sent' ? 'not_sent' : 'no_answer', result.error)
 }
+
+export const checkOk = (name: string, detail = ''): GatewayCheck => ({ name, result: 'ok', detail })
+export const checkFailed = (name: string, detail: string): GatewayCheck => ({
+  name,
+  result: 'failed',
+  detail,
+})
+/** The provider cannot be asked, or did not answer. */
+export const checkByHand = (name: string, detail: string): GatewayCheck => ({
+  name,
+  result: 'by_hand',
+  detail,
+})

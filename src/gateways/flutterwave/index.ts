@@ -3,9 +3,9 @@
 
 import type { Mode } from '../../core/merchant.ts'
 import { constantTimeEquals } from '../../kit/crypto.ts'
-import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
+import type { Connection, CredentialField, GatewayDefinition, ManualCheck } from '../definition.ts'
 import type { Attempt, Gateway, GatewayBehavior, Outcome, StatusQuery } from '../gateway.ts'
-import { unknown } from '../reply.ts'
+import { checkByHand, checkOk, unknown } from '../reply.ts'
 import { createChargebackOperations } from './chargebacks.ts'
 import { createClient } from './client.ts'
 import { RAILS } from './rails.ts'
@@ -33,6 +33,25 @@ const BEHAVIOR: GatewayBehavior = {
   sequentialRefunds: true,
   nonIdempotentRefunds: true,
 }
+
+// The API of Flutterwave tells none of these.
+const MANUAL_CHECKS: readonly ManualCheck[] = [
+  {
+    about: 'NOAUTH',
+    detail:
+      'By default a charge of a saved card needs the payer (3DS), so recurring charges end with authentication_required. Ask the support of Flutterwave to enable NOAUTH for the account.',
+  },
+  {
+    about: 'payment options',
+    detail:
+      'Clear "Enable Dashboard Payment Options" in the account settings of the dashboard, otherwise Flutterwave ignores the channel that the payer chose.',
+  },
+  {
+    about: 'webhook URL',
+    detail:
+      'Enter the webhook URL (cowry gateways list) in Settings → Webhooks of the dashboard, and let it repeat failed webhooks.',
+  },
+]
 
 const KEY_PREFIXES: Readonly<Record<Mode, string>> = { test: 'FLWSECK_TEST-', live: 'FLWSECK-' }
 const OTHER_MODE: Readonly<Record<Mode, Mode>> = { test: 'live', live: 'test' }
@@ -78,6 +97,7 @@ export const FLUTTERWAVE: GatewayDefinition = {
   rails: RAILS,
   behavior: BEHAVIOR,
   credentials: CREDENTIALS,
+  manualChecks: MANUAL_CHECKS,
   // One URL for both modes: the key decides.
   baseUrl: { test: 'https://api.flutterwave.com', live: 'https://api.flutterwave.com' },
   open: openFlutterwave,
@@ -142,6 +162,14 @@ function openFlutterwave(connection: Connection): Gateway {
       // Two empty texts are equal, so without a configured hash every webhook is forged.
       const isGenuine = webhookHash !== '' && constantTimeEquals(given, Buffer.from(webhookHash))
       return isGenuine ? fromWebhookBody(rawBody) : { kind: 'forged' }
+    },
+
+    async checkAccount() {
+      const name = 'webhooks'
+      if (webhookHash !== '') return [checkOk(name)]
+      const detail =
+        'Without the secret hash webhooks are rejected, and payments are found by polling only. Enter one in Settings → Webhooks of the dashboard, and set GATEWAY_FLUTTERWAVE_WEBHOOK_HASH.'
+      return [checkByHand(name, detail)]
     },
 
     async probe() {

@@ -7,6 +7,7 @@ import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
 import type { Gateway, GatewayBehavior, Outcome, RefundOutcome, StatusQuery } from '../gateway.ts'
 import { refused } from '../reply.ts'
+import { checkPawapayAccount } from './account-checks.ts'
 import { readCallback } from './callbacks.ts'
 import { RAILS } from './rails.ts'
 import { fromRefund, fromRefundStatus, toRefundBody } from './refunds.ts'
@@ -28,7 +29,9 @@ const CREDENTIALS: readonly CredentialField[] = [
   {
     name: 'apiToken',
     isRequired: true,
-    meaning: 'The API token of the dashboard; the sandbox and the live environment have each their own.',
+    meaning:
+      'The API token of the dashboard, which generates it only after the callback URLs are set there; the sandbox and ' +
+      'the live environment have each their own.',
     validate: validateToken,
   },
   {
@@ -61,6 +64,18 @@ export const PAWAPAY: GatewayDefinition = {
   rails: RAILS,
   behavior: BEHAVIOR,
   credentials: CREDENTIALS,
+  manualChecks: [
+    {
+      about: 'API token',
+      detail:
+        'Set the callback URLs in the dashboard before you generate an API token; the sandbox and the live environment have each their own token, callback URLs and public key.',
+    },
+    {
+      about: 'firewall',
+      detail:
+        'If your firewall filters by address, allow the addresses from which pawaPay sends callbacks (see its documentation).',
+    },
+  ],
   baseUrl: { test: 'https://api.sandbox.pawapay.io', live: 'https://api.pawapay.io' },
   open,
 }
@@ -124,6 +139,13 @@ function open(connection: Connection): Gateway {
       const url = `${connection.publicUrl()}${webhookPath}`
       return readCallback({ url, keys, now: clock.now() }, headers, rawBody)
     },
+
+    checkAccount: () =>
+      checkPawapayAccount({
+        keys,
+        callbackUrl: `${connection.publicUrl()}${webhookPath}`,
+        read: (path) => call('GET', path),
+      }),
 
     probe: async () => fromConfiguration(await call('GET', '/active-conf?operationType=DEPOSIT')),
   }

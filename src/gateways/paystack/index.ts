@@ -1,14 +1,16 @@
 // The connector to Paystack: a hosted page, charges of saved cards, refunds. Both modes use one URL; the secret key
 // selects the mode.
 
+import { Type } from 'typebox'
 import type { Mode } from '../../core/merchant.ts'
+import { schemaReader } from '../../kit/exact-json.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
-import type { Gateway, GatewayBehavior, Outcome, StatusQuery } from '../gateway.ts'
-import { declined } from '../reply.ts'
+import type { Gateway, GatewayBehavior, GatewayCheck, Outcome, StatusQuery } from '../gateway.ts'
+import { checkByHand, checkOk, declined } from '../reply.ts'
 import { disputesPath, withDisputes } from './disputes.ts'
 import { RAILS } from './rails.ts'
 import { type Call, createRefundOperations } from './refunds.ts'
-import { isDuplicate, readReply } from './response.ts'
+import { isDuplicate, type Reply, readReply } from './response.ts'
 import { parseSignedWebhook } from './webhooks.ts'
 import { fromCharge, fromInitialize, fromVerify, isReversed, toChargeBody, toInitializeBody } from './wire.ts'
 
@@ -51,6 +53,18 @@ export const PAYSTACK: GatewayDefinition = {
   rails: RAILS,
   behavior: BEHAVIOR,
   credentials: [SECRET_KEY],
+  manualChecks: [
+    {
+      about: 'webhook URL',
+      detail:
+        'Enter the webhook URL (cowry gateways list) in Settings → API Keys & Webhooks of the dashboard; test and live have each their own. Chargebacks are seen only with it.',
+    },
+    {
+      about: 'channels',
+      detail:
+        'The payer sees only the channels that are enabled in the dashboard (Settings → Preferences), and international cards only if Paystack has enabled them.',
+    },
+  ],
   baseUrl: { test: ADDRESS, live: ADDRESS },
   open: openPaystack,
 }
@@ -115,6 +129,8 @@ function openPaystack({ credentials, baseUrl, http, clock }: Connection): Gatewa
 
     ...createRefundOperations(call, clock),
 
+    checkAccount: async () => [checkCurrencies(readReply(await call('GET', '/balance')))],
+
     async probe() {
       const reply = readReply(await call('GET', '/balance'))
       if (reply.kind === 'data') return 'works'
@@ -122,6 +138,20 @@ function openPaystack({ credentials, baseUrl, http, clock }: Connection): Gatewa
       return isRefused ? 'refused' : 'unreachable'
     },
   }
+}
+
+const readBalances = schemaReader(Type.Array(Type.Object({ currency: Type.String() })))
+
+/** An account is of one country, so an account of Kenya does not collect NGN. */
+function checkCurrencies(reply: Reply): GatewayCheck {
+  const name = 'currencies'
+  const balances = reply.kind === 'data' ? readBalances(reply.data) : undefined
+  const held = balances?.map(({ currency }) => currency).join(', ')
+  if (held) return checkOk(name, `${held}; an account is of one country, and other currencies are refused`)
+  return checkByHand(
+    name,
+    'See in the dashboard which currencies the account collects: it is of one country.',
+  )
 }
 
 const UNREADABLE_CREDENTIAL = declined(

@@ -14,6 +14,7 @@ import type {
   StatusQuery,
 } from '../gateway.ts'
 import { declined, type Succeeded, type Unknown, unknown } from '../reply.ts'
+import { checkStripeAccount } from './account-checks.ts'
 import { RAILS } from './amounts.ts'
 import { disputesPath, fromDisputes, fromKeyQuery } from './disputes.ts'
 import { encodeForm, type Form, readCredential, toChargeForm, toCheckoutForm, toRefundForm } from './forms.ts'
@@ -82,6 +83,13 @@ export const STRIPE: GatewayDefinition = {
   behavior: BEHAVIOR,
   credentials: [SECRET_KEY, WEBHOOK_SECRET],
   // The key alone separates test from live.
+  manualChecks: [
+    {
+      about: 'payment methods',
+      detail:
+        'The payment methods that are enabled in the dashboard (Settings → Payment methods) decide what the payer sees on the page of Stripe.',
+    },
+  ],
   baseUrl: { test: 'https://api.stripe.com', live: 'https://api.stripe.com' },
   open: openStripe,
 }
@@ -100,7 +108,8 @@ const WITH_CARD = 'expand[]=payment_intent.payment_method'
 // Stripe cannot be queried by our key: a lost request is resolved by sending it again.
 const NO_REFERENCE = unknown('not_found', 'Stripe has not returned a reference, and has no lookup by our key')
 
-function openStripe({ credentials, baseUrl, http, clock }: Connection): Gateway {
+function openStripe(connection: Connection): Gateway {
+  const { credentials, baseUrl, http, clock, webhookPath = `/hooks/${STRIPE.name}` } = connection
   const authorization = `Bearer ${credentials.secretKey}`
   const headers = { authorization, 'stripe-version': API_VERSION }
 
@@ -220,6 +229,14 @@ function openStripe({ credentials, baseUrl, http, clock }: Connection): Gateway 
     findKey: async (intentId) => fromKeyQuery(await readIntent(intentId)),
 
     probe: async () => fromProbe(await read('/v1/balance')),
+
+    checkAccount: () =>
+      checkStripeAccount({
+        secretKey: credentials.secretKey ?? '',
+        webhookSecret: credentials.webhookSecret,
+        webhookUrl: `${connection.publicUrl()}${webhookPath}`,
+        read,
+      }),
 
     parseWebhook: (received, rawBody) =>
       readSignedEvent(credentials.webhookSecret, clock.now(), received, rawBody),
