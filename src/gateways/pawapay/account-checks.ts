@@ -54,7 +54,7 @@ export async function checkPawapayAccount(account: PawapayAccount): Promise<Gate
         checkSignatures(configuration, account),
         checkCallbacks(configuration, account),
       ]
-    : [checkByHand('account', 'pawaPay did not tell the configuration: see it in its dashboard.')]
+    : [checkByHand('account', 'pawaPay did not return the configuration: see it in its dashboard.')]
   return [...checks, ...checkPublicKey(readBody(published, readKeyList), account)]
 }
 
@@ -97,17 +97,17 @@ function checkSignatures(
 
 function checkCallbacks(configuration: PawapayConfiguration, { callbackUrl }: PawapayAccount): GatewayCheck {
   const name = 'callback URL'
-  const told = providersOf(configuration)
+  const reported = providersOf(configuration)
     .flatMap(({ currencies }) => currencies)
     .flatMap(({ operationTypes }) => Object.values(operationTypes))
     .flatMap((operation) => operation.callbackUrl ?? [])
-  const others = [...new Set(told.filter((url) => url !== callbackUrl))]
+  const others = [...new Set(reported.filter((url) => url !== callbackUrl))]
   if (others.length > 0)
     return checkFailed(
       name,
       `Deposits are reported to ${others.join(', ')}: set ${callbackUrl} in the dashboard.`,
     )
-  if (told.length > 0) return checkOk(name)
+  if (reported.length > 0) return checkOk(name)
   return checkByHand(name, `See in the dashboard that the callback URL of deposits is ${callbackUrl}.`)
 }
 
