@@ -23,6 +23,7 @@ import {
   HAS_BROWSER,
   LARGER_FORMS,
   REST_ONLY,
+  SHARED_STATE_TESTS,
 } from './support/test-files.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -126,7 +127,7 @@ async function runRest(): Promise<void> {
   if (findPgbouncer())
     await step('pgbouncer', () => runOnServer({ patterns: DATABASE_TESTS, isPooled: true }))
   else console.log('» pgbouncer: left out, it is not installed')
-  await step('two workers', () => runOnServer({ patterns: DATABASE_TESTS, workers: '2' }))
+  await step('two workers', () => runOnServer({ patterns: SHARED_STATE_TESTS, workers: '2' }))
 }
 
 function secondsSince(since: number): string {
@@ -180,7 +181,12 @@ async function runTests(url: string, tests: Run, folder: string): Promise<void> 
   await requireConnections(url, found.length)
   const { adminUrl, template } = await prepareTemplate(url)
   const pooler = tests.isPooled ? await startPgbouncer(url) : undefined
-  const options = [`--test-concurrency=${AT_ONCE}`, `--test-timeout=${TEST_TIMEOUT_MS}`, ...reporters()]
+  const options = [
+    `--test-concurrency=${AT_ONCE}`,
+    `--test-timeout=${TEST_TIMEOUT_MS}`,
+    ...(tests.form ? ['--test-only'] : []),
+    ...reporters(),
+  ]
   try {
     await run(process.execPath, ['--test', ...options, ...writeEntries(folder, found)], {
       COWRY_TEST_DATABASE_URL: adminUrl,

@@ -16,6 +16,7 @@ import {
   HAS_BROWSER,
   LARGER_FORMS,
   REST_ONLY,
+  SHARED_STATE_TESTS,
 } from './support/test-files.ts'
 import { findMetaphors, hasMetaphor } from './tidy/language.ts'
 import {
@@ -265,7 +266,7 @@ describe('the tests', () => {
 
   it('runs every file with a larger form in npm run test:rest', () => {
     const sized = SOURCES.flatMap(importsOf)
-      .filter(({ to }) => to === 'test/support/scale.ts')
+      .filter(({ from, to }) => to === 'test/support/scale.ts' && from !== 'test/support/run-group.ts')
       // The conformance suite is called by one file for each gateway.
       .map(({ from }) =>
         from.replace('test/gateways/conformance/altered.ts', 'test/gateways/stripe/stripe.test.ts'),
@@ -280,7 +281,7 @@ describe('the tests', () => {
   })
 
   it('has a test file for every name in the lists of test files', () => {
-    for (const patterns of [EVERY_TEST, REST_ONLY, LARGER_FORMS, DATABASE_TESTS])
+    for (const patterns of [EVERY_TEST, REST_ONLY, LARGER_FORMS, DATABASE_TESTS, SHARED_STATE_TESTS])
       assert.ok(findTestFiles(patterns).length > 0)
     assert.throws(
       () => findTestFiles(['test/{plans,tides}.test.ts']),

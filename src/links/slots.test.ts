@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { testDatabase } from '../../test/support/database.ts'
 import { sql } from '../kit/db/db.ts'
 import { claimPaidSlot, type SlotUsage } from './slot-queries.ts'
@@ -44,8 +44,8 @@ select count(*)::integer as slots
 from payment_link_slots`
 
 describe('paid slots of links', () => {
-  it('are claimed one by one with every plan of the claim', async () => {
-    const db = await testDatabase({ after })
+  it('are claimed one by one with every plan of the claim', async (t) => {
+    const db = await testDatabase(t)
     const slots = async () => (await db.query(countSlots))[0]?.slots ?? 0
     for (const analyzedRows of [0, 1, 2, 4])
       for (const actualRows of [2, 3, 10]) {

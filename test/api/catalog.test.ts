@@ -11,7 +11,7 @@ import { initiateBody } from '../support/builders.ts'
 import { fileContext } from '../support/gateways.ts'
 import { scriptedGateway } from '../support/payments-rig.ts'
 import { addressOf, PROVIDER_NAMES, PROVIDERS, type ProviderName } from '../support/providers.ts'
-import { FORM } from '../support/scale.ts'
+import { FORM, HAS_LARGER_FORM } from '../support/scale.ts'
 import { testService } from '../support/service.ts'
 
 const addresses: Record<string, string>[] = []
@@ -171,7 +171,7 @@ describe('the route of a payment', () => {
   const isSingleOrAll = (names: readonly string[]) =>
     names.length === 1 || names.length === PROVIDER_NAMES.length
   for (const names of FORM === 'quick' ? subsets.filter(isSingleOrAll) : subsets) {
-    it(`routes payments as the route table says, with ${names.join(', ')}`, async () => {
+    it(`routes payments as the route table says, with ${names.join(', ')}`, HAS_LARGER_FORM, async () => {
       const { api } = await merchantWith(names, [{ exclude: ['sandbox'] }])
       for (const { currency, country, gateways } of PLACES) {
         const place = `${currency} in ${country}`

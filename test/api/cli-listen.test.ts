@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
-import { after, describe, it } from 'node:test'
+import { after, describe, it, type TestContext } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { runCommandLine } from '../../src/cli/program.ts'
 import { TRIGGERABLE } from '../../src/cli/scenarios.ts'
@@ -52,7 +52,7 @@ async function run(...argv: string[]) {
 }
 
 /** A developer's webhook handler: verifies each request and answers. */
-async function startConsumer(secret: () => string, status = 200) {
+async function startConsumer(t: TestContext, secret: () => string, status = 200) {
   const received: { id: string; type: string }[] = []
   const server = createServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray())
@@ -65,7 +65,7 @@ async function startConsumer(secret: () => string, status = 200) {
     response.writeHead(status).end()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  after(() => void server.close())
+  t.after(() => void server.close())
   const address = server.address()
   assert.ok(address && typeof address === 'object')
   return { received, url: `http://127.0.0.1:${address.port}/hook` }
@@ -74,9 +74,9 @@ async function startConsumer(secret: () => string, status = 200) {
 describe('cowry listen and cowry trigger', () => {
   it('forwards every event that can be triggered to the developer, with a valid signature, once', {
     timeout: 120_000,
-  }, async () => {
+  }, async (t) => {
     let secret = ''
-    const consumer = await startConsumer(() => secret)
+    const consumer = await startConsumer(t, () => secret)
     const listening = start(['listen', '--forward-to', consumer.url, '--json'])
     const [beginning] = await eventually(
       async () => listening.lines(),
@@ -109,8 +109,8 @@ describe('cowry listen and cowry trigger', () => {
     })
   })
 
-  it('prints a table of the selected events in a terminal', async () => {
-    const consumer = await startConsumer(() => secretIn(listening.output()), 500)
+  it('prints a table of the selected events in a terminal', async (t) => {
+    const consumer = await startConsumer(t, () => secretIn(listening.output()), 500)
     const listening = start([
       'listen',
       '--forward-to',
@@ -195,8 +195,8 @@ describe('cowry listen and cowry trigger', () => {
 })
 
 describe('cowry events', () => {
-  it('lists, shows and resends events from the command line', async () => {
-    const consumer = await startConsumer(() => secret)
+  it('lists, shows and resends events from the command line', async (t) => {
+    const consumer = await startConsumer(t, () => secret)
     const endpoint = await service.api.post('/api/v1/webhooks/endpoints', {
       url: consumer.url,
       events: ['customer.created'],

@@ -124,8 +124,8 @@ describe('the rate limit', () => {
     assertApiError(await slow.get(PATH), 'rate_limited')
   })
 
-  it('limits to 100 requests a second with a burst of 500 by default', async () => {
-    const usual = await testService({ after })
+  it('limits to 100 requests a second with a burst of 500 by default', async (t) => {
+    const usual = await testService(t)
     assert.equal((await usual.api.get(PATH)).headers.get('ratelimit-policy'), '"default";q=500;w=5')
   })
 })

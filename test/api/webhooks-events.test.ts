@@ -284,9 +284,9 @@ describe('replaying events', () => {
     assert.equal(receivedOf(pending).length, 1)
   })
 
-  it('replays a time range to an endpoint that was disabled, without duplicates on request', async () => {
+  it('replays a time range to an endpoint that was disabled, without duplicates on request', async (t) => {
     const { api } = await service.newMerchant()
-    const late = await scriptedConsumer({ after })
+    const late = await scriptedConsumer(t)
     const { uuid } = await addEndpoint(api, { url: late.url })
     await setEnabled(api, uuid, false)
     await payWith(api, 'card_success')

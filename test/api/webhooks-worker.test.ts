@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, describe, it } from 'node:test'
+import { after, describe, it, type TestContext } from 'node:test'
 import { claimDeliveries, newClaimState } from '../../src/deliveries/claim.ts'
 import { claimDueDeliveries } from '../../src/deliveries/claim-queries.ts'
 import { listDeliveryRows } from '../../src/deliveries/delivery-queries.ts'
@@ -26,8 +26,8 @@ const rig = await webhooksRig({ after })
 const { app, clock, db } = rig
 
 /** A merchant with its own consumer and endpoint. */
-async function newShop(events?: string[]) {
-  const [shop, consumer] = [await rig.newMerchant(), await scriptedConsumer({ after })]
+async function newShop(t: TestContext, events?: string[]) {
+  const [shop, consumer] = [await rig.newMerchant(), await scriptedConsumer(t)]
   const endpoint = await shop.addEndpoint(consumer.url, events)
   const { received } = consumer
   const statuses = async () => (await shop.deliveriesOf(endpoint)).map(({ status }) => status)
@@ -50,8 +50,8 @@ from webhook_endpoints
 where id = $1`
 
 describe('the signature and content of a delivery', () => {
-  it('delivers the stored event under its id, and the reference library verifies it', async () => {
-    const shop = await newShop()
+  it('delivers the stored event under its id, and the reference library verifies it', async (t) => {
+    const shop = await newShop(t)
     await shop.emitEvent()
     await shop.deliverAll()
     const [received, ...more] = shop.received
@@ -66,8 +66,8 @@ describe('the signature and content of a delivery', () => {
     assert.deepEqual(await shop.statuses(), ['delivered'])
   })
 
-  it('fails verification with a changed byte, an old timestamp or a foreign secret', async () => {
-    const shop = await newShop()
+  it('fails verification with a changed byte, an old timestamp or a foreign secret', async (t) => {
+    const shop = await newShop(t)
     await shop.emitEvent()
     await shop.deliverAll()
     const [received] = shop.received
@@ -82,9 +82,9 @@ describe('the signature and content of a delivery', () => {
     assert.equal(verifies(received, newSecret(app.random)), false)
   })
 
-  it('delivers once to each endpoint that is subscribed to the type', async () => {
-    const shop = await newShop(['refund.successful'])
-    const all = await scriptedConsumer({ after })
+  it('delivers once to each endpoint that is subscribed to the type', async (t) => {
+    const shop = await newShop(t, ['refund.successful'])
+    const all = await scriptedConsumer(t)
     await shop.addEndpoint(all.url)
     const resource = await shop.emitEvent()
     await shop.emitEvent(resource, 'refund.successful')
@@ -93,8 +93,8 @@ describe('the signature and content of a delivery', () => {
     assert.deepEqual(all.versions(), [1, 2])
   })
 
-  it('creates a delivery in the transaction of its event', async () => {
-    const shop = await newShop()
+  it('creates a delivery in the transaction of its event', async (t) => {
+    const shop = await newShop(t)
     const failed = db.transaction(async (tx) => {
       await tx.script(`insert into events (merchant_id, id, type, resource_type, resource_id, version, body, created_at)
         values ('${shop.merchantId}', gen_random_uuid(), 'refund.failed', 'refund', gen_random_uuid(), 1, '{}', now())`)
@@ -106,8 +106,8 @@ describe('the signature and content of a delivery', () => {
 })
 
 describe('a failed delivery', () => {
-  it('retries with backoff ten times over three days with the same id and body, then dead-letters the delivery', async () => {
-    const shop = await newShop()
+  it('retries with backoff ten times over three days with the same id and body, then dead-letters the delivery', async (t) => {
+    const shop = await newShop(t)
     shop.consumer.defaultAnswer = 500
     await shop.emitEvent()
     const startedAt = clock.now().getTime()
@@ -132,8 +132,8 @@ describe('a failed delivery', () => {
     assert.deepEqual([status, reason], ['dead', 'attempts_exhausted'])
   })
 
-  it('waits as long as Retry-After says, and never less than its backoff', async () => {
-    const shop = await newShop()
+  it('waits as long as Retry-After says, and never less than its backoff', async (t) => {
+    const shop = await newShop(t)
     const asking =
       (text: string): Scripted =>
       (response) =>
@@ -150,17 +150,17 @@ describe('a failed delivery', () => {
     assert.equal(await shop.dueIn(), HOUR)
   })
 
-  it('does not follow a redirect (F-73)', async () => {
-    const shop = await newShop()
-    const target = await scriptedConsumer({ after })
+  it('does not follow a redirect (F-73)', async (t) => {
+    const shop = await newShop(t)
+    const target = await scriptedConsumer(t)
     shop.consumer.answers((response) => response.writeHead(307, { location: target.url }).end())
     await shop.emitEvent()
     await shop.deliverAll()
     assert.deepEqual([await shop.statuses(), target.received], [['pending'], []])
   })
 
-  it('stores a short response without characters that PostgreSQL rejects', async () => {
-    const shop = await newShop()
+  it('stores a short response without characters that PostgreSQL rejects', async (t) => {
+    const shop = await newShop(t)
     shop.consumer.answers((response) => response.writeHead(500).end(`\u0000${'🐚'.repeat(5_000)}`))
     await shop.emitEvent()
     await shop.deliverAll()
@@ -178,8 +178,8 @@ set secret_sealed = (select secret_sealed from webhook_endpoints where id = $2)
 where id = $1`
 
 describe('an endpoint whose secret cannot be decrypted', () => {
-  it('does not call an endpoint whose secret cannot be decrypted, and shows the reason to its merchant (F-92)', async () => {
-    const [shop, other] = [await newShop(), await newShop()]
+  it('does not call an endpoint whose secret cannot be decrypted, and shows the reason to its merchant (F-92)', async (t) => {
+    const [shop, other] = [await newShop(t), await newShop(t)]
     await db.query(swapSecrets, [shop.endpoint.id, other.endpoint.id])
     await shop.emitEvent()
     await shop.deliverAll()
@@ -191,8 +191,8 @@ describe('an endpoint whose secret cannot be decrypted', () => {
 })
 
 describe('the order of a resource’s versions', () => {
-  it('delivers a version only after the previous one, and immediately once that is accepted', async () => {
-    const shop = await newShop()
+  it('delivers a version only after the previous one, and immediately once that is accepted', async (t) => {
+    const shop = await newShop(t)
     const resource = await shop.emitEvent()
     await shop.emitEvent(resource)
     await shop.emitEvent(resource)
@@ -209,8 +209,8 @@ describe('the order of a resource’s versions', () => {
     assert.deepEqual(await shop.statuses(), ['delivered', 'delivered', 'delivered', 'delivered'])
   })
 
-  it('rechecks soon while the previous version is in flight, and delivers at once when it ends', async () => {
-    const shop = await newShop()
+  it('rechecks soon while the previous version is in flight, and delivers at once when it ends', async (t) => {
+    const shop = await newShop(t)
     const resource = await shop.emitEvent()
     const inFlight = await claimDeliveries(app, 256, newClaimState())
     await shop.emitEvent(resource)
@@ -222,8 +222,8 @@ describe('the order of a resource’s versions', () => {
     assert.deepEqual(await shop.statuses(), ['delivered', 'delivered'])
   })
 
-  it('delays a version for at most ten minutes', async () => {
-    const shop = await newShop()
+  it('delays a version for at most ten minutes', async (t) => {
+    const shop = await newShop(t)
     shop.consumer.defaultAnswer = (response, { event }) =>
       response.writeHead(event.resource.version === 1 ? 500 : 204).end()
     const resource = await shop.emitEvent()
@@ -239,8 +239,8 @@ describe('the order of a resource’s versions', () => {
     assert.deepEqual(await shop.statuses(), ['pending', 'delivered'])
   })
 
-  it('delivers versions in order also after the consumer was away for days', async () => {
-    const shop = await newShop()
+  it('delivers versions in order also after the consumer was away for days', async (t) => {
+    const shop = await newShop(t)
     shop.consumer.defaultAnswer = 503
     const resource = await shop.emitEvent()
     for (const _ of [2, 3, 4]) await shop.emitEvent(resource)
@@ -260,9 +260,9 @@ describe('the order of a resource’s versions', () => {
 })
 
 describe('an endpoint that answers 410', () => {
-  it('disables an endpoint that answers 410, emits an event to the others, and dead-letters its deliveries', async () => {
-    const shop = await newShop()
-    const eventConsumer = await scriptedConsumer({ after })
+  it('disables an endpoint that answers 410, emits an event to the others, and dead-letters its deliveries', async (t) => {
+    const shop = await newShop(t)
+    const eventConsumer = await scriptedConsumer(t)
     await shop.addEndpoint(eventConsumer.url, ['webhook_endpoint.disabled'])
     shop.consumer.defaultAnswer = 410
     const resource = await shop.emitEvent()
@@ -290,8 +290,8 @@ describe('an endpoint that answers 410', () => {
 })
 
 describe('an endpoint that changed its address during a request', () => {
-  it('does not disable an endpoint for a response of its previous address', async () => {
-    const [shop, moved] = [await newShop(), await scriptedConsumer({ after })]
+  it('does not disable an endpoint for a response of its previous address', async (t) => {
+    const [shop, moved] = [await newShop(t), await scriptedConsumer(t)]
     const { id } = shop.endpoint
     shop.consumer.defaultAnswer = (response) =>
       void updateEndpoint(db, shop.merchantId, id, clock.now(), { ...UNCHANGED, url: moved.url }).then(() =>
@@ -307,8 +307,8 @@ describe('an endpoint that changed its address during a request', () => {
 })
 
 describe('an endpoint that fails for five days', () => {
-  it('disables an endpoint that fails for five days without any success', async () => {
-    const [dead, alive] = [await newShop(), await newShop()]
+  it('disables an endpoint that fails for five days without any success', async (t) => {
+    const [dead, alive] = [await newShop(t), await newShop(t)]
     const emitToBoth = async () => {
       for (const shop of [dead, alive]) {
         await shop.emitEvent()
@@ -335,8 +335,8 @@ describe('an endpoint that fails for five days', () => {
     assert.deepEqual(await statuses(), ['disabled endpoint_failing', 'enabled null'])
   })
 
-  it('does not disable an endpoint that was rarely called, because few failures prove no outage', async () => {
-    const shop = await newShop()
+  it('does not disable an endpoint that was rarely called, because few failures prove no outage', async (t) => {
+    const shop = await newShop(t)
     shop.consumer.defaultAnswer = 503
     await shop.emitEvent()
     for (let hours = 0; hours < 4 * 24; hours += 1) {
@@ -357,8 +357,8 @@ describe('an endpoint that fails for five days', () => {
 })
 
 describe('a rotated secret (F-57)', () => {
-  it('signs with both secrets during the overlap, and with the new one only after it', async () => {
-    const shop = await newShop()
+  it('signs with both secrets during the overlap, and with the new one only after it', async (t) => {
+    const shop = await newShop(t)
     const merchant = { id: shop.merchantId, name: 'A Shop', mode: 'test', baseCurrency: 'USD' } as const
     const { record } = await rotateSecret(app, merchant, shop.endpoint.id, {}, undefined)
     const signedBy = async (): Promise<[boolean, boolean]> => {
@@ -387,8 +387,8 @@ set due_at = least(due_at, $2), leased_until = statement_timestamp()
 where endpoint_id = $1 and leased_until is not null`
 
 describe('a process that stalled longer than its lease (F-07)', () => {
-  it('ignores the result of a process whose lease was taken over', async () => {
-    const shop = await newShop()
+  it('ignores the result of a process whose lease was taken over', async (t) => {
+    const shop = await newShop(t)
     await shop.emitEvent()
     const now = clock.now()
     const allotments = [{ merchantId: shop.merchantId, endpointId: shop.endpoint.id, quota: 8 }]
@@ -434,8 +434,8 @@ describe('a process that stalled longer than its lease (F-07)', () => {
 })
 
 describe('the purge of old deliveries', () => {
-  it('purges old deliveries with their attempts, and the invariants still hold', async () => {
-    const shop = await newShop()
+  it('purges old deliveries with their attempts, and the invariants still hold', async (t) => {
+    const shop = await newShop(t)
     await shop.emitEvent()
     await shop.deliverAll()
     clock.advance(31 * DAY)

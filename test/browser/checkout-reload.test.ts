@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
-import { FORM } from '../support/scale.ts'
+import { FORM, HAS_LARGER_FORM } from '../support/scale.ts'
 import { newVisitor, startBrowser } from './browser.ts'
 import { prepareScreens } from './screen-harness.ts'
 
@@ -53,7 +53,7 @@ describe('a screen after a reload and in another browser', { concurrency: 2 }, (
   for (const [manner, { page, problems }] of Object.entries(visitors)) {
     describe(`${manner} JavaScript`, { concurrency: 1 }, () => {
       for (const { name, url, heading } of reloaded) {
-        it(`keeps the screen "${name}" ${manner} JavaScript`, async () => {
+        it(`keeps the screen "${name}" ${manner} JavaScript`, HAS_LARGER_FORM, async () => {
           await page.goto(url)
           const first = await readPage(page)
           assert.ok(first.heading.startsWith(heading), first.heading)
@@ -63,7 +63,7 @@ describe('a screen after a reload and in another browser', { concurrency: 2 }, (
         })
       }
 
-      it(`records no violation on any screen ${manner} JavaScript`, () => {
+      it(`records no violation on any screen ${manner} JavaScript`, HAS_LARGER_FORM, () => {
         assert.ok(stableScreens.length > 30, `${stableScreens.length} screens`)
         // The browser logs 400 and 404 responses to its console.
         const wrong = problems.filter((problem) => !/status of 40[04]/.test(problem))

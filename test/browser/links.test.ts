@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core'
 import { LANGUAGE_CODES, type Language } from '../../src/core/languages.ts'
 import { fillIn, makeLink, payAt } from '../support/links.ts'
 import { createPayer } from '../support/payer.ts'
-import { FORM, LARGER_FORM_ONLY } from '../support/scale.ts'
+import { FORM, HAS_LARGER_FORM, LARGER_FORM_ONLY } from '../support/scale.ts'
 import { testService } from '../support/service.ts'
 import { BRAND, brandedMerchant } from './brand.ts'
 import { newVisitor, startBrowser } from './browser.ts'
@@ -69,7 +69,7 @@ const QUICK: readonly Language[] = ['en']
 describe('the accessibility of a link’s page', { concurrency: POOL_SIZE }, () => {
   for (const [name, url] of Object.entries(PREPARED)) {
     const languages = FORM === 'quick' ? QUICK : FORMS.has(name) ? LANGUAGE_CODES : FEW
-    const form = FORMS.has(name) || name === 'paid already' ? {} : LARGER_FORM_ONLY
+    const form = FORMS.has(name) || name === 'paid already' ? HAS_LARGER_FORM : LARGER_FORM_ONLY
     it(`has an accessible link page with ${name}, in ${languages.join(', ')}`, form, async () => {
       const problems: string[] = []
       for (const language of languages) {

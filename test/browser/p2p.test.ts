@@ -6,7 +6,7 @@ import { after, describe, it } from 'node:test'
 import { LANGUAGE_CODES, type Language } from '../../src/core/languages.ts'
 import { dataOf, p2pBody, p2pMerchant, WALLET } from '../support/p2p.ts'
 import { createPayer, headingOf } from '../support/payer.ts'
-import { sized } from '../support/scale.ts'
+import { HAS_LARGER_FORM, sized } from '../support/scale.ts'
 import { createPagePool } from './page-pool.ts'
 import { clickButton, startRig, waitForHeading } from './payers.ts'
 
@@ -126,28 +126,32 @@ const LANGUAGES = sized<readonly Language[]>({
 })
 
 describe('the screens of a transfer to the merchant', () => {
-  it(`has accessible transfer screens on the narrowest phone, in ${LANGUAGES.join(', ')}`, async () => {
-    const screens = await prepareScreens()
-    const withPage = await createPagePool({ after }, browser, 2)
-    const problems = await Promise.all(
-      screens.flatMap(({ url }) =>
-        LANGUAGES.map((language) =>
-          withPage(async ({ visit: open, evaluate }) => {
-            await open(url, language)
-            // The rules for screen readers and colours give the same result in every language except the right-to-left one.
-            const isWhole = language === 'en' || language === 'ar'
-            const found = isWhole
-              ? (await evaluate<{ problems: string[] }>('everything()')).problems
-              : await evaluate('layout()')
-            return found.map((problem) => `${language} ${url}: ${problem}`)
-          }),
+  it(
+    `has accessible transfer screens on the narrowest phone, in ${LANGUAGES.join(', ')}`,
+    HAS_LARGER_FORM,
+    async (t) => {
+      const screens = await prepareScreens()
+      const withPage = await createPagePool(t, browser, 2)
+      const problems = await Promise.all(
+        screens.flatMap(({ url }) =>
+          LANGUAGES.map((language) =>
+            withPage(async ({ visit: open, evaluate }) => {
+              await open(url, language)
+              // The rules for screen readers and colours give the same result in every language except the right-to-left one.
+              const isWhole = language === 'en' || language === 'ar'
+              const found = isWhole
+                ? (await evaluate<{ problems: string[] }>('everything()')).problems
+                : await evaluate('layout()')
+              return found.map((problem) => `${language} ${url}: ${problem}`)
+            }),
+          ),
         ),
-      ),
-    )
-    assert.deepEqual(problems.flat(), [])
-    for (const { url, begins } of screens) {
-      const page = await createPayer().open(url, { 'accept-language': 'en' })
-      assert.ok(headingOf(page).startsWith(begins), headingOf(page))
-    }
-  })
+      )
+      assert.deepEqual(problems.flat(), [])
+      for (const { url, begins } of screens) {
+        const page = await createPayer().open(url, { 'accept-language': 'en' })
+        assert.ok(headingOf(page).startsWith(begins), headingOf(page))
+      }
+    },
+  )
 })

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { LANGUAGE_CODES, type Language } from '../../src/core/languages.ts'
 import { networksOf } from '../../src/core/networks.ts'
-import { FORM, LARGER_FORM_ONLY, sized } from '../support/scale.ts'
+import { FORM, HAS_LARGER_FORM, LARGER_FORM_ONLY, sized } from '../support/scale.ts'
 import { BRAND } from './brand.ts'
 import { startBrowser } from './browser.ts'
 import { createPagePool, NARROW, type PooledPage } from './page-pool.ts'
@@ -71,7 +71,7 @@ function leftInEnglish(language: Language, english: readonly string[], words: re
 describe('the accessibility of every screen', { concurrency: POOL_SIZE }, () => {
   for (const screen of screens) {
     const languages = screen.isEnglishOnly ? (['en'] as const) : LANGUAGES
-    it(`has an accessible screen "${screen.name}", in ${languages.join(', ')}`, async () => {
+    it(`has an accessible screen "${screen.name}", in ${languages.join(', ')}`, HAS_LARGER_FORM, async () => {
       const problems: string[] = []
       let english: string[] = []
       for (const language of languages) {
@@ -106,7 +106,7 @@ const WRONG = `<!doctype html><html lang="en"><title>Wrong</title><main><h1>Wron
 
 describe('reading the screens', { concurrency: POOL_SIZE }, () => {
   for (const name of ['open', 'open, a wrong phone', 'prompt, a minute later']) {
-    const form = name === 'open' ? {} : LARGER_FORM_ONLY
+    const form = name === 'open' ? HAS_LARGER_FORM : LARGER_FORM_ONLY
     it(`keeps all text of "${name}" with wide letter and line spacing (WCAG 1.4.12)`, form, async () => {
       for (const language of LANGUAGES) {
         const problems = await withPage(async ({ visit, evaluate }) => {

@@ -11,7 +11,7 @@ import { initiateBody } from '../support/builders.ts'
 import { frozenClock } from '../support/fake-clock.ts'
 import { dataUriOf } from '../support/images.ts'
 import { newPhone } from '../support/payer.ts'
-import { LARGER_FORM_ONLY, sized } from '../support/scale.ts'
+import { sized } from '../support/scale.ts'
 import { testService } from '../support/service.ts'
 import { brandedMerchant } from './brand.ts'
 import { startBrowser } from './browser.ts'
@@ -163,24 +163,20 @@ describe('the size of the first view', () => {
 })
 
 for (const [name, runFlow] of Object.entries(FLOWS)) {
-  it(
-    `limits the size of five screens for a payer by ${name}, in every language`,
-    LARGER_FORM_ONLY,
-    async (t) => {
-      const measuredPages = await Promise.all(LANGUAGE_CODES.map((language) => openMeasuredPage(t, language)))
-      await Promise.all(measuredPages.map(({ page }) => runFlow(page)))
-      // The payment arrives two seconds after the start, for all of them at once.
-      clock.advance(3_000)
-      await Promise.all(measuredPages.map(({ page }) => receivePayment(page)))
-      for (const { language, received } of measuredPages) {
-        const polls = received.filter(({ url }) => url.endsWith('/status'))
-        const all = sum(received)
-        t.diagnostic(
-          `by ${name} in ${language}: ${all} bytes, ${sum(polls)} of them for ${polls.length} status polls`,
-        )
-        assert.ok(polls.length > 0, 'the page polls')
-        assert.ok(all <= LIMITS.flow, `${all}`)
-      }
-    },
-  )
+  it(`limits the size of five screens for a payer by ${name}, in every language`, async (t) => {
+    const measuredPages = await Promise.all(LANGUAGE_CODES.map((language) => openMeasuredPage(t, language)))
+    await Promise.all(measuredPages.map(({ page }) => runFlow(page)))
+    // The payment arrives two seconds after the start, for all of them at once.
+    clock.advance(3_000)
+    await Promise.all(measuredPages.map(({ page }) => receivePayment(page)))
+    for (const { language, received } of measuredPages) {
+      const polls = received.filter(({ url }) => url.endsWith('/status'))
+      const all = sum(received)
+      t.diagnostic(
+        `by ${name} in ${language}: ${all} bytes, ${sum(polls)} of them for ${polls.length} status polls`,
+      )
+      assert.ok(polls.length > 0, 'the page polls')
+      assert.ok(all <= LIMITS.flow, `${all}`)
+    }
+  })
 }

@@ -10,7 +10,7 @@ import { createIdempotently } from '../../src/kit/db/idempotency.ts'
 import { systemRandom } from '../../src/kit/random.ts'
 import { chargeBody, saveMethod } from '../support/builders.ts'
 import { testDatabase } from '../support/database.ts'
-import { sized } from '../support/scale.ts'
+import { HAS_LARGER_FORM, sized } from '../support/scale.ts'
 import { testService } from '../support/service.ts'
 
 const db = await testDatabase({ after })
@@ -109,7 +109,7 @@ where datname = current_database()`
 const CHARGES_EACH = sized({ quick: 4, rest: 16, long: 64 })
 
 describe('charges of the same few customers, recorded and completed at the same time (F-22)', () => {
-  it('concurrent charges of the same customers never deadlock', async (t) => {
+  it('concurrent charges of the same customers never deadlock', HAS_LARGER_FORM, async (t) => {
     const service = await testService(t, { env: { COWRY_RATE_LIMIT: '0' } })
     const payers: { customer: object; token: string }[] = []
     for (let n = 0; n < 8; n += 1) {

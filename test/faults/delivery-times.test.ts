@@ -56,11 +56,11 @@ describe('endpoints that always hang (F-56)', () => {
   const BACKLOG = 30
   const ROUNDS = [3, 6]
 
-  it('hanging endpoints at most double the delivery time of others, of the same merchant and of another', async () => {
+  it('hanging endpoints at most double the delivery time of others, of the same merchant and of another', async (t) => {
     const [one, other] = [await service.newMerchant(), await service.newMerchant()]
-    const consumers = await Promise.all([startConsumer({ after }), startConsumer({ after })])
+    const consumers = await Promise.all([startConsumer(t), startConsumer(t)])
     await Promise.all([addEndpoint(one.api, consumers[0]), addEndpoint(other.api, consumers[1])])
-    const hanging = await startConsumer({ after }, { react: () => 'hang' })
+    const hanging = await startConsumer(t, { react: () => 'hang' })
     const measure = () => timesOf(consumers, [one.uuid, other.uuid], SAMPLES)
 
     // Alternate the two measurements, so that noise of the machine affects both. Every sample counts.
@@ -123,10 +123,10 @@ describe('a consumer that is down for 72 hours (F-55)', () => {
   const RESOURCES = sized({ quick: 40, rest: 100, long: 500 })
   const VERSIONS = [1, 2, 3, 4]
 
-  it('a consumer gets every event in order after 72 hours of downtime, and nothing is dead-lettered before', async () => {
+  it('a consumer gets every event in order after 72 hours of downtime, and nothing is dead-lettered before', async (t) => {
     const { uuid: merchantId, api } = await service.newMerchant()
     let isDown = true
-    const consumer = await startConsumer({ after }, { clock, react: () => (isDown ? 503 : 204) })
+    const consumer = await startConsumer(t, { clock, react: () => (isDown ? 503 : 204) })
     await addEndpoint(api, consumer)
     const resources = newResources(RESOURCES)
     const createdAt = clock.now()

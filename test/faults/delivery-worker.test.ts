@@ -2,7 +2,7 @@
 // replays or failures during other work. The test advances the clock, so that nothing waits in real time.
 
 import assert from 'node:assert/strict'
-import { after, describe, it } from 'node:test'
+import { after, describe, it, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { claimDeliveries, newClaimState } from '../../src/deliveries/claim.ts'
 import { CONCURRENCY } from '../../src/deliveries/pools.ts'
@@ -18,8 +18,8 @@ const HOUR = 60 * MINUTE
 const rig = await webhooksRig({ after })
 const { app, clock, db } = rig
 
-async function newShop() {
-  const [shop, consumer] = [await rig.newMerchant(), await scriptedConsumer({ after })]
+async function newShop(t: TestContext) {
+  const [shop, consumer] = [await rig.newMerchant(), await scriptedConsumer(t)]
   const endpoint = await shop.addEndpoint(consumer.url)
   const merchant = { id: shop.merchantId, name: 'A Shop', mode: 'test', baseCurrency: 'USD' } as const
   const statuses = async () => (await shop.deliveriesOf(endpoint)).map(({ status }) => status)
@@ -45,8 +45,8 @@ set leased_until = statement_timestamp()
 where endpoint_id = $1 and leased_until is not null`
 
 describe('a version in delivery', () => {
-  it('a version in delivery is not overtaken when an earlier one is replayed and accepted', async () => {
-    const shop = await newShop()
+  it('a version in delivery is not overtaken when an earlier one is replayed and accepted', async (t) => {
+    const shop = await newShop(t)
     const resource = await shop.emitEvent()
     await shop.deliverAll()
     const first = shop.consumer.received[0]?.event.id
@@ -67,8 +67,8 @@ describe('a version in delivery', () => {
     assert.deepEqual(shop.consumer.versions(), [1, 2, 1, 2, 3])
   })
 
-  it('a version in delivery is not overtaken when an earlier one is accepted after the longest wait for it', async () => {
-    const shop = await newShop()
+  it('a version in delivery is not overtaken when an earlier one is accepted after the longest wait for it', async (t) => {
+    const shop = await newShop(t)
     shop.consumer.defaultAnswer = 503
     const resource = await shop.emitEvent()
     for (const _ of [2, 3]) await shop.emitEvent(resource)
@@ -96,8 +96,8 @@ describe('a version in delivery', () => {
 })
 
 describe('a delivery that crashes its worker (F-54)', () => {
-  it('a delivery that crashes its worker is retried with backoff, dead-lettered after ten attempts, and delays its resource for ten minutes', async () => {
-    const shop = await newShop()
+  it('a delivery that crashes its worker is retried with backoff, dead-lettered after ten attempts, and delays its resource for ten minutes', async (t) => {
+    const shop = await newShop(t)
     const { post } = app.publicHttp
     const [broken, taken]: [number[], number[]] = [[], []]
     app.publicHttp.post = (url, request) => {
@@ -132,8 +132,8 @@ describe('a delivery that crashes its worker (F-54)', () => {
 })
 
 describe('a delivery that is replayed before its next retry', () => {
-  it('a replay before the next retry restarts the whole retry schedule', async () => {
-    const shop = await newShop()
+  it('a replay before the next retry restarts the whole retry schedule', async (t) => {
+    const shop = await newShop(t)
     shop.consumer.defaultAnswer = 503
     await shop.emitEvent()
     await shop.deliverAll()
@@ -152,8 +152,8 @@ describe('a delivery that is replayed before its next retry', () => {
 })
 
 describe('two workers with clocks one minute apart (F-53)', () => {
-  it('two workers whose clocks differ do not make the same delivery', async () => {
-    const shop = await newShop()
+  it('two workers whose clocks differ do not make the same delivery', async (t) => {
+    const shop = await newShop(t)
     const late = { ...app, clock: { ...clock, now: () => new Date(clock.now().getTime() - MINUTE) } }
     await shop.emitEvent()
     clock.advance(2 * MINUTE)
@@ -173,16 +173,16 @@ describe('two workers with clocks one minute apart (F-53)', () => {
 })
 
 describe('hundreds of endpoints that hang (F-56)', () => {
-  it('hundreds of hanging endpoints leave capacity for a healthy one, during their first timeout and after it', async () => {
+  it('hundreds of hanging endpoints leave capacity for a healthy one, during their first timeout and after it', async (t) => {
     const HANGING = 400
-    const hanging = await scriptedConsumer({ after })
+    const hanging = await scriptedConsumer(t)
     hanging.defaultAnswer = () => undefined
     for (let merchants = 0; merchants < HANGING / 20; merchants += 1) {
       const merchant = await rig.newMerchant()
       await Promise.all(Array.from({ length: 20 }, () => merchant.addEndpoint(hanging.url)))
       for (const _ of [1, 2]) await merchant.emitEvent()
     }
-    const shop = await newShop()
+    const shop = await newShop(t)
     await shop.emitEvent()
 
     const rounds = newClaimState()
@@ -287,8 +287,8 @@ async function readsOf(fragment: string, values: unknown[]): Promise<number> {
 }
 
 describe('a claim', () => {
-  it('a claim reads few rows, however many endpoints have due deliveries and however many are due (F-58)', async () => {
-    const [many, much] = [await rig.newMerchant(), await newShop()]
+  it('a claim reads few rows, however many endpoints have due deliveries and however many are due (F-58)', async (t) => {
+    const [many, much] = [await rig.newMerchant(), await newShop(t)]
     await db.query(seedEndpoints, [many.merchantId, clock.now()])
     await db.script('analyze webhook_endpoints')
     await db.query(seedEvents, [many.merchantId, clock.now(), 4])

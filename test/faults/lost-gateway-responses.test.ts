@@ -159,8 +159,8 @@ describe(`${OF_EACH * PROVIDER_NAMES.length} responses that are lost after the g
     lost.set('pawapay', uuids)
   })
 
-  it('lost responses end as exactly one execution each, and none at the next candidate', async () => {
-    await testService({ after }, { env, databaseUrl: service.databaseUrl, role: 'worker' })
+  it('lost responses end as exactly one execution each, and none at the next candidate', async (t) => {
+    await testService(t, { env, databaseUrl: service.databaseUrl, role: 'worker' })
     for (const uuid of lost.get('pawapay') ?? []) {
       const attempt = await eventually(
         () => attemptOf(db, uuid),

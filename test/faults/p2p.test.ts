@@ -2,7 +2,7 @@
 // starts a transfer that was never written.
 
 import assert from 'node:assert/strict'
-import { after, describe, it } from 'node:test'
+import { after, describe, it, type TestContext } from 'node:test'
 import { sql } from '../../src/kit/db/db.ts'
 import { tickingClock } from '../support/fake-clock.ts'
 import { ACCOUNTS, dataOf, PAYMENTS, p2pActions, p2pBody, p2pMerchant, WALLET } from '../support/p2p.ts'
@@ -15,13 +15,10 @@ const healthy = await testService({ after }, { clock })
 const shop = await p2pMerchant(healthy, WALLET)
 
 /** An API process on the same database that fails at this point. */
-async function breakingAt(point: string) {
+async function breakingAt(t: TestContext, point: string) {
   const { databaseUrl } = healthy
   const env = { COWRY_FAILPOINTS: `${point}=throw` }
-  const service = await testService(
-    { after },
-    { clock, databaseUrl, env, role: 'api', checksInvariants: false },
-  )
+  const service = await testService(t, { clock, databaseUrl, env, role: 'api', checksInvariants: false })
   const api = service.apiWith(shop.key)
   return { api, ...p2pActions(api) }
 }
@@ -32,8 +29,8 @@ from payment_references
 where reference = $1`
 
 describe('a process that dies', () => {
-  it('the resolver applies the merchant’s confirmation once after the process died (F-04)', async () => {
-    const dying = await breakingAt('p2p.after_move')
+  it('the resolver applies the merchant’s confirmation once after the process died (F-04)', async (t) => {
+    const dying = await breakingAt(t, 'p2p.after_move')
     const words: [string, unknown, string, string][] = [
       ['confirm', { receivedAmount: 5000 }, 'confirmed', 'successful'],
       ['confirm', { receivedAmount: 6000 }, 'overpaid', 'successful'],
@@ -60,8 +57,8 @@ describe('a process that dies', () => {
 })
 
 describe('a transfer whose process died before its start (F-02, F-52)', () => {
-  it('a transfer that was not started returns its record when it has expired', async () => {
-    const dying = await breakingAt('checkout.before_start')
+  it('a transfer that was not started returns its record when it has expired', async (t) => {
+    const dying = await breakingAt(t, 'checkout.before_start')
     const body = p2pBody({ expiresInMinutes: 10 })
     assert.equal((await dying.api.post(PAYMENTS, body)).http, 500)
     clock.advance(11 * 60_000)
@@ -81,15 +78,12 @@ describe('a transfer whose process died before its start (F-02, F-52)', () => {
     )
   })
 
-  it('a transfer that was not started returns its record when the account is deleted, and starts when a new one exists', async () => {
+  it('a transfer that was not started returns its record when the account is deleted, and starts when a new one exists', async (t) => {
     const other = await p2pMerchant(healthy)
     const { uuid: account } = await dataOf(other.api.post(ACCOUNTS, WALLET))
     const { databaseUrl } = healthy
     const env = { COWRY_FAILPOINTS: 'checkout.before_start=throw' }
-    const dying = await testService(
-      { after },
-      { clock, databaseUrl, env, role: 'api', checksInvariants: false },
-    )
+    const dying = await testService(t, { clock, databaseUrl, env, role: 'api', checksInvariants: false })
     const body = p2pBody()
     assert.equal((await dying.apiWith(other.key).post(PAYMENTS, body)).http, 500)
     await dataOf(other.api.send('DELETE', `${ACCOUNTS}/${account}`))

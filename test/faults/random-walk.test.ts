@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
-import { after, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { SANDBOX_INSTRUMENTS } from '../../src/gateways/sandbox/index.ts'
 import { FORM, sized } from '../support/scale.ts'
 import { INSTRUMENT_NAMES } from './random-walk/instruments.ts'
@@ -24,7 +24,7 @@ describe('a random walk', () => {
   it('a random walk agrees with the model at every step, and the ledger meets the invariants at its end', async (t) => {
     const seed = Number(process.env.COWRY_WALK_SEED ?? (FORM === 'long' ? randomInt(1, MAX_SEED) : SEED))
     t.diagnostic(`COWRY_WALK_SEED=${seed}`)
-    const report = await walk({ after }, { seed, operations: OPERATIONS })
+    const report = await walk(t, { seed, operations: OPERATIONS })
     assert.ok(report.operations >= OPERATIONS)
     assert.ok(report.lines > 0 && report.delivered > 0 && report.precision.exact > 0, 'the walk made records')
   })

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
-import { after, it } from 'node:test'
+import { it } from 'node:test'
 import { sql } from '../../src/kit/db/db.ts'
 import { createApi } from '../support/api.ts'
 import { initiateBody } from '../support/builders.ts'
@@ -19,8 +19,8 @@ const holdConnection = sql<unknown>`select pg_sleep(4)`
 it(
   'a pool without a free connection answers 503 with Retry-After, stays alive, and recovers (F-21)',
   ONE_PROCESS,
-  async () => {
-    const service = await testService({ after }, { env: { COWRY_POOL_SIZE: String(POOL_SIZE) }, role: 'api' })
+  async (t) => {
+    const service = await testService(t, { env: { COWRY_POOL_SIZE: String(POOL_SIZE) }, role: 'api' })
     const body = initiateBody()
     assert.equal((await service.api.post(INITIATE, initiateBody())).http, 201)
 

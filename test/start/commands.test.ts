@@ -14,7 +14,7 @@ import {
   startUntilOutput,
   tempFolder,
 } from '../support/process.ts'
-import { sized } from '../support/scale.ts'
+import { HAS_LARGER_FORM, sized } from '../support/scale.ts'
 
 /** The program as it is installed. */
 const COWRY: ProcessOptions = { command: [process.execPath, 'bin/cowry.js'] }
@@ -40,7 +40,7 @@ function commandsIn(help: string): string[] {
 }
 
 describe('cowry --help', { concurrency: 2 }, () => {
-  it('lists the commands, each with its own help', async (t) => {
+  it('lists the commands, each with its own help', HAS_LARGER_FORM, async (t) => {
     const { code, out, err } = await run(t, '--help')
     assert.deepEqual({ code, err }, { code: 0, err: '' })
     const names = commandsIn(out)

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
-import { after, describe, it } from 'node:test'
+import { after, describe, it, type TestContext } from 'node:test'
 import { formatApiKey, generateApiKey } from '../../src/api-keys/key-format.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import { systemRandom } from '../../src/kit/random.ts'
@@ -86,8 +86,8 @@ describe('a configured production service', () => {
   const testKey = formatApiKey(generateApiKey('test', systemRandom(systemClock)))
 
   /** An operator's command, on the machine of the service. */
-  async function runOperatorCommand(...args: string[]) {
-    const { code, out, err } = await runCowry({ after }, [...args, '--json'], env)
+  async function runOperatorCommand(t: TestContext, ...args: string[]) {
+    const { code, out, err } = await runCowry(t, [...args, '--json'], env)
     assert.equal(code, 0, err || out)
     return JSON.parse(out).data
   }
@@ -105,9 +105,9 @@ describe('a configured production service', () => {
     assert.equal(answer.body.error.code, 'mode_mismatch')
   })
 
-  it('has no sandbox and no staging routes in production', async () => {
-    const merchant = await runOperatorCommand('merchants', 'create', '--name', 'A Real Shop')
-    const { apiKey } = await runOperatorCommand('keys', 'create', '--merchant', merchant.uuid)
+  it('has no sandbox and no staging routes in production', async (t) => {
+    const merchant = await runOperatorCommand(t, 'merchants', 'create', '--name', 'A Real Shop')
+    const { apiKey } = await runOperatorCommand(t, 'keys', 'create', '--merchant', merchant.uuid)
     assert.match(apiKey, /^cowry_live_/)
     const api = createApi(url, { 'x-api-key': apiKey })
     for (const answer of [

@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { endSharing, startSharing } from './process-values.ts'
+import { HAS_LARGER_FORM } from './scale.ts'
 import { withTracking } from './test-tracking.ts'
 
 // Longer than the longest file takes on a busy machine.
@@ -21,11 +22,11 @@ const STANDARD_STREAMS = ['PipeWrap', 'PipeWrap', 'PipeWrap']
 export function runGroup(root: string, files: readonly string[]): void {
   startSharing()
   for (const file of files) {
-    test(file, { timeout: FILE_TIMEOUT_MS }, async (t) => {
-      // Tests run one after the other, so this first one holds the others back until the whole file is loaded: a file that
-      // awaits between two suites would otherwise end with the first of them.
+    test(file, { timeout: FILE_TIMEOUT_MS, ...HAS_LARGER_FORM }, async (t) => {
+      // The tests wait until the whole file is loaded: a file that awaits between two suites would otherwise end with the
+      // first of them.
       const loaded = Promise.withResolvers<void>()
-      t.test('loads', () => loaded.promise)
+      t.before(() => loaded.promise)
       try {
         await withTracking(() => import(pathToFileURL(join(root, file)).href))
       } finally {
@@ -34,7 +35,7 @@ export function runGroup(root: string, files: readonly string[]): void {
     })
   }
   // A test and not a hook: the hooks of a process run when nothing keeps it open, and what the files share does.
-  test('ends', { timeout: 4 * EXIT_WITHIN_MS }, async () => {
+  test('ends', { timeout: 4 * EXIT_WITHIN_MS, ...HAS_LARGER_FORM }, async () => {
     try {
       await endSharing()
     } finally {

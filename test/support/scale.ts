@@ -8,8 +8,11 @@ export const FORM: Form =
     ? process.env.COWRY_TEST_FORM
     : 'quick'
 
+/** For a test with a size. In a file with such tests the larger forms run these alone: npm test has run the others. */
+export const HAS_LARGER_FORM = FORM === 'quick' ? {} : { only: true }
+
 /** For a test that the quick form leaves out: it repeats another one with other values, or takes long. */
-export const LARGER_FORM_ONLY = { skip: FORM === 'quick' ? 'npm run test:rest runs it' : false }
+export const LARGER_FORM_ONLY = FORM === 'quick' ? { skip: 'npm run test:rest runs it' } : HAS_LARGER_FORM
 
 /** The value for the size that runs. */
 export function sized<Value>(values: Record<Form, Value>): Value {

@@ -13,12 +13,16 @@ export const EVERY_TEST = [
   'bench/**/*.test.ts',
   HAS_BROWSER ? 'test/**/*.test.ts' : 'test/{*,!(browser)/**/*}.test.ts',
 ]
-// Files that depend on the server, on what is between it and us, or on the number of processes.
+// Files that depend on the server, or on what is between it and us.
 export const DATABASE_TESTS = [
   'test/schema.test.ts',
   'src/kit/**/tenant-isolation.test.ts',
   'test/api/{amounts,api-keys,charges,customers,disputes,events,gateway,idempotency,initiate,isolation,limits}*.test.ts',
   'test/api/{p2p,payment-links,payments,prompts,reconciliation,refunds,row-level-security,verify,wallet,webhooks}*.test.ts',
+]
+// Files about what processes share: keys and their limits, idempotency, the state of a payment, deliveries.
+export const SHARED_STATE_TESTS = [
+  'test/api/{api-keys,charges,events,idempotency,initiate,limits,refunds,verify,wallet,webhooks}*.test.ts',
 ]
 // Files that prove by number or by time, and files about several processes, servers or users: too long for each commit.
 // What they prove is tested once in these files too: one death at every point in failpoints and process-death, a lost

@@ -9,7 +9,7 @@ import { MUTANTS } from './mutants.ts'
 import { runSchedule } from './schedule.ts'
 import { REGRESSION_SEEDS } from './seeds.ts'
 
-const SCHEDULES = sized({ quick: 40, rest: 10_000, long: 10_000 })
+const SCHEDULES = sized({ quick: 40, rest: 3_000, long: 10_000 })
 const PARTS = 5
 
 async function assertNoViolations(seed: number): Promise<void> {

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { inspect } from 'node:util'
 import type { Attempt, Gateway, Outcome, StartedCheckout } from '../../../src/gateways/gateway.ts'
-import { sized } from '../../support/scale.ts'
+import { HAS_LARGER_FORM, sized } from '../../support/scale.ts'
 import type { Alteration } from '../fake-server.ts'
 import { charge, prepareCharge } from './charge.ts'
 import { assertUsable } from './checkout.ts'
@@ -35,7 +35,7 @@ export function testAltered(subject: Subject, gateway: Gateway): void {
 }
 
 function testAlteredCheckout(subject: Subject): void {
-  it('never turns a paid checkout into anything but paid or unknown', async (t) => {
+  it('never turns a paid checkout into anything but paid or unknown', HAS_LARGER_FORM, async (t) => {
     const rig = await startRig(t, subject)
     const { attempt, paid } = await rig.payNew()
     const scenario: AlteredScenario<Attempt, Outcome> = {
@@ -55,7 +55,7 @@ function testAlteredCheckout(subject: Subject): void {
     assertUnknown(await rig.gateway.verify(attempt, paid.gatewayReference), ['unreadable', 'unrecognized'])
   })
 
-  it('never turns a declined checkout into a paid or refused one', async (t) => {
+  it('never turns a declined checkout into a paid or refused one', HAS_LARGER_FORM, async (t) => {
     const rig = await startRig(t, subject)
     const [ending] = declinesOf(subject, 'checkout')
     assert.ok(ending, 'every provider has declined checkouts')
@@ -82,7 +82,7 @@ function testAlteredCheckout(subject: Subject): void {
     }
   })
 
-  it('never redirects a payer to an invalid URL', async (t) => {
+  it('never redirects a payer to an invalid URL', HAS_LARGER_FORM, async (t) => {
     const rig = await startRig(t, subject)
     const scenario: AlteredScenario<Attempt, StartedCheckout | Outcome> = {
       rig,
@@ -98,7 +98,7 @@ function testAlteredCheckout(subject: Subject): void {
 }
 
 function testAlteredCharge(subject: Subject): void {
-  it('never turns an approved charge into anything but charged or unknown', async (t) => {
+  it('never turns an approved charge into anything but charged or unknown', HAS_LARGER_FORM, async (t) => {
     const { rig, credential } = await prepareCharge(t, subject, 'approves')
     const scenario: AlteredScenario<Attempt, Outcome> = {
       rig,
@@ -109,7 +109,7 @@ function testAlteredCharge(subject: Subject): void {
     await alterEachValue(async () => scenario)
   })
 
-  it('never turns a declined charge into a paid or refused one', async (t) => {
+  it('never turns a declined charge into a paid or refused one', HAS_LARGER_FORM, async (t) => {
     const [how] = declinesOf(subject, 'charge')
     assert.ok(how, 'every provider has declined charges')
     const { rig, credential } = await prepareCharge(t, subject, { declines: how })
@@ -133,7 +133,7 @@ function testAlteredCharge(subject: Subject): void {
 }
 
 function testAlteredRefund(subject: Subject): void {
-  it('never reports an executed refund as failed', (t) =>
+  it('never reports an executed refund as failed', HAS_LARGER_FORM, (t) =>
     // A new scenario for each value: a provider that lists its refunds would list more of them with every run.
     alterEachValue(async () => {
       const { rig, prepareOne } = await prepareRefund(t, subject)
@@ -145,7 +145,8 @@ function testAlteredRefund(subject: Subject): void {
           if (outcome.kind === 'failed') assert.deepEqual(await given(), [])
         },
       }
-    }))
+    }),
+  )
 
   it('leaves a refund unknown if it has an unknown status', async (t) => {
     const { rig, request } = await prepareRefund(t, subject)
