@@ -14,6 +14,13 @@ export const HAS_LARGER_FORM = FORM === 'quick' ? {} : { only: true }
 /** For a test that the quick form leaves out: it repeats another one with other values, or takes long. */
 export const LARGER_FORM_ONLY = FORM === 'quick' ? { skip: 'npm run test:rest runs it' } : HAS_LARGER_FORM
 
+/** All values, or in the quick form every third one, beginning with another one for each index. */
+export function shareOf<Value>(values: readonly Value[], index: number): Value[] {
+  return values.filter((_, place) => FORM !== 'quick' || (place + index) % QUICK_SHARE === 0)
+}
+
+const QUICK_SHARE = 3
+
 /** The value for the size that runs. */
 export function sized<Value>(values: Record<Form, Value>): Value {
   return values[FORM]

@@ -54,8 +54,13 @@ export interface TestServiceOptions {
 export async function testService(t: Cleanup, options: TestServiceOptions = {}): Promise<TestService> {
   const { env = {}, ...others } = options
   if (!canShare() || Object.keys(others).length > 0) return startOwnService(t, options)
-  const service = await sharedValue(`service ${JSON.stringify(env)}`, (end) => startOwnService(end, options))
-  t.after(() => assertInvariants(service))
+  let shared: TestService | undefined
+  // Before the await: after the promise of another file, the hook would be one of that file.
+  t.after(async () => {
+    if (shared) await assertInvariants(shared)
+  })
+  shared = await sharedValue(`service ${JSON.stringify(env)}`, (end) => startOwnService(end, options))
+  const service = shared
   // In production there is no demo merchant.
   if (service.demoKey === null) return service
   const merchant = await createMerchant(service, 'Demo Shop')

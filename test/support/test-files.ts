@@ -43,7 +43,7 @@ export const LARGER_FORMS = [
   'test/faults/simulation/*.test.ts',
   'test/start/{commands,production,shutdown}.test.ts',
   'test/gateways/{stripe/stripe,*/conformance}.test.ts',
-  'test/api/{audit-chain,catalog,pages-links,workers}.test.ts',
+  'test/api/{audit-chain,catalog,gateway-webhooks,inputs-addresses,pages-links,payments-list,workers}.test.ts',
   ...(HAS_BROWSER ? ['test/browser/*.test.ts'] : []),
 ]
 // These wait for processes that they start and kill, or measure their own; each has a process of its own. The longest

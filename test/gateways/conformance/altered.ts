@@ -198,7 +198,7 @@ function assertComplete(outcome: Extract<Outcome, { kind: 'succeeded' }>): void 
 type AlteredScenario<Thing, Answer> = Scenario<Thing, Answer> & { rig: Rig }
 
 // In the quick form each value gets this many replacements, beginning with another one than the value before.
-const REPLACEMENTS_PER_VALUE = sized({ quick: 2, rest: REPLACEMENTS.length, long: REPLACEMENTS.length })
+const REPLACEMENTS_PER_VALUE = sized({ quick: 1, rest: REPLACEMENTS.length, long: REPLACEMENTS.length })
 
 function replacementsFor(index: number): unknown[] {
   return Array.from({ length: REPLACEMENTS_PER_VALUE }, (_, offset) => {
