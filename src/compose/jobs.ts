@@ -2,13 +2,16 @@ import { apiKeyJobs } from '../api-keys/jobs.ts'
 import { checkoutJobs } from '../checkout/jobs.ts'
 import type { Config } from '../config.ts'
 import { customerJobs } from '../customers/jobs.ts'
+import type { DeliveriesApp } from '../deliveries/app.ts'
 import { deliveryJobs } from '../deliveries/jobs.ts'
 import { gatewayWebhookJobs } from '../gateway-webhooks/jobs.ts'
 import { invariantJobs } from '../kit/db/invariant-checks.ts'
 import type { Job } from '../kit/jobs.ts'
 import { ledgerJobs } from '../ledger/jobs.ts'
+import type { LinksApp } from '../links/app.ts'
 import { linkJobs } from '../links/jobs.ts'
 import { p2pJobs } from '../p2p/jobs.ts'
+import type { PaymentsApp } from '../payments/app.ts'
 import { paymentJobs } from '../payments/jobs.ts'
 import { providerRefundJobs } from '../provider-refunds/jobs.ts'
 import { refundJobs } from '../refunds/jobs.ts'
@@ -38,5 +41,18 @@ export function backgroundJobs(
     ...webhookEndpointJobs(app),
     ...deliveryJobs(app, deliveryRetentionDays),
     ...invariantJobs(app, invariantCheckMinutes * 60_000),
+  ]
+}
+
+/** The jobs that make time pass for one merchant. The test clock runs them at once, as the merchant of the request. */
+export function testClockJobs(app: PaymentsApp & LinksApp & DeliveriesApp): Job[] {
+  return [
+    ...resolverJobs(app),
+    ...refundJobs(app),
+    ...p2pJobs(app),
+    ...linkJobs(app),
+    ...customerJobs(app),
+    ...ledgerJobs(app).filter(({ name }) => name === 'settle-money'),
+    ...deliveryJobs(app).filter(({ name }) => ['deliver-events', 'dead-letter-deliveries'].includes(name)),
   ]
 }

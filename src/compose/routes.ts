@@ -32,10 +32,12 @@ import { refundRoutes } from '../refunds/routes.ts'
 import { reportRoutes } from '../reports/routes.ts'
 import { sandboxApiRoutes } from '../sandbox-api/routes.ts'
 import type { SandboxApiApp } from '../sandbox-api/service.ts'
+import { testClockRoutes } from '../test-clock/routes.ts'
 import { timelineRoutes } from '../timeline/routes.ts'
 import { walletRoutes } from '../wallet/routes.ts'
 import { webhookEndpointRoutes } from '../webhook-endpoints/routes.ts'
 import type { App } from './app-object.ts'
+import { testClockJobs } from './jobs.ts'
 
 /** Every operation of the merchants' API. */
 export function merchantRoutes(
@@ -65,6 +67,7 @@ export function merchantRoutes(
     ...apiKeyRoutes(app),
     ...auditRoutes(app),
     ...(app.settings.mode === 'test' ? sandboxApiRoutes(app) : []),
+    ...(app.settings.mode === 'test' ? testClockRoutes({ ...app, dueJobs: () => testClockJobs(app) }) : []),
   ]
   return [...routes, ...exportRoutes(routes, { clock: app.clock, timeZoneOf })]
 }

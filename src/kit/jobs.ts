@@ -55,6 +55,20 @@ export function startJobs(app: Needs, jobs: Job[]): JobRunner {
   }
 }
 
+/** Runs each job once, without waiting for its next poll. Returns how much work was due. */
+export async function runJobsNow(app: Needs, jobs: readonly Job[]): Promise<number> {
+  let done = 0
+  for (const job of jobs)
+    done += 'run' in job ? ((await runLogged(app, job, job.run)) ?? 0) : await runTasksNow(app, job)
+  return done
+}
+
+async function runTasksNow(app: Needs, job: TaskJob): Promise<number> {
+  const tasks = (await runLogged(app, job, () => job.claim(job.concurrency))) ?? []
+  await Promise.all(tasks.map((task) => runLogged(app, job, task)))
+  return tasks.length
+}
+
 async function runBulk(app: Needs, job: BulkJob, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const done = await runLogged(app, job, job.run)

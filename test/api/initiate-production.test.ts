@@ -77,5 +77,8 @@ describe('initiating a payment in production', () => {
     })
     assertApiError(complete, 'route_not_found')
     assertApiError(await shop.api.get('/api/v1/sandbox/executions?reference=r'), 'route_not_found')
+    assertApiError(await shop.api.get('/api/v1/sandbox/clock'), 'route_not_found')
+    const advance = await shop.api.post('/api/v1/sandbox/clock/advance', { seconds: 60 })
+    assertApiError(advance, 'route_not_found')
   })
 })

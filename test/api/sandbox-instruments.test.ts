@@ -18,14 +18,14 @@ const customerFor = (name: string) => ({ ...CUSTOMER, email: `${name}@example.co
 const CREDIT = ['capture gateway:sandbox KES -125050', 'capture pending KES 125050']
 
 describe('sandbox instruments', () => {
-  it('has the fourteen instruments of the contract, four with special refunds, and two that open cases', () => {
+  it('has the fourteen instruments of the contract, four with special refunds, two that open cases, and two that are disputed', () => {
     assert.deepEqual(
       SANDBOX_INSTRUMENTS.map(({ name }) => name),
       [
         ...['card_success', 'card_3ds', 'card_declined', 'card_insufficient_funds', 'card_unknown_status'],
         ...['card_declined_later', 'card_auth_required_later', 'card_lost_answer_later', 'card_slow_later'],
         ...['card_refund_declined', 'card_refund_pending', 'card_refund_lost_answer'],
-        ...['card_refund_fails_later', 'mobile_success'],
+        ...['card_refund_fails_later', 'card_dispute_won_later', 'card_dispute_lost_later', 'mobile_success'],
         ...['mobile_cancelled', 'mobile_timeout', 'mobile_late_success', 'transfer_success'],
         ...['transfer_underpaid', 'transfer_overpaid'],
       ],

@@ -1,5 +1,5 @@
-// The connector to the sandbox provider. It uses HTTP like any other gateway. Two more operations exist for sandbox-api
-// only: to simulate the payer, and to list what was executed.
+// The connector to the sandbox provider. It uses HTTP like any other gateway. More operations exist for sandbox-api and
+// test-clock only: to simulate the payer and the payer's bank, to advance time, and to list what was executed.
 
 import { Type } from 'typebox'
 import { CURRENCY_CODES } from '../../core/currency.ts'
@@ -10,7 +10,15 @@ import type { HttpClient, HttpResult } from '../../kit/http/http-client.ts'
 import type { DisputeReport, Gateway, Outcome } from '../gateway.ts'
 import { SANDBOX_INSTRUMENTS } from './instruments.ts'
 import { parseSignedWebhook } from './webhooks.ts'
-import { ExecutionBody, fromCharge, fromReply, fromStart, toChargeBody, toCheckoutBody } from './wire.ts'
+import {
+  ClockReply,
+  ExecutionBody,
+  fromCharge,
+  fromReply,
+  fromStart,
+  toChargeBody,
+  toCheckoutBody,
+} from './wire.ts'
 import { fromRefund, toRefundBody } from './wire-refund.ts'
 
 export { SANDBOX_INSTRUMENTS }
@@ -36,10 +44,13 @@ export interface SandboxGateway
   simulatePayer(key: string, instrument?: string): Promise<Outcome>
   /** Simulates the payer's bank: opens or decides a dispute, or reverses the money without one. */
   dispute(key: string, outcome: DisputeReport['status']): Promise<Outcome>
+  /** Advances the provider's test clock for the merchant; returns what has changed, and what is planned next. */
+  advanceClock(merchantId: string, ms: number): Promise<ClockReply>
   /** What the provider executed for a payment, under all keys. */
   executions(paymentId: string): Promise<Execution[]>
 }
 
+const readClockReply = jsonReader(ClockReply)
 const readExecutions = jsonReader(Type.Array(ExecutionBody))
 
 export function createSandboxGateway(options: SandboxGatewayOptions): SandboxGateway {
@@ -92,6 +103,13 @@ export function createSandboxGateway(options: SandboxGatewayOptions): SandboxGat
 
     dispute: async (key, outcome) =>
       fromReply(await call('POST', `${pathOf(key)}/dispute`, { outcome }), key),
+
+    async advanceClock(merchantId, ms) {
+      const result = await call('POST', '/clock/advance', { account: merchantId, ms })
+      const reply = result.kind === 'answered' ? readClockReply(result.body.toString()) : undefined
+      if (!reply) throw new ApiError('temporarily_unavailable')
+      return reply
+    },
 
     async executions(paymentId) {
       const result = await call('GET', `/executions?order=${encodeURIComponent(paymentId)}`)

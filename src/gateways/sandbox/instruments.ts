@@ -38,6 +38,8 @@ interface InstrumentFacts {
   savedCardCharge: SavedCardCharge | null
   refund: RefundBehavior
   last4: string | null
+  /** What the payer's bank does this long after the payment. Absent: nothing. */
+  disputes?: readonly { afterMs: number; status: 'open' | 'won' | 'lost' }[]
 }
 
 const PAYS: InstrumentEnding = { pays: 'all' }
@@ -66,6 +68,19 @@ function offPageInstrument(
 /** Pays and is charged again like any card; only its refunds differ. */
 function cardWithRefund(last4: string, behavior: string, refund: RefundBehavior): InstrumentFacts {
   return { ...card(last4, `pays now, ${behavior}`, APPROVES), refund }
+}
+
+const DAY_MS = 24 * 3_600_000
+
+/** Pays and is charged again like any card; the bank opens a dispute after a day, and decides it a week later. */
+function cardWithDispute(last4: string, decision: 'won' | 'lost'): InstrumentFacts {
+  return {
+    ...card(last4, `pays now, disputed after a day, ${decision} a week later`, APPROVES),
+    disputes: [
+      { afterMs: DAY_MS, status: 'open' },
+      { afterMs: 8 * DAY_MS, status: decision },
+    ],
+  }
 }
 
 const APPROVES: SavedCardCharge = { ending: PAYS, response: 'normal' }
@@ -107,6 +122,8 @@ const INSTRUMENTS = {
     'succeeds_response_lost',
   ),
   card_refund_fails_later: cardWithRefund('3725', 'a refund fails after its success', 'fails_after_success'),
+  card_dispute_won_later: cardWithDispute('1976', 'won'),
+  card_dispute_lost_later: cardWithDispute('2685', 'lost'),
   mobile_success: offPageInstrument('mobile_money', 'Mobile money: approved', PAYS, AFTER_TWO_SECONDS),
   mobile_cancelled: offPageInstrument(
     'mobile_money',

@@ -38,6 +38,8 @@ export const MinorUnits = Type.String({ pattern: '^(0|[1-9][0-9]{0,17})$' })
 const Instant = Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$' })
 
 const REQUEST = {
+  /** The merchant: its records share a test clock. An older service does not send it. */
+  account: Type.Optional(Text(100)),
   /** The merchant's payment: the provider counts executions by it. */
   order: Type.String({ minLength: 1, maxLength: 100 }),
   reference: Text(200),
@@ -135,6 +137,13 @@ export const ExecutionBody = Type.Object({
 })
 export type ExecutionBody = Static<typeof ExecutionBody>
 
+/** Advances the test clock of an account. */
+export const ClockBody = Type.Object({ account: Text(100), ms: Type.Integer({ minimum: 0 }) })
+
+/** The keys of the payments that have changed, and when the next record of the account changes by itself. */
+export const ClockReply = Type.Object({ changed: Type.Array(Identity), nextAt: Nullable(Instant) })
+export type ClockReply = Static<typeof ClockReply>
+
 export const WebhookBody = Type.Object({
   id: Identity,
   type: Text(100),
@@ -167,6 +176,7 @@ export function toChargeBody(attempt: Attempt, credential: string): ChargeBody {
 
 function toRequest(attempt: Attempt) {
   return {
+    account: attempt.merchantId,
     order: attempt.paymentId,
     reference: attempt.reference,
     amount: String(attempt.amount.minor),

@@ -7,7 +7,7 @@ import { jsonReader } from '../../../kit/exact-json.ts'
 import { Enum, Nullable } from '../../../kit/http/schema.ts'
 import type { ProviderChannel } from '../../gateway.ts'
 import { factsOf, INSTRUMENT_NAMES, isInstrumentName, type SavedCardCharge } from '../instruments.ts'
-import { ChargeBody, CheckoutBody, NewDisputeBody } from '../wire.ts'
+import { ChargeBody, CheckoutBody, ClockBody, NewDisputeBody } from '../wire.ts'
 import { RefundBody } from '../wire-refund.ts'
 import {
   applyFault,
@@ -18,6 +18,7 @@ import {
   notFoundReply,
 } from './faults.ts'
 import {
+  advanceAccount,
   type CreateResult,
   cancelByKey,
   createCharge,
@@ -45,6 +46,7 @@ const readCharge = jsonReader(ChargeBody)
 const readRefund = jsonReader(RefundBody)
 const readSimulation = jsonReader(Type.Object({ instrument: Nullable(Enum(INSTRUMENT_NAMES)) }))
 const readDispute = jsonReader(NewDisputeBody)
+const readClock = jsonReader(ClockBody)
 const readFault = jsonReader(FaultBody)
 
 export function apiRoutes(app: ApiNeeds): ProviderRoute[] {
@@ -69,6 +71,7 @@ export function apiRoutes(app: ApiNeeds): ProviderRoute[] {
       path: /^\/v1\/payments\/([^/]+)\/dispute$/,
       handle: (request) => handleDispute(app, request),
     },
+    { method: 'POST', path: /^\/v1\/clock\/advance$/, handle: (request) => handleAdvance(app, request) },
     { method: 'GET', path: /^\/v1\/executions$/, handle: (request) => handleExecutions(app, request) },
     { method: 'POST', path: /^\/v1\/faults$/, handle: (request) => handleNewFault(app, request) },
     { method: 'DELETE', path: /^\/v1\/faults$/, handle: () => handleClearFaults(app) },
@@ -135,6 +138,11 @@ async function handleSimulate(app: ApiNeeds, { params: [key = ''], text }: Route
 async function handleDispute(app: ApiNeeds, { params: [key = ''], text }: RouteRequest): Promise<Reply> {
   const body = readDispute(text)
   return body ? replyAbout(app, await disputeByKey(app, key, body.outcome)).reply : invalid
+}
+
+async function handleAdvance(app: ApiNeeds, { text }: RouteRequest): Promise<Reply> {
+  const body = readClock(text)
+  return body ? json(200, await advanceAccount(app, body.account, body.ms)) : invalid
 }
 
 async function handleExecutions(app: ApiNeeds, { query }: RouteRequest): Promise<Reply> {

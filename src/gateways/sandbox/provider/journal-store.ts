@@ -97,6 +97,8 @@ function createStore(index: RecordIndex, handle: FileHandle): SandboxStore {
     findByPage: (pageToken) => find(index.keyByPage.get(pageToken)),
     findByOrder: (order) => findAll(index.keysByOrder.get(order) ?? []),
     findDue: (now, limit) => findAll(dueKeys(index, now.toISOString()).slice(0, limit)),
+    findPlanned: async (account) =>
+      (await findAll(index.planned)).filter((record) => record.account === account),
     close: () => handle.close(),
   }
 }

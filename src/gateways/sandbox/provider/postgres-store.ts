@@ -32,6 +32,8 @@ export function createPostgresStore(db: Db): SandboxStore {
     findByOrder: async (order) => (await db.query(queries.SELECT_BY_ORDER, [order])).map((row) => row.record),
     findDue: async (now, limit) =>
       (await db.query(queries.SELECT_DUE, [now, limit])).map((row) => row.record),
+    findPlanned: async (account) =>
+      (await db.query(queries.SELECT_PLANNED, [account])).map((row) => row.record),
     async replace(next) {
       const values = [next.key, next.version, dueAt(next), JSON.stringify(next)]
       return (await db.query(queries.REPLACE_RECORD, values)).length > 0

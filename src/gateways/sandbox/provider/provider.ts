@@ -7,8 +7,9 @@ import type { Clock } from '../../../kit/clock.ts'
 import type { Random } from '../../../kit/random.ts'
 import type { InstrumentName } from '../instruments.ts'
 import type { WebhookSender } from '../webhooks.ts'
-import type { ChargeBody, CheckoutBody, ExecutionBody } from '../wire.ts'
+import type { ChargeBody, CheckoutBody, ClockReply, ExecutionBody } from '../wire.ts'
 import {
+  advanceRecord,
   applyApproval,
   applyCancellation,
   applyDispute,
@@ -17,6 +18,7 @@ import {
   applySimulation,
   draftCharge,
   draftCheckout,
+  dueAt,
   isFinal,
   isSameRequest,
   type SandboxDispute,
@@ -114,10 +116,33 @@ async function move(app: ProviderNeeds, find: () => RecordPromise, change: Move)
     if (changed === record) return record
     const next = { ...changed, version: record.version + 1 }
     if (await app.store.replace(next)) {
-      if (isFinal(next)) app.webhookSender.send(next)
+      if (isFinal(next) && isNews(record, next)) app.webhookSender.send(next)
       return next
     }
   }
+}
+
+/** False if only planned times have changed. */
+const isNews = (before: SandboxRecord, after: SandboxRecord) =>
+  before.status !== after.status || before.dispute !== after.dispute
+
+/** Advances the test clock of an account: planned times come nearer by this much, and those that are due are applied. */
+export async function advanceAccount(app: ProviderNeeds, account: string, ms: number): Promise<ClockReply> {
+  const planned = await app.store.findPlanned(account)
+  const moved = await Promise.all(planned.map((record) => advanceByKey(app, record, ms)))
+  const times = moved.flatMap(({ record }) => (record && dueAt(record)) ?? [])
+  const changed = moved.flatMap(({ record, isChanged }) => (record && isChanged ? keyOfPayment(record) : []))
+  return { changed, nextAt: times.toSorted()[0] ?? null }
+}
+
+// A refund is known by the payment that it refunds, as in webhooks.
+const keyOfPayment = (record: SandboxRecord) => record.refundOf ?? record.key
+
+async function advanceByKey(app: ProviderNeeds, before: SandboxRecord, ms: number) {
+  const record = await move(app, byKey(app, before.key), (current, now) =>
+    applyPlan(ms === 0 ? current : advanceRecord(current, ms, now), now),
+  )
+  return { record, isChanged: record !== undefined && isNews(before, record) }
 }
 
 const SWEEP_LIMIT = 100

@@ -46,6 +46,12 @@ export const SELECT_DUE = sql<RecordRow>`
   limit $2
 `
 
+export const SELECT_PLANNED = sql<RecordRow>`
+  select record
+  from sandbox.records
+  where due_at is not null and record ->> 'account' = $1
+`
+
 export const REPLACE_RECORD = sql<{ version: number }>`
   update sandbox.records
   set version = $2, due_at = $3, record = $4

@@ -23,6 +23,8 @@ export interface SandboxRecord {
   uuid: string
   key: string
   kind: 'checkout' | 'charge' | 'refund'
+  /** The merchant; null in older records. */
+  account?: string | null
   /** The merchant's payment: executions are counted by it, across keys. */
   order: string
   /** Incremented with every change, for compare-and-set. */
@@ -52,6 +54,13 @@ export interface SandboxRecord {
   dispute?: SandboxDispute
   /** Disputes won before, latest first. */
   pastDisputes?: SandboxDispute[]
+  /** What the payer's bank will do, in the order of time. */
+  plannedDisputes?: PlannedDispute[]
+}
+
+interface PlannedDispute {
+  at: string
+  status: SandboxDispute['status']
 }
 
 /** `lost` also covers a reversal without a dispute. */
@@ -134,6 +143,7 @@ function draft(
     uuid: context.uuid,
     key,
     kind,
+    account: body.account ?? null,
     order: body.order,
     version: 1,
     amount: body.amount,
@@ -183,7 +193,8 @@ export function isFinal(record: SandboxRecord): boolean {
 
 /** When the record will change by itself. */
 export function dueAt(record: SandboxRecord): string | null {
-  return isFinal(record) && !isLateFailure(record) ? null : (record.plan?.at ?? null)
+  const disputeAt = record.plannedDisputes?.[0]?.at ?? null
+  return isFinal(record) && !isLateFailure(record) ? disputeAt : (record.plan?.at ?? null)
 }
 
 /** A successful refund that the payer's bank will reject. */
@@ -193,9 +204,37 @@ function isLateFailure({ kind, status, plan }: SandboxRecord): boolean {
 
 /** The record at this time: a plan whose time has come is applied as of that time. */
 export function applyPlan(record: SandboxRecord, now: Date): SandboxRecord {
+  return applyPlannedDisputes(applyPlannedEnding(record, now), now)
+}
+
+function applyPlannedEnding(record: SandboxRecord, now: Date): SandboxRecord {
   if (!record.plan || new Date(record.plan.at) > now) return record
   if (isFinal(record) && !isLateFailure(record)) return record
   return finish(record, record.plan.ending, record.plan.at)
+}
+
+function applyPlannedDisputes(record: SandboxRecord, now: Date): SandboxRecord {
+  const [next, ...later] = record.plannedDisputes ?? []
+  if (!next || new Date(next.at) > now) return record
+  const disputed = disputeRecord(record, next.status, `dispute-${record.uuid}`)
+  return applyPlannedDisputes({ ...disputed, plannedDisputes: later }, now)
+}
+
+/** The record with its planned times earlier by this much, but not in the past: the account's test clock was advanced. */
+export function advanceRecord(record: SandboxRecord, ms: number, now: Date): SandboxRecord {
+  const earlier = (at: string) => {
+    const time = new Date(at)
+    return time <= now ? at : new Date(Math.max(time.getTime() - ms, now.getTime())).toISOString()
+  }
+  const { plan, checkout, plannedDisputes } = record
+  return {
+    ...record,
+    plan: plan && { ...plan, at: earlier(plan.at) },
+    checkout: checkout && { ...checkout, closesAt: earlier(checkout.closesAt) },
+    ...(plannedDisputes && {
+      plannedDisputes: plannedDisputes.map((one) => ({ ...one, at: earlier(one.at) })),
+    }),
+  }
 }
 
 /** The payer presses Pay on the page. */
@@ -242,7 +281,14 @@ export function applyDispute(
   uuid: string,
   now: Date,
 ): SandboxRecord {
-  const current = applyPlan(record, now)
+  return disputeRecord(applyPlan(record, now), status, uuid)
+}
+
+function disputeRecord(
+  current: SandboxRecord,
+  status: SandboxDispute['status'],
+  uuid: string,
+): SandboxRecord {
   const { dispute, pastDisputes = [], paid: amount } = current
   if (current.status !== 'succeeded' || amount === null || dispute?.status === 'lost') return current
   if (dispute?.status === 'open')
@@ -257,7 +303,18 @@ function finish(record: SandboxRecord, ending: InstrumentEnding, at: string): Sa
     return { ...record, status: 'declined', declineCode: ending.declines, endedAt: at }
   if ('holds' in ending) return { ...record, status: 'on_hold', plan: null }
   if (record.kind === 'refund') return { ...record, status: 'succeeded', endedAt: at }
-  return { ...record, status: 'succeeded', paid: paidAmount(record.amount, ending.pays), endedAt: at }
+  const paid = paidAmount(record.amount, ending.pays)
+  return { ...record, status: 'succeeded', paid, endedAt: at, ...planDisputes(record.instrument, at) }
+}
+
+function planDisputes(
+  instrument: InstrumentName | null,
+  paidAt: string,
+): Pick<SandboxRecord, 'plannedDisputes'> {
+  const disputes = (instrument && factsOf(instrument).disputes) ?? []
+  if (disputes.length === 0) return {}
+  const atOf = (afterMs: number) => addMs(new Date(paidAt), afterMs).toISOString()
+  return { plannedDisputes: disputes.map(({ afterMs, status }) => ({ at: atOf(afterMs), status })) }
 }
 
 /** A tenth less or more, and always at least one minor unit. */

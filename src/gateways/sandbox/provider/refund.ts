@@ -72,6 +72,7 @@ function draftRefund(
     refunds: undefined,
     dispute: undefined,
     pastDisputes: undefined,
+    plannedDisputes: undefined,
     refundOf: payment.key,
     status: 'pending',
     paid: null,

@@ -14,6 +14,8 @@ export interface SandboxStore {
   findByOrder(order: string): Promise<SandboxRecord[]>
   /** Records whose planned time has come. */
   findDue(now: Date, limit: number): Promise<SandboxRecord[]>
+  /** The records of an account that will change by themselves. */
+  findPlanned(account: string): Promise<SandboxRecord[]>
   /** Replaces the previous version of `next`; false if another process was faster. */
   replace(next: SandboxRecord): Promise<boolean>
   close(): Promise<void>

@@ -1,0 +1,133 @@
+import { type Static, Type } from 'typebox'
+import { type Issue, newIssue } from '../core/errors.ts'
+import type { Merchant } from '../core/merchant.ts'
+import { claimKey, releaseIdempotencyKey } from '../kit/db/idempotency.ts'
+import { ok, type Route, route } from '../kit/http/route.ts'
+import { Nullable, Timestamp } from '../kit/http/schema.ts'
+import { advanceTestClock, readTestClock, type TestClock, type TestClockApp } from './advance.ts'
+
+const PATH = '/api/v1/sandbox/clock'
+
+// Ten years: longer than the life of a saved test card.
+const MAX_SECONDS = 10 * 365 * 24 * 3_600
+
+const TestClockRecord = Type.Object({
+  now: Type.String({ format: 'date-time', description: 'The real time.' }),
+  advancedSeconds: Type.Integer({ description: 'By how much you have advanced the clock in total.' }),
+  lastAdvancedAt: Nullable(Timestamp),
+  nextDueAt: Nullable(
+    Type.String({
+      format: 'date-time',
+      description: 'When the next thing happens by itself: send it as `to` to see it.',
+    }),
+  ),
+  isCaughtUp: Type.Boolean({
+    description: 'False while the service is still working on what is due, such as a slow webhook endpoint.',
+  }),
+})
+
+const AdvanceBody = Type.Object({
+  seconds: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: MAX_SECONDS, description: 'By how many seconds.' }),
+  ),
+  to: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      description: 'Or to which time in the future, such as the `expiresAt` of a payment.',
+    }),
+  ),
+})
+type AdvanceBody = Static<typeof AdvanceBody>
+
+const EXAMPLE: Static<typeof TestClockRecord> = {
+  now: '2026-03-14T09:26:53.120Z',
+  advancedSeconds: 3_600,
+  lastAdvancedAt: '2026-03-14T09:26:53.020Z',
+  nextDueAt: '2026-03-15T08:27:31.020Z',
+  isCaughtUp: true,
+}
+
+export function testClockRoutes(app: TestClockApp): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: PATH,
+      tag: 'Misc',
+      scope: 'checkout:read',
+      summary: 'Read the test clock (staging only)',
+      description: 'By how much you have advanced it, and when the next thing happens by itself.',
+      response: { http: 200, data: TestClockRecord },
+      errors: [],
+      examples: { data: EXAMPLE },
+      handle: async ({ merchant }) =>
+        ok('Test clock retrieved.', toRecord(await readTestClock(app, merchant))),
+    }),
+    route({
+      method: 'POST',
+      path: `${PATH}/advance`,
+      audited: false,
+      tag: 'Misc',
+      scope: 'checkout:write',
+      summary: 'Advance the test clock (staging only)',
+      description:
+        'Lets time pass for you alone, by `seconds` or until `to`: checkouts and cards expire, money settles, charges, refunds and webhook deliveries are retried, disputes open and end. Everything that becomes due is done before the response, as far as that takes less than ten seconds. Scheduled times come nearer; records keep the real time at which they were made, so there is nothing to reset, and nothing is undone.',
+      body: AdvanceBody,
+      issues: (body) => advanceIssues(body, app.clock.now()),
+      response: { http: 200, data: TestClockRecord },
+      errors: [],
+      examples: { body: { seconds: 3_600 }, data: EXAMPLE },
+      handle: async ({ merchant, body, idempotencyKey }) => {
+        const { clock, replayed } = await advanceOnce(app, merchant, body, idempotencyKey)
+        return ok('Test clock advanced.', toRecord(clock), replayed)
+      },
+    }),
+  ]
+}
+
+/** Once per Idempotency-Key. Time that has passed cannot be taken back, so the key stays claimed once it may have passed. */
+async function advanceOnce(
+  app: TestClockApp,
+  merchant: Merchant,
+  body: AdvanceBody,
+  key: string | undefined,
+): Promise<{ clock: TestClock; replayed: boolean }> {
+  const now = app.clock.now()
+  const claim = { merchantId: merchant.id, key, operation: `POST ${PATH}/advance`, input: body }
+  const id = app.random.uuid()
+  if ((await claimKey(app.db, claim, id, now)) !== undefined)
+    return { clock: await readTestClock(app, merchant), replayed: true }
+  try {
+    await readTestClock(app, merchant)
+  } catch (error) {
+    if (key !== undefined) await releaseIdempotencyKey(app.db, merchant.id, key, id)
+    throw error
+  }
+  return { clock: await advanceTestClock(app, merchant, toMs(body, now)), replayed: false }
+}
+
+function toMs({ seconds, to }: AdvanceBody, now: Date): number {
+  if (seconds !== undefined) return seconds * 1_000
+  return Math.max(new Date(to ?? now).getTime() - now.getTime(), 0)
+}
+
+function advanceIssues({ seconds, to }: Record<string, unknown>, now: Date): Issue[] {
+  const isGiven = (value: unknown) => value !== undefined && value !== null
+  if (isGiven(seconds) === isGiven(to))
+    return [
+      newIssue('seconds', 'validation_failed', 'Name either `seconds`, or the time `to` which to advance.'),
+    ]
+  if (typeof to !== 'string' || Number.isNaN(Date.parse(to))) return []
+  const aheadMs = Date.parse(to) - now.getTime()
+  if (aheadMs > 0 && aheadMs <= MAX_SECONDS * 1_000) return []
+  return [newIssue('to', 'validation_failed', 'The clock only goes forwards, by at most ten years.')]
+}
+
+function toRecord({ now, advancedMs, advancedAt, nextDueAt, isCaughtUp }: TestClock) {
+  return {
+    now: now.toISOString(),
+    advancedSeconds: Math.floor(advancedMs / 1_000),
+    lastAdvancedAt: advancedAt?.toISOString() ?? null,
+    nextDueAt: nextDueAt?.toISOString() ?? null,
+    isCaughtUp,
+  } satisfies Static<typeof TestClockRecord>
+}

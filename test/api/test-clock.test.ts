@@ -1,0 +1,273 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import type { Api } from '../support/api.ts'
+import { assertApiError, assertKeys } from '../support/assertions.ts'
+import { chargeBody, initiateBody, payWith, saveMethod } from '../support/builders.ts'
+import { startConsumer } from '../support/consumer.ts'
+import { createPayer } from '../support/payer.ts'
+import { pathOf } from '../support/payment-records.ts'
+import { eventually } from '../support/process.ts'
+import { testService } from '../support/service.ts'
+
+const PATH = '/api/v1/sandbox/clock'
+const HOUR = 3_600
+const DAY = 24 * HOUR
+const service = await testService({ after })
+
+const newApi = async () => (await service.newMerchant()).api
+
+async function advance(api: Api, body: { seconds: number } | { to: string }) {
+  const answer = await api.post(`${PATH}/advance`, body)
+  assert.equal(answer.http, 200, answer.text)
+  assert.equal(answer.body.data.isCaughtUp, true)
+  return answer.body.data
+}
+
+async function initiate(api: Api, changes: Record<string, unknown> = {}) {
+  const answer = await api.post('/api/v1/checkout/initiate-payment', initiateBody(changes))
+  assert.equal(answer.http, 201, answer.text)
+  return answer.body.data
+}
+
+const read = async (api: Api, path: string) => (await api.get(path)).body.data
+const readPayment = (api: Api, uuid: string) => read(api, `/api/v1/checkout/payments/${uuid}`)
+
+async function balances(api: Api) {
+  const { availableBalance, pendingBalance } = await read(api, '/api/v1/wallet/balance?currency=KES')
+  return { available: availableBalance, pending: pendingBalance }
+}
+
+describe('POST /api/v1/sandbox/clock/advance', () => {
+  it('rejects an advance and a read without a key', async () => {
+    const anonymous = service.apiWith(undefined)
+    assertApiError(await anonymous.post(`${PATH}/advance`, { seconds: 1 }), 'missing_api_key')
+    assertApiError(await anonymous.get(PATH), 'missing_api_key')
+  })
+
+  it('lets no time pass for another merchant', async () => {
+    const [mine, theirs] = [await newApi(), await newApi()]
+    const [expiring, other] = [await initiate(mine), await initiate(theirs)]
+    const paid = await payWith(theirs, 'card_success')
+    await advance(mine, { seconds: 10 * 365 * DAY })
+    assert.equal((await readPayment(mine, expiring.uuid)).status, 'expired')
+    const untouched = await readPayment(theirs, other.uuid)
+    assert.deepEqual([untouched.status, untouched.expiresAt], ['pending', other.expiresAt])
+    assert.equal((await balances(theirs)).available, '0.00')
+    const saved = await readPayment(theirs, paid.uuid)
+    assert.equal(saved.paymentMethod.status, 'active')
+    const clock = await read(theirs, PATH)
+    assert.deepEqual([clock.advancedSeconds, clock.lastAdvancedAt], [0, null])
+  })
+
+  it('requires the scope checkout:write to advance, and checkout:read to read', async () => {
+    const { api: reader } = await service.newMerchant(['checkout:read'])
+    assertApiError(await reader.post(`${PATH}/advance`, { seconds: 1 }), 'insufficient_scope')
+    assert.equal((await reader.get(PATH)).http, 200)
+    const { api: writer } = await service.newMerchant(['checkout:write'])
+    assertApiError(await writer.get(PATH), 'insufficient_scope')
+  })
+
+  it('names an unknown field, a missing amount of time, both at once, and a time that is not ahead', async () => {
+    const api = await newApi()
+    const send = (body: object) => api.post(`${PATH}/advance`, body)
+    assert.match((await send({ second: 5 })).text, /unknown_field.*seconds/s)
+    const soon = new Date(Date.now() + 60_000).toISOString()
+    for (const body of [{}, { seconds: 60, to: soon }, { seconds: null }])
+      assert.deepEqual(assertApiError(await send(body), 'validation_failed'), ['seconds: validation_failed'])
+    for (const to of ['2020-01-01T00:00:00.000Z', '2100-01-01T00:00:00.000Z'])
+      assert.deepEqual(assertApiError(await send({ to }), 'validation_failed'), ['to: validation_failed'])
+    for (const seconds of [0, -60, 1.5, 11 * 365 * DAY])
+      assert.equal((await send({ seconds })).http, 400, String(seconds))
+    assert.equal((await read(api, PATH)).advancedSeconds, 0)
+  })
+
+  it('adds up the advances, and advances once for one Idempotency-Key', async () => {
+    const api = await newApi()
+    const headers = { 'idempotency-key': 'one-hour' }
+    const first = await api.post(`${PATH}/advance`, { seconds: HOUR }, headers)
+    const again = await api.post(`${PATH}/advance`, { seconds: HOUR }, headers)
+    assert.equal(again.headers.get('idempotent-replayed'), 'true')
+    assert.deepEqual(
+      [first, again].map(({ body }) => body.data.advancedSeconds),
+      [HOUR, HOUR],
+    )
+    assertApiError(await api.post(`${PATH}/advance`, { seconds: 1 }, headers), 'idempotency_key_reused')
+    const clock = await advance(api, { seconds: 60 })
+    assert.equal(clock.advancedSeconds, HOUR + 60)
+    assertKeys(clock, ['now', 'advancedSeconds', 'lastAdvancedAt', 'nextDueAt', 'isCaughtUp'])
+    const { now: _, ...kept } = await read(api, PATH)
+    const { now: __, ...returned } = clock
+    assert.deepEqual(kept, returned)
+  })
+})
+
+describe('time that passes by the test clock', () => {
+  it('expires a checkout at its expiresAt, and not before', async () => {
+    const api = await newApi()
+    const { uuid } = await initiate(api)
+    await advance(api, { seconds: HOUR / 2 })
+    const halfway = await readPayment(api, uuid)
+    assert.equal(halfway.status, 'pending')
+    assert.equal((await read(api, PATH)).nextDueAt, halfway.expiresAt)
+    await advance(api, { to: halfway.expiresAt })
+    const expired = await readPayment(api, uuid)
+    assert.equal(expired.status, 'expired')
+    // Nothing is dated before the creation.
+    assert.ok(expired.expiresAt > expired.createdAt)
+    assert.ok(Date.parse(expired.expiresAt) <= Date.now())
+  })
+
+  it('ends a phone prompt that is never answered, and expires its checkout', async () => {
+    const api = await newApi()
+    const { uuid, checkoutUrl } = await initiate(api)
+    await startPrompt(checkoutUrl, 'mobile_timeout')
+    await advance(api, { seconds: 6 * 60 })
+    const declined = await readPayment(api, uuid)
+    assert.deepEqual([declined.status, declined.attempts[0].failureCode], ['pending', 'customer_timeout'])
+    await advance(api, { seconds: HOUR })
+    assert.deepEqual(await pathOf(service.db, uuid), ['pending', 'processing', 'pending', 'expired'])
+  })
+
+  it('finds the late payment of a prompt that is approved after the checkout has expired', async () => {
+    const api = await newApi()
+    const { uuid, checkoutUrl } = await initiate(api)
+    await startPrompt(checkoutUrl, 'mobile_late_success')
+    await advance(api, { seconds: 2 * HOUR })
+    assert.equal((await readPayment(api, uuid)).status, 'successful')
+    assert.deepEqual(await pathOf(service.db, uuid), ['pending', 'processing', 'expired', 'successful'])
+  })
+
+  it('settles pending money, with its event and its line in the statement', async () => {
+    const api = await newApi()
+    const { netAmount } = await payWith(api, 'card_success')
+    await advance(api, { seconds: 23 * HOUR })
+    assert.deepEqual(await balances(api), { available: '0.00', pending: netAmount })
+    await advance(api, { seconds: 2 * HOUR })
+    assert.deepEqual(await balances(api), { available: netAmount, pending: '0.00' })
+    assert.equal((await read(api, '/api/v1/events?type=wallet.settled')).length, 1)
+    const lines = await read(api, '/api/v1/wallet/transactions')
+    assert.deepEqual(lines.map(({ type }: { type: string }) => type).toSorted(), [
+      'capture',
+      'settlement',
+      'settlement',
+    ])
+  })
+
+  it('expires a saved card, which then cannot be charged', async () => {
+    const api = await newApi()
+    const token = await saveMethod(api, 'card_success')
+    await advance(api, { seconds: 365 * DAY })
+    assert.equal((await api.post('/api/v1/charges/recurring', chargeBody(token))).http, 201)
+    await advance(api, { seconds: 5 * 365 * DAY })
+    const refused = await api.post('/api/v1/charges/recurring', chargeBody(token))
+    assertApiError(refused, 'recurring_token_inactive')
+    assert.equal((await read(api, '/api/v1/events?type=payment_method.expired')).length, 1)
+  })
+
+  it('resolves a charge whose response got lost, executed once', async () => {
+    const api = await newApi()
+    const token = await saveMethod(api, 'card_lost_answer_later')
+    const charge = await api.post('/api/v1/charges/recurring', chargeBody(token))
+    await advance(api, { seconds: 60 })
+    assert.equal((await read(api, `/api/v1/charges/${charge.body.data.uuid}`)).status, 'successful')
+    const path = `/api/v1/sandbox/executions?reference=${charge.body.data.reference}`
+    assert.equal((await read(api, path)).length, 1)
+  })
+
+  it('completes a refund that takes a moment', async () => {
+    const api = await newApi()
+    const { uuid } = await payWith(api, 'card_refund_pending')
+    const refund = await api.post('/api/v1/refunds', { paymentUuid: uuid })
+    assert.equal(refund.body.data.status, 'pending', refund.text)
+    await advance(api, { seconds: 60 })
+    const path = `/api/v1/refunds/${refund.body.data.uuid}`
+    await eventually(
+      () => read(api, path),
+      ({ status }) => status === 'successful',
+      10_000,
+    )
+    assert.equal((await readPayment(api, uuid)).status, 'refunded')
+  })
+
+  it('opens a case about a refund that fails after its success', async () => {
+    const api = await newApi()
+    const { uuid } = await payWith(api, 'card_refund_fails_later')
+    await api.post('/api/v1/refunds', { paymentUuid: uuid })
+    await advance(api, { seconds: 60 })
+    const cases = await eventually(
+      () => read(api, '/api/v1/cases'),
+      ({ length }) => length > 0,
+      10_000,
+    )
+    assert.deepEqual(
+      cases.map(({ kind }: { kind: string }) => kind),
+      ['refund_failed_late'],
+    )
+  })
+
+  it('retries a webhook delivery until its attempts are used up, each of them signed with the real time', async (t) => {
+    const api = await newApi()
+    const consumer = await startConsumer(t, { react: () => 500 })
+    const endpoint = await api.post('/api/v1/webhooks/endpoints', {
+      url: consumer.url,
+      events: ['payment.pending'],
+    })
+    assert.equal(endpoint.http, 201, endpoint.text)
+    consumer.setSecret(endpoint.body.data.secret)
+    await initiate(api)
+    await eventually(
+      () => consumer.receipts.length,
+      (count) => count === 1,
+      10_000,
+    )
+    await advance(api, { seconds: 10 * 60 })
+    assert.equal(consumer.receipts.length, 3)
+    await advance(api, { seconds: 5 * DAY })
+    assert.equal(consumer.receipts.length, 10)
+    assert.deepEqual(consumer.errors, [])
+    const [event] = await read(api, '/api/v1/events?type=payment.pending')
+    const [delivery] = await read(api, `/api/v1/events/${event.uuid ?? event.id}/deliveries`)
+    assert.equal(delivery.reason, 'attempts_exhausted')
+  })
+
+  for (const [instrument, path, money] of [
+    ['card_dispute_won_later', ['pending', 'processing', 'successful', 'disputed', 'successful'], 'kept'],
+    ['card_dispute_lost_later', ['pending', 'processing', 'successful', 'disputed', 'reversed'], 'returned'],
+  ] as const)
+    it(`opens a dispute and ends it, and the money is ${money}: ${instrument}`, async () => {
+      const api = await newApi()
+      const { uuid, netAmount } = await payWith(api, instrument)
+      await advance(api, { seconds: 25 * HOUR })
+      assert.equal((await readPayment(api, uuid)).status, 'disputed')
+      await advance(api, { seconds: 7 * DAY })
+      assert.deepEqual(await pathOf(service.db, uuid), [...path])
+      const { available } = await balances(api)
+      assert.equal(available.startsWith('-') || available === '0.00', money === 'returned')
+      if (money === 'kept') assert.equal(available, netAmount)
+    })
+
+  it('opens and ends a dispute of a charge within one advance', async () => {
+    const api = await newApi()
+    const token = await saveMethod(api, 'card_dispute_lost_later')
+    const charge = await api.post('/api/v1/charges/recurring', chargeBody(token))
+    await advance(api, { seconds: 30 * DAY })
+    const { uuid } = charge.body.data
+    assert.deepEqual(await pathOf(service.db, uuid), ['processing', 'successful', 'disputed', 'reversed'])
+  })
+
+  it('expires a payment link', async () => {
+    const api = await newApi()
+    const expiresAt = new Date(Date.now() + 7 * DAY * 1_000).toISOString()
+    const body = { title: 'Ticket', amount: 100, currency: 'KES', usage: 'multi', expiresAt }
+    const link = await api.post('/api/v1/payment-links', body)
+    assert.equal(link.http, 201, link.text)
+    await advance(api, { to: expiresAt })
+    assert.equal((await read(api, `/api/v1/payment-links/${link.body.data.uuid}`)).status, 'expired')
+  })
+})
+
+/** The payer chooses mobile money on the page, and does nothing more. */
+async function startPrompt(checkoutUrl: string, instrument: string): Promise<void> {
+  const payer = createPayer()
+  await payer.choose(await payer.open(checkoutUrl), instrument)
+}
