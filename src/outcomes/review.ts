@@ -31,6 +31,6 @@ function reviewKind({ payment, attempt }: PaymentWithAttempt, outcome: Outcome, 
   if (payment.status !== 'processing' || attempt.number !== payment.attemptsUsed) return null
   if (isUnderReview(payment)) return null
   if (isUnrecognized(outcome)) return 'unknown_answer'
-  const isOverdue = addMs(payment.expiresAt ?? attempt.startedAt, PROCESSING_LIMIT_MS) <= now
+  const isOverdue = addMs(payment.expiresAt ?? payment.createdAt, PROCESSING_LIMIT_MS) <= now
   return isOverdue ? 'processing_too_long' : null
 }

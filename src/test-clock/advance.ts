@@ -28,20 +28,35 @@ export interface TestClock {
 }
 
 export async function readTestClock(app: TestClockApp, merchant: Merchant): Promise<TestClock> {
-  const { nextAt } = await app.sandbox.advanceClock(merchant.id, 0)
+  return (await readState(app, merchant)).clock
+}
+
+interface State {
+  clock: TestClock
+  /** When a checkout expires, or something happens at the provider: what comes first decides the outcome. */
+  nextDeadline: Date | null
+}
+
+async function readState(app: TestClockApp, { id }: Merchant): Promise<State> {
+  const { nextAt } = await app.sandbox.advanceClock(id, 0)
   const now = app.clock.now()
-  const row = await readRow(app, merchant, now)
-  const nextDueAt = earliest(row.nextDueAt, nextAt === null ? null : new Date(nextAt))
+  const leaseMs = resolverLeaseEnd(app, now).getTime() - now.getTime()
+  const row = await readClockRow(app.db, id, now, leaseMs)
+  const nextPlan = nextAt === null ? null : new Date(nextAt)
   const { advancedMs, advancedAt, isBusy } = row
-  return { now, advancedMs: Number(advancedMs), advancedAt, nextDueAt, isCaughtUp: !isBusy }
+  const nextDueAt = earliest(row.nextDueAt, nextPlan)
+  return {
+    clock: { now, advancedMs: Number(advancedMs), advancedAt, nextDueAt, isCaughtUp: !isBusy },
+    nextDeadline: earliest(row.nextExpiryAt, nextPlan),
+  }
 }
 
 // The longest time for which the request waits. What is left then is due at once, and the background does it.
 const BUDGET_MS = 10_000
 
-// Backoffs grow at least this fast, so their retries are made one by one; steady polls get rarer, and a year takes less
-// than two hundred steps.
-const MIN_STEP_SHARE = 0.1
+// Backoffs grow faster than this share of the time that has passed, so retries are made one by one. Steady polls get rarer:
+// even years take less than a hundred steps.
+const MIN_STEP_SHARE = 0.25
 const MIN_STEP_MS = 1_000
 
 /** Lets time pass for the merchant, and does everything that becomes due. */
@@ -52,27 +67,23 @@ export async function advanceTestClock(
 ): Promise<TestClock> {
   const deadline = addMs(app.clock.now(), BUDGET_MS)
   const jobs = app.dueJobs()
-  let current = await catchUp(app, merchant, jobs, deadline)
+  let state = await catchUp(app, merchant, jobs, deadline)
   for (let passedMs = 0; passedMs < ms; ) {
-    const stepMs = nextStepMs(current, passedMs, ms, current.now >= deadline)
-    await step(app, merchant, stepMs)
-    passedMs += stepMs
-    current = await catchUp(app, merchant, jobs, deadline)
+    const stepMs = state.clock.now < deadline ? nextStepMs(state, passedMs) : ms
+    const boundedMs = Math.min(stepMs, ms - passedMs)
+    await step(app, merchant, boundedMs)
+    passedMs += boundedMs
+    state = await catchUp(app, merchant, jobs, deadline)
   }
-  return current
+  return state.clock
 }
 
-/** To the next due time, at least a share of the time that has passed, at most to the end. */
-function nextStepMs(
-  { now, nextDueAt }: TestClock,
-  passedMs: number,
-  totalMs: number,
-  isLate: boolean,
-): number {
-  const leftMs = totalMs - passedMs
-  if (nextDueAt === null || isLate) return leftMs
-  const toNextMs = Math.max(nextDueAt.getTime() - now.getTime(), MIN_STEP_MS, passedMs * MIN_STEP_SHARE)
-  return Math.min(Math.ceil(toNextMs), leftMs)
+/** To the next deadline exactly, and to other due times in steps of at least a share of the time that has passed. */
+function nextStepMs({ clock, nextDeadline }: State, passedMs: number): number {
+  const msTo = (time: Date | null) =>
+    time === null ? Number.POSITIVE_INFINITY : time.getTime() - clock.now.getTime()
+  const toDueMs = Math.max(msTo(clock.nextDueAt), passedMs * MIN_STEP_SHARE)
+  return Math.max(Math.ceil(Math.min(toDueMs, msTo(nextDeadline))), MIN_STEP_MS)
 }
 
 async function step(app: TestClockApp, { id }: Merchant, ms: number): Promise<void> {
@@ -89,18 +100,13 @@ async function catchUp(
   merchant: Merchant,
   jobs: readonly Job[],
   deadline: Date,
-): Promise<TestClock> {
+): Promise<State> {
   for (;;) {
-    while ((await runJobsNow(app, jobs)) > 0 && app.clock.now() < deadline);
-    const current = await readTestClock(app, merchant)
-    if (current.isCaughtUp || current.now >= deadline) return current
-    await app.clock.sleep(POLL_MS)
+    const done = await runJobsNow(app, jobs)
+    const state = await readState(app, merchant)
+    if (state.clock.isCaughtUp || state.clock.now >= deadline) return state
+    if (done === 0) await app.clock.sleep(POLL_MS)
   }
-}
-
-function readRow(app: TestClockApp, { id }: Merchant, now: Date) {
-  const leaseMs = resolverLeaseEnd(app, now).getTime() - now.getTime()
-  return readClockRow(app.db, id, now, leaseMs)
 }
 
 function earliest(a: Date | null, b: Date | null): Date | null {

@@ -39,10 +39,7 @@ scheduled as (
 ),
 polled_attempts as (
   update attempts a
-  set
-    due_at = ${nearer('a.due_at')},
-    refund_due_at = ${nearer('a.refund_due_at')},
-    started_at = case when a.status = 'started' then ${older('a.started_at')} else a.started_at end
+  set due_at = ${nearer('a.due_at')}, refund_due_at = ${nearer('a.refund_due_at')}
   from scheduled s
   where a.merchant_id = $1 and a.id = s.id
 ),
@@ -109,46 +106,48 @@ export interface ClockRow {
   advancedMs: bigint
   advancedAt: Date | null
   nextDueAt: Date | null
+  /** The next end of an open checkout. */
+  nextExpiryAt: Date | null
   isBusy: boolean
 }
 
 // A checkout of the status pending that has passed its end, and an attempt with the time of the lease, are in the hands of
 // a background job. $3 is the length of that lease.
 const selectClock = sql<ClockRow>`
-with due (at, is_running) as (
-  select due_at, status = 'pending' and expires_at <= $2::timestamptz
+with due (at, expires_at, is_running) as (
+  select due_at, expires_at, status = 'pending' and expires_at <= $2::timestamptz
   from payments
   where merchant_id = $1 and due_at is not null
   union all
-  select due_at, coalesce(due_at - polled_at = $3::bigint * interval '1 millisecond', false)
+  select due_at, null, coalesce(due_at - polled_at = $3::bigint * interval '1 millisecond', false)
   from attempts
   where merchant_id = $1 and due_at is not null
   union all
-  select refund_due_at, false
+  select refund_due_at, null, false
   from attempts
   where merchant_id = $1 and refund_due_at is not null
   union all
-  select due_at, false
+  select due_at, null, false
   from refunds
   where merchant_id = $1 and due_at is not null
   union all
-  select due_at, false
+  select due_at, null, false
   from pending_settlements
   where merchant_id = $1
   union all
-  select expires_at, false
+  select expires_at, null, false
   from payment_methods
   where merchant_id = $1 and status = 'active' and expires_at is not null
   union all
-  select due_at, false
+  select due_at, null, false
   from payment_links
   where merchant_id = $1 and due_at is not null
   union all
-  select due_at, false
+  select due_at, null, false
   from p2p_transfers
   where merchant_id = $1 and due_at is not null
   union all
-  select d.due_at, not ${IS_UNLEASED}
+  select d.due_at, null, not ${IS_UNLEASED}
   from deliveries d
   where d.merchant_id = $1 and d.due_at is not null
 )
@@ -156,6 +155,7 @@ select
   coalesce((select advanced_ms from test_clocks where merchant_id = $1), 0) as "advancedMs",
   (select advanced_at from test_clocks where merchant_id = $1) as "advancedAt",
   min(at) filter (where at > $2 and not is_running) as "nextDueAt",
+  min(expires_at) filter (where expires_at > $2) as "nextExpiryAt",
   coalesce(bool_or(at <= $2 or is_running), false) as "isBusy"
 from due`
 

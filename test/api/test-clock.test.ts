@@ -63,7 +63,7 @@ describe('POST /api/v1/sandbox/clock/advance', () => {
     const { api: reader } = await service.newMerchant(['checkout:read'])
     assertApiError(await reader.post(`${PATH}/advance`, { seconds: 1 }), 'insufficient_scope')
     assert.equal((await reader.get(PATH)).http, 200)
-    const { api: writer } = await service.newMerchant(['checkout:write'])
+    const { api: writer } = await service.newMerchant(['refunds:write'])
     assertApiError(await writer.get(PATH), 'insufficient_scope')
   })
 
@@ -139,11 +139,11 @@ describe('time that passes by the test clock', () => {
 
   it('settles pending money, with its event and its line in the statement', async () => {
     const api = await newApi()
-    const { netAmount } = await payWith(api, 'card_success')
+    const { amountPaid } = await payWith(api, 'card_success')
     await advance(api, { seconds: 23 * HOUR })
-    assert.deepEqual(await balances(api), { available: '0.00', pending: netAmount })
+    assert.deepEqual(await balances(api), { available: '0.00', pending: amountPaid })
     await advance(api, { seconds: 2 * HOUR })
-    assert.deepEqual(await balances(api), { available: netAmount, pending: '0.00' })
+    assert.deepEqual(await balances(api), { available: amountPaid, pending: '0.00' })
     assert.equal((await read(api, '/api/v1/events?type=wallet.settled')).length, 1)
     const lines = await read(api, '/api/v1/wallet/transactions')
     assert.deepEqual(lines.map(({ type }: { type: string }) => type).toSorted(), [
@@ -236,14 +236,14 @@ describe('time that passes by the test clock', () => {
   ] as const)
     it(`opens a dispute and ends it, and the money is ${money}: ${instrument}`, async () => {
       const api = await newApi()
-      const { uuid, netAmount } = await payWith(api, instrument)
+      const { uuid, amountPaid } = await payWith(api, instrument)
       await advance(api, { seconds: 25 * HOUR })
       assert.equal((await readPayment(api, uuid)).status, 'disputed')
       await advance(api, { seconds: 7 * DAY })
       assert.deepEqual(await pathOf(service.db, uuid), [...path])
       const { available } = await balances(api)
       assert.equal(available.startsWith('-') || available === '0.00', money === 'returned')
-      if (money === 'kept') assert.equal(available, netAmount)
+      if (money === 'kept') assert.equal(available, amountPaid)
     })
 
   it('opens and ends a dispute of a charge within one advance', async () => {
@@ -253,6 +253,19 @@ describe('time that passes by the test clock', () => {
     await advance(api, { seconds: 30 * DAY })
     const { uuid } = charge.body.data
     assert.deepEqual(await pathOf(service.db, uuid), ['processing', 'successful', 'disputed', 'reversed'])
+  })
+
+  it('opens a case about a payment that is processing for longer than the limit', async () => {
+    const api = await newApi()
+    const { uuid, checkoutUrl } = await initiate(api)
+    await startPrompt(checkoutUrl, 'mobile_timeout')
+    // A gateway whose credentials were removed: nobody can say how the attempt has ended.
+    await service.db.script(`update attempts set gateway = 'paystack' where payment_id = '${uuid}'`)
+    await advance(api, { seconds: 20 * HOUR })
+    assert.deepEqual(await read(api, '/api/v1/cases'), [])
+    await advance(api, { seconds: 6 * HOUR })
+    assert.equal((await readPayment(api, uuid)).statusReason, 'needs_review')
+    assert.equal((await read(api, '/api/v1/events?type=payment.needs_review')).length, 1)
   })
 
   it('expires a payment link', async () => {

@@ -210,7 +210,8 @@ export function applyPlan(record: SandboxRecord, now: Date): SandboxRecord {
 function applyPlannedEnding(record: SandboxRecord, now: Date): SandboxRecord {
   if (!record.plan || new Date(record.plan.at) > now) return record
   if (isFinal(record) && !isLateFailure(record)) return record
-  return finish(record, record.plan.ending, record.plan.at)
+  // Once: a refund that has succeeded late must not look like one that will still fail.
+  return { ...finish(record, record.plan.ending, record.plan.at), plan: null }
 }
 
 function applyPlannedDisputes(record: SandboxRecord, now: Date): SandboxRecord {
