@@ -54,7 +54,6 @@ export const LAYERS: readonly Readonly<Record<string, string>>[] = [
     reconciliation: "compares providers' settlement files with our records",
     'case-resolutions': 'how people resolve cases: accept, return, ask again, mark, write off',
     'provider-refunds': 'finds refunds that were made at the provider and books them; finds disputes',
-    'provider-refunds': 'finds and books refunds that were made at the provider',
     'test-clock': 'advances the time of one merchant, for automated tests in staging',
     'sandbox-api': 'pays, disputes and reverses sandbox payments, for automated tests',
   },
