@@ -259,7 +259,7 @@ describe('time that passes by the test clock', () => {
     const api = await newApi()
     const { uuid, checkoutUrl } = await initiate(api)
     await startPrompt(checkoutUrl, 'mobile_timeout')
-    // A gateway whose credentials were removed: nobody can say how the attempt has ended.
+    // A gateway whose credentials were removed, so the outcome stays unknown.
     await service.db.script(`update attempts set gateway = 'paystack' where payment_id = '${uuid}'`)
     await advance(api, { seconds: 20 * HOUR })
     assert.deepEqual(await read(api, '/api/v1/cases'), [])

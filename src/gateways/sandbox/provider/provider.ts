@@ -116,14 +116,14 @@ async function move(app: ProviderNeeds, find: () => RecordPromise, change: Move)
     if (changed === record) return record
     const next = { ...changed, version: record.version + 1 }
     if (await app.store.replace(next)) {
-      if (isFinal(next) && isNews(record, next)) app.webhookSender.send(next)
+      if (isFinal(next) && hasChanged(record, next)) app.webhookSender.send(next)
       return next
     }
   }
 }
 
 /** False if only planned times have changed. */
-const isNews = (before: SandboxRecord, after: SandboxRecord) =>
+const hasChanged = (before: SandboxRecord, after: SandboxRecord) =>
   before.status !== after.status || before.dispute !== after.dispute
 
 /** Advances the test clock of an account: planned times come nearer by this much, and those that are due are applied. */
@@ -142,7 +142,7 @@ async function advanceByKey(app: ProviderNeeds, before: SandboxRecord, ms: numbe
   const record = await move(app, byKey(app, before.key), (current, now) =>
     applyPlan(ms === 0 ? current : advanceRecord(current, ms, now), now),
   )
-  return { record, isChanged: record !== undefined && isNews(before, record) }
+  return { record, isChanged: record !== undefined && hasChanged(before, record) }
 }
 
 const SWEEP_LIMIT = 100
