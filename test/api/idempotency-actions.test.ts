@@ -140,6 +140,7 @@ const REQUESTS: Record<string, (path: string) => Promise<[Request, Request]>> = 
   [`${SANDBOX}/{reference}/dispute`]: async () =>
     aboutOne(`${await newPaid()}/dispute`, { outcome: 'open' }, { outcome: 'lost' }),
   [`${SANDBOX}/{reference}/reverse`]: () => aboutTwo(newPaid, '/reverse'),
+  [`${V1}/sandbox/clock/advance`]: (path) => aboutOne(path, { seconds: 1 }, { seconds: 2 }),
 }
 
 describe('an Idempotency-Key on every POST (F-05, F-48)', () => {
