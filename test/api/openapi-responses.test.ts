@@ -219,10 +219,8 @@ describe('responses and the OpenAPI document', () => {
     await sendRequest('GET /api/v1/sandbox/clock', { api: own })
     await sendRequest('POST /api/v1/sandbox/clock/advance', { api: own, body: { seconds: 60 } })
     await sendRequest('GET /api/v1/wallet/transactions', { api: own })
-    await sendRequest('GET /api/v1/wallet/transactions', {
-      api: own,
-      query: 'type=dispute&currency=KES&limit=1',
-    })
+    const query = 'type=dispute&currency=KES&limit=1'
+    await sendRequest('GET /api/v1/wallet/transactions', { api: own, query })
     await sendRequest('GET /api/v1/wallet/transactions/export', { api: own })
     await sendRequest('GET /api/v1/audit', { api: own, query: 'limit=5' })
     await sendRequest('GET /api/v1/audit/export', { api: own })
