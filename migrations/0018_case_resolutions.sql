@@ -7,7 +7,7 @@ add constraint cases_kind_check check (
   kind in (
     'underpaid', 'overpaid', 'currency_mismatch', 'reference_mismatch', 'payment_requires_review', 'unknown_answer',
     'processing_too_long', 'duplicate_not_refundable', 'duplicate_refund_failed', 'duplicate_disputed',
-    'duplicate_disputed_after_refund', 'refund_requires_review', 'refund_failed_late'
+    'duplicate_disputed_after_refund', 'refund_requires_review', 'refund_failed_late', 'refund_not_booked'
   )
 ),
 -- Who decides: the merchant about its own money, the operator about a gateway of the instance.
@@ -25,6 +25,8 @@ add column proof text,
 add column resolved_by text,
 -- A resolution that waits for the approval of another person.
 add column proposal jsonb,
+-- The amount of refunds at the provider that could not be booked, in the currency of the payment; null if not known.
+add column unbooked_minor bigint check (unbooked_minor > 0),
 add constraint cases_resolved_check check ((closed_at is null) = (resolution is null)),
 add constraint cases_proposed_check check (closed_at is null or proposal is null);
 

@@ -1,14 +1,19 @@
-// The effects of resolutions on refunds: one whose outcome is unknown, and one that failed after its success.
+// The effects of resolutions on refunds: one whose outcome is unknown, one that failed after its success, and one at the
+// provider that could not be booked.
 
 import type { CaseDetails } from '../cases/case.ts'
+import type { Resolution } from '../cases/case-kinds.ts'
 import { closeCase } from '../cases/open.ts'
+import { ApiError } from '../core/errors.ts'
+import { money } from '../core/money.ts'
 import type { Tx } from '../kit/db/db.ts'
-import { recordEntry } from '../ledger/debit.ts'
+import { debitMerchant, recordEntry } from '../ledger/debit.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { advanceRefund } from '../refunds/advance.ts'
 import { applyRefundOutcome } from '../refunds/apply-outcome.ts'
 import { resolveLateFailure } from '../refunds/find.ts'
 import type { RefundRow } from '../refunds/refund.ts'
+import type { Subject } from './effects.ts'
 import type { Actor, ResolutionRequest } from './request.ts'
 
 /** A pending refund: the person's proof, or the gateway's answer, ends it and closes the case. */
@@ -68,4 +73,37 @@ async function bookLateFailure(
       [isAccepted ? 'available' : 'written_off', amountMinor],
     ],
   })
+}
+
+/**
+ * A refund at the provider that exceeds the payment has taken money from the gateway: from the merchant's wallet, or as a
+ * loss of the instance. Nothing is booked if its amount is not known.
+ */
+export async function bookUnbookedRefund(
+  app: PaymentsApp,
+  tx: Tx,
+  { row, payment, attempt }: Subject,
+  resolution: Resolution,
+): Promise<void> {
+  const { unbookedMinor: minor } = row
+  const { merchantId, paymentId, id: attemptId, gateway } = attempt
+  const { currency } = payment
+  const isAccepted = resolution === 'accept'
+  // A duplicate payment was never the merchant's.
+  if (isAccepted && attempt.status === 'duplicate_success') {
+    const message = 'The refund is about a duplicate payment, which is not the merchant’s: write it off.'
+    throw new ApiError('resolution_not_possible', { message })
+  }
+  if (minor === null) return
+  const facts = { merchantId, paymentId, refundId: null, at: app.clock.now() }
+  const to = `gateway:${gateway}`
+  if (isAccepted) {
+    await debitMerchant(app, tx, { ...facts, kind: 'reversal', amount: money(minor, currency), to })
+    return
+  }
+  const lines: [string, bigint][] = [
+    ['written_off', -minor],
+    [to, minor],
+  ]
+  await recordEntry(app, tx, { ...facts, kind: 'write_off', attemptId, currency, lines })
 }

@@ -25,7 +25,7 @@ import {
   type Subject,
   writeOff,
 } from './effects.ts'
-import { resolveFailedRefund, resolvePendingRefund } from './refund-effects.ts'
+import { bookUnbookedRefund, resolveFailedRefund, resolvePendingRefund } from './refund-effects.ts'
 import {
   type Actor,
   alreadyResolved,
@@ -131,6 +131,11 @@ async function applyResolution(
   const { row } = subject
   if (row.kind === 'refund_failed_late' && refund) {
     await resolveFailedRefund(app, tx, row, refund, { ...request, by: actor.by })
+    return { replayed: false }
+  }
+  if (row.kind === 'refund_not_booked') {
+    await bookUnbookedRefund(app, tx, subject, request.resolution)
+    await closeCase(app, tx, row, { ...request, by: actor.by })
     return { replayed: false }
   }
   const sent = await applyToPayment(app, tx, subject, request)

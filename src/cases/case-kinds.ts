@@ -6,7 +6,7 @@ export type CaseOwner = 'merchant' | 'operator'
 /** What a person can decide. `proof` says whether the resolution needs the provider's reference. */
 export const RESOLUTIONS = {
   accept:
-    'Take what was received. The payment succeeds with this amount, or the money goes back to the wallet.',
+    'Take what was received. The payment succeeds with this amount, or the money goes back to the wallet. A refund at the provider that could not be booked is debited from the wallet.',
   return:
     'Give the money back to the payer: through the gateway, or with a proof if it was given back already. An open payment fails.',
   ask_again: 'Check the status at the gateway now. The case stays open if the gateway does not know.',
@@ -109,6 +109,13 @@ export const CASE_KINDS = {
     owner: 'merchant',
     resolutions: ['accept', 'return', 'write_off'],
     proof: ['return'],
+  },
+  refund_not_booked: {
+    meaning:
+      'A refund was made at the provider that cannot be booked: it returns more than is left of the payment, or its status or amount is not known.',
+    owner: 'operator',
+    resolutions: ['accept', 'write_off'],
+    proof: [],
   },
 } as const satisfies Record<string, CaseKindFacts>
 

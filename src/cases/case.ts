@@ -23,6 +23,8 @@ export const CASE = columnTable({
   attemptId: column<string>('uuid'),
   refundId: column<string | null>('uuid'),
   providerMessage: column<string | null>('text'),
+  /** The amount of refunds at the provider that could not be booked. */
+  unbookedMinor: column<bigint | null>('bigint'),
   createdAt: column<Date>('timestamptz'),
   /** Grows by one each time the case is opened or closed. */
   version: column<number>('integer'),

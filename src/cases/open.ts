@@ -33,6 +33,8 @@ export interface NewCase {
   refund?: CaseRefund
   /** The provider's own words. */
   message?: string | null
+  /** The amount of refunds at the provider that could not be booked. */
+  unbookedMinor?: bigint | null
 }
 
 /** Whether the case is new, or was closed and is open again. Writes the case and its event in the caller's transaction. */
@@ -42,7 +44,7 @@ export async function openCase(
   newCase: NewCase,
   { reopens = false } = {},
 ): Promise<boolean> {
-  const { merchantId, kind, paymentId, attemptId, refund = null, message } = newCase
+  const { merchantId, kind, paymentId, attemptId, refund = null, message, unbookedMinor = null } = newCase
   const found = await findSubject(tx, newCase)
   const { owner } = kindFacts(kind)
   const row = {
@@ -51,6 +53,7 @@ export async function openCase(
     owner: found.attempt.accountId === null ? owner : ('merchant' as const),
     refundId: refund?.id ?? null,
     providerMessage: message ? sanitizeText(message) : null,
+    unbookedMinor,
     createdAt: app.clock.now(),
   }
   const opened = await insertCase(tx, row, reopens)

@@ -25,6 +25,7 @@ on conflict (merchant_id, attempt_id, kind, refund_id) do update
 set
   created_at = excluded.created_at,
   provider_message = excluded.provider_message,
+  unbooked_minor = excluded.unbooked_minor,
   version = c.version + 1,
   resolution = null,
   note = null,

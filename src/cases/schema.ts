@@ -88,7 +88,7 @@ export function toCaseRecord({ row, facts }: CaseDetails): CaseRecord {
     paymentStatus: facts.paymentStatus,
     attemptUuid: row.attemptId,
     refundUuid: row.refundId,
-    ...toAmounts(facts),
+    ...toAmounts(facts, row.unbookedMinor),
     paymentGateway: facts.gateway,
     gatewayReference: facts.gatewayReference,
     gatewayKey: facts.gatewayKey,
@@ -111,13 +111,9 @@ function stateOf({ closedAt, proposal }: CaseDetails['row']): CaseRecord['state'
   return proposal === null ? 'open' : 'awaiting_approval'
 }
 
-function toAmounts({
-  amountMinor,
-  currency,
-  receivedMinor,
-  receivedCurrency,
-  refundMinor,
-}: CaseDetails['facts']) {
+function toAmounts(facts: CaseDetails['facts'], unbookedMinor: bigint | null) {
+  const { amountMinor, currency, receivedMinor, receivedCurrency } = facts
+  const refundMinor = facts.refundMinor ?? unbookedMinor
   const received =
     receivedMinor !== null && isCurrency(receivedCurrency) ? money(receivedMinor, receivedCurrency) : null
   return {
@@ -135,7 +131,8 @@ const NEEDS_UNPAID: readonly Resolution[] = ['accept', 'mark_paid', 'mark_failed
 /** What the merchant or the operator may decide now. A resolved case has none. */
 export function possibleResolutions({ row, facts }: CaseDetails, by: CaseOwner): Resolution[] {
   if (row.closedAt !== null) return []
-  const isPayable = row.refundId !== null || isUnpaid(facts.paymentStatus)
+  const isAboutRefund = row.refundId !== null || row.kind === 'refund_not_booked'
+  const isPayable = isAboutRefund || isUnpaid(facts.paymentStatus)
   return kindFacts(row.kind)
     .resolutions.filter((one) => isPayable || !NEEDS_UNPAID.includes(one))
     .filter((one) => by === 'operator' || !OPERATOR_RESOLUTIONS.includes(one))

@@ -6,11 +6,11 @@ import { addMs } from '../kit/clock.ts'
 import { errorFields } from '../kit/observability/log.ts'
 import { resolverLeaseEnd } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import type { PaymentWithAttempt } from '../payments/attempt.ts'
 import { findPayment, listAttempts } from '../payments/find.ts'
 import { findGatewayRefunds } from '../refunds/find.ts'
 import { bookRefund, type FoundRefund } from './book.ts'
 import { type ClaimedLookup, claimLookups, finishLookup, scheduleLookups } from './queries.ts'
+import { reviewUnbooked, type UnbookedRefund } from './review.ts'
 
 /** A webhook says that the refunds of this attempt have changed. */
 export async function wakeLookup(
@@ -61,15 +61,14 @@ async function lookUpRefunds(app: PaymentsApp, lookup: ClaimedLookup): Promise<b
   })
   if (list.kind === 'unknown') return false
   const unbooked = await withoutBooked(app, { ...attempt, name: gateway.name }, list.refunds)
-  for (const found of unbooked) await bookFound(app, { payment, attempt }, found)
+  const current = { payment, attempt }
+  const rejected: UnbookedRefund[] = []
+  for (const found of unbooked) {
+    const obstacle = await bookRefund(app, current, found)
+    if (obstacle) rejected.push({ found, obstacle })
+  }
+  await reviewUnbooked(app, current, rejected)
   return true
-}
-
-async function bookFound(app: PaymentsApp, current: PaymentWithAttempt, found: FoundRefund): Promise<void> {
-  const obstacle = await bookRefund(app, current, found)
-  if (obstacle === undefined) return
-  const { merchantId, paymentId, id: attemptId, gateway } = current.attempt
-  app.log.write('refund.not_booked', { merchantId, paymentId, attemptId, gateway, reason: obstacle })
 }
 
 /** The refunds that are not in our records, neither as ours nor as found before. */

@@ -1,0 +1,366 @@
+// Every kind of case: of two concurrent resolutions one wins, and the ledger has only its effect. Cases of duplicate payments
+// and of refunds at the provider that cannot be booked are resolved in every way that they have.
+
+import assert from 'node:assert/strict'
+import { after, afterEach, describe, it } from 'node:test'
+import { OPERATOR, type ResolutionRequest } from '../../src/case-resolutions/request.ts'
+import { resolveCase } from '../../src/case-resolutions/resolve.ts'
+import { CASE_KIND_NAMES, type CaseKind, kindFacts, type Resolution } from '../../src/cases/case-kinds.ts'
+import { listCases } from '../../src/cases/find.ts'
+import { cancelAttempt } from '../../src/checkout/payer-actions.ts'
+import { startAttempt } from '../../src/checkout/start-attempt.ts'
+import { ApiError } from '../../src/core/errors.ts'
+import { money } from '../../src/core/money.ts'
+import type { DisputeReport, ProviderRefund, RefundOutcome } from '../../src/gateways/gateway.ts'
+import { applyOutcome } from '../../src/outcomes/apply.ts'
+import { PROCESSING_LIMIT_MS } from '../../src/outcomes/review.ts'
+import { listAttempts } from '../../src/payments/find.ts'
+import { claimRefundLookups, wakeLookup } from '../../src/provider-refunds/lookup.ts'
+import { claimRefunds, wakeRefunds } from '../../src/refunds/advance.ts'
+import { refundDuplicates } from '../../src/refunds/duplicates.ts'
+import { listRefunds } from '../../src/refunds/find.ts'
+import { requestRefund } from '../../src/refunds/request.ts'
+import { postingsOf } from '../support/payment-records.ts'
+import { NAME, NO_ANSWER, NOT_FOUND, PENDING, paid, paymentsRig, STARTED } from '../support/payments-rig.ts'
+
+const rig = await paymentsRig({ after })
+const { clock, gateway, merchant, app } = rig
+const other = rig.anotherApp()
+const HOUR_MS = 3_600_000
+const PAID = money(10_000n, 'KES')
+
+const REFUNDED: RefundOutcome = { kind: 'succeeded', gatewayReference: 're-1' }
+const REFUSED: RefundOutcome = { kind: 'failed', message: 'The account is closed.', gatewayReference: 're-1' }
+const UNKNOWN_REFUND: RefundOutcome = { kind: 'unknown', reason: 'no_answer', message: 'no answer' }
+let refundAnswer: RefundOutcome = REFUNDED
+let atProvider: ProviderRefund[] = []
+const refund = async () => refundAnswer
+gateway.verifyRefund = async () => refundAnswer
+gateway.listRefunds = async () => ({ kind: 'refunds', refunds: atProvider })
+
+const reset = async () => {
+  await rig.endTest()
+  refundAnswer = REFUNDED
+  atProvider = []
+  gateway.refund = refund
+}
+await reset()
+afterEach(reset)
+
+async function charge(): Promise<string> {
+  gateway.answers('chargeSaved', paid())
+  return (await rig.charge()).id
+}
+
+/** A charge without an answer, about which the gateway then gives this one. */
+async function uncertainCharge(waitMs: number, answer: typeof NO_ANSWER): Promise<string> {
+  gateway.answers('chargeSaved', NO_ANSWER)
+  const { id } = await rig.charge()
+  clock.advance(waitMs)
+  gateway.answers('verify', answer)
+  await rig.resolve()
+  return id
+}
+
+const begin = (view: Parameters<typeof startAttempt>[1]) => startAttempt(app, view, { channel: 'card' })
+
+/** A checkout whose gateway reports a success that does not match. */
+async function mismatch(changes: Parameters<typeof paid>[0]): Promise<string> {
+  const payment = await rig.checkout()
+  gateway.answers('startCheckout', STARTED)
+  await begin({ payment, attempts: [], attempt: undefined, isCancelled: false })
+  clock.advance(30_000)
+  gateway.answers('verify', paid(changes))
+  await rig.resolve()
+  return payment.id
+}
+
+async function applySuccess(paymentId: string, number: number, disputes?: DisputeReport[]): Promise<void> {
+  const known = { payment: await rig.payment(paymentId), attempt: await rig.attempt(paymentId, number) }
+  const outcome = paid(disputes && { disputes })({ key: known.attempt.gatewayKey, amount: PAID })
+  await applyOutcome(app, gateway, known, outcome, { source: 'webhook' })
+}
+
+/** A checkout that was paid by its second attempt and then by its first. */
+async function paidTwice(): Promise<string> {
+  const payment = await rig.checkout()
+  gateway.answers('startCheckout', STARTED, STARTED)
+  gateway.answers('cancel', PENDING)
+  await begin({ payment, attempts: [], attempt: undefined, isCancelled: false })
+  const attempts = await listAttempts(rig.db, merchant.id, payment.id)
+  clock.advance(30_000)
+  const current = await rig.payment(payment.id)
+  const view = { payment: current, attempts, attempt: attempts.at(-1), isCancelled: false }
+  await begin(await cancelAttempt(app, view))
+  await applySuccess(payment.id, 2)
+  await applySuccess(payment.id, 1)
+  return payment.id
+}
+
+const disputed = (status: DisputeReport['status']): DisputeReport[] => [
+  { status, amount: PAID, reference: 'dp-9' },
+]
+
+async function notRefundable(): Promise<string> {
+  const id = await paidTwice()
+  delete gateway.refund
+  await refundDuplicates(app)
+  gateway.refund = refund
+  return id
+}
+
+async function duplicateRefundFailed(): Promise<string> {
+  const id = await paidTwice()
+  refundAnswer = REFUSED
+  await refundDuplicates(app)
+  refundAnswer = REFUNDED
+  return id
+}
+
+async function duplicateDisputed(): Promise<string> {
+  const id = await paidTwice()
+  await applySuccess(id, 1, disputed('open'))
+  return id
+}
+
+async function duplicateDisputedAfterRefund(): Promise<string> {
+  const id = await paidTwice()
+  await refundDuplicates(app)
+  await applySuccess(id, 1, disputed('open'))
+  return id
+}
+
+async function refundOf(payment: string, answer: RefundOutcome) {
+  refundAnswer = answer
+  const input = {
+    payment: { uuid: payment },
+    refundReference: null,
+    amount: null,
+    reason: null,
+    metadata: {},
+  }
+  return requestRefund(app, merchant, input, undefined)
+}
+
+const advanceRefunds = async () => {
+  for (const piece of await claimRefunds(app, 100)) await piece()
+}
+
+async function unknownRefund(): Promise<string> {
+  const id = await charge()
+  await refundOf(id, UNKNOWN_REFUND)
+  for (let n = 0; n < 2; n += 1) {
+    clock.advance(2 * HOUR_MS)
+    await advanceRefunds()
+  }
+  return id
+}
+
+async function lateFailure(): Promise<string> {
+  const id = await charge()
+  await refundOf(id, REFUNDED)
+  refundAnswer = REFUSED
+  const { gatewayKey: key } = await rig.attempt(id)
+  await wakeRefunds(app, { gateway: NAME, accountId: null, key })
+  await advanceRefunds()
+  return id
+}
+
+// The provider's ids are unique.
+let lastRefund = 0
+const nextReference = () => {
+  lastRefund += 1
+  return `re-${lastRefund}.`
+}
+
+const refundAt = (minor: bigint, status: ProviderRefund['status'] = 'succeeded') => ({
+  ...{ reference: nextReference(), key: null, paymentNames: [], status },
+  amount: money(minor, 'KES'),
+})
+
+async function lookUp(paymentId: string, by = app): Promise<void> {
+  const { gatewayKey: key } = await rig.attempt(paymentId)
+  await wakeLookup(by, { gateway: NAME, accountId: null, key })
+  for (const piece of await claimRefundLookups(by, 100)) await piece()
+}
+
+async function excessRefund(): Promise<string> {
+  const id = await charge()
+  atProvider = [refundAt(8_000n), refundAt(5_000n)]
+  await lookUp(id)
+  return id
+}
+
+/** How each kind is made, and two resolutions that exclude each other, with the proof that they need. */
+const RACES: Readonly<Record<CaseKind, { make: () => Promise<string>; between: [Resolution, Resolution] }>> =
+  {
+    underpaid: { make: () => mismatch({ paid: money(9_000n, 'KES') }), between: ['accept', 'write_off'] },
+    overpaid: { make: () => mismatch({ paid: money(11_000n, 'KES') }), between: ['accept', 'return'] },
+    currency_mismatch: {
+      make: () => mismatch({ paid: money(500n, 'USD') }),
+      between: ['return', 'write_off'],
+    },
+    reference_mismatch: {
+      make: () => mismatch({ key: 'of-another-payment' }),
+      between: ['mark_paid', 'mark_failed'],
+    },
+    payment_requires_review: {
+      make: () => uncertainCharge(23 * HOUR_MS, NOT_FOUND),
+      between: ['mark_paid', 'mark_failed'],
+    },
+    unknown_answer: {
+      make: () => uncertainCharge(HOUR_MS, { kind: 'unknown', reason: 'unrecognized', message: 'on hold' }),
+      between: ['mark_paid', 'mark_failed'],
+    },
+    processing_too_long: {
+      make: () => uncertainCharge(PROCESSING_LIMIT_MS, NO_ANSWER),
+      between: ['mark_paid', 'mark_failed'],
+    },
+    duplicate_not_refundable: { make: notRefundable, between: ['return', 'write_off'] },
+    duplicate_refund_failed: { make: duplicateRefundFailed, between: ['return', 'write_off'] },
+    duplicate_disputed: { make: duplicateDisputed, between: ['return', 'write_off'] },
+    duplicate_disputed_after_refund: {
+      make: duplicateDisputedAfterRefund,
+      between: ['write_off', 'write_off'],
+    },
+    refund_requires_review: { make: unknownRefund, between: ['return', 'mark_failed'] },
+    refund_failed_late: { make: lateFailure, between: ['accept', 'write_off'] },
+    refund_not_booked: { make: excessRefund, between: ['accept', 'write_off'] },
+  }
+
+const casesOf = async (paymentId: string) => {
+  const { cases } = await listCases(app, null, { state: 'all', limit: 100, payment: paymentId })
+  return cases.map(({ row }) => row)
+}
+
+async function caseOf(paymentId: string, kind: CaseKind) {
+  const found = (await casesOf(paymentId)).filter((one) => one.kind === kind)
+  assert.deepEqual(
+    found.map(({ closedAt }) => closedAt),
+    [null],
+    `one case of the kind ${kind} is open`,
+  )
+  return found[0] ?? assert.fail()
+}
+
+const request = (kind: CaseKind, resolution: Resolution): ResolutionRequest => ({
+  ...{ resolution, note: 'Looked up at the provider.' },
+  proof: kindFacts(kind).proof.includes(resolution) ? 'proof-1' : null,
+})
+
+describe('two concurrent resolutions', () => {
+  for (const kind of CASE_KIND_NAMES)
+    it(`a case of the kind ${kind} is resolved once when two people decide at the same moment`, async () => {
+      const { make, between } = RACES[kind]
+      const id = await make()
+      const { id: caseId } = await caseOf(id, kind)
+      const before = (await postingsOf(rig.db, id)).length
+      // The ledger lists entries by time.
+      clock.advance(1_000)
+      const [first, second] = between.map((resolution) => request(kind, resolution))
+      assert.ok(first && second)
+      const both = await Promise.allSettled([
+        resolveCase(app, OPERATOR, caseId, first),
+        resolveCase(other, OPERATOR, caseId, second),
+      ])
+      const winners = both.flatMap((one) =>
+        one.status === 'fulfilled' && !one.value.replayed ? [one.value] : [],
+      )
+      assert.equal(winners.length, 1, 'one resolution stands')
+      for (const one of both)
+        if (one.status === 'rejected')
+          assert.ok(one.reason instanceof ApiError && one.reason.code === 'case_resolved', String(one.reason))
+      const row = (await casesOf(id)).find((one) => one.id === caseId)
+      assert.equal(row?.resolution, winners[0]?.details.row.resolution)
+      const added = (await postingsOf(rig.db, id)).slice(before)
+      const entries = new Set(added.map((line) => line.split(' ')[0]))
+      assert.ok(entries.size <= 1, `one effect: ${added.join(', ')}`)
+    })
+})
+
+describe('a case of a duplicate payment', () => {
+  const heldFor = async (id: string) =>
+    (await postingsOf(rig.db, id)).filter((line) => line.includes(' duplicates '))
+
+  for (const kind of ['duplicate_not_refundable', 'duplicate_refund_failed', 'duplicate_disputed'] as const) {
+    it(`${kind} is written off once`, async () => {
+      const id = await RACES[kind].make()
+      const { id: caseId } = await caseOf(id, kind)
+      clock.advance(1_000)
+      const first = await resolveCase(app, OPERATOR, caseId, request(kind, 'write_off'))
+      const again = await resolveCase(other, OPERATOR, caseId, request(kind, 'write_off'))
+      assert.deepEqual([first.replayed, again.replayed], [false, true])
+      assert.deepEqual((await postingsOf(rig.db, id)).slice(-2), [
+        'write_off duplicates KES -10000',
+        'write_off written_off KES 10000',
+      ])
+      clock.advance(2 * HOUR_MS)
+      await refundDuplicates(app)
+      assert.equal((await heldFor(id)).length, 2, 'nothing is sent back later')
+    })
+
+    it(`${kind} is returned once: by a refund, or with a proof`, async () => {
+      const id = await RACES[kind].make()
+      const { id: caseId } = await caseOf(id, kind)
+      clock.advance(1_000)
+      const asked = request(kind, 'return')
+      const first = await resolveCase(app, OPERATOR, caseId, asked)
+      const again = await resolveCase(other, OPERATOR, caseId, asked)
+      assert.deepEqual([first.replayed, again.replayed], [false, true])
+      const entry = asked.proof ? 'reversal' : 'refund'
+      assert.deepEqual((await postingsOf(rig.db, id)).slice(-2), [
+        `${entry} duplicates KES -10000`,
+        `${entry} gateway:${NAME} KES 10000`,
+      ])
+      const { rows } = await listRefunds(app, merchant, { payment: id })
+      const given = rows.filter(({ status }) => status === 'successful')
+      assert.equal(given.length, asked.proof ? 0 : 1)
+    })
+  }
+})
+
+describe('a refund at the provider that exceeds the payment', () => {
+  const kind = 'refund_not_booked'
+
+  it('opens one case of the operator with its amount, beside the refund that fits', async () => {
+    const id = await excessRefund()
+    await Promise.all([lookUp(id), lookUp(id, other)])
+    const row = await caseOf(id, kind)
+    assert.deepEqual([row.owner, row.unbookedMinor, row.version], ['operator', 5_000n, 1])
+    assert.match(row.providerMessage ?? '', /^refund re-\d+\. of 50\.00 KES: exceeds_payment$/)
+    assert.equal((await rig.payment(id)).status, 'partially_refunded')
+  })
+
+  it('is taken from the wallet or written off, once, and does not open again', async () => {
+    const ends = [
+      ['accept', ['reversal pending KES -5000', `reversal gateway:${NAME} KES 5000`]],
+      ['write_off', ['write_off written_off KES -5000', `write_off gateway:${NAME} KES 5000`]],
+    ] as const
+    for (const [resolution, lines] of ends) {
+      const id = await excessRefund()
+      const { id: caseId } = await caseOf(id, kind)
+      clock.advance(1_000)
+      await resolveCase(app, OPERATOR, caseId, request(kind, resolution))
+      assert.equal((await resolveCase(app, OPERATOR, caseId, request(kind, resolution))).replayed, true)
+      assert.deepEqual((await postingsOf(rig.db, id)).slice(-2).sort(), [...lines].sort())
+      await lookUp(id)
+      assert.ok((await casesOf(id)).every(({ closedAt }) => closedAt !== null))
+      atProvider = [...atProvider, refundAt(3_000n)]
+      await lookUp(id)
+      assert.equal((await caseOf(id, kind)).unbookedMinor, 3_000n, 'only the new refund is undecided')
+    }
+  })
+
+  it('closes by itself if an unknown status becomes one that can be booked', async () => {
+    const id = await charge()
+    const found = refundAt(4_000n, 'unrecognized')
+    atProvider = [found]
+    await lookUp(id)
+    assert.equal((await caseOf(id, kind)).unbookedMinor, null)
+    atProvider = [{ ...found, status: 'succeeded' }]
+    await lookUp(id)
+    const [row] = await casesOf(id)
+    assert.equal(row?.resolution, 'gateway_answered')
+    assert.equal((await rig.payment(id)).refundedMinor, 4_000n)
+  })
+})
