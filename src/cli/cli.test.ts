@@ -24,6 +24,7 @@ const COMMANDS = [
   ['keys', 'list'],
   ['keys', 'rotate'],
   ['keys', 'revoke'],
+  ['keys', 'reseal'],
   ['gateways', 'list'],
   ['gateways', 'show'],
   ['gateways', 'set'],

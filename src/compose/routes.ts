@@ -32,6 +32,7 @@ import { refundRoutes } from '../refunds/routes.ts'
 import { reportRoutes } from '../reports/routes.ts'
 import { sandboxApiRoutes } from '../sandbox-api/routes.ts'
 import type { SandboxApiApp } from '../sandbox-api/service.ts'
+import { encryptionRoutes } from '../secrets/routes.ts'
 import { testClockRoutes } from '../test-clock/routes.ts'
 import { timelineRoutes } from '../timeline/routes.ts'
 import { walletRoutes } from '../wallet/routes.ts'
@@ -84,6 +85,7 @@ export function allOperatorRoutes(app: App, unscopedDb: Db): OperatorRoute[] {
     ...gatewayCheckRoutes(app),
     ...operatorCaseRoutes(app),
     ...operatorAuditRoutes(app),
+    ...encryptionRoutes(app),
     ...instanceRoutes(app),
     ...reconciliationRoutes({
       ...app,

@@ -254,6 +254,18 @@ const DEFINITIONS = {
     'merchantId, paymentId, attemptId, refundId, gateway, reason',
     'The payment keeps its state, and the gateway is polled ever more rarely, at least once a day. Look at the payment in the dashboard of the gateway, and report the value (`reason`), so that the connector learns it.',
   ),
+  'encryption.keys_retired': line(
+    'info',
+    'No value is encrypted with these older keys any more.',
+    'reason',
+    'Remove them from COWRY_ENCRYPTION_KEYS when every process has the new key first.',
+  ),
+  'encryption.value_unreadable': line(
+    'error',
+    'cowry keys reseal could not decrypt a value.',
+    'merchantId, reason',
+    'Its key is not on the keyring, or the row was changed outside of the service. Put the key back, and run it again.',
+  ),
   'gateway.none_configured': line(
     'warn',
     'No gateway is configured: only merchants with a gateway account of their own can collect payments.',

@@ -27,6 +27,8 @@ export interface VaultContext {
 }
 
 export interface Vault {
+  /** The key that encrypts. */
+  readonly keyId: string
   seal(plaintext: string, context: VaultContext): string
   open(text: string, context: VaultContext): string
 }
@@ -77,6 +79,7 @@ export function createVault(keys: readonly VaultKey[], random: Random): Vault {
     keyring.set(id, keyObjectOf(key))
   }
   return {
+    keyId: primary.id,
     seal: (plaintext, context) => seal(primary, random.bytes(IV_BYTES), plaintext, context),
     open: (text, context) => open(keyring, text, context),
   }

@@ -73,17 +73,18 @@ function readGenerated(generated: ReadonlyMap<string, string>, name: string): Bu
   return bytes
 }
 
-const CHECK = 'keyring_check'
-const CHECK_CONTEXT = { table: 'service_secrets', column: 'value', rowId: CHECK, merchantId: 'none' }
+export const KEYRING_CHECK = 'keyring_check'
+const CHECK_CONTEXT = { table: 'service_secrets', column: 'value', rowId: KEYRING_CHECK, merchantId: 'none' }
 
 /**
  * Fails the start if this database was written with a key that is not on the keyring. Otherwise saved methods would fail one
- * by one, long after the mistake. Every key that was ever first on the keyring stores a text that only it decrypts.
+ * by one, long after the mistake. Every key that was ever first on the keyring stores a text that only it decrypts, until
+ * cowry keys reseal retires it.
  */
 export async function requireKeyring(db: Tx, vault: Vault): Promise<void> {
-  for (const sealed of await listSecrets(db, CHECK)) assertDecryptable(vault, sealed)
-  const fresh = vault.seal(CHECK, CHECK_CONTEXT)
-  const name = `${CHECK}:${keyIdOf(fresh)}`
+  for (const sealed of await listSecrets(db, KEYRING_CHECK)) assertDecryptable(vault, sealed)
+  const fresh = vault.seal(KEYRING_CHECK, CHECK_CONTEXT)
+  const name = `${KEYRING_CHECK}:${keyIdOf(fresh)}`
   const stored = await ensureSecrets(db, { [name]: fresh })
   assertDecryptable(vault, stored.get(name) ?? '')
 }

@@ -1,4 +1,4 @@
-// cowry keys …: creates, lists, rotates and revokes API keys.
+// cowry keys …: creates, lists, rotates and revokes API keys, and retires encryption keys.
 
 import { type Command, InvalidArgumentError } from 'commander'
 import { SCOPES } from '../../core/merchant.ts'
@@ -14,6 +14,7 @@ import {
 } from '../options.ts'
 import type { Shell } from '../shell.ts'
 import { type Envelope, renderRecord, renderTable } from '../terminal.ts'
+import { addResealCommand } from './reseal.ts'
 
 interface Key {
   keyId: string
@@ -35,11 +36,14 @@ interface CreateOptions extends JsonOption {
 }
 
 export function addKeyCommands(program: Command, shell: Shell): void {
-  const keys = program.command('keys').description('Create, list, rotate and revoke API keys.')
+  const keys = program
+    .command('keys')
+    .description('Create, list, rotate and revoke API keys; retire old encryption keys.')
   addCreate(keys, shell)
   addList(keys, shell)
   addRotate(keys, shell)
   addRevoke(keys, shell)
+  addResealCommand(keys, shell)
 }
 
 function addCreate(keys: Command, shell: Shell): void {

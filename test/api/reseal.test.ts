@@ -1,0 +1,179 @@
+// cowry keys reseal on the database of a service whose encryption key was replaced.
+
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { startService } from '../../src/app.ts'
+import { runCommandLine } from '../../src/cli/program.ts'
+import { GATEWAYS } from '../../src/compose/gateways.ts'
+import { readConfig } from '../../src/config.ts'
+import { type Db, sql } from '../../src/kit/db/db.ts'
+import { createLog } from '../../src/kit/observability/log.ts'
+import { SEALED_TABLES } from '../../src/secrets/reseal-queries.ts'
+import { createApi } from '../support/api.ts'
+import { chargeBody, initiateBody, saveMethod } from '../support/builders.ts'
+import { testDatabaseUrl } from '../support/database.ts'
+import { assertInvariants } from '../support/invariants.ts'
+import { ADMIN_TOKEN } from '../support/service.ts'
+
+const DATABASE_URL = await testDatabaseUrl({ after })
+const dataDir = await mkdtemp(join(tmpdir(), 'cowry-reseal-'))
+after(() => rm(dataDir, { recursive: true, force: true }))
+const PEPPER = randomBytes(32).toString('base64')
+const [K1, K2] = ['k1', 'k2'].map((id) => `${id}:${randomBytes(32).toString('base64')}`)
+
+/** The service with this keyring, the first key first. */
+const start = (...keys: (string | undefined)[]) =>
+  startService(
+    readConfig(
+      {
+        ...{ PORT: '0', DATABASE_URL, COWRY_DATA_DIR: dataDir, COWRY_ADMIN_TOKEN: ADMIN_TOKEN },
+        ...{ COWRY_ENCRYPTION_KEYS: keys.join(), COWRY_KEY_PEPPER: PEPPER, COWRY_POOL_SIZE: '4' },
+      },
+      GATEWAYS,
+    ),
+    { log: createLog('silent') },
+  )
+
+type Running = Awaited<ReturnType<typeof start>>
+
+async function reseal({ url }: Running, ...options: string[]) {
+  const text = { out: '', err: '' }
+  const terminal = {
+    out: (part: string) => {
+      text.out += part
+    },
+    err: (part: string) => {
+      text.err += part
+    },
+  }
+  const env = { COWRY_URL: url, COWRY_ADMIN_TOKEN: ADMIN_TOKEN }
+  const code = await runCommandLine(['keys', 'reseal', ...options], { terminal, env })
+  return { code, ...text }
+}
+
+const selectValues = sql<{ value: string }>`
+select sealed as value from gateway_accounts
+union all select token_sealed from payment_methods
+union all select credential_sealed from payment_methods
+union all select access_sealed from payments where access_sealed is not null
+union all select secret_sealed from webhook_endpoints where secret_sealed is not null
+union all select previous_secret_sealed from webhook_endpoints where previous_secret_sealed is not null`
+
+/** How many values each key has encrypted. */
+async function valuesByKey(db: Db): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {}
+  for (const { value } of await db.query(selectValues)) {
+    const [, key = ''] = value.split('.')
+    counts[key] = (counts[key] ?? 0) + 1
+  }
+  return counts
+}
+
+const breakMethods = sql<unknown>`
+update payment_methods
+set credential_sealed = $1
+returning credential_sealed`
+const selectCredential = sql<{ sealed: string }>`
+select credential_sealed as sealed
+from payment_methods`
+
+const ENDPOINTS = '/api/v1/webhooks/endpoints'
+
+describe('cowry keys reseal', () => {
+  let service: Running
+  let token = ''
+  let merchant = ''
+  const admin = () => createApi(service.url, { authorization: `Bearer ${ADMIN_TOKEN}` })
+  const api = () => createApi(service.url, { 'x-api-key': service.demoKey ?? '' })
+
+  before(async () => {
+    service = await start(K1)
+    token = await saveMethod(api(), 'card_success')
+    for (let open = 0; open < 3; open += 1)
+      assert.equal((await api().post('/api/v1/checkout/initiate-payment', initiateBody())).http, 201)
+    const { body } = await api().post(ENDPOINTS, { url: 'https://shop.example.com/hooks' })
+    assert.equal((await api().post(`${ENDPOINTS}/${body.data.uuid}/rotate-secret`, {})).http, 201)
+    merchant = (await admin().post('/admin/v1/merchants', { name: 'A Shop' })).body.data.uuid
+    const account = { credentials: { secretKey: 'sk_test_0a1b2c3d4e5f60718293' } }
+    const saved = await admin().send('PUT', `/admin/v1/merchants/${merchant}/gateways/paystack?probe=false`, {
+      body: JSON.stringify(account),
+      headers: { 'content-type': 'application/json' },
+    })
+    assert.equal(saved.http, 200, saved.text)
+    await service.stop()
+    service = await start(K2, K1)
+  })
+  after(() => service.stop())
+
+  it('names every encrypted column of the database', async () => {
+    const columns = await service.db.query(
+      sql<{ name: string }>`
+select table_name || '.' || column_name as name
+from information_schema.columns
+where column_name like '%sealed' and table_schema = 'public'
+order by 1`,
+    )
+    const known = SEALED_TABLES.flatMap(({ name, columns: names }) =>
+      names.map((column) => `${name}.${column}`),
+    )
+    assert.deepEqual(
+      columns.map(({ name }) => name),
+      known.toSorted(),
+    )
+  })
+
+  it('needs the operator token, and rejects a cursor that it did not return', async () => {
+    const path = '/admin/v1/encryption/reseal'
+    assert.equal((await api().post(path, {})).http, 401)
+    assert.equal(
+      (await admin().post(path, { cursor: 'bm9uc2Vuc2U.AAAA' })).body.error.code,
+      'validation_failed',
+    )
+  })
+
+  it('leaves a value that does not decrypt, says so, and keeps the old key', async () => {
+    const [row] = await service.db.query(selectCredential)
+    const altered = `${row?.sealed.slice(0, -4)}AAAA`
+    await service.db.query(breakMethods, [altered])
+    const { code, out } = await reseal(service, '--json')
+    await service.db.query(breakMethods, [row?.sealed])
+    assert.equal(code, 1)
+    const { message, error, data } = JSON.parse(out)
+    assert.equal(error.code, 'values_left')
+    assert.deepEqual(data.left, { k1: 2 }, 'both values of the row')
+    assert.match(message, /2 under "k1"\. Keep the older keys/)
+    assert.equal((await valuesByKey(service.db)).k1, 2)
+  })
+
+  it('continues after an interruption between two batches, and encrypts everything with the first key', async () => {
+    const fresh = await api().post('/api/v1/checkout/initiate-payment', initiateBody())
+    assert.equal(fresh.http, 201)
+    // A command that was killed after its first batch: its cursor is lost.
+    const first = await admin().post('/admin/v1/encryption/reseal', { limit: 1 })
+    assert.ok(first.body.data.cursor, first.text)
+    const { code, out, err } = await reseal(service, '--batch', '2')
+    assert.equal(code, 0, out + err)
+    assert.match(
+      out,
+      /^2 values were encrypted again with the key "k2"\. 0 values are left.*: k1 may be removed/,
+    )
+    assert.match(err, /^payments: 2 rows read, 0 values encrypted again$/m)
+    assert.deepEqual(Object.keys(await valuesByKey(service.db)), ['k2'])
+    const again = JSON.parse((await reseal(service, '--json')).out)
+    assert.deepEqual([again.data.resealed, again.data.retiredKeys], [0, []])
+  })
+
+  it('lets the service start without the old key, with every value readable', async () => {
+    await service.stop()
+    service = await start(K2)
+    const charged = await api().post('/api/v1/charges/recurring', chargeBody(token))
+    assert.equal(charged.http, 201, charged.text)
+    const { body } = await admin().get(`/admin/v1/merchants/${merchant}/gateways/paystack`)
+    assert.deepEqual(body.data.credentials, [{ name: 'secretKey', isSet: true, ending: '8293' }])
+    await assertInvariants(service)
+  })
+})
