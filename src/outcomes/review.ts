@@ -7,6 +7,7 @@ import type { Outcome } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { PaymentWithAttempt } from '../payments/attempt.ts'
+import { lockPayment } from '../payments/find.ts'
 import { isUnrecognized } from './schedule.ts'
 
 /** How long after the expiry of its checkout, or the start of a charge, a payment may be processing without a case. */
@@ -22,7 +23,12 @@ export async function reviewUncertain(
   if (!kind) return false
   const { merchantId, id: attemptId, paymentId } = current.attempt
   const message = outcome.kind === 'unknown' ? outcome.message : null
-  return app.db.transaction((tx) => openCase(app, tx, { merchantId, kind, paymentId, attemptId, message }))
+  return app.db.transaction(async (tx) => {
+    // Under the lock, because the payment may have moved since it was read: then the outcome is known.
+    const { version } = await lockPayment(tx, merchantId, paymentId)
+    if (version !== current.payment.version) return false
+    return openCase(app, tx, { merchantId, kind, paymentId, attemptId, message })
+  })
 }
 
 function reviewKind({ payment, attempt }: PaymentWithAttempt, outcome: Outcome, now: Date): CaseKind | null {

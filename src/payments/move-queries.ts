@@ -3,7 +3,8 @@
 // settlement. After the record, only this statement writes payments.status.
 //
 // It is a compare-and-set. If the payment's version or the attempt's fence has changed since the caller read them, nothing is
-// written, and the caller reads again. No attempt starts for a blocked customer.
+// written, and the caller reads again. The same applies if a case was opened since, so that no case stays open about a
+// payment that has ended. No attempt starts for a blocked customer.
 //
 // If a webhook has made the attempt due since the caller read it, an attempt that ends unpaid stays due: the webhook may
 // be newer than the status that the caller got.
@@ -26,6 +27,8 @@ const MOVE = columnTable({
   fromStatus: column<string>('text'),
   toStatus: column<string>('text'),
   expectedVersion: column<number>('integer'),
+  /** The caller has read that the outcome is under review, and closes its cases in the same transaction. */
+  expectsReview: column<boolean>('boolean'),
   statusReason: column<string | null>('text'),
   proof: column<string | null>('text'),
   source: column<string>('text'),
@@ -112,6 +115,7 @@ moved as (
     and p.id = i.payment_id
     and p.version = i.expected_version
     and p.status = i.from_status
+    and (i.expects_review or coalesce(p.status_reason not in ('needs_review', 'requires_review'), true))
     and (i.expected_expires_at is null or p.expires_at = i.expected_expires_at)
     and (i.attempt_id is null or i.n in (select n from locked))
     and (

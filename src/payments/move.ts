@@ -93,6 +93,7 @@ async function toMoveInput(
     fromStatus: from.status,
     toStatus: to.status,
     expectedVersion: from.version,
+    expectsReview: from.statusReason === 'needs_review' || from.statusReason === 'requires_review',
     statusReason: to.statusReason,
     proof: move.proof,
     source: move.source,

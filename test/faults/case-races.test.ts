@@ -364,3 +364,62 @@ describe('a refund at the provider that exceeds the payment', () => {
     assert.equal((await rig.payment(id)).refundedMinor, 4_000n)
   })
 })
+
+describe('a case about an unknown outcome, and the outcome', () => {
+  const unrecognized = { kind: 'unknown', reason: 'unrecognized', message: 'on hold' } as const
+
+  async function processingCharge() {
+    gateway.answers('chargeSaved', NO_ANSWER)
+    const { id } = await rig.charge()
+    clock.advance(HOUR_MS)
+    return { payment: await rig.payment(id), attempt: await rig.attempt(id) }
+  }
+  type Known = Awaited<ReturnType<typeof processingCharge>>
+  const review = (known: Known) => applyOutcome(app, gateway, known, unrecognized, { source: 'resolver' })
+  const succeed = (known: Known) => {
+    const outcome = paid()({ key: known.attempt.gatewayKey, amount: PAID })
+    return applyOutcome(other, gateway, known, outcome, { source: 'webhook' })
+  }
+  const endOf = async (id: string) => {
+    const endings = (await casesOf(id)).map(({ resolution }) => resolution)
+    return [(await rig.payment(id)).status, ...endings]
+  }
+
+  it('the outcome closes a case that another process opened after the payment was read', async () => {
+    const known = await processingCharge()
+    await review(known)
+    await succeed(known)
+    assert.deepEqual(await endOf(known.payment.id), ['successful', 'gateway_answered'])
+  })
+
+  it('no case is opened about a payment that another process has moved since it was read', async () => {
+    const known = await processingCharge()
+    await succeed(known)
+    await review(known)
+    assert.deepEqual(await endOf(known.payment.id), ['successful'])
+  })
+
+  it('no case stays open when it is opened at the moment of the outcome', async () => {
+    for (let n = 0; n < 10; n += 1) {
+      const known = await processingCharge()
+      await Promise.all(n % 2 === 0 ? [review(known), succeed(known)] : [succeed(known), review(known)])
+      const [status, ...endings] = await endOf(known.payment.id)
+      assert.equal(status, 'successful')
+      assert.ok(
+        endings.every((ending) => ending === 'gateway_answered'),
+        String(endings),
+      )
+    }
+  })
+
+  it('the outcome closes a case of an attempt that another process marked for review meanwhile', async () => {
+    gateway.answers('chargeSaved', NO_ANSWER)
+    const { id } = await rig.charge()
+    clock.advance(23 * HOUR_MS)
+    const known = { payment: await rig.payment(id), attempt: await rig.attempt(id) }
+    gateway.answers('verify', NOT_FOUND)
+    await rig.resolve()
+    await succeed(known)
+    assert.deepEqual(await endOf(id), ['successful', 'gateway_answered'])
+  })
+})
