@@ -19,17 +19,17 @@ const ANY_ROW = { merchantId: '', id: '' } as never
 const UNRESOLVED: Row = { resolution: null, note: null, proof: null, resolved_by: null, closed_at: null }
 
 function open(access: TableAccess, values: readonly unknown[]): Row[] {
-  const [merchant_id, id, kind, owner, payment_id, attempt_id, refund_id, provider_message, created_at] =
-    values
-  const reopens = values[9]
-  const facts = { merchant_id, id, kind, owner, payment_id, attempt_id, refund_id, provider_message }
+  const [merchant_id, id, kind, owner, payment_id, attempt_id, refund_id, ...rest] = values
+  const [provider_message, unbooked_minor, created_at, reopens] = rest
+  const words = { provider_message, unbooked_minor }
+  const facts = { merchant_id, id, kind, owner, payment_id, attempt_id, refund_id, ...words }
   if (access.insertIfAbsent('cases', { ...facts, created_at })) return [{ id, version: 1 }]
   const isSameCase = (one: Row) =>
     one.attempt_id === attempt_id && one.kind === kind && one.refund_id === refund_id
   const known = access.all('cases').find(isSameCase)
   if (!known || known.closed_at === null || !reopens) return []
   const version = Number(known.version) + 1
-  access.update('cases', known, { ...UNRESOLVED, provider_message, created_at, version })
+  access.update('cases', known, { ...UNRESOLVED, ...words, created_at, version })
   return [{ id: known.id, version }]
 }
 

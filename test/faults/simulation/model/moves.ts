@@ -66,8 +66,16 @@ function matchesExpected(
   const isSameState = payment.version === input.expected_version && payment.status === input.from_status
   const isSameTime =
     input.expected_expires_at === null || isSame(payment.expires_at, input.expected_expires_at)
+  const isUnderReview = ['needs_review', 'requires_review'].includes(String(payment.status_reason))
+  const isExpected = input.expects_review === true || !isUnderReview
   const isHeld = input.attempt_id === null || locked.has(input.n)
-  return (isSameState || !guards.version) && isSameTime && isHeld && isCustomerAllowed(access, payment, input)
+  return (
+    (isSameState || !guards.version) &&
+    isSameTime &&
+    isExpected &&
+    isHeld &&
+    isCustomerAllowed(access, payment, input)
+  )
 }
 
 function isCustomerAllowed(access: TableAccess, payment: Row, input: Row): boolean {
