@@ -32,6 +32,8 @@ interface Needs {
 export function createServiceMetrics(app: Needs): ServiceMetrics {
   const metrics = createMetrics()
   registerCounters(metrics, app.counters)
+  const paymentTimes = metrics.histogram(METRICS.paymentTimeToFinal, PAYMENT_TIME_BUCKETS)
+  app.counters.onPaymentTimed(paymentTimes.observe)
   const stop = measureProcess(metrics, app.db.poolStats)
   const readInstanceFamilies = createInstanceMetrics(app)
   app.primary?.respond('metrics', metrics.families)
@@ -42,6 +44,9 @@ export function createServiceMetrics(app: Needs): ServiceMetrics {
   return { metrics, read, stop }
 }
 
+// A charge ends within seconds, a checkout within its hour, a transfer or an unknown outcome within a day.
+const PAYMENT_TIME_BUCKETS = [1, 2, 5, 15, 30, 60, 120, 300, 900, 1_800, 3_600, 14_400, 86_400]
+
 /** Exposes the counters of the slices. */
 function registerCounters(metrics: Metrics, counters: Counters): void {
   // The cast below is safe: the table has exactly these keys, but Object.entries returns string keys.
@@ -51,7 +56,7 @@ function registerCounters(metrics: Metrics, counters: Counters): void {
 
 function readingsOf(counters: Counters, wanted: CounterName) {
   const found = counters.read().filter(({ name }) => name === wanted)
-  return found.map(({ label, total }) => [[label], total] as const)
+  return found.map(({ labels, total }) => [labels, total] as const)
 }
 
 // Several scrapers at the same time cause one read of the database.

@@ -49,6 +49,31 @@ export const METRICS = {
     ['gateway'],
     'Webhooks whose signature was wrong.',
   ),
+  payments: counter(
+    'cowry_payments_total',
+    ['kind', 'status', 'currency', 'gateway', 'channel'],
+    'Payments and charges that reached a status at which they are not open. A late payment reaches two.',
+  ),
+  paymentFailures: counter(
+    'cowry_payment_failures_total',
+    ['kind', 'gateway', 'channel', 'failure_code'],
+    'Payments and charges that failed, by failure code.',
+  ),
+  paymentAttempts: counter(
+    'cowry_payment_attempts_total',
+    ['gateway', 'channel', 'status', 'failure_code'],
+    'Attempts whose end moved their payment or charge, by status. Approval rate: those that succeeded among those that succeeded or were declined.',
+  ),
+  paymentAmount: counter(
+    'cowry_payment_amount_total',
+    ['currency', 'gateway', 'channel'],
+    'Collected money in major units of the currency, such as 12.50. Refunds are not subtracted. Reports are exact, this number is rounded.',
+  ),
+  paymentTimeToFinal: histogram(
+    'cowry_payment_time_to_final_seconds',
+    ['kind', 'gateway', 'channel'],
+    'How long payments and charges were open, from their creation to their end.',
+  ),
   webhookDeliveryAttempts: counter(
     'cowry_webhook_delivery_attempts_total',
     ['result'],

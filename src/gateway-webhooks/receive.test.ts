@@ -45,8 +45,8 @@ describe('webhooks with an invalid signature', () => {
     for (const name of ['one', 'one', 'other', 'one']) assert.deepEqual(await forge(name), { http: 401 })
     assert.deepEqual(await forge('unknown'), { http: 404 })
     assert.deepEqual(counters.read(), [
-      { name: 'gateway_webhook_signature_failures', label: 'one', total: 3 },
-      { name: 'gateway_webhook_signature_failures', label: 'other', total: 1 },
+      { name: 'gateway_webhook_signature_failures', labels: ['one'], total: 3 },
+      { name: 'gateway_webhook_signature_failures', labels: ['other'], total: 1 },
     ])
   })
 

@@ -9,6 +9,7 @@ import type { Posting } from '../ledger/service.ts'
 import type { PaymentsApp } from './app.ts'
 import { ATTEMPT, type AttemptRow } from './attempt.ts'
 import { listAttempts } from './find.ts'
+import { measureMove } from './measure.ts'
 import { applyMoves, type MoveInput } from './move-queries.ts'
 import type { PaymentRow } from './payment.ts'
 import { eventType, isOpen, type MoveSource, type PaymentStatus, type Proof } from './states.ts'
@@ -55,7 +56,7 @@ export async function movePayment(
   move: Move,
 ): Promise<boolean> {
   const moved = await app.writers.move(await toMoveInput(app, app.db, from, to, move))
-  if (moved) logMove(app, to, move)
+  if (moved) reportMove(app, from, to, move)
   return moved
 }
 
@@ -68,12 +69,15 @@ export async function movePaymentWithin(
   move: Move,
 ): Promise<boolean> {
   const [moved = false] = await applyMoves(tx, [await toMoveInput(app, tx, from, to, move)])
-  if (moved) logMove(app, to, move)
+  if (moved) reportMove(app, from, to, move)
   return moved
 }
 
-function logMove(app: PaymentsApp, { merchantId, id, gateway, status }: PaymentRow, { source }: Move): void {
-  app.log.write('payment.moved', { merchantId, paymentId: id, gateway, status, reason: source })
+function reportMove(app: PaymentsApp, from: PaymentRow, to: PaymentRow, move: Move): void {
+  const { merchantId, id, gateway, status } = to
+  app.log.write('payment.moved', { merchantId, paymentId: id, gateway, status, reason: move.source })
+  const hasEnded = move.kind === 'attempt_ended' || move.kind === 'captured'
+  measureMove(app, from, to, hasEnded ? move.attempt : null)
 }
 
 async function toMoveInput(

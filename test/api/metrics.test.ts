@@ -109,6 +109,38 @@ describe('the metrics', () => {
     assert.equal(metricValue(text, 'cowry_gateway_call_duration_seconds_count', charge), 1)
   })
 
+  it('counts payments by status and attempts by failure code, sums what was collected, and times both ends', async () => {
+    const card = { gateway: 'sandbox', channel: 'card' }
+    const charged = { gateway: 'sandbox', channel: 'saved', failure_code: 'insufficient_funds' }
+    const values = async () => {
+      const text = await read()
+      const kes = { ...card, kind: 'checkout', currency: 'KES' }
+      return {
+        successful: metricValue(text, 'cowry_payments_total', { ...kes, status: 'successful' }) ?? 0,
+        failed:
+          metricValue(text, 'cowry_payments_total', { kind: 'charge', channel: 'saved', status: 'failed' }) ??
+          0,
+        failures: metricValue(text, 'cowry_payment_failures_total', { ...charged, kind: 'charge' }) ?? 0,
+        approved: metricValue(text, 'cowry_payment_attempts_total', { ...card, status: 'succeeded' }) ?? 0,
+        declined: metricValue(text, 'cowry_payment_attempts_total', { ...charged, status: 'declined' }) ?? 0,
+        amount: metricValue(text, 'cowry_payment_amount_total', { ...card, currency: 'KES' }) ?? 0,
+        timed:
+          metricValue(text, 'cowry_payment_time_to_final_seconds_count', { ...card, kind: 'checkout' }) ?? 0,
+      }
+    }
+    const before = await values()
+    const token = await saveMethod(api, 'card_declined_later', { amount: 12.5, currency: 'KES' })
+    const charge = await api.post('/api/v1/charges/recurring', chargeBody(token, { currency: 'KES' }))
+    assert.equal(charge.body.data.status, 'failed', charge.text)
+    const now = await values()
+    assert.deepEqual(
+      Object.fromEntries(
+        Object.entries(now).map(([name, value]) => [name, value - before[name as keyof typeof now]]),
+      ),
+      { successful: 1, failed: 1, failures: 1, approved: 1, declined: 1, amount: 12.5, timed: 1 },
+    )
+  })
+
   it('counts forged webhooks by gateway', async () => {
     const before =
       metricValue(await read(), 'cowry_gateway_webhook_signature_failures_total', { gateway: 'sandbox' }) ?? 0
