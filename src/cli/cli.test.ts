@@ -31,6 +31,8 @@ const COMMANDS = [
   ['gateways', 'remove'],
   ['listen'],
   ['trigger'],
+  ['clock', 'show'],
+  ['clock', 'advance'],
   ['events', 'list'],
   ['events', 'show'],
   ['events', 'replay'],

@@ -8,6 +8,7 @@ import { createHttpClient, type HttpClient } from '../kit/http/http-client.ts'
 import { systemRandom } from '../kit/random.ts'
 import { addAuditCommands } from './commands/audit.ts'
 import { addCaseCommands } from './commands/cases.ts'
+import { addClockCommands } from './commands/clock.ts'
 import { addDocsCommand } from './commands/docs.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
 import { addEventCommands } from './commands/events.ts'
@@ -69,6 +70,7 @@ function buildProgram(terminal: Terminal, json: boolean, shell: Shell): Command 
   addGatewayCommands(program, shell)
   addListenCommand(program, shell)
   addTriggerCommand(program, shell)
+  addClockCommands(program, shell)
   addEventCommands(program, shell)
   addLogCommands(program, shell)
   addReconcileCommands(program, shell)
@@ -81,7 +83,7 @@ function buildProgram(terminal: Terminal, json: boolean, shell: Shell): Command 
 
 const HELP_FOOTER = `
 The commands call a running service. On its machine they find its address in the data folder (COWRY_DATA_DIR). On
-another machine set COWRY_URL, and COWRY_ADMIN_TOKEN for operator commands. Listen, trigger and events act for a
+another machine set COWRY_URL, and COWRY_ADMIN_TOKEN for operator commands. Listen, trigger, clock and events act for a
 merchant: the demo merchant of the data folder, or the owner of COWRY_API_KEY.`
 
 function makeShell(

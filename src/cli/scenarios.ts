@@ -243,10 +243,12 @@ const SCENARIOS: Readonly<Partial<Record<EventType, Scenario>>> = {
 }
 
 const UNSUPPORTED: Readonly<Partial<Record<EventType, string>>> = {
-  'payment_method.expired': 'it is sent when a saved card expires.',
-  'payment_link.expired': 'it is sent when the expiresAt of a link passes; create a link that ends soon.',
-  'p2p.expired': 'it is sent when the time for a transfer ends, after at least ten minutes.',
-  'wallet.settled': 'it is sent when collected money settles, after COWRY_SETTLEMENT_HOURS.',
+  'payment_method.expired': 'it is sent when a saved card expires: save one, then cowry clock advance 5y.',
+  'payment_link.expired':
+    'it is sent when the expiresAt of a link passes: create one, then cowry clock advance to that time.',
+  'p2p.expired': 'it is sent when the time for a transfer ends: create one, then cowry clock advance 1d.',
+  'wallet.settled':
+    'it is sent when collected money settles: cowry trigger payment.successful, then cowry clock advance 2d.',
   'webhook_endpoint.disabled':
     'it is sent when one of your endpoints responds with 410, or only with errors for days.',
   'webhook.test': 'it is sent to one endpoint: POST /api/v1/webhooks/endpoints/{uuid}/test.',

@@ -68,7 +68,7 @@ export function testClockRoutes(app: TestClockApp): Route[] {
       scope: 'checkout:write',
       summary: 'Advance the test clock (staging only)',
       description:
-        'Lets time pass for you alone, by `seconds` or until `to`: checkouts and cards expire, money settles, charges, refunds and webhook deliveries are retried, disputes open and end. Everything that becomes due is done before the response, as far as that takes less than ten seconds. Scheduled times come nearer; records keep the real time at which they were made, so there is nothing to reset, and nothing is undone.',
+        'Lets time pass for you alone, by `seconds` or until `to`: checkouts and cards expire, money settles, charges, refunds and webhook deliveries are retried, disputes open and end. Everything that becomes due is done before the response, as far as that takes less than eight seconds. Scheduled times come nearer; records keep the real time at which they were made, so there is nothing to reset, and nothing is undone.',
       body: AdvanceBody,
       issues: (body) => advanceIssues(body, app.clock.now()),
       response: { http: 200, data: TestClockRecord },

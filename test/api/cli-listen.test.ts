@@ -185,12 +185,25 @@ describe('cowry listen and cowry trigger', () => {
       [['trigger', 'wallet.settled'], env, /settles.*\n?.*payment\.successful/s],
       [['trigger', 'payment.sucessful'], env, /payment\.successful/],
       [['events', 'replay'], env, /--from and --to/],
+      [['clock', 'advance', 'soon'], env, /90s, 15m, 2h, 3d or 1y/],
     ]
     for (const [argv, settings, pattern] of cases) {
       const running = start(argv, settings)
       assert.equal(await running.ended, 1, argv.join(' '))
       assert.match(running.output(), pattern)
     }
+  })
+})
+
+describe('cowry clock', () => {
+  it('advances and shows the test clock from the command line', async () => {
+    const before = JSON.parse((await run('clock', 'show', '--json')).out).data.advancedSeconds
+    const { code, out } = await run('clock', 'advance', '15m', '--json')
+    assert.equal(code, 0, out)
+    assert.equal(JSON.parse(out).data.advancedSeconds, before + 15 * 60)
+    const { nextDueAt } = JSON.parse(out).data
+    if (nextDueAt !== null) assert.equal((await run('clock', 'advance', nextDueAt)).code, 0)
+    assert.match((await run('clock', 'show')).out, /^advancedSeconds +\d+$/m)
   })
 })
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import { formatApiKey } from '../../src/api-keys/key-format.ts'
 import type { Api } from '../support/api.ts'
 import { assertApiError, assertKeys } from '../support/assertions.ts'
 import { chargeBody, initiateBody, payWith, saveMethod } from '../support/builders.ts'
@@ -7,6 +8,7 @@ import { startConsumer } from '../support/consumer.ts'
 import { createPayer } from '../support/payer.ts'
 import { pathOf } from '../support/payment-records.ts'
 import { eventually } from '../support/process.ts'
+import { LARGER_FORM_ONLY } from '../support/scale.ts'
 import { testService } from '../support/service.ts'
 
 const PATH = '/api/v1/sandbox/clock'
@@ -42,6 +44,12 @@ describe('POST /api/v1/sandbox/clock/advance', () => {
     const anonymous = service.apiWith(undefined)
     assertApiError(await anonymous.post(`${PATH}/advance`, { seconds: 1 }), 'missing_api_key')
     assertApiError(await anonymous.get(PATH), 'missing_api_key')
+  })
+
+  it('rejects a live key', async () => {
+    const live = formatApiKey({ mode: 'live', id: 'a'.repeat(12), secret: 'b'.repeat(43) })
+    const answer = await service.apiWith(live).post(`${PATH}/advance`, { seconds: 1 })
+    assertApiError(answer, 'mode_mismatch')
   })
 
   it('lets no time pass for another merchant', async () => {
@@ -80,6 +88,38 @@ describe('POST /api/v1/sandbox/clock/advance', () => {
       assert.equal((await send({ seconds })).http, 400, String(seconds))
     assert.equal((await read(api, PATH)).advancedSeconds, 0)
   })
+
+  it('adds up advances that run at the same time', async () => {
+    const api = await newApi()
+    const { uuid, expiresAt } = await initiate(api)
+    await Promise.all(Array.from({ length: 5 }, () => advance(api, { seconds: 10 * 60 })))
+    const { status, expiresAt: now } = await readPayment(api, uuid)
+    assert.deepEqual([status, Date.parse(expiresAt) - Date.parse(now)], ['pending', 50 * 60_000])
+    await advance(api, { seconds: 10 * 60 })
+    assert.deepEqual(await pathOf(service.db, uuid), ['pending', 'expired'])
+  })
+
+  it(
+    'responds within its time while an endpoint hangs, and says that work is left',
+    LARGER_FORM_ONLY,
+    async (t) => {
+      const api = await newApi()
+      const consumer = await startConsumer(t, { react: () => 'hang' })
+      const endpoint = await api.post('/api/v1/webhooks/endpoints', { url: consumer.url })
+      consumer.setSecret(endpoint.body.data.secret)
+      const { uuid } = await initiate(api)
+      const startedAt = performance.now()
+      const answer = await api.post(`${PATH}/advance`, { seconds: 2 * HOUR })
+      assert.ok(performance.now() - startedAt < 14_000)
+      assert.deepEqual([answer.http, answer.body.data.isCaughtUp], [200, false])
+      assert.equal(answer.body.data.advancedSeconds, 2 * HOUR)
+      await eventually(
+        () => readPayment(api, uuid),
+        ({ status }) => status === 'expired',
+        10_000,
+      )
+    },
+  )
 
   it('adds up the advances, and advances once for one Idempotency-Key', async () => {
     const api = await newApi()
