@@ -18,7 +18,7 @@ export const DATABASE_TESTS = [
   'test/schema.test.ts',
   'src/kit/**/tenant-isolation.test.ts',
   'test/api/{amounts,api-keys,charges,customers,disputes,events,gateway,idempotency,initiate,isolation,limits}*.test.ts',
-  'test/api/{p2p,payment-links,payments,prompts,reconciliation,refunds,row-level-security,verify,wallet,webhooks}*.test.ts',
+  'test/api/{p2p,payment-links,payments,prompts,reconciliation,refunds,row-level-security,test-clock,verify,wallet,webhooks}*.test.ts',
 ]
 // Files about what processes share: keys and their limits, idempotency, the state of a payment, deliveries.
 export const SHARED_STATE_TESTS = [
@@ -43,7 +43,8 @@ export const LARGER_FORMS = [
   'test/faults/simulation/*.test.ts',
   'test/start/{commands,production,shutdown}.test.ts',
   'test/gateways/{stripe/stripe,*/conformance}.test.ts',
-  'test/api/{audit-chain,catalog,gateway-webhooks,inputs-addresses,pages-links,payments-list,workers}.test.ts',
+  'test/api/{audit-chain,catalog,gateway-webhooks,inputs-addresses,pages-links,payments-list,test-clock}.test.ts',
+  'test/api/workers.test.ts',
   ...(HAS_BROWSER ? ['test/browser/*.test.ts'] : []),
 ]
 // These wait for processes that they start and kill, or measure their own; each has a process of its own. The longest
