@@ -19,7 +19,8 @@ create table audit_entries (
   operation text not null,
   object_type text not null,
   object_id text not null,
-  -- The changed rows, each with its type, its id and its values before and after.
+  -- The changed rows, each with its type, its id and its values before and after. After a hundred of them, the last element
+  -- has the number of the others.
   changes jsonb not null check (jsonb_typeof(changes) = 'array'),
   created_at timestamptz not null,
   previous_hash bytea not null check (octet_length(previous_hash) = 32),
@@ -89,8 +90,16 @@ declare
   before jsonb := audit_columns(previous, current, redacted, ignored);
   after jsonb := audit_columns(current, previous, redacted, ignored);
 begin
-  -- No operation changes a hundred rows by itself; a larger number would only make the entry unreadable.
-  if coalesce(before, after) is null or jsonb_array_length(collected) >= 100 then
+  if coalesce(before, after) is null then
+    return null;
+  end if;
+  -- More would only make the entry unreadable, so the rest is counted.
+  if jsonb_array_length(collected) >= 100 then
+    perform set_config(
+      'app.audit_more_changes',
+      (coalesce(nullif(current_setting('app.audit_more_changes', true), ''), '0')::integer + 1)::text,
+      true
+    );
     return null;
   end if;
   collected := collected || jsonb_build_object(
@@ -110,6 +119,7 @@ $$;
 create function write_audit_entry() returns trigger language plpgsql as $$
 declare
   collected jsonb := nullif(current_setting('app.audit_changes', true), '');
+  more_changes integer := coalesce(nullif(current_setting('app.audit_more_changes', true), ''), '0');
   context jsonb;
   subject jsonb;
   merchant uuid;
@@ -120,6 +130,7 @@ begin
     return null;
   end if;
   perform set_config('app.audit_changes', '', true);
+  perform set_config('app.audit_more_changes', '', true);
   context := current_setting('app.audit');
   -- The object that the path of the request names, otherwise the first that was changed.
   select coalesce(
@@ -129,7 +140,7 @@ begin
   into subject;
   merchant := subject ->> 'merchant';
   entry.chain_id := coalesce(merchant, '00000000-0000-0000-0000-000000000000');
-  perform pg_advisory_xact_lock(hashtextextended('audit_entries ' || entry.chain_id, 0));
+  perform pg_advisory_xact_lock(7061649, hashtext(entry.chain_id::text));
   select * into last from audit_entries where chain_id = entry.chain_id order by number desc limit 1;
   entry.number := coalesce(last.number, 0) + 1;
   entry.merchant_id := merchant;
@@ -149,6 +160,11 @@ begin
     || lpad(to_hex(entry.number & 255), 2, '0') || substr(replace(gen_random_uuid()::text, '-', ''), 1, 10)
   )::uuid;
   select jsonb_agg(change - 'merchant') into entry.changes from jsonb_array_elements(collected) change;
+  if more_changes > 0 then
+    entry.changes := entry.changes || jsonb_build_object(
+      'type', 'more_changes', 'id', '', 'before', null, 'after', jsonb_build_object('count', more_changes)
+    );
+  end if;
   entry.previous_hash := coalesce(last.hash, decode(repeat('00', 32), 'hex'));
   entry.hash := audit_hash(entry);
   insert into audit_entries select entry.*;

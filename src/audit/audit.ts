@@ -3,7 +3,7 @@
 import type { Signer } from '../kit/crypto.ts'
 import type { Db } from '../kit/db/db.ts'
 import { type ListQuery, type ListWindow, type Page, paginate } from '../kit/db/pagination.ts'
-import { BYTE_ORDER_MARK, csvLine, trustedCell, untrustedCell } from '../kit/http/csv.ts'
+import { AUDIT_CSV_HEAD, toAuditCsv } from './csv.ts'
 import type { EntryRow } from './entry.ts'
 import {
   type EntryFilter,
@@ -14,7 +14,7 @@ import {
   type Verification,
   verifyChains,
 } from './queries.ts'
-import type { AuditFilter } from './schema.ts'
+import { type AuditFilter, toAuditRecord } from './schema.ts'
 
 export interface AuditApp {
   db: Db
@@ -48,32 +48,15 @@ function filterOf(query: AuditFilter): EntryFilter {
   }
 }
 
-const COLUMNS = [
-  'uuid',
-  'merchant',
-  'number',
-  'createdAt',
-  'actorType',
-  'actorId',
-  'address',
-  'requestId',
-  'operation',
-  'objectType',
-  'objectId',
-  'previousHash',
-  'hash',
-  'record',
-]
-
 /** Streams the entries from the oldest on as CSV, of any number. */
 export async function* exportEntries(
   app: AuditApp,
   merchantId: string | null,
   query: AuditFilter,
 ): AsyncGenerator<string> {
-  yield BYTE_ORDER_MARK + csvLine(COLUMNS)
+  yield AUDIT_CSV_HEAD
   for await (const rows of readEntries(app.db, merchantId, query))
-    yield rows.map((row) => csvLine(toCells(row))).join('')
+    yield rows.map((row) => toAuditCsv(toAuditRecord(row))).join('')
 }
 
 const READ_AT_ONCE = 500
@@ -101,26 +84,6 @@ async function* readEntries(
     if (!last || found.length <= READ_AT_ONCE) return
     window.after = { at: last.createdAt, id: last.id }
   }
-}
-
-function toCells(row: EntryRow): string[] {
-  return [
-    trustedCell(row.id),
-    trustedCell(row.merchantId ?? ''),
-    trustedCell(String(row.number)),
-    trustedCell(row.createdAt.toISOString()),
-    trustedCell(row.actorType),
-    trustedCell(row.actorId),
-    trustedCell(row.address ?? ''),
-    untrustedCell(row.requestId ?? ''),
-    trustedCell(row.operation),
-    trustedCell(row.objectType),
-    untrustedCell(row.objectId),
-    trustedCell(row.previousHash.toString('hex')),
-    trustedCell(row.hash.toString('hex')),
-    // JSON begins with a brace, so it is no formula.
-    trustedCell(row.record),
-  ]
 }
 
 export async function verifyAudit(

@@ -38,7 +38,7 @@ export function auditRoutes(app: AuditApp): Route[] {
       examples: { data: AUDIT_EXAMPLE },
       handle: async ({ merchant, query }) => {
         const { rows, meta } = await listEntries(app, merchant.id, query)
-        return listed('Audit log retrieved.', rows.map(withoutMerchant), meta)
+        return listed('Audit log retrieved.', rows.map(toOwnRecord), meta)
       },
     }),
     route({
@@ -56,9 +56,9 @@ export function auditRoutes(app: AuditApp): Route[] {
   ]
 }
 
-function withoutMerchant(row: Parameters<typeof toAuditRecord>[0]) {
-  const { merchant: _, ...record } = toAuditRecord(row)
-  return record
+function toOwnRecord(row: Parameters<typeof toAuditRecord>[0]) {
+  const { merchant: _merchant, record: _record, ...own } = toAuditRecord(row)
+  return own
 }
 
 /** For all merchants and for the operators' own changes. */

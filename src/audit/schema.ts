@@ -48,7 +48,7 @@ export const AuditRecord = Type.Object({
     }),
     {
       description:
-        'Every changed row, with the fields that changed. before is null for a new row, after for a deleted one. Secrets and personal data are shown as [redacted].',
+        'Every changed row, with the fields that changed. before is null for a new row, after for a deleted one. Secrets and personal data are shown as [redacted]. If an operation changed more than a hundred rows, the last element has the type more_changes and the count of the others.',
     },
   ),
   createdAt: Timestamp,
@@ -56,7 +56,12 @@ export const AuditRecord = Type.Object({
   hash: Type.String({ description: 'SHA-256 over the bytes of previousHash and the text of the entry.' }),
 })
 
-export const OperatorAuditRecord = Type.Object({ ...AuditRecord.properties, merchant: Nullable(Uuid) })
+export const OperatorAuditRecord = Type.Object({
+  ...AuditRecord.properties,
+  merchant: Nullable(Uuid),
+  record: Type.String({ description: 'The text that was hashed.' }),
+})
+export type OperatorAuditRecord = Static<typeof OperatorAuditRecord>
 
 export const VerificationRecord = Type.Object({
   intact: Type.Boolean(),
@@ -67,7 +72,7 @@ export const VerificationRecord = Type.Object({
   digest: Type.String(),
 })
 
-export function toAuditRecord(row: EntryRow): Static<typeof OperatorAuditRecord> {
+export function toAuditRecord(row: EntryRow): OperatorAuditRecord {
   const { actorType, actorId, address, requestId, operation, objectType, objectId, changes } = row
   return {
     uuid: row.id,
@@ -83,6 +88,7 @@ export function toAuditRecord(row: EntryRow): Static<typeof OperatorAuditRecord>
     createdAt: row.createdAt.toISOString(),
     previousHash: row.previousHash.toString('hex'),
     hash: row.hash.toString('hex'),
+    record: row.record,
   }
 }
 

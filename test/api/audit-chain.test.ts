@@ -81,6 +81,9 @@ describe('the chain of the audit log', () => {
     assert.equal(JSON.parse(json.out).data.length, 2)
     const csv = await cowry(service.url, 'export', '--merchant', uuid)
     assert.equal(csv.out.trimEnd().split('\r\n').length, 3)
+    // The client of the tests removes the byte order mark.
+    const download = await admin.get(`/admin/v1/audit/export?merchant=${uuid}`)
+    assert.equal(csv.out, `\uFEFF${download.text}`)
     const lines = await cowry(service.url, 'export', '--merchant', uuid, '--json')
     assert.deepEqual(
       lines.out
@@ -115,6 +118,30 @@ describe('the actor of a statement', () => {
       found.map(({ changes }: Document) => changes[0].after.name),
       ['First', 'Second'],
     )
+  })
+})
+
+describe('an operation that changes more than a hundred rows', () => {
+  it('is recorded with the number of changes that its entry does not show', async (t) => {
+    const raw = connectDb({ url: service.databaseUrl, poolSize: 1 })
+    t.after(() => raw.close())
+    const { uuid } = await service.newMerchant()
+    const rename = sql<unknown>`update merchants set name = $2 where id = $1`
+    const renameOften = (times: number, operation: string) =>
+      raw.audited(JSON.stringify(context(operation))).transaction(async (tx) => {
+        for (let n = 1; n <= times; n += 1) await tx.query(rename, [uuid, `${operation} ${n}`])
+      })
+    await renameOften(103, 'MANY')
+    await renameOften(100, 'HUNDRED')
+    const lastOf = async (operation: string) => {
+      const { body } = await admin.get(`/admin/v1/audit?merchant=${uuid}&operation=${operation}`)
+      const [{ changes }] = body.data
+      const { type, after: shown } = changes.at(-1)
+      return [changes.length, type, shown]
+    }
+    assert.deepEqual(await lastOf('MANY'), [101, 'more_changes', { count: 3 }])
+    assert.deepEqual(await lastOf('HUNDRED'), [100, 'merchant', { name: 'HUNDRED 100' }])
+    assert.equal((await cowry(service.url, 'verify', '--merchant', uuid)).code, 0)
   })
 })
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, describe, it } from 'node:test'
 import type { Api, ApiResponse } from '../support/api.ts'
-import { assertApiError } from '../support/assertions.ts'
+import { assertApiError, UNKNOWN_UUID } from '../support/assertions.ts'
 import { payWith } from '../support/builders.ts'
 import { exampleOf } from '../support/fields.ts'
 import { fillPath, findItemPaths, itemTemplateOf, makeOneOfEverything } from '../support/one-of-everything.ts'
@@ -302,6 +302,74 @@ describe('writes of the operators’ API', () => {
     const [suspended] = (await admin.get(`/admin/v1/audit?merchant=${uuid}&limit=2`)).body.data.slice(1)
     assert.deepEqual(suspended.changes[0].before, { status: 'active' })
     assert.deepEqual(suspended.changes[0].after, { status: 'suspended' })
+  })
+})
+
+/** The entries that a call adds to all chains, under the name of its operation. */
+async function entriesOfOperation(name: string, call: () => Promise<ApiResponse>): Promise<Document[]> {
+  const path = `/admin/v1/audit?limit=100&operation=${encodeURIComponent(name)}`
+  const read = async (): Promise<Document[]> => (await admin.get(path)).body.data
+  const before = new Set((await read()).map(({ uuid }) => uuid))
+  const answer = await call()
+  assert.ok(answer.http < 300, answer.text)
+  return (await read()).filter(({ uuid }) => !before.has(uuid))
+}
+
+describe('writes of the operators’ API that begin something', () => {
+  const SETTLEMENT = [
+    'type,key,reference,amount,currency,fee,status',
+    `payment,${UNKNOWN_UUID},none,10.00,KES,,success`,
+    '',
+  ].join('\r\n')
+  const file = { gateway: 'sandbox', content: Buffer.from(SETTLEMENT).toString('base64') }
+  const FILES = '/admin/v1/reconciliations'
+  const BREAKS = '/admin/v1/reconciliation-breaks'
+
+  it('leaves one entry for a new merchant, each change of a gateway account, a settlement file and its breaks', async () => {
+    const { uuid } = await service.newMerchant()
+    const account = `/admin/v1/merchants/${uuid}/gateways/paystack`
+    const credentials = { secretKey: 'sk_test_0123456789abcdef' }
+    const breakPath = async () => {
+      const [found] = (await admin.get(`${BREAKS}?limit=1`)).body.data
+      return `${BREAKS}/${found.uuid}`
+    }
+    const calls: [string, string, () => Promise<ApiResponse>][] = [
+      ['POST /admin/v1/merchants', 'merchant', () => admin.post('/admin/v1/merchants', { name: 'New' })],
+      [
+        'PUT /admin/v1/merchants/{uuid}/gateways/{gateway}',
+        'gateway_account',
+        () => sendJson(admin, 'PUT', `${account}?probe=false`, { credentials }),
+      ],
+      [
+        'DELETE /admin/v1/merchants/{uuid}/gateways/{gateway}',
+        'gateway_account',
+        () => admin.send('DELETE', account),
+      ],
+      [`POST ${FILES}`, 'reconciliation', () => admin.post(FILES, file)],
+      [
+        `POST ${BREAKS}/{uuid}/assign`,
+        'reconciliation_break',
+        async () => admin.post(`${await breakPath()}/assign`, { owner: 'Wanjiru' }),
+      ],
+      [
+        `POST ${BREAKS}/{uuid}/close`,
+        'reconciliation_break',
+        async () => admin.post(`${await breakPath()}/close`, { note: 'Of another system.' }),
+      ],
+    ]
+    for (const [name, type, call] of calls) {
+      const added = await entriesOfOperation(name, call)
+      assert.deepEqual(
+        added.map(({ object, actor }) => [object.type, actor.type]),
+        [[type, 'operator']],
+        name,
+      )
+      assert.ok(!JSON.stringify(added).includes(credentials.secretKey))
+    }
+    assert.deepEqual(
+      await entriesOfOperation(`POST ${FILES}/preview`, () => admin.post(`${FILES}/preview`, file)),
+      [],
+    )
   })
 })
 

@@ -329,14 +329,51 @@ describe('the endpoints of cases', () => {
     assertApiError(await resolve(api, found.uuid, 'nonsense'), 'validation_failed')
   })
 
-  it('are counted by cowry doctor, which still succeeds', async () => {
-    await newMismatch('transfer_underpaid')
+  async function cowry(...args: string[]): Promise<{ code: number; out: string }> {
     let out = ''
     const take = (text: string) => {
       out += text
     }
     const env = { COWRY_URL: service.url, COWRY_ADMIN_TOKEN: ADMIN_TOKEN }
-    assert.equal(await runCommandLine(['doctor'], { terminal: { out: take, err: take }, env }), 0, out)
+    const code = await runCommandLine(args, { terminal: { out: take, err: take }, env })
+    return { code, out }
+  }
+
+  it('are listed, shown and resolved by cowry cases, as text and as JSON', async () => {
+    const { payment, found } = await newMismatch('transfer_underpaid')
+    const { uuid } = found
+    const filter = ['--kind', 'underpaid', '--owner', 'merchant', '--payment', payment.uuid]
+    const list = await cowry('cases', 'list', ...filter)
+    assert.equal(list.code, 0, list.out)
+    assert.match(list.out, new RegExp(`^${uuid} +underpaid +merchant .* open`, 'm'))
+    const listed = await cowry('cases', 'list', ...filter, '--json')
+    assert.deepEqual(
+      JSON.parse(listed.out).data.map((one: { uuid: string }) => one.uuid),
+      [uuid],
+    )
+    const shown = await cowry('cases', 'show', uuid)
+    assert.match(shown.out, /^resolutions +accept, return, write_off$/m)
+    assert.equal(JSON.parse((await cowry('cases', 'show', uuid, '--json')).out).data.uuid, uuid)
+    const impossible = ['--resolution', 'mark_paid', '--proof', 'ch_1', '--note', 'Seen.']
+    const refused = await cowry('cases', 'resolve', uuid, ...impossible, '--json')
+    assert.equal(refused.code, 1)
+    assert.equal(JSON.parse(refused.out).error.code, 'resolution_not_possible')
+    const accepting = ['--resolution', 'accept', '--note', 'The shop agrees.']
+    const resolved = await cowry('cases', 'resolve', uuid, ...accepting)
+    assert.equal(resolved.code, 0, resolved.out)
+    assert.match(resolved.out, /^state +resolved$/m)
+    const again = await cowry('cases', 'resolve', uuid, ...accepting, '--json')
+    const { state, resolution, note } = JSON.parse(again.out).data
+    assert.deepEqual([state, resolution, note], ['resolved', 'accept', 'The shop agrees.'])
+    assert.doesNotMatch((await cowry('cases', 'list', ...filter)).out, new RegExp(uuid))
+    assert.match((await cowry('cases', 'list', '--state', 'resolved', ...filter)).out, new RegExp(uuid))
+    assert.match((await cowry('cases', 'resolve', '--help')).out, /--resolution <resolution>/)
+  })
+
+  it('are counted by cowry doctor, which still succeeds', async () => {
+    await newMismatch('transfer_underpaid')
+    const { code, out } = await cowry('doctor')
+    assert.equal(code, 0, out)
     assert.match(out, /^cases +ok +\d+ for the operator, [1-9]\d* for merchants: cowry cases list$/m)
   })
 })

@@ -1,7 +1,8 @@
 // cowry audit …: lists, verifies and exports the audit log.
 
 import type { Command } from 'commander'
-import { csvLine, trustedCell, untrustedCell } from '../../kit/http/csv.ts'
+import { AUDIT_CSV_HEAD, toAuditCsv } from '../../audit/csv.ts'
+import type { OperatorAuditRecord } from '../../audit/schema.ts'
 import type { OperatorClient } from '../operator-client.ts'
 import { type JsonOption, type PaginationOptions, withJson, withPagination } from '../options.ts'
 import type { Shell } from '../shell.ts'
@@ -17,21 +18,6 @@ interface FilterOptions extends JsonOption {
   address?: string
   from?: string
   to?: string
-}
-
-interface Entry {
-  uuid: string
-  number: number
-  merchant: string | null
-  actor: { type: string; id: string }
-  address: string | null
-  requestId: string | null
-  operation: string
-  object: { type: string; id: string }
-  changes: object[]
-  createdAt: string
-  previousHash: string
-  hash: string
 }
 
 const PATH = '/admin/v1/audit'
@@ -52,7 +38,9 @@ export function addAuditCommands(program: Command, shell: Shell): void {
     .option('--merchant <uuid>', 'only the chain of this merchant')
     .action((options: FilterOptions) => verify(shell, options))
   withJson(withFilters(audit.command('export')))
-    .description('Print all entries from the oldest on as CSV, or one JSON document per line with --json.')
+    .description(
+      'Print all entries from the oldest on as CSV, as GET /admin/v1/audit/export does, or one JSON document per line with --json.',
+    )
     .action((options: FilterOptions) => shell.withOperator((operator) => exportAll(shell, operator, options)))
 }
 
@@ -79,9 +67,9 @@ function pathOf(options: FilterOptions, more: Record<string, string | number | u
 }
 
 // A boundary: the operators' API describes its records in src/audit/schema.ts.
-const entriesOf = ({ data }: Envelope) => data as Entry[]
+const entriesOf = ({ data }: Envelope) => data as OperatorAuditRecord[]
 
-function renderEntries(entries: Entry[]): string {
+function renderEntries(entries: OperatorAuditRecord[]): string {
   const rows = entries.map(({ createdAt, actor, address, operation, object }) => [
     createdAt,
     `${actor.type} ${actor.id}`,
@@ -113,43 +101,14 @@ async function verify(shell: Shell, options: FilterOptions): Promise<void> {
   })
 }
 
-const COLUMNS = [
-  'uuid',
-  'merchant',
-  'number',
-  'createdAt',
-  'actorType',
-  'actorId',
-  'address',
-  'requestId',
-  'operation',
-  'objectType',
-  'objectId',
-  'changes',
-  'previousHash',
-  'hash',
-]
-
 async function exportAll(shell: Shell, operator: OperatorClient, options: FilterOptions): Promise<void> {
   const { out } = shell.terminal
-  if (!options.json) out(csvLine(COLUMNS))
+  if (!options.json) out(AUDIT_CSV_HEAD)
   let cursor: string | undefined
   do {
     const page = await operator.call('GET', pathOf(options, { sort: 'createdAt:asc', limit: 100, cursor }))
-    for (const entry of entriesOf(page))
-      out(options.json ? `${JSON.stringify(entry)}\n` : csvLine(toCells(entry)))
+    for (const entry of entriesOf(page)) out(options.json ? `${JSON.stringify(entry)}\n` : toAuditCsv(entry))
     // A boundary: every list of the API has this meta.
     cursor = (page.meta as { nextCursor: string | null }).nextCursor ?? undefined
   } while (cursor !== undefined)
-}
-
-function toCells(entry: Entry): string[] {
-  const { actor, object } = entry
-  return [
-    ...[entry.uuid, entry.merchant ?? '', String(entry.number), entry.createdAt, actor.type, actor.id],
-    entry.address ?? '',
-    entry.requestId ?? '',
-    ...[entry.operation, object.type, object.id, JSON.stringify(entry.changes)],
-    ...[entry.previousHash, entry.hash],
-  ].map((text, index) => (COLUMNS[index] === 'changes' ? trustedCell(text) : untrustedCell(text)))
 }

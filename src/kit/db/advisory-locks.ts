@@ -7,4 +7,6 @@ export const ADVISORY_LOCKS = {
   /** Taken by maintain_month_partitions, a function of the migrations. */
   monthPartitions: '7061647',
   demoMerchant: '7061648',
+  /** Taken by write_audit_entry, a function of the migrations, with the hash of the chain as second number. */
+  auditChain: '7061649',
 } as const
