@@ -17,6 +17,8 @@ import { createApi } from '../support/api.ts'
 import { chargeBody, initiateBody, saveMethod } from '../support/builders.ts'
 import { testDatabaseUrl } from '../support/database.ts'
 import { assertInvariants } from '../support/invariants.ts'
+import { startUntilOutput } from '../support/process.ts'
+import { LARGER_FORM_ONLY } from '../support/scale.ts'
 import { ADMIN_TOKEN } from '../support/service.ts'
 
 const DATABASE_URL = await testDatabaseUrl({ after })
@@ -25,22 +27,23 @@ after(() => rm(dataDir, { recursive: true, force: true }))
 const PEPPER = randomBytes(32).toString('base64')
 const [K1, K2] = ['k1', 'k2'].map((id) => `${id}:${randomBytes(32).toString('base64')}`)
 
-/** The service with this keyring, the first key first. */
+/** The settings of a service with this keyring, the first key first. */
+const envOf = (...keys: (string | undefined)[]) => ({
+  ...{ PORT: '0', DATABASE_URL, COWRY_DATA_DIR: dataDir, COWRY_ADMIN_TOKEN: ADMIN_TOKEN },
+  ...{ COWRY_ENCRYPTION_KEYS: keys.join(), COWRY_KEY_PEPPER: PEPPER, COWRY_POOL_SIZE: '4' },
+})
+
 const start = (...keys: (string | undefined)[]) =>
-  startService(
-    readConfig(
-      {
-        ...{ PORT: '0', DATABASE_URL, COWRY_DATA_DIR: dataDir, COWRY_ADMIN_TOKEN: ADMIN_TOKEN },
-        ...{ COWRY_ENCRYPTION_KEYS: keys.join(), COWRY_KEY_PEPPER: PEPPER, COWRY_POOL_SIZE: '4' },
-      },
-      GATEWAYS,
-    ),
-    { log: createLog('silent') },
-  )
+  startService(readConfig(envOf(...keys), GATEWAYS), { log: createLog('silent') })
 
 type Running = Awaited<ReturnType<typeof start>>
 
-async function reseal({ url }: Running, ...options: string[]) {
+async function reseal({ url }: Pick<Running, 'url'>, ...options: string[]) {
+  return resealAndWatch(url, () => undefined, ...options)
+}
+
+/** Also passes each line of progress on. */
+async function resealAndWatch(url: string, onProgress: (line: string) => void, ...options: string[]) {
   const text = { out: '', err: '' }
   const terminal = {
     out: (part: string) => {
@@ -48,6 +51,7 @@ async function reseal({ url }: Running, ...options: string[]) {
     },
     err: (part: string) => {
       text.err += part
+      onProgress(part)
     },
   }
   const env = { COWRY_URL: url, COWRY_ADMIN_TOKEN: ADMIN_TOKEN }
@@ -135,11 +139,35 @@ order by 1`,
     )
   })
 
+  it(
+    'ends with an error when the service is killed between two batches, and nothing is lost',
+    LARGER_FORM_ONLY,
+    async (t) => {
+      const before = await valuesByKey(service.db)
+      const isReady = (output: string) => output.includes('API reference')
+      const killed = await startUntilOutput(t, ['serve'], envOf(K2, K1), isReady)
+      const url = /http:\/\/127\.0\.0\.1:\d+/.exec(killed.output())?.[0] ?? ''
+      const { code } = await resealAndWatch(url, () => void killed.kill('SIGKILL'), '--batch', '1')
+      assert.equal(code, 1)
+      const { k1 = 0, k2 = 0 } = await valuesByKey(service.db)
+      assert.ok(k2 > 0 && k1 > 0, 'it was killed in between')
+      assert.equal(k1 + k2, before.k1)
+    },
+  )
+
   it('leaves a value that does not decrypt, says so, and keeps the old key', async () => {
     const [row] = await service.db.query(selectCredential)
     const altered = `${row?.sealed.slice(0, -4)}AAAA`
     await service.db.query(breakMethods, [altered])
-    const { code, out } = await reseal(service, '--json')
+    // Beside the running service, whose new values have the new key.
+    const [{ code, out }, ...initiated] = await Promise.all([
+      reseal(service, '--json', '--batch', '1'),
+      ...[1, 2, 3].map(() => api().post('/api/v1/checkout/initiate-payment', initiateBody())),
+    ])
+    assert.deepEqual(
+      initiated.map(({ http }) => http),
+      [201, 201, 201],
+    )
     await service.db.query(breakMethods, [row?.sealed])
     assert.equal(code, 1)
     const { message, error, data } = JSON.parse(out)

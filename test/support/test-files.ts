@@ -43,7 +43,7 @@ export const LARGER_FORMS = [
   'test/faults/simulation/*.test.ts',
   'test/start/{commands,production,shutdown}.test.ts',
   'test/gateways/{stripe/stripe,*/conformance}.test.ts',
-  'test/api/{audit-chain,catalog,gateway-webhooks,inputs-addresses,pages-links,payments-list,test-clock}.test.ts',
+  'test/api/{audit-chain,catalog,gateway-webhooks,inputs-addresses,pages-links,payments-list,reseal,test-clock}.test.ts',
   'test/api/workers.test.ts',
   ...(HAS_BROWSER ? ['test/browser/*.test.ts'] : []),
 ]
