@@ -3,7 +3,9 @@
 create table test_clocks (
   merchant_id uuid primary key references merchants (id),
   advanced_ms bigint not null check (advanced_ms >= 0),
-  advanced_at timestamptz not null
+  advanced_at timestamptz,
+  -- The lease of the request that advances it: one at a time.
+  advancing_until timestamptz
 );
 
 -- As for the other tables: 0013_row_level_security.sql.

@@ -2,6 +2,7 @@
 // becomes due is done at once, by the code of the background jobs. So retries and their follow-ups happen in their order.
 // Time itself stays real: every record has the real time at which it was written. See docs/decisions/0019-test-clock.md.
 
+import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { SandboxGateway } from '../gateways/sandbox/index.ts'
 import { addMs } from '../kit/clock.ts'
@@ -9,7 +10,7 @@ import { type Job, runJobsNow } from '../kit/jobs.ts'
 import type { Counters } from '../kit/observability/counters.ts'
 import { resolverLeaseEnd } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import { advanceTimes, readClockRow, wakeByKeys } from './queries.ts'
+import { advanceTimes, leaseClock, readClockRow, releaseClock, wakeByKeys } from './queries.ts'
 
 export interface TestClockApp extends PaymentsApp {
   sandbox: SandboxGateway
@@ -60,12 +61,38 @@ const BUDGET_MS = 8_000
 const MIN_STEP_SHARE = 0.25
 const MIN_STEP_MS = 1_000
 
-/** Lets time pass for the merchant, and does everything that becomes due. */
+// Longer than a request advances, also if it waits for the database.
+const LEASE_MS = 60_000
+
+/** Lets time pass for the merchant, and does everything that becomes due. One request at a time; others wait for it. */
 export async function advanceTestClock(
   app: TestClockApp,
   merchant: Merchant,
   ms: number,
 ): Promise<TestClock> {
+  const leasedUntil = await waitForLease(app, merchant)
+  try {
+    return await advanceInSteps(app, merchant, ms)
+  } finally {
+    await releaseClock(app.db, merchant.id, leasedUntil)
+  }
+}
+
+async function waitForLease(app: TestClockApp, { id }: Merchant): Promise<Date> {
+  const deadline = addMs(app.clock.now(), BUDGET_MS)
+  for (;;) {
+    const now = app.clock.now()
+    const until = addMs(now, LEASE_MS)
+    if (await leaseClock(app.db, id, now, until)) return until
+    if (now >= deadline)
+      throw new ApiError('invalid_state', {
+        message: 'Another request is advancing the clock; try again when it has ended.',
+      })
+    await app.clock.sleep(POLL_MS)
+  }
+}
+
+async function advanceInSteps(app: TestClockApp, merchant: Merchant, ms: number): Promise<TestClock> {
   const deadline = addMs(app.clock.now(), BUDGET_MS)
   const jobs = app.dueJobs()
   let state = await catchUp(app, merchant, jobs, deadline)

@@ -20,12 +20,33 @@ const nearerThenOlder = (column: string) =>
 // A delivery that is being sent keeps its times, because its lease uses the clock of the database.
 const IS_UNLEASED = '(d.leased_until is null or d.leased_until <= statement_timestamp())'
 
+const leaseClockStatement = sql<unknown>`
+insert into test_clocks as c (merchant_id, advanced_ms, advancing_until)
+values ($1, 0, $3)
+on conflict (merchant_id) do update
+set advancing_until = $3
+where c.advancing_until is null or c.advancing_until <= $2
+returning 1`
+
+/** False while another request advances the clock: their steps would wait for each other's row locks. */
+export async function leaseClock(db: Db, merchantId: string, now: Date, until: Date): Promise<boolean> {
+  return (await db.query(leaseClockStatement, [merchantId, now, until])).length > 0
+}
+
+const releaseClockStatement = sql<unknown>`
+update test_clocks
+set advancing_until = null
+where merchant_id = $1 and advancing_until = $2`
+
+export async function releaseClock(db: Db, merchantId: string, leasedUntil: Date): Promise<void> {
+  await db.query(releaseClockStatement, [merchantId, leasedUntil])
+}
+
 const advanceStatement = sql<unknown>`
 with clock as (
-  insert into test_clocks as c (merchant_id, advanced_ms, advanced_at)
-  values ($1, $3, $2)
-  on conflict (merchant_id) do update
-  set advanced_ms = c.advanced_ms + excluded.advanced_ms, advanced_at = excluded.advanced_at
+  update test_clocks
+  set advanced_ms = advanced_ms + $3, advanced_at = $2
+  where merchant_id = $1
 ),
 open_payments as (
   update payments

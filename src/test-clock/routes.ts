@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { type Issue, newIssue } from '../core/errors.ts'
+import { ApiError, type Issue, newIssue } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import { claimKey, releaseIdempotencyKey } from '../kit/db/idempotency.ts'
 import { ok, type Route, route } from '../kit/http/route.ts'
@@ -72,7 +72,7 @@ export function testClockRoutes(app: TestClockApp): Route[] {
       body: AdvanceBody,
       issues: (body) => advanceIssues(body, app.clock.now()),
       response: { http: 200, data: TestClockRecord },
-      errors: [],
+      errors: ['invalid_state'],
       examples: { body: { seconds: 3_600 }, data: EXAMPLE },
       handle: async ({ merchant, body, idempotencyKey }) => {
         const { clock, replayed } = await advanceOnce(app, merchant, body, idempotencyKey)
@@ -82,7 +82,7 @@ export function testClockRoutes(app: TestClockApp): Route[] {
   ]
 }
 
-/** Once per Idempotency-Key. Time that has passed cannot be taken back, so the key stays claimed once it may have passed. */
+/** Once per Idempotency-Key. The key is released if no time has passed: otherwise a retry would let it pass twice. */
 async function advanceOnce(
   app: TestClockApp,
   merchant: Merchant,
@@ -95,12 +95,12 @@ async function advanceOnce(
   if ((await claimKey(app.db, claim, id, now)) !== undefined)
     return { clock: await readTestClock(app, merchant), replayed: true }
   try {
-    await readTestClock(app, merchant)
+    return { clock: await advanceTestClock(app, merchant, toMs(body, now)), replayed: false }
   } catch (error) {
-    if (key !== undefined) await releaseIdempotencyKey(app.db, merchant.id, key, id)
+    const isUnchanged = error instanceof ApiError && error.code === 'invalid_state'
+    if (key !== undefined && isUnchanged) await releaseIdempotencyKey(app.db, merchant.id, key, id)
     throw error
   }
-  return { clock: await advanceTestClock(app, merchant, toMs(body, now)), replayed: false }
 }
 
 function toMs({ seconds, to }: AdvanceBody, now: Date): number {
