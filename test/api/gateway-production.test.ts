@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, describe, it } from 'node:test'
+import { runCommandLine } from '../../src/cli/program.ts'
 import { ConfigError } from '../../src/config.ts'
 import { startFakePaystack } from '../gateways/paystack/fake.ts'
 import { assertApiError } from '../support/assertions.ts'
@@ -28,6 +29,24 @@ describe('a gateway in production', () => {
       { env: { ...env, GATEWAY_PAYSTACK_SECRET_KEY: 'sk_test_1' } },
     )
     await assert.rejects(start, (error) => error instanceof ConfigError && /sk_live_/.test(error.message))
+  })
+
+  it('is checked by cowry doctor, which fails if the provider refuses the key', ONE_PROCESS, async (t) => {
+    const service = await testService(
+      { after: t.after.bind(t) },
+      { env: { ...env, GATEWAY_PAYSTACK_SECRET_KEY: LIVE_KEY } },
+    )
+    let out = ''
+    const take = (text: string) => {
+      out += text
+    }
+    const clientEnv = { COWRY_URL: service.url, COWRY_ADMIN_TOKEN: ADMIN_TOKEN }
+    const code = await runCommandLine(['doctor'], { terminal: { out: take, err: take }, env: clientEnv })
+    assert.equal(code, 1, out)
+    assert.match(out, /^gateways configured +ok +Paystack$/m)
+    assert.match(out, /^gateway paystack credentials +FAILED +Paystack refuses the credentials/m)
+    assert.match(out, /^gateway paystack webhook URL +by hand +Enter the webhook URL/m)
+    assert.match(out, /^1 of \d+ checks failed\. Look at 2 more by hand\.$/m)
   })
 
   it('has no sandbox fallback in production', async (t) => {

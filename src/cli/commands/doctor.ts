@@ -26,10 +26,7 @@ export function addDoctorCommand(program: Command, shell: Shell): void {
         checks: await runChecks(operator, shell.clock.now()),
       }))
       const bad = checks.filter(({ ok }) => !ok)
-      const message =
-        bad.length === 0
-          ? `All ${checks.length} checks passed.`
-          : `${bad.length} of ${checks.length} checks failed.`
+      const message = summaryOf(checks)
       const table = renderTable(
         ['CHECK', 'RESULT', 'DETAIL'],
         checks.map((check) => [check.name, resultOf(check), check.detail]),
@@ -38,6 +35,15 @@ export function addDoctorCommand(program: Command, shell: Shell): void {
       if (bad.length > 0) throw failed(`${url}\n\n${table}\n${message}`, { status: 'error', message, data })
       shell.show({ status: 'success', message, data }, options, () => `${url}\n\n${table}\n${message}\n`)
     })
+}
+
+function summaryOf(checks: readonly Check[]): string {
+  const asked = checks.filter(({ byHand }) => !byHand)
+  const bad = asked.filter(({ ok }) => !ok).length
+  const byHand = checks.length - asked.length
+  const summary =
+    bad === 0 ? `All ${asked.length} checks passed.` : `${bad} of ${asked.length} checks failed.`
+  return byHand === 0 ? summary : `${summary} Look at ${byHand} more by hand.`
 }
 
 const resultOf = ({ ok, byHand }: Check) => (byHand ? 'by hand' : ok ? 'ok' : 'FAILED')
