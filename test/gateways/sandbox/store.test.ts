@@ -101,6 +101,17 @@ for (const [name, open] of Object.entries(STORES)) {
       assert.deepEqual((await stores[1].findByKey(checkout.key))?.status, 'declined')
     })
 
+    it('finds the planned records of one account until they have ended', async (t) => {
+      const [store] = await open(t)
+      const { merchantId } = makeAttempt()
+      const checkout = makeCheckout(makeAttempt({ merchantId }))
+      for (const record of [checkout, makeCharge(makeAttempt({ merchantId })), makeCheckout()])
+        await store.insert(record)
+      assert.deepEqual(await store.findPlanned(merchantId), [checkout])
+      await store.replace(nextOf(checkout))
+      assert.deepEqual(await store.findPlanned(merchantId), [])
+    })
+
     it('finds due records until they have ended', async (t) => {
       const [store] = await open(t)
       const checkout = makeCheckout()
