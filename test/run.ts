@@ -29,8 +29,7 @@ import {
 const ROOT = join(import.meta.dirname, '..')
 // A file waits as often as it works: for a page, a timer, a process that exits.
 const AT_ONCE = availableParallelism() + 2
-// Two for each place, so that no place idles while one long group ends.
-const SHARED_PROCESSES = 2 * AT_ONCE
+const SHARED_PROCESSES = AT_ONCE
 
 const MAX_STEP_MS = 40 * 60_000
 const TEST_TIMEOUT_MS = 240_000

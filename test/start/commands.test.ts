@@ -45,7 +45,18 @@ describe('cowry --help', { concurrency: 2 }, () => {
     assert.deepEqual({ code, err }, { code: 0, err: '' })
     const names = commandsIn(out)
     assert.deepEqual(names, [
-      ...['serve', 'sandbox', 'merchants', 'keys', 'gateways', 'listen', 'trigger', 'events', 'logs'],
+      ...[
+        'serve',
+        'sandbox',
+        'merchants',
+        'keys',
+        'gateways',
+        'listen',
+        'trigger',
+        'clock',
+        'events',
+        'logs',
+      ],
       ...['reconcile', 'audit', 'cases', 'doctor', 'docs'],
     ])
     // Each one's help in this process: src/cli/cli.test.ts.
