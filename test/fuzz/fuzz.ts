@@ -63,6 +63,8 @@ const SLOW_MS = 1_000
 // Other requests revoke their methods, dispute them, and block their customers.
 const SEEDED_PAYMENTS = 20
 const FOREIGN = 'Foreigner'
+// It ends what is open, and parallel requests of the same merchant wait for the rows that it moves.
+const LEFT_OUT = 'POST /api/v1/sandbox/clock/advance'
 
 export async function fuzz(document: Document, target: Target, options: FuzzOptions): Promise<Report> {
   const operations = operationsOf(document)
@@ -77,7 +79,9 @@ export async function fuzz(document: Document, target: Target, options: FuzzOpti
       options,
     )
     const defects = createDefects()
-    const wanted = operations.filter(({ name }) => name.includes(options.only ?? ''))
+    const wanted = operations.filter(({ name }) =>
+      options.only === undefined ? name !== LEFT_OUT : name.includes(options.only),
+    )
     const plans = fc.oneof(...wanted.map(planOf))
     const share = Math.ceil(options.requests / WORKERS)
     const workerSeeds = Array.from({ length: WORKERS }, (_, worker) => worker + options.seed * WORKERS)
