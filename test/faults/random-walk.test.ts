@@ -9,7 +9,7 @@ import { FORM, sized } from '../support/scale.ts'
 import { INSTRUMENT_NAMES } from './random-walk/instruments.ts'
 import { MAX_SEED, walk } from './random-walk/walk.ts'
 
-const OPERATIONS = sized({ quick: 400, rest: 1_600, long: 4_000 })
+const OPERATIONS = sized({ quick: 400, rest: 1_000, long: 4_000 })
 // A fixed seed, so that a failure is due to a change; the long form and the command take new seeds.
 const SEED = 2_005
 // test/api/cases.test.ts has these: the walk resolves no cases.

@@ -55,7 +55,7 @@ export async function testDatabaseUrl(t: Cleanup): Promise<string> {
   const { adminUrl, template } = await testServer()
   const name = `cowry_test_${randomBytes(6).toString('hex')}`
   databases += 1
-  await runAsAdmin(adminUrl, `create database ${name} template ${template} strategy file_copy`)
+  await runAsAdmin(adminUrl, `create database ${name} template ${template}`)
   t.after(async () => {
     await dropDatabase(adminUrl, name)
     databases -= 1
