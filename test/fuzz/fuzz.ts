@@ -60,6 +60,9 @@ export interface Report {
 /** Parallel requests: enough to keep two cores busy, few enough that a request rarely waits for others. */
 const WORKERS = 12
 const SLOW_MS = 1_000
+// The service says that it is busy, and that the client can retry.
+const BUSY = 503
+const isBusy = ({ http }: TimedResponse) => http === BUSY
 // Other requests revoke their methods, dispute them, and block their customers.
 const SEEDED_PAYMENTS = 20
 const FOREIGN = 'Foreigner'
@@ -88,7 +91,7 @@ export async function fuzz(document: Document, target: Target, options: FuzzOpti
     await Promise.all(
       workerSeeds.map((seed) => runWorker(sender.sendAndCheck, defects, plans, { seed, share })),
     )
-    const slow = await sender.retrySlowAlone()
+    const slow = await sender.retryAlone()
     const unreached = wanted.map(({ name }) => name).filter((name) => !sender.reached.has(name))
     return { ...sender.counts, seed: options.seed, defects: defects.all(), unreached, slow }
   } finally {
@@ -125,8 +128,8 @@ interface RequestSender {
   counts: Pick<Report, 'requests' | 'kinds' | 'statuses'>
   reached: ReadonlySet<string>
   sendAndCheck: SendAndCheck
-  /** A slow request may have waited for parallel ones; only a request that is slow alone is a defect. */
-  retrySlowAlone(): Promise<Report['slow']>
+  /** A slow or refused request may have waited for parallel ones; only one that is slow or refused alone is a defect. */
+  retryAlone(): Promise<Report['slow']>
 }
 
 function createRequestSender(
@@ -152,7 +155,7 @@ function createRequestSender(
     counts.requests += 1
     counts.kinds[plan.kind] += 1
     counts.statuses[http] = (counts.statuses[http] ?? 0) + 1
-    if (tookMs > SLOW_MS) slow.push(plan)
+    if (tookMs > SLOW_MS || http === BUSY) slow.push(plan)
     options.onProgress?.(counts.requests)
   }
   return {
@@ -166,6 +169,7 @@ function createRequestSender(
         return defectOf(plan, sent, `no answer: ${answer.message}`)
       }
       countResponse(plan, answer)
+      if (isBusy(answer)) return undefined
       if (answer.http < 300 && plan.kind === 'valid') {
         reached.add(plan.operation.name)
         pool.collect(plan.operation, sent.address, answer.body)
@@ -175,10 +179,11 @@ function createRequestSender(
       const logged = answer.http >= 500 ? target.logOf(answer.headers.get('x-request-id') ?? '') : ''
       return defectOf(plan, sent, [problem, logged].join(' '))
     },
-    async retrySlowAlone() {
+    async retryAlone() {
       const alone: Defect[] = []
       for (const plan of slow) {
         const { sent, answer } = await sendPlan(plan)
+        if (isBusy(answer)) alone.push(defectOf(plan, sent, 'is refused as busy alone'))
         const again = answer.tookMs > SLOW_MS ? await sendPlan(plan) : { answer }
         const took = Math.round(Math.min(answer.tookMs, again.answer.tookMs))
         if (took > SLOW_MS) alone.push(defectOf(plan, sent, `takes ${took} ms alone`))
