@@ -147,12 +147,21 @@ export async function schedulePoll(
   current: PaymentWithAttempt,
   outcome: Outcome,
   behavior: GatewayBehavior | undefined,
+  { isResubmitted = false } = {},
 ): Promise<void> {
   if (current.attempt.dueAt === null) return
   logOutcome(app, current.attempt, outcome)
   const reference = outcome.kind === 'pending' ? outcome.gatewayReference : null
-  await rescheduleAttempt(app.db, current.attempt, nextPollAt(app, current, outcome, behavior), reference)
+  const isNewCall = isResubmitted && outcome.kind === 'unknown' && outcome.reason === 'no_answer'
+  const pollAt = isNewCall
+    ? addMs(app.clock.now(), jittered(app.random, RESUBMITTED_POLL_MS))
+    : nextPollAt(app, current, outcome, behavior)
+  await rescheduleAttempt(app.db, current.attempt, pollAt, reference)
 }
+
+// The gateway has the call now, so its outcome is known soon. With the longest wait before the call, its timeout and the
+// jitter it is less than a minute since the gateway is back.
+export const RESUBMITTED_POLL_MS = 5 * SECOND
 
 function logOutcome({ log }: PaymentsApp, attempt: AttemptRow, outcome: Outcome): void {
   const { merchantId, paymentId, id: attemptId, gateway } = attempt

@@ -62,15 +62,17 @@ async function resolveAttempt(app: PaymentsApp, current: PaymentWithAttempt): Pr
     return schedulePoll(app, current, NOT_CONFIGURED, undefined)
   }
   let outcome = await gateway.verify(toStatusQuery(payment, attempt), referenceOf(attempt))
+  let resubmitted: Outcome | undefined
   if (isUnknownToGateway(attempt, outcome)) {
     if (!canResubmit(app, gateway, current)) return markRequiresReview(app, current)
-    outcome = (await resubmit(app, gateway, current)) ?? outcome
+    resubmitted = await resubmit(app, gateway, current)
+    outcome = resubmitted ?? outcome
   } else if (isSubmissionLost(attempt, outcome)) {
     outcome = await recoverSubmission(app, gateway, current, outcome)
   }
   await app.failpoints.hit('resolver.after_poll')
   const applied = await applyOutcome(app, gateway, current, outcome, { source: 'resolver' })
-  await schedulePoll(app, applied, outcome, gateway.behavior)
+  await schedulePoll(app, applied, outcome, gateway.behavior, { isResubmitted: resubmitted !== undefined })
 }
 
 const NOT_CONFIGURED: Outcome = { kind: 'unknown', reason: 'no_answer', message: 'not configured' }
