@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { RESUBMITTED_POLL_MS, unknownBackoffMs } from './schedule.ts'
+import { resubmittedBackoffMs, unknownBackoffMs } from './schedule.ts'
 
 const HOUR_MS = 3_600_000
 // The timeout of a call, and the largest factor of the jitter.
@@ -12,7 +12,7 @@ it('knows an outcome within a minute after an outage of an hour, also of a call 
   let polls = 0
   while (polledForMs < HOUR_MS) {
     const delayMs = unknownBackoffMs(polls)
-    const untilKnownMs = SPREAD * delayMs + CALL_MS + SPREAD * RESUBMITTED_POLL_MS
+    const untilKnownMs = SPREAD * delayMs + CALL_MS + SPREAD * resubmittedBackoffMs(polls)
     assert.ok(untilKnownMs < 60_000, `after ${polls} polls the delay is ${delayMs} ms`)
     polledForMs += delayMs
     polls += 1
@@ -21,4 +21,5 @@ it('knows an outcome within a minute after an outage of an hour, also of a call 
 
 it('polls an unknown outcome once an hour in the end, without a last poll', () => {
   assert.equal(unknownBackoffMs(10_000), HOUR_MS)
+  assert.equal(resubmittedBackoffMs(10_000), HOUR_MS)
 })

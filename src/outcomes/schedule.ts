@@ -33,6 +33,18 @@ export function unknownBackoffMs(polls: number): number {
   return UNKNOWN_BACKOFF_MS[Math.min(polls, UNKNOWN_BACKOFF_MS.length - 1)] ?? HOUR
 }
 
+// With the longest wait before the call, its timeout and the jitter it is less than a minute since the gateway is back.
+const RESUBMITTED_POLL_MS = 5 * SECOND
+
+/**
+ * The delay after a call that was submitted again without an answer. The gateway has it now, so its outcome is known soon.
+ * A call that gets no answer for an hour is submitted ever more rarely.
+ */
+export function resubmittedBackoffMs(polls: number): number {
+  const backoffMs = unknownBackoffMs(polls)
+  return backoffMs > STEADY_POLL_SECONDS * SECOND ? backoffMs : Math.min(backoffMs, RESUBMITTED_POLL_MS)
+}
+
 /** Backoff while the payer acts, in front of a page that shows the result. */
 const AWAITING_BACKOFF_MS = [2, 3, 5, 10, 15, 30, 60].map((seconds) => seconds * SECOND)
 
@@ -154,14 +166,10 @@ export async function schedulePoll(
   const reference = outcome.kind === 'pending' ? outcome.gatewayReference : null
   const isNewCall = isResubmitted && outcome.kind === 'unknown' && outcome.reason === 'no_answer'
   const pollAt = isNewCall
-    ? addMs(app.clock.now(), jittered(app.random, RESUBMITTED_POLL_MS))
+    ? addMs(app.clock.now(), jittered(app.random, resubmittedBackoffMs(current.attempt.polls)))
     : nextPollAt(app, current, outcome, behavior)
   await rescheduleAttempt(app.db, current.attempt, pollAt, reference)
 }
-
-// The gateway has the call now, so its outcome is known soon. With the longest wait before the call, its timeout and the
-// jitter it is less than a minute since the gateway is back.
-export const RESUBMITTED_POLL_MS = 5 * SECOND
 
 function logOutcome({ log }: PaymentsApp, attempt: AttemptRow, outcome: Outcome): void {
   const { merchantId, paymentId, id: attemptId, gateway } = attempt
