@@ -4,6 +4,7 @@ import type { CaseDetails } from '../cases/case.ts'
 import { listCasesOfAttempt } from '../cases/find.ts'
 import { closeAnswered, openCase } from '../cases/open.ts'
 import { formatAmount } from '../core/money.ts'
+import { sanitizeText } from '../core/sanitize-text.ts'
 import { lockAttempt } from '../disputes/duplicates.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { PaymentWithAttempt } from '../payments/attempt.ts'
@@ -35,7 +36,10 @@ export async function reviewUnbooked(
     if (open.length === 0) return
     const message = [...(decided ? [decided] : []), ...open.map(describe)].join('; ')
     const unbookedMinor = exceedingMinor(payment.currency, open)
-    await openCase(app, tx, { ...about, message, unbookedMinor }, { reopens: true })
+    // A case that cannot name all of them does not open again, because some of them may be decided.
+    const isNamed = sanitizeText(message).length === message.length
+    if (decided === '' || isNamed)
+      await openCase(app, tx, { ...about, message, unbookedMinor }, { reopens: true })
     for (const { obstacle: reason } of open)
       app.log.write('refund.not_booked', { merchantId, paymentId, attemptId, gateway, reason })
   })

@@ -351,6 +351,18 @@ describe('a refund at the provider that exceeds the payment', () => {
     }
   })
 
+  it('is not decided twice, even if there are more refunds than a case can name', async () => {
+    const id = await charge()
+    atProvider = [refundAt(8_000n), ...Array.from({ length: 20 }, () => refundAt(5_000n))]
+    await lookUp(id)
+    const { id: caseId, unbookedMinor } = await caseOf(id, kind)
+    assert.equal(unbookedMinor, 100_000n)
+    clock.advance(1_000)
+    await resolveCase(app, OPERATOR, caseId, request(kind, 'accept'))
+    await lookUp(id)
+    assert.ok((await casesOf(id)).every(({ closedAt }) => closedAt !== null))
+  })
+
   it('closes by itself if an unknown status becomes one that can be booked', async () => {
     const id = await charge()
     const found = refundAt(4_000n, 'unrecognized')
