@@ -20,7 +20,9 @@ export interface PaymentFilter {
   /** Lower case; a part of the reference or of the e-mail, whatever its case. */
   search: string | null
   /** The same search as a whole reference of the provider, in the cases that providers use. */
-  providerReferences: readonly string[]
+  providerReferences: readonly string[] | null
+  /** One of them must be a whole reference of an attempt at the provider. */
+  gatewayReferences: readonly string[] | null
   minHundredths: bigint | null
   maxHundredths: bigint | null
   paidFrom: Date | null
@@ -63,6 +65,14 @@ export const FILTER_QUERY = {
   ),
   failureCode: Type.Optional(Enum(FAILURE_CODES)),
   statusReason: Type.Optional(word('Such as outcome_unknown.')),
+  gatewayReference: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      description:
+        'A whole reference at the provider: the gatewayReference, receiptNumber (such as an M-Pesa code) or gatewayKey of the payment or of one of its attempts.',
+    }),
+  ),
   minAmount: Type.Optional(amount('From this amount, inclusive, in major units of the payment’s currency.')),
   maxAmount: Type.Optional(amount('Up to this amount, inclusive, in major units of the payment’s currency.')),
   paidFrom: Type.Optional(
@@ -115,7 +125,7 @@ const BOTH_KINDS = ['checkout', 'charge'] as const
 const PAID_STATUSES = ['successful', 'partially_refunded', 'refunded', 'disputed', 'reversed'] as const
 
 export function toFilter({ kind = undefined, customerId, linkId }: Scope, query: Query): PaymentFilter {
-  const { search, metadata = {} } = query
+  const { search, gatewayReference, metadata = {} } = query
   const onlyKind = kind ?? query.kind
   const isByPayment = query.paidFrom !== undefined || query.paidTo !== undefined
   return {
@@ -130,7 +140,8 @@ export function toFilter({ kind = undefined, customerId, linkId }: Scope, query:
     failureCode: query.failureCode ?? null,
     statusReason: query.statusReason ?? null,
     search: search === undefined ? null : search.normalize('NFC').toLowerCase(),
-    providerReferences: search === undefined ? [] : toProviderReferences(search.trim()),
+    providerReferences: search === undefined ? null : toProviderReferences(search),
+    gatewayReferences: gatewayReference === undefined ? null : toProviderReferences(gatewayReference),
     ...amountRange(query),
     paidFrom: query.paidFrom === undefined ? null : new Date(query.paidFrom),
     paidTo: query.paidTo === undefined ? null : new Date(query.paidTo),
@@ -139,8 +150,9 @@ export function toFilter({ kind = undefined, customerId, linkId }: Scope, query:
 }
 
 /** Ids at providers are exact; payers type the capitals of a receipt number as they like. */
-function toProviderReferences(search: string): string[] {
-  return [...new Set([search, search.toUpperCase(), search.toLowerCase()])]
+function toProviderReferences(text: string): string[] {
+  const reference = text.trim()
+  return [...new Set([reference, reference.toUpperCase(), reference.toLowerCase()])]
 }
 
 function amountRange({ minAmount, maxAmount }: Query) {

@@ -1,6 +1,6 @@
-// Finds payments by a filter that has an index of its own: a search, metadata, an amount, or the time of payment. If it
-// finds few payments, the list sorts them. If it finds many, the list reads the payments in order of time instead, where
-// it soon has enough for a page.
+// Finds payments by a filter that has an index of its own: a reference of the provider, a search, metadata, an amount, or
+// the time of payment. If it finds few payments, the list sorts them. If it finds many, the list reads the payments in order
+// of time instead, where it soon has enough for a page.
 
 import { searchQueryOf } from '../core/search-text.ts'
 import { type Db, type Statement, sql } from '../kit/db/db.ts'
@@ -12,9 +12,10 @@ import type { PaymentFilter } from './filters.ts'
 export const PAYMENTS = { table: 'payments', alias: 'p' }
 
 // The values of a filter: $4 kinds, $5 statuses, $6 currency, $7 gateway, $8 channel, $9 failure code, $10 status reason,
-// $11 pattern, $12 and $13 amount, $14 and $15 time of payment, $16 metadata, and from $17 on those of its own.
+// $11 pattern, $12 and $13 amount, $14 and $15 time of payment, $16 metadata, $17 references of
+// the provider, $18 the search as such references, and from $19 on those of its own.
 
-export const FIRST_OWN_VALUE = 17
+export const FIRST_OWN_VALUE = 19
 
 /** The columns that have few values. */
 export const FITS_TUPLE = `
@@ -26,7 +27,19 @@ export const FITS_TUPLE = `
   and ($9::text is null or p.failure_code = $9)
   and ($10::text is null or p.status_reason = $10)`
 
-export const FITS_TEXT = '($11::text is null or p.reference ilike $11 or p.customer_email ilike $11)'
+/** The names at the provider are not compared: a list in order of time would read the attempts of every payment. */
+export const FITS_TEXT =
+  '($11::text is null or p.reference ilike $11 or p.customer_email ilike $11) and ($18::text[] is null or true)'
+
+const PROVIDER_COLUMNS = ['gateway_reference', 'receipt_number', 'gateway_key'] as const
+
+const hasProviderReference = (references: string) => `exists (
+      select
+      from attempts a
+      where a.merchant_id = p.merchant_id
+        and a.payment_id = p.id
+        and (${PROVIDER_COLUMNS.map((column) => `a.${column} = any (${references}::text[])`).join(' or ')})
+    )`
 
 /** Every filter but the search. */
 export const FITS = `${FITS_TUPLE}
@@ -37,7 +50,18 @@ export const FITS = `${FITS_TUPLE}
   and (
     $16::jsonb is null
     or not exists (select from jsonb_each_text($16) w where p.metadata ->> w.key is distinct from w.value)
+  )
+  and ($17::text[] is null or ${hasProviderReference('$17')})`
+
+/** For lists that compare few payments: it also reads the attempts of those that have another text. */
+export const FITS_SEARCH = `(
+    $11::text is null
+    or p.reference ilike $11
+    or p.customer_email ilike $11
+    or ${hasProviderReference('$18')}
   )`
+/** Compares no text; the parameters must have a type. */
+const HAS_SEARCH_VALUES = '($11::text is null or $18::text[] is null or true)'
 
 /** Few enough to sort. */
 const MAX_FOUND = 10_000
@@ -52,10 +76,11 @@ export interface Finder {
 
 /** The most selective first. */
 export function findersOf(merchantId: string, filter: PaymentFilter): Finder[] {
-  const { search, metadata, minHundredths, maxHundredths, paidFrom, paidTo } = filter
+  const { search, gatewayReferences, metadata, minHundredths, maxHundredths, paidFrom, paidTo } = filter
   const finders: Finder[] = []
   const add = (count: Statement<Matches>, statements: ListStatements<PaymentRow>, own: readonly unknown[]) =>
     finders.push({ isFew: (db) => areFew(db, count, [merchantId, ...own]), statements, own })
+  if (gatewayReferences !== null) add(countByGatewayReference, BY_GATEWAY_REFERENCE, [gatewayReferences])
   if (metadata !== null) add(countByMetadata, BY_METADATA, [JSON.stringify(metadata)])
   if (search !== null && HAS_TRIGRAM.test(search))
     add(countByText, BY_TEXT, [
@@ -122,15 +147,13 @@ const foundByEmail = (value: Parameter) => `
   where ${hasEmail(value)}`
 
 // Each name of the provider has an index of its own.
-const foundByProvider = (value: Parameter) =>
-  ['gateway_reference', 'receipt_number', 'gateway_key']
-    .map(
-      (column) => `
+const foundByProvider = (references: string) =>
+  PROVIDER_COLUMNS.map(
+    (column) => `
   select a.payment_id as id
   from attempts a
-  where a.merchant_id = $1 and a.${column} = any (${value(3)}::text[])`,
-    )
-    .join('\n  union')
+  where a.merchant_id = $1 and a.${column} = any (${references}::text[])`,
+  ).join('\n  union')
 
 const foundByMetadata = (value: Parameter) => `
   select t.payment_id as id
@@ -155,8 +178,11 @@ const counted = (found: string) => `(select count(*)::integer from (${found} lim
 
 const countByText = sql<Matches>`
 select
-  ${counted(foundByReference(counting))} + ${counted(foundByEmail(counting))} + ${counted(foundByProvider(counting))}
+  ${counted(foundByReference(counting))} + ${counted(foundByEmail(counting))} + ${counted(foundByProvider(counting(3)))}
   as matches`
+
+const countByGatewayReference = sql<Matches>`
+select ${counted(foundByProvider(counting(0)))} as matches`
 
 const countByMetadata = sql<Matches>`
 select ${counted(foundByMetadata(counting))} as matches`
@@ -188,23 +214,28 @@ const IS_FOUND = 'p.id = any (array(select id from found))'
 // not compared again: the customer's e-mail may have changed since the payment. It is named for its type alone.
 const BY_TEXT = listStatements<PaymentRow>({
   ...found(
-    `${foundByReference(listing)}\n  union${foundByEmail(listing)}\n  union${foundByProvider(listing)}`,
+    `${foundByReference(listing)}\n  union${foundByEmail(listing)}\n  union${foundByProvider(listing(3))}`,
     4,
   ),
-  filter: `${IS_FOUND} and ${FITS} and ($11::text is null or true)`,
+  filter: `${IS_FOUND} and ${FITS} and ${HAS_SEARCH_VALUES}`,
+})
+
+const BY_GATEWAY_REFERENCE = listStatements<PaymentRow>({
+  ...found(foundByProvider(listing(0)), 1),
+  filter: `${IS_FOUND} and ${FITS} and ${FITS_SEARCH}`,
 })
 
 const BY_METADATA = listStatements<PaymentRow>({
   ...found(foundByMetadata(listing), 1),
-  filter: `${IS_FOUND} and ${FITS} and ${FITS_TEXT}`,
+  filter: `${IS_FOUND} and ${FITS} and ${FITS_SEARCH}`,
 })
 
 const BY_AMOUNT = listStatements<PaymentRow>({
   ...found(foundByAmount(listing), 2),
-  filter: `${IS_FOUND} and ${FITS} and ${FITS_TEXT}`,
+  filter: `${IS_FOUND} and ${FITS} and ${FITS_SEARCH}`,
 })
 
 const BY_PAYMENT_TIME = listStatements<PaymentRow>({
   ...found(foundByPaymentTime(listing), 2),
-  filter: `${IS_FOUND} and ${FITS} and ${FITS_TEXT}`,
+  filter: `${IS_FOUND} and ${FITS} and ${FITS_SEARCH}`,
 })

@@ -13,7 +13,15 @@ import { countRows, type ListStatements, listStatements, readPage } from '../kit
 import { type CountedRows, countUpToCap, type ListWindow, substringPattern } from '../kit/db/pagination.ts'
 import { PAYMENT_COLUMNS, type PaymentRow } from '../payments/payment.ts'
 import type { PaymentFilter } from './filters.ts'
-import { FIRST_OWN_VALUE, FITS, FITS_TEXT, FITS_TUPLE, findersOf, PAYMENTS } from './found-queries.ts'
+import {
+  FIRST_OWN_VALUE,
+  FITS,
+  FITS_SEARCH,
+  FITS_TEXT,
+  FITS_TUPLE,
+  findersOf,
+  PAYMENTS,
+} from './found-queries.ts'
 
 export async function listPaymentRows(
   db: Db,
@@ -107,6 +115,8 @@ function filterValues(filter: PaymentFilter): unknown[] {
     filter.paidFrom,
     filter.paidTo,
     filter.metadata && JSON.stringify(filter.metadata),
+    filter.gatewayReferences,
+    filter.providerReferences,
   ]
 }
 
@@ -125,14 +135,14 @@ const ALL = listStatements<PaymentRow>({
 const OF_CUSTOMER = listStatements<PaymentRow>({
   ...PAYMENTS,
   columns: PAYMENT_COLUMNS,
-  filter: `p.customer_id = ${OWN} and ${FITS} and ${FITS_TEXT}`,
+  filter: `p.customer_id = ${OWN} and ${FITS} and ${FITS_SEARCH}`,
   filterValues: VALUES_BEFORE_OWN + 1,
 })
 
 const OF_LINK = listStatements<PaymentRow>({
   ...PAYMENTS,
   columns: PAYMENT_COLUMNS,
-  filter: `p.link_id = ${OWN} and ${FITS} and ${FITS_TEXT}`,
+  filter: `p.link_id = ${OWN} and ${FITS} and ${FITS_SEARCH}`,
   filterValues: VALUES_BEFORE_OWN + 1,
 })
 

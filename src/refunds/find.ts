@@ -38,11 +38,20 @@ export async function listRefunds(
   merchant: Merchant,
   query: RefundsQuery,
 ): Promise<Page<RefundRow>> {
-  const { status = null, payment: paymentId = null, refundReference = null, currency = null, search } = query
-  const scope = `refunds:${JSON.stringify([merchant.id, status, paymentId, refundReference, currency, search])}`
+  const { status = null, payment: paymentId = null, currency = null, search } = query
+  const { refundReference = null, gatewayReference = null } = query
   const pattern = search === undefined ? null : substringPattern(search.toLowerCase())
   const providerReference = search?.trim() ?? null
-  const filter = { status, paymentId, refundReference, currency, pattern, providerReference }
+  const filter = {
+    status,
+    paymentId,
+    refundReference,
+    gatewayReference,
+    currency,
+    pattern,
+    providerReference,
+  }
+  const scope = `refunds:${merchant.id}:${JSON.stringify(filter)}`
   return paginate(app.cursors, scope, query, (window) => listRefundRows(app.db, merchant.id, filter, window))
 }
 

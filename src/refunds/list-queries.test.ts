@@ -22,7 +22,7 @@ await db.script(`
     case when n = ${MANY - 1} then 'USD' else 'KES' end, true, gen_random_uuid()::text,
     case when n = ${MANY} then now() end, now() - n * interval '1 second', now()
   from generate_series(1, ${MANY}) n;
-  update refunds set refund_reference = 'mug' where payment_reference = 'order-7';
+  update refunds set refund_reference = 'mug', gateway_reference = 're_7' where payment_reference = 'order-7';
   insert into refund_references (merchant_id, reference, refund_id, fingerprint)
   select merchant_id, refund_reference, id, '' from refunds where refund_reference is not null;
   set session_replication_role = origin;
@@ -32,6 +32,7 @@ const NONE: RefundFilter = {
   status: null,
   paymentId: null,
   refundReference: null,
+  gatewayReference: null,
   currency: null,
   pattern: null,
   providerReference: null,
@@ -61,6 +62,7 @@ describe('the list of refunds', () => {
     ['state and currency', { status: 'successful', currency: 'USD' }],
     ['payment', { paymentId: MERCHANT }],
     ['refund reference', { refundReference: 'mug' }],
+    ['reference at the provider', { gatewayReference: 're_7' }],
   ] as const)
     it(`filtered by a rare ${says} reads only the rows that it returns`, async () => {
       for (const order of ['asc', 'desc'] as const)

@@ -10,6 +10,7 @@ export interface RefundFilter {
   status: string | null
   paymentId: string | null
   refundReference: string | null
+  gatewayReference: string | null
   currency: string | null
   /** A like pattern in lower case, already escaped, over the references of payments. */
   pattern: string | null
@@ -33,12 +34,13 @@ interface Choice {
 }
 
 async function chooseStatements(db: Tx, merchantId: string, filter: RefundFilter): Promise<Choice> {
-  const { status, currency, pattern, paymentId, refundReference, providerReference } = filter
+  const { status, currency, pattern, paymentId, refundReference, providerReference, gatewayReference } =
+    filter
   const values = [status, currency, pattern]
-  const isNamed = paymentId !== null || refundReference !== null
+  const names = [paymentId, refundReference, gatewayReference]
+  const isNamed = names.some((name) => name !== null)
   const isSelective = isNamed || (pattern !== null && (await isRare(db, merchantId, pattern)))
-  if (isSelective)
-    return { statements: FOUND, values: [...values, paymentId, refundReference, providerReference] }
+  if (isSelective) return { statements: FOUND, values: [...values, ...names, providerReference] }
   const isUnfiltered = status === null && currency === null && pattern === null
   return isUnfiltered ? { statements: ALL, values: [] } : { statements: FILTERED, values }
 }
@@ -106,8 +108,10 @@ matching as (
   filterValues: 3,
 })
 
+const IS_UNNAMED = '$7::uuid is null and $8::text is null and $9::text is null'
+
 // The refunds of one payment, the refund with a reference, or else those that match a rare pattern: few in each case. $7 is
-// the payment, $8 the refund's reference.
+// the payment, $8 the refund's reference, $9 its reference at the provider, $10 the search as such a reference.
 const FOUND = listStatements<RefundRow>({
   ...SOURCE,
   prelude: `
@@ -121,20 +125,25 @@ with found as materialized (
   where merchant_id = $1 and reference = $8
   union
   select id
+  from refunds
+  where merchant_id = $1 and gateway_reference = $9
+  union
+  select id
   from searched_refunds
-  where merchant_id = $1 and $7::uuid is null and $8::text is null and lower(payment_reference) like $6
+  where merchant_id = $1 and ${IS_UNNAMED} and lower(payment_reference) like $6
   union
   select id
   from refunds
-  where merchant_id = $1 and $7::uuid is null and $8::text is null and gateway_reference = $9
+  where merchant_id = $1 and ${IS_UNNAMED} and gateway_reference = $10
 )`,
   findsByFilter: true,
   filter: `
   r.id = any (array(select id from found))
   and ($4::text is null or r.status = $4)
   and ($5::text is null or r.currency = $5)
-  and ($6::text is null or lower(r.payment_reference) like $6 or r.gateway_reference = $9)
+  and ($6::text is null or lower(r.payment_reference) like $6 or r.gateway_reference = $10)
   and ($7::uuid is null or r.payment_id = $7)
-  and ($8::text is null or r.refund_reference = $8)`,
-  filterValues: 6,
+  and ($8::text is null or r.refund_reference = $8)
+  and ($9::text is null or r.gateway_reference = $9)`,
+  filterValues: 7,
 })

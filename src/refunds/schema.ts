@@ -101,6 +101,9 @@ export const RefundsQuery = Type.Object({
   refundReference: Type.Optional(
     Type.String({ minLength: 1, maxLength: 100, description: 'Your own reference of the refund, exactly.' }),
   ),
+  gatewayReference: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 255, description: 'The refund’s id at the provider, exactly.' }),
+  ),
   currency: Type.Optional(CurrencyFilter),
   search: Type.Optional(
     Type.String({

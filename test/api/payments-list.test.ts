@@ -70,6 +70,8 @@ async function seeded(database: Db, count: number) {
   return merchant
 }
 
+const uuids = (body: { data: { uuid: string }[] }) => body.data.map(({ uuid }) => uuid)
+
 const numbers = (body: { data: { reference: string }[] }) =>
   body.data.map(({ reference }) => Number(reference.slice('Order-'.length)))
 
@@ -136,23 +138,32 @@ describe('lists of payments and charges', () => {
     const { api } = await service.newMerchant()
     const other = await service.newMerchant()
     await payWith(api, 'card_success')
-    const paid = await payWith(api, 'mobile_success')
+    const paid = await payWith(api, 'mobile_success', { metadata: { cup: 7 } })
     const { gatewayReference, receiptNumber, gatewayKey } = paid
     assert.match(receiptNumber, /^S[0-9A-Z]{9}$/)
     for (const name of [gatewayReference, receiptNumber, receiptNumber.toLowerCase(), gatewayKey]) {
       for (const path of [PAYMENTS, ALL]) {
-        const { data } = await list(api, `${path}?search=${name}`)
-        assert.deepEqual(
-          data.map((one: { uuid: string }) => one.uuid),
-          [paid.uuid],
-          name,
-        )
+        for (const filter of ['search', 'gatewayReference'])
+          for (const more of [
+            '',
+            '&status=successful',
+            `&customer=${paid.customer.uuid}`,
+            '&metadata[cup]=7',
+          ])
+            assert.deepEqual(uuids(await list(api, `${path}?${filter}=${name}${more}`)), [paid.uuid], name)
+        assert.deepEqual(uuids(await list(api, `${path}?gatewayReference=${name.slice(1)}`)), [])
+        assert.deepEqual(uuids(await list(api, `${path}?gatewayReference=${name}&status=failed`)), [])
       }
-      assert.deepEqual((await list(other.api, `${PAYMENTS}?search=${name}`)).data, [])
+      for (const filter of ['search', 'gatewayReference'])
+        assert.deepEqual((await list(other.api, `${PAYMENTS}?${filter}=${name}`)).data, [])
     }
     const refund = (await api.post('/api/v1/refunds', { paymentReference: paid.reference })).body.data
-    const found = await list(api, `/api/v1/refunds?search=${refund.gatewayReference}`)
-    assert.deepEqual(found.data, [refund])
+    for (const filter of ['search', 'gatewayReference']) {
+      const path = `/api/v1/refunds?${filter}=${refund.gatewayReference}`
+      assert.deepEqual((await list(api, path)).data, [refund])
+      assert.deepEqual((await list(other.api, path)).data, [])
+    }
+    assert.deepEqual((await list(api, '/api/v1/refunds?gatewayReference=re_other')).data, [])
   })
 
   it('lists payments and charges together, with their kind, and filters by real metadata and amounts', async () => {
