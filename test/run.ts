@@ -22,6 +22,7 @@ import {
   findTestFiles,
   HAS_BROWSER,
   LARGER_FORMS,
+  LONGEST_FORMS,
   REST_ONLY,
   SHARED_STATE_TESTS,
 } from './support/test-files.ts'
@@ -103,7 +104,7 @@ function commandName(): string {
 }
 
 async function runLong(): Promise<void> {
-  const patterns = [...REST_ONLY, ...LARGER_FORMS]
+  const patterns = [...REST_ONLY, ...LARGER_FORMS, ...LONGEST_FORMS]
   await step('longest forms', () => runOnServer({ patterns, isPooled, workers, form: 'long' }))
 }
 

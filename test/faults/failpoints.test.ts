@@ -17,9 +17,9 @@ const { deployment, healthy, failing, failpoints } = harness
 const requestPoints = listRequestPoints()
 const workerPoints = listWorkerPoints()
 
-// The quick form kills few processes, each while all its operations hang. The larger ones start a process for each point,
-// which kills itself there.
-const IS_QUICK = FORM === 'quick'
+// Few processes are killed, each while all its operations hang. The longest form starts a process for each point, which
+// kills itself there.
+const IS_LONG = FORM === 'long'
 
 const hits = new Set<string>()
 
@@ -209,10 +209,10 @@ async function failInWorkers(): Promise<void> {
 const CASES_AT_ONCE = 6
 
 async function failEverywhere(): Promise<void> {
-  await (IS_QUICK ? killAtAllRequests() : killAtRequests())
+  await (IS_LONG ? killAtRequests() : killAtAllRequests())
   await throwAtRequests()
   await hangAtRequests()
-  await (IS_QUICK ? killWorkersAtAllPoints() : killWorkers())
+  await (IS_LONG ? killWorkers() : killWorkersAtAllPoints())
   await failInWorkers()
 }
 

@@ -72,11 +72,14 @@ const PLAIN_NAMES: Readonly<Record<string, string>> = {
 
 /** Values of a payment: its reference, by its possible actions, and a method for recurring charges. */
 function* reusableValues(record: Record<string, unknown>): Iterable<[string, unknown]> {
-  const { reference, status, customer, paymentMethod, sourceCurrency: currency } = record
+  const { uuid, reference, status, customer, paymentMethod, sourceCurrency: currency } = record
   if (typeof reference !== 'string' || !isObject(customer)) return
   const address = `/api/v1/sandbox/payments/${encodeURIComponent(reference)}`
   yield ['reference', reference]
-  if (status === 'pending') yield ['open', address]
+  if (status === 'pending') {
+    yield ['open', address]
+    yield ['open payment', `/api/v1/checkout/payments/${uuid}`]
+  }
   if (status === 'successful') {
     yield ['paid', refundOf(reference)]
     yield ['paid reference', address]

@@ -99,18 +99,19 @@ function queryOf(operation: DocumentedOperation): fc.Arbitrary<[string, unknown]
     .map((query) => Object.entries(query))
 }
 
-/** Where a path ends in a reference, the payment must be in the state that the action requires. */
-const REFERENCES: Readonly<Record<string, string>> = {
-  complete: 'open',
-  dispute: 'paid reference',
-  reverse: 'paid reference',
+/** Operations that require a payment in a certain state. */
+const PAYMENTS: Readonly<Record<string, string>> = {
+  'POST /api/v1/checkout/payments/{uuid}/cancel': 'open payment',
+  'POST /api/v1/sandbox/payments/{reference}/dispute': 'paid reference',
+  'POST /api/v1/sandbox/payments/{reference}/reverse': 'paid reference',
 }
 
 function itemOf(operation: DocumentedOperation): fc.Arbitrary<PoolValue | undefined> {
   const template = itemTemplateOf(operation)
   if (template === undefined) return fc.constant(undefined)
-  const verb = operation.path.split('/').at(-1) ?? ''
-  return fromPool(template.endsWith('{reference}') ? (REFERENCES[verb] ?? 'open') : `item ${template}`)
+  return fromPool(
+    PAYMENTS[operation.name] ?? (template.endsWith('{reference}') ? 'open' : `item ${template}`),
+  )
 }
 
 function headersOf({ method }: DocumentedOperation): fc.Arbitrary<Record<string, unknown>> {

@@ -26,7 +26,7 @@ export function runGroup(root: string, files: readonly string[]): void {
       // The tests wait until the whole file is loaded: a file that awaits between two suites would otherwise end with the
       // first of them.
       const loaded = Promise.withResolvers<void>()
-      t.before(() => loaded.promise)
+      t.before(() => loaded.promise, { timeout: FILE_TIMEOUT_MS })
       try {
         await withTracking(() => import(pathToFileURL(join(root, file)).href))
       } finally {
