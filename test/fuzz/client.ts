@@ -47,9 +47,9 @@ function addressOf(plan: Plan, pool: Pool): string {
   const following = next && pool.find(next)
   if (typeof following === 'string') return tamper ? tampered(following, tamper) : following
   const path = item ? `${pool.find(item) ?? unknownItem(plan)}${tail}` : tail
-  const pairs = query.map(
-    ([name, value]) => `${encodeURIComponent(name.toWellFormed())}=${parameter(value, pool)}`,
-  )
+  const pairs = query
+    .flatMap(explode)
+    .map(([name, value]) => `${encodeURIComponent(name.toWellFormed())}=${parameter(value, pool)}`)
   // Without a next page there is no cursor to change, so send an invalid one.
   if (tamper) pairs.push('cursor=none')
   const text = [...pairs.filter((pair) => !pair.endsWith('=undefined')), rawQuery]
@@ -60,6 +60,12 @@ function addressOf(plan: Plan, pool: Pool): string {
 
 function unknownItem({ operation }: Plan): string {
   return (itemTemplateOf(operation) ?? '').replaceAll(/\{\w+\}/g, UNKNOWN_UUID)
+}
+
+/** An object has a parameter for each member, such as metadata[orderId]=7. */
+function explode([name, value]: readonly [string, unknown]): (readonly [string, unknown])[] {
+  if (value instanceof PoolValue || value instanceof UniqueName || !isObject(value)) return [[name, value]]
+  return Object.entries(value).map(([key, member]) => [`${name}[${key}]`, member])
 }
 
 function parameter(value: unknown, pool: Pool): string {

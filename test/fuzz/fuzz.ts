@@ -14,7 +14,7 @@ import {
 import { buildRequest, type Client, createClient, type SentRequest, type TimedResponse } from './client.ts'
 import type { Kind, Plan } from './plan.ts'
 import { createPool, type Pool } from './pool.ts'
-import { planOf } from './requests.ts'
+import { planOf, validPlan } from './requests.ts'
 import { createResponseChecks, type ResponseChecks } from './response-checks.ts'
 
 export interface Target {
@@ -65,6 +65,7 @@ const BUSY = 503
 const isBusy = ({ http }: TimedResponse) => http === BUSY
 // Other requests revoke their methods, dispute them, and block their customers.
 const SEEDED_PAYMENTS = 20
+const REACHED_WITHIN = 300
 const FOREIGN = 'Foreigner'
 // It ends what is open, and parallel requests of the same merchant wait for the rows that it moves.
 const LEFT_OUT = 'POST /api/v1/sandbox/clock/advance'
@@ -91,11 +92,40 @@ export async function fuzz(document: Document, target: Target, options: FuzzOpti
     await Promise.all(
       workerSeeds.map((seed) => runWorker(sender.sendAndCheck, defects, plans, { seed, share })),
     )
+    const findUnreached = () => wanted.filter(({ name }) => !sender.reached.has(name))
+    for (const operation of findUnreached()) {
+      const plans = fc.oneof(...[operation, ...findCreating(operation, wanted)].map(validPlan))
+      await reach(
+        operation,
+        fc.sample(plans, { seed: options.seed, numRuns: REACHED_WITHIN }),
+        sender,
+        defects,
+      )
+    }
     const slow = await sender.retryAlone()
-    const unreached = wanted.map(({ name }) => name).filter((name) => !sender.reached.has(name))
+    const unreached = findUnreached().map(({ name }) => name)
     return { ...sender.counts, seed: options.seed, defects: defects.all(), unreached, slow }
   } finally {
     await client.close()
+  }
+}
+
+/** Operations that create the records of this one. */
+function findCreating({ path }: DocumentedOperation, all: DocumentedOperation[]): DocumentedOperation[] {
+  return all.filter((one) => one.method === 'POST' && path.startsWith(`${one.path}/{`))
+}
+
+/** A rare operation may need more requests until one meets a record in the right state. */
+async function reach(
+  { name }: DocumentedOperation,
+  plans: readonly Plan[],
+  { sendAndCheck, reached }: RequestSender,
+  defects: Defects,
+): Promise<void> {
+  for (const plan of plans) {
+    if (reached.has(name)) return
+    const defect = await sendAndCheck(plan)
+    if (defect) defects.keep(defect)
   }
 }
 
@@ -252,6 +282,8 @@ async function runWorker(
       defects.keep(defect)
       throw new Error(defect.problem)
     })
-    await fc.check(property, { seed: seed + done, numRuns: share - done })
+    const { failed, errorInstance } = await fc.check(property, { seed: seed + done, numRuns: share - done })
+    // An error of ours, not a defect of the service.
+    if (failed && shrinkingSignature === undefined) throw errorInstance
   }
 }

@@ -54,7 +54,8 @@ const MERGED: Readonly<Record<string, string>> = {
   'POST /api/v1/refunds': 'paid',
 }
 
-function validPlan(operation: DocumentedOperation): fc.Arbitrary<Plan> {
+/** A request that the document allows. */
+export function validPlan(operation: DocumentedOperation): fc.Arbitrary<Plan> {
   const merged = MERGED[operation.name]
   const parts = fc.record({
     item: itemOf(operation),
