@@ -25,6 +25,10 @@ export const CASE = columnTable({
   providerMessage: column<string | null>('text'),
   /** The amount of refunds at the provider that could not be booked. */
   unbookedMinor: column<bigint | null>('bigint'),
+  /** The provider's ids of these refunds. */
+  unbookedReferences: column<string[]>('text[]'),
+  /** The ids of those that a person had decided when the case was opened again. */
+  decidedReferences: column<string[]>('text[]'),
   createdAt: column<Date>('timestamptz'),
   /** Grows by one each time the case is opened or closed. */
   version: column<number>('integer'),

@@ -35,6 +35,8 @@ export interface NewCase {
   message?: string | null
   /** The amount of refunds at the provider that could not be booked. */
   unbookedMinor?: bigint | null
+  /** The provider's ids of these refunds. */
+  unbookedReferences?: string[]
 }
 
 /** Whether the case is new, or was closed and is open again. Writes the case and its event in the caller's transaction. */
@@ -44,7 +46,8 @@ export async function openCase(
   newCase: NewCase,
   { reopens = false } = {},
 ): Promise<boolean> {
-  const { merchantId, kind, paymentId, attemptId, refund = null, message, unbookedMinor = null } = newCase
+  const { merchantId, kind, paymentId, attemptId, refund = null, message } = newCase
+  const { unbookedMinor = null, unbookedReferences = [] } = newCase
   const found = await findSubject(tx, newCase)
   const { owner } = kindFacts(kind)
   const row = {
@@ -54,6 +57,7 @@ export async function openCase(
     refundId: refund?.id ?? null,
     providerMessage: message ? sanitizeText(message) : null,
     unbookedMinor,
+    unbookedReferences,
     createdAt: app.clock.now(),
   }
   const opened = await insertCase(tx, row, reopens)

@@ -11,12 +11,23 @@ import { CASE, type CaseDetails, type CaseFacts, type CaseRow, type Proposal } f
 import type { CaseEnding, CaseKind, CaseOwner } from './case-kinds.ts'
 
 const COLUMNS = CASE.select('c')
-const NEW_CASE = CASE.except('version', 'resolution', 'note', 'proof', 'resolvedBy', 'proposal', 'closedAt')
 
-export type NewCaseRow = Omit<
-  CaseRow,
-  'version' | 'resolution' | 'note' | 'proof' | 'resolvedBy' | 'proposal' | 'closedAt'
->
+/** The columns of an unresolved case. */
+export const UNRESOLVED = {
+  decidedReferences: [] as string[],
+  version: 1,
+  resolution: null,
+  note: null,
+  proof: null,
+  resolvedBy: null,
+  proposal: null,
+  closedAt: null,
+} as const
+
+export type NewCaseRow = Omit<CaseRow, keyof typeof UNRESOLVED>
+
+// Object.keys returns string[]; the keys of this constant are exactly those of its type.
+const NEW_CASE = CASE.except(...(Object.keys(UNRESOLVED) as (keyof typeof UNRESOLVED)[]))
 
 const insertCaseStatement = sql<{ id: string; version: number }>`
 insert into cases as c (${CASE.list(NEW_CASE)})
@@ -26,6 +37,9 @@ set
   created_at = excluded.created_at,
   provider_message = excluded.provider_message,
   unbooked_minor = excluded.unbooked_minor,
+  decided_references = c.decided_references
+    || case when c.resolution = 'gateway_answered' then '{}' else c.unbooked_references end,
+  unbooked_references = excluded.unbooked_references,
   version = c.version + 1,
   resolution = null,
   note = null,
@@ -44,17 +58,6 @@ export async function insertCase(
   const values = [...CASE.values({ ...UNRESOLVED, ...row }, NEW_CASE), reopens]
   return firstRow(tx, insertCaseStatement, values)
 }
-
-/** The columns of an unresolved case. */
-export const UNRESOLVED = {
-  version: 1,
-  resolution: null,
-  note: null,
-  proof: null,
-  resolvedBy: null,
-  proposal: null,
-  closedAt: null,
-} as const
 
 const selectCasesOfAttemptStatement = sql<CaseRow>`
 select ${COLUMNS}

@@ -4,7 +4,6 @@ import type { CaseDetails } from '../cases/case.ts'
 import { listCasesOfAttempt } from '../cases/find.ts'
 import { closeAnswered, openCase } from '../cases/open.ts'
 import { formatAmount } from '../core/money.ts'
-import { sanitizeText } from '../core/sanitize-text.ts'
 import { lockAttempt } from '../disputes/duplicates.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { PaymentWithAttempt } from '../payments/attempt.ts'
@@ -31,32 +30,37 @@ export async function reviewUnbooked(
     // Serializes concurrent lookups, so that a refund is in one decision only.
     await lockAttempt(tx, merchantId, attemptId)
     const cases = await listCasesOfAttempt(tx, merchantId, attemptId)
-    const decided = decidedRefunds(cases.find(({ kind }) => kind === about.kind))
-    const open = unbooked.filter(({ found }) => !decided.includes(nameOf(found)))
+    const decided = decidedReferences(cases.find(({ kind }) => kind === about.kind))
+    const open = unbooked.filter(({ found }) => !decided.has(found.reference))
     if (open.length === 0) return
-    const message = [...(decided ? [decided] : []), ...open.map(describe)].join('; ')
+    const unbookedReferences = open.map(({ found }) => found.reference)
     const unbookedMinor = exceedingMinor(payment.currency, open)
-    // A case that cannot name all of them does not open again, because some of them may be decided.
-    const isNamed = sanitizeText(message).length === message.length
-    if (decided === '' || isNamed)
-      await openCase(app, tx, { ...about, message, unbookedMinor }, { reopens: true })
+    const message = describe(open)
+    await openCase(app, tx, { ...about, message, unbookedMinor, unbookedReferences }, { reopens: true })
     for (const { obstacle: reason } of open)
       app.log.write('refund.not_booked', { merchantId, paymentId, attemptId, gateway, reason })
   })
 }
 
 /** The refunds about which a person has decided; the provider lists them again at each lookup. */
-function decidedRefunds(row: CaseDetails['row'] | undefined): string {
-  const isDecided = row && row.closedAt !== null && row.resolution !== 'gateway_answered'
-  return (isDecided ? row.providerMessage : null) ?? ''
+function decidedReferences(row: CaseDetails['row'] | undefined): Set<string> {
+  if (!row) return new Set()
+  const isDecided = row.closedAt !== null && row.resolution !== 'gateway_answered'
+  return new Set([...row.decidedReferences, ...(isDecided ? row.unbookedReferences : [])])
 }
 
-const nameOf = ({ reference }: FoundRefund) => `refund ${reference} of `
+/** Of several dozen refunds a case does not name each. */
+const MAX_NAMED = 5
 
-function describe({ found, obstacle }: UnbookedRefund): string {
-  const { amount } = found
+function describe(unbooked: readonly UnbookedRefund[]): string {
+  const named = unbooked.slice(0, MAX_NAMED).map(describeOne)
+  const more = unbooked.length - named.length
+  return [...named, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
+}
+
+function describeOne({ found: { reference, amount }, obstacle }: UnbookedRefund): string {
   const shown = amount ? `${formatAmount(amount)} ${amount.currency}` : 'an unknown amount'
-  return `${nameOf(found)}${shown}: ${obstacle}`
+  return `refund ${reference} of ${shown}: ${obstacle}`
 }
 
 /** Null if none of them is known to exceed the payment. */

@@ -354,13 +354,20 @@ describe('a refund at the provider that exceeds the payment', () => {
   it('is not decided twice, even if there are more refunds than a case can name', async () => {
     const id = await charge()
     atProvider = [refundAt(8_000n), ...Array.from({ length: 20 }, () => refundAt(5_000n))]
-    await lookUp(id)
-    const { id: caseId, unbookedMinor } = await caseOf(id, kind)
-    assert.equal(unbookedMinor, 100_000n)
-    clock.advance(1_000)
-    await resolveCase(app, OPERATOR, caseId, request(kind, 'accept'))
-    await lookUp(id)
-    assert.ok((await casesOf(id)).every(({ closedAt }) => closedAt !== null))
+    for (const [resolution, minor] of [
+      ['accept', 100_000n],
+      ['write_off', 3_000n],
+      ['accept', 3_000n],
+    ] as const) {
+      await Promise.all([lookUp(id), lookUp(id, other)])
+      const { id: caseId, unbookedMinor } = await caseOf(id, kind)
+      assert.equal(unbookedMinor, minor, 'only the new refunds are undecided')
+      clock.advance(1_000)
+      await resolveCase(app, OPERATOR, caseId, request(kind, resolution))
+      await lookUp(id)
+      assert.ok((await casesOf(id)).every(({ closedAt }) => closedAt !== null))
+      atProvider = [refundAt(3_000n), ...atProvider]
+    }
   })
 
   it('closes by itself if an unknown status becomes one that can be booked', async () => {
@@ -374,6 +381,11 @@ describe('a refund at the provider that exceeds the payment', () => {
     const [row] = await casesOf(id)
     assert.equal(row?.resolution, 'gateway_answered')
     assert.equal((await rig.payment(id)).refundedMinor, 4_000n)
+    const excess = refundAt(7_000n)
+    atProvider = [...atProvider, excess]
+    await lookUp(id)
+    const { unbookedReferences, decidedReferences } = await caseOf(id, kind)
+    assert.deepEqual([unbookedReferences, decidedReferences], [[excess.reference], []])
   })
 })
 

@@ -182,7 +182,7 @@ async function runCaseStatements(): Promise<void> {
   const { merchant_id: merchantId, id: attemptId, payment_id: paymentId } = attempt
   const at = new Date('2026-03-01T00:00:00.000Z')
   const [id, kind] = ['0197a3c4-0000-7000-8000-000000000001', 'underpaid']
-  const opening = [merchantId, id, kind, 'merchant', paymentId, attemptId, null, 'words', 500n, at]
+  const opening = [merchantId, id, kind, 'merchant', paymentId, attemptId, null, 'words', 500n, ['re'], at]
   const run = async (name: string, values: readonly unknown[]) => {
     const { statement } = STATEMENTS.find((one) => one.name === name) ?? assert.fail(name)
     await differentialDb.query(statement, values)

@@ -20,16 +20,19 @@ const UNRESOLVED: Row = { resolution: null, note: null, proof: null, resolved_by
 
 function open(access: TableAccess, values: readonly unknown[]): Row[] {
   const [merchant_id, id, kind, owner, payment_id, attempt_id, refund_id, ...rest] = values
-  const [provider_message, unbooked_minor, created_at, reopens] = rest
-  const words = { provider_message, unbooked_minor }
+  const [provider_message, unbooked_minor, unbooked_references, created_at, reopens] = rest
+  const words = { provider_message, unbooked_minor, unbooked_references }
   const facts = { merchant_id, id, kind, owner, payment_id, attempt_id, refund_id, ...words }
-  if (access.insertIfAbsent('cases', { ...facts, created_at })) return [{ id, version: 1 }]
+  const first = { ...facts, decided_references: [], created_at }
+  if (access.insertIfAbsent('cases', first)) return [{ id, version: 1 }]
   const isSameCase = (one: Row) =>
     one.attempt_id === attempt_id && one.kind === kind && one.refund_id === refund_id
   const known = access.all('cases').find(isSameCase)
   if (!known || known.closed_at === null || !reopens) return []
   const version = Number(known.version) + 1
-  access.update('cases', known, { ...UNRESOLVED, ...words, created_at, version })
+  const decided = known.resolution === 'gateway_answered' ? [] : (known.unbooked_references as string[])
+  const decided_references = [...(known.decided_references as string[]), ...decided]
+  access.update('cases', known, { ...UNRESOLVED, ...words, decided_references, created_at, version })
   return [{ id: known.id, version }]
 }
 
