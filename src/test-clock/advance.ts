@@ -10,7 +10,8 @@ import { type Job, runJobsNow } from '../kit/jobs.ts'
 import type { Counters } from '../kit/observability/counters.ts'
 import { resolverLeaseEnd } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import { advanceTimes, leaseClock, readClockRow, releaseClock, wakeByKeys } from './queries.ts'
+import { addTime, listScheduled, moveScheduled, type ScheduledRow } from './advance-queries.ts'
+import { leaseClock, readClockRow, releaseClock, wakeByKeys } from './queries.ts'
 
 export interface TestClockApp extends PaymentsApp {
   sandbox: SandboxGateway
@@ -115,9 +116,42 @@ function nextStepMs({ clock, nextDeadline }: State, passedMs: number): number {
 }
 
 async function step(app: TestClockApp, { id }: Merchant, ms: number): Promise<void> {
-  await advanceTimes(app.db, id, app.clock.now(), ms)
+  const now = app.clock.now()
+  await addTime(app.db, id, now, ms)
+  await moveAll(app, id, { now, ms })
   const { changed } = await app.sandbox.advanceClock(id, ms)
   await wakeByKeys(app.db, id, app.clock.now(), changed)
+}
+
+// Small, so that a request which needs one of these rows waits for a few milliseconds.
+const PART_SIZE = 100
+const RETRY_MS = 10
+// Longer than a connection may hold a lock.
+const MAX_ROUNDS = 2_000
+
+/** Lets the time pass for everything that is scheduled now. Rows that requests have locked come last. */
+async function moveAll(app: TestClockApp, id: string, step: { now: Date; ms: number }): Promise<void> {
+  let left = await listScheduled(app.db, id)
+  for (let round = 0; left.length > 0; round += 1) {
+    if (round === MAX_ROUNDS) throw new ApiError('temporarily_unavailable')
+    if (round > 0) await app.clock.sleep(RETRY_MS)
+    const locked: ScheduledRow[] = []
+    for (const [table, rows] of partsOf(left))
+      locked.push(...(await moveScheduled(app.db, id, step, table, rows)))
+    left = locked
+  }
+}
+
+type Part = [ScheduledRow['table'], ScheduledRow[]]
+
+function partsOf(rows: readonly ScheduledRow[]): Part[] {
+  const byTable = [...Map.groupBy(rows, ({ table }) => table)]
+  return byTable.flatMap(([table, ofTable]) =>
+    Array.from(
+      { length: Math.ceil(ofTable.length / PART_SIZE) },
+      (_, n): Part => [table, ofTable.slice(n * PART_SIZE, (n + 1) * PART_SIZE)],
+    ),
+  )
 }
 
 const POLL_MS = 25

@@ -1,24 +1,9 @@
-// The statements of the test clock. Time passes for one merchant by bringing what is scheduled nearer, so they write the
-// times of tables that other slices own, and nothing else of these tables. Records of the past stay as they are.
+// The statements of the test clock beside those that advance it: its lease, what the provider reports as changed, and what
+// is due.
 
 import { type Db, sql } from '../kit/db/db.ts'
 import { firstRow } from '../kit/db/rows.ts'
-
-const STEP = "$3::bigint * interval '1 millisecond'"
-
-/** A time that is still to come: nearer by the step, and never in the past, so that it is not before the creation. */
-const nearer = (column: string) =>
-  `case when ${column} > $2::timestamptz then greatest(${column} - ${STEP}, $2) else ${column} end`
-
-/** A time that limits are counted from: older by the step. */
-const older = (column: string) => `${column} - ${STEP}`
-
-/** The end of something that stays open after it, while an outcome is unknown: the limits of such a state pass too. */
-const nearerThenOlder = (column: string) =>
-  `case when ${column} > $2::timestamptz then greatest(${column} - ${STEP}, $2) else ${older(column)} end`
-
-// A delivery that is being sent keeps its times, because its lease uses the clock of the database.
-const IS_UNLEASED = '(d.leased_until is null or d.leased_until <= statement_timestamp())'
+import { isUnleased } from './advance-queries.ts'
 
 const leaseClockStatement = sql<unknown>`
 insert into test_clocks as c (merchant_id, advanced_ms, advancing_until)
@@ -42,76 +27,15 @@ export async function releaseClock(db: Db, merchantId: string, leasedUntil: Date
   await db.query(releaseClockStatement, [merchantId, leasedUntil])
 }
 
-const advanceStatement = sql<unknown>`
-with clock as (
-  update test_clocks
-  set advanced_ms = advanced_ms + $3, advanced_at = $2
-  where merchant_id = $1
-),
-open_payments as (
-  update payments
-  set due_at = ${nearer('due_at')}, expires_at = ${nearerThenOlder('expires_at')}
-  where merchant_id = $1 and due_at is not null
-),
-scheduled as (
-  select id from attempts where merchant_id = $1 and due_at is not null
-  union
-  select id from attempts where merchant_id = $1 and refund_due_at is not null
-),
-polled_attempts as (
-  update attempts a
-  set due_at = ${nearer('a.due_at')}, refund_due_at = ${nearer('a.refund_due_at')}
-  from scheduled s
-  where a.merchant_id = $1 and a.id = s.id
-),
-polled_refunds as (
-  update refunds
-  set due_at = ${nearer('due_at')}, submitted_at = ${older('submitted_at')}
-  where merchant_id = $1 and due_at is not null
-),
-settlements as (
-  update pending_settlements
-  set due_at = ${nearer('due_at')}
-  where merchant_id = $1
-),
-methods as (
-  update payment_methods
-  set expires_at = ${nearer('expires_at')}
-  where merchant_id = $1 and status = 'active' and expires_at is not null
-),
-links as (
-  update payment_links
-  set due_at = ${nearer('due_at')}, expires_at = ${nearer('expires_at')}
-  where merchant_id = $1 and due_at is not null
-),
-transfers as (
-  update p2p_transfers
-  set due_at = ${nearer('due_at')}, expires_at = ${nearerThenOlder('expires_at')}
-  where merchant_id = $1 and due_at is not null
-),
-endpoints as (
-  update webhook_endpoints
-  set failing_since = ${older('failing_since')}, last_failed_at = ${older('last_failed_at')}
-  where merchant_id = $1 and failing_since is not null
-)
-update deliveries d
-set due_at = ${nearer('d.due_at')}, first_attempt_at = ${older('d.first_attempt_at')}
-where d.merchant_id = $1 and d.due_at is not null and ${IS_UNLEASED}`
-
-/** Lets this much time pass for the merchant. */
-export async function advanceTimes(db: Db, merchantId: string, now: Date, ms: number): Promise<void> {
-  await db.query(advanceStatement, [merchantId, now, ms])
-}
-
 // What the provider reports as changed is polled at once, as after its webhook.
-const wakeStatement = sql<unknown>`
-with refunded as (
-  update refunds
-  set due_at = $2, polls = 0
-  where merchant_id = $1
-    and attempt_key = any ($3::text[])
-    and (due_at > $2 or (due_at is null and status = 'successful' and status_reason is null))
-)
+const wakeRefunds = sql<unknown>`
+update refunds
+set due_at = $2, polls = 0
+where merchant_id = $1
+  and attempt_key = any ($3::text[])
+  and (due_at > $2 or (due_at is null and status = 'successful' and status_reason is null))`
+
+const wakeAttempts = sql<unknown>`
 update attempts
 set due_at = $2, polls = 0
 where merchant_id = $1
@@ -119,8 +43,11 @@ where merchant_id = $1
   and status in ('started', 'awaiting_customer', 'succeeded', 'duplicate_success')
   and (due_at is null or due_at > $2)`
 
+/** In two statements: while one waits for the lock of a row, no request may wait for a row of the other table. */
 export async function wakeByKeys(db: Db, merchantId: string, now: Date, keys: string[]): Promise<void> {
-  if (keys.length > 0) await db.query(wakeStatement, [merchantId, now, keys])
+  if (keys.length === 0) return
+  await db.query(wakeRefunds, [merchantId, now, keys])
+  await db.query(wakeAttempts, [merchantId, now, keys])
 }
 
 export interface ClockRow {
@@ -168,7 +95,7 @@ with due (at, expires_at, is_running) as (
   from p2p_transfers
   where merchant_id = $1 and due_at is not null
   union all
-  select d.due_at, null, not ${IS_UNLEASED}
+  select d.due_at, null, not ${isUnleased('d')}
   from deliveries d
   where d.merchant_id = $1 and d.due_at is not null
 )

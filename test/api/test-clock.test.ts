@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { formatApiKey } from '../../src/api-keys/key-format.ts'
+import { sql } from '../../src/kit/db/db.ts'
 import type { Api } from '../support/api.ts'
 import { assertApiError, assertKeys } from '../support/assertions.ts'
 import { chargeBody, initiateBody, payWith, saveMethod } from '../support/builders.ts'
@@ -15,6 +16,7 @@ const PATH = '/api/v1/sandbox/clock'
 const HOUR = 3_600
 const DAY = 24 * HOUR
 const service = await testService({ after })
+const lockPayment = sql`select from payments where id = $1 for update`
 
 const newApi = async () => (await service.newMerchant()).api
 
@@ -97,6 +99,37 @@ describe('POST /api/v1/sandbox/clock/advance', () => {
     assert.deepEqual([status, Date.parse(expiresAt) - Date.parse(now)], ['pending', 50 * 60_000])
     await advance(api, { seconds: 10 * 60 })
     assert.deepEqual(await pathOf(service.db, uuid), ['pending', 'expired'])
+  })
+
+  it('waits for a payment that a request has locked, and advances the others meanwhile', async () => {
+    const api = await newApi()
+    const [locked, free] = [await initiate(api), await initiate(api)]
+    let advancing: Promise<unknown> | undefined
+    await service.db.transaction(async (tx) => {
+      await tx.query(lockPayment, [locked.uuid])
+      advancing ??= advance(api, { seconds: 10 * 60 })
+      await eventually(
+        () => readPayment(api, free.uuid),
+        ({ expiresAt }) => expiresAt !== free.expiresAt,
+        5_000,
+      )
+      assert.equal((await readPayment(api, locked.uuid)).expiresAt, locked.expiresAt)
+    })
+    await advancing
+    for (const { uuid, expiresAt } of [locked, free]) {
+      const now = await readPayment(api, uuid)
+      assert.equal(Date.parse(expiresAt) - Date.parse(now.expiresAt), 10 * 60_000)
+    }
+  })
+
+  it('lets payments and charges succeed beside advances', async () => {
+    const api = await newApi()
+    const token = await saveMethod(api, 'card_success')
+    const charge = async () => (await api.post('/api/v1/charges/recurring', chargeBody(token))).body.data
+    const charges = Promise.all(Array.from({ length: 12 }, charge))
+    const paid = Promise.all(Array.from({ length: 6 }, () => payWith(api, 'card_success')))
+    for (const seconds of [60, HOUR / 2, 60]) await advance(api, { seconds })
+    for (const { status } of [...(await charges), ...(await paid)]) assert.equal(status, 'successful')
   })
 
   it(
