@@ -66,6 +66,12 @@ export async function applyOutcome(
       disputes,
     })
     if (decision.kind === 'nothing') {
+      // The disputes were read after the payment: another process may have recorded one in between.
+      const stored = reports.length > 0 ? await reload(app, current) : current
+      if (stored.payment.version !== current.payment.version) {
+        current = stored
+        continue
+      }
       logUnrecordedDisputes(app, current, reports, disputes)
       return (await reviewUncertain(app, current, outcome)) ? reload(app, current) : current
     }

@@ -7,6 +7,8 @@ import { money } from '../../src/core/money.ts'
 import type { DisputeReport, Outcome, RefundOutcome } from '../../src/gateways/gateway.ts'
 import { sql } from '../../src/kit/db/db.ts'
 import { applyOutcome } from '../../src/outcomes/apply.ts'
+import type { PaymentsApp } from '../../src/payments/app.ts'
+import type { PaymentWithAttempt } from '../../src/payments/attempt.ts'
 import { claimRefunds } from '../../src/refunds/advance.ts'
 import { requestRefund } from '../../src/refunds/request.ts'
 import { newReference } from '../support/builders.ts'
@@ -27,13 +29,18 @@ rig.gateway.verifyRefund = async () => refundAnswer
 
 type ReportedStatus = DisputeReport['status'] | 'paid'
 
+/** The payment as a process has read it, which may be some time ago. */
+async function readKnown(paymentId: string): Promise<PaymentWithAttempt> {
+  return { payment: await rig.payment(paymentId), attempt: await rig.attempt(paymentId) }
+}
+
 async function applyReport(
   paymentId: string,
   reported: ReportedStatus,
   app = rig.app,
   reference = 'dp-1',
 ): Promise<void> {
-  const known = { payment: await rig.payment(paymentId), attempt: await rig.attempt(paymentId) }
+  const known = await readKnown(paymentId)
   const { key, amount } = { key: known.attempt.gatewayKey, amount: money(PAID, 'KES') }
   const disputes = reported === 'paid' ? {} : { disputes: [{ status: reported, amount, reference }] }
   await applyOutcome(app, rig.gateway, known, paid(disputes)({ key, amount }), { source: 'webhook' })
@@ -180,8 +187,13 @@ describe('F-36: two disputes of one payment', () => {
   type DisputeStatuses = Partial<Record<Name, DisputeReport['status']>>
 
   /** The gateway's status check returns all its disputes, the latest first. */
-  async function applyDisputes(paymentId: string, stand: DisputeStatuses, app = rig.app): Promise<void> {
-    const known = { payment: await rig.payment(paymentId), attempt: await rig.attempt(paymentId) }
+  async function applyDisputes(
+    paymentId: string,
+    stand: DisputeStatuses,
+    app = rig.app,
+    read?: PaymentWithAttempt,
+  ): Promise<void> {
+    const known = read ?? (await readKnown(paymentId))
     const names = (Object.keys(stand) as Name[]).sort().reverse()
     const disputes = names.map((reference) => {
       const amount = money(PARTS[reference], 'KES')
@@ -219,6 +231,19 @@ describe('F-36: two disputes of one payment', () => {
     await applyReport(id, 'paid')
     for (const reference of ['dp-1', 'dp-2']) await applyReport(id, 'lost', rig.app, reference)
     assert.deepEqual(await sumsOf(id), { wallet: 0n, disputed: 0n })
+  })
+
+  it('disputes that are reported to a process with an outdated payment are recorded and not logged', async () => {
+    const id = await newCharge()
+    await applyReport(id, 'paid')
+    const outdated = await readKnown(id)
+    await applyDisputes(id, { 'dp-1': 'open' })
+    const written: string[] = []
+    const log = { ...rig.app.log, write: (key: string) => written.push(key) } as PaymentsApp['log']
+    await applyDisputes(id, { 'dp-1': 'won', 'dp-2': 'open' }, { ...rig.app, log }, outdated)
+    assert.ok(!written.includes('dispute.unrecorded'), written.join(', '))
+    assert.deepEqual((await pathOf(rig.db, id)).slice(-3), ['disputed', 'successful', 'disputed'])
+    assert.deepEqual(await sumsOf(id), { wallet: PAID - PARTS['dp-2'], disputed: PARTS['dp-2'] })
   })
 
   it('two disputes that two processes apply at once move the money once', async () => {
