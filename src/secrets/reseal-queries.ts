@@ -16,99 +16,58 @@ export interface ResealedRow extends Pick<SealedRow, 'merchantId' | 'id' | 'seal
   fresh: (string | null)[]
 }
 
-/** A table with encrypted columns. */
-export interface SealedTable {
+interface SealedColumns {
   name: string
   columns: readonly string[]
   /** The column in the encryption context, where it differs. */
   contextColumns?: readonly string[]
+  /** The row in the encryption context, as SQL; absent: its id. */
+  rowId?: string
+}
+
+/** A table with encrypted columns. */
+export interface SealedTable extends SealedColumns {
   read: Statement<SealedRow>
   replace: Statement<{ id: string }>
 }
 
-const FRESH_ROWS =
-  'jsonb_to_recordset($1::jsonb) as r ("merchantId" uuid, id uuid, sealed text[], fresh text[])'
-
-const readAccounts = sql<SealedRow>`
-select merchant_id as "merchantId", id, gateway || ' ' || id as "rowId", array[sealed] as sealed
-from gateway_accounts
+function buildReadStatement({ name, columns, rowId = 'id::text' }: SealedColumns): Statement<SealedRow> {
+  return sql<SealedRow>`
+select merchant_id as "merchantId", id, ${rowId} as "rowId", array[${columns.join(', ')}] as sealed
+from ${name}
 where (merchant_id, id) > ($1::uuid, $2::uuid)
 order by merchant_id, id
 limit $3`
+}
 
-const replaceAccounts = sql<{ id: string }>`
-update gateway_accounts t
-set sealed = r.fresh[1]
-from ${FRESH_ROWS}
-where t.merchant_id = r."merchantId" and t.id = r.id and t.sealed = r.sealed[1]
-returning t.id`
-
-const readMethods = sql<SealedRow>`
-select merchant_id as "merchantId", id, id::text as "rowId", array[token_sealed, credential_sealed] as sealed
-from payment_methods
-where (merchant_id, id) > ($1::uuid, $2::uuid)
-order by merchant_id, id
-limit $3`
-
-const replaceMethods = sql<{ id: string }>`
-update payment_methods t
-set token_sealed = r.fresh[1], credential_sealed = r.fresh[2]
-from ${FRESH_ROWS}
+function buildReplaceStatement({ name, columns }: SealedColumns): Statement<{ id: string }> {
+  const each = (write: (column: string, index: number) => string) =>
+    columns.map((column, index) => write(column, index + 1))
+  return sql<{ id: string }>`
+update ${name} t
+set ${each((column, index) => `${column} = r.fresh[${index}]`).join(', ')}
+from jsonb_to_recordset($1::jsonb) as r ("merchantId" uuid, id uuid, sealed text[], fresh text[])
 where t.merchant_id = r."merchantId"
   and t.id = r.id
-  and t.token_sealed = r.sealed[1]
-  and t.credential_sealed = r.sealed[2]
+  and ${each((column, index) => `t.${column} is not distinct from r.sealed[${index}]`).join(' and ')}
 returning t.id`
+}
 
-const readPayments = sql<SealedRow>`
-select merchant_id as "merchantId", id, id::text as "rowId", array[access_sealed] as sealed
-from payments
-where (merchant_id, id) > ($1::uuid, $2::uuid)
-order by merchant_id, id
-limit $3`
-
-const replacePayments = sql<{ id: string }>`
-update payments t
-set access_sealed = r.fresh[1]
-from ${FRESH_ROWS}
-where t.merchant_id = r."merchantId" and t.id = r.id and t.access_sealed = r.sealed[1]
-returning t.id`
-
-const readEndpoints = sql<SealedRow>`
-select
-  merchant_id as "merchantId", id, id::text as "rowId", array[secret_sealed, previous_secret_sealed] as sealed
-from webhook_endpoints
-where (merchant_id, id) > ($1::uuid, $2::uuid)
-order by merchant_id, id
-limit $3`
-
-const replaceEndpoints = sql<{ id: string }>`
-update webhook_endpoints t
-set secret_sealed = r.fresh[1], previous_secret_sealed = r.fresh[2]
-from ${FRESH_ROWS}
-where t.merchant_id = r."merchantId"
-  and t.id = r.id
-  and t.secret_sealed is not distinct from r.sealed[1]
-  and t.previous_secret_sealed is not distinct from r.sealed[2]
-returning t.id`
+const ACCOUNTS = { name: 'gateway_accounts', columns: ['sealed'], rowId: "gateway || ' ' || id" }
+const METHODS = { name: 'payment_methods', columns: ['token_sealed', 'credential_sealed'] }
+const PAYMENTS = { name: 'payments', columns: ['access_sealed'] }
+const ENDPOINTS = {
+  name: 'webhook_endpoints',
+  columns: ['secret_sealed', 'previous_secret_sealed'],
+  // The previous secret was sealed as the current one.
+  contextColumns: ['secret_sealed', 'secret_sealed'],
+}
 
 export const SEALED_TABLES: readonly SealedTable[] = [
-  { name: 'gateway_accounts', columns: ['sealed'], read: readAccounts, replace: replaceAccounts },
-  {
-    name: 'payment_methods',
-    columns: ['token_sealed', 'credential_sealed'],
-    read: readMethods,
-    replace: replaceMethods,
-  },
-  { name: 'payments', columns: ['access_sealed'], read: readPayments, replace: replacePayments },
-  {
-    name: 'webhook_endpoints',
-    columns: ['secret_sealed', 'previous_secret_sealed'],
-    // The previous secret was sealed as the current one.
-    contextColumns: ['secret_sealed', 'secret_sealed'],
-    read: readEndpoints,
-    replace: replaceEndpoints,
-  },
+  { ...ACCOUNTS, read: buildReadStatement(ACCOUNTS), replace: buildReplaceStatement(ACCOUNTS) },
+  { ...METHODS, read: buildReadStatement(METHODS), replace: buildReplaceStatement(METHODS) },
+  { ...PAYMENTS, read: buildReadStatement(PAYMENTS), replace: buildReplaceStatement(PAYMENTS) },
+  { ...ENDPOINTS, read: buildReadStatement(ENDPOINTS), replace: buildReplaceStatement(ENDPOINTS) },
 ]
 
 const NIL_UUID = '00000000-0000-0000-0000-000000000000'

@@ -1,6 +1,7 @@
 // Retires old encryption keys: encrypts everything that an older key has encrypted again with the first key of the keyring.
-// It runs in passes over all encrypted columns, a batch for each request. A pass that finds nothing proves that older keys
-// are not used any more; then the keyring may be without them. Nothing is stored about a run, so an interrupted one simply
+// It runs in passes over all encrypted columns, a batch for each request. A pass that finds nothing is followed by a second
+// one, the check: a process that still encrypts with an older key may have written behind the first. If the check finds
+// nothing either, the keyring may be without older keys. Nothing is stored about a run, so an interrupted one simply
 // begins again and skips what is done.
 
 import { Type } from 'typebox'
@@ -38,9 +39,11 @@ export interface ResealBatch {
   resealed: number
   /** Values that could not be: they do not decrypt, or another request changed the row at the same time. By key. */
   left: Record<string, number>
-  /** Where the pass continues; null at its end. */
+  /** True in the pass after one that found nothing. */
+  isCheck: boolean
+  /** Where the pass or its check continues; null at the end. */
   cursor: string | null
-  /** At the end of a pass without a value of another key: the keys that are not needed any more. */
+  /** At the end of a check without a value of another key: the keys that are not needed any more. */
   retiredKeys: string[]
 }
 
@@ -49,9 +52,10 @@ interface Position {
   after: { merchantId: string; id: string } | null
   /** Values of other keys in this pass so far. */
   found: number
+  isCheck: boolean
 }
 
-const START: Position = { table: 0, after: null, found: 0 }
+const START: Position = { table: 0, after: null, found: 0, isCheck: false }
 
 export async function resealBatch(
   app: ResealApp,
@@ -67,6 +71,7 @@ export async function resealBatch(
   const retiredKeys = next === null && found === 0 ? await retireKeys(app) : []
   return {
     ...{ keyId: app.vault.keyId, table: table.name, read: rows.length, resealed, left, retiredKeys },
+    isCheck: position.isCheck,
     cursor: next && app.cursors.sign(JSON.stringify(next)),
   }
 }
@@ -79,6 +84,7 @@ const readPosition = jsonReader(
     table: Type.Integer(),
     after: Type.Union([Type.Object({ merchantId: Type.String(), id: Type.String() }), Type.Null()]),
     found: Type.Integer(),
+    isCheck: Type.Boolean(),
   }),
 )
 
@@ -95,15 +101,16 @@ function invalidCursor() {
 }
 
 function nextPosition(
-  { table }: Position,
+  { table, isCheck }: Position,
   rows: readonly SealedRow[],
   limit: number,
   found: number,
 ): Position | null {
   const last = rows.at(-1)
   if (last && rows.length === limit)
-    return { table, after: { merchantId: last.merchantId, id: last.id }, found }
-  return table + 1 < SEALED_TABLES.length ? { table: table + 1, after: null, found } : null
+    return { table, after: { merchantId: last.merchantId, id: last.id }, found, isCheck }
+  if (table + 1 < SEALED_TABLES.length) return { table: table + 1, after: null, found, isCheck }
+  return found === 0 && !isCheck ? { ...START, isCheck: true } : null
 }
 
 async function resealRows({ db, vault, log }: ResealApp, table: SealedTable, rows: readonly SealedRow[]) {

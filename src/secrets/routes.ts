@@ -20,6 +20,7 @@ const ResealRecord = Type.Object({
   read: Type.Integer(),
   resealed: Type.Integer(),
   left: Type.Record(Type.String(), Type.Integer()),
+  isCheck: Type.Boolean(),
   cursor: Nullable(Type.String()),
   retiredKeys: Type.Array(Type.String()),
 })

@@ -2,7 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -177,6 +179,46 @@ order by 1`,
     assert.equal((await valuesByKey(service.db)).k1, 2)
   })
 
+  it('finds a value that a process with the old key first writes behind a pass, and keeps the old key', async () => {
+    const path = '/admin/v1/encryption/reseal'
+    const [row] = await service.db.query(selectCredential)
+    const restored = row?.sealed ?? assert.fail('there is no saved method')
+    const runPass = async (atCheck: () => Promise<unknown>) => {
+      let [cursor, didWrite] = ['', false]
+      for (;;) {
+        const { data } = (await admin().post(path, cursor === '' ? {} : { cursor })).body
+        if (data.cursor === null) return data
+        cursor = data.cursor
+        if (data.isCheck && !didWrite) await atCheck()
+        didWrite ||= data.isCheck
+      }
+    }
+    const first = await runPass(async () => assert.fail('a pass with older values has no check'))
+    assert.deepEqual([first.isCheck, first.retiredKeys], [false, []])
+    const { isCheck, retiredKeys } = await runPass(() => service.db.query(breakMethods, [restored]))
+    assert.deepEqual([isCheck, retiredKeys], [true, []])
+    assert.deepEqual(Object.keys(await valuesByKey(service.db)), ['k2'])
+    await service.db.query(breakMethods, [restored])
+  })
+
+  it('ends with an error that says what to do when an older key was used meanwhile', async (t) => {
+    const clean = { keyId: 'k2', table: 'payments', read: 1, resealed: 0, left: {}, retiredKeys: [] }
+    const batches = [
+      { ...clean, isCheck: false, cursor: 'next' },
+      { ...clean, isCheck: true, resealed: 1, cursor: null },
+    ]
+    const answer = () => JSON.stringify({ status: 'success', message: 'Batch done.', data: batches.shift() })
+    const server = createServer((_, response) => response.end(answer())).listen(0, '127.0.0.1')
+    t.after(() => server.close())
+    await once(server, 'listening')
+    const address = server.address()
+    const port = typeof address === 'object' ? address?.port : undefined
+    const { code, out } = await reseal({ url: `http://127.0.0.1:${port}` }, '--json')
+    const { error, data, message } = JSON.parse(out)
+    assert.deepEqual([code, error.code, data.writtenMeanwhile], [1, 'older_key_in_use', 1])
+    assert.match(message, /Keep the older keys\. Restart every process with the new key first/)
+  })
+
   it('continues after an interruption between two batches, and encrypts everything with the first key', async () => {
     const fresh = await api().post('/api/v1/checkout/initiate-payment', initiateBody())
     assert.equal(fresh.http, 201)
@@ -187,7 +229,7 @@ order by 1`,
     assert.equal(code, 0, out + err)
     assert.match(
       out,
-      /^2 values were encrypted again with the key "k2"\. 0 values are left.*: k1 may be removed/,
+      /^1 values were encrypted again with the key "k2"\. 0 values are left.*: k1 may be removed/,
     )
     assert.match(err, /^payments: 2 rows read, 0 values encrypted again$/m)
     assert.deepEqual(Object.keys(await valuesByKey(service.db)), ['k2'])

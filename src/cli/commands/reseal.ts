@@ -1,5 +1,5 @@
 // cowry keys reseal: retires old encryption keys. It asks the service for one batch after the other, and repeats the pass over
-// all encrypted values until one finds none of an older key.
+// all encrypted values until one finds none of an older key, and neither does the check after it.
 
 import type { Command } from 'commander'
 import type { OperatorClient } from '../operator-client.ts'
@@ -13,6 +13,7 @@ interface Batch {
   read: number
   resealed: number
   left: Record<string, number>
+  isCheck: boolean
   cursor: string | null
   retiredKeys: string[]
 }
@@ -25,6 +26,8 @@ interface Pass {
   keyId: string
   resealed: number
   left: Record<string, number>
+  /** Values of older keys that the check found: they were written after its pass had read their table. */
+  writtenMeanwhile: number
   retiredKeys: string[]
 }
 
@@ -52,6 +55,7 @@ async function resealAll(operator: OperatorClient, shell: Shell, options: Reseal
   for (let passes = 1; ; passes += 1) {
     const pass = await runPass(operator, shell, options)
     resealed += pass.resealed
+    if (pass.writtenMeanwhile > 0) throw olderKeyInUse({ ...pass, resealed })
     const isClean = pass.resealed === 0 && countOf(pass.left) === 0
     if (isClean) return { ...pass, resealed }
     if (pass.resealed === 0 || passes === MAX_PASSES) throw valuesLeft({ ...pass, resealed })
@@ -66,26 +70,31 @@ async function runPass(
   shell: Shell,
   { batch: limit, json }: ResealOptions,
 ): Promise<Pass> {
-  const pass: Pass = { keyId: '', resealed: 0, left: {}, retiredKeys: [] }
+  const pass: Pass = { keyId: '', resealed: 0, left: {}, writtenMeanwhile: 0, retiredKeys: [] }
   let cursor: string | undefined
-  let progress = { table: '', read: 0, resealed: 0 }
+  let progress = { table: '', isCheck: false, read: 0, resealed: 0 }
   do {
     const { data } = await operator.call('POST', '/admin/v1/encryption/reseal', { cursor, limit })
     // A boundary: src/secrets/routes.ts describes this record.
     const batch = data as Batch
     addBatch(pass, batch)
-    const same = progress.table === batch.table ? progress : { read: 0, resealed: 0 }
-    progress = { table: batch.table, read: same.read + batch.read, resealed: same.resealed + batch.resealed }
+    const same =
+      progress.table === batch.table && batch.isCheck === progress.isCheck
+        ? progress
+        : { read: 0, resealed: 0 }
+    const [read, resealed] = [same.read + batch.read, same.resealed + batch.resealed]
+    progress = { table: batch.table, isCheck: batch.isCheck, read, resealed }
     if (!json)
       shell.terminal.err(
-        `${batch.table}: ${progress.read} rows read, ${progress.resealed} values encrypted again\n`,
+        `${batch.isCheck ? 'check of ' : ''}${batch.table}: ${read} rows read, ${resealed} values encrypted again\n`,
       )
     cursor = batch.cursor ?? undefined
   } while (cursor !== undefined)
   return pass
 }
 
-function addBatch(pass: Pass, { keyId, resealed, left, retiredKeys }: Batch): void {
+function addBatch(pass: Pass, { keyId, resealed, left, retiredKeys, isCheck }: Batch): void {
+  if (isCheck) pass.writtenMeanwhile += resealed + countOf(left)
   pass.keyId = keyId
   pass.resealed += resealed
   pass.retiredKeys = retiredKeys
@@ -98,10 +107,17 @@ function valuesLeft(pass: Pass): CommandError {
   const message =
     `${pass.resealed} values were encrypted again with the key "${pass.keyId}", but not all: ${left}. Keep the older keys. ` +
     'Restart every process with the new key first, see the log for encryption.value_unreadable, and run this again.'
-  return new CommandError('values_left', message, {
-    status: 'error',
-    message,
-    data: pass,
-    error: { code: 'values_left' },
-  })
+  return failed('values_left', message, pass)
+}
+
+function olderKeyInUse(pass: Pass): CommandError {
+  const message =
+    `${pass.resealed} values were encrypted again with the key "${pass.keyId}", but ${pass.writtenMeanwhile} of them were ` +
+    'written with an older key while this ran: a process still has that key first. Keep the older keys. Restart every ' +
+    'process with the new key first in COWRY_ENCRYPTION_KEYS, and run this again.'
+  return failed('older_key_in_use', message, pass)
+}
+
+function failed(code: string, message: string, data: Pass): CommandError {
+  return new CommandError(code, message, { status: 'error', message, data, error: { code } })
 }
