@@ -45,7 +45,7 @@ async function propose(
   // Another person was faster: the caller finds out how the case ended.
   if (!locked) return { kind: 'approved', by }
   const { proposal } = locked
-  const isSame = proposal?.resolution === request.resolution
+  const isSame = proposal?.resolution === request.resolution && proposal.proof === request.proof
   if (proposal && proposal.by !== by) {
     if (!isSame) throw awaitingApproval(proposal)
     return { kind: 'approved', by: `${proposal.by}, ${by}` }
@@ -57,6 +57,6 @@ async function propose(
 
 function awaitingApproval({ resolution, by }: { resolution: string; by: string }): ApiError {
   return new ApiError('case_awaiting_approval', {
-    message: `${by} has proposed ${resolution}. Approve it by sending the same resolution, or let ${by} propose another one.`,
+    message: `${by} has proposed ${resolution}. Approve it by sending the same resolution and proof, or let ${by} propose another one.`,
   })
 }

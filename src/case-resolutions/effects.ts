@@ -2,7 +2,6 @@
 // and the payment, so the state that it reads cannot change.
 
 import type { CaseDetails } from '../cases/case.ts'
-import { listCasesOfAttempt } from '../cases/find.ts'
 import { isCurrency } from '../core/currency.ts'
 import { ApiError } from '../core/errors.ts'
 import { type Money, money } from '../core/money.ts'
@@ -17,6 +16,7 @@ import { movePaymentWithin, plainMove } from '../payments/move.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { isOpen, type Proof } from '../payments/states.ts'
 import { closeAttempt } from '../payments/update-attempt.ts'
+import { hasDuplicateRefund } from '../refunds/find.ts'
 import type { RefundRow } from '../refunds/refund.ts'
 import { recordRefund } from '../refunds/request.ts'
 
@@ -158,20 +158,17 @@ export async function writeOff(app: PaymentsApp, tx: Tx, subject: Subject): Prom
   await endOpenPayment(app, tx, subject, 'written_off')
 }
 
-/** Books held money out once, even if several cases are about the same attempt. */
+/** Books held money out once. A refund that is pending books it itself; if it fails, it opens a case of its own. */
 async function release(
   app: PaymentsApp,
   tx: Tx,
-  { attempt, gateway, row }: Subject,
+  { attempt }: Subject,
   to: { kind: 'reversal' | 'write_off'; to: string },
 ): Promise<void> {
-  const cases = await listCasesOfAttempt(tx, attempt.merchantId, attempt.id)
-  const isReleased = cases.some(
-    ({ id, resolution }) => id !== row.id && (resolution === 'return' || resolution === 'write_off'),
-  )
-  if (isReleased) return
-  await unscheduleDuplicateRefund(tx, attempt.merchantId, attempt.id)
-  await releaseHeldMoney(app, tx, gateway, attempt, to)
+  const { merchantId, id } = attempt
+  await unscheduleDuplicateRefund(tx, merchantId, id)
+  if (await hasDuplicateRefund(tx, merchantId, id)) return
+  await releaseHeldMoney(app, tx, attempt, to)
 }
 
 /** The payment that waits for this attempt fails; one that has ended, or that another attempt may pay, stays. */

@@ -4,7 +4,6 @@
 import type { CaseDetails } from '../cases/case.ts'
 import type { Resolution } from '../cases/case-kinds.ts'
 import { closeCase } from '../cases/open.ts'
-import { ApiError } from '../core/errors.ts'
 import { money } from '../core/money.ts'
 import type { Tx } from '../kit/db/db.ts'
 import { debitMerchant, recordEntry } from '../ledger/debit.ts'
@@ -89,11 +88,6 @@ export async function bookUnbookedRefund(
   const { merchantId, paymentId, id: attemptId, gateway } = attempt
   const { currency } = payment
   const isAccepted = resolution === 'accept'
-  // A duplicate payment was never the merchant's.
-  if (isAccepted && attempt.status === 'duplicate_success') {
-    const message = 'The refund is about a duplicate payment, which is not the merchant’s: write it off.'
-    throw new ApiError('resolution_not_possible', { message })
-  }
   if (minor === null) return
   const facts = { merchantId, paymentId, refundId: null, at: app.clock.now() }
   const to = `gateway:${gateway}`

@@ -48,15 +48,17 @@ export function requirePossible(actor: Actor, details: CaseDetails, request: Res
 }
 
 /** Whether the case ended as requested before: then the request is a replay. */
-export function isSameEnding({ row }: CaseDetails, { resolution }: ResolutionRequest): boolean {
-  return (
-    row.resolution === resolution || (row.resolution === 'gateway_answered' && resolution === 'ask_again')
-  )
+export function isSameEnding({ row }: CaseDetails, { resolution, proof }: ResolutionRequest): boolean {
+  if (resolution === 'ask_again')
+    return row.resolution === resolution || row.resolution === 'gateway_answered'
+  // A return through the gateway is another one than a return at the provider.
+  return row.resolution === resolution && row.proof === proof
 }
 
 export function alreadyResolved({ row }: CaseDetails): ApiError {
   const how = row.resolution === 'gateway_answered' ? 'by the gateway’s answer' : `with ${row.resolution}`
+  const proof = row.proof === null ? 'without a proof' : `with the proof ${row.proof}`
   return new ApiError('case_resolved', {
-    message: `This case was resolved ${how} by ${row.resolvedBy} at ${row.closedAt?.toISOString()}; nothing was changed.`,
+    message: `This case was resolved ${how} by ${row.resolvedBy} at ${row.closedAt?.toISOString()}, ${proof}; nothing was changed.`,
   })
 }

@@ -76,7 +76,9 @@ async function execute(
   const refund = row.refundId === null ? null : await getRefund(app, row.merchantId, row.refundId)
   const isPendingRefund = row.kind === 'refund_requires_review'
   if (request.resolution === 'ask_again' || isPendingRefund) {
-    if (claim && (await app.db.transaction((tx) => isReplay(app, tx, claim)))) return true
+    const isRetry = claim && (await app.db.transaction((tx) => isReplay(app, tx, claim)))
+    // The claim is a transaction of its own, so a retry of a decision may find it not carried out: it is done now, once.
+    if (isRetry && request.resolution === 'ask_again') return true
     if (isPendingRefund && refund) await resolvePendingRefund(app, actor, refund, request)
     else await askAgain(app, actor, row, request)
     return false
@@ -152,7 +154,8 @@ async function applyToPayment(
 ): Promise<RefundRow | undefined> {
   switch (resolution) {
     case 'accept':
-      await acceptReceived(app, tx, subject)
+      // The payment is paid already, and stays as it is.
+      if (subject.row.kind !== 'unknown_answer') await acceptReceived(app, tx, subject)
       return undefined
     case 'mark_paid':
       await markPaid(app, tx, subject, proof ?? '')

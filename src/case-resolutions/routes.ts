@@ -116,7 +116,7 @@ function resolveRoute(app: PaymentsApp): Route {
     scope: 'cases:write',
     summary: 'Resolve a case',
     description:
-      'Decides what happens with the payment or refund. The field resolutions of the case lists what is possible. The same resolution again returns the record, with Idempotent-Replayed: true. After another resolution the response is 409 case_resolved, which names the one that stands. Where your settings (caseApprovals) require a second person, the first call proposes the resolution (state awaiting_approval), and the same resolution with another API key approves it.',
+      'Decides what happens with the payment or refund. The field resolutions of the case lists what is possible. The same resolution and proof again return the record, with Idempotent-Replayed: true. After another resolution the response is 409 case_resolved, which names the one that stands. Where your settings (caseApprovals) require a second person, the first call proposes the resolution (state awaiting_approval), and the same resolution and proof with another API key approve it.',
     params: UuidParams,
     body: ResolveBody,
     response: { http: 200, data: CaseRecord },
@@ -197,5 +197,5 @@ function messageOf({ closedAt, proposal }: CaseDetails['row']): string {
   if (closedAt !== null) return 'Case resolved.'
   return proposal === null
     ? 'The gateway does not know the outcome yet; the case stays open.'
-    : 'Resolution proposed; another API key must send the same resolution to approve it.'
+    : 'Resolution proposed; another API key must send the same resolution and proof to approve it.'
 }

@@ -6,7 +6,7 @@ export type CaseOwner = 'merchant' | 'operator'
 /** What a person can decide. `proof` says whether the resolution needs the provider's reference. */
 export const RESOLUTIONS = {
   accept:
-    'Take what was received. The payment succeeds with this amount, or the money goes back to the wallet. A refund at the provider that could not be booked is debited from the wallet.',
+    'Take what was received. The payment succeeds with this amount, or the money goes back to the wallet. A refund at the provider that could not be booked is debited from the wallet. A paid payment about which the gateway’s answer is unknown stays paid.',
   return:
     'Give the money back to the payer: through the gateway, or with a proof if it was given back already. An open payment fails.',
   ask_again: 'Check the status at the gateway now. The case stays open if the gateway does not know.',
@@ -69,7 +69,8 @@ export const CASE_KINDS = {
   unknown_answer: {
     meaning: 'The gateway answered with a status that this version does not know.',
     owner: 'operator',
-    ...UNCERTAIN,
+    resolutions: ['ask_again', 'accept', 'mark_paid', 'mark_failed'],
+    proof: ['mark_paid'],
   },
   processing_too_long: {
     meaning: 'The payment is processing for longer than the limit, and its outcome is still unknown.',

@@ -56,6 +56,8 @@ export interface CaseFacts {
   receivedMinor: bigint | null
   receivedCurrency: string | null
   refundMinor: bigint | null
+  /** It is about money that was never the merchant's: of a duplicate payment, or a return of unmatched money. */
+  isPayersMoney: boolean
   /** When the gateway was asked for the money, and how often for the outcome. */
   askedAt: Date
   checks: number
@@ -70,6 +72,7 @@ export interface CaseDetails {
 export interface CaseRefund {
   id: string
   amountMinor: bigint
+  isDuplicate: boolean
   gatewayKey: string
   gatewayReference: string | null
   createdAt: Date
@@ -90,6 +93,7 @@ export function factsOf(payment: PaymentRow, attempt: AttemptRow, refund: CaseRe
     receivedMinor: attempt.paidMinor,
     receivedCurrency: attempt.paidCurrency,
     refundMinor: refund?.amountMinor ?? null,
+    isPayersMoney: attempt.status === 'duplicate_success' || refund?.isDuplicate === true,
     askedAt: asked.createdAt,
     checks: asked.polls,
   }

@@ -142,6 +142,7 @@ select
   coalesce(r.gateway_key, a.gateway_key) as "gatewayKey",
   case when r.id is null then a.gateway_reference else r.gateway_reference end as "gatewayReference",
   a.paid_minor as "receivedMinor", a.paid_currency as "receivedCurrency", r.amount_minor as "refundMinor",
+  (a.status = 'duplicate_success' or coalesce(r.is_duplicate, false)) as "isPayersMoney",
   coalesce(r.created_at, a.started_at) as "askedAt", coalesce(r.polls, a.polls) as checks
 from cases c
 join payments p on p.merchant_id = c.merchant_id and p.id = c.payment_id

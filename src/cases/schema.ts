@@ -129,11 +129,20 @@ function toAmounts(facts: CaseDetails['facts'], unbookedMinor: bigint | null) {
 const NEEDS_UNPAID: readonly Resolution[] = ['accept', 'mark_paid', 'mark_failed']
 
 /** What the merchant or the operator may decide now. A resolved case has none. */
-export function possibleResolutions({ row, facts }: CaseDetails, by: CaseOwner): Resolution[] {
+export function possibleResolutions(details: CaseDetails, by: CaseOwner): Resolution[] {
+  const { row } = details
   if (row.closedAt !== null) return []
-  const isAboutRefund = row.refundId !== null || row.kind === 'refund_not_booked'
-  const isPayable = isAboutRefund || isUnpaid(facts.paymentStatus)
   return kindFacts(row.kind)
-    .resolutions.filter((one) => isPayable || !NEEDS_UNPAID.includes(one))
+    .resolutions.filter((one) => isPossible(details, one))
     .filter((one) => by === 'operator' || !OPERATOR_RESOLUTIONS.includes(one))
+}
+
+function isPossible({ row, facts }: CaseDetails, resolution: Resolution): boolean {
+  const isUnpaidNow = isUnpaid(facts.paymentStatus)
+  // Of an unpaid payment nothing was received; a paid one stays as it is.
+  if (row.kind === 'unknown_answer' && resolution === 'accept') return !isUnpaidNow
+  const isAboutRefund = row.refundId !== null || row.kind === 'refund_not_booked'
+  if (!isAboutRefund) return isUnpaidNow || !NEEDS_UNPAID.includes(resolution)
+  // Money that was never the merchant's cannot go to the wallet or be taken from it.
+  return resolution !== 'accept' || !facts.isPayersMoney
 }

@@ -27,7 +27,7 @@ export async function recordDuplicateDisputes(
     await lockAttempt(tx, attempt.merchantId, attempt.id)
     const cases = await listCasesOfAttempt(tx, attempt.merchantId, attempt.id)
     const existing = cases.find(({ kind }) => kind === 'duplicate_disputed')
-    return applyReports(app, tx, gateway, attempt, reports, existing)
+    return applyReports(app, tx, attempt, reports, existing)
   })
   if (!newCaseKind) return
   const { merchantId, paymentId, id: attemptId } = attempt
@@ -39,7 +39,6 @@ export async function recordDuplicateDisputes(
 async function applyReports(
   app: PaymentsApp,
   tx: Tx,
-  gateway: Gateway,
   attempt: AttemptRow,
   reports: readonly DisputeReport[],
   existing: CaseDetails['row'] | undefined,
@@ -57,7 +56,7 @@ async function applyReports(
   const isFullAmount = lost.some(({ amount }) => amount.minor === attempt.paidMinor)
   const wasRefundScheduled =
     isCaseOpen || (await unscheduleDuplicateRefund(tx, attempt.merchantId, attempt.id))
-  if (wasRefundScheduled && isFullAmount) return closeLostDispute(app, tx, gateway, attempt)
+  if (wasRefundScheduled && isFullAmount) return closeLostDispute(app, tx, attempt)
   return isCaseOpen || !existing
     ? openDuplicateCase(app, tx, attempt, 'duplicate_disputed_after_refund')
     : undefined
@@ -89,12 +88,7 @@ async function resumeDuplicateRefund(
   await scheduleDuplicateRefund(tx, merchantId, attemptId, app.clock.now())
 }
 
-async function closeLostDispute(
-  app: PaymentsApp,
-  tx: Tx,
-  gateway: Gateway,
-  attempt: AttemptRow,
-): Promise<undefined> {
+async function closeLostDispute(app: PaymentsApp, tx: Tx, attempt: AttemptRow): Promise<undefined> {
   const { merchantId, id: attemptId } = attempt
   await openDuplicateCase(app, tx, attempt, 'duplicate_disputed')
   const kind = 'duplicate_disputed'
@@ -104,7 +98,7 @@ async function closeLostDispute(
     { merchantId, attemptId, kind },
     'The bank has sent the money back to the payer.',
   )
-  await recordDuplicateReversal(app, tx, gateway, attempt)
+  await recordDuplicateReversal(app, tx, attempt)
 }
 
 async function openDuplicateCase(

@@ -1,9 +1,8 @@
 // Duplicate payments: attempts that succeeded after their payment was paid. Their amount is refunded to the payer.
 
 import { isCurrency } from '../core/currency.ts'
-import type { Gateway } from '../gateways/gateway.ts'
 import type { Tx } from '../kit/db/db.ts'
-import { recordEntry } from '../ledger/debit.ts'
+import { readHeld, recordEntry } from '../ledger/debit.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
 import type { DuplicateRow } from './duplicate.ts'
@@ -62,20 +61,21 @@ export function holdingAccount({ status }: AttemptRow): 'duplicates' | 'unmatche
   return status === 'duplicate_success' ? 'duplicates' : 'unmatched'
 }
 
-/**
- * Records that held money was returned without a refund of ours, or was written off. With direct settlement we never
- * held it.
- */
+/** What the ledger still holds of the attempt for its payer. Nothing with direct settlement: we never had the money. */
+export async function heldMinorOf(tx: Tx, attempt: AttemptRow): Promise<bigint> {
+  return readHeld(tx, attempt.merchantId, attempt.id, holdingAccount(attempt))
+}
+
+/** Records that held money was returned without a refund of ours, or was written off. */
 export async function releaseHeldMoney(
   app: Pick<PaymentsApp, 'clock' | 'random'>,
   tx: Tx,
-  gateway: Gateway | undefined,
   attempt: AttemptRow,
   { kind, to }: { kind: 'reversal' | 'write_off'; to: string },
 ): Promise<void> {
   const { merchantId, paymentId, id: attemptId, paidCurrency: currency } = attempt
-  const heldMinor = (attempt.paidMinor ?? 0n) - attempt.refundedMinor
-  if (gateway?.settlesDirectly || heldMinor === 0n || !isCurrency(currency)) return
+  const heldMinor = await heldMinorOf(tx, attempt)
+  if (heldMinor === 0n || !isCurrency(currency)) return
   await recordEntry(app, tx, {
     merchantId,
     kind,
@@ -95,9 +95,8 @@ export async function releaseHeldMoney(
 export function recordDuplicateReversal(
   app: Pick<PaymentsApp, 'clock' | 'random'>,
   tx: Tx,
-  gateway: Gateway | undefined,
   attempt: AttemptRow,
 ): Promise<void> {
   const returned = { kind: 'reversal', to: `gateway:${attempt.gateway}` } as const
-  return releaseHeldMoney(app, tx, gateway, attempt, returned)
+  return releaseHeldMoney(app, tx, attempt, returned)
 }

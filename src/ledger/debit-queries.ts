@@ -80,6 +80,25 @@ export async function reduceSettlements(
   return row?.takenMinor ?? 0n
 }
 
+// The index leaves out captures, which are most of the entries.
+const selectHeldStatement = sql<{ heldMinor: bigint }>`
+select coalesce(sum(p.amount_minor), 0)::bigint as "heldMinor"
+from ledger_entries e
+join postings p on p.merchant_id = e.merchant_id and p.entry_id = e.id
+where e.merchant_id = $1 and e.attempt_id = $2 and e.kind <> 'capture' and p.account = $3`
+
+export type HoldingAccount = 'duplicates' | 'unmatched'
+
+export async function selectHeld(
+  tx: Tx,
+  merchantId: string,
+  attemptId: string,
+  account: HoldingAccount,
+): Promise<bigint> {
+  const [row] = await tx.query(selectHeldStatement, [merchantId, attemptId, account])
+  return row?.heldMinor ?? 0n
+}
+
 export interface EntryInput {
   merchantId: string
   id: string

@@ -10,10 +10,12 @@ import type { Tx } from '../kit/db/db.ts'
 import type { Random } from '../kit/random.ts'
 import {
   type EntryInput,
+  type HoldingAccount,
   insertEntry,
   lockBalance,
   readAvailable,
   reduceSettlements,
+  selectHeld,
 } from './debit-queries.ts'
 
 export interface MerchantDebit {
@@ -99,4 +101,14 @@ export async function recordEntry(app: { random: Random }, tx: Tx, entry: NewEnt
     .filter(([, amountMinor]) => amountMinor !== 0n)
     .map(([account, amountMinor]) => ({ account, amount_minor: String(amountMinor) }))
   await insertEntry(tx, { ...facts, id: app.random.uuid(), postings })
+}
+
+/** What an account still holds of an attempt that was not credited to the merchant. */
+export async function readHeld(
+  tx: Tx,
+  merchantId: string,
+  attemptId: string,
+  account: HoldingAccount,
+): Promise<bigint> {
+  return selectHeld(tx, merchantId, attemptId, account)
 }

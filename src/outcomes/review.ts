@@ -2,6 +2,7 @@
 // processing for longer than the limit.
 
 import type { CaseKind } from '../cases/case-kinds.ts'
+import { listCasesOfAttempt } from '../cases/find.ts'
 import { isUnderReview, openCase } from '../cases/open.ts'
 import type { Outcome } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
@@ -27,7 +28,11 @@ export async function reviewUncertain(
     // Under the lock, because the payment may have moved since it was read: then the outcome is known.
     const { version } = await lockPayment(tx, merchantId, paymentId)
     if (version !== current.payment.version) return false
-    return openCase(app, tx, { merchantId, kind, paymentId, attemptId, message })
+    const cases = await listCasesOfAttempt(tx, merchantId, attemptId)
+    const ending = cases.find((one) => one.kind === kind)?.resolution ?? null
+    // The gateway had answered meanwhile, and is not understood again. What a person decided stays decided.
+    const reopens = ending === 'gateway_answered' || ending === 'ask_again'
+    return openCase(app, tx, { merchantId, kind, paymentId, attemptId, message }, { reopens })
   })
 }
 

@@ -1,8 +1,10 @@
 // Books a refund that was made at the provider, in its dashboard or by its support. It becomes a refund like any other:
 // the payment's move, the ledger entry and the events are the same. A refund that was booked before is left alone.
 
-import { closeAnswered } from '../cases/open.ts'
-import { unscheduleDuplicateRefund } from '../disputes/duplicates.ts'
+import type { CaseKind } from '../cases/case-kinds.ts'
+import { listCasesOfAttempt } from '../cases/find.ts'
+import { closeCase, GATEWAY_ANSWERED } from '../cases/open.ts'
+import { lockAttempt, unscheduleDuplicateRefund } from '../disputes/duplicates.ts'
 import type { Gateway } from '../gateways/gateway.ts'
 import { sqlStateOf, type Tx } from '../kit/db/db.ts'
 import type { PaymentsApp } from '../payments/app.ts'
@@ -84,6 +86,9 @@ async function recordFound(
   }
 }
 
+// Cases that end when the provider has returned the money. During a dispute the bank may return it too: that one stays.
+const ENDED_BY_RETURN: readonly CaseKind[] = ['duplicate_not_refundable', 'duplicate_refund_failed']
+
 /** A duplicate payment is returned once and in full: the refund at the provider takes the place of ours. */
 async function replaceDuplicateRefund(
   app: PaymentsApp,
@@ -93,8 +98,14 @@ async function replaceDuplicateRefund(
 ): Promise<boolean> {
   const { merchantId, id: attemptId } = attempt
   if (amountMinor !== attempt.paidMinor) return false
-  if (!(await unscheduleDuplicateRefund(tx, merchantId, attemptId))) return false
-  const kind = 'duplicate_not_refundable'
-  await closeAnswered(app, tx, { merchantId, attemptId, kind }, 'It was sent back at the provider.')
+  await lockAttempt(tx, merchantId, attemptId)
+  const open = (await listCasesOfAttempt(tx, merchantId, attemptId)).filter(
+    ({ closedAt }) => closedAt === null,
+  )
+  const isScheduled = await unscheduleDuplicateRefund(tx, merchantId, attemptId)
+  const ended = open.filter(({ kind }) => ENDED_BY_RETURN.includes(kind))
+  if (!isScheduled && ended.length === 0) return false
+  const decision = { ...GATEWAY_ANSWERED, note: 'It was sent back at the provider.' }
+  for (const one of ended) await closeCase(app, tx, one, decision)
   return true
 }

@@ -1,11 +1,13 @@
 // Looks up the refunds of a paid attempt at the provider, and books those that were made there. A webhook about a
 // refund and the look through an account make an attempt due; both end here, so a refund is booked once.
 
+import { listCasesOfAttempt } from '../cases/find.ts'
 import type { Gateway } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { errorFields } from '../kit/observability/log.ts'
 import { resolverLeaseEnd } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
+import type { AttemptRow } from '../payments/attempt.ts'
 import { findPayment, listAttempts } from '../payments/find.ts'
 import { findGatewayRefunds } from '../refunds/find.ts'
 import { bookRefund, type FoundRefund } from './book.ts'
@@ -60,7 +62,9 @@ async function lookUpRefunds(app: PaymentsApp, lookup: ClaimedLookup): Promise<b
     currency: payment.currency,
   })
   if (list.kind === 'unknown') return false
-  const unbooked = await withoutBooked(app, { ...attempt, name: gateway.name }, list.refunds)
+  const proofs = await returnProofs(app, attempt)
+  const unknown = list.refunds.filter(({ reference }) => !proofs.includes(reference))
+  const unbooked = await withoutBooked(app, { ...attempt, name: gateway.name }, unknown)
   const current = { payment, attempt }
   const rejected: UnbookedRefund[] = []
   for (const found of unbooked) {
@@ -69,6 +73,12 @@ async function lookUpRefunds(app: PaymentsApp, lookup: ClaimedLookup): Promise<b
   }
   await reviewUnbooked(app, current, rejected)
   return true
+}
+
+/** The references with which a person has proved a return: the ledger has these refunds already. */
+async function returnProofs(app: PaymentsApp, { merchantId, id }: AttemptRow): Promise<(string | null)[]> {
+  const cases = await listCasesOfAttempt(app.db, merchantId, id)
+  return cases.filter(({ resolution }) => resolution === 'return').map(({ proof }) => proof)
 }
 
 /** The refunds that are not in our records, neither as ours nor as found before. */

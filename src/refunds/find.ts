@@ -8,7 +8,7 @@ import type { Backlog } from '../kit/observability/backlog.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { type GatewayAccount, selectGatewayRefunds } from './gateway-refund-queries.ts'
 import { listRefundRows } from './list-queries.ts'
-import { findRefund, saveLateReason, selectRefundBacklog } from './queries.ts'
+import { findRefund, saveLateReason, selectDuplicateRefund, selectRefundBacklog } from './queries.ts'
 import type { GatewayRefundRow, RefundRow } from './refund.ts'
 import type { RefundsQuery } from './schema.ts'
 
@@ -21,6 +21,11 @@ export async function getRefund(app: PaymentsApp, merchantId: string, id: string
   const refund = await findRefund(app.db, merchantId, id)
   if (!refund) throw new Error(`refund ${id} does not exist`)
   return refund
+}
+
+/** Whether held money of this attempt is refunded: by a refund that is pending or successful. */
+export async function hasDuplicateRefund(tx: Tx, merchantId: string, attemptId: string): Promise<boolean> {
+  return (await selectDuplicateRefund(tx, merchantId, attemptId)) !== undefined
 }
 
 /** Records how the case of a refund that failed after its success was resolved. */

@@ -25,6 +25,20 @@ export async function findRefund(db: Tx, merchantId: string, id: string): Promis
   return firstRow(db, selectRefund, [merchantId, id])
 }
 
+const selectDuplicateRefundStatement = sql<{ id: string }>`
+select id
+from refunds
+where merchant_id = $1 and attempt_id = $2 and is_duplicate and status <> 'failed'`
+
+/** The refund of held money of an attempt; there is at most one. */
+export async function selectDuplicateRefund(
+  tx: Tx,
+  merchantId: string,
+  attemptId: string,
+): Promise<{ id: string } | undefined> {
+  return firstRow(tx, selectDuplicateRefundStatement, [merchantId, attemptId])
+}
+
 interface RefundReferenceRow {
   refundId: string
   fingerprint: Buffer

@@ -273,6 +273,8 @@ describe('the approval of a second person', () => {
     assert.equal(isReplay(await resolve(api, uuid, 'accept')), true)
     assert.equal(dataOf(await api.get(`/api/v1/checkout/payments/${payment.uuid}`)).status, 'processing')
     assertApiError(await resolve(second, uuid, 'return'), 'case_awaiting_approval')
+    const otherProof = await resolve(second, uuid, 'accept', { proof: 'bank-1' })
+    assertApiError(otherProof, 'case_awaiting_approval')
     const approved = dataOf(await resolve(second, uuid, 'accept'))
     assert.deepEqual(
       [approved.state, approved.paymentStatus, approved.proposal],

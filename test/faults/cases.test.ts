@@ -319,6 +319,63 @@ describe('a refund whose outcome is unknown', () => {
   })
 })
 
+describe('a request to resolve a case', () => {
+  it('a resolution that failed is carried out by its retry with the same key', async () => {
+    gateway.answers('chargeSaved', paid())
+    const { id } = await rig.charge()
+    refundAnswer = { kind: 'unknown', reason: 'unrecognized', message: 'on hold' }
+    const input = { payment: { uuid: id }, refundReference: null, amount: null, reason: null, metadata: {} }
+    await requestRefund(app, merchant, input, undefined)
+    const { id: caseId } = await openCaseOf(id)
+    const asked = request('return', 're_56')
+    const claim = { merchantId: merchant.id, key: `retry-${caseId}`, operation: 'resolve', input: asked }
+    // The write of the event fails, after the key was claimed.
+    const failing = { ...app, settings: undefined as never }
+    await assert.rejects(resolveCase(failing, OPERATOR, caseId, asked, claim))
+    const { details } = await resolveCase(app, OPERATOR, caseId, asked, claim)
+    assert.equal(details.row.resolution, 'return')
+    assert.equal((await resolveCase(app, OPERATOR, caseId, asked, claim)).replayed, true)
+  })
+
+  it('a resolution with another proof is not a replay', async () => {
+    const id = await mismatch({ paid: money(9_000n, 'KES') })
+    const { id: caseId } = await openCaseOf(id)
+    await resolveCase(app, OPERATOR, caseId, request('return'))
+    const byHand = resolveCase(app, OPERATOR, caseId, request('return', 'bank-9'))
+    await assert.rejects(byHand, isApiError('case_resolved'))
+  })
+})
+
+describe('an unknown answer about a paid payment', () => {
+  const unrecognized = { kind: 'unknown', reason: 'unrecognized', message: 'dispute odd' } as const
+
+  it('an unknown answer about a paid payment is accepted by a person, and a new one opens the case again', async () => {
+    gateway.answers('chargeSaved', NO_ANSWER)
+    const { id } = await rig.charge()
+    clock.advance(HOUR_MS)
+    gateway.answers('verify', unrecognized)
+    await rig.resolve()
+    const { id: caseId } = await openCaseOf(id)
+    await rig.deliverWebhook(await rig.attempt(id))
+    gateway.answers('verify', paid())
+    await rig.resolve()
+    assert.equal((await casesOf(id))[0]?.resolution, 'gateway_answered')
+    const hear = async () => {
+      await rig.deliverWebhook(await rig.attempt(id), { isDispute: true })
+      gateway.answers('verify', unrecognized)
+      await rig.resolve()
+    }
+    await hear()
+    assert.equal((await openCaseOf(id)).id, caseId)
+    const before = await postingsOf(rig.db, id)
+    await resolveTwice(id, request('accept'))
+    assert.deepEqual([(await rig.payment(id)).status, await postingsOf(rig.db, id)], ['successful', before])
+    clock.advance(48 * HOUR_MS)
+    await hear()
+    assert.equal((await casesOf(id))[0]?.resolution, 'accept', 'a person has decided')
+  })
+})
+
 describe('the table of kinds', () => {
   it('gives every kind an owner, a meaning and a resolution', () => {
     assert.ok(CASE_KIND_NAMES.length >= 13)

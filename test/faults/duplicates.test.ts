@@ -15,6 +15,7 @@ import type { DisputeReport, RefundOutcome } from '../../src/gateways/gateway.ts
 import type { Log, LogFields } from '../../src/kit/observability/log.ts'
 import { applyOutcome } from '../../src/outcomes/apply.ts'
 import { listAttempts } from '../../src/payments/find.ts'
+import { claimRefundLookups, wakeLookup } from '../../src/provider-refunds/lookup.ts'
 import { claimRefunds, wakeRefunds } from '../../src/refunds/advance.ts'
 import { refundDuplicates } from '../../src/refunds/duplicates.ts'
 import { listRefunds } from '../../src/refunds/find.ts'
@@ -49,7 +50,7 @@ gateway.verifyRefund = verifyRefund
 
 afterEach(async () => {
   await rig.endTest()
-  Object.assign(gateway, { refund, verifyRefund, settlesDirectly: undefined })
+  Object.assign(gateway, { refund, verifyRefund, settlesDirectly: undefined, listRefunds: undefined })
   errors.length = 0
   given = 0
   refundAnswer = GIVEN
@@ -176,6 +177,76 @@ describe('a duplicate payment at a gateway that cannot refund it', () => {
       errors.map(({ key }) => key),
       ['duplicate_payment.refund_failed'],
     )
+  })
+
+  it('a duplicate payment whose refund was refused twice is written off', async () => {
+    const id = await paidTwice()
+    refundAnswer = FAILED
+    await refundDuplicates(app)
+    const decide = async (resolution: 'return' | 'write_off') => {
+      const [open] = (await casesOf(id)).filter(({ closedAt }) => closedAt === null)
+      clock.advance(1_000)
+      await resolveCase(app, OPERATOR, open?.id ?? '', { resolution, note: 'Again.', proof: null })
+    }
+    await decide('return')
+    assert.deepEqual([given, await duplicatesOwed(id)], [2, 10_000])
+    await decide('write_off')
+    assert.equal(await duplicatesOwed(id), 0)
+  })
+
+  it('a write-off beside a pending refund of a duplicate payment leaves the money to the refund', async () => {
+    const id = await paidTwice()
+    refundAnswer = NO_ANSWER
+    await refundDuplicates(app)
+    await applySuccess(id, 1, [{ status: 'open', amount: PAID, reference: 'dp-9' }])
+    const [open] = await casesOf(id)
+    const asked = { resolution: 'write_off', note: 'The bank decides.', proof: null } as const
+    await resolveCase(app, OPERATOR, open?.id ?? '', asked)
+    refundAnswer = GIVEN
+    clock.advance(HOUR_MS)
+    for (const piece of await claimRefunds(app, 100)) await piece()
+    assert.deepEqual([await refundsOf(id), await duplicatesOwed(id)], [['successful'], 0])
+  })
+})
+
+/** Looks up the refunds of the first attempt, which the provider lists with these references. */
+async function lookUp(id: string, references: readonly string[]): Promise<void> {
+  gateway.listRefunds = async () => ({
+    kind: 'refunds',
+    refunds: references.map((reference) => ({
+      ...{ reference, key: null, paymentNames: [], status: 'succeeded', amount: PAID },
+    })),
+  })
+  const { gatewayKey: key } = await rig.attempt(id, 1)
+  await wakeLookup(app, { gateway: NAME, accountId: null, key })
+  for (const piece of await claimRefundLookups(app, 100)) await piece()
+}
+
+describe('a duplicate payment that is returned in the dashboard of the provider', () => {
+  async function refused(): Promise<string> {
+    const id = await paidTwice()
+    refundAnswer = FAILED
+    await refundDuplicates(app)
+    return id
+  }
+
+  it('a return in the dashboard ends the case of a refused refund, and is booked once', async () => {
+    const id = await refused()
+    for (let n = 0; n < 2; n += 1) await lookUp(id, ['re-dashboard-1'])
+    assert.deepEqual(await serializedOf(id), ['duplicate_refund_failed closed'])
+    assert.deepEqual([await duplicatesOwed(id), (await refundsOf(id)).sort()], [0, ['failed', 'successful']])
+  })
+
+  it('a return in the dashboard that is the proof of a resolution is not booked again', async () => {
+    const id = await refused()
+    const [stuck] = await casesOf(id)
+    await resolveCase(app, OPERATOR, stuck?.id ?? '', {
+      ...{ resolution: 'return', note: 'In the dashboard.', proof: 're-dashboard-2' },
+    })
+    const before = await postingsOf(rig.db, id)
+    await lookUp(id, ['re-dashboard-2'])
+    assert.deepEqual(await serializedOf(id), ['duplicate_refund_failed closed'])
+    assert.deepEqual(await postingsOf(rig.db, id), before)
   })
 })
 
@@ -309,5 +380,36 @@ describe('a refund that fails after it was successful', () => {
     assert.equal(await recheckRefunds(), 0)
     assert.deepEqual(await shown(id), [['successful', null, null]])
     assert.deepEqual([given, errors], [1, []])
+  })
+
+  it('a refund that fails after its success, and is given again in the dashboard, is not booked again', async () => {
+    const { id, notify } = await refunded()
+    refundAnswer = FAILED
+    await notify()
+    await recheckRefunds()
+    const [late] = await casesOf(id)
+    await returned(late?.id ?? '')
+    const before = await postingsOf(rig.db, id)
+    await lookUp(id, ['bank-1'])
+    assert.deepEqual(
+      [await serializedOf(id), await postingsOf(rig.db, id)],
+      [['refund_failed_late closed'], before],
+    )
+  })
+
+  it('a refund of a duplicate payment that fails after its success is not credited to the merchant', async () => {
+    const id = await paidTwice()
+    await refundDuplicates(app)
+    const { gatewayKey: key } = await rig.attempt(id, 1)
+    refundAnswer = FAILED
+    await wakeRefunds(app, { gateway: NAME, accountId: null, key })
+    assert.equal(await recheckRefunds(), 1)
+    const [late] = await casesOf(id)
+    const before = await postingsOf(rig.db, id)
+    const accepted = resolveCase(app, OPERATOR, late?.id ?? '', {
+      ...{ resolution: 'accept', note: 'To the wallet.', proof: null },
+    })
+    await assert.rejects(accepted, { code: 'resolution_not_possible' })
+    assert.deepEqual(await postingsOf(rig.db, id), before)
   })
 })
