@@ -1,5 +1,5 @@
-// Counts and times payments for the metrics, at each move. In a transaction a move is counted before the commit: one that
-// is rolled back counts too. The ledger and the reports are exact, the metrics are for monitoring.
+// Counts and times payments for the metrics, at each move, after its commit. A process that dies at that moment does not
+// count it: the ledger and the reports are exact, the metrics are for monitoring.
 
 import { decimalsOf } from '../core/currency.ts'
 import type { Clock } from '../kit/clock.ts'

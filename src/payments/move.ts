@@ -4,7 +4,7 @@
 import type { MethodRow } from '../customers/method.ts'
 import { toEventBody } from '../events/service.ts'
 import { addMs } from '../kit/clock.ts'
-import type { Tx } from '../kit/db/db.ts'
+import { afterCommit, type Tx } from '../kit/db/db.ts'
 import type { Posting } from '../ledger/service.ts'
 import type { PaymentsApp } from './app.ts'
 import { ATTEMPT, type AttemptRow } from './attempt.ts'
@@ -69,7 +69,7 @@ export async function movePaymentWithin(
   move: Move,
 ): Promise<boolean> {
   const [moved = false] = await applyMoves(tx, [await toMoveInput(app, tx, from, to, move)])
-  if (moved) reportMove(app, from, to, move)
+  if (moved) afterCommit(tx, () => reportMove(app, from, to, move))
   return moved
 }
 

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { DbUnavailable, sql, type Tx } from '../../src/kit/db/db.ts'
+import { movePaymentWithin, plainMove } from '../../src/payments/move.ts'
 import { assertApiError } from '../support/assertions.ts'
 import { CUSTOMER, initiateBody } from '../support/builders.ts'
 import { paymentsRig } from '../support/payments-rig.ts'
@@ -63,5 +64,29 @@ describe('one customer whose row is locked by another session', () => {
     const again = await service.api.post(INITIATE, bodies.get(LOCKED))
     assert.equal(again.http, 201, again.text)
     assert.equal(again.headers.get('idempotent-replayed'), null, 'nothing of the rejected request was stored')
+  })
+})
+
+describe('a move in a transaction', () => {
+  it('is counted and logged after its commit, and not if it is rolled back', async () => {
+    const payment = await rig.checkout()
+    const { app } = rig
+    const abandon = (after: () => void) =>
+      app.db.transaction(async (tx) => {
+        const move = { kind: 'plain', proof: 'merchant', source: 'api' } as const
+        assert.ok(await movePaymentWithin(tx, app, payment, plainMove(payment, 'abandoned'), move))
+        after()
+      })
+    const abandoned = () => app.counters.read().filter(({ labels }) => labels.includes('abandoned'))
+    await assert.rejects(
+      abandon(() => assert.fail('rolled back')),
+      /rolled back/,
+    )
+    assert.deepEqual(abandoned(), [])
+    await abandon(() => assert.deepEqual(abandoned(), []))
+    assert.deepEqual(
+      abandoned().map(({ name, total }) => [name, total]),
+      [['payments', 1]],
+    )
   })
 })

@@ -35,6 +35,14 @@ export interface Tx {
   query<Row>(statement: Statement<Row>, values?: readonly unknown[]): Promise<Row[]>
   /** Free-form SQL, for migrations and tests only. */
   script(text: string): Promise<void>
+  /** In a transaction: runs the action once it has committed. Absent where each statement commits by itself. */
+  afterCommit?(action: () => void): void
+}
+
+/** Runs the action once what was written through `tx` is committed: now, or at the end of its transaction. */
+export function afterCommit(tx: Tx, action: () => void): void {
+  if (tx.afterCommit) tx.afterCommit(action)
+  else action()
 }
 
 export interface Db extends Tx {
@@ -163,10 +171,16 @@ export function connectDb(options: DbOptions): ConnectedDb {
     work: (tx: Tx) => Promise<Result>,
   ): Promise<Result> => {
     const timeoutMs = noTimeout ? undefined : responseTimeoutMs
+    const actions: (() => void)[] = []
+    const tx: Tx = {
+      ...createTx(client, scope, timeoutMs),
+      afterCommit: (action) => void actions.push(action),
+    }
     try {
       await client.query(withTimeout(scope.begin, timeoutMs))
-      const result = await work(createTx(client, scope, timeoutMs))
+      const result = await work(tx)
       await assertReplicated(client, () => client.query(withTimeout('commit', timeoutMs)))
+      for (const action of actions) action()
       return result
     } catch (error) {
       // Drops a connection that is broken or silent; its transaction ends with it.

@@ -19,6 +19,7 @@ export function tracedDb(db: Db, tracer: Tracer): Db {
 
 function tracedTx(tx: Tx, tracer: Tracer): Tx {
   return {
+    ...tx,
     script: (text) => tx.script(text),
     query: (statement, values) =>
       tracer.span(describeStatement(statement), () => tx.query(statement, values)),
