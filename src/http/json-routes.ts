@@ -2,6 +2,7 @@
 // envelope.
 
 import { Readable } from 'node:stream'
+import type { AnySchema } from 'fast-json-stringify'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { API_ERRORS, ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
@@ -23,7 +24,7 @@ import { isSchema } from './input/json-schema.ts'
 import { queryTextOf } from './input/query.ts'
 import { type CheckedInput, type CompileInput, createInputCompiler } from './input/validation.ts'
 import type { RequestTracker } from './request-context.ts'
-import { envelopeSchema } from './response-schema.ts'
+import { createSerializer, envelopeSchema } from './response-schema.ts'
 import { type Authorization, headerText } from './security/authorization.ts'
 
 interface Needs {
@@ -50,6 +51,7 @@ export function registerJsonRoutes(
   app.register(async (scope) => {
     // The handler parses the body: an error in a framework parser would close the connection.
     scope.removeAllContentTypeParsers()
+    scope.setSerializerCompiler<AnySchema>(({ schema }) => createSerializer(schema))
     scope.addContentTypeParser(
       '*',
       { parseAs: 'buffer', bodyLimit: JSON_BODY_LIMIT },

@@ -1,7 +1,17 @@
 // The schema that serializes a response. It is the documented schema, reduced so that the compiled serializer is fast
 // and changes no value: by default it writes null as an empty string or as 0.
 
+import buildSerializer, { type AnySchema } from 'fast-json-stringify'
 import { isSchema, type JsonSchema } from './input/json-schema.ts'
+
+/** Compiles the schema at the first response: most processes serve few of the operations. */
+export function createSerializer(schema: AnySchema): (response: unknown) => string {
+  let serialize: ((response: unknown) => string) | undefined
+  return (response) => {
+    serialize ??= buildSerializer(schema)
+    return serialize(response)
+  }
+}
 
 export function envelopeSchema(data: JsonSchema, list: boolean): JsonSchema {
   const written = writableSchema(data)

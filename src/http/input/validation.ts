@@ -1,5 +1,5 @@
 // Validates a request against the schemas of its route. Path, query and body are read, cleaned and validated, then the
-// route's own rules run; one error returns all issues. Each route is compiled once, at startup.
+// route's own rules run; one error returns all issues. Each route is compiled once, at its first request.
 
 import { type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
@@ -41,7 +41,13 @@ export type CompileInput = (schemas: InputSchemas) => CheckInput
 export function createInputCompiler(): CompileInput {
   Settings.Set({ maxErrors: MAX_SCHEMA_ERRORS })
   for (const [name, format] of Object.entries(FORMATS)) Format.Set(name, format.matches)
-  return compileCheck
+  return (schemas) => {
+    let check: CheckInput | undefined
+    return (params, queryText, body) => {
+      check ??= compileCheck(schemas)
+      return check(params, queryText, body)
+    }
+  }
 }
 
 /** An operation without a body schema takes no body, or an empty object. */
