@@ -78,6 +78,7 @@ interface PlannedFault {
 }
 
 const HUGE_BYTES = 10_000_000
+const KEEP_ALIVE_MS = 120_000
 const SLOW_MS = 250
 const GARBAGE = Buffer.from('00ff7b225ad0fe0a3c212d2d8f1b', 'hex')
 
@@ -111,6 +112,8 @@ export async function startFakeServer(
       response.destroy()
     }
   })
+  // A busy machine must not end a connection just when the client uses it again.
+  server.keepAliveTimeout = KEEP_ALIVE_MS
   const url = await listen(server)
   const close = () => stop(server)
   t.after(async () => {

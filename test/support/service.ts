@@ -13,10 +13,10 @@ import type { Clock } from '../../src/kit/clock.ts'
 import { connectDb } from '../../src/kit/db/db.ts'
 import type { Failpoints } from '../../src/kit/failpoints.ts'
 import { createLog, type Log } from '../../src/kit/observability/log.ts'
-import { type Api, createApi } from './api.ts'
+import { type Api, type ApiResponse, createApi } from './api.ts'
 import { type Cleanup, testDatabaseUrl } from './database.ts'
 import { assertInvariants } from './invariants.ts'
-import { startProcess } from './process.ts'
+import { eventually, startProcess } from './process.ts'
 import { canShare, sharedValue } from './process-values.ts'
 
 export interface TestService extends Service {
@@ -68,13 +68,20 @@ export async function testService(t: Cleanup, options: TestServiceOptions = {}):
 }
 
 async function createMerchant({ admin, apiWith }: TestService, name: string, scopes = ['*']) {
-  const merchant = await admin.post('/admin/v1/merchants', { name })
+  const merchant = await postUntilFree(admin, '/admin/v1/merchants', { name })
   assert.equal(merchant.http, 201, merchant.text)
   const { uuid } = merchant.body.data
-  const key = await admin.post(`/admin/v1/merchants/${uuid}/keys`, { name: 'test', scopes })
+  const key = await postUntilFree(admin, `/admin/v1/merchants/${uuid}/keys`, { name: 'test', scopes })
   assert.equal(key.http, 201, key.text)
   const apiKey: string = key.body.data.apiKey
   return { uuid, key: apiKey, api: apiWith(apiKey) }
+}
+
+const isFree = ({ http }: ApiResponse) => http !== 503
+
+/** Retries as the response says: on a busy machine a service that has just started may have no connection yet. */
+async function postUntilFree(api: Api, path: string, body: unknown): Promise<ApiResponse> {
+  return eventually(() => api.post(path, body), isFree, 30_000)
 }
 
 async function startOwnService(t: Cleanup, options: TestServiceOptions): Promise<TestService> {
