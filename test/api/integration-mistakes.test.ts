@@ -298,7 +298,7 @@ const MISTAKES: Mistake[] = [
     'a currency without a gateway',
     async () => (await clientWithoutGateways()).post(INITIATE, initiateBody()),
     'no_route_available',
-    /misc\/currencies lists what can be collected; the operator/,
+    /misc\/gateways lists your gateways and what each collects; the operator/,
   ],
 ]
 
