@@ -26,7 +26,7 @@ export function landingPage(app: PaymentsApp, styleNonce: string): PageResponse 
 every phone, and keeps customers, saved methods and a wallet.</p>
 <a class="button" href="/docs">Read the API reference</a></section>
 <section class="sheet"><h2>Start here</h2>
-<pre tabindex="0" role="region" aria-label="A request that opens a checkout"><code>${exampleFor(app.settings.publicUrl())}</code></pre>
+<pre><code>${exampleFor(app.settings.publicUrl())}</code></pre>
 <p>The response has a <code>checkoutUrl</code>: open it and pay.</p>
 ${
   isTest &&

@@ -94,7 +94,7 @@ nav ul{list-style:none;display:flex;flex-wrap:wrap;gap:0 1rem;padding:0;margin:0
 nav a{padding:.5rem 0;margin:0;color:var(--dim)}
 nav a[aria-current]{color:var(--ink);font-weight:650;text-decoration:none}
 code{font-family:ui-monospace,SFMono-Regular,Menlo,monospace;overflow-wrap:anywhere}
-pre{overflow-x:auto;padding:1rem;border:1px solid var(--line);border-radius:.75rem;background:var(--soft)}
+pre{white-space:pre-wrap;overflow-wrap:anywhere;padding:1rem;border:1px solid var(--line);border-radius:.75rem;background:var(--soft)}
 [hidden]{display:none!important}
 .visually-hidden{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 @media (min-width:50rem){.brand{padding-top:2rem}.columns{display:grid;grid-template-columns:minmax(0,5fr) minmax(0,6fr);gap:3rem;align-items:start}.summary{padding-top:1rem}.amount{font-size:2.5rem}.sheet{padding:2rem}}
