@@ -10,6 +10,7 @@ import { formatApiKey } from '../../src/api-keys/key-format.ts'
 import { startTarget } from '../fuzz/target.ts'
 import { createApi } from '../support/api.ts'
 import { createPayer, openCheckout } from '../support/payer.ts'
+import { eventually } from '../support/process.ts'
 import { HAS_LARGER_FORM, sized } from '../support/scale.ts'
 
 const target = await startTarget({ after })
@@ -20,37 +21,73 @@ const TIMEOUT_MS = 5_000
 
 describe('webhook bodies without a signature (F-85)', () => {
   const SENDERS = sized({ quick: 300, rest: 1_500, long: 1_500 })
-  const BODY_BYTES = 65_536
+  const LARGEST_BYTES = 65_536
+  const TOO_LARGE_SENDERS = sized({ quick: 30, rest: 150, long: 150 })
+  const TOO_LARGE_BYTES = 1_048_576
+  // The service holds 8 MB of all bodies together.
+  const MOST_HELD = 128
   const MAX_GROWTH_BYTES = 100 * 1_048_576
 
+  interface Sender {
+    socket: Socket
+    sent: Promise<void>
+    /** The status of the response; undefined while there is none. */
+    status(): string | undefined
+  }
+
   /** Sends all of a webhook body but its last byte. */
-  function sendUnfinished(): Promise<Socket> {
+  function sendUnfinished(bytes: number): Sender {
     const { hostname, port } = new URL(url)
     const socket = connect(Number(port), hostname).on('error', () => undefined)
-    const head = `POST /hooks/sandbox HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${BODY_BYTES}\r\n\r\n`
-    return new Promise((resolve) => {
-      socket.on('close', () => resolve(socket))
-      socket.write(head + 'x'.repeat(BODY_BYTES - 1), () => resolve(socket))
+    const head = `POST /hooks/sandbox HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${bytes}\r\n\r\n`
+    let received = ''
+    socket.on('data', (chunk) => {
+      received += chunk
     })
+    const sent = new Promise<void>((resolve) => {
+      socket.on('close', () => resolve())
+      socket.write(head + 'x'.repeat(bytes - 1), () => resolve())
+    })
+    return { socket, sent, status: () => /^HTTP\/1\.1 (\d+)/.exec(received)?.[1] }
+  }
+
+  /** The growth of the memory with these unfinished bodies, after so many of them got this response. */
+  async function growthWith(
+    bytes: number,
+    count: number,
+    expected: { status: string; atLeast: number },
+  ): Promise<number> {
+    const before = memoryOf(target.pid)
+    const senders = Array.from({ length: count }, () => sendUnfinished(bytes))
+    try {
+      await Promise.all(senders.map(({ sent }) => sent))
+      const countAnswered = async () => senders.filter(({ status }) => status() === expected.status).length
+      await eventually(countAnswered, (answered) => answered >= expected.atLeast, 20_000)
+      const forged = await createApi(url, {}).post('/hooks/sandbox', { event: 'x' })
+      assert.equal(forged.http, 401, forged.text)
+      assert.equal((await api.get(BALANCE)).http, 200)
+      return memoryOf(target.pid) - before
+    } finally {
+      for (const { socket } of senders) socket.destroy()
+    }
   }
 
   it(
-    'unfinished webhooks use little memory, and a complete one is still answered',
+    'unfinished webhooks above the common limit are dropped, and a complete one is still answered',
     HAS_LARGER_FORM,
     async () => {
-      const before = memoryOf(target.pid)
-      const sockets = await Promise.all(Array.from({ length: SENDERS }, sendUnfinished))
-      try {
-        const forged = await createApi(url, {}).post('/hooks/sandbox', { event: 'x' })
-        assert.equal(forged.http, 401, forged.text)
-        assert.equal((await api.get(BALANCE)).http, 200)
-        const growth = memoryOf(target.pid) - before
-        assert.ok(growth < MAX_GROWTH_BYTES, `${growth} bytes`)
-      } finally {
-        for (const socket of sockets) socket.destroy()
-      }
+      const growth = await growthWith(LARGEST_BYTES, SENDERS, { status: '503', atLeast: SENDERS - MOST_HELD })
+      assert.ok(growth < MAX_GROWTH_BYTES, `${growth} bytes`)
     },
   )
+
+  it('a webhook above the limit is refused before its body has arrived', HAS_LARGER_FORM, async () => {
+    const growth = await growthWith(TOO_LARGE_BYTES, TOO_LARGE_SENDERS, {
+      status: '413',
+      atLeast: TOO_LARGE_SENDERS,
+    })
+    assert.ok(growth < MAX_GROWTH_BYTES, `${growth} bytes`)
+  })
 })
 
 /** The resident memory of a process, in bytes. */

@@ -8,6 +8,7 @@ import { money } from '../../src/core/money.ts'
 import { revokeMethod, saveMethod, serializeMethod } from '../../src/customers/methods.ts'
 import { blockCustomer } from '../../src/customers/write.ts'
 import type { Failpoint } from '../../src/kit/failpoints.ts'
+import { activateMerchant, suspendMerchant } from '../../src/merchants/service.ts'
 import { CUSTOMER, newReference } from '../support/builders.ts'
 import { CARD, NAME, NOT_FOUND, paid, paymentsRig } from '../support/payments-rig.ts'
 
@@ -118,6 +119,25 @@ describe('a token that ends after the record, when the process died before the c
     await rig.resolve()
     assert.equal((await rig.payment(id)).status, 'successful')
     assert.equal(await rig.credits(id), 1)
+  })
+
+  it('a recorded charge of a suspended merchant is submitted only after its activation', async () => {
+    const { id } = await recordedCharge()
+    await suspendMerchant(rig.app, rig.merchant.id)
+    const before = rig.gateway.calls.length
+    rig.clock.advance(60_000)
+    rig.gateway.answers('verify', NOT_FOUND)
+    await rig.resolve()
+    assert.deepEqual(
+      rig.gateway.calls.slice(before).map((call) => call.split(' ')[0]),
+      ['verify'],
+    )
+    await activateMerchant(rig.app, rig.merchant.id)
+    rig.clock.advance(60_000)
+    rig.gateway.answers('verify', NOT_FOUND)
+    rig.gateway.answers('chargeSaved', paid())
+    await rig.resolve()
+    assert.equal((await rig.payment(id)).status, 'successful')
   })
 
   it('a recorded charge is submitted under the same key while its token is valid', async () => {
