@@ -131,6 +131,8 @@ describe('creating a customer', () => {
       ])
       const card = await api.post(CUSTOMERS, { ...PERSON, lastname: '4242 4242 4242 4242' })
       assert.deepEqual(assertApiError(card, 'card_data_not_allowed'), ['lastname: card_data_not_allowed'])
+      const mailbox = await api.post(CUSTOMERS, { ...PERSON, email: '4242424242424242@example.com' })
+      assert.deepEqual(assertApiError(mailbox, 'card_data_not_allowed'), ['email: card_data_not_allowed'])
       const many = Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`k${n}`, n]))
       assertApiError(await api.post(CUSTOMERS, { ...PERSON, metadata: many }), 'validation_failed')
     })

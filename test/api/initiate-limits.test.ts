@@ -85,12 +85,13 @@ describe('texts of payments', () => {
     }
   })
 
-  it('rejects a card number in a description or name, and never echoes it', async () => {
+  it('rejects a card number in a description, name or e-mail address, and never echoes it', async () => {
     const card = '5555 5555 5555 4444'
     const places: [string, Record<string, unknown>][] = [
       ['description', { description: `call me, ${card}` }],
       ['customer.firstname', { customer: { ...CUSTOMER, firstname: card } }],
       ['customer.lastname', { customer: { ...CUSTOMER, lastname: '5555555555554444' } }],
+      ['customer.email', { customer: { ...CUSTOMER, email: '5555555555554444@example.com' } }],
     ]
     for (const [field, changes] of places) {
       await refused(changes, [`${field}: card_data_not_allowed`], 'card_data_not_allowed')

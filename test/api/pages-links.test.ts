@@ -157,6 +157,7 @@ describe('the form of a payment link', () => {
       [{ firstname: '\u200b\u2060' }, 'firstname'],
       [{ lastname: '\u202egnp' }, 'lastname'],
       [{ email: 'a@b' }, 'email'],
+      [{ email: '4242424242424242@example.com' }, 'email'],
       [{ email: `${'x'.repeat(250)}@example.com` }, 'email'],
     ]
     for (const [changes, problem] of refused) {
