@@ -4,13 +4,15 @@
 import type { CaseDetails } from '../cases/case.ts'
 import type { Resolution } from '../cases/case-kinds.ts'
 import { closeCase } from '../cases/open.ts'
+import { ApiError } from '../core/errors.ts'
 import { money } from '../core/money.ts'
 import type { Tx } from '../kit/db/db.ts'
 import { debitMerchant, recordEntry } from '../ledger/debit.ts'
 import type { PaymentsApp } from '../payments/app.ts'
+import type { AttemptRow } from '../payments/attempt.ts'
 import { advanceRefund } from '../refunds/advance.ts'
 import { applyRefundOutcome } from '../refunds/apply-outcome.ts'
-import { resolveLateFailure } from '../refunds/find.ts'
+import { findGatewayRefunds, resolveLateFailure } from '../refunds/find.ts'
 import type { RefundRow } from '../refunds/refund.ts'
 import type { Subject } from './effects.ts'
 import type { Actor, ResolutionRequest } from './request.ts'
@@ -89,6 +91,7 @@ export async function bookUnbookedRefund(
   const { currency } = payment
   const isAccepted = resolution === 'accept'
   if (minor === null) return
+  await requireUnbooked(tx, attempt, row.unbookedReferences)
   const facts = { merchantId, paymentId, refundId: null, at: app.clock.now() }
   const to = `gateway:${gateway}`
   if (isAccepted) {
@@ -100,4 +103,17 @@ export async function bookUnbookedRefund(
     [to, minor],
   ]
   await recordEntry(app, tx, { ...facts, kind: 'write_off', attemptId, currency, lines })
+}
+
+/** A refund may become bookable after its case was opened, such as when another one fails. */
+async function requireUnbooked(
+  tx: Tx,
+  { merchantId, gateway, accountId }: AttemptRow,
+  references: readonly string[],
+): Promise<void> {
+  const account = { gateway, merchantId: accountId === null ? null : merchantId }
+  if ((await findGatewayRefunds(tx, account, [], references)).length === 0) return
+  const message =
+    'A refund of this case was booked meanwhile. The next look through the account, within 15 minutes, updates the case.'
+  throw new ApiError('resolution_not_possible', { message })
 }

@@ -18,6 +18,7 @@ import {
   lockOpenCases,
   markUncertain,
   saveProposal,
+  saveUnbooked,
   selectCasesOfAttempt,
   UNRESOLVED,
 } from './queries.ts'
@@ -61,7 +62,11 @@ export async function openCase(
     createdAt: app.clock.now(),
   }
   const opened = await insertCase(tx, row, reopens)
-  if (!opened) return false
+  if (!opened) {
+    // An open case shows the refunds that the provider lists now. Its version stays: nothing was decided.
+    if (row.unbookedReferences.length > 0) await saveUnbooked(tx, row)
+    return false
+  }
   if (UNCERTAIN_KINDS.includes(kind)) await markUncertain(tx, merchantId, paymentId)
   const details = {
     row: { ...UNRESOLVED, ...row, ...opened },

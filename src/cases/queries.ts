@@ -121,6 +121,17 @@ export async function saveProposal(
   await tx.query(saveProposalStatement, [merchantId, id, JSON.stringify(proposal)])
 }
 
+const saveUnbookedStatement = sql<unknown>`
+update cases
+set provider_message = $4, unbooked_minor = $5, unbooked_references = $6
+where merchant_id = $1 and attempt_id = $2 and kind = $3 and closed_at is null`
+
+export async function saveUnbooked(tx: Tx, row: NewCaseRow): Promise<void> {
+  const { merchantId, attemptId, kind, providerMessage, unbookedMinor, unbookedReferences } = row
+  const values = [merchantId, attemptId, kind, providerMessage, unbookedMinor, unbookedReferences]
+  await tx.query(saveUnbookedStatement, values)
+}
+
 const lockCaseStatement = sql<CaseRow>`
 select ${COLUMNS}
 from cases c

@@ -8,7 +8,7 @@ import { lockAttempt, unscheduleDuplicateRefund } from '../disputes/duplicates.t
 import type { Gateway } from '../gateways/gateway.ts'
 import { sqlStateOf, type Tx } from '../kit/db/db.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import type { PaymentWithAttempt } from '../payments/attempt.ts'
+import type { AttemptRow, PaymentWithAttempt } from '../payments/attempt.ts'
 import { applyRefundOutcome } from '../refunds/apply-outcome.ts'
 import { reserveProviderRefund } from '../refunds/payment-effects.ts'
 import type { RefundRow } from '../refunds/refund.ts'
@@ -64,6 +64,8 @@ async function recordFound(
   const isDuplicate = attempt.status === 'duplicate_success'
   try {
     return await app.db.transaction(async (tx) => {
+      await lockAttempt(tx, attempt.merchantId, attempt.id)
+      if (await isDecided(tx, attempt, found)) return 'known' as const
       const isReserved = isDuplicate
         ? await replaceDuplicateRefund(app, tx, current, amount.minor)
         : await reserveProviderRefund(tx, payment, amount)
@@ -86,6 +88,21 @@ async function recordFound(
   }
 }
 
+/** Whether the resolution of a case has booked it already: from the wallet, or as a loss. */
+async function isDecided(
+  tx: Tx,
+  { merchantId, id }: AttemptRow,
+  { reference }: FoundRefund,
+): Promise<boolean> {
+  const cases = await listCasesOfAttempt(tx, merchantId, id)
+  const row = cases.find(({ kind }) => kind === 'refund_not_booked')
+  if (!row) return false
+  // Without an amount nothing was booked.
+  const isBooked =
+    row.closedAt !== null && row.resolution !== 'gateway_answered' && row.unbookedMinor !== null
+  return [...row.decidedReferences, ...(isBooked ? row.unbookedReferences : [])].includes(reference)
+}
+
 // Cases that end when the provider has returned the money. During a dispute the bank may return it too: that one stays.
 const ENDED_BY_RETURN: readonly CaseKind[] = ['duplicate_not_refundable', 'duplicate_refund_failed']
 
@@ -98,7 +115,6 @@ async function replaceDuplicateRefund(
 ): Promise<boolean> {
   const { merchantId, id: attemptId } = attempt
   if (amountMinor !== attempt.paidMinor) return false
-  await lockAttempt(tx, merchantId, attemptId)
   const open = (await listCasesOfAttempt(tx, merchantId, attemptId)).filter(
     ({ closedAt }) => closedAt === null,
   )

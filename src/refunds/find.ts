@@ -62,7 +62,7 @@ export async function listRefunds(
 
 /** Finds the refunds with one of these keys or references, for reconciliation with a settlement file. */
 export function findGatewayRefunds(
-  db: Db,
+  db: Tx,
   account: GatewayAccount,
   keys: readonly string[],
   references: readonly string[],

@@ -1,6 +1,6 @@
 // Reads refunds by the names that a gateway's settlement file has for them.
 
-import { type Db, sql } from '../kit/db/db.ts'
+import { sql, type Tx } from '../kit/db/db.ts'
 import type { GatewayRefundRow } from './refund.ts'
 
 export interface GatewayAccount {
@@ -28,7 +28,7 @@ where r.gateway = $1
   and (case when $2::uuid is null then r.account_id is null else r.merchant_id = $2 and r.account_id is not null end)`
 
 export async function selectGatewayRefunds(
-  db: Db,
+  db: Tx,
   { gateway, merchantId }: GatewayAccount,
   keys: readonly string[],
   references: readonly string[],

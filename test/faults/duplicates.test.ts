@@ -15,6 +15,7 @@ import type { DisputeReport, RefundOutcome } from '../../src/gateways/gateway.ts
 import type { Log, LogFields } from '../../src/kit/observability/log.ts'
 import { applyOutcome } from '../../src/outcomes/apply.ts'
 import { listAttempts } from '../../src/payments/find.ts'
+import { bookRefund } from '../../src/provider-refunds/book.ts'
 import { claimRefundLookups, wakeLookup } from '../../src/provider-refunds/lookup.ts'
 import { claimRefunds, wakeRefunds } from '../../src/refunds/advance.ts'
 import { refundDuplicates } from '../../src/refunds/duplicates.ts'
@@ -108,6 +109,18 @@ const serializedOf = async (paymentId: string) =>
 
 const refundsOf = async (payment: string) =>
   (await listRefunds(app, merchant, { payment })).rows.map(({ status }) => status)
+
+async function advanceRefunds(): Promise<number> {
+  const pieces = await claimRefunds(app, 100)
+  for (const piece of pieces) await piece()
+  return pieces.length
+}
+
+/** Requests the refund of the whole payment. */
+const refundAll = (uuid: string) => {
+  const input = { payment: { uuid }, refundReference: null, amount: null, reason: null, metadata: {} }
+  return requestRefund(app, merchant, input, undefined)
+}
 
 /** The amount that we owe the payer for the duplicate payment. */
 async function duplicatesOwed(paymentId: string): Promise<number> {
@@ -204,7 +217,7 @@ describe('a duplicate payment at a gateway that cannot refund it', () => {
     await resolveCase(app, OPERATOR, open?.id ?? '', asked)
     refundAnswer = GIVEN
     clock.advance(HOUR_MS)
-    for (const piece of await claimRefunds(app, 100)) await piece()
+    await advanceRefunds()
     assert.deepEqual([await refundsOf(id), await duplicatesOwed(id)], [['successful'], 0])
   })
 })
@@ -326,19 +339,10 @@ describe('a refund that fails after it was successful', () => {
   async function refunded() {
     gateway.answers('chargeSaved', paid())
     const payment = await rig.charge()
-    const input = {
-      ...{ refundReference: null, payment: { uuid: payment.id }, amount: null, reason: null, metadata: {} },
-    }
-    const { record } = await requestRefund(app, merchant, input, undefined)
+    const { record } = await refundAll(payment.id)
     assert.equal(record.status, 'successful')
     const { gatewayKey: key } = await rig.attempt(payment.id)
     return { id: payment.id, notify: () => wakeRefunds(app, { gateway: NAME, accountId: null, key }) }
-  }
-
-  async function recheckRefunds(): Promise<number> {
-    const pieces = await claimRefunds(app, 100)
-    for (const piece of pieces) await piece()
-    return pieces.length
   }
 
   const shown = async (payment: string) =>
@@ -350,9 +354,9 @@ describe('a refund that fails after it was successful', () => {
     const { id, notify } = await refunded()
     refundAnswer = FAILED
     await notify()
-    assert.equal(await recheckRefunds(), 1)
+    assert.equal(await advanceRefunds(), 1)
     await notify()
-    assert.equal(await recheckRefunds(), 0)
+    assert.equal(await advanceRefunds(), 0)
     assert.deepEqual(await shown(id), [['successful', 'failed_late', null]])
     assert.deepEqual(await serializedOf(id), ['refund_failed_late open'])
     assert.deepEqual(
@@ -362,6 +366,8 @@ describe('a refund that fails after it was successful', () => {
     const [late] = await casesOf(id)
     const before = await postingsOf(rig.db, id)
     await returned(late?.id ?? '')
+    // The provider lists the refund that is the proof.
+    await lookUp(id, ['bank-1'])
     assert.deepEqual(
       [await serializedOf(id), await postingsOf(rig.db, id)],
       [['refund_failed_late closed'], before],
@@ -372,29 +378,14 @@ describe('a refund that fails after it was successful', () => {
     const { id, notify } = await refunded()
     refundAnswer = NO_ANSWER
     await notify()
-    assert.equal(await recheckRefunds(), 1)
+    assert.equal(await advanceRefunds(), 1)
     clock.advance(60_000)
     refundAnswer = GIVEN
-    assert.equal(await recheckRefunds(), 1)
+    assert.equal(await advanceRefunds(), 1)
     clock.advance(HOUR_MS)
-    assert.equal(await recheckRefunds(), 0)
+    assert.equal(await advanceRefunds(), 0)
     assert.deepEqual(await shown(id), [['successful', null, null]])
     assert.deepEqual([given, errors], [1, []])
-  })
-
-  it('a refund that fails after its success, and is given again in the dashboard, is not booked again', async () => {
-    const { id, notify } = await refunded()
-    refundAnswer = FAILED
-    await notify()
-    await recheckRefunds()
-    const [late] = await casesOf(id)
-    await returned(late?.id ?? '')
-    const before = await postingsOf(rig.db, id)
-    await lookUp(id, ['bank-1'])
-    assert.deepEqual(
-      [await serializedOf(id), await postingsOf(rig.db, id)],
-      [['refund_failed_late closed'], before],
-    )
   })
 
   it('a refund of a duplicate payment that fails after its success is not credited to the merchant', async () => {
@@ -403,7 +394,7 @@ describe('a refund that fails after it was successful', () => {
     const { gatewayKey: key } = await rig.attempt(id, 1)
     refundAnswer = FAILED
     await wakeRefunds(app, { gateway: NAME, accountId: null, key })
-    assert.equal(await recheckRefunds(), 1)
+    assert.equal(await advanceRefunds(), 1)
     const [late] = await casesOf(id)
     const before = await postingsOf(rig.db, id)
     const accepted = resolveCase(app, OPERATOR, late?.id ?? '', {
@@ -411,5 +402,49 @@ describe('a refund that fails after it was successful', () => {
     })
     await assert.rejects(accepted, { code: 'resolution_not_possible' })
     assert.deepEqual(await postingsOf(rig.db, id), before)
+  })
+})
+
+describe('a refund in the dashboard of the provider that a person has decided', () => {
+  /** A payment with a pending refund of ours, and a refund in the dashboard. */
+  async function besidePending(reference: string): Promise<string> {
+    gateway.answers('chargeSaved', paid())
+    const { id } = await rig.charge()
+    refundAnswer = NO_ANSWER
+    await refundAll(id)
+    await lookUp(id, [reference])
+    return id
+  }
+
+  async function failPending(): Promise<void> {
+    refundAnswer = FAILED
+    clock.advance(HOUR_MS)
+    await advanceRefunds()
+  }
+
+  const accepted = { resolution: 'accept', note: 'It was me.', proof: null } as const
+
+  it('a refund that was taken from the wallet is not booked again when a pending refund of ours fails', async () => {
+    const id = await besidePending('re-dashboard-3')
+    assert.deepEqual(await serializedOf(id), ['refund_not_booked open'])
+    const [open] = await casesOf(id)
+    await resolveCase(app, OPERATOR, open?.id ?? '', accepted)
+    await failPending()
+    const before = await postingsOf(rig.db, id)
+    await lookUp(id, ['re-dashboard-3'])
+    assert.deepEqual([await refundsOf(id), await postingsOf(rig.db, id)], [['failed'], before])
+  })
+
+  it('a refund that was booked since the case was opened is not taken from the wallet too', async () => {
+    const id = await besidePending('re-dashboard-4')
+    const [open] = await casesOf(id)
+    await failPending()
+    const known = { payment: await rig.payment(id), attempt: await rig.attempt(id) }
+    const found = { reference: 're-dashboard-4', key: null, paymentNames: [], amount: PAID }
+    assert.equal(await bookRefund(app, known, { ...found, status: 'succeeded' }), undefined)
+    const late = resolveCase(app, OPERATOR, open?.id ?? '', accepted)
+    await assert.rejects(late, { code: 'resolution_not_possible' })
+    await lookUp(id, ['re-dashboard-4'])
+    assert.deepEqual(await serializedOf(id), ['refund_not_booked closed'])
   })
 })
