@@ -41,7 +41,8 @@ const TRANSFER = { ...BOOKS, amount: 15_000, currency: 'NGN', description: 'Scho
 
 export async function prepareSubjects(t: Cleanup): Promise<ScreenshotSubjects> {
   const clock = frozenClock(new Date('2026-03-14T09:20:00Z'))
-  const service = await testService(t, { clock })
+  // One invariant compares with the time of PostgreSQL, at which these payments are processing for too long.
+  const service = await testService(t, { clock, checksInvariants: false })
   const api = await brandedMerchant(service)
   const payer = createPayer()
   const checkout = (reference: string, body = BOOKS) =>
