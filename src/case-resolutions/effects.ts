@@ -4,6 +4,7 @@
 import type { CaseDetails } from '../cases/case.ts'
 import { isCurrency } from '../core/currency.ts'
 import { ApiError } from '../core/errors.ts'
+import { DECIDED_FAILURES, type DecidedFailure } from '../core/failures.ts'
 import { type Money, money } from '../core/money.ts'
 import type { MethodRow } from '../customers/method.ts'
 import { releaseHeldMoney, unscheduleDuplicateRefund } from '../disputes/duplicates.ts'
@@ -96,8 +97,7 @@ async function capture(
 /** The provider's records show that nothing was paid. A payment that has ended already keeps its status. */
 export async function markFailed(app: PaymentsApp, tx: Tx, subject: Subject): Promise<void> {
   const { payment, attempt } = subject
-  const failureMessage = 'A person marked it as failed after a review.'
-  const failure = { failureCode: 'unknown', failureMessage } as const
+  const failure = { failureCode: 'unknown', failureMessage: DECIDED_FAILURES.marked_failed } as const
   const at = app.clock.now()
   if (!isCurrent(subject)) {
     await closeAttempt(tx, {
@@ -113,7 +113,7 @@ export async function markFailed(app: PaymentsApp, tx: Tx, subject: Subject): Pr
       tx,
       app,
       payment,
-      { ...plainMove(payment, 'failed'), ...failure },
+      { ...plainMove(payment, 'failed'), ...failure, statusReason: 'marked_failed' satisfies DecidedFailure },
       {
         ...{ kind: 'attempt_ended', proof: 'review', source: SOURCE, method: subject.method },
         ...{ attempt: ended, expectedFence: null, readDueAt: attempt.dueAt },
@@ -180,7 +180,7 @@ async function endOpenPayment(
 ): Promise<void> {
   if (!isCurrent(subject)) return
   const { payment, method } = subject
-  const failure = { failureCode: 'unknown', failureMessage: 'The payer paid another amount.' } as const
+  const failure = { failureCode: 'unknown', failureMessage: DECIDED_FAILURES[statusReason] } as const
   const next: PaymentRow = { ...plainMove(payment, 'failed'), ...failure, statusReason }
   const move = { kind: 'plain', proof: 'review', source: SOURCE, method } as const
   await requireMoved(movePaymentWithin(tx, app, payment, next, move))

@@ -12,7 +12,8 @@ import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
 import { advanceRefund } from '../refunds/advance.ts'
 import { applyRefundOutcome } from '../refunds/apply-outcome.ts'
-import { findGatewayRefunds, resolveLateFailure } from '../refunds/find.ts'
+import { findGatewayRefunds } from '../refunds/find.ts'
+import { creditBack, markReturnedElsewhere, writeOffLateFailure } from '../refunds/recheck.ts'
 import type { RefundRow } from '../refunds/refund.ts'
 import type { Subject } from './effects.ts'
 import type { Actor, ResolutionRequest } from './request.ts'
@@ -36,44 +37,20 @@ export async function resolvePendingRefund(
   await applyRefundOutcome(app, refund, outcome, 'api', { resolution, note, proof, by: actor.by })
 }
 
-const LATE_REASONS = {
-  accept: 'credited_back',
-  return: 'returned_elsewhere',
-  write_off: 'written_off',
-} as const
-
 /** A refund that failed after its success: its money is at the gateway again, and this says whose it is. */
 export async function resolveFailedRefund(
   app: PaymentsApp,
   tx: Tx,
   row: CaseDetails['row'],
   refund: RefundRow,
-  { resolution, ...request }: ResolutionRequest & { by: string },
+  request: ResolutionRequest & { by: string },
 ): Promise<void> {
-  if (resolution !== 'accept' && resolution !== 'return' && resolution !== 'write_off') return
-  await resolveLateFailure(tx, refund, LATE_REASONS[resolution], app.clock.now())
-  // Given back by other means: the gateway has the money, as the ledger says.
-  if (resolution !== 'return') await bookLateFailure(app, tx, refund, resolution)
-  await closeCase(app, tx, row, { resolution, ...request }, refund)
-}
-
-async function bookLateFailure(
-  app: PaymentsApp,
-  tx: Tx,
-  refund: RefundRow,
-  resolution: 'accept' | 'write_off',
-): Promise<void> {
-  const { merchantId, paymentId, attemptId, id: refundId, currency, gateway, amountMinor } = refund
-  const isAccepted = resolution === 'accept'
-  await recordEntry(app, tx, {
-    ...{ merchantId, paymentId, attemptId, refundId, currency },
-    kind: isAccepted ? 'refund_reversal' : 'write_off',
-    at: app.clock.now(),
-    lines: [
-      [`gateway:${gateway}`, -amountMinor],
-      [isAccepted ? 'available' : 'written_off', amountMinor],
-    ],
-  })
+  const { resolution } = request
+  if (resolution === 'accept') await creditBack(app, tx, refund, row.providerMessage)
+  else if (resolution === 'return') await markReturnedElsewhere(app, tx, refund)
+  else if (resolution === 'write_off') await writeOffLateFailure(app, tx, refund)
+  else return
+  await closeCase(app, tx, row, request, refund)
 }
 
 /**

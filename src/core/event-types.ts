@@ -22,7 +22,8 @@ export const EVENT_TYPES = {
   'charge.reversed': 'The provider took the money back.',
   'refund.pending': 'A refund was asked for.',
   'refund.successful': 'The money is on its way to the payer, proven by the gateway.',
-  'refund.failed': 'The gateway refused the refund; the money stays.',
+  'refund.failed':
+    'The gateway refused the refund, or reported after its success that it failed and you took the money back; the money is yours, and can be refunded again.',
   'customer.created': 'The first time this e-mail was seen.',
   'payment_method.saved': 'A method can be charged again from now on.',
   'payment_method.revoked': 'A method can not be charged any more: you revoked it.',

@@ -49,3 +49,24 @@ export const FAILURES = {
 } as const satisfies Record<string, FailureFacts>
 
 export type FailureCode = keyof typeof FAILURES
+
+/** Why a payment failed that a person has decided: the gateway gave no reason. Their code is unknown; by status reason. */
+export const DECIDED_FAILURES = {
+  returned: 'The payer paid another amount, and the money was returned.',
+  written_off: 'The payer paid another amount, and the money was written off.',
+  marked_failed: 'A person marked it as failed: the provider’s records show no payment.',
+} as const satisfies Record<string, string>
+
+export type DecidedFailure = keyof typeof DECIDED_FAILURES
+
+export interface Failure extends FailureFacts {
+  code: FailureCode
+}
+
+export function failureOf(code: FailureCode, statusReason: string | null): Failure {
+  const { message, category, retryable } = FAILURES[code]
+  const isDecided = statusReason !== null && Object.hasOwn(DECIDED_FAILURES, statusReason)
+  // A boundary: the key was just found in the table.
+  if (!isDecided) return { code, message, category, retryable }
+  return { code, message: DECIDED_FAILURES[statusReason as DecidedFailure], category: 'hard', retryable }
+}

@@ -3,7 +3,7 @@
 
 import { Type } from 'typebox'
 import type { Currency } from '../core/currency.ts'
-import { FAILURES, type FailureCode } from '../core/failures.ts'
+import { FAILURES, type FailureCode, failureOf } from '../core/failures.ts'
 import { formatAmount, money } from '../core/money.ts'
 import { SavedMethodRecord, type SavedMethodView } from '../customers/schema.ts'
 import { AmountText, CurrencyCode, Enum, Metadata, Nullable, Timestamp, Uuid } from '../kit/http/schema.ts'
@@ -255,13 +255,8 @@ function toResult(payment: PaymentRow) {
     fee: fee === null ? null : formatAmount(money(fee, currency)),
     netAmount: paid === null || fee === null ? null : formatAmount(money(paid - fee, currency)),
     paidAt: payment.paidAt?.toISOString() ?? null,
-    failure: payment.failureCode === null ? null : toFailure(payment.failureCode),
+    failure: payment.failureCode === null ? null : failureOf(payment.failureCode, payment.statusReason),
   }
-}
-
-function toFailure(code: FailureCode) {
-  const { message, category, retryable } = FAILURES[code]
-  return { code, message, category, retryable }
 }
 
 /** The attempt that was paid, or else the last one. */

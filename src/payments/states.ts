@@ -29,7 +29,8 @@ export const STATUS_MEANINGS: Readonly<Record<PaymentStatus, string>> = {
     'The merchant cancelled the payment, or its time passed after the customer had cancelled. A customer who cancels can still pay until then: the payment stays open with statusReason customer_cancelled.',
   expired: 'The time passed with nothing paid.',
   partially_refunded: 'A part of the money was refunded.',
-  refunded: 'All of the money was refunded.',
+  refunded:
+    'All of the money was refunded. The statusReason refund_failed says, here and in partially_refunded, that a refund failed after its success: refundedAmount is the total of the others, and the rest can be refunded again.',
   disputed: 'A dispute is open. If it is won, the payment is successful again; if it is lost, reversed.',
   reversed: 'The provider took the money back.',
 }

@@ -121,7 +121,8 @@ async function holdingAccountOf(tx: Tx, { merchantId, paymentId, attemptId }: Re
   return holdingAccount(attempt)
 }
 
-async function recordCompletionEvent(app: PaymentsApp, tx: Tx, refund: RefundRow): Promise<void> {
+/** Reports the success or failure of a refund. */
+export async function recordCompletionEvent(app: PaymentsApp, tx: Tx, refund: RefundRow): Promise<void> {
   await recordEvents(app, tx, app.settings.mode, [
     {
       merchantId: refund.merchantId,

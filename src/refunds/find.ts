@@ -8,7 +8,7 @@ import type { Backlog } from '../kit/observability/backlog.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { type GatewayAccount, selectGatewayRefunds } from './gateway-refund-queries.ts'
 import { listRefundRows } from './list-queries.ts'
-import { findRefund, saveLateReason, selectDuplicateRefund, selectRefundBacklog } from './queries.ts'
+import { findRefund, selectDuplicateRefund, selectRefundBacklog } from './queries.ts'
 import type { GatewayRefundRow, RefundRow } from './refund.ts'
 import type { RefundsQuery } from './schema.ts'
 
@@ -26,16 +26,6 @@ export async function getRefund(app: PaymentsApp, merchantId: string, id: string
 /** Whether held money of this attempt is refunded: by a refund that is pending or successful. */
 export async function hasDuplicateRefund(tx: Tx, merchantId: string, attemptId: string): Promise<boolean> {
   return (await selectDuplicateRefund(tx, merchantId, attemptId)) !== undefined
-}
-
-/** Records how the case of a refund that failed after its success was resolved. */
-export async function resolveLateFailure(
-  tx: Tx,
-  refund: RefundRow,
-  reason: 'credited_back' | 'returned_elsewhere' | 'written_off',
-  at: Date,
-): Promise<void> {
-  await saveLateReason(tx, refund, reason, at)
 }
 
 export async function listRefunds(

@@ -16,7 +16,7 @@ import { listAttempts, lockPayment } from '../payments/find.ts'
 import { movePaymentWithin, plainMove } from '../payments/move.ts'
 import type { LockedPayment, PaymentRow } from '../payments/payment.ts'
 import { canMove, type MoveSource, type PaymentStatus } from '../payments/states.ts'
-import { updateRefundTotals } from './payment-queries.ts'
+import { REFUND_FAILED, updateRefundTotals } from './payment-queries.ts'
 
 export async function findPaidAttempt(
   app: PaymentsApp,
@@ -29,7 +29,8 @@ export async function findPaidAttempt(
 const REFUNDABLE: readonly PaymentStatus[] = ['successful', 'partially_refunded']
 
 export function requireRefundable(payment: PaymentRow): void {
-  if (REFUNDABLE.includes(payment.status)) return
+  const { status, statusReason } = payment
+  if (REFUNDABLE.includes(status) || (status === 'refunded' && statusReason === REFUND_FAILED)) return
   throw new ApiError('invalid_state', {
     message: `This payment is ${payment.status}; only what is successful or partially_refunded can be refunded.`,
   })
@@ -83,6 +84,20 @@ export async function releaseRefund(
 ): Promise<void> {
   const payment = await lockPayment(tx, merchantId, paymentId)
   await updateRefundTotals(tx, merchantId, paymentId, { refundedMinor: 0n, reservedMinor: -amountMinor })
+  if (payment.status === 'reversed') await debitRemainingClaims(app, tx, payment)
+}
+
+/**
+ * Takes a refund that failed after its success off the payment's total. No move leads back, so the payment keeps its status:
+ * the status reason refund_failed says that less was refunded, until the amount is refunded again.
+ */
+export async function takeBackRefund(
+  app: PaymentsApp,
+  tx: Tx,
+  { merchantId, paymentId, amountMinor }: Pick<CompletedRefund, 'merchantId' | 'paymentId' | 'amountMinor'>,
+): Promise<void> {
+  const payment = await lockPayment(tx, merchantId, paymentId)
+  await updateRefundTotals(tx, merchantId, paymentId, { refundedMinor: -amountMinor, reservedMinor: 0n })
   if (payment.status === 'reversed') await debitRemainingClaims(app, tx, payment)
 }
 

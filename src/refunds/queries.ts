@@ -246,6 +246,28 @@ export async function saveLateReason(
   await tx.query(saveLateReasonStatement, [merchantId, id, reason, at])
 }
 
+const failLateStatement = sql<RefundRow>`
+update refunds r
+set
+  status = 'failed',
+  status_reason = 'credited_back',
+  version = r.version + 1,
+  failure_message = $3,
+  due_at = null,
+  updated_at = $4
+where r.merchant_id = $1 and r.id = $2 and r.status = 'successful' and r.status_reason = 'failed_late'
+returning ${COLUMNS}`
+
+/** Returns undefined if the refund has not failed after its success, or was failed before. */
+export async function failLate(
+  tx: Tx,
+  { merchantId, id }: RefundRow,
+  failureMessage: string,
+  at: Date,
+): Promise<RefundRow | undefined> {
+  return firstRow(tx, failLateStatement, [merchantId, id, failureMessage, at])
+}
+
 // Only the gateway knows our key, and the webhook's signature was verified for this account, so no tenant is checked here.
 // Successful refunds are polled too: the payer's bank may have rejected the money later.
 const markRefundsDueStatement = sql<unknown>`

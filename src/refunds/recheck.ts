@@ -1,13 +1,18 @@
 // Rechecks a successful refund after a webhook. It can still fail when the payer's bank rejects it: the money is then back
-// at the gateway, and neither the payer nor the merchant has it. A case for manual review is opened.
+// at the gateway, and neither the payer nor the merchant has it. A case for manual review is opened, and its resolution says
+// who gets the money.
 
 import { openCase } from '../cases/open.ts'
 import type { Gateway, RefundOutcome } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
+import type { Tx } from '../kit/db/db.ts'
 import { jittered } from '../kit/random.ts'
+import { recordEntry } from '../ledger/debit.ts'
 import { isUnrecognized, unknownBackoffMs, unrecognizedBackoffMs } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import { saveRecheck } from './queries.ts'
+import { recordCompletionEvent } from './apply-outcome.ts'
+import { takeBackRefund } from './payment-effects.ts'
+import { failLate, saveLateReason, saveRecheck } from './queries.ts'
 import type { RefundRow } from './refund.ts'
 import { checkRefundStatus } from './status-check.ts'
 
@@ -55,4 +60,51 @@ async function recordLateFailure(app: PaymentsApp, refund: RefundRow, message: s
   const facts = { merchantId, paymentId, refundId, gateway, reason: 'failed_late' }
   if (saved) app.log.write('refund.failed_late', facts)
   return saved ?? refund
+}
+
+/** The merchant takes the money back: the refund has failed, and its amount can be refunded again. */
+export async function creditBack(
+  app: PaymentsApp,
+  tx: Tx,
+  refund: RefundRow,
+  /** The gateway's own words, if it gave any. */
+  message: string | null,
+): Promise<RefundRow> {
+  const at = app.clock.now()
+  const failed = await failLate(tx, refund, message ?? 'It failed after its success.', at)
+  if (!failed) throw new Error(`refund ${refund.id} has not failed after its success`)
+  // The credit comes first, because a lost dispute may claim the amount again.
+  await bookLateFailure(app, tx, failed, 'refund_reversal', at)
+  await takeBackRefund(app, tx, failed)
+  await recordCompletionEvent(app, tx, failed)
+  return failed
+}
+
+/** The payer got the money by other means: the gateway has it, as the ledger says. */
+export async function markReturnedElsewhere(app: PaymentsApp, tx: Tx, refund: RefundRow): Promise<void> {
+  await saveLateReason(tx, refund, 'returned_elsewhere', app.clock.now())
+}
+
+/** The money is booked out, as unclaimed. */
+export async function writeOffLateFailure(app: PaymentsApp, tx: Tx, refund: RefundRow): Promise<void> {
+  const at = app.clock.now()
+  await saveLateReason(tx, refund, 'written_off', at)
+  await bookLateFailure(app, tx, refund, 'write_off', at)
+}
+
+async function bookLateFailure(
+  app: PaymentsApp,
+  tx: Tx,
+  refund: RefundRow,
+  kind: 'refund_reversal' | 'write_off',
+  at: Date,
+): Promise<void> {
+  const { merchantId, paymentId, attemptId, id: refundId, currency, gateway, amountMinor } = refund
+  await recordEntry(app, tx, {
+    ...{ merchantId, kind, paymentId, attemptId, refundId, currency, at },
+    lines: [
+      [`gateway:${gateway}`, -amountMinor],
+      [kind === 'refund_reversal' ? 'available' : 'written_off', amountMinor],
+    ],
+  })
 }

@@ -32,6 +32,10 @@ const SENTENCES: Readonly<Record<TimelineType, Describe>> = {
     `A refund of ${amount} was requested${detail === null ? '' : ` (${detail})`}.`,
   refund_ended: ({ status, detail }, amount) =>
     `The refund of ${amount} ended: ${status}${detail === null ? '' : ` (${detail})`}.`,
+  refund_failed_late: ({ detail, source }, amount) =>
+    `${source} reported that the refund of ${amount} failed after its success${detail === null ? '' : ` (${detail})`}.`,
+  refund_credited_back: (_, amount) =>
+    `The failed refund of ${amount} was credited back: it is in the wallet, and can be refunded again.`,
   dispute_opened: ({ detail }, amount) => `The payer disputed ${amount} (dispute ${detail}).`,
   dispute_closed: ({ status, detail }) => `The dispute ${detail} ended: ${status}.`,
   case_opened: ({ status }) => `A case was opened: ${status}.`,

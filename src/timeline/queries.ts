@@ -28,6 +28,8 @@ export type TimelineType =
   | 'settled'
   | 'refund_requested'
   | 'refund_ended'
+  | 'refund_failed_late'
+  | 'refund_credited_back'
   | 'dispute_opened'
   | 'dispute_closed'
   | 'case_opened'
@@ -94,9 +96,22 @@ entries as (
   from refunds
   where merchant_id = $1 and payment_id = $2
   union all
-  select updated_at, 2, 'refund_ended', id, status, failure_message, gateway, amount_minor, null
+  select
+    coalesce(e.at, r.updated_at), 2, 'refund_ended', r.id, case when e.id is null then r.status else 'successful' end,
+    case when e.id is null then r.failure_message end, r.gateway, r.amount_minor, null
+  from refunds r
+  -- A successful refund may fail later. Its entry has the time of the success.
+  left join ledger_entries e on e.merchant_id = r.merchant_id and e.refund_id = r.id and e.kind = 'refund'
+  where r.merchant_id = $1 and r.payment_id = $2 and r.status <> 'pending'
+  union all
+  select c.created_at, 3, 'refund_failed_late', r.id, 'failed', c.provider_message, r.gateway, r.amount_minor, null
+  from cases c
+  join refunds r on r.merchant_id = c.merchant_id and r.id = c.refund_id
+  where c.merchant_id = $1 and c.payment_id = $2 and c.kind = 'refund_failed_late'
+  union all
+  select updated_at, 3, 'refund_credited_back', id, status, null, gateway, amount_minor, null
   from refunds
-  where merchant_id = $1 and payment_id = $2 and status <> 'pending'
+  where merchant_id = $1 and payment_id = $2 and status_reason = 'credited_back'
   union all
   select opened_at, 1, 'dispute_opened', id, null, gateway_reference, null, claimed_minor, null
   from disputes

@@ -22,6 +22,8 @@ const TYPES: Readonly<Record<TimelineType, string>> = {
   settled: 'The money became available in the wallet.',
   refund_requested: 'A refund was requested.',
   refund_ended: 'A refund ended.',
+  refund_failed_late: 'The gateway reported that a refund failed after its success.',
+  refund_credited_back: 'The amount of a refund that failed after its success is in the wallet again.',
   dispute_opened: 'The payer disputed the payment.',
   dispute_closed: 'A dispute was decided.',
   case_opened: 'A case was opened that a person must resolve; the status is its kind.',
@@ -93,6 +95,8 @@ const HAS_GATEWAY: ReadonlySet<TimelineType> = new Set([
   'attempt_ended',
   'refund_requested',
   'refund_ended',
+  'refund_failed_late',
+  'refund_credited_back',
 ])
 
 function toEntry(payment: PaymentRow, row: TimelineRow) {

@@ -110,6 +110,7 @@ describe('a case about another amount', () => {
       assert.equal(isReplay(await resolve(api, found.uuid, 'return')), true)
       const ended = dataOf(await api.get(`/api/v1/checkout/verify-payment?uuid=${payment.uuid}`))
       assert.deepEqual([ended.status, ended.statusReason], ['failed', 'returned'])
+      assert.equal(ended.failure.message, 'The payer paid another amount, and the money was returned.')
       const [refund, ...others] = dataOf(await api.get(`/api/v1/refunds?payment=${payment.uuid}`))
       assert.deepEqual([refund.status, refund.amount, others.length], ['successful', received, 0])
       assert.deepEqual((await postingsOf(db, payment.uuid)).slice(2), [
@@ -204,6 +205,9 @@ describe('a status that this version does not know', () => {
       assert.deepEqual(answers.map(isReplay).sort(), [false, true])
       const ended = dataOf(await api.get(`/api/v1/checkout/payments/${payment.uuid}`))
       assert.deepEqual([ended.status, ended.amountPaid], [status, status === 'failed' ? null : '1250.50'])
+      const failures = status === 'failed' ? [/^A person marked it as failed/] : []
+      assert.equal(ended.failure === null, failures.length === 0)
+      for (const wanted of failures) assert.match(ended.failure.message, wanted)
     }
   })
 })
@@ -254,6 +258,67 @@ describe('a refund that fails after its success', () => {
       check('return', 'returned_elsewhere'),
       check('write_off', 'written_off'),
     ])
+  })
+})
+
+describe('a refund that fails after its success and is credited back', () => {
+  /** What the records, the report and the timeline say about the payment now. */
+  async function seen(api: Api, uuid: string) {
+    const { status, statusReason, refundedAmount } = dataOf(
+      await api.get(`/api/v1/checkout/payments/${uuid}`),
+    )
+    const [{ refundedAmount: reported }] = dataOf(await api.get('/api/v1/reports/collections'))
+    return [status, statusReason, refundedAmount, reported]
+  }
+
+  it('has failed in every record, and its amount can be refunded again', async () => {
+    const { api } = await service.newMerchant()
+    const { uuid } = await payWith(api, 'card_refund_fails_later')
+    const refund = (refundReference: string, amount: number) =>
+      api.post('/api/v1/refunds', { paymentUuid: uuid, refundReference, amount })
+    const first = dataOf(await refund('r-1', 1000))
+    const second = dataOf(await refund('r-2', 250.5))
+    assert.deepEqual(await seen(api, uuid), ['refunded', null, '1250.50', '1250.50'])
+    const cases = await eventually(
+      async () => dataOf(await api.get(`${CASES}?payment=${uuid}`)),
+      (found) => found.length === 2,
+      20_000,
+    )
+    const caseAbout = (wanted: string) =>
+      cases.find(({ refundUuid }: { refundUuid: string }) => refundUuid === wanted)
+    dataOf(await resolve(api, caseAbout(first.uuid).uuid, 'accept'))
+    assert.deepEqual(await seen(api, uuid), ['refunded', 'refund_failed', '250.50', '250.50'])
+    const failed = dataOf(await api.get(`/api/v1/refunds/${first.uuid}`))
+    assert.deepEqual([failed.status, failed.statusReason], ['failed', 'credited_back'])
+    assert.ok(failed.failure.message)
+    assert.deepEqual(
+      (await eventsOf(db, first.uuid)).map(({ type }) => type),
+      ['refund.pending', 'refund.successful', 'refund.failed'],
+    )
+
+    assertApiError(await refund('r-3', 1000.01), 'refund_exceeds_amount')
+    dataOf(await refund('r-4', 600))
+    assert.deepEqual(await seen(api, uuid), ['refunded', 'refund_failed', '850.50', '850.50'])
+    dataOf(await refund('r-5', 400))
+    assert.deepEqual(await seen(api, uuid), ['refunded', null, '1250.50', '1250.50'])
+    assertApiError(await refund('r-6', 1), 'invalid_state')
+
+    const timeline: { at: string; uuid: string; message: string }[] = dataOf(
+      await api.get(`/api/v1/payments/${uuid}/timeline`),
+    )
+    const messages = timeline.filter((entry) => entry.uuid === first.uuid).map(({ message }) => message)
+    assert.deepEqual(messages.slice(0, 2), [
+      'A refund of KES 1000.00 was requested.',
+      'The refund of KES 1000.00 ended: successful.',
+    ])
+    assert.match(
+      messages[2] ?? '',
+      /^sandbox reported that the refund of KES 1000.00 failed after its success/,
+    )
+    assert.match(messages[3] ?? '', /^The failed refund of KES 1000.00 was credited back/)
+    assert.equal(messages.length, 4, messages.join('\n'))
+    dataOf(await resolve(admin, caseAbout(second.uuid).uuid, 'write_off'))
+    assert.deepEqual(await seen(api, uuid), ['refunded', null, '1250.50', '1250.50'])
   })
 })
 

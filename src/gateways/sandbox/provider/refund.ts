@@ -44,11 +44,20 @@ async function reserveRefund(
     if (!payment) return false
     const refunds = payment.refunds ?? {}
     if (refunds[refundKey] !== undefined) return true
-    const given = Object.values(refunds).reduce((sum, one) => sum + BigInt(one), 0n)
-    if (given + BigInt(amount) > BigInt(payment.paid ?? 0)) return false
+    if ((await givenMinor(app, refunds)) + BigInt(amount) > BigInt(payment.paid ?? 0)) return false
     const next = { ...payment, version: payment.version + 1, refunds: { ...refunds, [refundKey]: amount } }
     if (await app.store.replace(next)) return true
   }
+}
+
+/** What the refunds have given back or may give back. One that failed after its success does not count. */
+async function givenMinor(app: ProviderNeeds, refunds: Readonly<Record<string, string>>): Promise<bigint> {
+  let total = 0n
+  for (const [key, amount] of Object.entries(refunds)) {
+    const refund = await readByKey(app, key)
+    if (refund?.status !== 'declined') total += BigInt(amount)
+  }
+  return total
 }
 
 function draftRefund(

@@ -6,7 +6,7 @@ import {
   updateDuplicateRefundTotal,
 } from '../../../../src/disputes/duplicates.ts'
 import { lockPayment } from '../../../../src/payments/find.ts'
-import { updateRefundTotals } from '../../../../src/refunds/payment-queries.ts'
+import { REFUND_FAILED, updateRefundTotals } from '../../../../src/refunds/payment-queries.ts'
 import {
   claimDueRefunds,
   claimRefundReference,
@@ -140,9 +140,15 @@ function updatePaymentRefunds(
   // A boundary: amounts are bigint on both sides.
   const add = (a: unknown, b: unknown) => (a as bigint) + (b as bigint)
   if (payment) {
+    const refunded_minor = add(payment.refunded_minor, refunded)
+    const isLess =
+      (payment.status === 'refunded' && refunded_minor < (payment.amount_paid_minor as bigint)) ||
+      (payment.status === 'partially_refunded' && refunded_minor === 0n)
+    const other = payment.status_reason === REFUND_FAILED ? null : payment.status_reason
     access.update('payments', payment, {
-      refunded_minor: add(payment.refunded_minor, refunded),
+      refunded_minor,
       refund_reserved_minor: add(payment.refund_reserved_minor, reserved),
+      status_reason: isLess ? REFUND_FAILED : other,
     })
   }
   return []
