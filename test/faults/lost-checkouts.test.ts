@@ -7,7 +7,7 @@ import { cancelPayment } from '../../src/checkout/cancel.ts'
 import { cancelAttempt, cancelCheckout } from '../../src/checkout/payer-actions.ts'
 import { startAttempt } from '../../src/checkout/start-attempt.ts'
 import { requireCheckoutPayment } from '../../src/checkout/view.ts'
-import { requireMerchant } from '../../src/merchants/service.ts'
+import { activateMerchant, requireMerchant, suspendMerchant } from '../../src/merchants/service.ts'
 import { pageRoutes } from '../../src/pages/routes.ts'
 import type { PaymentRow } from '../../src/payments/payment.ts'
 import { keepCheckoutOpen } from '../../src/payments/update-attempt.ts'
@@ -132,6 +132,24 @@ describe('a decline on a page where the payer can retry', () => {
     clock.advance(2 * HOUR_MS)
     await rig.expire()
     assert.equal((await rig.payment(payment.id)).status, 'successful')
+  })
+})
+
+describe('a suspended merchant', () => {
+  it('a lost start of a checkout of a suspended merchant is not submitted again', async () => {
+    const payment = await started(NO_ANSWER)
+    await suspendMerchant(app, rig.merchant.id)
+    const before = gateway.calls.length
+    clock.advance(LEASE_MS)
+    gateway.answers('verify', PENDING)
+    gateway.answers('startCheckout', STARTED)
+    await rig.resolve()
+    await activateMerchant(app, rig.merchant.id)
+    assert.deepEqual(
+      gateway.calls.slice(before).map((call) => call.split(' ')[0]),
+      ['verify'],
+    )
+    assert.equal((await rig.attempt(payment.id)).status, 'awaiting_customer')
   })
 })
 
