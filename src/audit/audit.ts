@@ -1,5 +1,7 @@
 // The audit log for merchants and operators: lists, exports and the verification of the chains.
 
+import { errorFromIssues } from '../core/errors.ts'
+import { suggestName } from '../core/text/spelling.ts'
 import type { Signer } from '../kit/crypto.ts'
 import type { Db } from '../kit/db/db.ts'
 import { type ListQuery, type ListWindow, type Page, paginate } from '../kit/db/pagination.ts'
@@ -19,6 +21,19 @@ import { type AuditFilter, toAuditRecord } from './schema.ts'
 export interface AuditApp {
   db: Db
   cursors: Signer
+  /** Method and path of every operation that leaves entries. */
+  auditedOperations(): readonly string[]
+}
+
+/** A mistyped operation would look like one that nobody has called. */
+function requireKnownOperation(app: AuditApp, { operation }: AuditFilter): void {
+  if (operation === undefined) return
+  const known = app.auditedOperations()
+  if (known.includes(operation)) return
+  const message =
+    'operation must be the method and path of an operation whose changes are audited, as the reference writes them, such as POST /api/v1/refunds.'
+  const sentences = [message, ...suggestName(operation, known)]
+  throw errorFromIssues([{ field: 'operation', code: 'not_allowed', message: sentences.join(' ') }])
 }
 
 /** The entries of one merchant, or with null those of all merchants and of the operators. */
@@ -27,6 +42,7 @@ export async function listEntries(
   merchantId: string | null,
   query: AuditFilter & ListQuery,
 ): Promise<Page<EntryRow>> {
+  requireKnownOperation(app, query)
   const filter = filterOf(query)
   const scope = `audit:${merchantId}:${JSON.stringify(filter)}`
   return paginate(app.cursors, scope, query, (window) =>
@@ -48,14 +64,19 @@ function filterOf(query: AuditFilter): EntryFilter {
   }
 }
 
-/** Streams the entries from the oldest on as CSV, of any number. */
-export async function* exportEntries(
+/** Streams the entries from the oldest on as CSV, of any number. An error of the query is thrown before the file begins. */
+export function exportEntries(
   app: AuditApp,
   merchantId: string | null,
   query: AuditFilter,
 ): AsyncGenerator<string> {
+  requireKnownOperation(app, query)
+  return writeEntries(app.db, merchantId, query)
+}
+
+async function* writeEntries(db: Db, merchantId: string | null, query: AuditFilter): AsyncGenerator<string> {
   yield AUDIT_CSV_HEAD
-  for await (const rows of readEntries(app.db, merchantId, query))
+  for await (const rows of readEntries(db, merchantId, query))
     yield rows.map((row) => toAuditCsv(toAuditRecord(row))).join('')
 }
 

@@ -7,6 +7,15 @@ export interface AuditChange {
   after: Record<string, unknown> | null
 }
 
+/** The types of the tables that are audited (migrations/0016_audit.sql). */
+export const OBJECT_TYPES = [
+  ...['merchant', 'api_key', 'gateway_account', 'customer', 'payment_method', 'payment_link'],
+  ...['webhook_endpoint', 'webhook_replay', 'event', 'refund', 'p2p_account', 'p2p_payment', 'case'],
+  ...['reconciliation', 'reconciliation_break'],
+] as const
+
+export type ObjectType = (typeof OBJECT_TYPES)[number]
+
 /** One row per audited operation. Triggers write it (migrations/0016_audit.sql); this slice only reads. */
 export const ENTRY = columnTable({
   id: column<string>('uuid'),
@@ -17,7 +26,7 @@ export const ENTRY = columnTable({
   address: column<string | null>('text'),
   requestId: column<string | null>('text'),
   operation: column<string>('text'),
-  objectType: column<string>('text'),
+  objectType: column<ObjectType>('text'),
   objectId: column<string>('text'),
   changes: column<AuditChange[]>('jsonb'),
   createdAt: column<Date>('timestamptz'),

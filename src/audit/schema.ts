@@ -1,13 +1,13 @@
 import { type Static, Type } from 'typebox'
 import { Enum, Metadata, Nullable, PAGE_QUERY, Timestamp, Uuid, UuidInput } from '../kit/http/schema.ts'
-import type { EntryRow } from './entry.ts'
+import { type EntryRow, OBJECT_TYPES } from './entry.ts'
 
 const text = (maxLength: number, description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength, description }))
 
 const FILTER = {
   object: text(64, 'The id of the changed object, such as the uuid of an endpoint or the id of an API key.'),
-  objectType: text(40, 'The type of the changed object, such as api_key.'),
+  objectType: Type.Optional(Enum(OBJECT_TYPES, { description: 'The type of the changed object.' })),
   actor: text(40, 'The id of the API key, or the fingerprint of the operator token.'),
   operation: text(120, 'Method and path, such as `POST /api/v1/refunds`.'),
   requestId: text(64, 'The request, as in the X-Request-Id header.'),

@@ -42,7 +42,7 @@ async function abandon(
   const payment = await lockPayment(tx, merchantId, id)
   if (payment.status === 'abandoned') return false
   requireCancellable(payment, view, answered)
-  const next = { ...plainMove(payment, 'abandoned'), statusReason: MERCHANT_CANCELLED }
+  const next = plainMove(payment, 'abandoned', MERCHANT_CANCELLED)
   const move = { kind: 'plain', proof: 'merchant', source: 'api' } as const
   if (!(await movePaymentWithin(tx, app, payment, next, move))) throw new ApiError('temporarily_unavailable')
   return true

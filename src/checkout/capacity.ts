@@ -24,6 +24,6 @@ const RETRY_AFTER_SECONDS = 60
 
 /** The link takes no further payment, so the checkout ends now. */
 async function expireForEndedLink(app: PaymentsApp, payment: PaymentRow): Promise<void> {
-  const ended = { ...plainMove(payment, 'expired'), statusReason: LINK_ENDED }
+  const ended = plainMove(payment, 'expired', LINK_ENDED)
   await movePayment(app, payment, ended, { kind: 'plain', proof: 'time', source: 'checkout' })
 }

@@ -4,6 +4,7 @@ import type { NextStep } from '../gateways/gateway.ts'
 import { type Db, sql } from '../kit/db/db.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
 import type { PaymentRow } from '../payments/payment.ts'
+import type { StatusReason } from '../payments/states.ts'
 
 const updateAwaitingCustomerStatement = sql<{ id: string }>`
 with awaiting as (
@@ -70,7 +71,7 @@ where merchant_id = $1
   and expires_at = $6`
 
 /** Sets or clears the reason of an open checkout. A no-op if the checkout has changed since it was read. */
-export async function setOpenReason(db: Db, payment: PaymentRow, reason: string | null): Promise<void> {
+export async function setOpenReason(db: Db, payment: PaymentRow, reason: StatusReason | null): Promise<void> {
   const { merchantId, id, version, statusReason, expiresAt } = payment
   await db.query(setOpenReasonStatement, [merchantId, id, version, reason, statusReason, expiresAt])
 }

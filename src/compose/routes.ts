@@ -24,6 +24,7 @@ import { operatorRoutes } from '../merchants/routes.ts'
 import type { P2pApp } from '../p2p/app.ts'
 import { p2pRoutes } from '../p2p/routes.ts'
 import { p2pAccountRoutes } from '../p2p-accounts/routes.ts'
+import type { PaymentListsApp } from '../payment-lists/list.ts'
 import { paymentListRoutes } from '../payment-lists/routes.ts'
 import { findReferences } from '../payments/find.ts'
 import { reconciliationRoutes } from '../reconciliation/routes.ts'
@@ -42,7 +43,7 @@ import { testClockJobs } from './jobs.ts'
 
 /** Every operation of the merchants' API. */
 export function merchantRoutes(
-  app: SandboxApiApp & LinksApp & SelfServiceKeysApp & P2pApp & DeliveriesApp,
+  app: SandboxApiApp & LinksApp & PaymentListsApp & SelfServiceKeysApp & P2pApp & DeliveriesApp,
 ): Route[] {
   const timeZoneOf = async (merchantId: string) => (await app.merchantProfile(merchantId)).timeZone
   const routes = [
@@ -66,7 +67,7 @@ export function merchantRoutes(
     ...webhookEndpointRoutes(app),
     ...deliveryRoutes(app),
     ...apiKeyRoutes(app),
-    ...auditRoutes(app),
+    ...auditRoutes({ ...app, auditedOperations }),
     ...(app.settings.mode === 'test' ? sandboxApiRoutes(app) : []),
     ...(app.settings.mode === 'test' ? testClockRoutes({ ...app, dueJobs: () => testClockJobs(app) }) : []),
   ]
@@ -84,7 +85,7 @@ export function allOperatorRoutes(app: App, unscopedDb: Db): OperatorRoute[] {
     ...gatewayRoutes({ ...app, publicUrl: app.settings.publicUrl }),
     ...gatewayCheckRoutes(app),
     ...operatorCaseRoutes(app),
-    ...operatorAuditRoutes(app),
+    ...operatorAuditRoutes({ ...app, auditedOperations }),
     ...encryptionRoutes(app),
     ...instanceRoutes(app),
     ...reconciliationRoutes({
@@ -92,4 +93,14 @@ export function allOperatorRoutes(app: App, unscopedDb: Db): OperatorRoute[] {
       findRefunds: (...wanted) => findGatewayRefunds(unscopedDb, ...wanted),
     }),
   ]
+}
+
+// Building the routes only reads the settings; their handlers, which need the rest, are not called.
+const WITHOUT_HANDLERS = { settings: { mode: 'test' } } as App
+
+/** The names under which the audit log records the operations of merchants and operators. */
+function auditedOperations(): string[] {
+  const routes = [...merchantRoutes(WITHOUT_HANDLERS), ...allOperatorRoutes(WITHOUT_HANDLERS, {} as Db)]
+  const audited = routes.filter((route) => route.method !== 'GET' && route.audited !== false)
+  return audited.map(({ method, path }) => `${method} ${path}`)
 }

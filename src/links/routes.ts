@@ -1,7 +1,7 @@
 import { created, listed, ok, type Route, route } from '../kit/http/route.ts'
 import { UuidParams } from '../kit/http/schema.ts'
 import { PaymentsWithinQuery } from '../payment-lists/filters.ts'
-import { listPayments } from '../payment-lists/list.ts'
+import { listPayments, type PaymentListsApp } from '../payment-lists/list.ts'
 import { PAYMENT_EXAMPLE } from '../payments/examples.ts'
 import { PaymentRecord } from '../payments/schema.ts'
 import { serializePayments } from '../payments/views.ts'
@@ -11,7 +11,7 @@ import { ChangeLinkBody, CreateLinkBody, changeLinkIssues, createLinkIssues } fr
 import { LinkRecord, LinksQuery, toLink, toLinks } from './schema.ts'
 import { changeLink, createLink, deactivateLink, listLinks, requireLink } from './service.ts'
 
-export function linkRoutes(app: LinksApp): Route[] {
+export function linkRoutes(app: LinksApp & PaymentListsApp): Route[] {
   const allowHttp = app.settings.mode === 'test'
   return [
     route({
@@ -60,7 +60,7 @@ export function linkRoutes(app: LinksApp): Route[] {
   ]
 }
 
-function singleLinkRoutes(app: LinksApp, allowHttp: boolean): Route[] {
+function singleLinkRoutes(app: LinksApp & PaymentListsApp, allowHttp: boolean): Route[] {
   return [
     route({
       method: 'GET',

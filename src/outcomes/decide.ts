@@ -15,6 +15,7 @@ import {
   isUnpaid,
   type PaymentStatus,
   type Proof,
+  type StatusReason,
 } from '../payments/states.ts'
 
 /** A checkout fails for good after this many declined attempts. */
@@ -51,7 +52,7 @@ export type Decision =
       failure: { code: FailureCode; message: string } | null
       paid: Money | null
       gatewayReference: string | null
-      statusReason: string | null
+      statusReason: StatusReason | null
       /** The case that a person must resolve; null for none. */
       caseKind: CaseKind | null
     }

@@ -92,6 +92,11 @@ const PAYMENT_EFFECTS: Readonly<Record<TransferStatus, 'hold' | 'wake' | 'nothin
   cancelled: 'wake',
 }
 
+/** These statuses are also reasons of the payment, which waits for the merchant. */
+function isHeld(status: TransferStatus): status is 'marked_paid' | 'underpaid' {
+  return PAYMENT_EFFECTS[status] === 'hold'
+}
+
 /** Runs in the transaction of the move, so both commit together. */
 export async function notifyPayment(
   tx: Tx,
@@ -100,7 +105,7 @@ export async function notifyPayment(
   source: MoveSource,
 ): Promise<void> {
   const { merchantId, id: paymentId, status, attemptKey } = transfer
-  if (PAYMENT_EFFECTS[status] === 'hold') {
+  if (isHeld(status)) {
     const until = addMs(now, CONFIRMATION_WINDOW_MS)
     const untilAtLink = source === 'merchant' ? until : addMs(now, LINK_CONFIRMATION_WINDOW_MS)
     const hold = { merchantId, paymentId, gatewayKey: attemptKey, at: now, until, untilAtLink }

@@ -3,8 +3,15 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { errorFromIssues } from '../core/errors.ts'
 import { FAILURES, type FailureCode } from '../core/failures.ts'
+import { oneOfIssue } from '../core/text/spelling.ts'
+import { CHANNELS } from '../gateways/gateway.ts'
 import { CurrencyFilter, Enum, EnumList, PAGE_QUERY, UuidInput } from '../kit/http/schema.ts'
-import { PAYMENT_STATUSES, type PaymentStatus } from '../payments/states.ts'
+import {
+  PAYMENT_STATUSES,
+  type PaymentStatus,
+  STATUS_REASONS,
+  type StatusReason,
+} from '../payments/states.ts'
 
 /** A null filter fits every payment. */
 export interface PaymentFilter {
@@ -14,9 +21,9 @@ export interface PaymentFilter {
   statuses: readonly PaymentStatus[] | null
   currency: string | null
   gateway: string | null
-  channel: string | null
+  channel: ChannelFilter | null
   failureCode: FailureCode | null
-  statusReason: string | null
+  statusReason: StatusReason | null
   /** Lower case; a part of the reference or of the e-mail, whatever its case. */
   search: string | null
   /** The same search as a whole reference of the provider, in the cases that providers use. */
@@ -34,12 +41,9 @@ export interface PaymentFilter {
 // Object.keys returns string[]; the keys of this constant are exactly those of its type.
 const FAILURE_CODES = Object.keys(FAILURES) as FailureCode[]
 
-const word = (description: string) =>
-  Type.String({
-    pattern: '^[a-z][a-z0-9_]{0,39}$',
-    description,
-    'x-message': 'must be a name in lower case.',
-  })
+/** Charges of saved methods have no channel of their own. */
+const CHANNEL_FILTERS = [...CHANNELS, 'saved'] as const
+type ChannelFilter = (typeof CHANNEL_FILTERS)[number]
 
 const amount = (description: string) =>
   Type.String({
@@ -59,12 +63,12 @@ export const FILTER_QUERY = {
     Type.String({ pattern: '^[a-z][a-z0-9_]{0,39}$', 'x-message': 'must be the name of a gateway.' }),
   ),
   channel: Type.Optional(
-    word(
-      'The channel of the latest attempt, such as card or mobile_money; saved for charges of saved methods.',
-    ),
+    Enum(CHANNEL_FILTERS, {
+      description: 'The channel of the latest attempt; saved for charges of saved methods.',
+    }),
   ),
   failureCode: Type.Optional(Enum(FAILURE_CODES)),
-  statusReason: Type.Optional(word('Such as outcome_unknown.')),
+  statusReason: Type.Optional(Enum(STATUS_REASONS)),
   gatewayReference: Type.Optional(
     Type.String({
       minLength: 1,
@@ -123,6 +127,17 @@ export type Scope = Partial<Pick<PaymentFilter, 'customerId' | 'linkId'>> & { ki
 
 const BOTH_KINDS = ['checkout', 'charge'] as const
 const PAID_STATUSES = ['successful', 'partially_refunded', 'refunded', 'disputed', 'reversed'] as const
+
+/** The name of a gateway, as the service knows it. */
+export interface KnownGateways {
+  gatewayNames: readonly string[]
+}
+
+/** A mistyped gateway would look like a gateway without payments. */
+export function requireKnownGateway({ gatewayNames }: KnownGateways, { paymentGateway }: Query): void {
+  if (paymentGateway !== undefined && !gatewayNames.includes(paymentGateway))
+    throw errorFromIssues([oneOfIssue('paymentGateway', paymentGateway, gatewayNames)])
+}
 
 export function toFilter({ kind = undefined, customerId, linkId }: Scope, query: Query): PaymentFilter {
   const { search, gatewayReference, metadata = {} } = query

@@ -7,7 +7,7 @@ import type { PaymentRow } from '../payments/payment.ts'
 import { ChargeRecord, PaymentRecord } from '../payments/schema.ts'
 import { serializeCharges, serializePayments } from '../payments/views.ts'
 import { AllPaymentsQuery, PaymentsQuery, PaymentsWithinQuery } from './filters.ts'
-import { listCustomerPayments, listPayments } from './list.ts'
+import { listCustomerPayments, listPayments, type PaymentListsApp } from './list.ts'
 
 const ListedPayment = Type.Object({
   kind: Enum(['checkout', 'charge'], { description: 'A checkout payment, or a charge of a saved method.' }),
@@ -22,7 +22,7 @@ async function serializeWithKind(app: PaymentsApp, rows: readonly PaymentRow[]) 
 const FILTERS =
   'Newest first. All filters apply together; search matches a part of the reference or of the e-mail; gatewayReference a whole reference at the provider. Use cursors for deep pages. Each item is the same record that reading one returns.'
 
-export function paymentListRoutes(app: PaymentsApp): Route[] {
+export function paymentListRoutes(app: PaymentListsApp): Route[] {
   return [
     route({
       method: 'GET',

@@ -15,6 +15,7 @@
 import { column, columnTable, type RowOf } from '../kit/db/columns.ts'
 import { sql, type Tx } from '../kit/db/db.ts'
 import { ATTEMPT } from './attempt.ts'
+import type { StatusReason } from './states.ts'
 
 export interface PostingInput {
   account: string
@@ -29,7 +30,7 @@ const MOVE = columnTable({
   expectedVersion: column<number>('integer'),
   /** The caller has read that the outcome is under review, and closes its cases in the same transaction. */
   expectsReview: column<boolean>('boolean'),
-  statusReason: column<string | null>('text'),
+  statusReason: column<StatusReason | null>('text'),
   proof: column<string | null>('text'),
   source: column<string>('text'),
   failureCode: column<string | null>('text'),

@@ -12,7 +12,14 @@ import { listAttempts } from './find.ts'
 import { measureMove } from './measure.ts'
 import { applyMoves, type MoveInput } from './move-queries.ts'
 import type { PaymentRow } from './payment.ts'
-import { eventType, isOpen, type MoveSource, type PaymentStatus, type Proof } from './states.ts'
+import {
+  eventType,
+  isOpen,
+  type MoveSource,
+  type PaymentStatus,
+  type Proof,
+  type StatusReason,
+} from './states.ts'
 import { serializeRedacted } from './views.ts'
 
 interface Cause {
@@ -207,7 +214,11 @@ function capture(app: PaymentsApp, move: Move, at: Date): Pick<MoveInput, keyof 
 }
 
 /** The payment after a move in which no attempt takes part. */
-export function plainMove(payment: PaymentRow, status: PaymentStatus): PaymentRow {
+export function plainMove(
+  payment: PaymentRow,
+  status: PaymentStatus,
+  statusReason: StatusReason | null = null,
+): PaymentRow {
   const dueAt = isOpen(status) ? payment.expiresAt : null
-  return { ...payment, status, statusReason: null, version: payment.version + 1, dueAt }
+  return { ...payment, status, statusReason, version: payment.version + 1, dueAt }
 }

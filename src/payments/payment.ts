@@ -4,7 +4,7 @@
 import type { Currency } from '../core/currency.ts'
 import type { FailureCode } from '../core/failures.ts'
 import { column, columnTable, type RowOf } from '../kit/db/columns.ts'
-import type { PaymentStatus } from './states.ts'
+import type { PaymentStatus, StatusReason } from './states.ts'
 
 /**
  * The columns that a request sets under the same name. A new field of the request body is added here and to NO_DETAILS. In
@@ -48,7 +48,7 @@ export const PAYMENT = columnTable({
   kind: column<'checkout' | 'charge'>('text'),
   reference: column<string>('text'),
   status: column<PaymentStatus>('text'),
-  statusReason: column<string | null>('text'),
+  statusReason: column<StatusReason | null>('text'),
   /** Grows by one with every move: a writer that has read another version writes nothing. */
   version: column<number>('integer'),
   amountMinor: column<bigint>('bigint'),

@@ -17,7 +17,7 @@ import { findPayment, findReference } from './find.ts'
 import type { InitiateInput, PaymentInput } from './input.ts'
 import { detailsOf, type PaymentDetails, type PaymentRow } from './payment.ts'
 import type { RecordInput } from './record-queries.ts'
-import { eventType } from './states.ts'
+import { eventType, type StatusReason } from './states.ts'
 import { accessContext, serializeRedacted } from './views.ts'
 
 /** The identity of a request: its reference and Idempotency-Key, and a fingerprint of its content. */
@@ -32,7 +32,7 @@ export interface Claim {
 export interface NewPayment extends Partial<PaymentDetails> {
   kind: 'checkout' | 'charge'
   status: 'pending' | 'processing'
-  statusReason: string | null
+  statusReason: StatusReason | null
   amount: Money
   gateway: string
   customer: PaymentInput['customer']

@@ -56,6 +56,24 @@ export function isUnpaid(status: PaymentStatus): boolean {
 /** The status reason of an open payment whose customer has cancelled; it is cleared when the customer pays after all. */
 export const CUSTOMER_CANCELLED = 'customer_cancelled'
 
+/** Why a payment has its status, where the status alone does not say it. */
+export const STATUS_REASONS = [
+  'awaiting_customer',
+  'outcome_unknown',
+  'marked_paid',
+  'underpaid',
+  CUSTOMER_CANCELLED,
+  'merchant_cancelled',
+  'payment_link_ended',
+  'amount_mismatch',
+  'needs_review',
+  'requires_review',
+  'returned',
+  'written_off',
+] as const
+
+export type StatusReason = (typeof STATUS_REASONS)[number]
+
 export type AttemptStatus =
   | 'started'
   | 'awaiting_customer'

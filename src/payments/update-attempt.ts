@@ -3,6 +3,7 @@
 import type { Tx } from '../kit/db/db.ts'
 import { closeAttemptStatement, type PostingInput } from './move-queries.ts'
 import { extendSentCheckout, makeAttemptDue } from './queries.ts'
+import type { StatusReason } from './states.ts'
 
 /** How an attempt ends whose payment already has the right status. */
 export interface ClosedAttempt {
@@ -19,7 +20,7 @@ export interface ClosedAttempt {
   dueAt: Date | null
   /** When the next poll is due; null for none. */
   nextPollAt: Date | null
-  statusReason: string | null
+  statusReason: StatusReason | null
   entryId: string | null
   postings: PostingInput[]
   at: Date
@@ -57,7 +58,7 @@ export interface CheckoutExtension {
   paymentId: string
   /** Of the attempt that the payer says to have paid. */
   gatewayKey: string
-  reason: string
+  reason: StatusReason
   at: Date
   until: Date
   /** For a payment of a link, where other payers may be waiting for the slot. */

@@ -38,7 +38,7 @@ export async function expireCheckout(app: PaymentsApp, payment: PaymentRow): Pro
   if (!current || !isOpen(current.status)) return current ?? payment
   const isCancelled = current.statusReason === CUSTOMER_CANCELLED
   const next = isCancelled
-    ? { ...plainMove(current, 'abandoned'), statusReason: CUSTOMER_CANCELLED }
+    ? plainMove(current, 'abandoned', CUSTOMER_CANCELLED)
     : plainMove(current, 'expired')
   const moved = await moveAndCloseCases(app, current, next, {
     kind: 'plain',

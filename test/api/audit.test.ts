@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, describe, it } from 'node:test'
+import { OBJECT_TYPES } from '../../src/audit/entry.ts'
+import { sql } from '../../src/kit/db/db.ts'
 import type { Api, ApiResponse } from '../support/api.ts'
 import { assertApiError, UNKNOWN_UUID } from '../support/assertions.ts'
 import { payWith } from '../support/builders.ts'
@@ -128,10 +130,33 @@ describe('the audit log of a merchant', () => {
         byOperator.some((one: Document) => one.uuid === entry.uuid),
         `${name} for operators`,
       )
-      if (name === 'createdFrom') continue
+      if (name === 'createdFrom' || name === 'objectType' || name === 'operation') continue
       assert.deepEqual(await entriesOf(api, `&${name}=nothing-else`), [], name)
     }
+    assert.deepEqual(await entriesOf(api, '&objectType=refund'), [])
+    assert.deepEqual(await entriesOf(api, '&operation=POST%20%2Fapi%2Fv1%2Frefunds'), [])
     assert.equal((await admin.get(`/admin/v1/audit?merchant=${uuid}&limit=1`)).body.meta.total, 3)
+  })
+
+  it('refuses a type of object or an operation that does not exist, and names the one that was meant', async () => {
+    const { api } = await service.newMerchant()
+    const mistakes = {
+      'objectType=paymnt_link': 'payment_link',
+      'operation=POST /api/v1/refund': 'POST /api/v1/refunds',
+    }
+    for (const [filter, meant] of Object.entries(mistakes)) {
+      for (const path of [AUDIT, `${AUDIT}/export`]) {
+        const answer = await api.get(`${path}?${encodeURI(filter)}`)
+        assertApiError(answer, 'validation_failed')
+        assert.ok(answer.body.message.endsWith(`Did you mean ${meant}?`), answer.body.message)
+      }
+    }
+  })
+
+  it('takes the type of every audited table as a filter', async () => {
+    const types = await service.db.query(sql<{ type: string }>`
+      select distinct split_part(encode(tgargs, 'escape'), '\\000', 1) as type from pg_trigger where tgname = 'audit_collect'`)
+    assert.deepEqual(types.map(({ type }) => type).sort(), OBJECT_TYPES.toSorted())
   })
 
   it('exports CSV from which every hash can be calculated again', async () => {
@@ -305,9 +330,9 @@ describe('writes of the operators’ API', () => {
   })
 })
 
-/** The entries that a call adds to all chains, under the name of its operation. */
-async function entriesOfOperation(name: string, call: () => Promise<ApiResponse>): Promise<Document[]> {
-  const path = `/admin/v1/audit?limit=100&operation=${encodeURIComponent(name)}`
+/** The entries with this filter that a call adds to all chains. */
+async function entriesAdded(filter: string, call: () => Promise<ApiResponse>): Promise<Document[]> {
+  const path = `/admin/v1/audit?limit=100&${encodeURI(filter)}`
   const read = async (): Promise<Document[]> => (await admin.get(path)).body.data
   const before = new Set((await read()).map(({ uuid }) => uuid))
   const answer = await call()
@@ -358,7 +383,7 @@ describe('writes of the operators’ API that begin something', () => {
       ],
     ]
     for (const [name, type, call] of calls) {
-      const added = await entriesOfOperation(name, call)
+      const added = await entriesAdded(`operation=${name}`, call)
       assert.deepEqual(
         added.map(({ object, actor }) => [object.type, actor.type]),
         [[type, 'operator']],
@@ -367,7 +392,7 @@ describe('writes of the operators’ API that begin something', () => {
       assert.ok(!JSON.stringify(added).includes(credentials.secretKey))
     }
     assert.deepEqual(
-      await entriesOfOperation(`POST ${FILES}/preview`, () => admin.post(`${FILES}/preview`, file)),
+      await entriesAdded('objectType=reconciliation', () => admin.post(`${FILES}/preview`, file)),
       [],
     )
   })

@@ -1,5 +1,7 @@
 // Finds the known name that a mistyped name was probably meant to be.
 
+import type { Issue } from '../errors.ts'
+
 /** A longer name is no typing error of a known one, and the comparison takes quadratic time. */
 const MAX_LENGTH = 64
 
@@ -33,6 +35,18 @@ function editDistance(from: string, to: string): number {
     last = next
   }
   return last[to.length] ?? 0
+}
+
+/** The sentence that names the value that was probably meant; none if no value is close. */
+export function suggestName(value: string, allowed: readonly string[]): string[] {
+  const meant = nearestName(value, allowed)
+  return meant === undefined ? [] : [`Did you mean ${meant}?`]
+}
+
+/** The issue about a field that takes one of these values, where the schema does not know them. */
+export function oneOfIssue(field: string, value: string, allowed: readonly string[]): Issue {
+  const sentences = [`${field} must be one of ${allowed.join(', ')}.`, ...suggestName(value, allowed)]
+  return { field, code: 'not_allowed', message: sentences.join(' ') }
 }
 
 /** Without case and punctuation: redirect_url, redirect-url and redirectUrl are the same name. */

@@ -3,7 +3,7 @@
 
 import type { TLocalizedValidationError as SchemaError } from 'typebox/error'
 import type { Issue } from '../../core/errors.ts'
-import { nearestName } from '../../core/text/spelling.ts'
+import { suggestName } from '../../core/text/spelling.ts'
 import { fieldName } from './characters.ts'
 import { FORMATS } from './formats.ts'
 import { isSchema, type JsonSchema } from './json-schema.ts'
@@ -57,8 +57,7 @@ function valueAt(value: unknown, path: readonly string[]): unknown {
 function hintsFor(error: SchemaError, schema: JsonSchema | undefined, value: unknown): string[] {
   if (value === null && schema?.['x-null'] === 'refused') return ['Leave it out instead of sending null.']
   if (typeof value !== 'string' || error.keyword !== 'enum') return []
-  const meant = nearestName(value, error.params.allowedValues.map(String))
-  return meant === undefined ? [] : [`Did you mean ${meant}?`]
+  return suggestName(value, error.params.allowedValues.map(String))
 }
 
 function isQuotedNumber(error: SchemaError, value: unknown): boolean {

@@ -89,6 +89,7 @@ function compileCheck(schemas: InputSchemas): CheckInput {
     const issues: Issue[] = []
     const params = checkParams(readParams(rawParams), issues)
     const query = checkQuery(readQuery(queryText, issues), issues)
+    if (issues.length === 0) issues.push(...rangeIssues(query))
     const body = rawBody && checkBody(rawBody.value, issues)
     if (body && rawBody) {
       issues.push(...(schemas.issues?.(body, rawBody.facts) ?? []))
@@ -97,6 +98,16 @@ function compileCheck(schemas: InputSchemas): CheckInput {
     if (issues.length > 0) throw errorFromIssues(firstPerField(issues))
     return { params, query, body: schemas.body && body }
   }
+}
+
+/** A range of times that ends before it begins would look like a list without rows. */
+function rangeIssues(query: Record<string, unknown>): Issue[] {
+  return Object.entries(query).flatMap(([field, from]) => {
+    if (!field.endsWith('From')) return []
+    const end = field.replace(/From$/, 'To')
+    if (!(new Date(String(query[end])) < new Date(String(from)))) return []
+    return [{ field: end, code: 'out_of_range', message: `${end} must not be before ${field}.` }]
+  })
 }
 
 /** A number with an exponent is easily misread, and other systems read it differently, so no field of ours takes one. */
