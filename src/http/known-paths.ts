@@ -13,22 +13,34 @@ interface Template {
   base: string
 }
 
-/** What other payment APIs call an operation of ours. */
-const PATH_ALIASES: readonly [said: RegExp, meant: string][] = [
+const INITIATE = '/checkout/initiate-payment'
+const VERIFY = '/checkout/verify-payment'
+
+/** What other payment APIs call an operation of ours, which has one of these paths. */
+const PATH_ALIASES: readonly [said: RegExp, meant: readonly string[], query?: string][] = [
+  [/^(?:transactions?|payments?|checkout)(?:\/(?:initiali[sz]e|initiate|create|sessions?))?$/, [INITIATE]],
+  [/^(?:payment[-_]intents|payment[-_]pages?|invoices|charges)$/, [INITIATE]],
   [
-    /^(?:transactions?|payments?|checkout)(?:\/(?:initiali[sz]e|initiate|create|sessions?))?$/,
-    'initiate-payment',
+    /^(?:transactions?|payments?|checkout)\/verify(?:[-_]?payment)?(?:\/[^/]+)?$/,
+    [VERIFY],
+    '?reference={reference}',
   ],
-  [/^(?:payment[-_]intents|payment[-_]pages?|invoices|charges)$/, 'initiate-payment'],
-  [/^(?:transactions?|payments?)\/verify(?:\/[^/]+)?$/, 'verify-payment'],
-  [/^(?:transactions?|payments?)\/[^/]+\/verify$/, 'verify-payment'],
+  [/^(?:transactions?|payments?)\/[^/]+\/verify$/, [VERIFY], '?reference={reference}'],
+  [/^(?:transactions?|payments?)\/[^/]+$/, ['/checkout/payments/{uuid}', '/charges/{uuid}']],
+]
+
+/** Operations that other payment APIs have at a path that takes another method here. */
+const METHOD_ALIASES: readonly [method: string, path: string, meant: string][] = [
+  ['POST', '/payments', `To start a payment, send POST /api/v1${INITIATE}.`],
+  ['POST', '/checkout/payments', `To start a payment, send POST /api/v1${INITIATE}.`],
+  ['POST', '/charges', 'To charge a saved method, send POST /api/v1/charges/recurring.'],
 ]
 
 export function createPathFinder(paths: readonly string[]): FindPath {
   const templates = [...new Set(paths)].map(toTemplate).filter((template) => template !== undefined)
-  const aliases = PATH_ALIASES.flatMap(([said, meant]) => {
-    const path = paths.find((one) => one.endsWith(`/${meant}`))
-    return path === undefined ? [] : [{ said, path }]
+  const aliases = PATH_ALIASES.flatMap(([said, meant, query = '']) => {
+    const known = meant.map((tail) => `/api/v1${tail}`).filter((path) => paths.includes(path))
+    return known.length === 0 ? [] : [{ said, path: `${known.join(' or ')}${query}` }]
   })
   return (path) => {
     const { base, segments } = readPath(path)
@@ -74,9 +86,9 @@ function parametersIn({ segments }: Template): number {
   return segments.filter(isParameter).length
 }
 
-/** The path of a request target, without its query. */
+/** The path of a request target, without its query; a base address that ends with a slash begins it with two. */
 function pathOf(url: string | undefined): string {
-  return (url ?? '/').split('?', 1)[0] ?? '/'
+  return (url ?? '/').split('?', 1)[0]?.replace(/^\/+/, '/') ?? '/'
 }
 
 export function routeNotFound(findPath: FindPath, url: string | undefined, publicUrl: string): ApiError {
@@ -99,9 +111,10 @@ function isApiPath(path: string): boolean {
   return /^\/(?:api|admin)(?:\/|$)/i.test(path)
 }
 
-export function methodNotAllowed(method: string, allowed: readonly string[]): ApiError {
+export function methodNotAllowed(method: string, path: string, allowed: readonly string[]): ApiError {
   const names = allowed.filter((name) => name !== 'HEAD')
-  const message = `This path takes ${names.join(' and ')}, not ${method}.`
+  const alias = METHOD_ALIASES.find(([name, tail]) => name === method && path === `/api/v1${tail}`)
+  const message = `This path takes ${names.join(' and ')}, not ${method}.${alias ? ` ${alias[2]}` : ''}`
   return new ApiError('method_not_allowed', { message })
 }
 

@@ -246,7 +246,7 @@ function registerMethodNotAllowed(
       exposeHeadRoute: false,
       onRequest: (request, reply, done) => {
         reply.header('allow', allowed.join(', '))
-        done(methodNotAllowed(request.method, allowed))
+        done(methodNotAllowed(request.method, url, allowed))
       },
       handler: () => {
         throw new Error('the onRequest hook refuses this method before the handler')

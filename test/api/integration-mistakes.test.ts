@@ -236,6 +236,18 @@ const MISTAKES: Mistake[] = [
   ],
   ['GET on a POST path', () => api.get(INITIATE), 'method_not_allowed', /takes POST, not GET/],
   ['PUT on a POST path', () => api.send('PUT', INITIATE), 'method_not_allowed', /takes POST, not PUT/],
+  [
+    'POST on a list of payments',
+    () => api.post('/api/v1/payments', initiateBody()),
+    'method_not_allowed',
+    /takes GET, not POST\. To start a payment, send POST \/api\/v1\/checkout\/initiate-payment\.$/,
+  ],
+  [
+    'POST on the list of charges',
+    () => api.post('/api/v1/charges', {}),
+    'method_not_allowed',
+    /send POST \/api\/v1\/charges\/recurring\.$/,
+  ],
   ['verify without a reference', () => api.get(VERIFY), 'missing_reference', /by reference or by uuid/],
   ['verify with ref', () => api.get(`${VERIFY}?ref=x`), 'unknown_field', /did you mean reference\?/],
   ['a number as uuid', () => api.get('/api/v1/customers/123'), 'invalid_uuid', /such as 0197a3c2-/],
@@ -382,7 +394,11 @@ describe('the path that was meant', () => {
       [`/api/v1/customers/${UNKNOWN_UUID}/paymentMethods`, `${customer}/payment-methods`],
       ['/api/v1/checkout/initiatePayment', INITIATE],
       ['/v3/transaction/initialize', INITIATE],
-      ['/transaction/verify/order-17', VERIFY],
+      ['/transaction/verify/order-17', `${VERIFY}?reference={reference}`],
+      [`${VERIFY}/order-1042`, `${VERIFY}?reference={reference}`],
+      ['/v3/transactions/17/verify', `${VERIFY}?reference={reference}`],
+      [`/api/v1/payments/${UNKNOWN_UUID}`, '/api/v1/checkout/payments/{uuid} or /api/v1/charges/{uuid}'],
+      [`/${INITIATE}`, INITIATE],
       ['/admin/merchants', '/admin/v1/merchants'],
     ] as const) {
       const answer = await anonymous.get(path)

@@ -29,7 +29,7 @@ export function pageAddressMatcher(routes: readonly PageRoute[]): (address: stri
 }
 
 function sectionOf(address: string): string | undefined {
-  return /^\/([^/?]*)/.exec(address)?.[1]
+  return /^\/+([^/?]*)/.exec(address)?.[1]
 }
 
 export async function sendErrorPage(
