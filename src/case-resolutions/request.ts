@@ -25,14 +25,23 @@ export const OPERATOR: Actor = { merchant: null, by: 'operator' }
 
 export const keyActor = (merchant: Merchant, keyId: string): Actor => ({ merchant, by: `key:${keyId}` })
 
+const isOfOperator = ({ merchant }: Actor, { row }: CaseDetails) =>
+  merchant !== null && row.owner === 'operator'
+
 /** The resolutions that this actor may choose now. */
-export function resolutionsFor({ merchant }: Actor, details: CaseDetails): Resolution[] {
+export function resolutionsFor(actor: Actor, details: CaseDetails): Resolution[] {
+  if (isOfOperator(actor, details)) return []
+  const { merchant } = actor
   return possibleResolutions(details, merchant === null ? 'operator' : 'merchant')
 }
 
 /** Rejects a resolution that an open case does not have, and one without the proof that it needs. */
 export function requirePossible(actor: Actor, details: CaseDetails, request: ResolutionRequest): void {
   const { resolution, note, proof } = request
+  if (isOfOperator(actor, details)) {
+    const message = `The operator of this service decides ${details.row.kind} cases; you get the event case.resolved when it is done.`
+    throw new ApiError('resolution_not_possible', { message })
+  }
   const possible = resolutionsFor(actor, details)
   if (!possible.includes(resolution)) {
     const choice =

@@ -95,6 +95,8 @@ function readRoutes(app: PaymentsApp): Route[] {
       path: `${PATH}/{uuid}`,
       scope: 'cases:read',
       summary: 'Get a case',
+      description:
+        'A case that the operator decides (owner: operator) can be read but not resolved; its resolutions are empty.',
       params: UuidParams,
       response: { http: 200, data: CaseRecord },
       errors: ['invalid_uuid', 'case_not_found'],

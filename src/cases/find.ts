@@ -42,15 +42,17 @@ export async function listCases(
   return { ...page, cases: ids.flatMap((id) => details.get(id) ?? []) }
 }
 
-/** Fails alike for an unknown case, another merchant's, and one that is the operator's to decide. */
+/**
+ * Fails alike for an unknown case and for another merchant's. A merchant also reads the cases that the operator decides,
+ * because it gets their events.
+ */
 export async function requireCase(
   app: Pick<CasesApp, 'db'>,
   merchant: Merchant | null,
   id: string,
 ): Promise<CaseDetails> {
   const [found] = await findCaseDetails(app.db, merchant?.id ?? null, [id])
-  const isVisible = found !== undefined && (merchant === null || found.row.owner === 'merchant')
-  return requireFound(isVisible ? found : undefined, 'case_not_found')
+  return requireFound(found, 'case_not_found')
 }
 
 /** The cases about the attempt, open or closed. */
