@@ -16,7 +16,7 @@ import { gatewayRoutes } from '../gateways/routes.ts'
 import { instanceRoutes } from '../instance.ts'
 import type { Db } from '../kit/db/db.ts'
 import { checkInvariants } from '../kit/db/invariants.ts'
-import { exportRoutes } from '../kit/http/export.ts'
+import { withExports } from '../kit/http/export.ts'
 import type { OperatorRoute, Route } from '../kit/http/route.ts'
 import type { LinksApp } from '../links/app.ts'
 import { linkRoutes } from '../links/routes.ts'
@@ -71,7 +71,7 @@ export function merchantRoutes(
     ...(app.settings.mode === 'test' ? sandboxApiRoutes(app) : []),
     ...(app.settings.mode === 'test' ? testClockRoutes({ ...app, dueJobs: () => testClockJobs(app) }) : []),
   ]
-  return [...routes, ...exportRoutes(routes, { clock: app.clock, timeZoneOf })]
+  return withExports(routes, { clock: app.clock, timeZoneOf })
 }
 
 /**

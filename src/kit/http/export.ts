@@ -25,14 +25,37 @@ const LEFT_OUT: ReadonlySet<string> = new Set(['accessCode', 'checkoutUrl', 'rec
 
 const PAGING: readonly string[] = ['page', 'limit', 'cursor', 'sort']
 
-/** The export routes of the lists that have none yet. */
-export function exportRoutes(routes: readonly Route[], needs: Needs): Route[] {
+/** The routes, with an export of each list that has none yet, and with the limit of parallel exports. */
+export function withExports(routes: readonly Route[], needs: Needs): Route[] {
   const paths = new Set(routes.map(({ path }) => path))
   const turn = createTurnQueue()
-  const running = new Map<string, number>()
-  return routes
+  const running: Running = new Map()
+  const exports = routes
     .filter(({ path, response, query }) => response.list && isPaged(query) && !paths.has(`${path}/export`))
-    .map((list) => exportRoute(list, { ...needs, turn, running }))
+    .map((list) => exportRoute(list, { ...needs, turn }))
+  return [...routes, ...exports].map((one) => (one.response.file ? limitParallel(one, running) : one))
+}
+
+/** How many exports of each merchant run in this process. */
+type Running = Map<string, number>
+
+/** Refuses an export over the limit before any work for it. */
+function limitParallel(route: Route, running: Running): Route {
+  return {
+    ...route,
+    handle: async (input) => {
+      const release = occupy(running, input.merchant.id)
+      try {
+        const response = await route.handle(input)
+        if (!response.file) throw new Error(`${route.path} does not return a file`)
+        const { name, pieces } = response.file
+        return fileOf(name, releasedAtEnd(pieces, release))
+      } catch (error) {
+        release()
+        throw error
+      }
+    },
+  }
 }
 
 const propertiesOf = (schema: TSchema | undefined): TProperties =>
@@ -44,8 +67,6 @@ const isPaged = (query: TSchema | undefined) => 'cursor' in propertiesOf(query)
 interface ExportNeeds extends Needs {
   /** Other requests run between two pages. */
   turn: () => Promise<void>
-  /** How many exports of each merchant run in this process. */
-  running: Map<string, number>
 }
 
 type Input = Omit<RouteInput<undefined, undefined, undefined>, 'query'> & {
@@ -98,7 +119,6 @@ async function writeFile(
   }
   // The first page is read before the file begins, so that an error is still an error response.
   const first = await readPage()
-  const release = occupy(needs.running, merchantId)
   const write = async function* (): AsyncGenerator<string> {
     yield BYTE_ORDER_MARK + headerOf(columns)
     for (let page = first; ; page = await readPage(page.meta?.nextCursor ?? '')) {
@@ -108,10 +128,10 @@ async function writeFile(
       await needs.turn()
     }
   }
-  return fileOf(name, releasedAtEnd(write(), release))
+  return fileOf(name, write())
 }
 
-function occupy(running: Map<string, number>, merchantId: string): () => void {
+function occupy(running: Running, merchantId: string): () => void {
   const others = running.get(merchantId) ?? 0
   if (others >= MAX_PARALLEL_EXPORTS) {
     const message = `${MAX_PARALLEL_EXPORTS} files of this merchant are being written; wait for one to end.`
@@ -129,10 +149,11 @@ function occupy(running: Map<string, number>, merchantId: string): () => void {
 }
 
 /** A generator that was never started does not run its finally block, so the iterator releases. */
-function releasedAtEnd(pieces: AsyncGenerator<string>, release: () => void): AsyncIterable<string> {
+function releasedAtEnd(pieces: AsyncIterable<string>, release: () => void): AsyncIterable<string> {
+  const iterator = pieces[Symbol.asyncIterator]()
   const next = async () => {
     try {
-      const result = await pieces.next()
+      const result = await iterator.next()
       if (result.done) release()
       return result
     } catch (error) {
@@ -145,7 +166,7 @@ function releasedAtEnd(pieces: AsyncGenerator<string>, release: () => void): Asy
       next,
       return: async () => {
         release()
-        return pieces.return(undefined)
+        return iterator.return?.() ?? { done: true, value: undefined }
       },
     }),
   }
