@@ -25,7 +25,7 @@ export interface AuditApp {
   auditedOperations(): readonly string[]
 }
 
-/** A mistyped operation would look like one that nobody has called. */
+/** A mistyped operation would look like one that was never called. */
 function requireKnownOperation(app: AuditApp, { operation }: AuditFilter): void {
   if (operation === undefined) return
   const known = app.auditedOperations()
