@@ -70,6 +70,8 @@ export const STATUS_REASONS = [
   'requires_review',
   'returned',
   'written_off',
+  'marked_failed',
+  'refund_failed',
 ] as const
 
 export type StatusReason = (typeof STATUS_REASONS)[number]
