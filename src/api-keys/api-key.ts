@@ -17,11 +17,18 @@ export const API_KEY = columnTable({
   lastUsedAt: column<Date | null>('timestamptz'),
   revokedAt: column<Date | null>('timestamptz'),
   replacedBy: column<string | null>('text'),
+  /** The keys of operators from which it was created or rotated; empty if an operator created it. */
+  descendsFrom: column<string[]>('text[]'),
 })
 
 export const KEY_COLUMNS = API_KEY.select()
 
 export type KeyRow = RowOf<typeof API_KEY>
+
+/** What a key that is created with this one descends from. */
+export function originsOf({ keyId, descendsFrom }: Pick<KeyRow, 'keyId' | 'descendsFrom'>): string[] {
+  return descendsFrom.length === 0 ? [keyId] : descendsFrom
+}
 
 /** The key's own rate limit; null: that of the service. */
 export function rateLimitOf({

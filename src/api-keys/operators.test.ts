@@ -149,7 +149,10 @@ describe('API keys', () => {
     const old = await createKey(app, merchant.id, input)
     const fresh = await rotateKey(app, merchant.id, old.key.keyId)
     const { keyId, createdAt, ...rights } = old.key
-    assert.deepEqual({ ...fresh.key, keyId, createdAt }, { ...rights, keyId, createdAt })
+    assert.deepEqual(
+      { ...fresh.key, keyId, createdAt },
+      { ...rights, keyId, createdAt, descendsFrom: [keyId] },
+    )
     const day = 24 * 3_600_000
     assert.equal(await errorAt(app, old.apiKey, day - 1), undefined)
     assert.equal(await errorAt(app, old.apiKey, day), 'api_key_expired')

@@ -24,6 +24,7 @@ const NEW_KEY = [
   'rateBurst',
   'createdAt',
   'expiresAt',
+  'descendsFrom',
 ] as const
 
 const insertKeyStatement = sql<KeyRow>`
@@ -90,7 +91,8 @@ export async function countKeys(db: Tx, merchantId: string): Promise<number> {
 const COPIED = ['merchantId', 'mode', 'name', 'scopes', 'allowedIps', 'ratePerSecond', 'rateBurst'] as const
 
 // One statement ends the old key and inserts its successor. A concurrent rotation waits for the row lock and then finds the
-// successor. If the old key expires, the successor has the same lifetime, at most until $7.
+// successor. If the old key expires, the successor has the same lifetime, at most until $7. It descends from the old key, and
+// from the key that asks ($8), whose holder gets its secret.
 const replaceKeyStatement = sql<KeyRow>`
 with current as (
   select *
@@ -107,8 +109,15 @@ with current as (
   from current
   where api_keys.key_id = current.key_id
 )
-insert into api_keys (key_id, secret_hash, created_at, expires_at, ${API_KEY.list(COPIED)})
-select $3, $4, $5::timestamptz, least($5::timestamptz + (expires_at - created_at), $7), ${API_KEY.list(COPIED)}
+insert into api_keys (key_id, secret_hash, created_at, expires_at, descends_from, ${API_KEY.list(COPIED)})
+select
+  $3, $4, $5::timestamptz, least($5::timestamptz + (expires_at - created_at), $7),
+  array(
+    select unnest(case when cardinality(descends_from) = 0 then array[key_id] else descends_from end)
+    union
+    select unnest($8::text[])
+  ),
+  ${API_KEY.list(COPIED)}
 from current
 returning ${KEY_COLUMNS}`
 
@@ -122,9 +131,10 @@ export async function replaceKey(
     createdAt: Date
     predecessorEndsAt: Date
     endsBy: Date | null
+    descendsFrom: readonly string[]
   },
 ): Promise<KeyRow | undefined> {
-  const { createdAt, predecessorEndsAt, endsBy } = successor
+  const { createdAt, predecessorEndsAt, endsBy, descendsFrom } = successor
   const values = [
     merchantId,
     keyId,
@@ -133,8 +143,26 @@ export async function replaceKey(
     createdAt,
     predecessorEndsAt,
     endsBy,
+    descendsFrom,
   ]
   return (await db.query(replaceKeyStatement, values))[0]
+}
+
+const areRelatedStatement = sql<{ areRelated: boolean }>`
+select (a.descends_from || a.key_id) && (b.descends_from || b.key_id) as "areRelated"
+from api_keys a
+join api_keys b on b.merchant_id = a.merchant_id
+where a.merchant_id = $1
+  and a.key_id = $2
+  and b.key_id = $3`
+
+/** Undefined if one of the keys does not exist. */
+export async function selectRelation(
+  db: Tx,
+  merchantId: string,
+  keyIds: readonly [string, string],
+): Promise<boolean | undefined> {
+  return (await db.query(areRelatedStatement, [merchantId, ...keyIds]))[0]?.areRelated
 }
 
 const revokeKeyStatement = sql<KeyRow>`

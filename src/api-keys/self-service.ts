@@ -9,7 +9,7 @@ import type { Signer } from '../kit/crypto.ts'
 import type { Db, Tx } from '../kit/db/db.ts'
 import { createIdempotently, type IdempotentResult, isReplay } from '../kit/db/idempotency.ts'
 import { type ListQuery, paginate } from '../kit/db/pagination.ts'
-import { type KeyRow, rateLimitOf } from './api-key.ts'
+import { type KeyRow, originsOf, rateLimitOf } from './api-key.ts'
 import { keyIdOfClaim } from './key-format.ts'
 import { excessIssues, type Rights } from './rights.ts'
 import type { CreateSelfServiceKey } from './schema.ts'
@@ -90,7 +90,10 @@ export function createSelfServiceKey(
     const { allowedIps, expiresAt } = requested
     const rateLimit = rateLimitOf(requested) ?? undefined
     const key = { ...input, allowedIps, rateLimit, expiresAt: expiresAt?.toISOString() }
-    return createKey({ ...app, db: tx }, caller.merchant.id, key, keyId)
+    return createKey({ ...app, db: tx }, caller.merchant.id, key, {
+      keyId,
+      descendsFrom: originsOf(callerKey),
+    })
   })
 }
 
@@ -118,7 +121,11 @@ export function rotateSelfServiceKey(
     // The successor has the rights of the old key, and this caller receives its secret.
     assertWithinRights(callerKey, await requireSelfServiceKey({ db: tx }, caller.merchant, keyId))
     await assertKeyLimit(app, tx, caller.merchant, MAX_LIVE_KEYS_IN_ROTATION)
-    const successor = { keyId: successorId, endsBy: callerKey.expiresAt }
+    const successor = {
+      keyId: successorId,
+      endsBy: callerKey.expiresAt,
+      descendsFrom: originsOf(callerKey),
+    }
     return rotateKey({ ...app, db: tx }, caller.merchant.id, keyId, overlapHours, successor)
   })
 }

@@ -10,7 +10,15 @@ import { requireMerchant } from '../merchants/service.ts'
 import { isAddressBlock } from './addresses.ts'
 import type { KeyRow } from './api-key.ts'
 import { formatApiKey, generateApiKey, hashSecret } from './key-format.ts'
-import { countKeys, findKeyOwner, insertKey, listKeyRows, replaceKey, revokeKeyRow } from './queries.ts'
+import {
+  countKeys,
+  findKeyOwner,
+  insertKey,
+  listKeyRows,
+  replaceKey,
+  revokeKeyRow,
+  selectRelation,
+} from './queries.ts'
 import { type CreateKey, DEFAULT_SCOPES } from './schema.ts'
 
 export interface ApiKeysApp {
@@ -28,12 +36,12 @@ export interface CreatedKey {
   apiKey: string
 }
 
-/** `keyId` is given when an idempotency claim must find the key again. */
+/** `keyId` is given when an idempotency claim must find the key again, `descendsFrom` when another key creates it. */
 export async function createKey(
   app: ApiKeysApp,
   merchantId: string,
   input: CreateKey,
-  keyId?: string,
+  { keyId, descendsFrom = [] }: { keyId?: string; descendsFrom?: string[] } = {},
 ): Promise<CreatedKey> {
   const now = app.clock.now()
   const issues = keyIssues(input, now)
@@ -53,6 +61,7 @@ export async function createKey(
     rateBurst: input.rateLimit?.burst ?? null,
     createdAt: now,
     expiresAt: input.expiresAt ? new Date(input.expiresAt) : null,
+    descendsFrom,
   }
   const key = await insertKey(app.db, newKey, hashSecret(app.keyPepper, fresh.secret))
   return { key, apiKey: formatApiKey(fresh) }
@@ -99,6 +108,8 @@ interface Successor {
   keyId?: string
   /** The latest expiry of the successor; null: no bound. */
   endsBy?: Date | null
+  /** The origins of the key that asks; absent if an operator asks. */
+  descendsFrom?: string[]
 }
 
 /** Creates a key with the rights of the old one. The old key stays valid for the overlap, so servers can be reconfigured. */
@@ -117,6 +128,7 @@ export async function rotateKey(
     createdAt: now,
     predecessorEndsAt: addMs(now, overlapHours * HOUR_MS),
     endsBy: successor.endsBy ?? null,
+    descendsFrom: successor.descendsFrom ?? [],
   })
   if (!key) throw await rotationError(app, merchantId, keyId)
   return { key, apiKey: formatApiKey(fresh) }
@@ -140,4 +152,12 @@ export async function revokeKey(
   keyId: string,
 ): Promise<KeyRow> {
   return requireFound(await revokeKeyRow(app.db, merchantId, keyId, app.clock.now()), 'api_key_not_found')
+}
+
+/**
+ * Whether two keys may be in the hands of one person: one was created or rotated with the other, or both with a third one,
+ * through any number of keys. Keys that operators created are independent of each other.
+ */
+export async function areRelatedKeys(tx: Tx, merchantId: string, a: string, b: string): Promise<boolean> {
+  return (await selectRelation(tx, merchantId, [a, b])) ?? true
 }

@@ -1,36 +1,53 @@
 // Approval by a second person. From the amount that the merchant's settings name, the first API key only proposes a
-// resolution; another key approves it by sending the same resolution.
+// resolution; another person's key approves it by sending the same resolution.
 
+import { areRelatedKeys } from '../api-keys/service.ts'
 import type { CaseDetails } from '../cases/case.ts'
 import { lockOpenCase, proposeResolution } from '../cases/open.ts'
 import { isCurrency } from '../core/currency.ts'
 import { ApiError } from '../core/errors.ts'
+import { type Money, money } from '../core/money.ts'
 import type { Tx } from '../kit/db/db.ts'
 import { isReplay, type KeyClaim } from '../kit/db/idempotency.ts'
 import { approvalThreshold } from '../merchants/service.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import type { Actor, ResolutionRequest } from './request.ts'
+import { type Actor, keyIdOf, type ResolutionRequest } from './request.ts'
 
 export type Approval =
-  /** The resolution may be carried out, in the name of these people. */
-  { kind: 'approved'; by: string } | { kind: 'proposed'; replayed: boolean }
+  /** The resolution may be carried out, in the name of these people and with their notes. */
+  { kind: 'approved'; by: string; note: string } | { kind: 'proposed'; replayed: boolean }
 
 /** Only a merchant's keys need approval: the operator decides alone. */
 export async function requestApproval(
   app: PaymentsApp,
   actor: Actor,
-  { row, facts }: CaseDetails,
+  details: CaseDetails,
   request: ResolutionRequest,
   claim: KeyClaim | undefined,
 ): Promise<Approval> {
-  const approved = { kind: 'approved', by: actor.by } as const
+  const approved = { kind: 'approved', by: actor.by, note: request.note } as const
   if (actor.merchant === null || request.resolution === 'ask_again') return approved
-  const { amountMinor, receivedMinor, receivedCurrency, refundMinor } = facts
-  const currency = isCurrency(receivedCurrency) ? receivedCurrency : facts.currency
-  const threshold = await approvalThreshold(app, row.merchantId, currency)
-  const decidedMinor = refundMinor ?? receivedMinor ?? amountMinor
-  if (threshold === null || decidedMinor < threshold.minor) return approved
-  return app.db.transaction((tx) => propose(app, tx, actor, row, request, claim))
+  if (!(await needsApproval(app, details))) return approved
+  return app.db.transaction((tx) => propose(app, tx, actor, details.row, request, claim))
+}
+
+/** Whether the largest amount in question reaches the threshold of its currency. */
+async function needsApproval(app: PaymentsApp, { row, facts }: CaseDetails): Promise<boolean> {
+  for (const { minor, currency } of amountsOf(row, facts)) {
+    const threshold = await approvalThreshold(app, row.merchantId, currency)
+    if (threshold !== null && minor >= threshold.minor) return true
+  }
+  return false
+}
+
+/** What is refunded; otherwise what was asked for and what was received, which may be in another currency. */
+function amountsOf({ unbookedMinor }: CaseDetails['row'], facts: CaseDetails['facts']): Money[] {
+  const { amountMinor, currency, receivedMinor, receivedCurrency, refundMinor } = facts
+  const aboutRefund = refundMinor ?? unbookedMinor
+  if (aboutRefund !== null) return [money(aboutRefund, currency)]
+  const asked = money(amountMinor, currency)
+  const isReceived = receivedMinor !== null && isCurrency(receivedCurrency)
+  return isReceived ? [asked, money(receivedMinor, receivedCurrency)] : [asked]
 }
 
 async function propose(
@@ -43,16 +60,34 @@ async function propose(
 ): Promise<Approval> {
   const locked = await lockOpenCase(tx, row)
   // Another person was faster: the caller finds out how the case ended.
-  if (!locked) return { kind: 'approved', by }
+  if (!locked) return { kind: 'approved', by, note: request.note }
   const { proposal } = locked
   const isSame = proposal?.resolution === request.resolution && proposal.proof === request.proof
   if (proposal && proposal.by !== by) {
     if (!isSame) throw awaitingApproval(proposal)
-    return { kind: 'approved', by: `${proposal.by}, ${by}` }
+    await requireIndependent(tx, row.merchantId, proposal.by, by)
+    return { kind: 'approved', by: `${proposal.by}, ${by}`, note: bothNotes(proposal, by, request) }
   }
   if (isSame || (claim && (await isReplay(app, tx, claim)))) return { kind: 'proposed', replayed: true }
   await proposeResolution(tx, locked, { ...request, by, at: app.clock.now().toISOString() })
   return { kind: 'proposed', replayed: false }
+}
+
+/** A person who may create keys could otherwise approve with a second key. */
+async function requireIndependent(
+  tx: Tx,
+  merchantId: string,
+  proposer: string,
+  approver: string,
+): Promise<void> {
+  if (!(await areRelatedKeys(tx, merchantId, keyIdOf(proposer), keyIdOf(approver)))) return
+  throw new ApiError('approver_not_independent', {
+    message: `${proposer} has proposed this, and ${approver} was created or rotated with it or with the same key. Approve it with a key of another person, which the operator has created.`,
+  })
+}
+
+function bothNotes(proposal: { note: string }, by: string, { note }: ResolutionRequest): string {
+  return note === proposal.note ? note : `${proposal.note}\nApproved by ${by}: ${note}`
 }
 
 function awaitingApproval({ resolution, by }: { resolution: string; by: string }): ApiError {

@@ -20,6 +20,7 @@ import { closeAttempt } from '../payments/update-attempt.ts'
 import { hasDuplicateRefund } from '../refunds/find.ts'
 import type { RefundRow } from '../refunds/refund.ts'
 import { recordRefund } from '../refunds/request.ts'
+import { claimProof, findProven } from './proof-queries.ts'
 
 /** What a resolution works on, read under locks. */
 export interface Subject {
@@ -46,8 +47,19 @@ export async function acceptReceived(app: PaymentsApp, tx: Tx, subject: Subject)
 
 /** The payment succeeds with the amount that was asked for, because the provider's records show it. */
 export async function markPaid(app: PaymentsApp, tx: Tx, subject: Subject, proof: string): Promise<void> {
+  await requireNewProof(app, tx, subject, proof)
   const paid = money(subject.payment.amountMinor, subject.payment.currency)
   await capture(app, tx, subject, { paid, proof: 'review', from: 'gateway', reference: proof })
+}
+
+/** One payment at the provider is credited once. */
+async function requireNewProof(app: PaymentsApp, tx: Tx, { attempt }: Subject, proof: string): Promise<void> {
+  if (await claimProof(tx, attempt, proof, app.clock.now())) return
+  const proven = await findProven(tx, attempt, proof)
+  const which = proven ? `the payment ${proven.reference} (${proven.id})` : 'another payment'
+  throw new ApiError('proof_already_used', {
+    message: `${proof} proves ${which} at ${attempt.gateway} already. Send the provider’s reference of this payment, or mark it as failed.`,
+  })
 }
 
 interface Capture {

@@ -23,7 +23,15 @@ export interface Actor {
 
 export const OPERATOR: Actor = { merchant: null, by: 'operator' }
 
-export const keyActor = (merchant: Merchant, keyId: string): Actor => ({ merchant, by: `key:${keyId}` })
+const KEY_PREFIX = 'key:'
+
+export const keyActor = (merchant: Merchant, keyId: string): Actor => ({
+  merchant,
+  by: `${KEY_PREFIX}${keyId}`,
+})
+
+/** The id of the API key by which an actor is named. */
+export const keyIdOf = (by: string): string => by.slice(KEY_PREFIX.length)
 
 const isOfOperator = ({ merchant }: Actor, { row }: CaseDetails) =>
   merchant !== null && row.owner === 'operator'

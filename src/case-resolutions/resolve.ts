@@ -53,7 +53,7 @@ export async function resolveCase(
   const replayed =
     approval.kind === 'proposed'
       ? approval.replayed
-      : await execute(app, { ...actor, by: approval.by }, details, request, claim)
+      : await execute(app, { ...actor, by: approval.by }, details, { ...request, note: approval.note }, claim)
   const after = await requireCase(app, actor.merchant, id)
   // Another resolution, or the gateway's answer, came first.
   if (after.row.closedAt !== null && !isSameEnding(after, request)) throw alreadyResolved(after)

@@ -57,6 +57,8 @@ const RESOLVE_ERRORS = [
   'case_not_found',
   'case_resolved',
   'case_awaiting_approval',
+  'approver_not_independent',
+  'proof_already_used',
   'resolution_not_possible',
   'refund_not_supported',
   'card_data_not_allowed',
@@ -118,7 +120,7 @@ function resolveRoute(app: PaymentsApp): Route {
     scope: 'cases:write',
     summary: 'Resolve a case',
     description:
-      'Decides what happens with the payment or refund. The field resolutions of the case lists what is possible. The same resolution and proof again return the record, with Idempotent-Replayed: true. After another resolution the response is 409 case_resolved, which names the one that stands. Where your settings (caseApprovals) require a second person, the first call proposes the resolution (state awaiting_approval), and the same resolution and proof with another API key approve it.',
+      'Decides what happens with the payment or refund. The field resolutions of the case lists what is possible. The same resolution and proof again return the record, with Idempotent-Replayed: true. After another resolution the response is 409 case_resolved, which names the one that stands. Where your settings (caseApprovals) require a second person, the first call proposes the resolution (state awaiting_approval), and the same resolution and proof with an API key of another person approve it: one that the operator has created, and that was not created or rotated with the first key.',
     params: UuidParams,
     body: ResolveBody,
     response: { http: 200, data: CaseRecord },
@@ -199,5 +201,5 @@ function messageOf({ closedAt, proposal }: CaseDetails['row']): string {
   if (closedAt !== null) return 'Case resolved.'
   return proposal === null
     ? 'The gateway does not know the outcome yet; the case stays open.'
-    : 'Resolution proposed; another API key must send the same resolution and proof to approve it.'
+    : 'Resolution proposed; the API key of another person must send the same resolution and proof to approve it.'
 }

@@ -117,6 +117,16 @@ export const API_ERRORS = {
     'conflict_error',
     'Another resolution of this case waits for approval.',
   ),
+  proof_already_used: apiError(
+    409,
+    'conflict_error',
+    'This reference of the provider proves another payment.',
+  ),
+  approver_not_independent: apiError(
+    409,
+    'conflict_error',
+    'The key that approves was created or rotated with the key that proposed, or with the same key as that one. Use a key of another person, which the operator has created.',
+  ),
   invalid_state: apiError(409, 'conflict_error', 'The record is not in a state that allows this.'),
 
   idempotency_key_reused: unprocessable('This Idempotency-Key was used with another body.'),

@@ -131,7 +131,7 @@ const SettingsRecord = Type.Object({
   ),
   caseApprovals: Type.Array(Type.Object({ currency: CurrencyCode, from: Type.Number() }), {
     description:
-      'From which amount, in major units, the resolution of a case by an API key needs a second API key. Empty: never.',
+      'From which amount, in major units, the resolution of a case by an API key needs the API key of a second person. The larger one of the asked and the received amount counts, or the amount of the refund. Empty: never.',
   }),
   branding: Type.Object({
     displayName: Nullable(Type.String()),

@@ -4,36 +4,17 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { runCommandLine } from '../../src/cli/program.ts'
-import type { Api, ApiResponse } from '../support/api.ts'
+import type { Api } from '../support/api.ts'
 import { assertApiError, UNKNOWN_UUID } from '../support/assertions.ts'
 import { payWith } from '../support/builders.ts'
+import { CASES, caseCalls, dataOf, isReplay, OPERATOR_CASES } from '../support/cases.ts'
 import { eventsOf, movesOf, postingsOf } from '../support/payment-records.ts'
 import { eventually } from '../support/process.ts'
 import { ADMIN_TOKEN, testService } from '../support/service.ts'
 
 const service = await testService({ after })
 const { admin, db } = service
-const CASES = '/api/v1/cases'
-const OPERATOR_CASES = '/admin/v1/cases'
-
-const dataOf = (answer: ApiResponse) => {
-  assert.equal(answer.http < 300, true, answer.text)
-  return answer.body.data
-}
-
-const isReplay = (answer: ApiResponse) => answer.headers.get('idempotent-replayed') === 'true'
-
-const caseOf = async (api: Api, payment: string) => {
-  const [found] = dataOf(await api.get(`${CASES}?state=all&payment=${payment}`))
-  return found
-}
-
-const resolve = (by: Api, uuid: string, resolution: string, more: object = {}) =>
-  by.post(`${by === admin ? OPERATOR_CASES : CASES}/${uuid}/resolve`, {
-    resolution,
-    note: 'Decided.',
-    ...more,
-  })
+const { caseOf, resolve, operatorCaseOf } = caseCalls(service)
 
 /** A payment of 1250.50 KES of which another amount arrived, and its case. */
 async function newMismatch(instrument: 'transfer_underpaid' | 'transfer_overpaid') {
@@ -170,9 +151,6 @@ describe('a case about another amount', () => {
 })
 
 describe('a status that this version does not know', () => {
-  const operatorCaseOf = async (payment: string) =>
-    dataOf(await admin.get(`${OPERATOR_CASES}?state=all&payment=${payment}`))[0]
-
   it('opens a case for the operator with the provider’s words, and closes with a known answer', async () => {
     const { api } = await service.newMerchant()
     const payment = await payWith(api, 'card_unknown_status')
@@ -323,36 +301,6 @@ describe('a refund that fails after its success and is credited back', () => {
     assert.equal(messages.length, 4, messages.join('\n'))
     dataOf(await resolve(admin, caseAbout(second.uuid).uuid, 'write_off'))
     assert.deepEqual(await seen(api, uuid), ['refunded', null, '1250.50', '1250.50'])
-  })
-})
-
-describe('the approval of a second person', () => {
-  it('carries out a resolution above the threshold only when another key sends it too', async () => {
-    const { api, uuid: merchant } = await service.newMerchant()
-    const body = JSON.stringify({ settings: { caseApprovals: [{ currency: 'KES', from: 1125.45 }] } })
-    const headers = { 'content-type': 'application/json' }
-    dataOf(await admin.send('PATCH', `/admin/v1/merchants/${merchant}`, { body, headers }))
-    const key = dataOf(await api.post('/api/v1/api-keys', { name: 'Second', scopes: ['cases:write'] }))
-    const second = service.apiWith(key.apiKey)
-    const payment = await payWith(api, 'transfer_underpaid')
-    const { uuid } = await caseOf(api, payment.uuid)
-    const proposed = await resolve(api, uuid, 'accept')
-    assert.deepEqual([proposed.http, proposed.body.data.state], [200, 'awaiting_approval'], proposed.text)
-    assert.equal(proposed.body.data.proposal.resolution, 'accept')
-    assert.equal(isReplay(await resolve(api, uuid, 'accept')), true)
-    assert.equal(dataOf(await api.get(`/api/v1/checkout/payments/${payment.uuid}`)).status, 'processing')
-    assertApiError(await resolve(second, uuid, 'return'), 'case_awaiting_approval')
-    const otherProof = await resolve(second, uuid, 'accept', { proof: 'bank-1' })
-    assertApiError(otherProof, 'case_awaiting_approval')
-    const approved = dataOf(await resolve(second, uuid, 'accept'))
-    assert.deepEqual(
-      [approved.state, approved.paymentStatus, approved.proposal],
-      ['resolved', 'successful', null],
-    )
-    assert.match(approved.resolvedBy, /^key:\w+, key:\w+$/)
-    const smaller = await payWith(api, 'transfer_underpaid', { amount: 1250 })
-    const { uuid: below } = await caseOf(api, smaller.uuid)
-    assert.equal(dataOf(await resolve(api, below, 'accept')).state, 'resolved')
   })
 })
 

@@ -245,7 +245,7 @@ async function caseOf(paymentId: string, kind: CaseKind) {
 
 const request = (kind: CaseKind, resolution: Resolution): ResolutionRequest => ({
   ...{ resolution, note: 'Looked up at the provider.' },
-  proof: kindFacts(kind).proof.includes(resolution) ? 'proof-1' : null,
+  proof: kindFacts(kind).proof.includes(resolution) ? `proof-${kind}` : null,
 })
 
 describe('two concurrent resolutions', () => {

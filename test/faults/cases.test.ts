@@ -120,10 +120,10 @@ for (const [kind, make, reason] of UNCERTAIN) {
         resolveCase(app, OPERATOR, caseId, request('mark_paid')),
         isApiError('validation_failed'),
       )
-      await resolveTwice(id, request('mark_paid', 'ch_77'))
+      await resolveTwice(id, request('mark_paid', `ch_${caseId}`))
       const [payment, attempt] = [await rig.payment(id), await rig.attempt(id)]
       assert.deepEqual([payment.status, payment.amountPaidMinor], ['successful', 10_000n])
-      assert.deepEqual([attempt.status, attempt.gatewayReference], ['succeeded', 'ch_77'])
+      assert.deepEqual([attempt.status, attempt.gatewayReference], ['succeeded', `ch_${caseId}`])
       assert.deepEqual(await postingsOf(rig.db, id), CAPTURE)
       const last = (await movesOf(rig.db, id)).at(-1)
       assert.deepEqual([last?.to, last?.proof, last?.source], ['successful', 'review', 'case'])
@@ -176,7 +176,7 @@ for (const [kind, make, reason] of UNCERTAIN) {
       const id = await make()
       const { id: caseId } = await openCaseOf(id)
       const both = await Promise.allSettled([
-        resolveCase(app, OPERATOR, caseId, request('mark_paid', 'ch_1')),
+        resolveCase(app, OPERATOR, caseId, request('mark_paid', `ch_${caseId}`)),
         resolveCase(other, OPERATOR, caseId, request('mark_failed')),
       ])
       assert.deepEqual(both.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
