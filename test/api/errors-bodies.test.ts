@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
 import { after, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { assertApiError, assertNothingStored, UUID_V7 } from '../support/assertions.ts'
@@ -111,8 +112,7 @@ describe('request bodies', () => {
     const fitting = text().padEnd(LIMIT, ' ')
     const tooLarge = text().padEnd(LIMIT + 1, ' ')
     const chunked = (body: string) => ({
-      body: new Blob([body]).stream(),
-      duplex: 'half' as const,
+      body: Readable.from([body]),
       headers: { 'content-type': 'application/json' },
     })
     assert.equal((await api.postText(INITIATE, fitting)).http, 201)

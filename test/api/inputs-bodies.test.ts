@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import type { ApiResponse } from '../support/api.ts'
+import type { ApiResponse, RequestOptions } from '../support/api.ts'
 import { UNKNOWN_UUID } from '../support/assertions.ts'
 import { newReference } from '../support/builders.ts'
 import { bodySchemaOf, exampleOf, type Field, fieldsOf, isOfType, setAt } from '../support/fields.ts'
@@ -34,7 +34,7 @@ const pathOf = (operation: DocumentedOperation) =>
 async function sendRequest(
   operation: DocumentedOperation,
   path: string,
-  init: RequestInit = {},
+  init: RequestOptions = {},
 ): Promise<ApiResponse> {
   const answer = await api.send(operation.method, path, init)
   assertDocumented(operation, answer)

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import type { ApiErrorCode } from '../../src/core/errors.ts'
 import { sql } from '../../src/kit/db/db.ts'
-import type { Api, ApiResponse } from '../support/api.ts'
+import type { Api, ApiResponse, RequestOptions } from '../support/api.ts'
 import { assertApiError, UNKNOWN_UUID } from '../support/assertions.ts'
 import { CUSTOMER, initiateBody, newReference, payWith } from '../support/builders.ts'
 import { testService } from '../support/service.ts'
@@ -43,7 +43,7 @@ async function clientWithoutGateways(): Promise<Api> {
   return merchant.api
 }
 
-function json(body: unknown): RequestInit {
+function json(body: unknown): RequestOptions {
   return { body: JSON.stringify(body), headers: JSON_BODY }
 }
 

@@ -13,10 +13,10 @@ import type { Clock } from '../../src/kit/clock.ts'
 import { connectDb } from '../../src/kit/db/db.ts'
 import type { Failpoints } from '../../src/kit/failpoints.ts'
 import { createLog, type Log } from '../../src/kit/observability/log.ts'
-import { type Api, type ApiResponse, createApi } from './api.ts'
+import { type Api, createApi, postUntilFree } from './api.ts'
 import { type Cleanup, testDatabaseUrl } from './database.ts'
 import { assertInvariants } from './invariants.ts'
-import { eventually, startProcess } from './process.ts'
+import { startProcess } from './process.ts'
 import { canShare, sharedValue } from './process-values.ts'
 
 export interface TestService extends Service {
@@ -75,13 +75,6 @@ async function createMerchant({ admin, apiWith }: TestService, name: string, sco
   assert.equal(key.http, 201, key.text)
   const apiKey: string = key.body.data.apiKey
   return { uuid, key: apiKey, api: apiWith(apiKey) }
-}
-
-const isFree = ({ http }: ApiResponse) => http !== 503
-
-/** Retries as the response says: on a busy machine a service that has just started may have no connection yet. */
-async function postUntilFree(api: Api, path: string, body: unknown): Promise<ApiResponse> {
-  return eventually(() => api.post(path, body), isFree, 30_000)
 }
 
 async function startOwnService(t: Cleanup, options: TestServiceOptions): Promise<TestService> {
