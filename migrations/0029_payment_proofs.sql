@@ -13,4 +13,6 @@ create table payment_proofs (
   foreign key (merchant_id, attempt_id) references attempts (merchant_id, id)
 );
 
+alter table payment_proofs alter column merchant_id set (n_distinct = 10);
+
 select apply_row_level_security();

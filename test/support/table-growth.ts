@@ -32,6 +32,8 @@ export const NOT_KEYED_BY_MERCHANT: Readonly<Record<string, string>> = {
 /** Unique across merchants, because the lookup happens before the merchant is known. */
 export const UNIQUE_ACROSS_MERCHANTS: Readonly<Record<string, string>> = {
   payment_methods_token_hash_key: 'a recurring token identifies its method',
+  payment_proofs_gateway_account_id_reference_key:
+    'one payment at the provider is credited to one merchant; an account of a merchant is only its own',
   payments_access_hash_key: 'the address of a checkout identifies its payment',
   attempts_gateway_key_key: 'a webhook identifies the attempt by the key at the gateway',
   refunds_gateway_key_key: 'the key at the gateway identifies the refund',
