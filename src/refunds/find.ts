@@ -1,12 +1,15 @@
 // Reads refunds: one, a list, those that a settlement file names, and the backlog of the resolver.
 
-import { requireFound } from '../core/errors.ts'
+import { ApiError, type ApiErrorCode, requireFound } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
+import { formatAmount, money } from '../core/money.ts'
 import type { Db, Tx } from '../kit/db/db.ts'
 import { type Page, paginate, substringPattern } from '../kit/db/pagination.ts'
 import type { Backlog } from '../kit/observability/backlog.ts'
 import type { PaymentsApp } from '../payments/app.ts'
+import { requirePayment } from '../payments/find.ts'
 import { type GatewayAccount, selectGatewayRefunds } from './gateway-refund-queries.ts'
+import type { RefundInput } from './input.ts'
 import { listRefundRows } from './list-queries.ts'
 import { findRefund, selectDuplicateRefund, selectRefundBacklog } from './queries.ts'
 import type { GatewayRefundRow, RefundRow } from './refund.ts'
@@ -14,6 +17,25 @@ import type { RefundsQuery } from './schema.ts'
 
 export async function requireRefund(app: PaymentsApp, merchant: Merchant, id: string): Promise<RefundRow> {
   return requireFound(await findRefund(app.db, merchant.id, id), 'refund_not_found')
+}
+
+const EXHAUSTED: readonly ApiErrorCode[] = ['invalid_state', 'refund_exceeds_amount']
+
+/** The error with the refund that has taken the money: who repeats a full refund after a timeout learns that it was made. */
+export async function nameLatestRefund(
+  app: PaymentsApp,
+  merchant: Merchant,
+  { payment: selector }: RefundInput,
+  error: unknown,
+): Promise<never> {
+  if (!(error instanceof ApiError) || !EXHAUSTED.includes(error.code)) throw error
+  const payment = await requirePayment(app, merchant, selector)
+  const { rows } = await listRefunds(app, merchant, { payment: payment.id })
+  const latest = rows.find(({ status, isDuplicate }) => status !== 'failed' && !isDuplicate)
+  if (!latest) throw error
+  const { id, amountMinor, currency, status } = latest
+  const message = `${error.message} Its latest refund is ${id}: ${formatAmount(money(amountMinor, currency))} ${currency}, ${status}.`
+  throw new ApiError(error.code, { message, details: error.details, cause: error })
 }
 
 /** The refund to which a row such as a case belongs. */

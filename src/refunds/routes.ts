@@ -2,7 +2,7 @@ import { created, listed, ok, type Route, route } from '../kit/http/route.ts'
 import { UuidParams } from '../kit/http/schema.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { REFUND_BODY_EXAMPLE, REFUND_EXAMPLE } from './examples.ts'
-import { listRefunds, requireRefund } from './find.ts'
+import { listRefunds, nameLatestRefund, requireRefund } from './find.ts'
 import { refundIssues, toRefundInput } from './input.ts'
 import { requestRefund } from './request.ts'
 import { RefundBody, RefundRecord, RefundsQuery, toRefund } from './schema.ts'
@@ -36,7 +36,10 @@ export function refundRoutes(app: PaymentsApp): Route[] {
       ],
       examples: { body: REFUND_BODY_EXAMPLE, data: REFUND_EXAMPLE },
       handle: async ({ merchant, body, idempotencyKey }) => {
-        const { record, replayed } = await requestRefund(app, merchant, toRefundInput(body), idempotencyKey)
+        const input = toRefundInput(body)
+        const { record, replayed } = await requestRefund(app, merchant, input, idempotencyKey).catch(
+          (error) => nameLatestRefund(app, merchant, input, error),
+        )
         return created(MESSAGES[record.status], toRefund(record), replayed)
       },
     }),

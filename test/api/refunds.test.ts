@@ -167,6 +167,17 @@ describe('POST /api/v1/refunds', () => {
     assertApiError(await api.post(PATH, { uuid }), 'invalid_state')
   })
 
+  it('names the refund that was made if a refund of the whole payment is repeated', async () => {
+    const { uuid } = await payWith(api, 'card_success', { amount: 100 })
+    const first = await refund({ uuid })
+    const again = await api.post(PATH, { uuid })
+    assertApiError(again, 'invalid_state')
+    assert.ok(
+      again.body.message.endsWith(` Its latest refund is ${first.uuid}: 100.00 KES, successful.`),
+      again.text,
+    )
+  })
+
   it('rejects the refund of an unpaid payment', async () => {
     for (const instrument of ['card_declined', 'mobile_cancelled']) {
       const { uuid } = await payWith(api, instrument)
