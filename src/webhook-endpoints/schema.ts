@@ -83,6 +83,11 @@ export const EndpointWithSecret = Type.Object({
   }),
 })
 
+/** The test clock makes this time older, even older than the endpoint, because the limit of failing is counted from it. */
+function failingSinceOf({ failingSince, createdAt }: EndpointRow): Date | null {
+  return failingSince !== null && failingSince < createdAt ? createdAt : failingSince
+}
+
 export function toEndpoint(row: EndpointRow): Static<typeof EndpointRecord> {
   const { disabledReason: reason, disabledAt: at } = row
   return {
@@ -92,7 +97,7 @@ export function toEndpoint(row: EndpointRow): Static<typeof EndpointRecord> {
     events: row.events,
     status: row.status,
     disabled: reason && at && { reason, message: DISABLED_REASONS[reason], at: at.toISOString() },
-    failingSince: row.failingSince?.toISOString() ?? null,
+    failingSince: failingSinceOf(row)?.toISOString() ?? null,
     previousSecretUntil: row.previousSecretUntil?.toISOString() ?? null,
     createdAt: row.createdAt.toISOString(),
     updatedAt: row.updatedAt.toISOString(),

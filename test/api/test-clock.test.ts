@@ -293,6 +293,8 @@ describe('time that passes by the test clock', () => {
     )
     await advance(api, { seconds: 10 * 60 })
     assert.equal(consumer.receipts.length, 3)
+    const failing = await read(api, `/api/v1/webhooks/endpoints/${endpoint.body.data.uuid}`)
+    assert.equal(failing.failingSince, failing.createdAt)
     await advance(api, { seconds: 5 * DAY })
     assert.equal(consumer.receipts.length, 10)
     assert.deepEqual(consumer.errors, [])
