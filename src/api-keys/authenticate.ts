@@ -86,7 +86,7 @@ export async function authenticate(
     throw new ApiError('mode_mismatch', { message: modeMismatchMessage(claimed) })
   const presented = parseApiKey(request.apiKey)
   // The checksum of a key is public, so reporting a typo reveals nothing about existing keys.
-  if (!presented) throw new ApiError('invalid_api_key', { message: MALFORMED_MESSAGE })
+  if (!presented) throw new ApiError('invalid_api_key', { message: malformedMessage(request.apiKey) })
 
   const cached = await app.keyCache.get(presented.id)
   // An unknown id costs the same work, so the response time does not reveal which ids exist.
@@ -103,11 +103,18 @@ export async function authenticate(
 
 /** Whether a rejected key was a guess at a secret, and not a typo that the checksum reveals offline. */
 export function isSecretGuess(error: ApiError): boolean {
-  return error.code === 'invalid_api_key' && error.message !== MALFORMED_MESSAGE
+  return error.code === 'invalid_api_key' && !MALFORMED_MESSAGES.includes(error.message)
 }
 
 const MALFORMED_MESSAGE =
   'The API key is incomplete or mistyped; copy it again, from cowry_ to its last character.'
+const SCHEME_MESSAGE = 'Send the API key alone in the x-api-key header, without “Bearer” before it.'
+const MALFORMED_MESSAGES = [MALFORMED_MESSAGE, SCHEME_MESSAGE]
+
+function malformedMessage(apiKey: string): string {
+  return /^(?:Bearer|Basic|Token)\b/i.test(apiKey.trim()) ? SCHEME_MESSAGE : MALFORMED_MESSAGE
+}
+
 const DUMMY_HASH = Buffer.alloc(32)
 
 function modeMismatchMessage(claimed: Mode): string {

@@ -7,7 +7,12 @@ import { RESOURCE_TYPES } from './service.ts'
 
 export const EventsQuery = Type.Object({
   ...PAGE_QUERY,
-  type: Type.Optional(Enum(EVENT_TYPE_NAMES)),
+  type: Type.Optional(
+    Enum(EVENT_TYPE_NAMES, {
+      'x-message':
+        'must be one event type, such as payment.successful. Only webhook endpoints take patterns such as payment.*.',
+    }),
+  ),
   resource: Type.Optional({ ...UuidInput, description: 'The uuid of a payment, refund or other record.' }),
 })
 export const EventRecord = Type.Object({

@@ -4,7 +4,7 @@
 import { Readable } from 'node:stream'
 import type { AnySchema } from 'fast-json-stringify'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { API_ERRORS, ApiError } from '../core/errors.ts'
+import { errorFromIssues } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../core/page.ts'
 import type { Clock } from '../kit/clock.ts'
@@ -231,5 +231,5 @@ function idempotencyKeyOf(request: FastifyRequest): string | undefined {
   if (IDEMPOTENCY_KEY.test(key)) return key
   const message = 'Idempotency-Key must be 1 to 255 ASCII characters without control characters.'
   const details = [{ field: 'Idempotency-Key', code: 'invalid_format', message }]
-  throw new ApiError('validation_failed', { message: API_ERRORS.validation_failed.message, details })
+  throw errorFromIssues(details)
 }

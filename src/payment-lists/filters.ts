@@ -90,6 +90,7 @@ export const FILTER_QUERY = {
       type: 'object',
       additionalProperties: { type: 'string', maxLength: 500 },
       maxProperties: MAX_METADATA_PAIRS,
+      'x-message': `must be up to ${MAX_METADATA_PAIRS} pairs, written such as metadata[orderId]=7, with values of at most 500 characters.`,
       description: `Up to ${MAX_METADATA_PAIRS} pairs, such as metadata[orderId]=7: payments whose metadata has this text, number or boolean under this key.`,
     }),
   ),

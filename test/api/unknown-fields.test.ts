@@ -150,6 +150,14 @@ const SUGGESTIONS: Record<string, [send: string, suggested: Record<string, strin
       order_by: 'sort',
     },
   ],
+  'fields of the record that a list does not filter by': [
+    'GET /api/v1/customers',
+    { email: 'search', firstname: 'search', name: 'search' },
+  ],
+  'the reference, which a list searches for': [
+    'GET /api/v1/payments',
+    { reference: 'search', order_id: 'search' },
+  ],
   'verify of other providers': [
     'GET /api/v1/checkout/verify-payment',
     { tx_ref: 'reference', ref: 'reference', id: 'uuid', transaction_id: 'uuid' },
@@ -192,6 +200,7 @@ describe('the suggestion for an unknown name', () => {
     assert.match(messages.apiKey ?? '', /Send your API key in the x-api-key header\.$/)
     assert.match(messages.idempotency_key ?? '', /Send it as the Idempotency-Key header\.$/)
     assert.match(messages.card_number ?? '', /Never send card data/)
+    for (const name of ['apiKey', 'card_number']) assert.doesNotMatch(messages[name] ?? '', /; [A-Z]/)
     assert.match(messages.amount_minor ?? '', /did you mean amount\? Amounts are in major units/)
   })
 

@@ -3,7 +3,7 @@
 
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
-import { ApiError } from '../../core/errors.ts'
+import { ApiError, errorFromIssues } from '../../core/errors.ts'
 import type { BodyFacts } from '../../kit/http/route.ts'
 import { fieldName } from './characters.ts'
 import { scanJson } from './json-scan.ts'
@@ -99,5 +99,5 @@ function duplicateKeys(fields: string[]): ApiError {
     const field = fieldName([path])
     return { field, code: 'duplicate_key', message: `${field} is written more than once; send it once.` }
   })
-  return new ApiError('validation_failed', { details })
+  return errorFromIssues(details)
 }

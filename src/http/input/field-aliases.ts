@@ -8,6 +8,8 @@ export interface FieldAlias {
   readonly meant: readonly string[]
   /** What to know beside the name. */
   readonly note?: string
+  /** What to do if the operation has none of these fields. */
+  readonly otherwise?: string
 }
 
 interface AliasRow extends FieldAlias {
@@ -64,25 +66,30 @@ const ROWS: readonly AliasRow[] = [
         'invoice_id',
         'deposit_id',
       ],
-      ...['payment_ref', 'payment_reference'],
+      ...['payment_ref', 'payment_reference', 'reference'],
     ],
-    meant: ['reference', 'paymentReference'],
+    meant: ['reference', 'paymentReference', 'search'],
   },
   {
     said: ['transaction', 'transaction_id', 'payment', 'payment_id', 'payment_intent', 'charge', 'charge_id'],
     meant: ['paymentUuid', 'uuid', 'paymentReference', 'reference'],
   },
   { said: ['id', 'guid'], meant: ['uuid'] },
-  { said: ['email_address', 'mail', 'e_mail', 'customer_email', 'payer_email'], meant: ['email'] },
-  { said: ['fname', 'given_name', 'forename', 'first'], meant: ['firstname'] },
-  { said: ['lname', 'surname', 'family_name', 'last'], meant: ['lastname'] },
+  {
+    said: ['email', 'email_address', 'mail', 'e_mail', 'customer_email', 'payer_email'],
+    meant: ['email', 'search'],
+  },
+  { said: ['firstname', 'fname', 'given_name', 'forename', 'first'], meant: ['firstname', 'search'] },
+  { said: ['lastname', 'lname', 'surname', 'family_name', 'last'], meant: ['lastname', 'search'] },
   {
     said: ['name', 'full_name', 'fullname', 'customer_name', 'payer_name', 'display_name'],
-    meant: ['firstname', 'accountName', 'title'],
+    meant: ['firstname', 'accountName', 'title', 'search'],
   },
   {
-    said: ['phone_number', 'phonenumber', 'msisdn', 'mobile', 'mobile_number', 'telephone', 'tel'],
+    said: ['phone', 'phone_number', 'phonenumber', 'msisdn', 'mobile', 'mobile_number', 'telephone', 'tel'],
     meant: ['phone', 'phoneNumber'],
+    otherwise:
+      'The payer enters the phone number on the checkout page; POST and PATCH /api/v1/customers store one as phone.',
   },
   { said: ['customer_details', 'customer_info', 'payer', 'buyer', 'user', 'client'], meant: ['customer'] },
   { said: ['currency_code', 'ccy'], meant: ['currency'] },
@@ -153,9 +160,13 @@ const ROWS: readonly AliasRow[] = [
   {
     said: ['api_key', 'apikey', 'x_api_key', 'key', 'secret_key', 'public_key', 'access_token', 'auth'],
     meant: [],
-    note: 'Send your API key in the x-api-key header.',
+    otherwise: 'Send your API key in the x-api-key header.',
   },
-  { said: ['idempotency_key', 'idempotent_key'], meant: [], note: 'Send it as the Idempotency-Key header.' },
+  {
+    said: ['idempotency_key', 'idempotent_key'],
+    meant: [],
+    otherwise: 'Send it as the Idempotency-Key header.',
+  },
   {
     said: [
       'card',
@@ -169,12 +180,12 @@ const ROWS: readonly AliasRow[] = [
       'exp_month',
     ],
     meant: [],
-    note: 'Never send card data: the payer enters it on the gateway’s page.',
+    otherwise: 'Never send card data: the payer enters it on the gateway’s page.',
   },
 ]
 
 const ALIASES: ReadonlyMap<string, FieldAlias> = new Map(
-  ROWS.flatMap(({ said, meant, note }) => said.map((name) => [squashName(name), { meant, note }] as const)),
+  ROWS.flatMap(({ said, ...alias }) => said.map((name) => [squashName(name), alias] as const)),
 )
 
 export function findAlias(name: string): FieldAlias | undefined {

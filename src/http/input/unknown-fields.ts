@@ -28,9 +28,13 @@ export function createUnknownFieldIssue(place: keyof typeof NOUNS, schema: JsonS
     const { meant, note } = findMeant(name, toPaths(above, siblings), everywhere)
     const listed =
       siblings.length === 0 ? none : `known are ${siblings.slice(0, MAX_LISTED_NAMES).join(', ')}`
-    const advice = meant === undefined ? (note ?? `${listed}.`) : `did you mean ${meant}?`
-    const message = `${field} is not ${one}; ${advice}${meant !== undefined && note ? ` ${note}` : ''}`
-    return { field, code: 'unknown_field', message }
+    const advice = meant === undefined ? `${listed}.` : `did you mean ${meant}?`
+    const isOnlyNote = meant === undefined && note !== undefined
+    const sentences = [
+      isOnlyNote ? `${field} is not ${one}.` : `${field} is not ${one}; ${advice}`,
+      note ?? [],
+    ]
+    return { field, code: 'unknown_field', message: sentences.flat().join(' ') }
   }
 }
 
@@ -52,7 +56,7 @@ function findMeant(name: string, siblings: readonly string[], everywhere: readon
   const leaves = siblings.map(leafOf)
   const nearest = nearestName(name, leaves)
   if (nearest !== undefined) return { meant: siblings[leaves.indexOf(nearest)] }
-  return { note: alias?.meant.length === 0 ? alias.note : undefined }
+  return { note: alias?.otherwise }
 }
 
 /** The path that ends with this name, or that is this name when it is written in one word: customer.email, customerEmail. */

@@ -158,15 +158,15 @@ function describeError(root: JsonSchema, error: SchemaError): Description {
     case 'minLength':
       return ['too_short', describeMinLength(error.params.limit)]
     case 'maxLength':
-      return ['too_long', `must be at most ${error.params.limit} characters long.`]
+      return ['too_long', `must be at most ${counted(error.params.limit, 'character')} long.`]
     case 'minItems':
-      return ['too_short', `must have at least ${error.params.limit} items.`]
+      return ['too_short', `must have at least ${counted(error.params.limit, 'item')}.`]
     case 'maxItems':
-      return ['too_long', `must have at most ${error.params.limit} items.`]
+      return ['too_long', `must have at most ${counted(error.params.limit, 'item')}.`]
     case 'minProperties':
-      return ['too_short', `must have at least ${error.params.limit} keys.`]
+      return ['too_short', `must have at least ${counted(error.params.limit, 'key')}.`]
     case 'maxProperties':
-      return ['too_long', `must have at most ${error.params.limit} keys.`]
+      return ['too_long', `must have at most ${counted(error.params.limit, 'key')}.`]
     case 'minimum':
       return ['out_of_range', `must be at least ${error.params.limit}.`]
     case 'maximum':
@@ -187,6 +187,8 @@ function describeError(root: JsonSchema, error: SchemaError): Description {
       return ['not_allowed', 'is not acceptable.']
   }
 }
+
+const counted = (limit: number | bigint, noun: string) => `${limit} ${noun}${Number(limit) === 1 ? '' : 's'}`
 
 function describeMinLength(limit: number | bigint): string {
   return limit === 1 ? 'must not be empty.' : `must be at least ${limit} characters long.`
