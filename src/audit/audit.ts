@@ -16,7 +16,7 @@ import {
   type Verification,
   verifyChains,
 } from './queries.ts'
-import { type AuditFilter, toAuditRecord } from './schema.ts'
+import { type AuditFilter, OPERATION_MESSAGE, toAuditRecord } from './schema.ts'
 
 export interface AuditApp {
   db: Db
@@ -30,9 +30,7 @@ function requireKnownOperation(app: AuditApp, { operation }: AuditFilter): void 
   if (operation === undefined) return
   const known = app.auditedOperations()
   if (known.includes(operation)) return
-  const message =
-    'operation must be the method and path of an operation whose changes are audited, as the reference writes them, such as POST /api/v1/refunds.'
-  const sentences = [message, ...suggestName(operation, known)]
+  const sentences = [`operation ${OPERATION_MESSAGE}`, ...suggestName(operation, known)]
   throw errorFromIssues([{ field: 'operation', code: 'not_allowed', message: sentences.join(' ') }])
 }
 

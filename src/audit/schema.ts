@@ -5,11 +5,22 @@ import { type EntryRow, OBJECT_TYPES } from './entry.ts'
 const text = (maxLength: number, description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength, description }))
 
+export const OPERATION_MESSAGE =
+  'must be the method and path of an operation whose changes are audited, as the reference writes them, such as POST /api/v1/refunds.'
+
 const FILTER = {
   object: text(64, 'The id of the changed object, such as the uuid of an endpoint or the id of an API key.'),
   objectType: Type.Optional(Enum(OBJECT_TYPES, { description: 'The type of the changed object.' })),
   actor: text(40, 'The id of the API key, or the fingerprint of the operator token.'),
-  operation: text(120, 'Method and path, such as `POST /api/v1/refunds`.'),
+  operation: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 120,
+      pattern: '^(?:POST|PUT|PATCH|DELETE) /\\S+$',
+      description: 'Method and path, such as `POST /api/v1/refunds`.',
+      'x-message': OPERATION_MESSAGE,
+    }),
+  ),
   requestId: text(64, 'The request, as in the X-Request-Id header.'),
   address: text(45, "The client's IP address."),
 }
