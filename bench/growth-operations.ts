@@ -103,6 +103,23 @@ const READS: Operation[] = [
     LIST_LIMIT,
     (n, { rows }) => `/api/v1/checkout/verify-payment?reference=${referenceOf(n % paymentCount(rows))}`,
   ),
+  ...[
+    `gatewayReference=sandbox-77`,
+    'metadata[order]=77',
+    'metadata[shop]=north',
+    'status=successful,refunded&channel=card',
+    'status=failed&failureCode=insufficient_funds',
+    'minAmount=1250&maxAmount=1300',
+    'minAmount=2000&currency=KES',
+    'paidFrom=2026-02-01T00:00:00Z&paidTo=2026-02-01T01:00:00Z',
+  ].map((query) => readOperation(`all payments: ${query}`, null, () => `/api/v1/payments?${query}`)),
+  ...['day', 'currency', 'gateway', 'channel', 'status'].map((group) =>
+    readOperation(
+      `reports: 90 days by ${group}`,
+      LIST_LIMIT,
+      () => `/api/v1/reports/collections?from=2026-01-01&to=2026-03-31&groupBy=${group}`,
+    ),
+  ),
   readOperation('wallet: balance', BALANCE_LIMIT, () => '/api/v1/wallet/balance'),
   readOperation('wallet: statement, first page', null, () => '/api/v1/wallet/transactions'),
   readOperation('events: first page', null, () => '/api/v1/events'),

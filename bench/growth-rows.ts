@@ -68,13 +68,24 @@ const paymentRows = (payments: number) => [
   from (select * from numbers where i < ${payments}) as n`,
   `insert into payments (
     merchant_id, id, kind, reference, status, version, amount_minor, currency, amount_paid_minor, fee_minor, gateway,
-    country, customer_id, customer_email, customer_firstname, customer_lastname, attempts_used, paid_at, created_at
+    channel, country, customer_id, customer_email, customer_firstname, customer_lastname, attempts_used, metadata, paid_at,
+    created_at
   )
   select
     $merchant, ${id(`'payment'`)}, 'checkout', 'order-' || n.i, 'successful', 3, ${AMOUNT}, 'KES', ${AMOUNT}, 0, 'sandbox',
-    'KE', c.id, c.email, c.firstname, c.lastname, 1, n.at, n.at
+    'card', 'KE', c.id, c.email, c.firstname, c.lastname, 1, jsonb_build_object('order', n.i::text, 'shop', 'north'), n.at, n.at
   from (select * from numbers where i < ${payments}) as n
   join customers c on c.merchant_id = $merchant and c.id = ${id(`'customer'`)}`,
+  // As the background folds them.
+  `insert into collection_sums
+  select
+    merchant_id, grain, case when grain = 'month' then date_trunc('month', day)::date else day end, currency,
+    case when grain = 'day_total' then '' else gateway end, case when grain = 'day_total' then '' else channel end,
+    case when grain = 'day_total' then '' else status end, sum(payments), sum(paid_payments), sum(unknown_fees),
+    sum(amount_minor), sum(paid_minor), sum(fee_minor), sum(refunded_minor)
+  from payment_sums cross join (values ('day'), ('day_total'), ('month')) as g (grain)
+  where merchant_id = $merchant
+  group by 1, 2, 3, 4, 5, 6, 7`,
   `insert into attempts (
     merchant_id, id, payment_id, number, operation, gateway, channel, status, gateway_key, gateway_reference, paid_minor,
     paid_currency, started_at, ended_at, due_at
