@@ -205,10 +205,14 @@ function sendFile(
   { name, pieces }: NonNullable<RouteResponse['file']>,
   mediaType: string,
 ): FastifyReply {
+  const isHead = reply.request.method === 'HEAD'
+  const content = Readable.from(pieces)
+  // Only the headers are sent: without this the framework would write the whole file and drop it.
+  if (isHead) content.destroy()
   return reply
     .type(`${mediaType}; charset=utf-8`)
     .header('content-disposition', `attachment; filename="${name}"`)
-    .send(Readable.from(pieces))
+    .send(isHead ? Readable.from([]) : content)
 }
 
 function requireCaller(request: FastifyRequest): { merchant: Merchant; keyId: string } {

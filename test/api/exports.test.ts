@@ -37,6 +37,12 @@ const setTimeZone = (merchant: string, timeZone: string) =>
     headers: { 'content-type': 'application/json' },
   })
 
+const insertCustomers = (merchant: string, count: number) =>
+  service.db.script(`
+    insert into customers (merchant_id, id, email, email_key, firstname, lastname, search_text, created_at, updated_at)
+    select '${merchant}', gen_random_uuid(), e, e, 'P', 'N', e, timestamptz '2026-01-01' + n % 7 * interval '1 hour', now()
+    from generate_series(1, ${count}) n, lateral (values ('p' || n || '@x.io')) as v (e)`)
+
 describe('the export of a list', () => {
   it('exists for every list with pages, with the filters of the list', () => {
     const lists = operations.filter(([path]) => queryNames(path).includes('cursor')).map(([path]) => path)
@@ -103,15 +109,22 @@ describe('the export of a list', () => {
 
   it('has every row of a long list once, from the oldest on', async () => {
     const { api, uuid } = await service.newMerchant()
-    await service.db.script(`
-      insert into customers (merchant_id, id, email, email_key, firstname, lastname, search_text, created_at, updated_at)
-      select '${uuid}', gen_random_uuid(), e, e, 'P', 'N', e, timestamptz '2026-01-01' + n % 7 * interval '1 hour', now()
-      from generate_series(1, 450) n, lateral (values ('p' || n || '@x.io')) as v (e)`)
+    await insertCustomers(uuid, 450)
     const rows = await exported(api, '/api/v1/customers/export')
     assert.equal(rows.length, 450)
     assert.equal(new Set(rows.map(({ uuid: id }) => id)).size, 450)
     const times = rows.map(({ createdAt }) => String(createdAt))
     assert.deepEqual(times, times.toSorted())
     assert.equal((await exported(api, '/api/v1/customers/export?search=p44')).length, 11)
+  })
+
+  it('writes no file for HEAD, so it does not count among those that are written', async () => {
+    const { api, uuid } = await service.newMerchant()
+    await insertCustomers(uuid, 5_000)
+    for (let n = 0; n < 5; n += 1) {
+      const { http, headers } = await api.send('HEAD', '/api/v1/customers/export')
+      assert.equal(http, 200)
+      assert.match(String(headers.get('content-disposition')), /customers\.csv/)
+    }
   })
 })
