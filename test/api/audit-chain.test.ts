@@ -100,7 +100,7 @@ describe('the actor of a statement', () => {
     const raw = connectDb({ url: service.databaseUrl, poolSize: 1 })
     t.after(() => raw.close())
     const { uuid } = await service.newMerchant()
-    const audit = JSON.stringify(context('DIRECT'))
+    const audit = JSON.stringify(context('PATCH /admin/v1/merchants/{uuid}'))
     const rename = sql<unknown>`update merchants set name = $2 where id = $1`
     await raw.audited(audit).query(rename, [uuid, 'First'])
     await raw.query(rename, [uuid, 'Not audited'])
@@ -112,8 +112,8 @@ describe('the actor of a statement', () => {
         throw new Error('rolled back')
       }),
     )
-    const found = (await admin.get(`/admin/v1/audit?merchant=${uuid}&operation=DIRECT&sort=createdAt:asc`))
-      .body.data
+    const found = (await admin.get(`/admin/v1/audit?merchant=${uuid}&actor=test&sort=createdAt:asc`)).body
+      .data
     assert.deepEqual(
       found.map(({ changes }: Document) => changes[0].after.name),
       ['First', 'Second'],
@@ -131,16 +131,19 @@ describe('an operation that changes more than a hundred rows', () => {
       raw.audited(JSON.stringify(context(operation))).transaction(async (tx) => {
         for (let n = 1; n <= times; n += 1) await tx.query(rename, [uuid, `${operation} ${n}`])
       })
-    await renameOften(103, 'MANY')
-    await renameOften(100, 'HUNDRED')
+    const MANY = 'POST /admin/v1/merchants/{uuid}/suspend'
+    const HUNDRED = 'POST /admin/v1/merchants/{uuid}/activate'
+    await renameOften(103, MANY)
+    await renameOften(100, HUNDRED)
     const lastOf = async (operation: string) => {
-      const { body } = await admin.get(`/admin/v1/audit?merchant=${uuid}&operation=${operation}`)
+      const path = `/admin/v1/audit?merchant=${uuid}&operation=${encodeURIComponent(operation)}`
+      const { body } = await admin.get(path)
       const [{ changes }] = body.data
       const { type, after: shown } = changes.at(-1)
       return [changes.length, type, shown]
     }
-    assert.deepEqual(await lastOf('MANY'), [101, 'more_changes', { count: 3 }])
-    assert.deepEqual(await lastOf('HUNDRED'), [100, 'merchant', { name: 'HUNDRED 100' }])
+    assert.deepEqual(await lastOf(MANY), [101, 'more_changes', { count: 3 }])
+    assert.deepEqual(await lastOf(HUNDRED), [100, 'merchant', { name: `${HUNDRED} 100` }])
     assert.equal((await cowry(service.url, 'verify', '--merchant', uuid)).code, 0)
   })
 })
