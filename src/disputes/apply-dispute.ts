@@ -1,21 +1,19 @@
 // Disputes (chargebacks). An open dispute holds its amount in the ledger account `disputed`. A won dispute returns it to the
 // merchant; a lost one sends it to the gateway. The move, the ledger entry and the dispute commit together.
 
-import { money } from '../core/money.ts'
 import type { DisputeReport } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { sqlStateOf, type Tx } from '../kit/db/db.ts'
-import { debitMerchant, recordEntry } from '../ledger/debit.ts'
+import { recordEntry } from '../ledger/debit.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { PaymentWithAttempt } from '../payments/attempt.ts'
 import { lockPayment } from '../payments/find.ts'
 import { movePaymentWithin, plainMove } from '../payments/move.ts'
-import type { PaymentRow } from '../payments/payment.ts'
 import type { MoveSource } from '../payments/states.ts'
 import { methodOf } from '../payments/views.ts'
+import { claimWrittenOff, debitForDispute, min } from './claims.ts'
 import type { DisputeDecision, DisputeRow } from './dispute.ts'
 import { insertDispute, readRemainingMinor, scheduleDisputePoll, updateDispute } from './dispute-queries.ts'
-import { listDisputes } from './find.ts'
 
 // Disputes take weeks, and gateways send a webhook when they end. Polling covers a lost webhook.
 export const DISPUTE_POLL_DELAY_MS = 24 * 3_600_000
@@ -79,34 +77,7 @@ async function recordDispute(
     })
     await insertDispute(tx, newDispute(app, current, report, { status: report.status, amountMinor }))
   }
-}
-
-interface DisputeDebit {
-  kind: 'dispute' | 'reversal'
-  to: string
-  amountMinor: bigint
-}
-
-async function debitForDispute(
-  app: PaymentsApp,
-  tx: Tx,
-  payment: PaymentRow,
-  debit: DisputeDebit,
-): Promise<void> {
-  const { merchantId, id: paymentId, currency } = payment
-  // Refunds have returned the whole amount: nothing is left to hold.
-  if (debit.amountMinor === 0n) return
-  const { kind, to } = debit
-  const amount = money(debit.amountMinor, currency)
-  await debitMerchant(app, tx, {
-    merchantId,
-    kind,
-    paymentId,
-    refundId: null,
-    amount,
-    to,
-    at: app.clock.now(),
-  })
+  if (report.status === 'lost') await claimWrittenOff(app, tx, payment)
 }
 
 /**
@@ -144,24 +115,6 @@ async function releaseDispute(
     to: gatewayAccount,
     amountMinor: lostMinor - fromHeldMinor,
   })
-}
-
-/**
- * Runs in the transaction that records a failed refund. A dispute that was lost meanwhile may have claimed more than was left;
- * the amount that the refund had reserved now covers that claim.
- */
-export async function debitRemainingClaims(app: PaymentsApp, tx: Tx, payment: PaymentRow): Promise<void> {
-  const disputes = await listDisputes(tx, payment.merchantId, payment.id)
-  for (const lost of disputes.filter(({ status }) => status === 'lost')) {
-    const remainingMinor = await readRemainingMinor(tx, payment.merchantId, payment.id)
-    const amountMinor = min(lost.claimedMinor - lost.amountMinor, remainingMinor)
-    await debitForDispute(app, tx, payment, {
-      kind: 'reversal',
-      to: `gateway:${payment.gateway}`,
-      amountMinor,
-    })
-    await updateDispute(tx, { ...lost, amountMinor: lost.amountMinor + amountMinor })
-  }
 }
 
 /** Logs disputes that the gateway reports and that we could not record, such as one in another currency. */
@@ -203,5 +156,3 @@ function newDispute(
     closedAt: status === 'open' ? null : now,
   }
 }
-
-const min = (a: bigint, b: bigint) => (a < b ? a : b)

@@ -99,6 +99,30 @@ export async function selectHeld(
   return row?.heldMinor ?? 0n
 }
 
+export interface WrittenOff {
+  /** Money of refunds that failed after their success. */
+  writtenOffMinor: bigint
+  /** What lost disputes have taken of it. */
+  takenMinor: bigint
+}
+
+const selectWrittenOffStatement = sql<WrittenOff>`
+select
+  coalesce(sum(p.amount_minor) filter (where e.kind = 'write_off'), 0)::bigint as "writtenOffMinor",
+  coalesce(-sum(p.amount_minor) filter (where e.kind = 'reversal'), 0)::bigint as "takenMinor"
+from ledger_entries e
+join postings p on p.merchant_id = e.merchant_id and p.entry_id = e.id
+where e.merchant_id = $1
+  and e.attempt_id = $2
+  and e.kind <> 'capture'
+  and (e.kind = 'reversal' or e.refund_id is not null)
+  and p.account = 'written_off'`
+
+export async function selectWrittenOff(tx: Tx, merchantId: string, attemptId: string): Promise<WrittenOff> {
+  const [row] = await tx.query(selectWrittenOffStatement, [merchantId, attemptId])
+  return row ?? { writtenOffMinor: 0n, takenMinor: 0n }
+}
+
 export interface EntryInput {
   merchantId: string
   id: string

@@ -16,6 +16,8 @@ import {
   readAvailable,
   reduceSettlements,
   selectHeld,
+  selectWrittenOff,
+  type WrittenOff,
 } from './debit-queries.ts'
 
 export interface MerchantDebit {
@@ -111,4 +113,9 @@ export async function readHeld(
   account: HoldingAccount,
 ): Promise<bigint> {
   return selectHeld(tx, merchantId, attemptId, account)
+}
+
+/** What was written off of the refunds of an attempt, and what lost disputes have taken of that. */
+export async function readWrittenOff(tx: Tx, merchantId: string, attemptId: string): Promise<WrittenOff> {
+  return selectWrittenOff(tx, merchantId, attemptId)
 }

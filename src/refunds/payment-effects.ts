@@ -7,7 +7,7 @@
 import { ApiError } from '../core/errors.ts'
 import { formatAmount, type Money, money } from '../core/money.ts'
 import type { MethodRow } from '../customers/method.ts'
-import { debitRemainingClaims } from '../disputes/apply-dispute.ts'
+import { claimWrittenOff, debitRemainingClaims } from '../disputes/claims.ts'
 import { readUnclaimedMinor } from '../disputes/find.ts'
 import type { Tx } from '../kit/db/db.ts'
 import type { PaymentsApp } from '../payments/app.ts'
@@ -99,6 +99,16 @@ export async function takeBackRefund(
   const payment = await lockPayment(tx, merchantId, paymentId)
   await updateRefundTotals(tx, merchantId, paymentId, { refundedMinor: -amountMinor, reservedMinor: 0n })
   if (payment.status === 'reversed') await debitRemainingClaims(app, tx, payment)
+}
+
+/** The money of a refund that failed after its success was written off; a lost dispute may claim it. */
+export async function writeOffRefund(
+  app: PaymentsApp,
+  tx: Tx,
+  { merchantId, paymentId }: Pick<CompletedRefund, 'merchantId' | 'paymentId'>,
+): Promise<void> {
+  const payment = await lockPayment(tx, merchantId, paymentId)
+  if (payment.status === 'reversed') await claimWrittenOff(app, tx, payment)
 }
 
 export interface CompletedRefund {

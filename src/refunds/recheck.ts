@@ -11,7 +11,7 @@ import { recordEntry } from '../ledger/debit.ts'
 import { isUnrecognized, unknownBackoffMs, unrecognizedBackoffMs } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { recordCompletionEvent } from './apply-outcome.ts'
-import { takeBackRefund } from './payment-effects.ts'
+import { takeBackRefund, writeOffRefund } from './payment-effects.ts'
 import { failLate, saveLateReason, saveRecheck } from './queries.ts'
 import type { RefundRow } from './refund.ts'
 import { checkRefundStatus } from './status-check.ts'
@@ -90,6 +90,7 @@ export async function writeOffLateFailure(app: PaymentsApp, tx: Tx, refund: Refu
   const at = app.clock.now()
   await saveLateReason(tx, refund, 'written_off', at)
   await bookLateFailure(app, tx, refund, 'write_off', at)
+  await writeOffRefund(app, tx, refund)
 }
 
 async function bookLateFailure(

@@ -200,3 +200,48 @@ describe('POST /api/v1/sandbox/payments/{reference}/dispute', () => {
     assert.deepEqual(await balance(api), ['0.00', '0.00'])
   })
 })
+
+describe('a dispute about a payment whose refund failed late', () => {
+  /** A card payment of 1250.50 KES whose refund failed after its success, and the case about it. */
+  async function failedLater(part: { amount?: number; refundReference?: string }) {
+    const { api } = await service.newMerchant()
+    const payment = await payWith(api, 'card_refund_fails_later')
+    const refund = await api.post('/api/v1/refunds', { paymentUuid: payment.uuid, ...part })
+    assert.equal(refund.http, 201, refund.text)
+    const { body } = await eventually(
+      () => api.get(`/api/v1/cases?payment=${payment.uuid}`),
+      (answer) => answer.body.data.length === 1,
+      20_000,
+    )
+    const path = `/api/v1/cases/${body.data[0].uuid}/resolve`
+    const accept = async () => {
+      const answer = await api.post(path, { resolution: 'accept', note: 'Back in the wallet.' })
+      assert.equal(answer.http, 200, answer.text)
+    }
+    return { api, payment, accept }
+  }
+
+  const TAKE_BACK = {
+    reverse: (api: Api, reference: string) => api.post(pathTo(reference, 'reverse'), {}),
+    lose: async (api: Api, reference: string) => {
+      await simulateDispute(api, reference, 'open')
+      return api.post(pathTo(reference, 'dispute'), { outcome: 'lost' })
+    },
+  }
+
+  it('leaves the merchant nothing of what the provider took back, before or after the case is accepted', async () => {
+    const check = async (part: object, how: keyof typeof TAKE_BACK, isBefore: boolean) => {
+      const { api, payment, accept } = await failedLater(part)
+      if (!isBefore) await accept()
+      const answer = await TAKE_BACK[how](api, payment.reference)
+      assert.equal(answer.body.data.status, 'reversed', answer.text)
+      if (isBefore) await accept()
+      assert.deepEqual(await balance(api), ['0.00', '0.00'], `${how} ${isBefore}`)
+    }
+    await Promise.all([
+      check({}, 'reverse', true),
+      check({}, 'lose', false),
+      check({ amount: 400, refundReference: 'part' }, 'reverse', false),
+    ])
+  })
+})

@@ -39,7 +39,7 @@ export const REST_ONLY = [
 ]
 // These have a larger form, or take all languages, schemes and screens there.
 export const LARGER_FORMS = [
-  'test/faults/{abuse,deadlocks,races}.test.ts',
+  'test/faults/{abuse,deadlocks,late-refund-failures,races}.test.ts',
   'test/faults/simulation/*.test.ts',
   'test/start/{commands,production,shutdown}.test.ts',
   'test/gateways/{stripe/stripe,*/conformance}.test.ts',
