@@ -54,3 +54,8 @@ left join (
   group by merchant_id, payment_id
 ) d on d.merchant_id = p.merchant_id and d.payment_id = p.id
 where l.credited_minor > coalesce(p.amount_paid_minor, 0) - p.refunded_minor - coalesce(d.lost_minor, 0);
+
+-- A refund that failed here and that the provider executes later is booked after all.
+drop index one_refund_per_provider_refund;
+create unique index one_refund_per_provider_refund on refunds (merchant_id, attempt_id, gateway_reference)
+where source = 'provider' and status <> 'failed';

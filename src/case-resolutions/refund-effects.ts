@@ -35,6 +35,9 @@ export async function resolvePendingRefund(
       ? ({ kind: 'succeeded', gatewayReference: proof ?? '' } as const)
       : ({ kind: 'failed', message: note, gatewayReference: proof } as const)
   await applyRefundOutcome(app, refund, outcome, 'api', { resolution, note, proof, by: actor.by })
+  // The provider may have executed it, or may still do so.
+  const { gateway, accountId, attemptKey: key } = refund
+  if (resolution === 'mark_failed') await app.wakeRefunds({ gateway, accountId, key, isRefund: true })
 }
 
 /** A refund that failed after its success: its money is at the gateway again, and this says whose it is. */
@@ -89,7 +92,9 @@ async function requireUnbooked(
   references: readonly string[],
 ): Promise<void> {
   const account = { gateway, merchantId: accountId === null ? null : merchantId }
-  if ((await findGatewayRefunds(tx, account, [], references)).length === 0) return
+  const records = await findGatewayRefunds(tx, account, [], references)
+  // One that failed here has booked nothing.
+  if (records.every(({ status }) => status === 'failed')) return
   const message =
     'A refund of this case was booked meanwhile. The next look through the account, within 15 minutes, updates the case.'
   throw new ApiError('resolution_not_possible', { message })

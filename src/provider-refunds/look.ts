@@ -77,8 +77,8 @@ async function lookAtRefunds(
 ): Promise<boolean> {
   const list = await gateway.listRefunds?.({ kind: 'period', ...period })
   if (list?.kind !== 'refunds') return false
-  const unknown = await withoutBooked(app, owner, list.refunds)
-  const names = unknown
+  const { unknown, failedHere } = await withoutBooked(app, owner, list.refunds)
+  const names = [...unknown, ...failedHere]
     .filter(({ status }) => status !== 'failed')
     .flatMap(({ paymentNames }) => paymentNames)
   const { name, accountId } = owner

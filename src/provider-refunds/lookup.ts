@@ -32,11 +32,13 @@ export async function claimRefundLookups(app: PaymentsApp, limit: number): Promi
 
 // The next look through the account finds the refund too, so there is no hurry.
 const RETRY_MS = 5 * 60_000
+// A refund that failed here and is pending there may succeed days after it was made, when no look finds it any more.
+const PENDING_THERE_MS = 60 * 60_000
 
 async function lookUpClaimed(app: PaymentsApp, lookup: ClaimedLookup, leasedUntil: Date): Promise<void> {
   try {
-    const isAnswered = await lookUpRefunds(app, lookup)
-    const dueAt = isAnswered ? null : addMs(app.clock.now(), RETRY_MS)
+    const delayMs = await lookUpRefunds(app, lookup)
+    const dueAt = delayMs === null ? null : addMs(app.clock.now(), delayMs)
     await finishLookup(app.db, lookup, leasedUntil, dueAt)
   } catch (error) {
     // The attempt is claimed again when its lease ends; the error must not stop the other lookups.
@@ -44,8 +46,8 @@ async function lookUpClaimed(app: PaymentsApp, lookup: ClaimedLookup, leasedUnti
   }
 }
 
-/** False if the provider did not answer. */
-async function lookUpRefunds(app: PaymentsApp, lookup: ClaimedLookup): Promise<boolean> {
+/** Returns after what time the provider is asked again; null if it is not. */
+async function lookUpRefunds(app: PaymentsApp, lookup: ClaimedLookup): Promise<number | null> {
   const { merchantId, paymentId, id: attemptId } = lookup
   const [payment, attempts] = await Promise.all([
     findPayment(app.db, merchantId, paymentId),
@@ -53,7 +55,7 @@ async function lookUpRefunds(app: PaymentsApp, lookup: ClaimedLookup): Promise<b
   ])
   const attempt = attempts.find(({ id }) => id === attemptId)
   const gateway = attempt && (await app.gateways.find(merchantId, attempt.gateway, attempt.accountId))
-  if (!payment || !attempt || !gateway?.listRefunds) return true
+  if (!payment || !attempt || !gateway?.listRefunds) return null
   const list = await gateway.listRefunds({
     kind: 'payment',
     attemptKey: attempt.gatewayKey,
@@ -61,18 +63,19 @@ async function lookUpRefunds(app: PaymentsApp, lookup: ClaimedLookup): Promise<b
     receiptNumber: attempt.receiptNumber,
     currency: payment.currency,
   })
-  if (list.kind === 'unknown') return false
+  if (list.kind === 'unknown') return RETRY_MS
   const proofs = await returnProofs(app, attempt)
-  const unknown = list.refunds.filter(({ reference }) => !proofs.includes(reference))
-  const unbooked = await withoutBooked(app, { ...attempt, name: gateway.name }, unknown)
+  const unproved = list.refunds.filter(({ reference }) => !proofs.includes(reference))
+  const { unknown, failedHere } = await withoutBooked(app, { ...attempt, name: gateway.name }, unproved)
+  const succeededAfterAll = failedHere.filter(({ status }) => status === 'succeeded')
   const current = { payment, attempt }
   const rejected: UnbookedRefund[] = []
-  for (const found of unbooked) {
+  for (const found of [...unknown, ...succeededAfterAll]) {
     const obstacle = await bookRefund(app, current, found)
     if (obstacle) rejected.push({ found, obstacle })
   }
   await reviewUnbooked(app, current, rejected)
-  return true
+  return failedHere.length > succeededAfterAll.length ? PENDING_THERE_MS : null
 }
 
 /** The references with which a person has proved a return: the ledger has these refunds already. */
@@ -81,7 +84,14 @@ async function returnProofs(app: PaymentsApp, { merchantId, id }: AttemptRow): P
   return cases.filter(({ resolution }) => resolution === 'return').map(({ proof }) => proof)
 }
 
-/** The refunds that are not in our records, neither as ours nor as found before. */
+export interface UnbookedRefunds {
+  /** Not in our records, neither as ours nor as found before. */
+  unknown: FoundRefund[]
+  /** Succeeded or pending at the provider, although they failed here: a person may have marked one as failed too early. */
+  failedHere: FoundRefund[]
+}
+
+/** The refunds of the list that our records do not have. */
 export async function withoutBooked(
   app: Pick<PaymentsApp, 'db'>,
   {
@@ -90,12 +100,22 @@ export async function withoutBooked(
     merchantId,
   }: { name: Gateway['name']; accountId: string | null; merchantId: string | null },
   refunds: readonly FoundRefund[],
-): Promise<FoundRefund[]> {
-  if (refunds.length === 0) return []
+): Promise<UnbookedRefunds> {
+  if (refunds.length === 0) return { unknown: [], failedHere: [] }
   const account = { gateway: name, merchantId: accountId === null ? null : merchantId }
   const keys = refunds.flatMap(({ key }) => key ?? [])
   const references = refunds.map(({ reference }) => reference)
-  const booked = await findGatewayRefunds(app.db, account, keys, references)
-  const names = new Set(booked.flatMap(({ key, reference }) => [key, reference]))
-  return refunds.filter(({ key, reference }) => !names.has(reference) && (key === null || !names.has(key)))
+  const records = await findGatewayRefunds(app.db, account, keys, references)
+  const isIn = (rows: typeof records) => {
+    const names = new Set(rows.flatMap(({ key, reference }) => [key, reference]))
+    return ({ key, reference }: FoundRefund) => names.has(reference) || (key !== null && names.has(key))
+  }
+  const hasFailed = isIn(records.filter(({ status }) => status === 'failed'))
+  const isBooked = isIn(records.filter(({ status }) => status !== 'failed'))
+  const unbooked = refunds.filter((found) => !isBooked(found))
+  const mayHaveMoved = ({ status }: FoundRefund) => status === 'succeeded' || status === 'pending'
+  return {
+    unknown: unbooked.filter((found) => !hasFailed(found)),
+    failedHere: unbooked.filter((found) => hasFailed(found) && mayHaveMoved(found)),
+  }
 }

@@ -109,7 +109,7 @@ for (const [kind, make, reason] of UNCERTAIN) {
       )
       await assert.rejects(
         resolveCase(app, { merchant, by: 'key:x' }, row.id, request('mark_failed')),
-        isApiError('case_not_found'),
+        isApiError('resolution_not_possible'),
       )
     })
 

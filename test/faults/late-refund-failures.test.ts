@@ -2,16 +2,18 @@
 // come, the merchant has exactly what the provider still holds of the payment.
 
 import assert from 'node:assert/strict'
-import { after, afterEach, describe, it } from 'node:test'
+import { after, afterEach, before, describe, it } from 'node:test'
 import { OPERATOR } from '../../src/case-resolutions/request.ts'
 import { resolveCase } from '../../src/case-resolutions/resolve.ts'
 import type { Resolution } from '../../src/cases/case-kinds.ts'
 import { listCases } from '../../src/cases/find.ts'
 import { money } from '../../src/core/money.ts'
-import type { DisputeReport, RefundOutcome } from '../../src/gateways/gateway.ts'
+import type { DisputeReport, ProviderRefund, RefundOutcome } from '../../src/gateways/gateway.ts'
 import { sql } from '../../src/kit/db/db.ts'
 import { applyOutcome } from '../../src/outcomes/apply.ts'
+import { claimRefundLookups, wakeLookup } from '../../src/provider-refunds/lookup.ts'
 import { claimRefunds, wakeRefunds } from '../../src/refunds/advance.ts'
+import { listRefunds } from '../../src/refunds/find.ts'
 import { requestRefund } from '../../src/refunds/request.ts'
 import { newReference } from '../support/builders.ts'
 import { NAME, paid, paymentsRig } from '../support/payments-rig.ts'
@@ -150,6 +152,102 @@ async function play(ending: Ending, refundMinor: bigint, claimMinor: bigint, ord
 
 const CASES = [PAID, PART].flatMap((refundMinor) => ORDERS.map((order) => ({ refundMinor, order })))
 const EVERY_ORDER = CASES.filter(({ refundMinor }) => FORM !== 'quick' || refundMinor === PART)
+
+describe('a refund that a person marked as failed and that the provider executes later', () => {
+  let atProvider: ProviderRefund[] = []
+  const providerGateway = { listRefunds: async () => ({ kind: 'refunds', refunds: atProvider }) as const }
+  before(() => void Object.assign(rig.gateway, providerGateway))
+  after(() => void Object.assign(rig.gateway, { listRefunds: undefined }))
+
+  /** The refund as the provider lists it, under our key. */
+  async function executed(paymentId: string, status: ProviderRefund['status']): Promise<ProviderRefund> {
+    const { rows } = await listRefunds(rig.app, rig.merchant, { payment: paymentId, status: 'failed' })
+    const [failed] = rows
+    assert.ok(failed)
+    const { gatewayKey: key, attemptKey, amountMinor } = failed
+    const reference = `re-${key}`
+    return { reference, key, paymentNames: [attemptKey], amount: money(amountMinor, 'KES'), status }
+  }
+
+  async function markedFailed(amountMinor: bigint): Promise<string> {
+    rig.gateway.answers('chargeSaved', paid())
+    const { id } = await rig.charge()
+    await refund(id, amountMinor, 'unknown')
+    await fail(id, 'unknown')
+    atProvider = []
+    await resolveOpenCase(id, 'mark_failed')
+    return id
+  }
+
+  async function lookUp(paymentId?: string): Promise<number> {
+    if (paymentId !== undefined) {
+      const { gatewayKey: key } = await rig.attempt(paymentId)
+      await wakeLookup(rig.app, { gateway: NAME, accountId: null, key })
+    }
+    const pieces = await claimRefundLookups(rig.app, 100)
+    await Promise.all(pieces.map((piece) => piece()))
+    return pieces.length
+  }
+
+  const refundsOf = async (payment: string) =>
+    (await listRefunds(rig.app, rig.merchant, { payment })).rows.map(({ status, source }) => [status, source])
+
+  it('is found and booked, once', async () => {
+    const id = await markedFailed(PART)
+    atProvider = [await executed(id, 'succeeded')]
+    await Promise.all([lookUp(id), lookUp(id)])
+    await lookUp(id)
+    const refunds = await refundsOf(id)
+    assert.deepEqual(refunds.sort(), [
+      ['failed', 'api'],
+      ['successful', 'provider'],
+    ])
+    assert.equal((await rig.payment(id)).refundedMinor, PART)
+    const [sums] = await rig.db.query(selectSums, [id])
+    assert.deepEqual([sums?.wallet, sums?.provider], [PAID - PART, PAID - PART])
+  })
+
+  it('is looked for when it is marked, and every hour while it is pending at the provider', async () => {
+    const woken: (boolean | undefined)[] = []
+    const { wakeRefunds: wake } = rig.app
+    rig.app.wakeRefunds = async (about) => void woken.push(about.isRefund)
+    const id = await markedFailed(PART)
+    rig.app.wakeRefunds = wake
+    assert.deepEqual(woken, [true])
+    atProvider = [await executed(id, 'pending')]
+    await lookUp(id)
+    assert.deepEqual(await refundsOf(id), [['failed', 'api']])
+    assert.equal(await lookUp(), 0)
+    rig.clock.advance(HOUR_MS)
+    atProvider = [await executed(id, 'succeeded')]
+    assert.equal(await lookUp(), 1)
+    assert.equal((await rig.payment(id)).refundedMinor, PART)
+    rig.clock.advance(HOUR_MS)
+    assert.equal(await lookUp(), 0)
+  })
+
+  it('opens a case that can be resolved if the amount was refunded again meanwhile', async () => {
+    for (const resolution of ['accept', 'write_off'] as const) {
+      const id = await markedFailed(PAID)
+      const first = await executed(id, 'succeeded')
+      await refund(id, PAID, 'late')
+      atProvider = [first]
+      await lookUp(id)
+      await resolveOpenCase(id, resolution)
+      await lookUp(id)
+      const [sums] = await rig.db.query(selectSums, [id])
+      assert.equal(sums?.provider, -PAID, 'the provider has given the money back twice')
+      assert.equal(resolution === 'accept' ? sums?.wallet : sums?.writtenOff, -PAID)
+    }
+  })
+
+  it('is not booked if the provider lists it as failed too', async () => {
+    const id = await markedFailed(PART)
+    atProvider = [await executed(id, 'failed')]
+    await lookUp(id)
+    assert.deepEqual(await refundsOf(id), [['failed', 'api']])
+  })
+})
 
 describe('a refund that fails late or stays unknown, around a dispute or a reversal', () => {
   for (const [index, ending] of ENDINGS.entries()) {
