@@ -304,6 +304,36 @@ describe('a refund that fails after its success and is credited back', () => {
   })
 })
 
+describe('a refund that fails after its success and is credited back during a dispute', () => {
+  for (const isDecided of [true, false])
+    it(`is claimed by the dispute that is lost ${isDecided ? 'before' : 'after'} the decision`, async () => {
+      const { api } = await service.newMerchant()
+      const { uuid, reference } = await payWith(api, 'card_refund_fails_later')
+      dataOf(await api.post('/api/v1/refunds', { paymentUuid: uuid }))
+      const found = await eventually(
+        () => caseOf(api, uuid),
+        (one) => one !== undefined,
+        20_000,
+      )
+      const dispute = async (outcome: string) =>
+        dataOf(await api.post(`/api/v1/sandbox/payments/${reference}/dispute`, { outcome }))
+      await dispute('open')
+      if (isDecided) await dispute('lost')
+      const accepted = dataOf(await resolve(api, found.uuid, 'accept'))
+      assert.equal(accepted.paymentStatus, isDecided ? 'reversed' : 'disputed')
+      if (!isDecided) await dispute('lost')
+      const sums = new Map<string, bigint>()
+      for (const line of await postingsOf(db, uuid)) {
+        const [, account = '', , minor = '0'] = line.split(' ')
+        const own = ['available', 'pending'].includes(account) ? 'wallet' : account
+        sums.set(own, (sums.get(own) ?? 0n) + BigInt(minor))
+      }
+      // The payer has everything back, and the merchant bears the fee.
+      const fee = sums.get('fees') ?? 0n
+      assert.deepEqual([sums.get('wallet'), sums.get('gateway:sandbox')], [-fee, 0n])
+    })
+})
+
 describe('the endpoints of cases', () => {
   it('require a key with their scope, and the operator’s token', async () => {
     const { api, found } = await newMismatch('transfer_underpaid')
