@@ -32,7 +32,7 @@ describe('the approval of a second person', () => {
     service.apiWith(dataOf(await api.post('/api/v1/api-keys', { name: 'Mine', scopes: ['*'] })).apiKey)
 
   const keyIdOf = async (api: Api): Promise<string> => {
-    // The prefix of the key has its id.
+    // A proposal names its key.
     const { uuid } = await caseOf(api, (await payWith(api, 'transfer_underpaid')).uuid)
     return dataOf(await resolve(api, uuid, 'return')).proposal.by.slice('key:'.length)
   }
@@ -131,7 +131,7 @@ describe('a proof', () => {
       assert.ok(refused)
       assertApiError(refused, 'proof_already_used')
       assert.ok(refused.body.message.includes(paid?.payment.uuid), refused.body.message)
-      dataOf(await resolve(admin, uuid, 'mark_paid', { proof: `ch_${uuid}` }))
+      dataOf(await resolve(admin, uuid, 'mark_paid', { proof: `own_${uuid}` }))
     }
   })
 

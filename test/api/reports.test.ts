@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import { sql } from '../../src/kit/db/db.ts'
 import { rangesOf } from '../../src/reports/collections.ts'
 import { foldCollectionDeltas } from '../../src/reports/queries.ts'
 import type { Api } from '../support/api.ts'
@@ -92,6 +93,24 @@ describe('GET /api/v1/reports/collections', () => {
     await check()
     assert.ok((await foldCollectionDeltas(service.db, 100_000)) >= 0)
     await check()
+  })
+
+  it('has an invariant that detects a refunded amount which the ledger does not have', async () => {
+    const { api, uuid: merchant } = await service.newMerchant()
+    const paid = await payWith(api, 'card_success')
+    assert.equal((await api.post('/api/v1/refunds', { uuid: paid.uuid })).http, 201)
+    const differing = sql<unknown>`select from invariant_q03_reports_equal_the_ledger where merchant_id = $1`
+    const change = sql<unknown>`update payments set refunded_minor = refunded_minor - 1 where merchant_id = $1`
+    const seen: number[] = []
+    const rolledBack = new Error('rolled back')
+    const changed = service.db.transaction(async (tx) => {
+      seen.push((await tx.query(differing, [merchant])).length)
+      await tx.query(change, [merchant])
+      seen.push((await tx.query(differing, [merchant])).length)
+      throw rolledBack
+    })
+    await assert.rejects(changed, rolledBack)
+    assert.deepEqual(seen, [0, 1])
   })
 
   it('reads whole months as months, and every day of the period once', () => {
