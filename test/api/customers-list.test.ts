@@ -109,7 +109,6 @@ describe('a page of customers', () => {
       await found('createdFrom=2026-01-02T03:00:00%2B03:00&createdTo=2026-01-02T00:00:00Z'),
       uuids.slice(1, 2),
     )
-    assert.deepEqual(await found('createdFrom=2026-01-03T00:00:00Z&createdTo=2026-01-01T00:00:00Z'), [])
     assert.equal((await list(merchant.api, '?createdFrom=2026-01-02T00:00:00Z')).meta.total, 2)
   })
 
