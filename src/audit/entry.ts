@@ -11,7 +11,7 @@ export interface AuditChange {
 export const OBJECT_TYPES = [
   ...['merchant', 'api_key', 'gateway_account', 'customer', 'payment_method', 'payment_link'],
   ...['webhook_endpoint', 'webhook_replay', 'event', 'refund', 'p2p_account', 'p2p_payment', 'case'],
-  ...['reconciliation', 'reconciliation_break'],
+  ...['reconciliation', 'reconciliation_break', 'encryption_key'],
 ] as const
 
 export type ObjectType = (typeof OBJECT_TYPES)[number]

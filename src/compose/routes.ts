@@ -86,7 +86,7 @@ export function allOperatorRoutes(app: App, unscopedDb: Db): OperatorRoute[] {
     ...gatewayCheckRoutes(app),
     ...operatorCaseRoutes(app),
     ...operatorAuditRoutes({ ...app, auditedOperations }),
-    ...encryptionRoutes(app),
+    ...encryptionRoutes({ ...app, unauditedDb: unscopedDb }),
     ...instanceRoutes(app),
     ...reconciliationRoutes({
       ...app,

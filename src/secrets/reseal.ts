@@ -23,6 +23,8 @@ import { KEYRING_CHECK } from './secrets.ts'
 
 export interface ResealApp {
   db: Db
+  /** Its changes are not in the audit log. */
+  unauditedDb: Db
   vault: Vault
   log: Log
   /** Signs the cursor. */
@@ -113,7 +115,11 @@ function nextPosition(
   return found === 0 && !isCheck ? { ...START, isCheck: true } : null
 }
 
-async function resealRows({ db, vault, log }: ResealApp, table: SealedTable, rows: readonly SealedRow[]) {
+async function resealRows(
+  { unauditedDb, vault, log }: ResealApp,
+  table: SealedTable,
+  rows: readonly SealedRow[],
+) {
   const left: Record<string, number> = {}
   const isOld = (text: string | null) => text !== null && keyIdOf(text) !== vault.keyId
   const oldRows = rows.filter(({ sealed }) => sealed.some(isOld))
@@ -127,7 +133,7 @@ async function resealRows({ db, vault, log }: ResealApp, table: SealedTable, row
       return []
     }
   })
-  const replaced = await replaceSealedRows(db, table, fresh)
+  const replaced = await replaceSealedRows(unauditedDb, table, fresh)
   let resealed = 0
   for (const { id, sealed } of oldRows)
     for (const text of sealed.filter((one) => one !== null)) {

@@ -27,11 +27,10 @@ const ResealRecord = Type.Object({
 
 export function encryptionRoutes(app: ResealApp): OperatorRoute[] {
   return [
+    // One entry of the audit log for the retired keys: the batches change no value, only how it is encrypted.
     operatorRoute({
       method: 'POST',
       path: '/admin/v1/encryption/reseal',
-      // No value changes, only how it is encrypted. The retired keys are logged.
-      audited: false,
       summary: 'Encrypt a batch of values of older keys again with the first key of COWRY_ENCRYPTION_KEYS',
       body: ResealBody,
       response: { http: 200, data: ResealRecord },

@@ -182,6 +182,27 @@ describe('the audit log of a merchant', () => {
     }
   })
 
+  it('shows no text that a person wrote freely, only that it was given', async () => {
+    const { api, uuid } = await service.newMerchant()
+    const TEXT = 'Jane Roe of Nyeri'
+    const threshold = { settings: { caseApprovals: [{ currency: 'KES', from: 1 }] } }
+    assert.equal((await sendJson(admin, 'PATCH', `/admin/v1/merchants/${uuid}`, threshold)).http, 200)
+    const caseId = await newCase(api)
+    const proposed = await api.post(`/api/v1/cases/${caseId}/resolve`, { resolution: 'accept', note: TEXT })
+    assert.equal(proposed.body.data.state, 'awaiting_approval', proposed.text)
+    const note = { resolution: 'return', note: TEXT, proof: 'bank-1' }
+    assert.equal((await admin.post(`/admin/v1/cases/${caseId}/resolve`, note)).http, 200)
+    const { reference } = await payWith(api, 'card_success')
+    const refunded = await api.post('/api/v1/refunds', { paymentReference: reference, reason: TEXT })
+    assert.equal(refunded.body.data.reason, TEXT, refunded.text)
+    const [refund, resolved, proposal] = await entriesOf(api)
+    assert.equal(refund.changes[0].after.reason, '[redacted]')
+    assert.equal(resolved.changes[0].after.note, '[redacted]')
+    const { resolution, note: shown } = proposal.changes[0].after.proposal
+    assert.deepEqual([resolution, shown], ['accept', '[redacted]'])
+    assert.ok(!(await admin.get(`/admin/v1/audit/export?merchant=${uuid}`)).text.includes(TEXT))
+  })
+
   it('rolls back the entry with its change, and records a replayed request once', async () => {
     const { api, uuid } = await service.newMerchant()
     const forbidden = { name: 'Other', scopes: ['nonsense'] }

@@ -225,6 +225,9 @@ order by 1`,
     // A command that was killed after its first batch: its cursor is lost.
     const first = await admin().post('/admin/v1/encryption/reseal', { limit: 1 })
     assert.ok(first.body.data.cursor, first.text)
+    const operation = encodeURIComponent('POST /admin/v1/encryption/reseal')
+    const entries = async () => (await admin().get(`/admin/v1/audit?operation=${operation}`)).body.data
+    assert.deepEqual(await entries(), [], 'no batch leaves an entry')
     const { code, out, err } = await reseal(service, '--batch', '2')
     assert.equal(code, 0, out + err)
     assert.match(
@@ -235,6 +238,21 @@ order by 1`,
     assert.deepEqual(Object.keys(await valuesByKey(service.db)), ['k2'])
     const again = JSON.parse((await reseal(service, '--json')).out)
     assert.deepEqual([again.data.resealed, again.data.retiredKeys], [0, []])
+    const [entry, ...others] = await entries()
+    assert.deepEqual(others, [], 'one entry for the retirement')
+    assert.deepEqual(
+      [entry.actor.type, entry.object, entry.changes],
+      [
+        'operator',
+        { type: 'encryption_key', id: 'keyring_check:k1' },
+        [
+          {
+            ...{ type: 'encryption_key', id: 'keyring_check:k1', after: null },
+            before: { name: 'keyring_check:k1', value: '[redacted]' },
+          },
+        ],
+      ],
+    )
   })
 
   it('lets the service start without the old key, with every value readable', async () => {
