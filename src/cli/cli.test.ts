@@ -107,6 +107,18 @@ describe('the command line', () => {
     assert.deepEqual({ status, error }, { status: 'error', error: { code: 'usage' } })
   })
 
+  it('names the event type that was meant, and commands that production does not have', async (t) => {
+    const { code, err } = await run(['trigger', 'case.resolvd'])
+    assert.equal(code, 1)
+    assert.match(err, /It is not an event type\. Did you mean case\.resolved\?/)
+    const { url } = await answering(t, 200, '{}')
+    const env = { COWRY_URL: url, COWRY_DATA_DIR: await dataFolder(t) }
+    const clock = await run(['clock', 'advance', '1d'], env)
+    assert.equal(clock.code, 1)
+    assert.match(clock.err, /The test clock exists in staging only\. There is no readable demo key/)
+    assert.match((await run(['trigger', 'payment.pending'], env)).err, /can be triggered in staging only\./)
+  })
+
   it('F-91: reports all invalid settings of "serve" at once', async () => {
     const { code, err } = await run(['serve'], { COWRY_ENV: 'production', PORT: 'x' })
     assert.equal(code, 1)

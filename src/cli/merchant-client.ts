@@ -19,14 +19,19 @@ export interface KeyOption {
   merchantKey?: string
 }
 
+export interface KeySource extends KeyOption {
+  /** Said if there is no key, by a command that production does not have. */
+  stagingOnly?: string
+}
+
 export async function connectMerchant(
   config: ClientConfig,
   http: HttpClient,
-  { merchantKey }: KeyOption,
+  { merchantKey, stagingOnly }: KeySource,
 ): Promise<MerchantClient> {
   const service = await connectService(config, http)
   const { url, postForm } = service
-  const apiKey = merchantKey ?? config.apiKey ?? (await findDemoKey(config, url))
+  const apiKey = merchantKey ?? config.apiKey ?? (await findDemoKey(config, url, stagingOnly))
   // A header cannot carry other characters, and no key contains them.
   if (!/^[\x21-\x7e]+$/.test(apiKey)) throw invalidKey(url)
   return {
@@ -48,13 +53,11 @@ function invalidKey(url: string, envelope?: Envelope): CommandError {
   return new CommandError('wrong_merchant_key', `${reason} ${advice}`, envelope)
 }
 
-async function findDemoKey(config: ClientConfig, url: string): Promise<string> {
+async function findDemoKey(config: ClientConfig, url: string, stagingOnly?: string): Promise<string> {
   const key = isLocal(url) ? await readDemoKeyFile(config.dataDir).catch(() => undefined) : undefined
   if (key) return key
-  throw new CommandError(
-    'no_merchant_key',
-    isLocal(url)
-      ? `There is no readable demo key in ${config.dataDir}. Start a staging service there with "npm start", set COWRY_DATA_DIR to its data folder, or set a key with --merchant-key or COWRY_API_KEY.`
-      : `Set a key of ${url} with --merchant-key or COWRY_API_KEY.`,
-  )
+  const advice = isLocal(url)
+    ? `There is no readable demo key in ${config.dataDir}. Start a staging service there with "npm start", set COWRY_DATA_DIR to its data folder, or set a key with --merchant-key or COWRY_API_KEY.`
+    : `Set a key of ${url} with --merchant-key or COWRY_API_KEY.`
+  throw new CommandError('no_merchant_key', [stagingOnly, advice].filter(Boolean).join(' '))
 }

@@ -2,7 +2,7 @@ import type { ClientConfig, Role } from '../config.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { HttpClient } from '../kit/http/http-client.ts'
 import type { Random } from '../kit/random.ts'
-import type { KeyOption, MerchantClient } from './merchant-client.ts'
+import type { KeySource, MerchantClient } from './merchant-client.ts'
 import type { OperatorClient } from './operator-client.ts'
 import type { Envelope, Terminal } from './terminal.ts'
 
@@ -42,7 +42,7 @@ export interface Shell {
   /** Runs the callback with a client, and closes the connections afterwards. */
   withOperator<Result>(work: (operator: OperatorClient) => Promise<Result>): Promise<Result>
   withMerchant<Result>(
-    options: KeyOption,
+    options: KeySource,
     work: (merchant: MerchantClient, context: ClientContext) => Promise<Result>,
   ): Promise<Result>
   /** Aborts when the user interrupts a command that runs until then. */

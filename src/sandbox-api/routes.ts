@@ -55,7 +55,7 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
         const simulated = await simulateOnce(app, { merchant, reference, claim }, () =>
           completePayment(app, merchant, reference, choice),
         )
-        return respond(app, 'Checkout simulated.', simulated)
+        return respond(app, `Checkout simulated. The payment is ${simulated.record.status}.`, simulated)
       },
     }),
     route({
@@ -75,7 +75,7 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
       handle: async ({ merchant, params: { reference }, body, idempotencyKey: key }) => {
         const claim = { key, operation: `POST ${PAYMENT_PATH}/dispute`, input: body }
         const simulated = await simulateOnce(app, { merchant, reference, claim }, () =>
-          simulateDispute(app, merchant, reference, body.outcome),
+          simulateDispute(app, merchant, reference, { action: 'dispute', outcome: body.outcome }),
         )
         return respond(app, 'Dispute simulated.', simulated)
       },
@@ -95,7 +95,7 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
       handle: async ({ merchant, params: { reference }, idempotencyKey: key }) => {
         const claim = { key, operation: `POST ${PAYMENT_PATH}/reverse`, input: {} }
         const simulated = await simulateOnce(app, { merchant, reference, claim }, () =>
-          simulateDispute(app, merchant, reference, 'lost'),
+          simulateDispute(app, merchant, reference, { action: 'reverse', outcome: 'lost' }),
         )
         return respond(app, 'Reversal simulated.', simulated)
       },

@@ -30,10 +30,18 @@ export async function completePayment(
   const view = isInProgress(current, choice) ? current : await readyToPay(app, current)
   const consent = choice.channel === 'card' ? await simulateConsent(app, view.payment) : null
   const { payment, attempt } = await startAttempt(app, view, { ...choice, consent })
-  if (!attempt || !isOpen(payment.status)) return payment
+  if (!attempt || !isOpen(payment.status)) return requireNotCancelled(payment)
   const expired = choice.instrument === 'mobile_late_success' ? await expireCheckout(app, payment) : payment
   await app.sandbox.simulatePayer(attempt.gatewayKey, choice.instrument)
-  return (await verifyAttempt(app, { payment: expired, attempt }, 'checkout')).payment
+  return requireNotCancelled((await verifyAttempt(app, { payment: expired, attempt }, 'checkout')).payment)
+}
+
+/** A concurrent request of the merchant has ended the payment before the simulated customer paid. */
+function requireNotCancelled(payment: PaymentRow): PaymentRow {
+  if (payment.status !== 'abandoned') return payment
+  throw new ApiError('invalid_state', {
+    message: 'This payment is abandoned: it was cancelled before the customer paid, and nothing was paid.',
+  })
 }
 
 /** A concurrent call simulates the same channel: both use one attempt. */

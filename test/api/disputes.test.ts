@@ -4,7 +4,7 @@ import { systemRandom } from '../../src/kit/random.ts'
 import { settleDueMoney } from '../../src/ledger/service.ts'
 import type { Api } from '../support/api.ts'
 import { assertErrorCode } from '../support/assertions.ts'
-import { chargeBody, newReference, payWith, saveMethod } from '../support/builders.ts'
+import { chargeBody, initiateBody, newReference, payWith, saveMethod } from '../support/builders.ts'
 import { tickingClock } from '../support/fake-clock.ts'
 import { eventsOf, pathOf, postingsOf } from '../support/payment-records.ts'
 import { eventually } from '../support/process.ts'
@@ -183,6 +183,23 @@ describe('POST /api/v1/sandbox/payments/{reference}/dispute', () => {
     const read = await api.get(`/api/v1/charges/${charged.body.data.uuid}`)
     assert.equal(read.body.data.status, 'reversed')
     assert.deepEqual(await balance(api), ['0.00', '1.00'])
+  })
+
+  it('explains why a dispute or a reversal cannot be simulated', async () => {
+    const { api } = await service.newMerchant()
+    const initiated = await api.post('/api/v1/checkout/initiate-payment', initiateBody())
+    const open = initiated.body.data.reference
+    const { reference } = await payWith(api, 'card_success')
+    const refused = async (name: string, verb: 'dispute' | 'reverse', body: object, sentence: RegExp) => {
+      const answer = await api.post(pathTo(name, verb), body)
+      assertErrorCode(answer, 409, 'invalid_state')
+      assert.match(answer.body.message, sentence)
+    }
+    await refused(open, 'reverse', {}, /is pending; only what was paid in the sandbox can be reversed\.$/)
+    await refused(open, 'dispute', { outcome: 'open' }, /is pending; .* can be disputed\.$/)
+    await refused(reference, 'dispute', { outcome: 'won' }, /^No dispute about this payment is open/)
+    assert.equal((await api.post(pathTo(reference, 'reverse'), {})).http, 200)
+    await refused(reference, 'dispute', { outcome: 'open' }, /has taken the money of this payment back/)
   })
 
   it('opens another dispute after the first was won', async () => {

@@ -98,6 +98,22 @@ describe('POST /api/v1/sandbox/payments/{reference}/complete', () => {
     assert.deepEqual(stored.body.data, paid)
   })
 
+  it('says what the payment is, and fails if the payment was cancelled meanwhile', async () => {
+    const { reference } = await initiate()
+    const { body } = await api.post(completePath(reference), CARD)
+    assert.equal(body.message, 'Checkout simulated. The payment is successful.')
+    for (let round = 0; round < 5; round += 1) {
+      const { reference: raced, uuid } = await initiate()
+      const [completed] = await Promise.all([
+        api.post(completePath(raced), CARD),
+        api.post(`/api/v1/checkout/payments/${uuid}/cancel`, {}),
+      ])
+      const executions = (await api.get(executionsPath(raced))).body.data.length
+      if (completed.http !== 200) assertApiError(completed, 'invalid_state')
+      assert.equal(executions, completed.http === 200 ? 1 : 0, completed.text)
+    }
+  })
+
   it('rejects the simulation of a charge, which has no page', async () => {
     assertApiError(await api.post(completePath(await makeCharge()), CARD), 'payment_not_found')
   })

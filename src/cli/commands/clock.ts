@@ -36,10 +36,13 @@ async function call(
   path: string,
   body?: Advance,
 ): Promise<void> {
-  const response = await shell.withMerchant(options, (merchant) => {
-    requireTestKey(merchant)
-    return merchant.call(method, path, body)
-  })
+  const response = await shell.withMerchant(
+    { ...options, stagingOnly: 'The test clock exists in staging only.' },
+    (merchant) => {
+      requireTestKey(merchant)
+      return merchant.call(method, path, body)
+    },
+  )
   // A boundary: the merchants' API describes the record in src/test-clock/routes.ts.
   shell.show(response, options, () => renderRecord(response.data as Record<string, unknown>))
 }

@@ -2,6 +2,7 @@
 
 import { type Command, InvalidArgumentError } from 'commander'
 import { EVENT_TYPE_NAMES, type EventType, isEventType } from '../../core/event-types.ts'
+import { suggestName } from '../../core/text/spelling.ts'
 import type { KeyOption } from '../merchant-client.ts'
 import { type JsonOption, withJson, withKey } from '../options.ts'
 import { type CompletedStep, runScenario } from '../run-scenario.ts'
@@ -35,10 +36,13 @@ async function trigger(shell: Shell, type: EventType, options: JsonOption & KeyO
     const time = colorize(terminal, 'gray', `${step.durationMs} ms`)
     if (!options.json) terminal.out(`${colorize(terminal, 'green', '✓')} ${step.description}  ${time}\n`)
   }
-  const event = await shell.withMerchant(options, (merchant) => {
-    requireTestKey(merchant)
-    return runScenario({ merchant, clock, random, onStep }, type, scenario)
-  })
+  const event = await shell.withMerchant(
+    { ...options, stagingOnly: 'Events can be triggered in staging only.' },
+    (merchant) => {
+      requireTestKey(merchant)
+      return runScenario({ merchant, clock, random, onStep }, type, scenario)
+    },
+  )
   const { id, resource } = event
   const message = `${type} happened to ${resource.type} ${resource.uuid}.`
   const text = `\n${colorize(terminal, 'cyan', type)}  ${resource.type} ${resource.uuid} v${resource.version}\n`
@@ -74,6 +78,10 @@ async function list(shell: Shell, options: JsonOption): Promise<void> {
 function eventType(text: string): EventType {
   if (isEventType(text)) return text
   throw new InvalidArgumentError(
-    `It is not an event type. These can be triggered: ${TRIGGERABLE.join(', ')}.`,
+    [
+      'It is not an event type.',
+      ...suggestName(text, EVENT_TYPE_NAMES),
+      `These can be triggered: ${TRIGGERABLE.join(', ')}.`,
+    ].join(' '),
   )
 }
