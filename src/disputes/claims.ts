@@ -39,10 +39,28 @@ export async function debitForDispute(
 }
 
 /**
- * Runs in the transaction that records a failed refund. A dispute that was lost meanwhile may have claimed more than was left;
- * the amount that the refund had taken now covers that claim.
+ * Runs in the transaction that records a failed refund. A dispute may have claimed more than was left; the amount that the
+ * refund had taken now covers that claim: held while the dispute is open, and the gateway's after it was lost. The caller
+ * holds the lock of the payment's row.
  */
-export async function debitRemainingClaims(app: PaymentsApp, tx: Tx, payment: PaymentRow): Promise<void> {
+export async function claimReleasedAmount(app: PaymentsApp, tx: Tx, payment: PaymentRow): Promise<void> {
+  if (payment.status === 'disputed') await holdRemainingClaim(app, tx, payment)
+  if (payment.status === 'reversed') await debitRemainingClaims(app, tx, payment)
+}
+
+async function holdRemainingClaim(app: PaymentsApp, tx: Tx, payment: PaymentRow): Promise<void> {
+  const { merchantId, id } = payment
+  const open = (await listDisputes(tx, merchantId, id)).find(({ status }) => status === 'open')
+  if (!open) return
+  const { amountMinor: heldMinor, claimedMinor } = open
+  const leftMinor = (await readRemainingMinor(tx, merchantId, id)) - heldMinor
+  const amountMinor = min(claimedMinor - heldMinor, leftMinor)
+  if (amountMinor <= 0n) return
+  await debitForDispute(app, tx, payment, { kind: 'dispute', to: 'disputed', amountMinor })
+  await updateDispute(tx, { ...open, amountMinor: heldMinor + amountMinor })
+}
+
+async function debitRemainingClaims(app: PaymentsApp, tx: Tx, payment: PaymentRow): Promise<void> {
   const lost = await listLost(tx, payment)
   let { openMinor } = await readClaims(tx, lost)
   for (const dispute of lost) {

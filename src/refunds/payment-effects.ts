@@ -7,7 +7,7 @@
 import { ApiError } from '../core/errors.ts'
 import { formatAmount, type Money, money } from '../core/money.ts'
 import type { MethodRow } from '../customers/method.ts'
-import { claimWrittenOff, debitRemainingClaims } from '../disputes/claims.ts'
+import { claimReleasedAmount, claimWrittenOff } from '../disputes/claims.ts'
 import { readUnclaimedMinor } from '../disputes/find.ts'
 import type { Tx } from '../kit/db/db.ts'
 import type { PaymentsApp } from '../payments/app.ts'
@@ -84,7 +84,7 @@ export async function releaseRefund(
 ): Promise<void> {
   const payment = await lockPayment(tx, merchantId, paymentId)
   await updateRefundTotals(tx, merchantId, paymentId, { refundedMinor: 0n, reservedMinor: -amountMinor })
-  if (payment.status === 'reversed') await debitRemainingClaims(app, tx, payment)
+  await claimReleasedAmount(app, tx, payment)
 }
 
 /**
@@ -98,7 +98,7 @@ export async function takeBackRefund(
 ): Promise<void> {
   const payment = await lockPayment(tx, merchantId, paymentId)
   await updateRefundTotals(tx, merchantId, paymentId, { refundedMinor: -amountMinor, reservedMinor: 0n })
-  if (payment.status === 'reversed') await debitRemainingClaims(app, tx, payment)
+  await claimReleasedAmount(app, tx, payment)
 }
 
 /** The money of a refund that failed after its success was written off; a lost dispute may claim it. */

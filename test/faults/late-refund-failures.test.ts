@@ -135,6 +135,15 @@ function expectedSums({ resolution }: Ending, refundMinor: bigint, lostMinor: bi
   return { wallet, disputed: 0n, writtenOff: provider - wallet, provider }
 }
 
+/** While a dispute is open, the amount of a refund that has failed is held too. */
+async function assertHeld(paymentId: string, steps: readonly Step[], { resolution }: Ending): Promise<void> {
+  const isReleased = resolution === 'accept' || resolution === 'mark_failed'
+  if (!isReleased || !steps.includes('resolution')) return
+  if ((await rig.payment(paymentId)).status !== 'disputed') return
+  const [sums] = await rig.db.query(selectSums, [paymentId])
+  assert.deepEqual([sums?.wallet, sums?.disputed], [0n, PAID], steps.join(', '))
+}
+
 async function play(ending: Ending, refundMinor: bigint, claimMinor: bigint, order: readonly Step[]) {
   rig.gateway.answers('chargeSaved', paid())
   const { id } = await rig.charge()
@@ -143,6 +152,7 @@ async function play(ending: Ending, refundMinor: bigint, claimMinor: bigint, ord
     if (step === 'failure') await fail(id, ending.failure)
     else if (step === 'resolution') await resolveOpenCase(id, ending.resolution)
     else await report(id, step, claimMinor)
+    await assertHeld(id, order.slice(0, order.indexOf(step) + 1), ending)
   }
   const [sums] = await rig.db.query(selectSums, [id])
   const lostMinor = order.includes('lost') ? claimMinor : 0n
