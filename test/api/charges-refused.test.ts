@@ -18,9 +18,11 @@ async function savedMethod(email: string) {
   return { customer, customerUuid: payment.customer.uuid, uuid, token }
 }
 
+// With another fingerprint: a webhook about the payment may save its card once more, and would overwrite this method.
 const setMethod = sql<unknown>`
 update payment_methods
 set
+  fingerprint = fingerprint || '-changed',
   expires_at = coalesce($2::timestamptz, expires_at),
   currencies = coalesce($3::text[], currencies)
 where id = $1`

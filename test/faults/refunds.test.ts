@@ -73,7 +73,8 @@ describe('a hundred refunds of one payment at once, over two services', () => {
     const refunds = await eventually(
       () => allRefunds(uuid),
       (list) => list.every(({ status }) => status !== 'pending'),
-      DEADLINE_MS,
+      // On a busy machine a call may time out; its refund is looked up later.
+      4 * DEADLINE_MS,
     )
     assert.deepEqual([...new Set(refunds.map(({ status }) => status))], ['successful'])
     const given = minorOf(refunds)
