@@ -6,7 +6,6 @@ import type { Gateway } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { errorFields } from '../kit/observability/log.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import { withoutBooked } from './lookup.ts'
 import {
   addAccounts,
   advanceAccount,
@@ -15,6 +14,7 @@ import {
   scheduleLookups,
   wakeDisputed,
 } from './queries.ts'
+import { withoutBooked } from './unbooked.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
@@ -45,7 +45,7 @@ async function lookThrough(app: PaymentsApp, due: DueAccount, now: Date): Promis
   try {
     const gateway = await app.gateways.find(merchantId ?? '', name, accountId)
     if (!gateway) return
-    const owner = { name, accountId, merchantId }
+    const owner = { gateway: name, accountId, merchantId }
     const period = (until: Date) => ({ from: addMs(until, -OVERLAP_MS), to: now })
     const hasRefunds = await lookAtRefunds(app, gateway, owner, period(lookedUntil))
     const hasDisputes = await lookAtDisputes(app, gateway, owner, period(disputesLookedUntil))
@@ -59,7 +59,7 @@ async function lookThrough(app: PaymentsApp, due: DueAccount, now: Date): Promis
 }
 
 interface Owner {
-  name: string
+  gateway: string
   accountId: string | null
   merchantId: string | null
 }
@@ -77,12 +77,11 @@ async function lookAtRefunds(
 ): Promise<boolean> {
   const list = await gateway.listRefunds?.({ kind: 'period', ...period })
   if (list?.kind !== 'refunds') return false
-  const { unknown, failedHere } = await withoutBooked(app, owner, list.refunds)
+  const { unknown, failedHere } = await withoutBooked(app.db, owner, list.refunds)
   const names = [...unknown, ...failedHere]
     .filter(({ status }) => status !== 'failed')
     .flatMap(({ paymentNames }) => paymentNames)
-  const { name, accountId } = owner
-  if (names.length > 0) await scheduleLookups(app.db, { gateway: name, accountId, names }, period.to)
+  if (names.length > 0) await scheduleLookups(app.db, { ...owner, names }, period.to)
   return true
 }
 
@@ -90,7 +89,7 @@ async function lookAtRefunds(
 async function lookAtDisputes(
   app: PaymentsApp,
   gateway: Gateway,
-  { name, accountId }: Owner,
+  owner: Owner,
   period: Period,
 ): Promise<boolean> {
   const list = await gateway.listDisputes?.(period)
@@ -98,6 +97,6 @@ async function lookAtDisputes(
   const named = list.disputes.flatMap(({ paymentNames, reference, status }) =>
     paymentNames.map((one) => ({ name: one, reference, status })),
   )
-  if (named.length > 0) await wakeDisputed(app.db, { gateway: name, accountId }, named, period.to)
+  if (named.length > 0) await wakeDisputed(app.db, owner, named, period.to)
   return true
 }

@@ -2,17 +2,16 @@
 // refund and the look through an account make an attempt due; both end here, so a refund is booked once.
 
 import { listCasesOfAttempt } from '../cases/find.ts'
-import type { Gateway } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { errorFields } from '../kit/observability/log.ts'
 import { resolverLeaseEnd } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
 import { findPayment, listAttempts } from '../payments/find.ts'
-import { findGatewayRefunds } from '../refunds/find.ts'
-import { bookRefund, type FoundRefund } from './book.ts'
+import { bookRefund } from './book.ts'
 import { type ClaimedLookup, claimLookups, finishLookup, scheduleLookups } from './queries.ts'
 import { reviewUnbooked, type UnbookedRefund } from './review.ts'
+import { withoutBooked } from './unbooked.ts'
 
 /** A webhook says that the refunds of this attempt have changed. */
 export async function wakeLookup(
@@ -66,7 +65,7 @@ async function lookUpRefunds(app: PaymentsApp, lookup: ClaimedLookup): Promise<n
   if (list.kind === 'unknown') return RETRY_MS
   const proofs = await returnProofs(app, attempt)
   const unproved = list.refunds.filter(({ reference }) => !proofs.includes(reference))
-  const { unknown, failedHere } = await withoutBooked(app, { ...attempt, name: gateway.name }, unproved)
+  const { unknown, failedHere } = await withoutBooked(app.db, attempt, unproved)
   const succeededAfterAll = failedHere.filter(({ status }) => status === 'succeeded')
   const current = { payment, attempt }
   const rejected: UnbookedRefund[] = []
@@ -82,40 +81,4 @@ async function lookUpRefunds(app: PaymentsApp, lookup: ClaimedLookup): Promise<n
 async function returnProofs(app: PaymentsApp, { merchantId, id }: AttemptRow): Promise<(string | null)[]> {
   const cases = await listCasesOfAttempt(app.db, merchantId, id)
   return cases.filter(({ resolution }) => resolution === 'return').map(({ proof }) => proof)
-}
-
-export interface UnbookedRefunds {
-  /** Not in our records, neither as ours nor as found before. */
-  unknown: FoundRefund[]
-  /** Succeeded or pending at the provider, although they failed here: a person may have marked one as failed too early. */
-  failedHere: FoundRefund[]
-}
-
-/** The refunds of the list that our records do not have. */
-export async function withoutBooked(
-  app: Pick<PaymentsApp, 'db'>,
-  {
-    name,
-    accountId,
-    merchantId,
-  }: { name: Gateway['name']; accountId: string | null; merchantId: string | null },
-  refunds: readonly FoundRefund[],
-): Promise<UnbookedRefunds> {
-  if (refunds.length === 0) return { unknown: [], failedHere: [] }
-  const account = { gateway: name, merchantId: accountId === null ? null : merchantId }
-  const keys = refunds.flatMap(({ key }) => key ?? [])
-  const references = refunds.map(({ reference }) => reference)
-  const records = await findGatewayRefunds(app.db, account, keys, references)
-  const isIn = (rows: typeof records) => {
-    const names = new Set(rows.flatMap(({ key, reference }) => [key, reference]))
-    return ({ key, reference }: FoundRefund) => names.has(reference) || (key !== null && names.has(key))
-  }
-  const hasFailed = isIn(records.filter(({ status }) => status === 'failed'))
-  const isBooked = isIn(records.filter(({ status }) => status !== 'failed'))
-  const unbooked = refunds.filter((found) => !isBooked(found))
-  const mayHaveMoved = ({ status }: FoundRefund) => status === 'succeeded' || status === 'pending'
-  return {
-    unknown: unbooked.filter((found) => !hasFailed(found)),
-    failedHere: unbooked.filter((found) => hasFailed(found) && mayHaveMoved(found)),
-  }
 }

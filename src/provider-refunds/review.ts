@@ -8,6 +8,7 @@ import { lockAttempt } from '../disputes/duplicates.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { PaymentWithAttempt } from '../payments/attempt.ts'
 import type { FoundRefund, Obstacle } from './book.ts'
+import { withoutBooked } from './unbooked.ts'
 
 export interface UnbookedRefund {
   found: FoundRefund
@@ -31,7 +32,14 @@ export async function reviewUnbooked(
     await lockAttempt(tx, merchantId, attemptId)
     const cases = await listCasesOfAttempt(tx, merchantId, attemptId)
     const decided = decidedReferences(cases.find(({ kind }) => kind === about.kind))
-    const open = unbooked.filter(({ found }) => !decided.has(found.reference))
+    // A concurrent lookup may have booked one of them since: nothing is left for it then.
+    const { unknown, failedHere } = await withoutBooked(
+      tx,
+      attempt,
+      unbooked.map(({ found }) => found),
+    )
+    const missing = new Set([...unknown, ...failedHere])
+    const open = unbooked.filter(({ found }) => missing.has(found) && !decided.has(found.reference))
     if (open.length === 0) return
     const unbookedReferences = open.map(({ found }) => found.reference)
     const unbookedMinor = exceedingMinor(payment.currency, open)

@@ -16,6 +16,7 @@ import { applyOutcome } from '../../src/outcomes/apply.ts'
 import { PROCESSING_LIMIT_MS } from '../../src/outcomes/review.ts'
 import { listAttempts } from '../../src/payments/find.ts'
 import { claimRefundLookups, wakeLookup } from '../../src/provider-refunds/lookup.ts'
+import { reviewUnbooked } from '../../src/provider-refunds/review.ts'
 import { claimRefunds, wakeRefunds } from '../../src/refunds/advance.ts'
 import { refundDuplicates } from '../../src/refunds/duplicates.ts'
 import { listRefunds } from '../../src/refunds/find.ts'
@@ -368,6 +369,22 @@ describe('a refund at the provider that exceeds the payment', () => {
       assert.ok((await casesOf(id)).every(({ closedAt }) => closedAt !== null))
       atProvider = [refundAt(3_000n), ...atProvider]
     }
+  })
+
+  it('does not contain a refund that another lookup has booked meanwhile', async () => {
+    const id = await charge()
+    const [booked, exceeding] = [refundAt(8_000n), refundAt(5_000n)]
+    atProvider = [booked]
+    await lookUp(id)
+    const current = { payment: await rig.payment(id), attempt: await rig.attempt(id, 1) }
+    const obstacle = 'exceeds_payment'
+    await reviewUnbooked(app, current, [{ found: booked, obstacle }])
+    assert.deepEqual(await casesOf(id), [])
+    await reviewUnbooked(app, current, [
+      { found: booked, obstacle },
+      { found: exceeding, obstacle },
+    ])
+    assert.equal((await caseOf(id, kind)).unbookedMinor, 5_000n)
   })
 
   it('closes by itself if an unknown status becomes one that can be booked', async () => {
