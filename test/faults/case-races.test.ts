@@ -1,12 +1,11 @@
 // Every kind of case: of two concurrent resolutions one wins, and the ledger has only its effect. Cases of duplicate payments
-// and of refunds at the provider that cannot be booked are resolved in every way that they have.
+// are resolved in every way that they have.
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
-import { OPERATOR, type ResolutionRequest } from '../../src/case-resolutions/request.ts'
+import { OPERATOR } from '../../src/case-resolutions/request.ts'
 import { resolveCase } from '../../src/case-resolutions/resolve.ts'
-import { CASE_KIND_NAMES, type CaseKind, kindFacts, type Resolution } from '../../src/cases/case-kinds.ts'
-import { listCases } from '../../src/cases/find.ts'
+import { CASE_KIND_NAMES, type CaseKind, type Resolution } from '../../src/cases/case-kinds.ts'
 import { cancelAttempt } from '../../src/checkout/payer-actions.ts'
 import { startAttempt } from '../../src/checkout/start-attempt.ts'
 import { ApiError } from '../../src/core/errors.ts'
@@ -15,18 +14,18 @@ import type { DisputeReport, ProviderRefund, RefundOutcome } from '../../src/gat
 import { applyOutcome } from '../../src/outcomes/apply.ts'
 import { PROCESSING_LIMIT_MS } from '../../src/outcomes/review.ts'
 import { listAttempts } from '../../src/payments/find.ts'
-import { claimRefundLookups, wakeLookup } from '../../src/provider-refunds/lookup.ts'
-import { reviewUnbooked } from '../../src/provider-refunds/review.ts'
 import { claimRefunds, wakeRefunds } from '../../src/refunds/advance.ts'
 import { refundDuplicates } from '../../src/refunds/duplicates.ts'
 import { listRefunds } from '../../src/refunds/find.ts'
 import { requestRefund } from '../../src/refunds/request.ts'
+import { caseTools, refundAt, resolutionRequest as request } from '../support/case-tools.ts'
 import { postingsOf } from '../support/payment-records.ts'
 import { NAME, NO_ANSWER, NOT_FOUND, PENDING, paid, paymentsRig, STARTED } from '../support/payments-rig.ts'
 
 const rig = await paymentsRig({ after })
 const { clock, gateway, merchant, app } = rig
 const other = rig.anotherApp()
+const { casesOf, caseOf, lookUp } = caseTools(rig)
 const HOUR_MS = 3_600_000
 const PAID = money(10_000n, 'KES')
 
@@ -167,24 +166,6 @@ async function lateFailure(): Promise<string> {
   return id
 }
 
-// The provider's ids are unique.
-let lastRefund = 0
-const nextReference = () => {
-  lastRefund += 1
-  return `re-${lastRefund}.`
-}
-
-const refundAt = (minor: bigint, status: ProviderRefund['status'] = 'succeeded') => ({
-  ...{ reference: nextReference(), key: null, paymentNames: [], status },
-  amount: money(minor, 'KES'),
-})
-
-async function lookUp(paymentId: string, by = app): Promise<void> {
-  const { gatewayKey: key } = await rig.attempt(paymentId)
-  await wakeLookup(by, { gateway: NAME, accountId: null, key })
-  for (const piece of await claimRefundLookups(by, 100)) await piece()
-}
-
 async function excessRefund(): Promise<string> {
   const id = await charge()
   atProvider = [refundAt(8_000n), refundAt(5_000n)]
@@ -228,26 +209,6 @@ const RACES: Readonly<Record<CaseKind, { make: () => Promise<string>; between: [
     refund_failed_late: { make: lateFailure, between: ['accept', 'write_off'] },
     refund_not_booked: { make: excessRefund, between: ['accept', 'write_off'] },
   }
-
-const casesOf = async (paymentId: string) => {
-  const { cases } = await listCases(app, null, { state: 'all', limit: 100, payment: paymentId })
-  return cases.map(({ row }) => row)
-}
-
-async function caseOf(paymentId: string, kind: CaseKind) {
-  const found = (await casesOf(paymentId)).filter((one) => one.kind === kind)
-  assert.deepEqual(
-    found.map(({ closedAt }) => closedAt),
-    [null],
-    `one case of the kind ${kind} is open`,
-  )
-  return found[0] ?? assert.fail()
-}
-
-const request = (kind: CaseKind, resolution: Resolution): ResolutionRequest => ({
-  ...{ resolution, note: 'Looked up at the provider.' },
-  proof: kindFacts(kind).proof.includes(resolution) ? `proof-${kind}` : null,
-})
 
 describe('two concurrent resolutions', () => {
   for (const kind of CASE_KIND_NAMES)
@@ -318,92 +279,6 @@ describe('a case of a duplicate payment', () => {
       assert.equal(given.length, asked.proof ? 0 : 1)
     })
   }
-})
-
-describe('a refund at the provider that exceeds the payment', () => {
-  const kind = 'refund_not_booked'
-
-  it('opens one case of the operator with its amount, beside the refund that fits', async () => {
-    const id = await excessRefund()
-    await Promise.all([lookUp(id), lookUp(id, other)])
-    const row = await caseOf(id, kind)
-    assert.deepEqual([row.owner, row.unbookedMinor, row.version], ['operator', 5_000n, 1])
-    assert.match(row.providerMessage ?? '', /^refund re-\d+\. of 50\.00 KES: exceeds_payment$/)
-    assert.equal((await rig.payment(id)).status, 'partially_refunded')
-  })
-
-  it('is taken from the wallet or written off, once, and does not open again', async () => {
-    const ends = [
-      ['accept', ['reversal pending KES -5000', `reversal gateway:${NAME} KES 5000`]],
-      ['write_off', ['write_off written_off KES -5000', `write_off gateway:${NAME} KES 5000`]],
-    ] as const
-    for (const [resolution, lines] of ends) {
-      const id = await excessRefund()
-      const { id: caseId } = await caseOf(id, kind)
-      clock.advance(1_000)
-      await resolveCase(app, OPERATOR, caseId, request(kind, resolution))
-      assert.equal((await resolveCase(app, OPERATOR, caseId, request(kind, resolution))).replayed, true)
-      assert.deepEqual((await postingsOf(rig.db, id)).slice(-2).sort(), [...lines].sort())
-      await lookUp(id)
-      assert.ok((await casesOf(id)).every(({ closedAt }) => closedAt !== null))
-      atProvider = [...atProvider, refundAt(3_000n)]
-      await lookUp(id)
-      assert.equal((await caseOf(id, kind)).unbookedMinor, 3_000n, 'only the new refund is undecided')
-    }
-  })
-
-  it('is not decided twice, even if there are more refunds than a case can name', async () => {
-    const id = await charge()
-    atProvider = [refundAt(8_000n), ...Array.from({ length: 20 }, () => refundAt(5_000n))]
-    for (const [resolution, minor] of [
-      ['accept', 100_000n],
-      ['write_off', 3_000n],
-      ['accept', 3_000n],
-    ] as const) {
-      await Promise.all([lookUp(id), lookUp(id, other)])
-      const { id: caseId, unbookedMinor } = await caseOf(id, kind)
-      assert.equal(unbookedMinor, minor, 'only the new refunds are undecided')
-      clock.advance(1_000)
-      await resolveCase(app, OPERATOR, caseId, request(kind, resolution))
-      await lookUp(id)
-      assert.ok((await casesOf(id)).every(({ closedAt }) => closedAt !== null))
-      atProvider = [refundAt(3_000n), ...atProvider]
-    }
-  })
-
-  it('does not contain a refund that another lookup has booked meanwhile', async () => {
-    const id = await charge()
-    const [booked, exceeding] = [refundAt(8_000n), refundAt(5_000n)]
-    atProvider = [booked]
-    await lookUp(id)
-    const current = { payment: await rig.payment(id), attempt: await rig.attempt(id, 1) }
-    const obstacle = 'exceeds_payment'
-    await reviewUnbooked(app, current, [{ found: booked, obstacle }])
-    assert.deepEqual(await casesOf(id), [])
-    await reviewUnbooked(app, current, [
-      { found: booked, obstacle },
-      { found: exceeding, obstacle },
-    ])
-    assert.equal((await caseOf(id, kind)).unbookedMinor, 5_000n)
-  })
-
-  it('closes by itself if an unknown status becomes one that can be booked', async () => {
-    const id = await charge()
-    const found = refundAt(4_000n, 'unrecognized')
-    atProvider = [found]
-    await lookUp(id)
-    assert.equal((await caseOf(id, kind)).unbookedMinor, null)
-    atProvider = [{ ...found, status: 'succeeded' }]
-    await lookUp(id)
-    const [row] = await casesOf(id)
-    assert.equal(row?.resolution, 'gateway_answered')
-    assert.equal((await rig.payment(id)).refundedMinor, 4_000n)
-    const excess = refundAt(7_000n)
-    atProvider = [...atProvider, excess]
-    await lookUp(id)
-    const { unbookedReferences, decidedReferences } = await caseOf(id, kind)
-    assert.deepEqual([unbookedReferences, decidedReferences], [[excess.reference], []])
-  })
 })
 
 describe('a case about an unknown outcome, and the outcome', () => {

@@ -1,0 +1,120 @@
+// Refunds at the provider that cannot be booked: one case has all of them, and each is decided once.
+
+import assert from 'node:assert/strict'
+import { after, afterEach, describe, it } from 'node:test'
+import { OPERATOR } from '../../src/case-resolutions/request.ts'
+import { resolveCase } from '../../src/case-resolutions/resolve.ts'
+import type { ProviderRefund } from '../../src/gateways/gateway.ts'
+import { reviewUnbooked } from '../../src/provider-refunds/review.ts'
+import { caseTools, refundAt, resolutionRequest as request } from '../support/case-tools.ts'
+import { postingsOf } from '../support/payment-records.ts'
+import { NAME, paid, paymentsRig } from '../support/payments-rig.ts'
+
+const rig = await paymentsRig({ after })
+const { clock, gateway, app } = rig
+const other = rig.anotherApp()
+const { casesOf, caseOf, lookUp } = caseTools(rig)
+
+let atProvider: ProviderRefund[] = []
+gateway.listRefunds = async () => ({ kind: 'refunds', refunds: atProvider })
+afterEach(() => rig.endTest())
+
+async function charge(): Promise<string> {
+  gateway.answers('chargeSaved', paid())
+  return (await rig.charge()).id
+}
+
+async function excessRefund(): Promise<string> {
+  const id = await charge()
+  atProvider = [refundAt(8_000n), refundAt(5_000n)]
+  await lookUp(id)
+  return id
+}
+
+describe('a refund at the provider that exceeds the payment', () => {
+  const kind = 'refund_not_booked'
+
+  it('opens one case of the operator with its amount, beside the refund that fits', async () => {
+    const id = await excessRefund()
+    await Promise.all([lookUp(id), lookUp(id, other)])
+    const row = await caseOf(id, kind)
+    assert.deepEqual([row.owner, row.unbookedMinor, row.version], ['operator', 5_000n, 1])
+    assert.match(row.providerMessage ?? '', /^refund re-\d+\. of 50\.00 KES: exceeds_payment$/)
+    assert.equal((await rig.payment(id)).status, 'partially_refunded')
+  })
+
+  it('is taken from the wallet or written off, once, and does not open again', async () => {
+    // The wallet also has the money of another payment.
+    await charge()
+    const ends = [
+      ['accept', ['reversal pending KES -5000', `reversal gateway:${NAME} KES 5000`]],
+      ['write_off', ['write_off written_off KES -5000', `write_off gateway:${NAME} KES 5000`]],
+    ] as const
+    for (const [resolution, lines] of ends) {
+      const id = await excessRefund()
+      const { id: caseId } = await caseOf(id, kind)
+      clock.advance(1_000)
+      await resolveCase(app, OPERATOR, caseId, request(kind, resolution))
+      assert.equal((await resolveCase(app, OPERATOR, caseId, request(kind, resolution))).replayed, true)
+      assert.deepEqual((await postingsOf(rig.db, id)).slice(-2).sort(), [...lines].sort())
+      await lookUp(id)
+      assert.ok((await casesOf(id)).every(({ closedAt }) => closedAt !== null))
+      atProvider = [...atProvider, refundAt(3_000n)]
+      await lookUp(id)
+      assert.equal((await caseOf(id, kind)).unbookedMinor, 3_000n, 'only the new refund is undecided')
+    }
+  })
+
+  it('is not decided twice, even if there are more refunds than a case can name', async () => {
+    const id = await charge()
+    atProvider = [refundAt(8_000n), ...Array.from({ length: 20 }, () => refundAt(5_000n))]
+    for (const [resolution, minor] of [
+      ['accept', 100_000n],
+      ['write_off', 3_000n],
+      ['accept', 3_000n],
+    ] as const) {
+      await Promise.all([lookUp(id), lookUp(id, other)])
+      const { id: caseId, unbookedMinor } = await caseOf(id, kind)
+      assert.equal(unbookedMinor, minor, 'only the new refunds are undecided')
+      clock.advance(1_000)
+      await resolveCase(app, OPERATOR, caseId, request(kind, resolution))
+      await lookUp(id)
+      assert.ok((await casesOf(id)).every(({ closedAt }) => closedAt !== null))
+      atProvider = [refundAt(3_000n), ...atProvider]
+    }
+  })
+
+  it('does not contain a refund that another lookup has booked meanwhile', async () => {
+    const id = await charge()
+    const [booked, exceeding] = [refundAt(8_000n), refundAt(5_000n)]
+    atProvider = [booked]
+    await lookUp(id)
+    const current = { payment: await rig.payment(id), attempt: await rig.attempt(id, 1) }
+    const obstacle = 'exceeds_payment'
+    await reviewUnbooked(app, current, [{ found: booked, obstacle }])
+    assert.deepEqual(await casesOf(id), [])
+    await reviewUnbooked(app, current, [
+      { found: booked, obstacle },
+      { found: exceeding, obstacle },
+    ])
+    assert.equal((await caseOf(id, kind)).unbookedMinor, 5_000n)
+  })
+
+  it('closes by itself if an unknown status becomes one that can be booked', async () => {
+    const id = await charge()
+    const found = refundAt(4_000n, 'unrecognized')
+    atProvider = [found]
+    await lookUp(id)
+    assert.equal((await caseOf(id, kind)).unbookedMinor, null)
+    atProvider = [{ ...found, status: 'succeeded' }]
+    await lookUp(id)
+    const [row] = await casesOf(id)
+    assert.equal(row?.resolution, 'gateway_answered')
+    assert.equal((await rig.payment(id)).refundedMinor, 4_000n)
+    const excess = refundAt(7_000n)
+    atProvider = [...atProvider, excess]
+    await lookUp(id)
+    const { unbookedReferences, decidedReferences } = await caseOf(id, kind)
+    assert.deepEqual([unbookedReferences, decidedReferences], [[excess.reference], []])
+  })
+})
