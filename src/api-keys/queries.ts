@@ -107,7 +107,7 @@ with current as (
   update api_keys
   set replaced_by = $3, expires_at = least(current.expires_at, $6)
   from current
-  where api_keys.key_id = current.key_id
+  where api_keys.merchant_id = $1 and api_keys.key_id = current.key_id
 )
 insert into api_keys (key_id, secret_hash, created_at, expires_at, descends_from, ${API_KEY.list(COPIED)})
 select
