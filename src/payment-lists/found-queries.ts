@@ -33,17 +33,19 @@ export const FITS_TEXT =
 
 const PROVIDER_COLUMNS = ['gateway_reference', 'receipt_number', 'gateway_key'] as const
 
+/** With the offset, PostgreSQL reads the attempts of the payment; it might otherwise read all attempts of the merchant once. */
 const hasProviderReference = (references: string) => `exists (
       select
       from attempts a
       where a.merchant_id = p.merchant_id
         and a.payment_id = p.id
         and (${PROVIDER_COLUMNS.map((column) => `a.${column} = any (${references}::text[])`).join(' or ')})
+      offset 0
     )`
 
-/** Every filter but the search. */
-export const FITS = `${FITS_TUPLE}
-  and ($12::bigint is null or hundredths_of(p.amount_minor, p.currency) >= $12)
+/** The other filters, but not the search. */
+export const FITS_DETAILS = `
+  ($12::bigint is null or hundredths_of(p.amount_minor, p.currency) >= $12)
   and ($13::bigint is null or hundredths_of(p.amount_minor, p.currency) <= $13)
   and ($14::timestamptz is null or p.paid_at >= $14)
   and ($15::timestamptz is null or p.paid_at <= $15)
@@ -52,6 +54,10 @@ export const FITS = `${FITS_TUPLE}
     or not exists (select from jsonb_each_text($16) w where p.metadata ->> w.key is distinct from w.value)
   )
   and ($17::text[] is null or ${hasProviderReference('$17')})`
+
+/** Every filter but the search. */
+export const FITS = `${FITS_TUPLE}
+  and ${FITS_DETAILS}`
 
 /** For lists that compare few payments: it also reads the attempts of those that have another text. */
 export const FITS_SEARCH = `(

@@ -16,6 +16,7 @@ import type { PaymentFilter } from './filters.ts'
 import {
   FIRST_OWN_VALUE,
   FITS,
+  FITS_DETAILS,
   FITS_SEARCH,
   FITS_TEXT,
   FITS_TUPLE,
@@ -146,10 +147,21 @@ const OF_LINK = listStatements<PaymentRow>({
   filterValues: VALUES_BEFORE_OWN + 1,
 })
 
-const TUPLE_COLUMNS = `kind, status, currency, gateway, coalesce(channel, '') as channel,
-      coalesce(failure_code, '') as failure_code, coalesce(status_reason, '') as status_reason`
-const TUPLE =
-  "kind, status, currency, gateway, coalesce(channel, ''), coalesce(failure_code, ''), coalesce(status_reason, '')"
+const REQUIRED_COLUMNS = ['kind', 'status', 'currency', 'gateway']
+const NULLABLE_COLUMNS = ['channel', 'failure_code', 'status_reason']
+const TUPLE_COLUMNS = [...REQUIRED_COLUMNS, ...NULLABLE_COLUMNS]
+
+/**
+ * A column as the index payments_by_filter has it. A row comparison with null would find nothing. With coalesce the index
+ * would not be used under row-level security (migrations/0032_list_filters_under_row_level_security.sql).
+ */
+const indexed = (column: string) =>
+  NULLABLE_COLUMNS.includes(column)
+    ? `(case when p.${column} is null then '' else p.${column} end)`
+    : `p.${column}`
+
+const TUPLE = TUPLE_COLUMNS.map(indexed).join(', ')
+const NAMED_TUPLE = TUPLE_COLUMNS.map((column) => `${indexed(column)} as ${column}`).join(',\n      ')
 
 /**
  * The combinations of these columns that the merchant has, found by a loose index scan, and of them those that fit the
@@ -158,9 +170,9 @@ const TUPLE =
 const FITTING_TUPLES = `
 with recursive tuples as (
   (
-    select ${TUPLE_COLUMNS}
-    from payments
-    where merchant_id = $1
+    select ${NAMED_TUPLE}
+    from payments p
+    where p.merchant_id = $1
     order by ${TUPLE}
     limit 1
   )
@@ -168,11 +180,10 @@ with recursive tuples as (
   select following.*
   from tuples t
   cross join lateral (
-    select ${TUPLE_COLUMNS}
-    from payments
-    where merchant_id = $1
-      and (${TUPLE})
-        > (t.kind, t.status, t.currency, t.gateway, t.channel, t.failure_code, t.status_reason)
+    select ${NAMED_TUPLE}
+    from payments p
+    where p.merchant_id = $1
+      and (${TUPLE}) > (${TUPLE_COLUMNS.map((column) => `t.${column}`).join(', ')})
     order by ${TUPLE}
     limit 1
   ) following
@@ -188,14 +199,8 @@ const FILTERED = listStatements<PaymentRow>({
   columns: PAYMENT_COLUMNS,
   prelude: FITTING_TUPLES,
   perRowOf: 'fitting',
-  filter: `p.kind = f.kind
-    and p.status = f.status
-    and p.currency = f.currency
-    and p.gateway = f.gateway
-    and coalesce(p.channel, '') = f.channel
-    and coalesce(p.failure_code, '') = f.failure_code
-    and coalesce(p.status_reason, '') = f.status_reason
-    and ${FITS}
+  filter: `${TUPLE_COLUMNS.map((column) => `${indexed(column)} = f.${column}`).join('\n    and ')}
+    and ${FITS_DETAILS}
     and ${FITS_TEXT}`,
   filterValues: VALUES_BEFORE_OWN,
 })
