@@ -6,6 +6,8 @@ export interface Scan {
   table: string
   /** Null: a sequential scan of the table. */
   index: string | null
+  /** Null: the scan reads the index from one end. */
+  condition: string | null
   /** Whether the scan reads the whole table or index, without a limit that stops it early. */
   isWhole: boolean
 }
@@ -56,14 +58,15 @@ function collectScans(node: PlanNode, above = '', isLimited = false): Scan[] {
   const type = node['Node Type']
   const isStopped = type === 'Limit' || (isLimited && STREAMING_NODES.has(type) && node.Filter === undefined)
   const below = (node.Plans ?? []).flatMap((one) => collectScans(one, table, isStopped))
-  const isWhole = node['Index Cond'] === undefined && !(isLimited && node.Filter === undefined)
+  const condition = node['Index Cond'] ?? null
+  const isWhole = condition === null && !(isLimited && node.Filter === undefined)
   switch (type) {
     case 'Seq Scan':
-      return [{ table, index: null, isWhole }, ...below]
+      return [{ table, index: null, condition, isWhole }, ...below]
     case 'Index Scan':
     case 'Index Only Scan':
     case 'Bitmap Index Scan':
-      return [{ table, index: node['Index Name'] ?? '', isWhole }, ...below]
+      return [{ table, index: node['Index Name'] ?? '', condition, isWhole }, ...below]
     default:
       return below
   }
