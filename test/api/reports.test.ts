@@ -91,7 +91,8 @@ describe('GET /api/v1/reports/collections', () => {
       }
     }
     await check()
-    assert.ok((await foldCollectionDeltas(service.db, 100_000)) >= 0)
+    // Two processes at once fold each difference once.
+    await Promise.all([1, 2].map(() => foldCollectionDeltas(service.db, 100_000)))
     await check()
   })
 

@@ -20,7 +20,6 @@ export const NOT_KEYED_BY_MERCHANT: Readonly<Record<string, string>> = {
   merchants: 'its own id is the merchant',
   api_keys: 'a request names its API key, and the key names the merchant',
   balance_deltas: 'a queue that is emptied every second; a second index finds the rows of a merchant',
-  collection_deltas: 'a queue that is emptied every few seconds; a second index finds the rows of a merchant',
   phone_prompts: 'the rate limit of a phone spans all merchants',
   gateway_webhooks: 'a webhook names its gateway and account; the attempt that it matches names the merchant',
   refund_lookups: 'one row for each account at a provider, also of the instance',
