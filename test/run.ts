@@ -22,7 +22,6 @@ import {
   findTestFiles,
   HAS_BROWSER,
   LARGER_FORMS,
-  LONGEST_FORMS,
   REST_ONLY,
   SHARED_STATE_TESTS,
 } from './support/test-files.ts'
@@ -104,7 +103,7 @@ function commandName(): string {
 }
 
 async function runLong(): Promise<void> {
-  const patterns = [...REST_ONLY, ...LARGER_FORMS, ...LONGEST_FORMS]
+  const patterns = [...REST_ONLY, ...LARGER_FORMS]
   await step('longest forms', () => runOnServer({ patterns, isPooled, workers, form: 'long' }))
 }
 

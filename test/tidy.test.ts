@@ -15,7 +15,6 @@ import {
   findTestFiles,
   HAS_BROWSER,
   LARGER_FORMS,
-  LONGEST_FORMS,
   REST_ONLY,
   SHARED_STATE_TESTS,
 } from './support/test-files.ts'
@@ -274,7 +273,7 @@ describe('the tests', () => {
       )
       .filter((path) => HAS_BROWSER || !path.startsWith('test/browser/'))
     assert.ok(sized.length > 10, 'the files were found')
-    const larger = findTestFiles([...REST_ONLY, ...LARGER_FORMS, ...LONGEST_FORMS])
+    const larger = findTestFiles([...REST_ONLY, ...LARGER_FORMS])
     assert.deepEqual(
       sized.filter((path) => !larger.includes(path)),
       [],
@@ -282,14 +281,7 @@ describe('the tests', () => {
   })
 
   it('has a test file for every name in the lists of test files', () => {
-    for (const patterns of [
-      EVERY_TEST,
-      REST_ONLY,
-      LARGER_FORMS,
-      LONGEST_FORMS,
-      DATABASE_TESTS,
-      SHARED_STATE_TESTS,
-    ])
+    for (const patterns of [EVERY_TEST, REST_ONLY, LARGER_FORMS, DATABASE_TESTS, SHARED_STATE_TESTS])
       assert.ok(findTestFiles(patterns).length > 0)
     assert.throws(
       () => findTestFiles(['test/{plans,tides}.test.ts']),

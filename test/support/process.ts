@@ -167,18 +167,24 @@ async function end(child: ChildProcess, ended: Promise<unknown>): Promise<void> 
   clearTimeout(force)
 }
 
+// A read costs as much as a request: what takes long is read less often.
+const SHORTEST_POLL_MS = 20
+const LONGEST_POLL_MS = 150
+const POLLS_PER_WAIT = 10
+
 /** Polls until the value is accepted, or fails with the last value. */
 export async function eventually<Value>(
   read: () => Promise<Value> | Value,
   isWanted: (value: Value) => boolean,
   withinMs: number,
 ): Promise<Value> {
-  const until = Date.now() + withinMs
+  const startedAt = performance.now()
   for (;;) {
     const value = await read()
     if (isWanted(value)) return value
-    if (Date.now() > until) throw new Error(`not accepted after ${withinMs} ms: ${JSON.stringify(value)}`)
-    await delay(50)
+    const waitedMs = performance.now() - startedAt
+    if (waitedMs > withinMs) throw new Error(`not accepted after ${withinMs} ms: ${JSON.stringify(value)}`)
+    await delay(Math.min(SHORTEST_POLL_MS + waitedMs / POLLS_PER_WAIT, LONGEST_POLL_MS))
   }
 }
 

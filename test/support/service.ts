@@ -48,23 +48,20 @@ export interface TestServiceOptions {
 }
 
 /**
- * A service for this file. Files of one process that set the same environment and nothing else share one service, which
- * saves its start and the preparation of its statements; each file gets a merchant of its own.
+ * A service for this file. Files of one process that set nothing share one service, which saves its start and the
+ * preparation of its statements; each file gets a merchant of its own. Any other service ends with its file or test: the
+ * background work of one that stays open costs more than its start.
  */
 export async function testService(t: Cleanup, options: TestServiceOptions = {}): Promise<TestService> {
-  const { env = {}, ...others } = options
-  if (!canShare() || Object.keys(others).length > 0) return startOwnService(t, options)
+  if (!canShare() || Object.keys(options).length > 0) return startOwnService(t, options)
   let shared: TestService | undefined
   // Before the await: after the promise of another file, the hook would be one of that file.
   t.after(async () => {
     if (shared) await assertInvariants(shared)
   })
-  shared = await sharedValue(`service ${JSON.stringify(env)}`, (end) => startOwnService(end, options))
-  const service = shared
-  // In production there is no demo merchant.
-  if (service.demoKey === null) return service
-  const merchant = await createMerchant(service, 'Demo Shop')
-  return { ...service, api: merchant.api, demoKey: merchant.key }
+  shared = await sharedValue('service', (end) => startOwnService(end, {}))
+  const merchant = await createMerchant(shared, 'Demo Shop')
+  return { ...shared, api: merchant.api, demoKey: merchant.key }
 }
 
 async function createMerchant({ admin, apiWith }: TestService, name: string, scopes = ['*']) {

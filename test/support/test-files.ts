@@ -39,7 +39,7 @@ export const REST_ONLY = [
 ]
 // These have a larger form, or take all languages, schemes and screens there.
 export const LARGER_FORMS = [
-  'test/faults/{abuse,deadlocks,late-refund-failures,races}.test.ts',
+  'test/faults/{abuse,deadlocks,failpoints,late-refund-failures,process-death,races}.test.ts',
   'test/faults/simulation/*.test.ts',
   'test/start/{commands,production,shutdown}.test.ts',
   'test/gateways/{stripe/stripe,*/conformance}.test.ts',
@@ -47,8 +47,6 @@ export const LARGER_FORMS = [
   'test/api/workers.test.ts',
   ...(HAS_BROWSER ? ['test/browser/*.test.ts'] : []),
 ]
-// These have a longest form alone.
-export const LONGEST_FORMS = ['test/faults/failpoints.test.ts']
 // These wait for processes that they start and kill, or measure their own; each has a process of its own. The longest
 // start first.
 export const ALONE = [
