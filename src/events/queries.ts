@@ -9,5 +9,5 @@ select ${NEW_EVENT.list()}
 from jsonb_to_recordset($1::jsonb) as e (${NEW_EVENT.recordset()})`
 
 export async function insertEvents(tx: Tx, events: readonly NewEvent[]): Promise<void> {
-  await tx.query(insertEventsStatement, [JSON.stringify(events.map(NEW_EVENT.toRecord))])
+  await tx.query(insertEventsStatement, [JSON.stringify(events.map((event) => NEW_EVENT.toRecord(event)))])
 }

@@ -64,6 +64,24 @@ export type NewAttempt = Pick<
   | 'dueAt'
 >
 
+/** The columns that the insert of an attempt sets. The others have a default in the database, as `newAttempt` has. */
+export const NEW_ATTEMPT = ATTEMPT.except(
+  'gatewayReference',
+  'receiptNumber',
+  'referenceHint',
+  'nextStep',
+  'failureCode',
+  'failureMessage',
+  'paidMinor',
+  'paidCurrency',
+  'refundedMinor',
+  'endedAt',
+  'sentAt',
+  'returnedAt',
+  'polls',
+  'fence',
+)
+
 export function newAttempt(payment: Pick<PaymentRow, 'merchantId' | 'id'>, values: NewAttempt): AttemptRow {
   return {
     ...values,

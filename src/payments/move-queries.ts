@@ -14,7 +14,7 @@
 
 import { column, columnTable, type RowOf } from '../kit/db/columns.ts'
 import { sql, type Tx } from '../kit/db/db.ts'
-import { ATTEMPT } from './attempt.ts'
+import { ATTEMPT, NEW_ATTEMPT } from './attempt.ts'
 import type { StatusReason } from './states.ts'
 
 export interface PostingInput {
@@ -154,10 +154,10 @@ ended_attempt as (
   where a.merchant_id = d.merchant_id and a.id = d.attempt_id
 ),
 new_attempt as (
-  insert into attempts (${ATTEMPT.list()})
+  insert into attempts (${ATTEMPT.list(NEW_ATTEMPT)})
   select t.*
   from done d
-  cross join lateral jsonb_to_record(d.new_attempt) as t (${ATTEMPT.recordset()})
+  cross join lateral jsonb_to_record(d.new_attempt) as t (${ATTEMPT.recordset(NEW_ATTEMPT)})
   where d.new_attempt is not null
 ),
 move as (

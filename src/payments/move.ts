@@ -7,7 +7,7 @@ import { addMs } from '../kit/clock.ts'
 import { afterCommit, type Tx } from '../kit/db/db.ts'
 import type { Posting } from '../ledger/service.ts'
 import type { PaymentsApp } from './app.ts'
-import { ATTEMPT, type AttemptRow } from './attempt.ts'
+import { ATTEMPT, type AttemptRow, NEW_ATTEMPT } from './attempt.ts'
 import { listAttempts } from './find.ts'
 import { measureMove } from './measure.ts'
 import { applyMoves, type MoveInput } from './move-queries.ts'
@@ -118,7 +118,7 @@ async function toMoveInput(
     recoveryPaymentId: to.recoveryPaymentId,
     expectedExpiresAt: expectedExpiry(from, to, move),
     ...endedAttempt(move),
-    newAttempt: move.kind === 'attempt_started' ? ATTEMPT.toRecord(move.attempt) : null,
+    newAttempt: move.kind === 'attempt_started' ? ATTEMPT.toRecord(move.attempt, NEW_ATTEMPT) : null,
     failovers: to.failovers,
     ...capture(app, move, at),
     eventId,

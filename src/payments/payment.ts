@@ -81,6 +81,19 @@ export const PAYMENT = columnTable({
   createdAt: column<Date>('timestamptz'),
 })
 
+/** The columns that the insert of a payment sets. The others have a default in the database: nothing has happened yet. */
+export const NEW_PAYMENT = PAYMENT.except(
+  'amountPaidMinor',
+  'amountReceivedMinor',
+  'feeMinor',
+  'refundedMinor',
+  'failovers',
+  'recoveryPaymentId',
+  'failureCode',
+  'failureMessage',
+  'paidAt',
+)
+
 export type PaymentRow = RowOf<typeof PAYMENT>
 
 export const PAYMENT_COLUMNS = PAYMENT.select('p')

@@ -13,8 +13,8 @@
 
 import { column, columnTable, type RowOf } from '../kit/db/columns.ts'
 import { type Db, sql } from '../kit/db/db.ts'
-import { ATTEMPT } from './attempt.ts'
-import { PAYMENT } from './payment.ts'
+import { ATTEMPT, NEW_ATTEMPT } from './attempt.ts'
+import { NEW_PAYMENT, PAYMENT } from './payment.ts'
 
 /** One payment to record: its row, and the values that are no columns of it. */
 const RECORD = columnTable({
@@ -55,18 +55,22 @@ export type RecordResult =
   | { kind: 'inactive' }
 
 // An existing customer keeps the id of the first payment, so the customer's id comes from the upsert.
-const GIVEN = PAYMENT.except('customerId')
+const GIVEN = NEW_PAYMENT.filter((name) => name !== 'customerId')
+
+// Each column of the input costs about a microsecond, so those with a default are not sent.
+const SENT = RECORD.except(...PAYMENT.except(...NEW_PAYMENT))
 
 const recordPaymentsStatement = sql<RecordedRow>`
 with input as (
   select *
   from jsonb_to_recordset($1::jsonb) as i (
-    n integer, ${RECORD.recordset()}
+    n integer, ${RECORD.recordset(SENT)}
   )
   limit (select jsonb_array_length($1::jsonb))
 ),
 existing_customer as (
-  select i.id as payment_id, c.status, c.email, c.firstname, c.lastname, c.country, c.search_text
+  select
+    i.id as payment_id, c.id, c.status, c.email, c.firstname, c.lastname, c.country, c.search_text
   from input i
   join customers c on c.merchant_id = i.merchant_id and c.email_key = i.email_key
   order by c.merchant_id, c.email_key
@@ -112,18 +116,34 @@ fresh as (
   from input
   where id in (select payment_id from claimed)
 ),
-customer as (
-  insert into customers as c (
-    merchant_id, id, email, email_key, firstname, lastname, country, search_text, created_at, updated_at
-  )
+wanted_customer as (
   -- Any visitor can fill in the form of a link, so the form does not rename an existing customer.
   select distinct on (f.merchant_id, f.email_key)
-    f.merchant_id, f.customer_id, coalesce(k.email, f.customer_email), f.email_key,
-    coalesce(k.firstname, f.customer_firstname), coalesce(k.lastname, f.customer_lastname),
-    coalesce(k.country, f.customer_country), coalesce(k.search_text, f.search_text), f.created_at, f.created_at
+    f.merchant_id, f.customer_id, f.email_key, coalesce(k.email, f.customer_email) as email,
+    coalesce(k.firstname, f.customer_firstname) as firstname, coalesce(k.lastname, f.customer_lastname) as lastname,
+    coalesce(k.country, f.customer_country) as country, coalesce(k.search_text, f.search_text) as search_text,
+    f.created_at, f.id as payment_id
   from fresh f
   left join existing_customer k on k.payment_id = f.id and f.link_id is not null
   order by f.merchant_id, f.email_key, f.n desc
+),
+-- Most customers pay again under the same name: their row is locked, and is not written.
+unchanged_customer as (
+  select w.merchant_id, k.id, w.email_key
+  from wanted_customer w
+  join existing_customer k on k.payment_id = w.payment_id
+  where (k.email, k.firstname, k.lastname, k.search_text) = (w.email, w.firstname, w.lastname, w.search_text)
+    and (w.country is null or w.country is not distinct from k.country)
+),
+written_customer as (
+  insert into customers as c (
+    merchant_id, id, email, email_key, firstname, lastname, country, search_text, created_at, updated_at
+  )
+  select
+    merchant_id, customer_id, email, email_key, firstname, lastname, country, search_text, created_at, created_at
+  from wanted_customer
+  where (merchant_id, email_key) not in (select merchant_id, email_key from unchanged_customer)
+  order by merchant_id, email_key
   on conflict (merchant_id, email_key) do update
   set
     email = excluded.email,
@@ -138,6 +158,13 @@ customer as (
       else c.updated_at
     end
   returning c.merchant_id, c.id, c.email_key
+),
+customer as (
+  select merchant_id, id, email_key
+  from written_customer
+  union all
+  select merchant_id, id, email_key
+  from unchanged_customer
 ),
 -- A new customer has the id that one of these payments carries.
 customer_event as (
@@ -167,10 +194,10 @@ payment as (
   returning id as payment_id, customer_id
 ),
 attempt as (
-  insert into attempts (${ATTEMPT.list()})
+  insert into attempts (${ATTEMPT.list(NEW_ATTEMPT)})
   select t.*
   from fresh f
-  cross join lateral jsonb_to_record(f.attempt) as t (${ATTEMPT.recordset()})
+  cross join lateral jsonb_to_record(f.attempt) as t (${ATTEMPT.recordset(NEW_ATTEMPT)})
   where f.attempt is not null
 ),
 move as (
@@ -195,7 +222,7 @@ from rejected`
 /** One result for each input. */
 export async function recordPayments(db: Db, inputs: readonly RecordInput[]): Promise<RecordResult[]> {
   const rows = await db.query(recordPaymentsStatement, [
-    JSON.stringify(inputs.map((input, n) => ({ n, ...RECORD.toRecord(input) }))),
+    JSON.stringify(inputs.map((input, n) => ({ n, ...RECORD.toRecord(input, SENT) }))),
   ])
   const rowsByPayment = new Map(rows.map((row) => [row.paymentId, row]))
   return inputs.map((input): RecordResult => {

@@ -12,7 +12,7 @@ import { addMs } from '../kit/clock.ts'
 import { findKey, releaseIdempotencyKey } from '../kit/db/idempotency.ts'
 import { awaitStandby } from '../kit/db/standby.ts'
 import type { PaymentsApp } from './app.ts'
-import { ATTEMPT, type AttemptRow, type NewAttempt, newAttempt } from './attempt.ts'
+import { ATTEMPT, type AttemptRow, NEW_ATTEMPT, type NewAttempt, newAttempt } from './attempt.ts'
 import { findPayment, findReference } from './find.ts'
 import type { InitiateInput, PaymentInput } from './input.ts'
 import { detailsOf, type PaymentDetails, type PaymentRow } from './payment.ts'
@@ -249,7 +249,7 @@ function toRecordInput(
     searchText: searchTextOf(customer),
     customerEventId: app.random.uuid(),
     accessHash,
-    attempt: attempt && ATTEMPT.toRecord(attempt),
+    attempt: attempt && ATTEMPT.toRecord(attempt, NEW_ATTEMPT),
     eventId,
     eventType: type,
     eventBody: toEventBody({

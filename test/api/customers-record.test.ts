@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import { sql } from '../../src/kit/db/db.ts'
 import type { Api } from '../support/api.ts'
 import { chargeBody, initiateBody, payWith, saveMethod } from '../support/builders.ts'
 import { testService } from '../support/service.ts'
@@ -21,6 +22,8 @@ async function customerOf(api: Api, uuid: string) {
 async function customersOf(api: Api) {
   return (await api.get('/api/v1/customers?limit=100')).body
 }
+
+const selectRowVersion = sql<{ version: string }>`select xmin::text as version from customers where id = $1`
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
@@ -55,6 +58,25 @@ describe('the customer record', () => {
     assert.match(createdAt, TIMESTAMP)
     assert.equal(updatedAt, createdAt)
     assert.deepEqual((await customersOf(api)).data, [answer.body.data])
+  })
+
+  it('is written by a payment only if the payment changes it', async () => {
+    const { api } = await service.newMerchant()
+    const person = { email: 'imani@example.com', firstname: 'Imani', lastname: 'Otieno', country: 'KE' }
+    const { customer } = await initiate(api, person)
+    const versionAfter = async (changes: Record<string, unknown>) => {
+      await initiate(api, { ...person, ...changes })
+      const [row] = await service.db.query(selectRowVersion, [customer.uuid])
+      return row?.version
+    }
+    const first = await versionAfter({})
+    assert.equal(await versionAfter({}), first)
+    assert.equal(await versionAfter({ country: undefined }), first)
+    const renamed = await versionAfter({ lastname: 'Mwangi' })
+    assert.notEqual(renamed, first)
+    assert.notEqual(await versionAfter({ lastname: 'Mwangi', country: 'UG' }), renamed)
+    const { lastname, country } = await customerOf(api, customer.uuid)
+    assert.deepEqual([lastname, country], ['Mwangi', 'UG'])
   })
 
   it('keeps one customer per merchant and e-mail, regardless of case', async () => {

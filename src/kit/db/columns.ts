@@ -51,14 +51,22 @@ export interface ColumnTable<Table extends Columns> {
     row: Pick<RowOf<{ columns: Table }>, Name>,
     names?: readonly Name[],
   ): unknown[]
-  /** The values of a row under their SQL names, ready for jsonb_to_recordset: JSON numbers would round a bigint. */
-  toRecord(row: Partial<RowOf<{ columns: Table }>>): Record<string, unknown>
+  /**
+   * The values of a row under their SQL names, ready for jsonb_to_recordset: JSON numbers would round a bigint. Of all
+   * columns that the row has, or of those that are named.
+   */
+  toRecord(
+    row: Partial<RowOf<{ columns: Table }>>,
+    names?: readonly (keyof Table & string)[],
+  ): Record<string, unknown>
 }
 
 export function columnTable<const Table extends Columns>(columns: Table): ColumnTable<Table> {
   type Name = keyof Table & string
   const all = Object.keys(columns) as Name[]
-  const sqlName = (name: Name) => columns[name]?.sqlName ?? snakeCase(name)
+  // Computed once, because every write of a payment needs them all.
+  const sqlNames = new Map(all.map((name) => [name, columns[name]?.sqlName ?? snakeCase(name)]))
+  const sqlName = (name: Name) => sqlNames.get(name) ?? snakeCase(name)
   const qualified = (name: Name, alias: string) => (alias ? `${alias}.${sqlName(name)}` : sqlName(name))
   return {
     columns,
@@ -77,10 +85,11 @@ export function columnTable<const Table extends Columns>(columns: Table): Column
       (names ?? (all as never[])).map((name) =>
         columns[name]?.type === 'jsonb' && row[name] !== null ? JSON.stringify(row[name]) : row[name],
       ),
-    toRecord: (row) =>
-      Object.fromEntries(
-        Object.entries(row).map(([name, value]) => [sqlName(name as Name), toJsonValue(value)]),
-      ),
+    toRecord(row, names = Object.keys(row) as Name[]) {
+      const record: Record<string, unknown> = {}
+      for (const name of names) record[sqlName(name)] = toJsonValue(row[name])
+      return record
+    },
   }
 }
 

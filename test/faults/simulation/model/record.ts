@@ -11,7 +11,6 @@ import type { Row, TableAccess } from './store.ts'
 
 const KINDS: Record<string, Kind> = {
   amount_minor: 'minor',
-  refunded_minor: 'minor',
   expires_at: 'date',
   due_at: 'date',
   created_at: 'date',
