@@ -4,7 +4,7 @@ import { type GrantedScope, SCOPES } from '../../src/core/merchant.ts'
 import type { Api } from '../support/api.ts'
 import { assertApiError, assertKeys, assertSameApiError, ISO_TIME } from '../support/assertions.ts'
 import { tickingClock } from '../support/fake-clock.ts'
-import { eventually, startProcess, tempFolder } from '../support/process.ts'
+import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
 
 const clock = tickingClock()
@@ -344,14 +344,15 @@ describe('self-service revocation of an API key', () => {
 
 describe('revocation seen by a second process', () => {
   it('creates no key for a revoked caller, and rejects its requests after five seconds at most', async (t) => {
-    const other = await startProcess(t, ['serve', '--role', 'api'], {
-      PORT: '0',
-      DATABASE_URL: service.databaseUrl,
-      COWRY_DATA_DIR: await tempFolder(t, 'second'),
-      COWRY_RATE_LIMIT: '0',
+    // In this process, but with a cache and a pool of its own, as in another one.
+    const other = await testService(t, {
+      databaseUrl: service.databaseUrl,
+      role: 'api',
+      env: { COWRY_RATE_LIMIT: '0' },
+      checksInvariants: false,
     })
     const there = (path: string, init: RequestInit = {}) =>
-      fetch(`${other.facts.url}${path}`, {
+      fetch(`${other.url}${path}`, {
         ...init,
         headers: { 'x-api-key': leaked.apiKey, ...init.headers },
       })

@@ -137,7 +137,7 @@ describe('the checkout in a browser', { concurrency: 2 }, () => {
         )
       }
 
-      it('offers the methods again after a refusal at the bank', repeated, async (t) => {
+      it('offers the methods again after a refusal at the bank', LARGER_FORM_ONLY, async (t) => {
         const { page, read } = await open(t, { javaScript })
         await choose(page, 'card')
         await clickButton(page, PAY)
@@ -149,7 +149,7 @@ describe('the checkout in a browser', { concurrency: 2 }, () => {
         assert.equal((await read()).status, 'pending')
       })
 
-      it('redirects to the shop after a payment, only once', async (t) => {
+      it('redirects to the shop after a payment, only once', repeated, async (t) => {
         const { page, checkoutUrl, returnUrlWith } = await open(t, { javaScript })
         await payWith(page, 'card_success')
         await page.getByText('You return to Demo Shop in 5 seconds.').waitFor()
@@ -175,7 +175,7 @@ describe('the checkout in a browser', { concurrency: 2 }, () => {
         assert.doesNotMatch(await page.content(), LEADS_AWAY)
       })
 
-      it('returns to the shop after a cancellation on our page', repeated, async (t) => {
+      it('returns to the shop after a cancellation on our page', LARGER_FORM_ONLY, async (t) => {
         const { page, read, returnUrlWith } = await open(t, { javaScript })
         await clickButton(page, 'Cancel and return')
         await page.waitForURL(`${shop}/**`)
@@ -278,7 +278,7 @@ describe('the checkout with detours', { concurrency: 6 }, () => {
     assert.equal((await read()).status, 'pending')
   })
 
-  it('shows a payment of one tab in the other', async (t) => {
+  it('shows a payment of one tab in the other', LARGER_FORM_ONLY, async (t) => {
     const { page, newTab, checkoutUrl, executions } = await open(t)
     const other = await newTab()
     await other.goto(checkoutUrl)

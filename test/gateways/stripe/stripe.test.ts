@@ -5,6 +5,7 @@ import { money } from '../../../src/core/money.ts'
 import type { Attempt, Gateway, Outcome } from '../../../src/gateways/gateway.ts'
 import { STRIPE } from '../../../src/gateways/stripe/index.ts'
 import { systemClock } from '../../../src/kit/clock.ts'
+import { HAS_LARGER_FORM, shareOf, sized } from '../../support/scale.ts'
 import { type Subject, testConformance } from '../conformance.ts'
 import type { FakeRequest, Fault } from '../fake-server.ts'
 import { startFakeStripe } from './fake.ts'
@@ -228,24 +229,31 @@ function amountTable(currency: Currency): { minor: bigint; encoded: string }[] {
 }
 
 describe('an amount at Stripe', () => {
-  for (const { currency } of STRIPE.rails) {
-    it(`an amount at Stripe in ${currency} survives a round trip without loss`, async (t) => {
-      const { gateway, provider } = await startStripe(t)
-      const credential = provider.savedCredential('approves')
-      for (const { minor, encoded } of amountTable(currency)) {
-        const amount = money(minor, currency)
-        const checkout = makeAttempt({ amount })
-        const started = await gateway.startCheckout(checkout, CARD, RETURN_URL)
-        assert.ok(started.kind === 'started')
-        assert.match(lastText(provider), new RegExp(`\\[currency]=${currency.toLowerCase()}&`))
-        assert.match(lastText(provider), new RegExp(`\\[unit_amount]=${encoded}&`))
-        provider.finish(checkout.key, { kind: 'pays' })
-        assertPaid(await gateway.verify(checkout, started.gatewayReference), checkout)
-        const charge = makeCharge({ amount })
-        assertPaid(await submit(gateway, charge, credential), charge)
-        assert.match(lastText(provider), new RegExp(`^amount=${encoded}&currency=${currency.toLowerCase()}&`))
-      }
-    })
+  for (const [index, { currency }] of STRIPE.rails.entries()) {
+    it(
+      `an amount at Stripe in ${currency} survives a round trip without loss`,
+      HAS_LARGER_FORM,
+      async (t) => {
+        const { gateway, provider } = await startStripe(t)
+        const credential = provider.savedCredential('approves')
+        for (const { minor, encoded } of shareOf(amountTable(currency), index)) {
+          const amount = money(minor, currency)
+          const checkout = makeAttempt({ amount })
+          const started = await gateway.startCheckout(checkout, CARD, RETURN_URL)
+          assert.ok(started.kind === 'started')
+          assert.match(lastText(provider), new RegExp(`\\[currency]=${currency.toLowerCase()}&`))
+          assert.match(lastText(provider), new RegExp(`\\[unit_amount]=${encoded}&`))
+          provider.finish(checkout.key, { kind: 'pays' })
+          assertPaid(await gateway.verify(checkout, started.gatewayReference), checkout)
+          const charge = makeCharge({ amount })
+          assertPaid(await submit(gateway, charge, credential), charge)
+          assert.match(
+            lastText(provider),
+            new RegExp(`^amount=${encoded}&currency=${currency.toLowerCase()}&`),
+          )
+        }
+      },
+    )
   }
 
   it('an amount at Stripe in cedis or South Sudanese pounds has no rail, and a request is refused', async (t) => {
@@ -291,10 +299,12 @@ describe('Stripe with a lost response', () => {
     'http_409',
   ]
 
-  it('executes 250 charges 250 times', async (t) => {
+  const CHARGES = sized({ quick: 6 * faults.length, rest: 250, long: 250 })
+
+  it(`executes ${CHARGES} charges ${CHARGES} times`, HAS_LARGER_FORM, async (t) => {
     const { gateway, provider } = await startStripe(t)
     const credential = provider.savedCredential('approves')
-    const charges = Array.from({ length: 250 }, () => makeCharge())
+    const charges = Array.from({ length: CHARGES }, () => makeCharge())
     for (const [index, charge] of charges.entries()) {
       provider.server.injectFault(faults[index % faults.length] ?? 'cut_off', { times: 1 })
       assert.equal((await submit(gateway, charge, credential)).kind, 'unknown')
