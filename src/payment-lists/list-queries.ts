@@ -12,6 +12,7 @@ import { type Db, sql } from '../kit/db/db.ts'
 import { countRows, type ListStatements, listStatements, readPage } from '../kit/db/list-statements.ts'
 import { type CountedRows, countUpToCap, type ListWindow, substringPattern } from '../kit/db/pagination.ts'
 import { PAYMENT_COLUMNS, type PaymentRow } from '../payments/payment.ts'
+import { PAYMENT_STATUSES } from '../payments/states.ts'
 import type { PaymentFilter } from './filters.ts'
 import {
   FIRST_OWN_VALUE,
@@ -147,9 +148,9 @@ const OF_LINK = listStatements<PaymentRow>({
   filterValues: VALUES_BEFORE_OWN + 1,
 })
 
-const REQUIRED_COLUMNS = ['kind', 'status', 'currency', 'gateway']
 const NULLABLE_COLUMNS = ['channel', 'failure_code', 'status_reason']
-const TUPLE_COLUMNS = [...REQUIRED_COLUMNS, ...NULLABLE_COLUMNS]
+const FURTHER_COLUMNS = ['currency', 'gateway', ...NULLABLE_COLUMNS]
+const TUPLE_COLUMNS = ['kind', 'status', ...FURTHER_COLUMNS]
 
 /**
  * A column as the index payments_by_filter has it. A row comparison with null would find nothing. With coalesce the index
@@ -160,32 +161,34 @@ const indexed = (column: string) =>
     ? `(case when p.${column} is null then '' else p.${column} end)`
     : `p.${column}`
 
-const TUPLE = TUPLE_COLUMNS.map(indexed).join(', ')
-const NAMED_TUPLE = TUPLE_COLUMNS.map((column) => `${indexed(column)} as ${column}`).join(',\n      ')
+const FURTHER = FURTHER_COLUMNS.map(indexed).join(', ')
+
+const firstTuple = (condition: string) => `
+    select ${TUPLE_COLUMNS.map((column) => `${indexed(column)} as ${column}`).join(', ')}
+    from payments p
+    where p.merchant_id = $1 and p.kind = t.kind and p.status = t.status${condition}
+    order by ${FURTHER}
+    limit 1`
 
 /**
- * The combinations of these columns that the merchant has, found by a loose index scan, and of them those that fit the
- * filter. There are a few dozen.
+ * The combinations of these columns that the merchant has, found by a loose index scan for each kind and status, and of them
+ * those that fit the filter. There are a few dozen, or hundreds with many gateways and reasons of failure.
  */
 const FITTING_TUPLES = `
 with recursive tuples as (
-  (
-    select ${NAMED_TUPLE}
-    from payments p
-    where p.merchant_id = $1
-    order by ${TUPLE}
-    limit 1
-  )
+  select earliest.*
+  from (
+    select distinct kind, status
+    from unnest($4::text[]) as kinds (kind)
+    cross join unnest(coalesce($5::text[], '{${PAYMENT_STATUSES.join(', ')}}')) as statuses (status)
+  ) t
+  cross join lateral (${firstTuple('')}
+  ) earliest
   union all
   select following.*
   from tuples t
-  cross join lateral (
-    select ${NAMED_TUPLE}
-    from payments p
-    where p.merchant_id = $1
-      and (${TUPLE}) > (${TUPLE_COLUMNS.map((column) => `t.${column}`).join(', ')})
-    order by ${TUPLE}
-    limit 1
+  cross join lateral (${firstTuple(`
+      and (${FURTHER}) > (${FURTHER_COLUMNS.map((column) => `t.${column}`).join(', ')})`)}
   ) following
 ),
 fitting as (
