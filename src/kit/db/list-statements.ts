@@ -67,15 +67,24 @@ function pageStatement<Row>(source: ListSource, order: 'asc' | 'desc'): Statemen
   // The time alone stands beside the pair: of several bounds the server starts its index scan at the first plain one.
   const position = `${alias}.created_at ${operator}= ${time}::timestamptz and (${alias}.created_at, ${alias}.id) ${operator} (${time}::timestamptz, ${id}::uuid)`
   const ordered = `order by ${alias}.created_at${direction}, ${alias}.id${direction}`
-  const from = perRowOf
-    ? `${perRowOf} f
-cross join lateral (
-  select *
+  const upToPage = `limit ${limit}::bigint + ${offset}::bigint`
+  const lateralRows = (select: string, upTo: string) => `cross join lateral (
+  select ${select}
   from ${table} ${alias}
   where ${conditions(source, position)}
   ${ordered}
-  limit ${limit}::bigint + ${offset}::bigint
+  ${upTo}
 ) ${alias}`
+  // A page of n rows has rows of at most n values, those whose own first rows come first.
+  const from = perRowOf
+    ? `(
+select f.*
+from ${perRowOf} f
+${lateralRows('created_at, id', 'limit 1')}
+${ordered}
+${upToPage}
+) f
+${lateralRows('*', upToPage)}`
     : `${table} ${alias}
 where ${conditions(source, position)}`
   return sql<Row>`${prelude}
