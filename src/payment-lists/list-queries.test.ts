@@ -61,7 +61,7 @@ const FILTERED = random.uuid()
 const PAYMENTS = 20_000
 const PAGE = 50
 
-/** Payments of 45 combinations of kind, status, channel and failure code, two of them at each time. */
+/** Payments of about fifty combinations of kind, status, channel and failure code, two of them at each time. */
 const SEED_PAYMENTS = `
 set local session_replication_role = replica;
 insert into payments (
