@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { type GrantedScope, SCOPES } from '../../src/core/merchant.ts'
-import type { Api } from '../support/api.ts'
+import { type Api, postUntilFree } from '../support/api.ts'
 import { assertApiError, assertKeys, assertSameApiError, ISO_TIME } from '../support/assertions.ts'
 import { tickingClock } from '../support/fake-clock.ts'
 import { eventually } from '../support/process.ts'
@@ -163,7 +163,7 @@ describe('the API keys of a merchant', () => {
   it('enforces the maximum number of API keys, also for parallel requests', async () => {
     const { api } = await service.newMerchant()
     const answers = await Promise.all(
-      Array.from({ length: 24 }, () => api.post(PATH, keyRequest(['wallet:read']))),
+      Array.from({ length: 24 }, () => postUntilFree(api, PATH, keyRequest(['wallet:read']))),
     )
     const refused = answers.filter(({ http }) => http !== 201)
     assert.equal(refused.length, 5)

@@ -6,7 +6,8 @@ import { tickingClock } from '../support/fake-clock.ts'
 import { createPayer, headingOf, openCheckout, type Page } from '../support/payer.ts'
 import { testService } from '../support/service.ts'
 
-const clock = tickingClock()
+// A transfer arrives after two seconds: on a busy machine this would be before the payer's next step.
+const clock = tickingClock(0.05)
 const { api } = await testService({ after }, { clock })
 const payer = createPayer()
 

@@ -23,7 +23,13 @@ const newApi = async () => (await service.newMerchant()).api
 async function advance(api: Api, body: { seconds: number } | { to: string }) {
   const answer = await api.post(`${PATH}/advance`, body)
   assert.equal(answer.http, 200, answer.text)
-  assert.equal(answer.body.data.isCaughtUp, true)
+  // On a busy machine the background does the rest.
+  if (!answer.body.data.isCaughtUp)
+    await eventually(
+      () => read(api, PATH),
+      ({ isCaughtUp }) => isCaughtUp,
+      60_000,
+    )
   return answer.body.data
 }
 

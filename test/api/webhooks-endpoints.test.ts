@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import type { Api, ApiResponse } from '../support/api.ts'
+import { type Api, type ApiResponse, postUntilFree } from '../support/api.ts'
 import {
   assertApiError,
   assertKeys,
@@ -171,7 +171,9 @@ describe('creating a webhook endpoint', () => {
 
   it('allows at most twenty endpoints, also for parallel requests', async () => {
     const { api } = await service.newMerchant()
-    const answers = await Promise.all(Array.from({ length: 23 }, () => add(api)))
+    const answers = await Promise.all(
+      Array.from({ length: 23 }, () => postUntilFree(api, PATH, { url: URL_OF_SHOP })),
+    )
     const refused = answers.filter(({ http }) => http !== 201)
     assert.equal(refused.length, 3)
     for (const answer of refused) assertApiError(answer, 'too_many_webhook_endpoints')
