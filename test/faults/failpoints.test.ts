@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { FAILPOINT_ACTIONS, FAILPOINTS, type Failpoint } from '../../src/kit/failpoints.ts'
+import type { Api } from '../support/api.ts'
 import { eventually } from '../support/process.ts'
 import { FORM } from '../support/scale.ts'
 import { createTestFailpoints } from '../support/test-failpoints.ts'
@@ -44,10 +45,23 @@ async function startKilledAt(point: Failpoint, role: 'api' | 'worker') {
   return deployment.startService({ ...SHORT_TIMEOUTS, COWRY_FAILPOINTS: `${point}=kill` }, role)
 }
 
+/** Sends until the service is free to serve it: a busy one refuses a request before it reaches any point. */
+const sendUntilFree = ({ send }: Case, api: Api) =>
+  eventually(
+    () => send(api),
+    ({ http }) => http !== 503,
+    TRIGGERED_WITHIN_MS,
+  )
+
 /** The client sees a broken connection and does not know the outcome. */
-async function killDuring(point: Failpoint, { send }: Case): Promise<void> {
+async function losesResponse(point: Failpoint, sent: ReturnType<Case['send']>): Promise<void> {
+  const response = await sent.catch((error: unknown) => error)
+  assert.ok(response instanceof TypeError, `${point} got a response: ${JSON.stringify(response)}`)
+}
+
+async function killDuring(point: Failpoint, one: Case): Promise<void> {
   const service = await startKilledAt(point, 'api')
-  await assert.rejects(send(service.api), TypeError)
+  await losesResponse(point, sendUntilFree(one, service.api))
   assert.deepEqual(await service.ended, { code: null, signal: 'SIGKILL' })
 }
 
@@ -85,7 +99,7 @@ async function killAtAllRequests(): Promise<void> {
   for (const entry of requestPoints.toSorted((a, b) => Number(a.holdsRows ?? 0) - Number(b.holdsRows ?? 0))) {
     const one = await entry.operations[0].operation(harness)
     await dying.arm(entry.point)
-    underWay.push({ entry, one, lost: assert.rejects(one.send(dying.api), TypeError) })
+    underWay.push({ entry, one, lost: losesResponse(entry.point, sendUntilFree(one, dying.api)) })
     await dying.awaitReached([entry.point])
   }
   await dying.kill()
@@ -101,7 +115,7 @@ async function throwAtRequests(): Promise<void> {
     for (const { what, operation, expectedState } of operationsFor('throw', entry)) {
       const one = await operation(harness)
       const triggered = failpoints.arm(point, 'throw')
-      const { http, text } = await one.send(failing.api)
+      const { http, text } = await sendUntilFree(one, failing.api)
       await triggered
       hits.add(`${point}=throw`)
       const seen = await one.readState()
@@ -122,7 +136,7 @@ async function hangAtRequests(): Promise<void> {
     for (const { what, operation, expectedState } of operationsFor('hang', entry)) {
       const one = await operation(harness)
       const triggered = failpoints.arm(point, 'hang')
-      const answered = one.send(failing.api)
+      const answered = sendUntilFree(one, failing.api)
       const release = await triggered
       hits.add(`${point}=hang`)
       const seen = await one.readState()

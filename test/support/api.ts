@@ -46,7 +46,7 @@ export function createApi(url: string, common: Record<string, string>): Api {
       const text = await answer.body.text()
       return { http: answer.statusCode, headers: headersOf(answer.headers), text, body: parse(text) }
     } catch (error) {
-      throw new TypeError(`no response: ${error}`, { cause: error })
+      throw new TypeError(`no response to ${method} ${path}: ${error}`, { cause: error })
     }
   }
   const json = { 'content-type': 'application/json' }
