@@ -91,8 +91,8 @@ function createFaults(
     },
     reset() {
       for (const { client, server } of links) {
-        client.resetAndDestroy()
-        server.resetAndDestroy()
+        resetSocket(client)
+        resetSocket(server)
       }
       return links.size
     },
@@ -141,13 +141,19 @@ async function pipe(
   try {
     for await (const chunk of from.iterator({ destroyOnReturn: false })) {
       const passed = await pass(chunk)
-      if (passed === undefined) return void from.resetAndDestroy()
+      if (passed === undefined) return resetSocket(from)
       if (to.writable && !to.write(passed)) await awaitDrain(to)
     }
     to.end()
   } catch {
     to.destroy()
   }
+}
+
+/** While the end of a socket is being sent, libuv refuses to reset it, and Node.js would never close its handle. */
+function resetSocket(socket: Socket): void {
+  if (socket.writableEnded && !socket.writableFinished) socket.destroy()
+  else socket.resetAndDestroy()
 }
 
 async function applyDelay(conditions: NetworkConditions): Promise<void> {
@@ -176,7 +182,7 @@ function applyFaults(
   if (isCommit && conditions.commitsToLose > 0) {
     conditions.commitsToLose -= 1
     injected.lostCommits += 1
-    client.resetAndDestroy()
+    resetSocket(client)
     return undefined
   }
   conditions.bytesLeft -= chunk.length
