@@ -89,6 +89,19 @@ describe('the search for card numbers in a text', () => {
     }
   })
 
+  it('finds no card number in the digits of a UUID, but finds one beside it', () => {
+    const ids = ['6224739d-c504-4836-9830-42fc4b789e0e', 'd0f64f59-b225-4275-9072-72581cbed829']
+    for (const id of ids) {
+      for (const text of [id, `${id}@example.com`, `Order ${id.toUpperCase()}.`]) {
+        assert.equal(containsCardNumber(text), false, text)
+      }
+      assert.ok(containsCardNumber(`${id} 4242 4242 4242 4242`), id)
+      assert.ok(containsCardNumber(`4242424242424242-${id}`), id)
+    }
+    assert.ok(containsCardNumber('42424242-4242-4242-0000-000000000000'), 'digits alone are no UUID')
+    fc.assert(fc.property(fc.uuid(), (id) => !/[a-f]/.test(id) || !containsCardNumber(`${id}@example.com`)))
+  })
+
   it('is fast for any arrangement of digits and separators', () => {
     const digitsAndGaps = fc.string({ unit: fc.constantFrom(...'0123456789 -.\n'), maxLength: 255 })
     fc.assert(fc.property(digitsAndGaps, (text) => typeof containsCardNumber(text) === 'boolean'))
