@@ -31,7 +31,7 @@ it('stays alive while the database is away, answers 503 with Retry-After, and re
     const ready = await anonymous.get('/readyz')
     assert.equal(ready.http, 503)
     assert.deepEqual(ready.body, { status: 'unavailable', reasons: ['The database does not answer.'] })
-    const refused = await service.api.get('/api/v1/wallet/balance')
+    const refused = await service.api.send('GET', '/api/v1/wallet/balance')
     assertApiError(refused, 'temporarily_unavailable')
     assert.equal(refused.headers.get('retry-after'), '1')
   } finally {

@@ -77,7 +77,7 @@ describe('a hundred refunds of one payment at once, over two services', () => {
         return allRefunds(uuid)
       },
       (list) => list.every(({ status }) => status !== 'pending'),
-      4 * DEADLINE_MS,
+      10 * DEADLINE_MS,
     )
     assert.deepEqual([...new Set(refunds.map(({ status }) => status))], ['successful'])
     const given = minorOf(refunds)

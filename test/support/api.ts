@@ -2,6 +2,7 @@
 // times as much processor time for a request.
 
 import type { Readable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import { eventually } from './process.ts'
 
@@ -14,6 +15,7 @@ export interface ApiResponse {
 }
 
 export interface Api {
+  /** Retries while the service is busy, because a busy machine says nothing about what a test reads. `send` does not. */
   get(path: string, headers?: Record<string, string>): Promise<ApiResponse>
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<ApiResponse>
   /** Sends the body unchanged, for values that JSON.stringify cannot write. */
@@ -52,11 +54,27 @@ export function createApi(url: string, common: Record<string, string>): Api {
   const json = { 'content-type': 'application/json' }
   return {
     send,
-    get: (path, headers) => send('GET', path, { headers }),
+    get: (path, headers) => readUntilFree(() => send('GET', path, { headers })),
     post: (path, body, headers) =>
       send('POST', path, { body: JSON.stringify(body), headers: { ...json, ...headers } }),
     postText: (path, body, headers) => send('POST', path, { body, headers: { ...json, ...headers } }),
   }
+}
+
+const MAX_READS = 40
+const RETRY_MS = 250
+
+async function readUntilFree(read: () => Promise<ApiResponse>): Promise<ApiResponse> {
+  let answer = await read()
+  for (let reads = 1; isBusy(answer) && reads < MAX_READS; reads += 1) {
+    await delay(RETRY_MS)
+    answer = await read()
+  }
+  return answer
+}
+
+function isBusy({ http, body }: ApiResponse): boolean {
+  return http === 503 && body?.error?.code === 'temporarily_unavailable'
 }
 
 const isFree = ({ http }: ApiResponse) => http !== 503
