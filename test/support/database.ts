@@ -5,9 +5,10 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type ConnectedDb, connectDb } from '../../src/kit/db/db.ts'
+import type { ConnectedDb } from '../../src/kit/db/db.ts'
 import { startEmbeddedPostgres } from '../../src/kit/embedded-postgres.ts'
 import { dropDatabase, prepareTemplate, runAsAdmin, type TestServer, withDatabase } from './template.ts'
+import { connectTestDb } from './test-db.ts'
 
 interface OwnServer extends TestServer {
   stop(): Promise<void>
@@ -69,7 +70,7 @@ export async function testDatabase(t: Cleanup): Promise<ConnectedDb> {
   let db: ConnectedDb | undefined
   // Hooks run in the order of their registration: the pool closes before its database is dropped.
   t.after(async () => db?.close())
-  db = connectDb({ url: await testDatabaseUrl(t), poolSize: 8 })
+  db = connectTestDb({ url: await testDatabaseUrl(t), poolSize: 8 })
   return db
 }
 

@@ -7,11 +7,12 @@ import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { connectDb, type Db, sql } from '../../src/kit/db/db.ts'
+import { type Db, sql } from '../../src/kit/db/db.ts'
 import { type Api, createApi } from './api.ts'
 import { type Cleanup, testDatabaseUrl } from './database.ts'
 import { assertInvariants } from './invariants.ts'
 import { eventually, type RunningProcess, startProcess, tempFolder } from './process.ts'
+import { connectTestDb } from './test-db.ts'
 
 export const SANDBOX_SECRET = 'the-secret-of-a-sandbox-of-the-tests'
 
@@ -102,7 +103,7 @@ export async function startDeployment(t: Cleanup): Promise<Deployment> {
   let db: Db
   rest.push(async () => db?.close())
   const databaseUrl = await testDatabaseUrl(restCleanup)
-  db = connectDb({ url: databaseUrl, poolSize: 4, applicationName: 'cowry-test' })
+  db = connectTestDb({ url: databaseUrl, poolSize: 4, applicationName: 'cowry-test' })
 
   const snapshotOf = async (paymentId: string): Promise<PaymentSnapshot> => {
     const [row] = await db.query(selectSnapshot, [paymentId])

@@ -11,7 +11,7 @@ import { saveGatewayWebhook } from '../../src/gateway-webhooks/queries.ts'
 import type { Attempt, Gateway, Outcome, SavedMethod, StartedCheckout } from '../../src/gateways/gateway.ts'
 import { fixedGateways } from '../../src/gateways/registry.ts'
 import { createSigner, createVault } from '../../src/kit/crypto.ts'
-import { connectDb, type Db, sql } from '../../src/kit/db/db.ts'
+import { type Db, sql } from '../../src/kit/db/db.ts'
 import { createCounters } from '../../src/kit/observability/counters.ts'
 import { createLog } from '../../src/kit/observability/log.ts'
 import { systemRandom } from '../../src/kit/random.ts'
@@ -29,6 +29,7 @@ import { CUSTOMER, newReference } from './builders.ts'
 import { type Cleanup, testDatabaseUrl } from './database.ts'
 import { type FakeClock, frozenClock } from './fake-clock.ts'
 import { assertInvariants } from './invariants.ts'
+import { connectTestDb } from './test-db.ts'
 
 export type GatewayRequest = Pick<Attempt, 'key' | 'amount'>
 type Verb = 'chargeSaved' | 'startCheckout' | 'verify' | 'cancel'
@@ -187,7 +188,7 @@ export async function paymentsRig(t: Cleanup): Promise<PaymentsRig> {
   const promptKey = random.bytes(32)
 
   const anotherApp = (): PaymentsApp => {
-    const db = connectDb({ url, poolSize: 8 })
+    const db = connectTestDb({ url, poolSize: 8 })
     pools.push(db)
     return {
       db,

@@ -10,7 +10,6 @@ import { type Service, startService } from '../../src/app.ts'
 import { GATEWAYS } from '../../src/compose/gateways.ts'
 import { type Role, readConfig } from '../../src/config.ts'
 import type { Clock } from '../../src/kit/clock.ts'
-import { connectDb } from '../../src/kit/db/db.ts'
 import type { Failpoints } from '../../src/kit/failpoints.ts'
 import { createLog, type Log } from '../../src/kit/observability/log.ts'
 import { type Api, createApi, postUntilFree } from './api.ts'
@@ -18,6 +17,7 @@ import { type Cleanup, testDatabaseUrl } from './database.ts'
 import { assertInvariants } from './invariants.ts'
 import { startProcess } from './process.ts'
 import { canShare, sharedValue } from './process-values.ts'
+import { connectTestDb } from './test-db.ts'
 
 export interface TestService extends Service {
   databaseUrl: string
@@ -146,7 +146,7 @@ async function startTestCluster(
       ...env,
     })
     const { url, demoKey = null } = cluster.facts
-    const db = connectDb({ url: env.DATABASE_URL ?? '', poolSize: 4 })
+    const db = connectTestDb({ url: env.DATABASE_URL ?? '', poolSize: 4 })
     own.after(() => db.close())
     // A boundary: the document is an object.
     const openApi = role === 'worker' ? {} : ((await (await fetch(`${url}/openapi.json`)).json()) as object)

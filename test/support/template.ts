@@ -2,8 +2,8 @@
 
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import { connectDb } from '../../src/kit/db/db.ts'
 import { migrate } from '../../src/kit/db/migrate.ts'
+import { connectTestDb } from './test-db.ts'
 
 export interface TestServer {
   /** The URL of a role that may create databases. */
@@ -15,7 +15,7 @@ export interface TestServer {
 export async function prepareTemplate(adminUrl: string): Promise<TestServer> {
   const template = `cowry_template_${randomBytes(6).toString('hex')}`
   await runAsAdmin(adminUrl, `create database ${template}`)
-  const db = connectDb({ url: withDatabase(adminUrl, template), poolSize: 1 })
+  const db = connectTestDb({ url: withDatabase(adminUrl, template), poolSize: 1 })
   await migrate(db)
   await db.close()
   return { adminUrl, template }

@@ -13,7 +13,7 @@ import { deadLetterDeliveries } from '../../src/deliveries/maintenance-queries.t
 import { recordEvents } from '../../src/events/service.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 import { createSigner, createVault } from '../../src/kit/crypto.ts'
-import { connectDb, type Db, sql } from '../../src/kit/db/db.ts'
+import { type Db, sql } from '../../src/kit/db/db.ts'
 import { checkInvariants } from '../../src/kit/db/invariants.ts'
 import { readFailpoints } from '../../src/kit/failpoints.ts'
 import { ALLOW_LOOPBACK } from '../../src/kit/http/public-address.ts'
@@ -25,6 +25,7 @@ import { insertEndpoint } from '../../src/webhook-endpoints/queries.ts'
 import { newSecret, sealSecret } from '../../src/webhook-endpoints/secret.ts'
 import { type Cleanup, testDatabaseUrl } from './database.ts'
 import { type FakeClock, frozenClock } from './fake-clock.ts'
+import { connectTestDb } from './test-db.ts'
 
 export interface Received {
   headers: Record<string, string>
@@ -133,7 +134,7 @@ export async function webhooksRig(t: Cleanup): Promise<WebhooksRig> {
       await db.close()
     }
   })
-  db = connectDb({ url: await testDatabaseUrl(t), poolSize: 8 })
+  db = connectTestDb({ url: await testDatabaseUrl(t), poolSize: 8 })
   const app = createTestApp(db)
   t.after(() => app.publicHttp.close())
   const addMerchant = async () => {

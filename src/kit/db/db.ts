@@ -90,10 +90,12 @@ export interface DbOptions {
   preparedStatements?: boolean
   /** How long to wait for a reply. Absent: slightly longer than the server's own statement timeout. */
   responseTimeoutMs?: number
+  /** How long a caller waits for a connection before it fails, instead of queueing without end. */
+  acquireTimeoutMs?: number
   onError?: (error: Error) => void
 }
 
-// A caller that gets no connection within this time fails with 503, instead of queueing without end.
+// A request that gets no connection within this time is answered with 503.
 const ACQUIRE_TIMEOUT_MS = 2_000
 const STATEMENT_TIMEOUT_MS = 10_000
 const LOCK_TIMEOUT_MS = 2_000
@@ -111,7 +113,7 @@ export function connectDb(options: DbOptions): ConnectedDb {
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.poolSize,
-    connectionTimeoutMillis: ACQUIRE_TIMEOUT_MS,
+    connectionTimeoutMillis: options.acquireTimeoutMs ?? ACQUIRE_TIMEOUT_MS,
     application_name: options.applicationName ?? 'cowry',
     statement_timeout: STATEMENT_TIMEOUT_MS,
     lock_timeout: LOCK_TIMEOUT_MS,
