@@ -16,7 +16,8 @@ const MAX_DIGITS = 19
 const GROUPS = /\d+(?:(?:\s|[.\-‐‑‒–—·•]){1,3}\d+)*/gu
 const GROUP = /(\d+)([^\d]*)/gu
 
-// About one random UUID in 850 has the digits of a card number. With a letter in it, it is no number of groups.
+// About one random UUID in 850 contains the digits of a card number. A card number has no letters, so a UUID with a letter
+// is not searched.
 const UUID = /\b(?=[\d-]{0,35}[a-f])[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}\b/giu
 
 interface Group {
