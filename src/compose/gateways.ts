@@ -16,6 +16,7 @@ import type { Db } from '../kit/db/db.ts'
 import type { HttpClient } from '../kit/http/http-client.ts'
 import { createRoutingRules } from '../merchants/routing-rules-cache.ts'
 import { createP2pGateways } from '../p2p/gateway.ts'
+import { createCallbackPaths } from '../secrets/callback-paths.ts'
 import type { InstanceSecrets } from '../secrets/secrets.ts'
 import type { Addresses, Parts } from './parts.ts'
 
@@ -43,8 +44,9 @@ export async function composeGateways(parts: Parts, needs: Needs) {
   const builtIn = mode === 'test' ? [measure(sandbox)] : []
   const p2pGateways = createP2pGateways({ db, clock, random, mode }, unscopedDb, refreshUntil)
   const routingRules = createRoutingRules({ db: unscopedDb, clock }, refreshUntil)
+  const callbackPaths = createCallbackPaths(needs.secrets.callbackKeys)
   const gateways = createGateways(
-    { db: unscopedDb, clock, vault, log, routingRules },
+    { db: unscopedDb, clock, vault, callbackPaths, log, routingRules },
     {
       definitions: GATEWAYS,
       configs: config.gateways,

@@ -5,6 +5,7 @@ import { fixedGateways } from '../gateways/registry.ts'
 import { createCounters } from '../kit/observability/counters.ts'
 import type { LogFields } from '../kit/observability/log.ts'
 import type { PaymentsApp } from '../payments/app.ts'
+import type { CallbackSubject } from '../secrets/callback-paths.ts'
 import { gatewayWebhookRoutes } from './receive.ts'
 
 function rig() {
@@ -12,27 +13,41 @@ function rig() {
   const logged: LogFields[] = []
   const counters = createCounters()
   const unused = () => Promise.reject(new Error('not used in this test'))
+  const callbacks: (CallbackSubject | null)[] = []
   const gateway = (name: string): Gateway => ({
     name,
     rails: [],
     behavior: { keyRetentionHours: 24, cachesErrors: false, lookupByReference: true },
     startCheckout: unused,
     verify: unused,
-    parseWebhook: () => ({ kind: 'forged' }),
+    // Like a provider that signs nothing: only a secret path proves where a callback comes from.
+    parseWebhook({ callback }) {
+      callbacks.push(callback)
+      return callback ? { kind: 'ignored', reason: 'a test' } : { kind: 'forged' }
+    },
+    webhookAnswer: { accepted: true },
   })
+  const gateways = fixedGateways([gateway('one'), gateway('other')])
   // A boundary: the path of a forged webhook uses only these parts, and no database.
   const app = {
-    gateways: fixedGateways([gateway('one'), gateway('other')]),
+    gateways,
     counters,
     clock: { now: () => new Date(nowMs) },
     log: { write: (_key: string, fields: LogFields) => void logged.push(fields) },
   } as unknown as PaymentsApp
-  const [receiver] = gatewayWebhookRoutes(app)
+  const [receiver, , secret] = gatewayWebhookRoutes(app)
+  const request = { method: 'POST' as const, query: {}, headers: {}, rawBody: Buffer.alloc(0) }
   return {
     logged,
     counters,
-    forge: (name: string) =>
-      receiver?.handle({ params: { gateway: name }, headers: {}, rawBody: Buffer.alloc(0) }),
+    callbacks,
+    pathOf: (name: string, subject: CallbackSubject) =>
+      gateways.callbackPaths.pathOf({ gateway: name, merchantId: null, accountId: null }, subject),
+    call: (path: string) => {
+      const [, , name = '', scope = '', subject = '', mac = ''] = path.split('/')
+      return secret?.handle({ ...request, params: { gateway: name, scope, subject, mac } })
+    },
+    forge: (name: string) => receiver?.handle({ ...request, params: { gateway: name } }),
     advance: (ms: number) => {
       nowMs += ms
     },
@@ -62,5 +77,42 @@ describe('webhooks with an invalid signature', () => {
       { gateway: 'one', count: 40 },
       { gateway: 'one', count: 40 },
     ])
+  })
+})
+
+describe('callbacks to a secret path', () => {
+  const KEY = '0b0e7a52-7d51-4cc3-98c4-dc0c0c07398f'
+  const ATTEMPT: CallbackSubject = { kind: 'attempt', key: KEY }
+
+  it('tells the gateway what the path proves, and answers as the provider wants', async () => {
+    const { call, pathOf, callbacks } = rig()
+    for (const subject of [ATTEMPT, { kind: 'account' } as const])
+      assert.deepEqual(await call(pathOf('one', subject)), { http: 200, json: { accepted: true } })
+    assert.deepEqual(callbacks, [ATTEMPT, { kind: 'account' }])
+  })
+
+  it('rejects a callback to a path that we did not make, before the gateway reads it, and counts it', async () => {
+    const { call, pathOf, callbacks, counters } = rig()
+    const path = pathOf('one', ATTEMPT)
+    const others = [
+      path.replace('/one/', '/other/'),
+      path.replace('attempt-0', 'attempt-1'),
+      path.replace('attempt', 'refund'),
+      path.slice(0, -1),
+      path.replace(/.{32}$/, '0'.repeat(32)),
+    ]
+    for (const other of others) assert.deepEqual(await call(other), { http: 401 }, other)
+    assert.deepEqual(callbacks, [])
+    assert.equal(
+      counters.read().reduce((sum, { total }) => sum + total, 0),
+      others.length,
+    )
+  })
+
+  it('answers 404 to a path of an unknown gateway or without a merchant', async () => {
+    const { call, pathOf } = rig()
+    const path = pathOf('one', ATTEMPT)
+    for (const other of [path.replace('/one/', '/two/'), path.replace('instance', 'nobody')])
+      assert.deepEqual(await call(other), { http: 404 })
   })
 })

@@ -8,6 +8,7 @@ import type { Gateway, ParsedWebhook } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import type { GatewayWebhookRoute } from '../kit/http/route.ts'
 import type { PaymentsApp } from '../payments/app.ts'
+import { CALLBACK_PATH, type CallbackSubject, INSTANCE_SCOPE } from '../secrets/callback-paths.ts'
 import {
   purgeWebhooksBefore,
   retryUnmatchedWebhooks,
@@ -15,46 +16,64 @@ import {
   saveReferenceHint,
 } from './queries.ts'
 
-type WebhookRequest = Parameters<GatewayWebhookRoute['handle']>[0]
+type RouteInput = Parameters<GatewayWebhookRoute['handle']>[0]
 
-/** The first path is for the instance's own gateway accounts, the second for those of one merchant. */
+/** The account that a path names, and the secret part of a secret path. */
+interface Address {
+  gateway: string
+  merchantId: string | null
+  secret?: { subject: string; mac: string }
+}
+
+/**
+ * The first path is for the instance's own gateway accounts, the second for those of one merchant. The third is secret:
+ * it proves its sender where the provider signs nothing.
+ */
 export function gatewayWebhookRoutes(app: PaymentsApp): GatewayWebhookRoute[] {
   const reportForgery = createForgeryLogger(app)
-  const handle = async (request: WebhookRequest, merchantId: string | null) => {
-    const name = request.params.gateway ?? ''
-    const received = await verifySender(app, name, merchantId, request)
+  const handle = async (request: RouteInput, address: Address | undefined) => {
+    const received = address && (await verifySender(app, address, request))
     if (received === undefined) return { http: 404 }
-    if (received.parsed.kind === 'forged') {
-      reportForgery(name)
+    if (received === 'forged') {
+      reportForgery(address?.gateway ?? '')
       return { http: 401 }
     }
     const parsed = await resolveKey(received)
     if (parsed === undefined) return { http: 503 }
-    if (parsed.kind === 'payment') await saveWebhook(app, name, received.accountId, parsed)
-    return { http: 200 }
+    if (parsed.kind === 'payment') await saveWebhook(app, received, parsed)
+    const { webhookAnswer: json } = received.gateway
+    return json === undefined ? { http: 200 } : { http: 200, json }
   }
-  return [
-    { path: '/hooks/{gateway}', handle: (request) => handle(request, null) },
-    {
-      path: '/hooks/{gateway}/{merchant}',
-      handle: async (request) => {
-        const { merchant } = request.params
-        return isUuid(merchant) ? handle(request, merchant) : { http: 404 }
-      },
-    },
-  ]
+  return ['/hooks/{gateway}', '/hooks/{gateway}/{scope}', CALLBACK_PATH].map((path) => ({
+    path,
+    handle: (request) => handle(request, addressOf(request.params)),
+  }))
+}
+
+/** Undefined if the path cannot be one of ours. */
+function addressOf({ gateway = '', scope, subject, mac }: RouteInput['params']): Address | undefined {
+  if (scope === undefined) return { gateway, merchantId: null }
+  const secret = subject === undefined ? {} : { secret: { subject, mac: mac ?? '' } }
+  if (subject !== undefined && scope === INSTANCE_SCOPE) return { gateway, merchantId: null, ...secret }
+  return isUuid(scope) ? { gateway, merchantId: scope, ...secret } : undefined
 }
 
 interface ReceivedWebhook {
+  /** The gateway's name in the path. */
+  name: string
+  gateway: Gateway
   accountId: string | null
-  gateway: Gateway | null
-  parsed: ParsedWebhook
+  callback: CallbackSubject | null
+  parsed: Exclude<ParsedWebhook, { kind: 'forged' }>
 }
 
 /** Finds our key if the webhook has only the gateway's id. Undefined if the gateway does not answer: it must retry. */
-async function resolveKey({ gateway, parsed }: ReceivedWebhook): Promise<ParsedWebhook | undefined> {
+async function resolveKey({
+  gateway,
+  parsed,
+}: ReceivedWebhook): Promise<ReceivedWebhook['parsed'] | undefined> {
   if (parsed.kind !== 'dispute' && parsed.kind !== 'refund') return parsed
-  const found = await gateway?.findKey?.(parsed.gatewayPaymentId)
+  const found = await gateway.findKey?.(parsed.gatewayPaymentId)
   if (found?.kind === 'unknown' && found.reason !== 'not_found') return undefined
   if (found?.kind !== 'key' || found.key === null)
     return { kind: 'ignored', reason: 'not about a payment of ours' }
@@ -62,20 +81,30 @@ async function resolveKey({ gateway, parsed }: ReceivedWebhook): Promise<ParsedW
   return { kind: 'payment', key: found.key, eventId: parsed.eventId, ...subject }
 }
 
-/** The webhook as parsed by the account whose signature matches; undefined if the path has no account. */
+/** The webhook as parsed by the account whose secret path or signature matches; undefined if the path has no account. */
 async function verifySender(
   app: PaymentsApp,
-  name: string,
-  merchantId: string | null,
-  { headers, rawBody }: WebhookRequest,
-): Promise<ReceivedWebhook | undefined> {
-  const accounts = await app.gateways.findWebhookGateways(name, merchantId)
+  { gateway: name, merchantId, secret }: Address,
+  { method, headers, query, rawBody }: RouteInput,
+): Promise<ReceivedWebhook | 'forged' | undefined> {
+  const { gateways } = app
+  const accounts = await gateways.findWebhookGateways(name, merchantId)
   if (accounts.length === 0) return undefined
   for (const { gateway, accountId } of accounts) {
-    const parsed = gateway.parseWebhook(headers, rawBody)
-    if (parsed.kind !== 'forged') return { accountId, gateway, parsed }
+    const account = { gateway: name, merchantId, accountId }
+    const callback = secret ? gateways.callbackPaths.verify(account, secret.subject, secret.mac) : null
+    if (callback === undefined) continue
+    const parsed = gateway.parseWebhook({ method, headers, query, rawBody, callback })
+    if (parsed.kind !== 'forged' && isWithin(callback, parsed))
+      return { name, gateway, accountId, callback, parsed }
   }
-  return { accountId: null, gateway: null, parsed: { kind: 'forged' } }
+  return 'forged'
+}
+
+/** The path of an attempt speaks for that attempt only. */
+function isWithin(callback: CallbackSubject | null, parsed: ReceivedWebhook['parsed']): boolean {
+  if (callback === null || callback.kind === 'account' || parsed.kind === 'ignored') return true
+  return callback.kind === 'attempt' && parsed.kind === 'payment' && parsed.key === callback.key
 }
 
 const MINUTE_MS = 60_000
@@ -84,8 +113,7 @@ const DAY_MS = 24 * 60 * MINUTE_MS
 /** Runs before the 2xx response: the provider retries a webhook that was not stored. */
 async function saveWebhook(
   app: PaymentsApp,
-  gateway: string,
-  accountId: string | null,
+  { name: gateway, accountId }: ReceivedWebhook,
   { eventId, key, isDispute, isRefund, referenceHint }: Extract<ParsedWebhook, { kind: 'payment' }>,
 ): Promise<void> {
   // Our keys are UUIDs; any other key belongs to another system that shares the gateway account.

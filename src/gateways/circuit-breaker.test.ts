@@ -83,6 +83,14 @@ async function times<Value>(count: number, act: () => Promise<Value>): Promise<V
   return values
 }
 
+const WEBHOOK = {
+  method: 'POST' as const,
+  headers: {},
+  query: {},
+  rawBody: Buffer.alloc(0),
+  callback: null,
+}
+
 describe('a gateway behind a circuit breaker', () => {
   it('returns what the gateway returns, and has the same operations', async () => {
     const { gateway } = provider(() => Promise.resolve(PENDING))
@@ -90,7 +98,7 @@ describe('a gateway behind a circuit breaker', () => {
     assert.equal(await safe.chargeSaved?.(attempt, 'credential'), PENDING)
     assert.equal(await safe.verify(query, null), PENDING)
     assert.equal(await safe.startCheckout(attempt, { channel: 'card' }, 'https://shop.example'), PENDING)
-    assert.deepEqual(safe.parseWebhook({}, Buffer.from('')), { kind: 'ignored', reason: 'none of ours' })
+    assert.deepEqual(safe.parseWebhook(WEBHOOK), { kind: 'ignored', reason: 'none of ours' })
     assert.deepEqual([safe.cancel, safe.refund, safe.verifyRefund], [undefined, undefined, undefined])
     assert.equal(safe.name, 'steady')
     assert.equal(health(), 'up')

@@ -7,6 +7,7 @@ import type { Clock } from '../kit/clock.ts'
 import type { Vault } from '../kit/crypto.ts'
 import { createHttpClient, type HttpClient } from '../kit/http/http-client.ts'
 import { honorRetryAfter } from '../kit/http/retry-after.ts'
+import type { CallbackAccount, CallbackPaths } from '../secrets/callback-paths.ts'
 import type { AccountRow } from './account-queries.ts'
 import { withCircuitBreaker } from './circuit-breaker.ts'
 import { type Credentials, openCredentials } from './credentials.ts'
@@ -38,6 +39,7 @@ export interface ConnectionFactory {
 interface ConnectionFactoryApp {
   clock: Clock
   vault: Vault
+  callbackPaths: CallbackPaths
 }
 
 /** What the instance configures for a gateway: optional credentials, and the provider's URL. */
@@ -91,8 +93,9 @@ export function createConnectionFactory(
     definition: GatewayDefinition,
     credentials: Credentials,
     http: HttpClient,
-    webhookPath = webhookPathOf(definition.name),
+    ids: Pick<CallbackAccount, 'merchantId' | 'accountId'> = INSTANCE,
   ): ConnectedGateway => {
+    const account = { gateway: definition.name, ...ids }
     const opened = definition.open({
       credentials,
       baseUrl: baseUrlOf(definition),
@@ -100,7 +103,8 @@ export function createConnectionFactory(
       http,
       clock: app.clock,
       publicUrl: options.publicUrl,
-      webhookPath,
+      webhookPath: webhookPathOf(account.gateway, account.merchantId),
+      callbackUrl: (subject) => `${options.publicUrl()}${app.callbackPaths.pathOf(account, subject)}`,
     })
     const breaker = withCircuitBreaker(opened, {
       clock: app.clock,
@@ -125,7 +129,7 @@ export function createConnectionFactory(
       const credentials = openCredentials(app.vault, row)
       const http = known?.http ?? newClient()
       const opened: ConnectedAccount = {
-        ...connect(definition, credentials, http, webhookPathOf(row.gateway, row.merchantId)),
+        ...connect(definition, credentials, http, { merchantId: row.merchantId, accountId: row.id }),
         sealed: row.sealed,
         http,
       }
@@ -150,9 +154,11 @@ export function createConnectionFactory(
   }
 }
 
+const INSTANCE = { merchantId: null, accountId: null }
+
 /** The webhook path of an account: the instance's, or a merchant's own. */
-export function webhookPathOf(gateway: string, merchantId?: string): string {
-  return merchantId === undefined ? `/hooks/${gateway}` : `/hooks/${gateway}/${merchantId}`
+export function webhookPathOf(gateway: string, merchantId: string | null = null): string {
+  return merchantId === null ? `/hooks/${gateway}` : `/hooks/${gateway}/${merchantId}`
 }
 
 /** Does not close the client, because a request may be about to use it. Idle connections close by themselves. */

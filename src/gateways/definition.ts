@@ -4,6 +4,7 @@
 import type { Mode } from '../core/merchant.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { HttpClient } from '../kit/http/http-client.ts'
+import type { CallbackSubject } from '../secrets/callback-paths.ts'
 import type { Gateway, GatewayBehavior, Rail } from './gateway.ts'
 
 export interface GatewayDefinition {
@@ -49,4 +50,9 @@ export interface Connection {
   publicUrl(): string
   /** The webhook path if it is not /hooks/<name>: signatures over the path need it. */
   readonly webhookPath?: string
+  /**
+   * The secret address for callbacks about this subject, for a provider that does not sign them. It has no query and
+   * only lower-case letters, digits, hyphens and the gateway's name.
+   */
+  callbackUrl(subject: CallbackSubject): string
 }

@@ -5,6 +5,7 @@ import type { MethodConsent } from '../consents/consent.ts'
 import type { Currency } from '../core/currency.ts'
 import type { FailureCode } from '../core/failures.ts'
 import type { Money } from '../core/money.ts'
+import type { CallbackSubject } from '../secrets/callback-paths.ts'
 
 const PROVIDER_CHANNELS = ['card', 'mobile_money', 'bank_transfer'] as const
 const DIRECT_CHANNELS = ['direct_mobile_money', 'direct_bank_transfer'] as const
@@ -176,6 +177,17 @@ export type Outcome =
       message: string
     }
 
+/** A webhook as it arrived. */
+export interface WebhookRequest {
+  method: 'POST' | 'PUT'
+  /** Names in lower case. */
+  headers: Record<string, string>
+  query: Record<string, string>
+  rawBody: Buffer
+  /** What the secret path proves (`Connection.callbackUrl`); null at the plain paths, which prove nothing. */
+  callback: CallbackSubject | null
+}
+
 /** Which attempt a webhook is about. A webhook only triggers a status check; its body is never trusted. */
 export type ParsedWebhook =
   | {
@@ -245,7 +257,9 @@ export interface Gateway {
     returnUrl: string,
   ): Promise<StartedCheckout | Outcome>
   verify(query: StatusQuery, gatewayReference: string | null): Promise<Outcome>
-  parseWebhook(headers: Record<string, string>, rawBody: Buffer): ParsedWebhook
+  parseWebhook(request: WebhookRequest): ParsedWebhook
+  /** The JSON body of our 200 response to a webhook, if the provider wants one. */
+  readonly webhookAnswer?: Readonly<Record<string, unknown>>
   /** Our key of a payment that a webhook names by the gateway's id; null if the payment is not ours. */
   findKey?(gatewayPaymentId: string): Promise<KeyLookup>
   chargeSaved?(attempt: Attempt, credential: string): Promise<Outcome>

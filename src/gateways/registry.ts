@@ -10,6 +10,7 @@ import type { Vault } from '../kit/crypto.ts'
 import type { Db } from '../kit/db/db.ts'
 import { errorFields, type Log } from '../kit/observability/log.ts'
 import { createTenantCache } from '../kit/tenant-cache.ts'
+import { type CallbackPaths, createCallbackPaths } from '../secrets/callback-paths.ts'
 import { type AccountRow, listAccountRows } from './account-queries.ts'
 import {
   type ConnectedGateway,
@@ -82,6 +83,8 @@ export interface Gateways {
     name: string,
     merchantId: string | null,
   ): Promise<Pick<AccountGateway, 'gateway' | 'accountId'>[]>
+  /** Verifies the secret paths that connections hand out. */
+  readonly callbackPaths: CallbackPaths
   /** Invalidates the cached accounts of the merchant in this process. */
   invalidate(merchantId: string): void
   /** Every gateway that can be configured, with the instance's configuration. */
@@ -95,6 +98,7 @@ export interface GatewaysApp {
   db: Db
   clock: Clock
   vault: Vault
+  callbackPaths: CallbackPaths
   log: Log
   /** The operator's routing rules for a merchant; another slice stores them. */
   routingRules(merchantId: string): Promise<RoutingRules>
@@ -139,11 +143,13 @@ export function fixedGateways(list: readonly Gateway[]): Gateways {
   }
   const accounts = { get: () => Promise.resolve([]), invalidate: () => undefined, size: 0 }
   const log = { write: () => undefined }
-  return createRegistry({ log, routingRules: () => Promise.resolve([]) }, list, connections, accounts)
+  const callbackPaths = createCallbackPaths([new Uint8Array(32)])
+  const app = { log, callbackPaths, routingRules: () => Promise.resolve([]) }
+  return createRegistry(app, list, connections, accounts)
 }
 
 function createRegistry(
-  { log, routingRules }: Pick<GatewaysApp, 'log' | 'routingRules'>,
+  { log, callbackPaths, routingRules }: Pick<GatewaysApp, 'log' | 'callbackPaths' | 'routingRules'>,
   builtIn: readonly Gateway[],
   connections: ConnectionFactory,
   accounts: Cache<AccountRow[]>,
@@ -234,6 +240,7 @@ function createRegistry(
         .map(connectAccount)
         .filter((one) => one !== undefined)
     },
+    callbackPaths,
     invalidate: (merchantId) => accounts.invalidate(merchantId),
     supported: connections.definitions.map((definition) => ({
       definition,

@@ -2,16 +2,18 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { fakeShell } from '../../test/support/fake-shell.ts'
 import type { GatewayWebhookRoute } from '../kit/http/route.ts'
+import { CALLBACK_PATH } from '../secrets/callback-paths.ts'
 
 type HookInput = Parameters<GatewayWebhookRoute['handle']>[0]
 
-function webhookShell(http = 200) {
+function webhookShell(http = 200, json?: Record<string, unknown>) {
   const seen: HookInput[] = []
   const handle: GatewayWebhookRoute['handle'] = async (input) => {
     seen.push(input)
-    return { http }
+    return json === undefined ? { http } : { http, json }
   }
-  return { ...fakeShell({ gatewayWebhookRoutes: [{ path: '/hooks/{gateway}', handle }] }), hooks: seen }
+  const gatewayWebhookRoutes = ['/hooks/{gateway}', CALLBACK_PATH].map((path) => ({ path, handle }))
+  return { ...fakeShell({ gatewayWebhookRoutes }), hooks: seen }
 }
 
 describe('a gateway webhook route of the HTTP shell', () => {
@@ -31,6 +33,37 @@ describe('a gateway webhook route of the HTTP shell', () => {
       assert.equal(hooks.at(-1)?.params.gateway, 'paystack')
     }
     assert.equal(hooks.at(-1)?.headers['x-signature'], 'abc')
+  })
+
+  it('accepts a callback by PUT, and hands over its query and the parts of its path', async () => {
+    const { shell, hooks } = webhookShell()
+    const url = '/hooks/mtn_momo/instance/attempt-1/0f0f?hmac=ab%2Bc&empty&bad=%zz'
+    assert.equal((await shell.inject({ method: 'PUT', url, payload: Buffer.from('{}') })).http, 200)
+    const { method, params, query } = hooks[0] ?? {}
+    assert.deepEqual([method, { ...query }], ['PUT', { hmac: 'ab+c', empty: '' }])
+    assert.deepEqual(
+      { ...params },
+      { gateway: 'mtn_momo', scope: 'instance', subject: 'attempt-1', mac: '0f0f' },
+    )
+    assert.equal((await shell.inject({ method: 'PATCH', url })).http, 405)
+  })
+
+  it('answers with the JSON that the gateway wants', async () => {
+    const { shell } = webhookShell(200, { ResultCode: 0, ResultDesc: 'Accepted' })
+    const response = await shell.inject({ method: 'POST', url: '/hooks/x', payload: Buffer.from('{}') })
+    assert.deepEqual([response.http, response.body], [200, '{"ResultCode":0,"ResultDesc":"Accepted"}'])
+    assert.match(String(response.headers['content-type']), /^application\/json/)
+  })
+
+  it('never logs the secret part of a callback path', async () => {
+    const { shell, lines } = webhookShell(401)
+    const mac = '5ec2e7'.repeat(5)
+    const url = `/hooks/x/instance/account/${mac}`
+    for (const method of ['POST', 'PUT', 'GET', 'DELETE'] as const) await shell.inject({ method, url })
+    for (const tail of ['/more', '?a=%zz', '/%00'])
+      await shell.inject({ method: 'POST', url: `${url}${tail}` })
+    assert.ok(lines.length > 0)
+    assert.ok(!JSON.stringify(lines).includes(mac))
   })
 
   it('accepts an empty webhook body, and at most 64 KB', async () => {

@@ -6,9 +6,10 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { GatewayWebhookRoute } from '../kit/http/route.ts'
 import { errorFields, type Log } from '../kit/observability/log.ts'
 import { createBoundedBodies } from './input/bounded-bodies.ts'
+import { queryTextOf } from './input/query.ts'
 import { frameworkPath } from './json-routes.ts'
 import type { Mount } from './options.ts'
-import { headerTexts } from './pages/page-input.ts'
+import { headerTexts, parseQueryLeniently } from './pages/page-input.ts'
 import type { RequestTracker } from './request-context.ts'
 
 interface Needs {
@@ -36,17 +37,20 @@ export function registerGatewayWebhookRoutes(
     )
     for (const route of routes) {
       scope.route({
-        method: 'POST',
+        // Some providers send callbacks by PUT.
+        method: ['POST', 'PUT'],
         url: frameworkPath(route.path),
         handler: (request, reply) =>
           needs.requestTracker.run(request, reply, async () => {
-            const { http } = await route.handle({
+            const { http, json } = await route.handle({
+              method: request.method === 'PUT' ? 'PUT' : 'POST',
               // A boundary: the router's parameters are strings by name.
               params: request.params as Record<string, string>,
+              query: parseQueryLeniently(queryTextOf(request.raw.url)),
               headers: headerTexts(request),
               rawBody: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
             })
-            return reply.code(http).send()
+            return json === undefined ? reply.code(http).send() : reply.code(http).send(json)
           }),
       })
     }

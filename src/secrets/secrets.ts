@@ -11,6 +11,8 @@ export interface InstanceSecrets {
   keyPepper: Uint8Array
   /** Signs list cursors, the same in every process. */
   cursorKey: Uint8Array
+  /** Make and verify secret callback paths, in the order of the encryption keys. */
+  callbackKeys: readonly Uint8Array[]
   /** Hashes phone numbers that are only counted, not stored. */
   promptKey: Uint8Array
   /** Shared by the sandbox connector and its provider; empty in production, which has no sandbox. */
@@ -40,6 +42,7 @@ export async function loadSecrets(db: Tx, config: Settings, random: Random): Pro
     encryptionKeys,
     keyPepper,
     cursorKey: deriveSecret(keyPepper, 'list cursors'),
+    callbackKeys: encryptionKeys.map(({ key }) => deriveSecret(key, 'callback paths')),
     promptKey: deriveSecret(keyPepper, 'phone prompts'),
     sandboxSecret,
     sandboxWebhookSecret: sandboxSecret && sandboxWebhookSecretOf(sandboxSecret),

@@ -35,7 +35,10 @@ const eventOf = async (eventId: string) => (await db.query(selectEvent, [eventId
 async function deliver(key: string, eventId: string): Promise<void> {
   const [route] = gatewayWebhookRoutes(app)
   const rawBody = Buffer.from(JSON.stringify({ key, eventId }))
-  assert.deepEqual(await route?.handle({ params: { gateway: NAME }, headers: {}, rawBody }), { http: 200 })
+  assert.deepEqual(
+    await route?.handle({ method: 'POST', query: {}, params: { gateway: NAME }, headers: {}, rawBody }),
+    { http: 200 },
+  )
 }
 
 const setKey = sql<unknown>`update attempts set gateway_key = $2, due_at = $3 where payment_id = $1`

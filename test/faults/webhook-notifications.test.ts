@@ -196,7 +196,8 @@ describe('the record of a webhook', () => {
     const [route] = gatewayWebhookRoutes(app)
     assert.ok(route)
     const rawBody = Buffer.from(JSON.stringify({ key, eventId: 'evt-1' }))
-    const deliver = () => route.handle({ params: { gateway: NAME }, headers: {}, rawBody })
+    const deliver = () =>
+      route.handle({ method: 'POST', query: {}, params: { gateway: NAME }, headers: {}, rawBody })
 
     await db.script(`
       create function reject_attempts() returns trigger language plpgsql as $$

@@ -15,6 +15,7 @@ import { systemClock } from '../../src/kit/clock.ts'
 import type { Db } from '../../src/kit/db/db.ts'
 import { createHttpClient } from '../../src/kit/http/http-client.ts'
 import { type FakeReply, startFakeServer } from './fake-server.ts'
+import { callbackUrlAt } from './webhook-request.ts'
 
 const PUBLIC_URL = 'https://pay.example.com'
 
@@ -41,6 +42,7 @@ async function open(
     http,
     clock: systemClock,
     publicUrl: () => PUBLIC_URL,
+    callbackUrl: callbackUrlAt(PUBLIC_URL, 'checked'),
   })
 }
 

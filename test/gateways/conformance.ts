@@ -28,6 +28,8 @@ export {
   type Webhook,
 } from './conformance/subject.ts'
 
+import { callbackUrlAt } from './webhook-request.ts'
+
 const CONSOLE_METHODS = ['debug', 'error', 'info', 'log', 'trace', 'warn'] as const
 
 export function testConformance(subject: Subject): void {
@@ -55,6 +57,7 @@ function openUnconnected(subject: Subject): Gateway {
     http: createHttpClient(),
     clock: systemClock,
     publicUrl: () => PUBLIC_URL,
+    callbackUrl: callbackUrlAt(PUBLIC_URL, subject.name),
   })
 }
 

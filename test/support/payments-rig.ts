@@ -115,7 +115,7 @@ export function scriptedGateway(name = NAME): ScriptedGateway {
     verify: (asked) => outcome('verify', asked),
     cancel: (asked) => outcome('cancel', asked),
     chargeSaved: (attempt) => outcome('chargeSaved', attempt),
-    parseWebhook: (_headers, rawBody) => ({ kind: 'payment', ...JSON.parse(rawBody.toString()) }),
+    parseWebhook: ({ rawBody }) => ({ kind: 'payment', ...JSON.parse(rawBody.toString()) }),
   }
 }
 

@@ -157,7 +157,7 @@ function openFlutterwave(connection: Connection): Gateway {
 
     ...chargebackOperations,
 
-    parseWebhook(headers, rawBody) {
+    parseWebhook({ headers, rawBody }) {
       const given = Buffer.from(headers['verif-hash'] ?? '')
       // Two empty texts are equal, so without a configured hash every webhook is forged.
       const isGenuine = webhookHash !== '' && constantTimeEquals(given, Buffer.from(webhookHash))

@@ -20,6 +20,7 @@ const readDepositCallback = jsonReader(Callback)
 const readOtherCallback = jsonReader(OtherCallback)
 
 export interface CallbackContext {
+  method: string
   /** The callback URL as configured in pawaPay's dashboard. */
   url: string
   /** Without a key no callback can be verified, so all count as forged. */
@@ -28,12 +29,12 @@ export interface CallbackContext {
 }
 
 export function readCallback(
-  { url, keys, now }: CallbackContext,
+  { method, url, keys, now }: CallbackContext,
   headers: Record<string, string>,
   body: Buffer,
 ): ParsedWebhook {
   const { host: authority, pathname: path } = new URL(url)
-  const isOurs = isSignedBy(keys, { method: 'POST', authority, path, headers, body }, now)
+  const isOurs = isSignedBy(keys, { method, authority, path, headers, body }, now)
   if (!isOurs) return { kind: 'forged' }
   if (readOtherCallback(body)) return { kind: 'ignored', reason: 'not about a deposit' }
   const callback = readDepositCallback(body)

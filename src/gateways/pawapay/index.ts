@@ -135,9 +135,9 @@ function open(connection: Connection): Gateway {
 
     verifyRefund,
 
-    parseWebhook(headers, rawBody) {
+    parseWebhook({ method, headers, rawBody }) {
       const url = `${connection.publicUrl()}${webhookPath}`
-      return readCallback({ url, keys, now: clock.now() }, headers, rawBody)
+      return readCallback({ method, url, keys, now: clock.now() }, headers, rawBody)
     },
 
     checkAccount: () =>

@@ -125,7 +125,7 @@ function openPaystack({ credentials, baseUrl, http, clock }: Connection): Gatewa
 
     verify,
 
-    parseWebhook: (headers, rawBody) => parseSignedWebhook(secretKey, headers, rawBody),
+    parseWebhook: ({ headers, rawBody }) => parseSignedWebhook(secretKey, headers, rawBody),
 
     ...createRefundOperations(call, clock),
 

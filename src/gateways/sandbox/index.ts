@@ -38,7 +38,16 @@ export type Execution = ExecutionBody
 /** Has every operation except the probe and the lists of refunds and disputes, and no direct settlement to the merchant. */
 export interface SandboxGateway
   extends Required<
-    Omit<Gateway, 'probe' | 'settlesDirectly' | 'findKey' | 'listRefunds' | 'listDisputes' | 'checkAccount'>
+    Omit<
+      Gateway,
+      | 'probe'
+      | 'settlesDirectly'
+      | 'findKey'
+      | 'listRefunds'
+      | 'listDisputes'
+      | 'checkAccount'
+      | 'webhookAnswer'
+    >
   > {
   /** Simulates the payer of the attempt, and the passing of time, until the attempt ends. */
   simulatePayer(key: string, instrument?: string): Promise<Outcome>
@@ -118,7 +127,7 @@ export function createSandboxGateway(options: SandboxGatewayOptions): SandboxGat
       return executions
     },
 
-    parseWebhook: (headers, rawBody) =>
+    parseWebhook: ({ headers, rawBody }) =>
       parseSignedWebhook(options.webhookSecret, clock.now(), headers, rawBody),
   }
 }

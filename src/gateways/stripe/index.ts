@@ -238,8 +238,8 @@ function openStripe(connection: Connection): Gateway {
         read,
       }),
 
-    parseWebhook: (received, rawBody) =>
-      readSignedEvent(credentials.webhookSecret, clock.now(), received, rawBody),
+    parseWebhook: ({ headers, rawBody }) =>
+      readSignedEvent(credentials.webhookSecret, clock.now(), headers, rawBody),
   }
 }
 

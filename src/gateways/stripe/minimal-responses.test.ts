@@ -17,6 +17,7 @@ function stripeThatAnswers(body: unknown) {
     mode: 'test',
     clock: { ...systemClock, now: () => now },
     publicUrl: () => 'https://cowry.example',
+    callbackUrl: () => 'https://cowry.example/hooks/stripe',
     http: {
       request: async () => ({
         kind: 'answered',

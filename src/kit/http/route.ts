@@ -222,12 +222,14 @@ export type ErrorPage = (input: {
   styleNonce: string
 }) => PageResponse
 
-/** A webhook from a gateway, outside the merchants' API: raw bytes in, a bare status out. */
+/** A webhook from a gateway, outside the merchants' API: raw bytes in, by POST or PUT; a status out, rarely with JSON. */
 export interface GatewayWebhookRoute {
   path: string
   handle: (input: {
+    method: 'POST' | 'PUT'
     params: Record<string, string>
+    query: Record<string, string>
     headers: Record<string, string>
     rawBody: Buffer
-  }) => Promise<{ http: number }>
+  }) => Promise<{ http: number; json?: Readonly<Record<string, unknown>> }>
 }

@@ -110,7 +110,7 @@ export function connectGateway(sim: Sim, host: Host, provider: Provider, options
       ),
     verifyRefund: ({ key }: RefundRequest) =>
       call<RefundOutcome>(`${provider.name} looks for a refund`, () => provider.checkRefundStatus(key)),
-    parseWebhook: (_headers, rawBody) => {
+    parseWebhook: ({ rawBody }) => {
       // A boundary: the only webhooks here are those of our provider.
       const { key, eventId } = JSON.parse(rawBody.toString()) as { key: string; eventId: string }
       return { kind: 'payment', key, eventId }

@@ -21,7 +21,7 @@ export function deliverWebhook(
   const send = async (left: number): Promise<void> => {
     const reply = await dispatcher.call(prng.pick(machines), 'webhook', async ({ webhookRoutes }) => {
       const route = webhookRoutes.find(({ path }) => path === '/hooks/{gateway}')
-      return route?.handle({ params: { gateway }, headers: {}, rawBody })
+      return route?.handle({ method: 'POST', query: {}, params: { gateway }, headers: {}, rawBody })
     })
     const isTaken = reply.kind === 'answered' && reply.value?.http === 200
     if (isTaken || left === 0) return

@@ -8,6 +8,7 @@ import { inspect } from 'node:util'
 import type { Attempt, Gateway, Outcome, StartedCheckout } from '../../../src/gateways/gateway.ts'
 import { addMs, systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient } from '../../../src/kit/http/http-client.ts'
+import { callbackUrlAt } from '../webhook-request.ts'
 import { type FakeProvider, PUBLIC_URL, type Subject } from './subject.ts'
 
 const CUSTOMER = { email: 'amina.otieno@example.com', firstname: 'Amina', lastname: 'Otieno' }
@@ -44,7 +45,9 @@ export async function startRig(t: TestContext, subject: Subject): Promise<Rig> {
     const { url: baseUrl } = provider.server
     const mode = subject.mode ?? 'test'
     const publicUrl = () => PUBLIC_URL
-    const gateway = subject.open({ credentials, baseUrl, mode, http, clock: systemClock, publicUrl })
+    const callbackUrl = callbackUrlAt(PUBLIC_URL, subject.name)
+    const connection = { credentials, baseUrl, mode, http, clock: systemClock, publicUrl, callbackUrl }
+    const gateway = subject.open(connection)
     return withSecretChecks(gateway, [...Object.values(subject.credentials), ...Object.values(credentials)])
   }
   const gateway = open({})

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
 import type { ParsedWebhook } from '../../../src/gateways/gateway.ts'
+import { requestOf } from '../webhook-request.ts'
 import { CONCURRENCY, startRig } from './rig.ts'
 import type { Subject, Webhook } from './subject.ts'
 
@@ -19,14 +20,14 @@ function testReading(subject: Subject): void {
     const rig = await startRig(t, subject)
     const { attempt } = await rig.payNew()
     const webhook = await rig.provider.webhook(attempt.key)
-    assertNamesKey(rig.gateway.parseWebhook(webhook.headers, webhook.body), attempt.key)
+    assertNamesKey(rig.gateway.parseWebhook(requestOf(webhook.headers, webhook.body)), attempt.key)
   })
 
   it('returns the key even if it arrives before the payment is known', async (t) => {
     const rig = await startRig(t, subject)
     const key = randomUUID()
     const webhook = await rig.provider.webhook(key)
-    assertNamesKey(rig.gateway.parseWebhook(webhook.headers, webhook.body), key)
+    assertNamesKey(rig.gateway.parseWebhook(requestOf(webhook.headers, webhook.body)), key)
   })
 
   it('has the same event id when it is delivered again', async (t) => {
@@ -34,7 +35,7 @@ function testReading(subject: Subject): void {
     const { attempt } = await rig.payNew()
     const webhook = await rig.provider.webhook(attempt.key)
     const [first, second] = [webhook, webhook].map(({ headers, body }) =>
-      rig.gateway.parseWebhook(headers, body),
+      rig.gateway.parseWebhook(requestOf(headers, body)),
     )
     assert.deepEqual(first, second)
   })
@@ -43,7 +44,7 @@ function testReading(subject: Subject): void {
     const rig = await startRig(t, subject)
     const keys = [(await rig.payNew()).attempt.key, (await rig.payNew()).attempt.key]
     const hooks = await Promise.all(keys.map((key) => rig.provider.webhook(key)))
-    const read = ({ headers, body }: Webhook) => rig.gateway.parseWebhook(headers, body)
+    const read = ({ headers, body }: Webhook) => rig.gateway.parseWebhook(requestOf(headers, body))
     const there = hooks.map(read)
     assert.deepEqual(hooks.toReversed().map(read).toReversed(), there)
     const [first, second] = there
@@ -55,7 +56,7 @@ function testReading(subject: Subject): void {
   it('a webhook with an unknown event type causes no error and is not forged', async (t) => {
     const rig = await startRig(t, subject)
     const webhook = await rig.provider.webhook(randomUUID(), 'made.up_by_a_test')
-    assert.notEqual(rig.gateway.parseWebhook(webhook.headers, webhook.body).kind, 'forged')
+    assert.notEqual(rig.gateway.parseWebhook(requestOf(webhook.headers, webhook.body)).kind, 'forged')
   })
 }
 
@@ -66,14 +67,16 @@ function testForgery(subject: Subject): void {
     it('is forged with a changed body', async (t) => {
       const { gateway, webhook } = await receiveWebhook(t, subject)
       for (const offset of [0, Math.floor(webhook.body.length / 2), webhook.body.length - 1])
-        assertForged(gateway.parseWebhook(webhook.headers, flipBit(webhook.body, offset)))
-      assertForged(gateway.parseWebhook(webhook.headers, Buffer.concat([webhook.body, Buffer.from(' ')])))
+        assertForged(gateway.parseWebhook(requestOf(webhook.headers, flipBit(webhook.body, offset))))
+      assertForged(
+        gateway.parseWebhook(requestOf(webhook.headers, Buffer.concat([webhook.body, Buffer.from(' ')]))),
+      )
     })
   else
     it('returns a key or is ignored with a changed body, and causes no error', async (t) => {
       const { gateway, webhook } = await receiveWebhook(t, subject)
       for (let offset = 0; offset < webhook.body.length; offset += 1) {
-        const { kind } = gateway.parseWebhook(webhook.headers, flipBit(webhook.body, offset))
+        const { kind } = gateway.parseWebhook(requestOf(webhook.headers, flipBit(webhook.body, offset)))
         assert.ok(kind === 'payment' || kind === 'ignored', kind)
       }
     })
@@ -84,39 +87,39 @@ function testForgery(subject: Subject): void {
     assert.ok(names.length > 0, 'the webhook has a signature')
     for (const name of names)
       for (const value of tamperedValues(webhook.headers[name] ?? ''))
-        assertForged(gateway.parseWebhook({ ...webhook.headers, [name]: value }, webhook.body))
+        assertForged(gateway.parseWebhook(requestOf({ ...webhook.headers, [name]: value }, webhook.body)))
   })
 
   it('is forged without its signature', async (t) => {
     const { gateway, webhook } = await receiveWebhook(t, subject)
     for (const name of signatureHeaders(webhook)) {
       const { [name]: _left, ...headers } = webhook.headers
-      assertForged(gateway.parseWebhook(headers, webhook.body))
-      assertForged(gateway.parseWebhook({ ...headers, [name]: '' }, webhook.body))
+      assertForged(gateway.parseWebhook(requestOf(headers, webhook.body)))
+      assertForged(gateway.parseWebhook(requestOf({ ...headers, [name]: '' }, webhook.body)))
     }
-    assertForged(gateway.parseWebhook({}, webhook.body))
+    assertForged(gateway.parseWebhook(requestOf({}, webhook.body)))
   })
 
   it('is forged if it is of another account', async (t) => {
     const rig = await startRig(t, subject)
     const webhook = await rig.provider.webhook(randomUUID())
     const otherAccount = rig.open({ credentials: subject.otherCredentials })
-    assertForged(otherAccount.parseWebhook(webhook.headers, webhook.body))
+    assertForged(otherAccount.parseWebhook(requestOf(webhook.headers, webhook.body)))
   })
 
   it('is forged if it is random bytes', async (t) => {
     const { gateway, webhook } = await receiveWebhook(t, subject)
     const noise = Buffer.from('ff00fe7b22', 'hex')
     const headers = Object.fromEntries(signatureHeaders(webhook).map((name) => [name, '\u00ff,=;"" t=,v1=']))
-    assertForged(gateway.parseWebhook(headers, noise))
-    assertForged(gateway.parseWebhook(headers, Buffer.alloc(0)))
+    assertForged(gateway.parseWebhook(requestOf(headers, noise)))
+    assertForged(gateway.parseWebhook(requestOf(headers, Buffer.alloc(0))))
   })
 }
 
 async function receiveWebhook(t: TestContext, subject: Subject) {
   const { gateway, provider } = await startRig(t, subject)
   const webhook = await provider.webhook(randomUUID())
-  assert.equal(gateway.parseWebhook(webhook.headers, webhook.body).kind, 'payment')
+  assert.equal(gateway.parseWebhook(requestOf(webhook.headers, webhook.body)).kind, 'payment')
   return { gateway, webhook }
 }
 

@@ -8,6 +8,7 @@ import type { RefundRequest } from '../../../src/gateways/gateway.ts'
 import { systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient } from '../../../src/kit/http/http-client.ts'
 import type { Fault } from '../fake-server.ts'
+import { callbackUrlAt } from '../webhook-request.ts'
 import { readFixture } from './fake.ts'
 import {
   altered,
@@ -100,6 +101,7 @@ describe('a charge at Flutterwave with a lost response', () => {
       },
       clock: systemClock,
       publicUrl: () => 'https://pay.example.com',
+      callbackUrl: callbackUrlAt('https://pay.example.com', 'flutterwave'),
     })
     const outcome = await gateway.chargeSaved?.(newCharge(), CREDENTIAL)
     assert.ok(outcome?.kind === 'unknown', inspect(outcome))

@@ -7,6 +7,7 @@ import type { Attempt, Gateway, Outcome } from '../../../src/gateways/gateway.ts
 import { type Clock, systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient } from '../../../src/kit/http/http-client.ts'
 import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
+import { callbackUrlAt } from '../webhook-request.ts'
 import { type Json, readFixture, SECRET_KEY, startFakeFlutterwave, WEBHOOK_HASH } from './fake.ts'
 
 type Test = Pick<TestContext, 'after'>
@@ -37,7 +38,16 @@ export function openFlutterwave(
   const http = createHttpClient({ totalTimeoutMs: 2_000 })
   t.after(() => http.close())
   const publicUrl = () => 'https://pay.example.com'
-  const gateway = FLUTTERWAVE.open({ credentials, baseUrl, mode: 'test', http, clock, publicUrl })
+  const callbackUrl = callbackUrlAt(publicUrl(), FLUTTERWAVE.name)
+  const gateway = FLUTTERWAVE.open({
+    credentials,
+    baseUrl,
+    mode: 'test',
+    http,
+    clock,
+    publicUrl,
+    callbackUrl,
+  })
   // A boundary: these tests rely on operations that are optional in the contract.
   return gateway as Flutterwave
 }

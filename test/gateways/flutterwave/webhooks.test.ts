@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { describe, it } from 'node:test'
+import { requestOf } from '../webhook-request.ts'
 import { buildWebhook, readFixture } from './fake.ts'
 import { CREDENTIALS, FIXTURE_KEY, openFlutterwave } from './rig.ts'
 
@@ -18,7 +19,7 @@ function openVector(t: Test) {
 /** The result for a verified webhook with this event and data. */
 function parse(t: Test, event: string, data = {}) {
   const { headers, body } = buildWebhook(event, data)
-  return openFlutterwave(t, UNREACHABLE_URL).parseWebhook(headers, body)
+  return openFlutterwave(t, UNREACHABLE_URL).parseWebhook(requestOf(headers, body))
 }
 
 function flip(bytes: Buffer): Buffer {
@@ -30,7 +31,9 @@ function flip(bytes: Buffer): Buffer {
 
 describe('a webhook of Flutterwave', () => {
   it('is verified by the hash of the dashboard', (t) => {
-    const reading = openVector(t).parseWebhook({ [vector.header]: vector.value }, Buffer.from(vector.body))
+    const reading = openVector(t).parseWebhook(
+      requestOf({ [vector.header]: vector.value }, Buffer.from(vector.body)),
+    )
     assert.deepEqual(reading, {
       kind: 'payment',
       key: 'ord_1',
@@ -42,7 +45,7 @@ describe('a webhook of Flutterwave', () => {
     const gateway = openVector(t)
     for (let round = 0; round < 10_000; round += 1) {
       const value = flip(Buffer.from(vector.value)).toString('latin1')
-      const reading = gateway.parseWebhook({ [vector.header]: value }, Buffer.from(vector.body))
+      const reading = gateway.parseWebhook(requestOf({ [vector.header]: value }, Buffer.from(vector.body)))
       assert.deepEqual(reading, { kind: 'forged' }, value)
     }
   })
@@ -51,7 +54,9 @@ describe('a webhook of Flutterwave', () => {
   it('returns at most a key after any of 10,000 changes of one bit in its body', (t) => {
     const gateway = openVector(t)
     for (let round = 0; round < 10_000; round += 1) {
-      const reading = gateway.parseWebhook({ [vector.header]: vector.value }, flip(Buffer.from(vector.body)))
+      const reading = gateway.parseWebhook(
+        requestOf({ [vector.header]: vector.value }, flip(Buffer.from(vector.body))),
+      )
       const fields = reading.kind === 'payment' ? ['kind', 'key', 'eventId'] : ['kind', 'reason']
       assert.deepEqual(Object.keys(reading), fields)
     }
@@ -67,9 +72,12 @@ describe('a webhook of Flutterwave', () => {
       `${value}, ${value}`,
       '',
     ])
-      assert.deepEqual(openVector(t).parseWebhook({ [vector.header]: odd }, Buffer.from(vector.body)), {
-        kind: 'forged',
-      })
+      assert.deepEqual(
+        openVector(t).parseWebhook(requestOf({ [vector.header]: odd }, Buffer.from(vector.body))),
+        {
+          kind: 'forged',
+        },
+      )
   })
 
   it('is forged if no hash is configured, even without a hash of its own', (t) => {
@@ -77,12 +85,14 @@ describe('a webhook of Flutterwave', () => {
     const gateway = openFlutterwave(t, UNREACHABLE_URL, { credentials })
     const { headers, body } = buildWebhook('charge.completed', {})
     for (const given of [headers, { 'verif-hash': '' }, {}])
-      assert.deepEqual(gateway.parseWebhook(given, body), { kind: 'forged' })
+      assert.deepEqual(gateway.parseWebhook(requestOf(given, body)), { kind: 'forged' })
   })
 
   it('a webhook of Flutterwave with the signature of version 4 is forged: the versions are not mixed', (t) => {
     const headers = { 'flutterwave-signature': 'qDk7DquwWVszLW/HYcDECJW1BgK/IZiBZY4jELDuzr4=' }
-    assert.deepEqual(openVector(t).parseWebhook(headers, Buffer.from(vector.body)), { kind: 'forged' })
+    assert.deepEqual(openVector(t).parseWebhook(requestOf(headers, Buffer.from(vector.body))), {
+      kind: 'forged',
+    })
   })
 
   it('returns its payment even if that failed, with one event id per status', (t) => {
@@ -96,7 +106,7 @@ describe('a webhook of Flutterwave', () => {
   it('keeps an id beyond the safe integers', (t) => {
     const { headers } = buildWebhook('charge.completed', {})
     const body = Buffer.from('{"event":"charge.completed","data":{"id":90071992547409931,"tx_ref":"k"}}')
-    assert.deepEqual(openFlutterwave(t, UNREACHABLE_URL).parseWebhook(headers, body), {
+    assert.deepEqual(openFlutterwave(t, UNREACHABLE_URL).parseWebhook(requestOf(headers, body)), {
       kind: 'payment',
       key: 'k',
       eventId: 'charge.completed/90071992547409931/',
@@ -110,7 +120,7 @@ describe('a webhook of Flutterwave', () => {
     const { headers } = buildWebhook('charge.completed', {})
     for (const text of ['', 'null', '[]', '{"data":{}}', '{"event":"charge.completed","data":null}'])
       assert.equal(
-        openFlutterwave(t, UNREACHABLE_URL).parseWebhook(headers, Buffer.from(text)).kind,
+        openFlutterwave(t, UNREACHABLE_URL).parseWebhook(requestOf(headers, Buffer.from(text))).kind,
         'ignored',
         text,
       )

@@ -5,6 +5,7 @@ import type { Connection } from '../../../src/gateways/definition.ts'
 import { PAWAPAY } from '../../../src/gateways/pawapay/index.ts'
 import { addMs } from '../../../src/kit/clock.ts'
 import { PUBLIC_URL, type Webhook } from '../conformance.ts'
+import { requestOf } from '../webhook-request.ts'
 import { type CallbackOptions, OTHER_KEYS, PAWAPAY_KEYS, signCallback } from './fake-callbacks.ts'
 import { createTestClock, openOn, RECORDED_KEY, readFixture } from './rig.ts'
 
@@ -12,7 +13,7 @@ const UNREACHABLE_URL = 'http://127.0.0.1:1'
 const FORGED = { kind: 'forged' }
 
 function read(t: TestContext, { headers, body }: Webhook, changes: Partial<Connection> = {}) {
-  return openOn(t, UNREACHABLE_URL, changes).parseWebhook(headers, body)
+  return openOn(t, UNREACHABLE_URL, changes).parseWebhook(requestOf(headers, body))
 }
 
 const sign = (options: CallbackOptions) => signCallback(RECORDED_KEY, 'COMPLETED', options)
@@ -126,7 +127,7 @@ describe('the published vector of a callback', () => {
   for (const encoding of ['der', 'ieee-p1363']) {
     it(`is verified with its signature in ${encoding}`, (t) => {
       const headers = { ...vector.headers, signature: vector.signatures[encoding] }
-      assert.deepEqual(open(t).parseWebhook(headers, body), {
+      assert.deepEqual(open(t).parseWebhook(requestOf(headers, body)), {
         kind: 'payment',
         key,
         eventId: `${key}:COMPLETED`,
@@ -146,7 +147,7 @@ describe('the published vector of a callback', () => {
             : { ...headers, [place]: flip(Buffer.from(headers[place] ?? '')).toString('latin1') }
         const flippedBody = place === 'body' ? flip(body) : body
         assert.deepEqual(
-          gateway.parseWebhook(flippedHeaders, flippedBody),
+          gateway.parseWebhook(requestOf(flippedHeaders, flippedBody)),
           FORGED,
           `${place} ${flippedHeaders[place]}`,
         )
@@ -156,13 +157,13 @@ describe('the published vector of a callback', () => {
 
   it('is forged for another host, ten minutes later and without its body', (t) => {
     const headers = { ...vector.headers, signature: vector.signatures.der }
-    assert.deepEqual(open(t).parseWebhook(headers, Buffer.alloc(0)), FORGED)
+    assert.deepEqual(open(t).parseWebhook(requestOf(headers, Buffer.alloc(0))), FORGED)
     const credentials = { apiToken: 'made-up', publicKey: vector.publicKey }
     const later = createTestClock(addMs(clock.now(), 600_000))
     const late = { credentials, clock: later, publicUrl: () => vector.publicUrl, webhookPath: vector.path }
-    assert.deepEqual(openOn(t, UNREACHABLE_URL, late).parseWebhook(headers, body), FORGED)
+    assert.deepEqual(openOn(t, UNREACHABLE_URL, late).parseWebhook(requestOf(headers, body)), FORGED)
     const elsewhere = { credentials, clock, publicUrl: () => PUBLIC_URL, webhookPath: vector.path }
-    assert.deepEqual(openOn(t, UNREACHABLE_URL, elsewhere).parseWebhook(headers, body), FORGED)
+    assert.deepEqual(openOn(t, UNREACHABLE_URL, elsewhere).parseWebhook(requestOf(headers, body)), FORGED)
   })
 })
 

@@ -8,6 +8,7 @@ import { PAYSTACK } from '../../../src/gateways/paystack/index.ts'
 import { type Clock, systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient } from '../../../src/kit/http/http-client.ts'
 import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
+import { callbackUrlAt } from '../webhook-request.ts'
 import { FAKE_SECRET_KEY, startFakePaystack } from './fake.ts'
 import { readFixture } from './fake-replies.ts'
 
@@ -33,6 +34,7 @@ export function openPaystack(
     http,
     clock,
     publicUrl: () => 'https://pay.example.com',
+    callbackUrl: callbackUrlAt('https://pay.example.com', 'paystack'),
   })
   // A boundary: these tests rely on operations that are optional in the contract.
   return gateway as ReturnType<typeof openPaystack>

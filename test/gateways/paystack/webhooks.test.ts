@@ -4,6 +4,7 @@ import { describe, it } from 'node:test'
 import { PAYSTACK } from '../../../src/gateways/paystack/index.ts'
 import { systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient } from '../../../src/kit/http/http-client.ts'
+import { callbackUrlAt, requestOf } from '../webhook-request.ts'
 import { signWebhook } from './fake.ts'
 import { readFixture } from './fake-replies.ts'
 import { FIXTURE_KEY } from './rig.ts'
@@ -18,16 +19,17 @@ function openWith(secretKey: string) {
     http: createHttpClient(),
     clock: systemClock,
     publicUrl: () => 'https://pay.example.com',
+    callbackUrl: callbackUrlAt('https://pay.example.com', 'paystack'),
   })
 }
 
 const read = (signature: string, body: Buffer) =>
-  openWith(vector.secret).parseWebhook({ [vector.header]: signature }, body)
+  openWith(vector.secret).parseWebhook(requestOf({ [vector.header]: signature }, body))
 
 /** Parses an event with a valid signature. */
 const parse = (webhook: unknown) => {
   const { headers, body } = signWebhook(webhook, vector.secret)
-  return openWith(vector.secret).parseWebhook(headers, body)
+  return openWith(vector.secret).parseWebhook(requestOf(headers, body))
 }
 
 describe('a webhook of Paystack', () => {
@@ -51,7 +53,7 @@ describe('a webhook of Paystack', () => {
     }
     for (let round = 0; round < 10_000; round += 1) {
       const [left, right] = round % 2 === 0 ? [flip(body), signature] : [body, flip(signature)]
-      const reading = gateway.parseWebhook({ [vector.header]: right.toString('latin1') }, left)
+      const reading = gateway.parseWebhook(requestOf({ [vector.header]: right.toString('latin1') }, left))
       assert.deepEqual(reading, { kind: 'forged' }, `${left} ${right}`)
     }
   })

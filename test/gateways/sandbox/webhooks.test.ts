@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { sign } from '../../../src/gateways/sandbox/webhooks.ts'
+import { requestOf } from '../webhook-request.ts'
 import {
   CARD,
   createTestClock,
@@ -29,7 +30,7 @@ describe('a webhook of the sandbox', () => {
     await rig.gateway.simulatePayer(attempt.key)
     const [webhook] = await receiver.arrived(1)
     assert(webhook)
-    const reading = rig.gateway.parseWebhook(flat(webhook.headers), webhook.body)
+    const reading = rig.gateway.parseWebhook(requestOf(flat(webhook.headers), webhook.body))
     assert(reading.kind === 'payment')
     assert.equal(reading.key, attempt.key)
     const body = JSON.parse(webhook.body.toString())
@@ -101,7 +102,9 @@ describe('F-40 a forged webhook', () => {
   )
   const signature = sign(WEBHOOK_SECRET, rig.clock.now(), body)
   const read = (header: string | undefined, raw = body) =>
-    rig.gateway.parseWebhook(header === undefined ? {} : { 'cowry-sandbox-signature': header }, raw)
+    rig.gateway.parseWebhook(
+      requestOf(header === undefined ? {} : { 'cowry-sandbox-signature': header }, raw),
+    )
 
   it('is distinguished from the real one', () => {
     assert.deepEqual(read(signature), { kind: 'payment', key: 'k', eventId: 'e1' })

@@ -9,6 +9,7 @@ import { addMs, type Clock, systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient } from '../../../src/kit/http/http-client.ts'
 import { PUBLIC_URL } from '../conformance.ts'
 import { type FakeReply, type FakeServer, startFakeServer } from '../fake-server.ts'
+import { callbackUrlAt } from '../webhook-request.ts'
 import { FAKE_SECRET_KEY, FAKE_WEBHOOK_SECRET, type FakeStripe, startFakeStripe } from './fake.ts'
 
 export const CREDENTIALS = { secretKey: FAKE_SECRET_KEY, webhookSecret: FAKE_WEBHOOK_SECRET }
@@ -57,7 +58,15 @@ export function openOn(
 ): Gateway {
   const http = createHttpClient()
   t.after(() => http.close())
-  return STRIPE.open({ credentials, baseUrl: url, mode: 'test', http, clock, publicUrl: () => PUBLIC_URL })
+  return STRIPE.open({
+    credentials,
+    baseUrl: url,
+    mode: 'test',
+    http,
+    clock,
+    publicUrl: () => PUBLIC_URL,
+    callbackUrl: callbackUrlAt(PUBLIC_URL, 'stripe'),
+  })
 }
 
 export function makeAttempt(changes: Partial<Attempt> = {}): Attempt {

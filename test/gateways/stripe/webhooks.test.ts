@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import { readSignedEvent } from '../../../src/gateways/stripe/webhooks.ts'
 import { systemClock } from '../../../src/kit/clock.ts'
 import { systemRandom } from '../../../src/kit/random.ts'
+import { requestOf } from '../webhook-request.ts'
 import { FAKE_WEBHOOK_SECRET, signEvent } from './fake.ts'
 import { readFixture } from './fake-state.ts'
 import { FIXTURE_KEY, startStripe } from './rig.ts'
@@ -112,7 +113,7 @@ describe("Stripe's event", () => {
       const { headers, body } = provider.webhook(FIXTURE_KEY, type)
       const { id, data } = JSON.parse(body.toString())
       const isAskedAbout = /^(?:checkout|payment_intent)/.test(type)
-      assert.deepEqual(gateway.parseWebhook(headers, body), {
+      assert.deepEqual(gateway.parseWebhook(requestOf(headers, body)), {
         kind: 'payment',
         key: FIXTURE_KEY,
         eventId: id,
