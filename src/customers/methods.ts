@@ -117,7 +117,7 @@ async function saveInTransaction(
     mobileMoney: method.mobileMoney,
     isRecurringIntent: owner.isRecurring,
     consent: owner.consent ?? null,
-    expiresAt: method.card ? endOfMonth(method.card.expiryYear, method.card.expiryMonth) : null,
+    expiresAt: expiryOf(method),
     createdAt: app.clock.now(),
   })
   if (isNew) await emitMethodEvents(app, tx, 'payment_method.saved', [saved])
@@ -228,6 +228,13 @@ function hashToken(token: string): Buffer {
 
 function encryptionContext(row: { merchantId: string; id: string }, column: string) {
   return { table: 'payment_methods', column, rowId: row.id, merchantId: row.merchantId }
+}
+
+/** When the card or the provider's token ends, whichever is first; null if neither does. */
+function expiryOf({ card, tokenExpiresAt }: SavedMethod): Date | null {
+  const cardEnd = card && endOfMonth(card.expiryYear, card.expiryMonth)
+  if (!cardEnd || !tokenExpiresAt) return cardEnd ?? tokenExpiresAt ?? null
+  return cardEnd < tokenExpiresAt ? cardEnd : tokenExpiresAt
 }
 
 /** A card is valid to the end of its month. */

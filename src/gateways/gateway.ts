@@ -115,6 +115,8 @@ export interface SavedMethod {
   } | null
   mobileMoney: { network: string; phone: string } | null
   currencies: Currency[]
+  /** When the provider's token ends; absent if it lives as long as the card. */
+  tokenExpiresAt?: Date
 }
 
 /** A chargeback as the gateway reports it now. `lost` also covers money that was reversed without a dispute. */

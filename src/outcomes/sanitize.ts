@@ -24,6 +24,10 @@ export function sanitizeOutcome(outcome: Outcome): Outcome {
 }
 
 /** The credential stays unchanged: it is encrypted, and the provider expects it back exactly. */
-function sanitizeMethod(method: SavedMethod): SavedMethod {
-  return { ...sanitizeTexts(method), credential: method.credential }
+function sanitizeMethod({ tokenExpiresAt, ...method }: SavedMethod): SavedMethod {
+  return {
+    ...sanitizeTexts(method),
+    credential: method.credential,
+    ...(tokenExpiresAt && { tokenExpiresAt }),
+  }
 }
