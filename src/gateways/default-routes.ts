@@ -54,7 +54,7 @@ export const DEFAULT_ROUTES: readonly Route[] = [
   route('XOF', 'CI', 'paystack pawapay flutterwave stripe'),
   route('XOF', 'SN', 'pawapay flutterwave stripe'),
   route('XOF', 'BJ', 'pawapay stripe'),
-  route('XOF', 'BF', 'pawapay stripe'),
+  route('XOF', 'BF', 'pawapay flutterwave stripe'),
   route('XOF', 'GW', 'stripe'),
   route('XOF', 'ML', 'stripe'),
   route('XOF', 'NE', 'stripe'),

@@ -190,6 +190,19 @@ for (const name of PROVIDER_NAMES) {
   })
 }
 
+describe('a card that was saved at flutterwave', () => {
+  it('expires with the token of Flutterwave, a year after the payment, although the card lives longer', async () => {
+    const { paymentTerms, channel } = PROVIDERS.flutterwave
+    const merchant = await newMerchantAt(service, 'flutterwave')
+    const { uuid } = await startPaying(merchant.api, paymentTerms, channel)
+    await fakeOf('flutterwave').finish((await attemptOf(db, uuid)).key, { kind: 'pays' })
+    const payment = await eventually(() => readPayment(merchant.api, uuid), isSuccessful, 15_000)
+    const { card, expiresAt } = payment.paymentMethod
+    assert.ok(card.expiryYear > new Date(payment.paidAt).getUTCFullYear() + 1)
+    assert.equal(Date.parse(expiresAt), Date.parse(payment.paidAt) + 365 * 24 * 3_600_000)
+  })
+})
+
 describe('six disputes at paystack with an unknown status', () => {
   it('do not open the circuit breaker, and end when they are archived', async () => {
     const merchant = await newMerchantAt(service, 'paystack')

@@ -189,6 +189,16 @@ describe('the checks of the other accounts', () => {
     assert.match(String(without.webhooks), /^by_hand,.*GATEWAY_FLUTTERWAVE_WEBHOOK_HASH/)
     const withHash = await checksOf(await open(t, FLUTTERWAVE, { secretKey, webhookHash: 'a-hash-1' }, {}))
     assert.equal(withHash.webhooks?.[0], 'ok')
+    const short = await checksOf(await open(t, FLUTTERWAVE, { secretKey, webhookHash: 'short' }, {}))
+    assert.match(String(short.webhooks), /^failed,.*guessed/)
+  })
+
+  it('ask for the country of the merchant of Flutterwave', async (t) => {
+    const secretKey = 'FLWSECK_TEST-1'
+    const without = await checksOf(await open(t, FLUTTERWAVE, { secretKey }, {}))
+    assert.match(String(without['merchant country']), /^by_hand,.*GATEWAY_FLUTTERWAVE_MERCHANT_COUNTRY/)
+    const withCountry = await checksOf(await open(t, FLUTTERWAVE, { secretKey, merchantCountry: 'NG' }, {}))
+    assert.deepEqual(withCountry['merchant country'], ['ok', 'NG'])
   })
 })
 
@@ -215,13 +225,19 @@ describe('the checks of a configured gateway', () => {
     const gateway = await open(
       t,
       FLUTTERWAVE,
-      { secretKey: 'FLWSECK_TEST-1', webhookHash: 'a-hash-1' },
+      { secretKey: 'FLWSECK_TEST-1', webhookHash: 'a-hash-1', merchantCountry: 'NG' },
       answers,
     )
     const checks = await doctorChecks(FLUTTERWAVE, gateway)
     assert.deepEqual(
       checks.map(({ name, result }) => `${name} ${result}`),
-      ['configured ok', 'credentials ok', 'webhooks ok', ...BY_HAND.map((name) => `${name} by_hand`)],
+      [
+        'configured ok',
+        'credentials ok',
+        'webhooks ok',
+        'merchant country ok',
+        ...BY_HAND.map((name) => `${name} by_hand`),
+      ],
     )
   })
 

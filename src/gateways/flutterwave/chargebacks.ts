@@ -74,7 +74,7 @@ function fromList(result: HttpResult): Chargeback[] | Unknown {
     const { http, providerMessage } = reply
     const isEmpty = http === 404 || (http === 400 && /no chargeback|not found/i.test(providerMessage ?? ''))
     if (isEmpty && providerMessage !== null) return []
-    const accessError = describeAccessError(http)
+    const accessError = describeAccessError(reply)
     if (accessError) return unknown('no_answer', accessError)
     return unknown(
       providerMessage === null ? 'unreadable' : 'unrecognized',

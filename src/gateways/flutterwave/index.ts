@@ -1,16 +1,17 @@
 // The connector to Flutterwave, API version 3: hosted page, charges by card token, refunds. Its webhooks prove the
 // sender but not the content, its errors have messages without codes, and our reference is its only idempotency key.
 
+import { isCountry } from '../../core/countries.ts'
 import type { Mode } from '../../core/merchant.ts'
 import { constantTimeEquals } from '../../kit/crypto.ts'
 import type { Connection, CredentialField, GatewayDefinition, ManualCheck } from '../definition.ts'
-import type { Attempt, Gateway, GatewayBehavior, Outcome, StatusQuery } from '../gateway.ts'
-import { checkByHand, checkOk, unknown } from '../reply.ts'
+import type { Attempt, Gateway, GatewayBehavior, GatewayCheck, Outcome, StatusQuery } from '../gateway.ts'
+import { checkByHand, checkFailed, checkOk, unknown } from '../reply.ts'
 import { createChargebackOperations } from './chargebacks.ts'
 import { createClient } from './client.ts'
 import { RAILS } from './rails.ts'
 import { createRefundOperations } from './refunds.ts'
-import { readReply } from './response.ts'
+import { isKeyRefused, readReply } from './response.ts'
 import { readCredential } from './saved-method.ts'
 import {
   type DuplicateReference,
@@ -70,6 +71,16 @@ const CREDENTIALS: readonly CredentialField[] = [
       'The secret hash typed in Settings → Webhooks of the Flutterwave dashboard. Without it webhooks are rejected, and payments are found by polling only.',
     validate: validateWebhookHash,
   },
+  {
+    name: 'merchantCountry',
+    isRequired: false,
+    meaning:
+      'The country in which the account is registered, two letters such as NG. Flutterwave asks for it in charges of saved cards; without it the country of the currency is sent.',
+    validate: (text) =>
+      /^[A-Z]{2}$/.test(text) && isCountry(text)
+        ? undefined
+        : 'must be a country in two capital letters, such as NG',
+  },
 ]
 
 function validateSecretKey(text: string, mode: Mode): string | undefined {
@@ -83,12 +94,11 @@ function validateSecretKey(text: string, mode: Mode): string | undefined {
     : 'is not a whole key: letters, digits and dashes after its beginning'
 }
 
-// The hash is the only proof of a webhook, so it must be hard to guess.
-const MIN_HASH_LENGTH = 8
-
+/** Whatever the dashboard takes and a header can carry: a space at an end would be lost on the way. */
 function validateWebhookHash(text: string): string | undefined {
-  if (!/^[\x21-\x7e]+$/.test(text)) return 'must be plain letters, digits and signs without spaces'
-  return text.length < MIN_HASH_LENGTH ? `must have at least ${MIN_HASH_LENGTH} characters` : undefined
+  return /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(text)
+    ? undefined
+    : 'must be plain letters, digits, signs and inner spaces, exactly as in the dashboard'
 }
 
 export const FLUTTERWAVE: GatewayDefinition = {
@@ -105,7 +115,7 @@ export const FLUTTERWAVE: GatewayDefinition = {
 
 function openFlutterwave(connection: Connection): Gateway {
   const { clock, publicUrl } = connection
-  const { webhookHash = '' } = connection.credentials
+  const { webhookHash = '', merchantCountry } = connection.credentials
   const client = createClient(connection)
   const { get, post } = client
   const { addChargebacks, ...chargebackOperations } = createChargebackOperations(client)
@@ -149,7 +159,10 @@ function openFlutterwave(connection: Connection): Gateway {
         const message = 'the saved credential of the card cannot be read'
         return { kind: 'declined', code: 'invalid_card', message, gatewayReference: null }
       }
-      const result = await post('/tokenized-charges', toChargeBody(attempt, credential, publicUrl()))
+      const result = await post(
+        '/tokenized-charges',
+        toChargeBody(attempt, credential, { merchantCountry, redirectUrl: publicUrl() }),
+      )
       return resolveDuplicate(fromCharge(result, attempt, clock.now()), attempt)
     },
 
@@ -164,22 +177,42 @@ function openFlutterwave(connection: Connection): Gateway {
       return isGenuine ? fromWebhookBody(rawBody) : { kind: 'forged' }
     },
 
-    async checkAccount() {
-      const name = 'webhooks'
-      if (webhookHash !== '') return [checkOk(name)]
-      const detail =
-        'Without the secret hash webhooks are rejected, and payments are found by polling only. Enter one in Settings → Webhooks of the dashboard, and set GATEWAY_FLUTTERWAVE_WEBHOOK_HASH.'
-      return [checkByHand(name, detail)]
-    },
+    checkAccount: async () => [checkWebhookHash(webhookHash), checkCountry(merchantCountry)],
 
     async probe() {
       const reply = readReply(await get('/balances'))
       if (reply.kind === 'data') return 'works'
-      return reply.kind === 'error' && (reply.http === 401 || reply.http === 403) ? 'refused' : 'unreachable'
+      return reply.kind === 'error' && isKeyRefused(reply) ? 'refused' : 'unreachable'
     },
   }
 }
 
 function isDuplicateReference(result: { kind: string }): result is DuplicateReference {
   return result.kind === 'duplicate'
+}
+
+// The hash is the only proof of a webhook, so it should be hard to guess.
+const SAFE_HASH_LENGTH = 8
+
+function checkWebhookHash(hash: string): GatewayCheck {
+  const name = 'webhooks'
+  if (hash === '')
+    return checkByHand(
+      name,
+      'Without the secret hash webhooks are rejected, and payments are found by polling only. Enter one in Settings → Webhooks of the dashboard, and set GATEWAY_FLUTTERWAVE_WEBHOOK_HASH.',
+    )
+  if (hash.length >= SAFE_HASH_LENGTH) return checkOk(name)
+  return checkFailed(
+    name,
+    'The secret hash is short enough to be guessed: enter a long random one in both places.',
+  )
+}
+
+function checkCountry(country: string | undefined): GatewayCheck {
+  const name = 'merchant country'
+  if (country !== undefined) return checkOk(name, country)
+  return checkByHand(
+    name,
+    'Charges of saved cards name the country of their currency. If the account is registered in another country, set GATEWAY_FLUTTERWAVE_MERCHANT_COUNTRY.',
+  )
 }

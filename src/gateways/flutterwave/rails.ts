@@ -11,28 +11,42 @@ interface FlutterwaveRail {
   channels: Partial<Record<Channel, string>>
 }
 
-// Flutterwave splits its list of options at a comma and a space.
+// Flutterwave splits its list of options at a comma and a space, and shows those that it knows for the currency.
 const NIGERIAN_BANKS = 'banktransfer, ussd, account'
+// Wallets with cards in them belong to the choice of a card, where Flutterwave offers them.
+const CARD_AND_WALLETS = 'card, applepay, googlepay'
+// Its documentation has two names for some options: the current one comes first.
+const GHANAIAN_WALLETS = 'mobilemoneyghana, ghanamobilemoney'
+const CENTRAL_AFRICAN_WALLETS = 'mobilemoneyxaf, mobilemoneyfranco'
+const WEST_AFRICAN_WALLETS = 'mobilemoneyxof, mobilemoneyfranco'
 
 // Flutterwave collects neither dollars in the Congo (mobile money) nor in Kenya (local accounts only).
 const DOLLAR_COUNTRIES = CURRENCIES.USD.countries.filter((country) => country !== 'CD' && country !== 'KE')
 
 const FLUTTERWAVE_RAILS: readonly FlutterwaveRail[] = [
-  { currency: 'NGN', channels: { card: 'card', bank_transfer: NIGERIAN_BANKS } },
-  { currency: 'USD', countries: DOLLAR_COUNTRIES, channels: { card: 'card', bank_transfer: 'account' } },
-  { currency: 'EUR', channels: { card: 'card', bank_transfer: 'account' } },
-  { currency: 'GBP', channels: { card: 'card', bank_transfer: 'account' } },
-  { currency: 'GHS', channels: { card: 'card', mobile_money: 'ghanamobilemoney' } },
+  { currency: 'NGN', channels: { card: CARD_AND_WALLETS, bank_transfer: NIGERIAN_BANKS } },
+  {
+    currency: 'USD',
+    countries: DOLLAR_COUNTRIES,
+    channels: { card: CARD_AND_WALLETS, bank_transfer: 'account' },
+  },
+  { currency: 'EUR', channels: { card: CARD_AND_WALLETS, bank_transfer: 'account' } },
+  { currency: 'GBP', channels: { card: CARD_AND_WALLETS, bank_transfer: 'account' } },
+  { currency: 'GHS', channels: { card: 'card', mobile_money: GHANAIAN_WALLETS } },
   { currency: 'KES', channels: { card: 'card', mobile_money: 'mpesa' } },
   { currency: 'UGX', channels: { card: 'card', mobile_money: 'mobilemoneyuganda' } },
   { currency: 'RWF', channels: { card: 'card', mobile_money: 'mobilemoneyrwanda' } },
   { currency: 'TZS', channels: { card: 'card', mobile_money: 'mobilemoneytanzania' } },
   { currency: 'ZMW', channels: { card: 'card', mobile_money: 'mobilemoneyzambia' } },
   { currency: 'MWK', channels: { card: 'card', mobile_money: 'mobilemoneymalawi' } },
-  { currency: 'XAF', countries: ['CM'], channels: { card: 'card', mobile_money: 'mobilemoneyfranco' } },
-  { currency: 'XOF', countries: ['CI', 'SN'], channels: { card: 'card', mobile_money: 'mobilemoneyfranco' } },
-  { currency: 'ZAR', countries: ['ZA'], channels: { card: 'card', bank_transfer: 'account' } },
-  { currency: 'EGP', channels: { card: 'card' } },
+  { currency: 'XAF', countries: ['CM'], channels: { card: 'card', mobile_money: CENTRAL_AFRICAN_WALLETS } },
+  {
+    currency: 'XOF',
+    countries: ['CI', 'SN', 'BF'],
+    channels: { card: 'card', mobile_money: WEST_AFRICAN_WALLETS },
+  },
+  { currency: 'ZAR', countries: ['ZA'], channels: { card: CARD_AND_WALLETS, bank_transfer: 'account' } },
+  { currency: 'EGP', channels: { card: CARD_AND_WALLETS } },
 ]
 
 export const RAILS: readonly Rail[] = FLUTTERWAVE_RAILS.map(({ currency, countries, channels }) => ({
@@ -49,7 +63,8 @@ export const CARD_CURRENCIES: readonly Currency[] = RAILS.map(({ currency }) => 
 const LARGEST_EURO_COUNTRY = 'DE'
 
 /**
- * The country for a card without one: that of its currency, or the first supported one if several countries share it.
+ * The merchant's country if the account does not say it: that of the currency, or the first supported one if several
+ * countries share it.
  */
 export function fallbackCountry(currency: Currency): string {
   const served = RAILS.find((rail) => rail.currency === currency)?.countries?.[0]

@@ -210,8 +210,8 @@ function isNotFound({ http, providerMessage }: ErrorReply): boolean {
   return http === 404 || (http === 400 && /no (?:refund|transaction)|not found/i.test(providerMessage ?? ''))
 }
 
-function fromErrorStatus({ http }: ErrorReply): RefundOutcome {
-  return unknown('no_answer', describeAccessError(http) ?? `Flutterwave answered HTTP ${http}`)
+function fromErrorStatus(error: ErrorReply): RefundOutcome {
+  return unknown('no_answer', describeAccessError(error) ?? `Flutterwave answered HTTP ${error.http}`)
 }
 
 function notFound(): RefundOutcome {

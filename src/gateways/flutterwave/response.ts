@@ -46,8 +46,12 @@ export function readReply(result: HttpResult): Reply {
     : fromUnexpectedBody(result.body, `unreadable response, HTTP ${http}`)
 }
 
-/** The message for an operator, for errors about access or load; undefined for all others. */
-export function describeAccessError(http: number): string | undefined {
+/**
+ * The message for an operator, for errors about access or load; undefined for all others. The page of a firewall in
+ * between is not Flutterwave's word on the key.
+ */
+export function describeAccessError({ http, providerMessage }: ErrorReply): string | undefined {
+  if (providerMessage === null && http !== 429) return undefined
   switch (http) {
     case 401:
       return 'Flutterwave does not accept the secret key (HTTP 401)'
@@ -66,4 +70,9 @@ export function describeAccessError(http: number): string | undefined {
  */
 export function isRejection(http: number): boolean {
   return http < 300 || http === 400 || http === 404 || http === 405 || http === 422
+}
+
+/** Flutterwave itself refused the key. */
+export function isKeyRefused({ http, providerMessage }: ErrorReply): boolean {
+  return providerMessage !== null && (http === 401 || http === 403)
 }

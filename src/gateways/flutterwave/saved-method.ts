@@ -3,14 +3,14 @@
 import { createHash } from 'node:crypto'
 import { type Static, Type } from 'typebox'
 import { isCountry } from '../../core/countries.ts'
-import type { Currency } from '../../core/currency.ts'
+import { addMs } from '../../kit/clock.ts'
 import { parseExactJson, schemaReader } from '../../kit/exact-json.ts'
 import type { SavedMethod } from '../gateway.ts'
 import { Maybe } from '../reply.ts'
-import { CARD_CURRENCIES, fallbackCountry } from './rails.ts'
+import { CARD_CURRENCIES } from './rails.ts'
 import { Identity, Text } from './response.ts'
 
-const Credential = Type.Object({ token: Identity, email: Identity, country: Maybe(Identity) })
+const Credential = Type.Object({ token: Identity, email: Identity })
 /** What Flutterwave needs to charge a saved card; stored as JSON text. */
 export type Credential = Static<typeof Credential>
 
@@ -31,26 +31,23 @@ const Card = Type.Object({
 
 const readCard = schemaReader(Card)
 const readCustomer = schemaReader(Type.Object({ email: Identity }))
-const readMeta = schemaReader(Type.Object({ country: Text }))
 
 /** The payer's data in a paid record. */
 interface Payer {
   card?: unknown
   customer?: unknown
-  /** The metadata of our request, returned. */
-  meta?: unknown
 }
 
+// A token ends one year after the payment that made it; paying with the card again makes a new one.
+const TOKEN_LIFETIME_MS = 365 * 24 * 3_600_000
+
 /** The card of a paid record, if it can be charged again. */
-export function toSavedMethod(payer: Payer, currency: Currency): SavedMethod | null {
+export function toSavedMethod(payer: Payer, paidAt: Date): SavedMethod | null {
   const card = readCard(payer.card)
   const email = readCustomer(payer.customer)?.email
   if (!card || email === undefined) return null
-  const country = toCountry(card.country)
   const [month = '', year = ''] = card.expiry.split('/')
-  // A charge requires a country, and no payer is present to ask.
-  const chargeCountry = country ?? toCountry(readMeta(payer.meta)?.country) ?? fallbackCountry(currency)
-  const credential: Credential = { token: card.token, email, country: chargeCountry }
+  const credential: Credential = { token: card.token, email }
   return {
     type: 'card',
     credential: JSON.stringify(credential),
@@ -63,10 +60,11 @@ export function toSavedMethod(payer: Payer, currency: Currency): SavedMethod | n
       last4: card.last_4digits,
       expiryMonth: Number(month),
       expiryYear: 2_000 + Number(year),
-      country,
+      country: toCountry(card.country),
     },
     mobileMoney: null,
     currencies: [...CARD_CURRENCIES],
+    tokenExpiresAt: addMs(paidAt, TOKEN_LIFETIME_MS),
   }
 }
 

@@ -18,6 +18,7 @@ import {
   type Declined,
   declined,
   Maybe,
+  readTime,
   receipt,
   refused,
   reportedFee,
@@ -42,6 +43,7 @@ const MAX_SESSION_MINUTES = 1_440
 
 export function toPaymentBody(attempt: Attempt, choice: CheckoutChoice, returnUrl: string, now: Date) {
   const { key, amount, customer, merchantName, description, reference, paymentId, country } = attempt
+  const limits = toLimits(attempt.expiresAt, now)
   return {
     tx_ref: key,
     amount: toMajor(amount),
@@ -51,9 +53,18 @@ export function toPaymentBody(attempt: Attempt, choice: CheckoutChoice, returnUr
     payment_options: toPaymentOptions(amount.currency, choice.channel),
     customer: { email: customer.email, name: `${customer.firstname} ${customer.lastname}`.trim() },
     customizations: { title: merchantName, ...(description !== null && { description }) },
-    // For Flutterwave's dashboard. Only the country is read back, for a card without one.
+    // For Flutterwave's dashboard.
     meta: { payment: paymentId, reference, ...(country !== null && { country }) },
-    ...(attempt.expiresAt && { session_duration: toMinutes(now, attempt.expiresAt) }),
+    ...limits,
+    // Flutterwave documents the limits at the top, and its integrations send them here. It ignores unknown fields.
+    configurations: limits,
+  }
+}
+
+/** How long Flutterwave's page can be paid, and how often. */
+function toLimits(expiresAt: Date | null, now: Date) {
+  return {
+    ...(expiresAt && { session_duration: toMinutes(now, expiresAt) }),
     // The payer retries on our page, so allow the fewest retries that the field supports.
     max_retry_attempt: 1,
   }
@@ -65,14 +76,25 @@ function toMinutes(now: Date, expiresAt: Date): number {
   return Math.min(Math.max(minutes, 1), MAX_SESSION_MINUTES)
 }
 
-/** Flutterwave requires `redirectUrl` because a charge may be challenged, although no payer is present to follow it. */
-export function toChargeBody(attempt: Attempt, credential: Credential, redirectUrl: string) {
+export interface ChargeContext {
+  /** The country of the merchant's account; undefined if it is not configured. */
+  merchantCountry: string | undefined
+  /** Required because a charge may be challenged, although no payer is present to follow it. */
+  redirectUrl: string
+}
+
+export function toChargeBody(
+  attempt: Attempt,
+  credential: Credential,
+  { merchantCountry, redirectUrl }: ChargeContext,
+) {
   const { key, amount, customer, description, reference } = attempt
   return {
     token: credential.token,
     email: credential.email,
     currency: amount.currency,
-    country: credential.country ?? attempt.country ?? fallbackCountry(amount.currency),
+    // The merchant's, not that of the card.
+    country: merchantCountry ?? fallbackCountry(amount.currency),
     amount: toMajor(amount),
     tx_ref: key,
     narration: description ?? reference,
@@ -130,7 +152,7 @@ export function fromStart(result: HttpResult, key: string): StartedCheckout | Ou
 
 /** Opening a page takes no money, so any error means that nothing was begun. */
 function fromRejectedStart(error: ErrorReply): Outcome | DuplicateReference {
-  const accessError = fromAccessError(error.http)
+  const accessError = fromAccessError(error)
   if (accessError) return accessError
   const { providerMessage } = error
   if (providerMessage === null || !isRejection(error.http)) return fromUnexpectedError(error)
@@ -156,7 +178,7 @@ const REJECTION_STATUSES: readonly number[] = [404, 405, 422]
  * the card may have been charged, and only a status check tells.
  */
 function fromFailedCharge(error: ErrorReply): Outcome | DuplicateReference {
-  const accessError = fromAccessError(error.http)
+  const accessError = fromAccessError(error)
   // No other gateway can charge this card, so a rate limit is not final: the same request is retried later.
   if (accessError) return error.http === 429 ? unknown('no_answer', accessError.message) : accessError
   const { providerMessage } = error
@@ -170,8 +192,8 @@ function fromFailedCharge(error: ErrorReply): Outcome | DuplicateReference {
   return isRefused ? refused('provider_unavailable', message) : unknown('no_answer', message)
 }
 
-function fromAccessError(http: number): Declined | undefined {
-  const message = describeAccessError(http)
+function fromAccessError(error: ErrorReply): Declined | undefined {
+  const message = describeAccessError(error)
   return message === undefined ? undefined : refused('provider_unavailable', message)
 }
 
@@ -198,7 +220,7 @@ export function fromVerify(result: HttpResult, query: StatusQuery, now: Date): O
 /** A rejected status check says nothing about the payment, which may have been paid. */
 function fromQueryError(error: ErrorReply, query: StatusQuery, now: Date): Outcome {
   const { http, providerMessage } = error
-  const accessError = describeAccessError(http)
+  const accessError = describeAccessError(error)
   if (accessError) return unknown('no_answer', accessError)
   const isNotFound =
     providerMessage !== null && (http === 404 || /no transaction|not found/i.test(providerMessage))
@@ -269,7 +291,7 @@ function fromSuccess(transaction: Transaction, query: StatusQuery, now: Date): O
   const paid = fromMajor(transaction.amount, transaction.currency, query.amount)
   if (!paid)
     return unrecognized('Flutterwave answered a success with an unknown currency or an invalid amount')
-  const createdAt = new Date(transaction.created_at ?? '')
+  const paidAt = readTime(transaction.created_at) ?? now
   return {
     kind: 'succeeded',
     gatewayReference: transaction.id,
@@ -278,8 +300,8 @@ function fromSuccess(transaction: Transaction, query: StatusQuery, now: Date): O
     ...reportedFee(feeOf(transaction, paid), paid),
     key: transaction.tx_ref,
     // A charge uses a card that is already saved.
-    savedMethod: query.operation === 'checkout' ? toSavedMethod(transaction, paid.currency) : null,
-    paidAt: Number.isNaN(createdAt.getTime()) ? now : createdAt,
+    savedMethod: query.operation === 'checkout' ? toSavedMethod(transaction, paidAt) : null,
+    paidAt,
   }
 }
 

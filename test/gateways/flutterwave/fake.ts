@@ -58,7 +58,7 @@ const REFERENCE_RETENTION_MS = 120_000
 const FIELDS = {
   payments: [
     'tx_ref amount currency redirect_url customer payment_options meta customizations session_duration',
-    'max_retry_attempt payment_plan subaccounts payload_hash',
+    'max_retry_attempt configurations payment_plan subaccounts payload_hash',
   ],
   'tokenized-charges': [
     'token email currency country amount tx_ref narration first_name last_name ip redirect_url',
@@ -153,6 +153,7 @@ export async function startFakeFlutterwave(t: Pick<TestContext, 'after'>): Promi
     if (typeof amount !== 'number' || !isPayable(amount, currency)) return errorReply('amount is not valid')
     if (typeof email !== 'string') return errorReply('customer.email is required')
     if (typeof redirect_url !== 'string') return errorReply('redirect_url is required')
+    if (!isKnownOption(body.payment_options)) return errorReply('payment_options is not valid')
     if (isUsed(tx_ref)) return { http: 400, body: readFixture('charge-duplicate') }
     pages.set(tx_ref, { amount, currency: String(currency), email, meta: body.meta ?? null })
     const link = `https://checkout.flutterwave.com/v3/hosted/pay/${randomUUID()}`
@@ -282,7 +283,7 @@ export async function startFakeFlutterwave(t: Pick<TestContext, 'after'>): Promi
       transactions.filter(({ madeFor, record }) => madeFor === key && record.status === 'successful').length,
     savedCredential(behavior) {
       const email = 'amina.otieno@example.com'
-      return JSON.stringify({ token: issueToken(behavior, email), email, country: 'NG' })
+      return JSON.stringify({ token: issueToken(behavior, email), email })
     },
     dispute: (key, status) => chargeBack(key, status === 'open' ? 'initiated' : status),
     chargeBack,
@@ -345,6 +346,21 @@ function readBody(
   const known = fields.flatMap((line) => line.split(' '))
   const odd = Object.keys(body).filter((name) => !known.includes(name))
   return odd.length > 0 ? errorReply(`${odd.join(', ')} is not allowed`) : act(body)
+}
+
+const OPTIONS = [
+  'card account applepay googlepay banktransfer ussd internetbanking nqr enaira opay mpesa mobilemoneyghana',
+  'ghanamobilemoney mobilemoneyuganda mobilemoneyrwanda mobilemoneytanzania mobilemoneyzambia mobilemoneymalawi',
+  'mobilemoneyxaf mobilemoneyxof mobilemoneyfranco 1voucher fawrypay',
+].flatMap((line) => line.split(' '))
+
+function isKnownOption(list: unknown): boolean {
+  return (
+    list === undefined ||
+    String(list)
+      .split(', ')
+      .every((option) => OPTIONS.includes(option))
+  )
 }
 
 /** At most two decimals, and none if the currency has none. */

@@ -8,6 +8,7 @@ import type { FakeRequest } from '../fake-server.ts'
 import { SECRET_KEY } from './fake.ts'
 import {
   CREDENTIAL,
+  CREDENTIALS,
   EMAIL,
   FIXTURE_KEY,
   type Flutterwave,
@@ -61,12 +62,13 @@ const PAYMENT = {
   amount: 1250.5,
   currency: 'NGN',
   redirect_url: RETURN_URL,
-  payment_options: 'card',
+  payment_options: 'card, applepay, googlepay',
   customer: { email: EMAIL, name: 'Amina Otieno' },
   customizations: { title: 'Duka La Vitabu', description: 'Two books' },
   meta: { payment: '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f', reference: 'A-1042 & more', country: 'NG' },
   session_duration: 60,
   max_retry_attempt: 1,
+  configurations: { session_duration: 60, max_retry_attempt: 1 },
 }
 
 async function startBody(
@@ -93,11 +95,15 @@ describe('a request to Flutterwave', () => {
     assert.equal('country' in body.meta, false)
     assert.deepEqual(body.customizations, { title: 'Duka La Vitabu' })
     assert.equal('session_duration' in body, false)
+    assert.deepEqual(body.configurations, { max_retry_attempt: 1 })
   })
 
   it("a request to Flutterwave for a page lets it expire with our checkout, within Flutterwave's limits", async (t) => {
-    const minutes = async (ms: number) =>
-      (await startBody(t, { expiresAt: new Date(NOW.getTime() + ms) })).session_duration
+    const minutes = async (ms: number) => {
+      const body = await startBody(t, { expiresAt: new Date(NOW.getTime() + ms) })
+      assert.equal(body.configurations.session_duration, body.session_duration)
+      return body.session_duration
+    }
     assert.equal(await minutes(5 * 60_000), 5)
     assert.equal(await minutes(5 * 60_000 + 1), 6)
     assert.equal(await minutes(24 * 3_600_000), 1_440)
@@ -109,11 +115,19 @@ describe('a request to Flutterwave', () => {
     const options = async (currency: Attempt['amount']['currency'], channel: Channel) =>
       (await startBody(t, { amount: money(1_000n, currency) }, channel)).payment_options
     assert.equal(await options('NGN', 'bank_transfer'), 'banktransfer, ussd, account')
-    assert.equal(await options('GHS', 'mobile_money'), 'ghanamobilemoney')
+    assert.equal(await options('GHS', 'mobile_money'), 'mobilemoneyghana, ghanamobilemoney')
     assert.equal(await options('KES', 'mobile_money'), 'mpesa')
-    assert.equal(await options('XOF', 'mobile_money'), 'mobilemoneyfranco')
+    assert.equal(await options('XAF', 'mobile_money'), 'mobilemoneyxaf, mobilemoneyfranco')
+    assert.equal(await options('XOF', 'mobile_money'), 'mobilemoneyxof, mobilemoneyfranco')
     assert.equal(await options('ZAR', 'bank_transfer'), 'account')
-    assert.equal(await options('EUR', 'card'), 'card')
+    assert.equal(await options('KES', 'card'), 'card')
+  })
+
+  it('a request to Flutterwave for a page with a card keeps the wallets that have cards in them', async (t) => {
+    for (const currency of ['NGN', 'USD', 'EUR', 'GBP', 'ZAR', 'EGP'] as const) {
+      const body = await startBody(t, { amount: money(1_000n, currency) })
+      assert.equal(body.payment_options, 'card, applepay, googlepay', currency)
+    }
   })
 
   it('a request to Flutterwave for a charge has these bytes', async (t) => {
@@ -134,26 +148,31 @@ describe('a request to Flutterwave', () => {
     assert.deepEqual(requests.map(show), [sent('/v3/tokenized-charges', body)])
   })
 
-  it('a request to Flutterwave for a charge uses the e-mail and the country of the card, not those of the charge', async (t) => {
-    const credential = JSON.stringify({ token: TOKEN, email: 'first@example.com', country: 'GH' })
+  it('a request to Flutterwave for a charge uses the e-mail of the card, not that of the charge', async (t) => {
+    const credential = JSON.stringify({ token: TOKEN, email: 'first@example.com' })
     const [request] = await record(t, (gateway) =>
       gateway.chargeSaved(makeAttempt({ operation: 'charge' }), credential),
     )
-    const body = JSON.parse(request?.text ?? '')
-    assert.equal(body.email, 'first@example.com')
-    assert.equal(body.country, 'GH')
+    assert.equal(JSON.parse(request?.text ?? '').email, 'first@example.com')
   })
 
-  it('a request to Flutterwave for a card without a country uses that of the charge, or one of its currency', async (t) => {
-    const credential = JSON.stringify({ token: TOKEN, email: EMAIL, country: null })
+  it('a request to Flutterwave for a charge names the country of the merchant, not that of the card or payer', async (t) => {
+    const { server } = await startFixedServer(t, { http: 404, body: '' })
+    const gateway = openFlutterwave(t, server.url, { credentials: { ...CREDENTIALS, merchantCountry: 'GH' } })
+    const usCard = JSON.stringify({ token: TOKEN, email: EMAIL, country: 'US' })
+    await gateway.chargeSaved(makeAttempt({ operation: 'charge', country: 'KE' }), usCard)
+    assert.equal(JSON.parse(server.requests[0]?.text ?? '').country, 'GH')
+  })
+
+  it('a request to Flutterwave for a charge of a merchant without a country names one of the currency', async (t) => {
     const countryOf = async (country: string | null, currency: Currency) => {
       const amount = money(1_000n, currency)
       const [request] = await record(t, (gateway) =>
-        gateway.chargeSaved(makeAttempt({ operation: 'charge', country, amount }), credential),
+        gateway.chargeSaved(makeAttempt({ operation: 'charge', country, amount }), CREDENTIAL),
       )
       return JSON.parse(request?.text ?? '').country
     }
-    assert.equal(await countryOf('GH', 'NGN'), 'GH')
+    assert.equal(await countryOf('GH', 'NGN'), 'NG')
     for (const [currency, country] of [
       ['NGN', 'NG'],
       ['USD', 'US'],
@@ -240,10 +259,18 @@ describe('the definition of Flutterwave', () => {
       assert.ok(validate(odd, 'test'), odd)
   })
 
-  it('accepts any printable hash that is long enough', () => {
+  it('accepts any hash that the dashboard takes and a header carries unchanged', () => {
     const validate = issues('webhookHash')
-    assert.equal(validate('my-secret-hash', 'test'), undefined)
-    for (const odd of ['', 'short', 'has a space', 'déjà-vu-hash']) assert.ok(validate(odd, 'live'), odd)
+    for (const hash of ['my-secret-hash', 'short', 'has a space', 'x'])
+      assert.equal(validate(hash, 'test'), undefined, hash)
+    for (const odd of ['', ' ', ' leading', 'trailing ', 'déjà-vu-hash', 'a\nb'])
+      assert.ok(validate(odd, 'live'), odd)
+  })
+
+  it('accepts the country of the merchant as two capital letters', () => {
+    const validate = issues('merchantCountry')
+    assert.equal(validate('NG', 'live'), undefined)
+    for (const odd of ['', 'ng', 'NGA', 'Nigeria', 'ZZ', ' NG']) assert.ok(validate(odd, 'live'), odd)
   })
 
   it('repeats no credential in an issue', () => {
@@ -257,7 +284,7 @@ describe('the definition of Flutterwave', () => {
     const served = (currency: string) =>
       FLUTTERWAVE.rails.find((rail) => rail.currency === currency)?.countries
     assert.deepEqual(served('XAF'), ['CM'])
-    assert.deepEqual(served('XOF'), ['CI', 'SN'])
+    assert.deepEqual(served('XOF'), ['CI', 'SN', 'BF'])
     assert.deepEqual(served('ZAR'), ['ZA'])
     assert.ok(served('USD')?.includes('NG'))
     assert.ok(served('USD')?.includes('US'))

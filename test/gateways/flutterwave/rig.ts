@@ -19,7 +19,7 @@ export const EMAIL = 'amina.otieno@example.com'
 /** The reference of the fixtures. */
 export const FIXTURE_KEY = '0b0e9f5e-3f0c-4b53-8c57-5f2f6f6f5a11'
 export const TOKEN = 'flw-t1nf-2b8d0c6e4f7a4c1d9e3b5a7f8c6d4e2a-m03k'
-export const CREDENTIAL = JSON.stringify({ token: TOKEN, email: EMAIL, country: 'NG' })
+export const CREDENTIAL = JSON.stringify({ token: TOKEN, email: EMAIL })
 
 export const CREDENTIALS = { secretKey: SECRET_KEY, webhookHash: WEBHOOK_HASH }
 
