@@ -196,7 +196,8 @@ describe('a card that was saved at flutterwave', () => {
     const merchant = await newMerchantAt(service, 'flutterwave')
     const { uuid } = await startPaying(merchant.api, paymentTerms, channel)
     await fakeOf('flutterwave').finish((await attemptOf(db, uuid)).key, { kind: 'pays' })
-    const payment = await eventually(() => readPayment(merchant.api, uuid), isSuccessful, 15_000)
+    await eventually(() => readPayment(merchant.api, uuid), isSuccessful, 15_000)
+    const payment = await readPayment(merchant.api, uuid)
     const { card, expiresAt } = payment.paymentMethod
     assert.ok(card.expiryYear > new Date(payment.paidAt).getUTCFullYear() + 1)
     assert.equal(Date.parse(expiresAt), Date.parse(payment.paidAt) + 365 * 24 * 3_600_000)
