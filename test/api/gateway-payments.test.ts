@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
+import { sql } from '../../src/kit/db/db.ts'
 import { FAKE_SECRET_KEY, startFakePaystack } from '../gateways/paystack/fake.ts'
 import { chargeBody, initiateBody } from '../support/builders.ts'
 import {
@@ -40,6 +41,16 @@ const successful = (uuid: string, by = api) =>
     ({ status }) => status === 'successful',
     15_000,
   )
+
+const endedHoursAgo = sql<unknown>`
+with payment as (update payments set expires_at = now() - interval '7 hours' where id = $1)
+update attempts
+set due_at = now()
+where payment_id = $1`
+const selectPoll = sql<{ status: string; dueAt: Date | null }>`
+select status, due_at as "dueAt"
+from attempts
+where payment_id = $1`
 
 const accountPath = (merchant: string) => `/admin/v1/merchants/${merchant}/gateways/paystack`
 
@@ -99,6 +110,18 @@ describe('a checkout through a configured gateway', () => {
     )
     for (const [index, { key }] of attempts.entries())
       assert.equal(await paystack.executions(key), index % 5 === 4 ? 0 : 1)
+  })
+
+  it('stops polling a page that the payer has left, and a webhook still reports a later payment', async () => {
+    const { uuid } = await startPaying(api, NGN)
+    const { key } = await attemptOf(db, uuid)
+    await db.query(endedHoursAgo, [uuid])
+    const polled = () => db.query(selectPoll, [uuid])
+    const [left] = await eventually(polled, ([row]) => row?.status === 'declined', 15_000)
+    assert.equal(left?.dueAt, null)
+    await paystack.finish(key, { kind: 'pays' })
+    assert.equal((await deliver(api, '/hooks/paystack', await paystack.webhook(key))).http, 200)
+    assert.equal((await successful(uuid)).amountPaid, '1250.50')
   })
 
   it('does not credit a payment when the provider collected another amount (F-34)', async () => {

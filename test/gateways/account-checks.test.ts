@@ -31,7 +31,7 @@ async function open(
   const answer = ({ path }: { path: string }): FakeReply =>
     path in answers
       ? { http: 200, body: answers[path] }
-      : { http: 403, body: { error: { type: 'forbidden' } } }
+      : { http: 403, body: { status: false, message: 'Forbidden', error: { type: 'forbidden' } } }
   const server = await startFakeServer(t, async (request) => answer(request))
   const http = createHttpClient()
   t.after(() => http.close())
@@ -181,6 +181,17 @@ describe('the checks of the other accounts', () => {
     const answers = { '/balance': { status: true, message: 'ok', data: [{ currency: 'KES', balance: 1 }] } }
     const { currencies } = await checksOf(await open(t, PAYSTACK, { secretKey: 'sk_test_1' }, answers))
     assert.match(String(currencies), /^ok,KES; an account is of one country/)
+  })
+
+  it('say that a page of Paystack can be paid without a time limit', async (t) => {
+    const timeout = async (seconds: number) => {
+      const data = { payment_session_timeout: seconds }
+      const answers = { '/integration/payment_session_timeout': { status: true, message: 'ok', data } }
+      const checks = await checksOf(await open(t, PAYSTACK, { secretKey: 'sk_test_1' }, answers))
+      return String(checks['page timeout'])
+    }
+    assert.equal(await timeout(3_600), 'ok,3600 s')
+    assert.match(await timeout(0), /^by_hand,Set how long/)
   })
 
   it('ask for the webhook hash of Flutterwave', async (t) => {

@@ -8,6 +8,7 @@ import type { Connection, CredentialField, GatewayDefinition } from '../definiti
 import type { Gateway, GatewayBehavior, GatewayCheck, Outcome, StatusQuery } from '../gateway.ts'
 import { checkByHand, checkOk, declined } from '../reply.ts'
 import { disputesPath, withDisputes } from './disputes.ts'
+import { Digits } from './json.ts'
 import { RAILS } from './rails.ts'
 import { type Call, createRefundOperations } from './refunds.ts'
 import { isDuplicate, type Reply, readReply } from './response.ts'
@@ -129,7 +130,13 @@ function openPaystack({ credentials, baseUrl, http, clock }: Connection): Gatewa
 
     ...createRefundOperations(call, clock),
 
-    checkAccount: async () => [checkCurrencies(readReply(await call('GET', '/balance')))],
+    async checkAccount() {
+      const [balance, timeout] = await Promise.all([
+        call('GET', '/balance'),
+        call('GET', '/integration/payment_session_timeout'),
+      ])
+      return [checkCurrencies(readReply(balance)), checkPageTimeout(readReply(timeout))]
+    },
 
     async probe() {
       const reply = readReply(await call('GET', '/balance'))
@@ -151,6 +158,19 @@ function checkCurrencies(reply: Reply): GatewayCheck {
   return checkByHand(
     name,
     'See in the dashboard which currencies the account collects: it is of one country.',
+  )
+}
+
+const readTimeout = schemaReader(Type.Object({ payment_session_timeout: Digits }))
+
+/** Without a time limit a page that was left open can be paid after our checkout has expired. */
+function checkPageTimeout(reply: Reply): GatewayCheck {
+  const name = 'page timeout'
+  const seconds = reply.kind === 'data' ? readTimeout(reply.data)?.payment_session_timeout : undefined
+  if (seconds !== undefined && seconds !== '0') return checkOk(name, `${seconds} s`)
+  return checkByHand(
+    name,
+    'Set how long a page of Paystack can be paid (PUT /integration/payment_session_timeout), such as an hour: {"timeout": 3600}. Without it a page can be paid long after the checkout has expired.',
   )
 }
 

@@ -12,7 +12,8 @@ interface PaystackRail {
   channels: Partial<Record<Channel, readonly string[]>>
 }
 
-const CARD = { card: ['card'] }
+// Apple Pay holds cards, so it belongs to the choice of a card. The account decides which of the options appear.
+const CARD = { card: ['card', 'apple_pay'] }
 const MOBILE_MONEY = { mobile_money: ['mobile_money'] }
 
 const PAYSTACK_RAILS: readonly PaystackRail[] = [
@@ -31,7 +32,7 @@ const PAYSTACK_RAILS: readonly PaystackRail[] = [
     currency: 'ZAR',
     countries: ['ZA'],
     minimumMinor: 100n,
-    channels: { ...CARD, bank_transfer: ['eft', 'qr'] },
+    channels: { ...CARD, bank_transfer: ['eft', 'capitec_pay', 'qr'] },
   },
   { currency: 'USD', countries: ['NG', 'KE'], minimumMinor: 200n, channels: CARD },
   // ISO 4217 has no decimals for XOF, so no step is declared; only the wire format uses hundredths.

@@ -42,17 +42,17 @@ export function readReply(result: HttpResult): Reply {
     case 201:
       if (envelope?.status) return { kind: 'data', data: envelope.data }
       return fromUnexpectedBody(result.body, `unreadable response of Paystack, HTTP ${http}`)
-    case 401:
-    case 403:
-      return refused(http, INVALID_KEY_MESSAGE)
     case 429:
       return refused(http, 'Paystack reports too many requests')
     case 400:
+    case 401:
+    case 403:
     case 404:
     case 422:
-      // The page of a proxy in between is not a response of Paystack.
+      // The page of a proxy or firewall in between is not a response of Paystack.
       if (envelope?.status !== false)
         return fromUnexpectedBody(result.body, `unreadable response of Paystack, HTTP ${http}`)
+      if (http === 401 || http === 403) return refused(http, INVALID_KEY_MESSAGE)
       if (isInvalidKey(envelope)) return refused(401, INVALID_KEY_MESSAGE)
       return refused(http, `Paystack refuses: ${redact(envelope.message || 'no reason given')}`, envelope)
     default:

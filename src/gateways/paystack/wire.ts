@@ -4,9 +4,10 @@
 import { Type } from 'typebox'
 import { type Currency, decimalsOf, isCurrency } from '../../core/currency.ts'
 import { type Money, money } from '../../core/money.ts'
+import { addMs } from '../../kit/clock.ts'
 import { schemaReader } from '../../kit/exact-json.ts'
 import type { Attempt, CheckoutChoice, Outcome, StartedCheckout, StatusQuery } from '../gateway.ts'
-import { Maybe, readTime, receipt, reportedFee, unknown, unrecognized } from '../reply.ts'
+import { declined, Maybe, readTime, receipt, refused, reportedFee, unknown, unrecognized } from '../reply.ts'
 import { findFailureCode, toFailureCode } from './declines.ts'
 import { Digits, Text } from './json.ts'
 import { toChannels } from './rails.ts'
@@ -90,20 +91,15 @@ export function fromInitialize(reply: Reply, key: string): StartedCheckout | Out
 
 /** Paystack refused the request, so nothing was begun; a decline by the processor is the bank's decision. */
 function fromErrorReply({ providerMessage, type, message }: ErrorReply): Outcome {
-  const declined = { kind: 'declined', message, gatewayReference: null } as const
   switch (type) {
     case 'processor_error':
-      return { ...declined, code: toFailureCode(null, providerMessage) }
+      return declined(null, toFailureCode(null, providerMessage), message)
     case 'api_error':
       // An error of Paystack itself, with any status: it may have acted before.
       return unknown('no_answer', message)
     default:
       // A saved card that cannot be charged is a decline; all else is between the operator and Paystack.
-      return {
-        ...declined,
-        code: isUnusableCard(providerMessage) ? 'invalid_card' : 'provider_unavailable',
-        refused: true,
-      }
+      return refused(isUnusableCard(providerMessage) ? 'invalid_card' : 'provider_unavailable', message)
   }
 }
 
@@ -166,7 +162,7 @@ type Transaction = Type.Static<typeof Transaction>
 const readTransaction = schemaReader(Transaction)
 const readDigits = schemaReader(Digits)
 
-type QueryContext = Pick<StatusQuery, 'key' | 'operation' | 'startedAt' | 'isPaid'>
+type QueryContext = Pick<StatusQuery, 'key' | 'operation' | 'startedAt' | 'expiresAt' | 'isPaid'>
 
 function fromTransaction(data: unknown, about: QueryContext, now: Date): Outcome {
   const record = readTransaction(data)
@@ -189,6 +185,11 @@ function fromTransaction(data: unknown, about: QueryContext, now: Date): Outcome
         gatewayReference,
       }
     case 'abandoned':
+      if (hasPayerLeft(about, now))
+        return declined(gatewayReference, 'customer_timeout', 'the page of Paystack was left unpaid')
+      return isUnattended(about, now)
+        ? authenticationRequired(gatewayReference)
+        : { kind: 'pending', gatewayReference }
     case 'ongoing':
       return isUnattended(about, now)
         ? authenticationRequired(gatewayReference)
@@ -204,6 +205,17 @@ function fromTransaction(data: unknown, about: QueryContext, now: Date): Outcome
 
 // Far longer than any charge takes, so a charge that is still pending then needs the payer.
 const UNATTENDED_MS = 3_600_000
+
+// A payer who has the page still open may pay a little later than our checkout allows.
+const LATE_PAYER_MS = 6 * 3_600_000
+
+/**
+ * Whether an abandoned payment has ended: a one-time code or a transfer in progress is `ongoing`, not `abandoned`, so long
+ * after our checkout has expired no payer is acting. Paystack reports a later payment by webhook.
+ */
+function hasPayerLeft({ operation, expiresAt }: QueryContext, now: Date): boolean {
+  return operation === 'checkout' && expiresAt !== null && addMs(expiresAt, LATE_PAYER_MS) <= now
+}
 
 /**
  * Paystack waits for a customer who was never redirected, because the response with the redirect was lost. A checkout's

@@ -138,7 +138,7 @@ describe('a refusal of Paystack', () => {
     for (const [http, body] of [
       [401, readFixture('invalid-key')],
       [400, readFixture('invalid-key')],
-      [403, '<h1>Forbidden</h1>'],
+      [403, { status: false, message: 'Forbidden' }],
     ] as const) {
       const outcome = await start(t, http, body)
       assert.ok(outcome.kind === 'declined' && outcome.refused, String(http))
@@ -161,6 +161,8 @@ describe('a refusal of Paystack', () => {
     for (const [http, body] of [
       [400, typed('api_error')],
       [400, '<h1>Bad Request</h1>'],
+      [401, '<h1>Unauthorized</h1>'],
+      [403, '<h1>Forbidden</h1>'],
       [404, '<h1>Not Found</h1>'],
       [400, { message: 'no status' }],
       [408, typed('validation_error')],

@@ -137,7 +137,9 @@ function readBody(request: FakeRequest): Json {
   return JSON.parse(request.text)
 }
 
-const CHANNELS = ['card', 'bank', 'ussd', 'qr', 'eft', 'mobile_money', 'bank_transfer']
+const CHANNELS = 'card bank apple_pay ussd qr mobile_money bank_transfer eft capitec_pay payattitude'.split(
+  ' ',
+)
 
 const PAYMENT_FIELDS: Record<string, Check> = {
   email: (value) => isText(value) && String(value).includes('@'),

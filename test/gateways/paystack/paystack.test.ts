@@ -19,6 +19,7 @@ import {
 } from './rig.ts'
 
 const CARD = { channel: 'card' } as const
+const HOUR_MS = 3_600_000
 
 /** The request on the wire, without the headers that the HTTP client adds. */
 function wire({ method, path, query, headers, text }: FakeRequest) {
@@ -55,7 +56,7 @@ describe('a request to Paystack', () => {
           currency: 'NGN',
           reference: FIXTURE_KEY,
           callback_url: RETURN_URL,
-          channels: ['card'],
+          channels: ['card', 'apple_pay'],
           metadata: { cancel_action: RETURN_URL, ...CUSTOM_FIELDS },
         }),
       },
@@ -114,8 +115,8 @@ describe('a request to Paystack', () => {
     ['GHS', 'GH', 'mobile_money', ['mobile_money']],
     ['KES', 'KE', 'mobile_money', ['mobile_money']],
     ['KES', 'KE', 'bank_transfer', ['bank_transfer']],
-    ['ZAR', 'ZA', 'bank_transfer', ['eft', 'qr']],
-    ['USD', 'NG', 'card', ['card']],
+    ['ZAR', 'ZA', 'bank_transfer', ['eft', 'capitec_pay', 'qr']],
+    ['USD', 'NG', 'card', ['card', 'apple_pay']],
     ['XOF', 'CI', 'mobile_money', ['mobile_money']],
   ] as const
   for (const [currency, country, channel, expected] of channels) {
@@ -219,12 +220,31 @@ describe('a payment at Paystack', () => {
     })
   }
 
-  it('a payment at Paystack that its payer has left stays pending however late it is, because the payer may return', async (t) => {
-    const times = {
-      startedAt: addMs(systemClock.now(), -8 * 24 * 3_600_000),
-      expiresAt: addMs(systemClock.now(), -1),
+  const left = (hours: number) => ({
+    startedAt: addMs(systemClock.now(), -8 * 24 * HOUR_MS),
+    expiresAt: addMs(systemClock.now(), -hours * HOUR_MS),
+  })
+
+  it('a payment at Paystack that its payer has left stays pending for some hours, because the payer may return', async (t) => {
+    for (const hours of [0, 1, 5.9])
+      assert.equal((await verifyAnswer(t, readFixture('verify-abandoned'), 200, left(hours))).kind, 'pending')
+  })
+
+  it('a payment at Paystack that its payer has left ends some hours after our checkout', async (t) => {
+    const outcome = await verifyAnswer(t, readFixture('verify-abandoned'), 200, left(6.1))
+    assert.deepEqual(outcome, {
+      kind: 'declined',
+      code: 'customer_timeout',
+      message: 'the page of Paystack was left unpaid',
+      gatewayReference: '4099260516',
+    })
+  })
+
+  it('a payment at Paystack that somebody is paying is pending, however late it is', async (t) => {
+    for (const status of ['ongoing', 'pending', 'processing', 'queued']) {
+      const outcome = await verifyAnswer(t, altered('verify-abandoned', { status }), 200, left(48))
+      assert.equal(outcome.kind, 'pending', status)
     }
-    assert.equal((await verifyAnswer(t, readFixture('verify-abandoned'), 200, times)).kind, 'pending')
   })
 
   it('a payment at Paystack that was reversed is not credited', async (t) => {
@@ -257,7 +277,9 @@ describe('a payment at Paystack', () => {
       [400, errorReply(400, 'Please wait a few minutes and try again.').body, 'unrecognized'],
       [404, '<h1>404 Not Found</h1>', 'unreadable'],
       [401, readFixture('invalid-key'), 'no_answer'],
-      [403, '<h1>Forbidden</h1>', 'no_answer'],
+      [403, errorReply(403, 'Not allowed').body, 'no_answer'],
+      [401, '<h1>Unauthorized</h1>', 'unreadable'],
+      [403, '<h1>Forbidden</h1>', 'unreadable'],
       [302, '', 'no_answer'],
       [200, { status: false, message: 'Transaction reference not found' }, 'unrecognized'],
     ] as const
