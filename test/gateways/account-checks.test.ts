@@ -15,6 +15,7 @@ import { systemClock } from '../../src/kit/clock.ts'
 import type { Db } from '../../src/kit/db/db.ts'
 import { createHttpClient } from '../../src/kit/http/http-client.ts'
 import { type FakeReply, startFakeServer } from './fake-server.ts'
+import { requestIssues } from './schemas/requests.ts'
 import { callbackUrlAt } from './webhook-request.ts'
 
 const PUBLIC_URL = 'https://pay.example.com'
@@ -32,7 +33,8 @@ async function open(
     path in answers
       ? { http: 200, body: answers[path] }
       : { http: 403, body: { status: false, message: 'Forbidden', error: { type: 'forbidden' } } }
-  const server = await startFakeServer(t, async (request) => answer(request))
+  const issuesOf = requestIssues(definition.name)
+  const server = await startFakeServer(t, async (request) => answer(request), { issuesOf })
   const http = createHttpClient()
   t.after(() => http.close())
   return definition.open({

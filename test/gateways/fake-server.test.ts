@@ -109,6 +109,23 @@ describe('the server of the fake providers', () => {
     assert.deepEqual(JSON.parse(answer.body.toString()), { before: REPLY.body })
   })
 
+  it('fails the test if a request has an issue by the description of the provider', async (t) => {
+    const hooks: (() => Promise<void>)[] = []
+    const issuesOf = ({ path }: { path: string }) =>
+      path === '/v1/charges' ? ['body/amonut is unknown'] : []
+    const after = (hook: () => Promise<void>) => hooks.push(hook)
+    // A boundary: the server registers only hooks without arguments.
+    const server = await startFakeServer({ after: after as TestContext['after'] }, async () => REPLY, {
+      issuesOf,
+    })
+    const http = createHttpClient()
+    t.after(() => http.close())
+    await http.request({ method: 'GET', url: `${server.url}/v1/refunds` })
+    await http.request({ method: 'GET', url: `${server.url}/v1/charges` })
+    assert.equal(hooks.length, 1)
+    await assert.rejects(async () => hooks[0]?.(), /body\/amonut is unknown/)
+  })
+
   it('refuses connections when it is closed', async (t) => {
     const { server, post } = await startCounter(t)
     await server.close()

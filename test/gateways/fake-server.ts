@@ -68,6 +68,8 @@ export type Alteration = (value: unknown) => unknown
 export interface FakeServerOptions {
   /** The provider's JSON for an error of its front-end server. */
   errorBody?(http: number): unknown
+  /** What is wrong with a request by the provider's own description. Any issue fails the test. */
+  issuesOf?(request: FakeRequest): string[]
 }
 
 interface PlannedFault {
@@ -85,11 +87,12 @@ const GARBAGE = Buffer.from('00ff7b225ad0fe0a3c212d2d8f1b', 'hex')
 export async function startFakeServer(
   t: Pick<TestContext, 'after'>,
   handle: (request: FakeRequest) => Promise<FakeReply>,
-  { errorBody = (http) => ({ error: `HTTP ${http}` }) }: FakeServerOptions = {},
+  { errorBody = (http) => ({ error: `HTTP ${http}` }), issuesOf = () => [] }: FakeServerOptions = {},
 ): Promise<FakeServer> {
   const requests: FakeRequest[] = []
   const plans: PlannedFault[] = []
   const handlerErrors: unknown[] = []
+  const issues: string[] = []
   let alteration: Alteration | undefined
 
   const nextFault = ({ method, path }: FakeRequest): Fault | undefined => {
@@ -104,6 +107,7 @@ export async function startFakeServer(
     try {
       const request = await readRequest(incoming)
       requests.push(request)
+      issues.push(...issuesOf(request))
       const act = async () => altered(await handle(request), alteration)
       await answer(response, { request, fault: nextFault(request), act, errorBody })
     } catch (error) {
@@ -119,6 +123,10 @@ export async function startFakeServer(
   t.after(async () => {
     await close()
     if (handlerErrors.length > 0) throw new AggregateError(handlerErrors, 'the fake provider failed')
+    if (issues.length > 0)
+      throw new Error(
+        `a request differs from the provider's description:\n${[...new Set(issues)].join('\n')}`,
+      )
   })
   return {
     url,

@@ -6,6 +6,7 @@ import type { TestContext } from 'node:test'
 import { systemClock } from '../../../src/kit/clock.ts'
 import type { ChargeBehavior, FakeProvider, RefundBehavior } from '../conformance.ts'
 import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
+import { requestIssues } from '../schemas/requests.ts'
 import { createFakeRefunds, type FakeRefunds } from './fake-refunds.ts'
 import {
   type Check,
@@ -40,6 +41,7 @@ export async function startFakePaystack(t: Pick<TestContext, 'after'>): Promise<
       status: false,
       message: http === 429 ? 'Please wait a few minutes' : 'An error occurred',
     }),
+    issuesOf: requestIssues('paystack'),
   })
   const payment = (key: string) => {
     const found = payments.get(key)

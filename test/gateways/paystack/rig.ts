@@ -8,6 +8,7 @@ import { PAYSTACK } from '../../../src/gateways/paystack/index.ts'
 import { type Clock, systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient } from '../../../src/kit/http/http-client.ts'
 import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
+import { requestIssues } from '../schemas/requests.ts'
 import { callbackUrlAt } from '../webhook-request.ts'
 import { FAKE_SECRET_KEY, startFakePaystack } from './fake.ts'
 import { readFixture } from './fake-replies.ts'
@@ -51,8 +52,10 @@ export async function startFixedServer(
   reply: FakeReply | ((request: FakeRequest) => FakeReply),
   clock?: Clock,
 ) {
-  const server = await startFakeServer(t, async (request) =>
-    typeof reply === 'function' ? reply(request) : reply,
+  const server = await startFakeServer(
+    t,
+    async (request) => (typeof reply === 'function' ? reply(request) : reply),
+    { issuesOf: requestIssues('paystack') },
   )
   return { server, gateway: openPaystack(t, server.url, clock) }
 }

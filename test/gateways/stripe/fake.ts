@@ -7,6 +7,7 @@ import type { DisputeReport } from '../../../src/gateways/gateway.ts'
 import { type Clock, systemClock } from '../../../src/kit/clock.ts'
 import type { ChargeBehavior, FakeProvider, RefundBehavior, Webhook } from '../conformance.ts'
 import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
+import { requestIssues } from '../schemas/requests.ts'
 import {
   errorReply,
   type Fields,
@@ -66,6 +67,7 @@ export async function startFakeStripe(t: TestContext, clock: Clock = systemClock
   const idempotency: IdempotencyState = { keys: new Map(), failsAfterExecuting: false }
   const server = await startFakeServer(t, async (request) => answer(state, idempotency, request), {
     errorBody,
+    issuesOf: requestIssues('stripe'),
   })
   const paid = (key: string) =>
     [...state.intents.values()].filter(

@@ -9,6 +9,7 @@ import { addMs, type Clock, systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient } from '../../../src/kit/http/http-client.ts'
 import { PUBLIC_URL } from '../conformance.ts'
 import { type FakeReply, type FakeServer, startFakeServer } from '../fake-server.ts'
+import { requestIssues } from '../schemas/requests.ts'
 import { callbackUrlAt } from '../webhook-request.ts'
 import { FAKE_SECRET_KEY, FAKE_WEBHOOK_SECRET, type FakeStripe, startFakeStripe } from './fake.ts'
 
@@ -47,7 +48,8 @@ export async function startStripe(t: TestContext): Promise<StripeRig> {
 
 /** The connector on a server with one response to every request. */
 export async function startFixedReply(t: TestContext, reply: FakeReply): Promise<Gateway> {
-  return openOn(t, await startFakeServer(t, async () => reply), createTestClock())
+  const server = await startFakeServer(t, async () => reply, { issuesOf: requestIssues('stripe') })
+  return openOn(t, server, createTestClock())
 }
 
 export function openOn(

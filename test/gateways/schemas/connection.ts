@@ -1,0 +1,129 @@
+// A connector on a provider in this process: without sockets, thousands of responses can be tried.
+
+import { money } from '../../../src/core/money.ts'
+import type { GatewayDefinition } from '../../../src/gateways/definition.ts'
+import type { Attempt, Gateway } from '../../../src/gateways/gateway.ts'
+import type { Clock } from '../../../src/kit/clock.ts'
+import type { SentRequest } from './requests.ts'
+
+export interface Answer {
+  status: number
+  body: unknown
+}
+
+const NOW = new Date('2026-11-16T12:00:00.000Z')
+const CLOCK: Clock = { now: () => NOW, sleep: async () => {} }
+
+export const KEY = '3f0c8f52-6f0e-4f0b-9a55-0d9b1f1c2a77'
+export const REFUND_KEY = '7d3f0c8f-6f0e-4f0b-9a55-0d9b1f1c2a78'
+export const RETURN_URL = 'https://pay.example.com/c/abc/return'
+
+/** The gateway at a provider that answers each request with what the function returns. */
+export function openInProcess(
+  { open }: Pick<GatewayDefinition, 'open'>,
+  credentials: Record<string, string>,
+  answer: (request: SentRequest) => Answer,
+): Gateway {
+  return open({
+    credentials,
+    baseUrl: 'http://provider.invalid',
+    mode: 'test',
+    clock: CLOCK,
+    publicUrl: () => 'https://pay.example.com',
+    http: {
+      async request({ method, url, body = '' }) {
+        const { pathname: path, searchParams: query } = new URL(url)
+        const { status, body: answered } = answer({ method, path, query, text: body.toString() })
+        return { kind: 'answered', status, headers: {}, body: Buffer.from(JSON.stringify(answered)) }
+      },
+      close: async () => {},
+    },
+  })
+}
+
+export function makeAttempt(changes: Partial<Attempt> = {}): Attempt {
+  return {
+    key: KEY,
+    operation: 'checkout',
+    paymentId: '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f',
+    merchantId: '0197a3c2-7d51-7cc3-98c4-dc0c0c073990',
+    merchantName: 'Duka La Vitabu',
+    reference: 'A-1042 & more',
+    amount: money(125_050n, 'KES'),
+    country: 'KE',
+    description: 'Two books',
+    customer: { email: 'amina.otieno@example.com', firstname: 'Amina', lastname: 'Otieno' },
+    startedAt: NOW,
+    expiresAt: new Date(NOW.getTime() + 3_600_000),
+    ...changes,
+  }
+}
+
+export interface Called {
+  attempt: Attempt
+  /** The attempt that charges a saved method; absent: with the key of the other one. */
+  charge?: Attempt
+  /** The provider's names of the payment, of its receipt and of a refund. */
+  payment: string
+  receipt?: string
+  refund: string
+  credential: string
+}
+
+/** Every call that the service can make of a gateway with these operations, by name. */
+export function callsOf(gateway: Gateway, called: Called): Record<string, () => Promise<unknown>> {
+  const calls = {
+    ...paymentCalls(gateway, called),
+    ...refundCalls(gateway, called),
+    ...otherCalls(gateway, called),
+  }
+  const present = Object.entries(calls).flatMap(([name, call]) => (call ? [[name, call] as const] : []))
+  return Object.fromEntries(present)
+}
+
+type Calls = Record<string, (() => Promise<unknown>) | undefined>
+
+function paymentCalls(gateway: Gateway, { attempt, payment, credential, ...called }: Called): Calls {
+  const { chargeSaved, cancel } = gateway
+  const charge: Attempt = { ...(called.charge ?? attempt), operation: 'charge', expiresAt: null }
+  const channel = gateway.rails[0]?.channels[0] ?? 'card'
+  return {
+    'start a checkout': () => gateway.startCheckout(attempt, { channel }, RETURN_URL),
+    'check a checkout': () => gateway.verify(attempt, payment),
+    'check a paid checkout': () => gateway.verify({ ...attempt, isPaid: true }, payment),
+    'check a charge': () => gateway.verify(charge, payment),
+    'charge a saved method': chargeSaved && (() => chargeSaved(charge, credential)),
+    'cancel a checkout': cancel && (() => cancel(attempt, payment)),
+  }
+}
+
+function refundCalls({ refund, verifyRefund, listRefunds }: Gateway, called: Called): Calls {
+  const { attempt, payment, receipt = null, refund: reference } = called
+  const { key: attemptKey, amount } = attempt
+  const request = { key: REFUND_KEY, attemptKey, attemptReference: payment, amount, isFull: true }
+  const ofPayment = {
+    kind: 'payment',
+    ...request,
+    receiptNumber: receipt,
+    currency: amount.currency,
+  } as const
+  return {
+    refund: refund && (() => refund(request)),
+    'check a refund': verifyRefund && (() => verifyRefund(request, reference)),
+    'check a lost refund': verifyRefund && (() => verifyRefund(request, null)),
+    'list refunds of a payment': listRefunds && (() => listRefunds(ofPayment)),
+    'list refunds of a period': listRefunds && (() => listRefunds({ kind: 'period', ...PERIOD })),
+  }
+}
+
+const PERIOD = { from: new Date(NOW.getTime() - 86_400_000), to: NOW }
+
+function otherCalls(gateway: Gateway, { payment, receipt }: Called): Calls {
+  const { listDisputes, findKey, probe, checkAccount } = gateway
+  return {
+    'list disputes': listDisputes && (() => listDisputes(PERIOD)),
+    'find a key': findKey && (() => findKey(receipt ?? payment)),
+    probe,
+    'check the account': checkAccount,
+  }
+}

@@ -1,0 +1,98 @@
+// Drives every operation of a connector at the fake of its provider, for every rail and channel (in the quick form for a third of
+// the rails), and returns what it has sent.
+
+import { randomUUID } from 'node:crypto'
+import type { TestContext } from 'node:test'
+import { decimalsOf } from '../../../src/core/currency.ts'
+import { money } from '../../../src/core/money.ts'
+import type { GatewayDefinition } from '../../../src/gateways/definition.ts'
+import type { Attempt, CheckoutChoice, Gateway, Rail } from '../../../src/gateways/gateway.ts'
+import { systemClock } from '../../../src/kit/clock.ts'
+import { createHttpClient } from '../../../src/kit/http/http-client.ts'
+import { shareOf } from '../../support/scale.ts'
+import type { FakeProvider } from '../conformance.ts'
+import { callsOf, makeAttempt, RETURN_URL } from './connection.ts'
+import type { SentRequest } from './requests.ts'
+
+export interface Driven {
+  definition: GatewayDefinition
+  credentials: Record<string, string>
+  /** Other credentials with which the connector sends other requests. */
+  otherCredentials?: Record<string, string>
+  start(t: TestContext): Promise<FakeProvider>
+}
+
+export async function driveAll(t: TestContext, driven: Driven): Promise<SentRequest[]> {
+  const { definition, credentials, otherCredentials = credentials } = driven
+  const provider = await driven.start(t)
+  const gateway = open(t, definition, provider, credentials)
+  for (const rail of shareOf(definition.rails, 0)) await driveRail(gateway, provider, rail)
+  await open(t, definition, provider, otherCredentials).checkAccount?.()
+  return provider.server.requests
+}
+
+function open(
+  t: TestContext,
+  definition: GatewayDefinition,
+  { server }: FakeProvider,
+  credentials: Record<string, string>,
+): Gateway {
+  const http = createHttpClient()
+  t.after(() => http.close())
+  const publicUrl = () => 'https://pay.example.com'
+  return definition.open({
+    credentials,
+    baseUrl: server.url,
+    mode: 'test',
+    http,
+    clock: systemClock,
+    publicUrl,
+  })
+}
+
+const CONSENT = {
+  agreedAt: '2026-11-16T12:00:00.000Z',
+  source: 'checkout',
+  form: 'checkbox',
+  wordingVersion: '1',
+  language: 'en',
+} as const
+
+async function driveRail(gateway: Gateway, provider: FakeProvider, rail: Rail): Promise<void> {
+  const choices = rail.channels.flatMap((channel): CheckoutChoice[] => [
+    { channel },
+    { channel, consent: null },
+    { channel, consent: CONSENT },
+  ])
+  for (const choice of choices) await gateway.startCheckout(attemptFor(rail), choice, RETURN_URL)
+  await drivePaid(gateway, provider, attemptFor(rail))
+}
+
+function attemptFor({ currency, countries, minimumMinor = 0n }: Rail): Attempt {
+  const usual = decimalsOf(currency) === 2 ? 125_050n : 1_250n
+  const minor = minimumMinor > usual ? minimumMinor : usual
+  const startedAt = systemClock.now()
+  const expiresAt = new Date(startedAt.getTime() + 3_600_000)
+  return makeAttempt({
+    key: randomUUID(),
+    amount: money(minor, currency),
+    country: countries?.[0] ?? null,
+    startedAt,
+    expiresAt,
+  })
+}
+
+/** All operations about a paid checkout. */
+async function drivePaid(gateway: Gateway, provider: FakeProvider, attempt: Attempt): Promise<void> {
+  const started = await gateway.startCheckout(attempt, { channel: 'card' }, RETURN_URL)
+  if (started.kind !== 'started') throw new Error(`the checkout did not start: ${JSON.stringify(started)}`)
+  await provider.finish(attempt.key, { kind: 'pays' })
+  const { gatewayReference: payment } = started
+  const credential = (await provider.savedCredential?.('approves')) ?? ''
+  const paid = await gateway.verify(attempt, payment)
+  const receipt = paid.kind === 'succeeded' ? paid.receiptNumber : undefined
+  const references = { payment, receipt, refund: '1', credential }
+  // Each charge has its own key.
+  const calls = callsOf(gateway, { attempt, charge: { ...attempt, key: randomUUID() }, ...references })
+  for (const call of Object.values(calls)) await call()
+}
