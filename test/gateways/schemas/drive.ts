@@ -1,5 +1,5 @@
-// Drives every operation of a connector at the fake of its provider, for every rail and channel (in the quick form for a third of
-// the rails), and returns what it has sent.
+// Drives every operation of a connector at the fake of its provider, for the given rails and all their channels, and
+// returns what it has sent.
 
 import { randomUUID } from 'node:crypto'
 import type { TestContext } from 'node:test'
@@ -9,7 +9,6 @@ import type { GatewayDefinition } from '../../../src/gateways/definition.ts'
 import type { Attempt, CheckoutChoice, Gateway, Rail } from '../../../src/gateways/gateway.ts'
 import { systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient } from '../../../src/kit/http/http-client.ts'
-import { shareOf } from '../../support/scale.ts'
 import type { FakeProvider } from '../conformance.ts'
 import { callsOf, makeAttempt, RETURN_URL } from './connection.ts'
 import type { SentRequest } from './requests.ts'
@@ -22,11 +21,15 @@ export interface Driven {
   start(t: TestContext): Promise<FakeProvider>
 }
 
-export async function driveAll(t: TestContext, driven: Driven): Promise<SentRequest[]> {
+export async function driveAll(
+  t: TestContext,
+  driven: Driven,
+  rails: readonly Rail[],
+): Promise<SentRequest[]> {
   const { definition, credentials, otherCredentials = credentials } = driven
   const provider = await driven.start(t)
   const gateway = open(t, definition, provider, credentials)
-  for (const rail of shareOf(definition.rails, 0)) await driveRail(gateway, provider, rail)
+  for (const rail of rails) await driveRail(gateway, provider, rail)
   await open(t, definition, provider, otherCredentials).checkAccount?.()
   return provider.server.requests
 }

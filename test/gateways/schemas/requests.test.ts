@@ -8,7 +8,7 @@ import { GATEWAYS } from '../../../src/compose/gateways.ts'
 import { money } from '../../../src/core/money.ts'
 import { PAYSTACK } from '../../../src/gateways/paystack/index.ts'
 import { STRIPE } from '../../../src/gateways/stripe/index.ts'
-import { HAS_LARGER_FORM, sized } from '../../support/scale.ts'
+import { HAS_LARGER_FORM, shareOf, sized } from '../../support/scale.ts'
 import * as paystack from '../paystack/fake.ts'
 import * as stripe from '../stripe/fake.ts'
 import { callsOf, makeAttempt, openInProcess } from './connection.ts'
@@ -40,7 +40,7 @@ for (const driven of DRIVEN) {
       `the requests to ${title} for every rail and channel are valid by its own description`,
       HAS_LARGER_FORM,
       async (t) => {
-        recorded.push(...(await driveAll(t, driven)))
+        recorded.push(...(await driveAll(t, driven, shareOf(driven.definition.rails, 0))))
         assert.deepEqual([...new Set(recorded.flatMap(requestIssues(name)))], [])
       },
     )
