@@ -1,9 +1,11 @@
 // A connector on a provider in this process: without sockets, thousands of responses can be tried.
 
 import { money } from '../../../src/core/money.ts'
-import type { GatewayDefinition } from '../../../src/gateways/definition.ts'
+import type { Connection, GatewayDefinition } from '../../../src/gateways/definition.ts'
 import type { Attempt, Gateway } from '../../../src/gateways/gateway.ts'
 import type { Clock } from '../../../src/kit/clock.ts'
+import type { HttpClient } from '../../../src/kit/http/http-client.ts'
+import { callbackUrlAt } from '../webhook-request.ts'
 import type { SentRequest } from './requests.ts'
 
 export interface Answer {
@@ -18,27 +20,29 @@ export const KEY = '3f0c8f52-6f0e-4f0b-9a55-0d9b1f1c2a77'
 export const REFUND_KEY = '7d3f0c8f-6f0e-4f0b-9a55-0d9b1f1c2a78'
 export const RETURN_URL = 'https://pay.example.com/c/abc/return'
 
+type Opened = Pick<Connection, 'credentials' | 'baseUrl' | 'http' | 'clock'>
+
+export function openGateway({ name, open }: GatewayDefinition, opened: Opened): Gateway {
+  const publicUrl = 'https://pay.example.com'
+  const callbackUrl = callbackUrlAt(publicUrl, name)
+  return open({ ...opened, mode: 'test', publicUrl: () => publicUrl, callbackUrl })
+}
+
 /** The gateway at a provider that answers each request with what the function returns. */
 export function openInProcess(
-  { open }: Pick<GatewayDefinition, 'open'>,
+  definition: GatewayDefinition,
   credentials: Record<string, string>,
   answer: (request: SentRequest) => Answer,
 ): Gateway {
-  return open({
-    credentials,
-    baseUrl: 'http://provider.invalid',
-    mode: 'test',
-    clock: CLOCK,
-    publicUrl: () => 'https://pay.example.com',
-    http: {
-      async request({ method, url, body = '' }) {
-        const { pathname: path, searchParams: query } = new URL(url)
-        const { status, body: answered } = answer({ method, path, query, text: body.toString() })
-        return { kind: 'answered', status, headers: {}, body: Buffer.from(JSON.stringify(answered)) }
-      },
-      close: async () => {},
+  const http: HttpClient = {
+    async request({ method, url, body = '' }) {
+      const { pathname: path, searchParams: query } = new URL(url)
+      const { status, body: answered } = answer({ method, path, query, text: body.toString() })
+      return { kind: 'answered', status, headers: {}, body: Buffer.from(JSON.stringify(answered)) }
     },
-  })
+    close: async () => {},
+  }
+  return openGateway(definition, { credentials, baseUrl: 'http://provider.invalid', http, clock: CLOCK })
 }
 
 export function makeAttempt(changes: Partial<Attempt> = {}): Attempt {

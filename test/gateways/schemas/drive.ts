@@ -10,7 +10,7 @@ import type { Attempt, CheckoutChoice, Gateway, Rail } from '../../../src/gatewa
 import { systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient } from '../../../src/kit/http/http-client.ts'
 import type { FakeProvider } from '../conformance.ts'
-import { callsOf, makeAttempt, RETURN_URL } from './connection.ts'
+import { callsOf, makeAttempt, openGateway, RETURN_URL } from './connection.ts'
 import type { SentRequest } from './requests.ts'
 
 export interface Driven {
@@ -42,15 +42,7 @@ function open(
 ): Gateway {
   const http = createHttpClient()
   t.after(() => http.close())
-  const publicUrl = () => 'https://pay.example.com'
-  return definition.open({
-    credentials,
-    baseUrl: server.url,
-    mode: 'test',
-    http,
-    clock: systemClock,
-    publicUrl,
-  })
+  return openGateway(definition, { credentials, baseUrl: server.url, http, clock: systemClock })
 }
 
 const CONSENT = {
