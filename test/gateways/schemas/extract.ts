@@ -33,7 +33,7 @@ export interface CalledOperation {
 
 /** A value that the provider accepts although its description does not list it. */
 export interface Correction {
-  /** The name of the field, in any body. */
+  /** The name of the field in any body: a value or a list of values. */
   field: string
   adds: string
   why: string
@@ -151,9 +151,14 @@ function toBody(
 function correct(schema: Schema, corrections: readonly Correction[]): Schema {
   const properties = Object.entries(schema.properties ?? {}).map(([name, property]) => {
     const added = corrections.filter(({ field }) => field === name).map(({ adds }) => adds)
-    return [name, property.enum ? { ...property, enum: [...property.enum, ...added] } : property]
+    return [name, addValues(property, added)]
   })
   return { ...schema, properties: Object.fromEntries(properties) }
+}
+
+function addValues(schema: Schema, added: readonly string[]): Schema {
+  if (schema.items) return { ...schema, items: addValues(schema.items, added) }
+  return schema.enum ? { ...schema, enum: [...schema.enum, ...added] } : schema
 }
 
 function toResponses(document: Json, responses: Json, names: Names): Record<string, Schema> {

@@ -49,6 +49,8 @@ const STRIPE_OPERATIONS: readonly CalledOperation[] = [
 
 const TRANSACTION = ['data.authorization', 'data.customer']
 
+const NEWER_CHANNEL = "Paystack's newer documentation lists it among the channels; the description does not."
+
 /** By the name of the extract. */
 export const SOURCES: Readonly<Record<string, Source>> = {
   // The version that the connector pins.
@@ -84,6 +86,7 @@ export const SOURCES: Readonly<Record<string, Source>> = {
       { method: 'GET', path: '/refund/{id}', reads: ['data.transaction'] },
       { method: 'GET', path: '/dispute/transaction/{id}', reads: ['data.transaction'] },
       { method: 'GET', path: '/balance', reads: ['data'] },
+      { method: 'GET', path: '/integration/payment_session_timeout', reads: ['data'] },
     ],
     corrections: [
       {
@@ -91,6 +94,8 @@ export const SOURCES: Readonly<Record<string, Source>> = {
         adds: 'XOF',
         why: 'Paystack collects XOF in Côte d’Ivoire; its description lists only the older currencies.',
       },
+      { field: 'channels', adds: 'apple_pay', why: NEWER_CHANNEL },
+      { field: 'channels', adds: 'capitec_pay', why: NEWER_CHANNEL },
     ],
   },
 }
