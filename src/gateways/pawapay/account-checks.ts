@@ -13,6 +13,8 @@ interface PawapayAccount {
   /** Empty: no public key is configured. */
   keys: readonly KeyObject[]
   callbackUrl: string
+  /** Whether our requests are signed. */
+  signsRequests: boolean
   read(path: string): Promise<HttpResult>
 }
 
@@ -77,14 +79,14 @@ function checkProviders(configuration: PawapayConfiguration): GatewayCheck {
 
 function checkSignatures(
   { signatureConfiguration }: PawapayConfiguration,
-  { keys }: PawapayAccount,
+  { keys, signsRequests }: PawapayAccount,
 ): GatewayCheck {
   const name = 'signatures'
   const { signedRequestsOnly, signedCallbacks } = signatureConfiguration ?? {}
-  if (signedRequestsOnly)
+  if (signedRequestsOnly && !signsRequests)
     return checkFailed(
       name,
-      'Switch off "only signed requests" in the dashboard: this service does not sign requests.',
+      'The account takes only signed requests: set GATEWAY_PAWAPAY_SIGNING_KEY and GATEWAY_PAWAPAY_SIGNING_KEY_ID, with a key whose public part is in the dashboard.',
     )
   if (keys.length === 0)
     return checkByHand(

@@ -11,7 +11,9 @@ import { checkPawapayAccount } from './account-checks.ts'
 import { readCallback } from './callbacks.ts'
 import { RAILS } from './rails.ts'
 import { fromRefund, fromRefundStatus, toRefundBody } from './refunds.ts'
+import { isJsonObject } from './response.ts'
 import { readPublicKeys } from './signature.ts'
+import { createSigner, readPrivateKey, signatureHeaders } from './signed-requests.ts'
 import { fromDepositStatus, fromStart, toPageBody } from './wire.ts'
 
 const BEHAVIOR: GatewayBehavior = {
@@ -42,6 +44,23 @@ const CREDENTIALS: readonly CredentialField[] = [
       'callbacks are switched on in the dashboard. Without the key callbacks are rejected, and payments are found by polling only.',
     validate: validatePublicKey,
   },
+  {
+    name: 'signingKey',
+    isRequired: false,
+    meaning:
+      'The private key, PEM, EC P-256, with which requests are signed; its public part is entered in the dashboard. Needed ' +
+      'only if the account takes only signed requests.',
+    validate: validateSigningKey,
+  },
+  {
+    name: 'signingKeyId',
+    isRequired: false,
+    meaning: 'The id that the dashboard shows for the public part of the signing key.',
+    validate: (text) =>
+      /^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/.test(text)
+        ? undefined
+        : 'must be the id of the key as the dashboard shows it, without spaces and quotes',
+  },
 ]
 
 /** A token does not reveal its environment; the credential check does. */
@@ -56,6 +75,12 @@ function validatePublicKey(text: string): string | undefined {
   if (text.includes('PRIVATE KEY')) return 'must be the public key of pawaPay, and this is a private key'
   if (readPublicKeys(text).length > 0) return undefined
   return 'must be the public key of pawaPay in PEM, from -----BEGIN PUBLIC KEY----- to -----END PUBLIC KEY-----, P-256'
+}
+
+function validateSigningKey(text: string): string | undefined {
+  if (readPrivateKey(text)) return undefined
+  if (text.includes('PUBLIC KEY')) return 'must be the private key, and this is a public key'
+  return 'must be a private key in PEM, from -----BEGIN PRIVATE KEY----- to -----END PRIVATE KEY-----, P-256'
 }
 
 export const PAWAPAY: GatewayDefinition = {
@@ -82,29 +107,37 @@ export const PAWAPAY: GatewayDefinition = {
 
 function open(connection: Connection): Gateway {
   const { http, clock, webhookPath = `/hooks/${PAWAPAY.name}` } = connection
-  const { apiToken, publicKey = '' } = connection.credentials
+  const { apiToken, publicKey = '', signingKey, signingKeyId } = connection.credentials
   if (!apiToken) throw new Error('pawaPay cannot be opened without its apiToken')
   const keys = readPublicKeys(publicKey)
+  const signer = createSigner(signingKey, signingKeyId)
+  const headers = { authorization: `Bearer ${apiToken}`, accept: 'application/json' }
 
-  const call = (method: 'GET' | 'POST', path: string, body?: unknown): Promise<HttpResult> =>
-    http.request({
-      method,
+  const get = (path: string): Promise<HttpResult> =>
+    http.request({ method: 'GET', url: `${connection.baseUrl}/v2${path}`, headers })
+
+  const post = (path: string, fields: object): Promise<HttpResult> => {
+    const request = {
       url: `${connection.baseUrl}/v2${path}`,
-      headers: {
-        authorization: `Bearer ${apiToken}`,
-        accept: 'application/json',
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-      },
-      body: body === undefined ? undefined : JSON.stringify(body),
+      contentType: 'application/json',
+      body: JSON.stringify(fields),
+    }
+    const signature = signer && signatureHeaders(signer, request, clock.now())
+    return http.request({
+      method: 'POST',
+      url: request.url,
+      headers: { ...headers, 'content-type': request.contentType, ...signature },
+      body: request.body,
     })
+  }
 
   const verify = async (query: StatusQuery, gatewayReference: string | null) => {
-    const result = await call('GET', `/deposits/${encodeURIComponent(query.key)}`)
+    const result = await get(`/deposits/${encodeURIComponent(query.key)}`)
     return fromDepositStatus(result, { query, gatewayReference, now: clock.now() })
   }
 
   const verifyRefund: Gateway['verifyRefund'] = async (request) =>
-    fromRefundStatus(await call('GET', `/refunds/${encodeURIComponent(request.key)}`), request)
+    fromRefundStatus(await get(`/refunds/${encodeURIComponent(request.key)}`), request)
 
   /**
    * A duplicate proves that an earlier request arrived, so a status check that was not sent does not mean "not sent".
@@ -120,14 +153,14 @@ function open(connection: Connection): Gateway {
     async startCheckout(attempt, _choice, returnUrl) {
       const body = toPageBody(attempt, returnUrl)
       if ('issue' in body) return refused('provider_unavailable', body.issue)
-      const started = fromStart(await call('POST', '/paymentpage', body), attempt.key)
+      const started = fromStart(await post('/paymentpage', body), attempt.key)
       return started.kind === 'duplicate' ? assumeSubmitted(await verify(attempt, attempt.key)) : started
     },
 
     verify,
 
     async refund(request) {
-      const outcome = fromRefund(await call('POST', '/refunds', toRefundBody(request)), request.key)
+      const outcome = fromRefund(await post('/refunds', toRefundBody(request)), request.key)
       return outcome.kind === 'duplicate'
         ? assumeSubmitted(await verifyRefund(request, request.key))
         : outcome
@@ -144,10 +177,11 @@ function open(connection: Connection): Gateway {
       checkPawapayAccount({
         keys,
         callbackUrl: `${connection.publicUrl()}${webhookPath}`,
-        read: (path) => call('GET', path),
+        signsRequests: signer !== null,
+        read: get,
       }),
 
-    probe: async () => fromConfiguration(await call('GET', '/active-conf?operationType=DEPOSIT')),
+    probe: async () => fromConfiguration(await get('/active-conf?operationType=DEPOSIT')),
   }
 }
 
@@ -156,6 +190,7 @@ const readConfiguration = jsonReader(Type.Object({ countries: Type.Array(Type.Un
 
 function fromConfiguration(result: HttpResult): 'works' | 'refused' | 'unreachable' {
   if (result.kind !== 'answered') return 'unreachable'
-  if (result.status === 401 || result.status === 403) return 'refused'
+  const isRefused = result.status === 401 || result.status === 403
+  if (isRefused && isJsonObject(result.body)) return 'refused'
   return result.status === 200 && readConfiguration(result.body) ? 'works' : 'unreachable'
 }

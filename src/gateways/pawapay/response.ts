@@ -37,12 +37,29 @@ export function readReply<Body>(result: HttpResult, read: Read<Body>): Reply<Bod
   if (result.kind !== 'answered') return withoutResponse(result)
   const { status, body } = result
   if (status >= 500) return unknown('no_answer', `pawaPay answered HTTP ${status}`)
-  if (status >= 400) return errorReply(status, body)
+  if (status >= 400) return fromErrorStatus(status, body)
   const value = status >= 200 && status < 300 ? read(body) : undefined
   return value === undefined
     ? fromUnexpectedBody(body, `pawaPay sent an unreadable response, HTTP ${status}`)
     : { kind: 'body', body: value }
 }
+
+// Statuses with which proxies and firewalls also answer, with pages of their own.
+const ANSWERED_BY_OTHERS: readonly number[] = [400, 401, 403]
+
+function fromErrorStatus(http: number, body: Buffer): ErrorReply | Unknown {
+  const isOther = ANSWERED_BY_OTHERS.includes(http) && !isJsonObject(body)
+  return isOther
+    ? unknown('unreadable', `pawaPay sent an unreadable response, HTTP ${http}`)
+    : errorReply(http, body)
+}
+
+/** The provider answers JSON; anything else is the page of a proxy or firewall. */
+export function isJsonObject(body: Buffer): boolean {
+  return readObject(body) !== undefined
+}
+
+const readObject = jsonReader(Type.Object({}))
 
 function errorReply(http: number, body: Buffer): ErrorReply {
   const reason = readFailedBody(body)?.failureReason
@@ -53,7 +70,8 @@ function errorReply(http: number, body: Buffer): ErrorReply {
 
 /** What an operator can do about the error. */
 function adviceFor(http: number, code: string | undefined): string {
-  if (code === 'HTTP_SIGNATURE_ERROR') return 'turn off in its dashboard that it takes only signed requests'
+  if (code === 'HTTP_SIGNATURE_ERROR')
+    return 'the account takes only signed requests: set the key (signingKey, signingKeyId) that its dashboard knows'
   if (code === 'DEPOSITS_NOT_ALLOWED') return 'ask pawaPay to allow deposits for this account'
   // pawaPay's documentation names both statuses for a wrong token.
   if (http === 401 || http === 403)

@@ -29,7 +29,7 @@ export function readPublicKeys(text: string): KeyObject[] {
   }
 }
 
-function isP256(key: KeyObject): boolean {
+export function isP256(key: KeyObject): boolean {
   return key.asymmetricKeyType === 'ec' && key.asymmetricKeyDetails?.namedCurve === 'prime256v1'
 }
 
@@ -53,7 +53,7 @@ export function isSignedBy(keys: readonly KeyObject[], request: SignedRequest, n
 }
 
 interface SignatureInput {
-  components: string[]
+  components: readonly string[]
   createdMs: number
   /** The exact text after the label: it is part of the signed content. */
   text: string
@@ -71,7 +71,11 @@ function readInput(header: string | undefined): SignatureInput | undefined {
   return { components, createdMs: Number(created) * 1_000, text }
 }
 
-function signatureBase({ components, text }: SignatureInput, request: SignedRequest): Buffer | undefined {
+/** The signed bytes; undefined if the request lacks a component. */
+export function signatureBase(
+  { components, text }: Pick<SignatureInput, 'components' | 'text'>,
+  request: SignedRequest,
+): Buffer | undefined {
   const lines = components.map((name) => {
     const value = componentOf(name, request)
     return value === undefined ? undefined : `"${name}": ${value}`

@@ -9,7 +9,17 @@ import { addMs } from '../../kit/clock.ts'
 import { jsonReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Attempt, Outcome, StartedCheckout, StatusQuery } from '../gateway.ts'
-import { declined, Maybe, readTime, receipt, refused, unknown, unrecognized } from '../reply.ts'
+import {
+  declined,
+  findByMessage,
+  Maybe,
+  type MessagePatterns,
+  readTime,
+  receipt,
+  refused,
+  unknown,
+  unrecognized,
+} from '../reply.ts'
 import { countryFor } from './rails.ts'
 import {
   describeFailure,
@@ -190,6 +200,24 @@ const DECLINES: Readonly<Record<string, FailureCode>> = {
   UNSPECIFIED_FAILURE: 'do_not_honor',
 }
 
+// Codes that pawaPay adds or passes on from operators; DECLINES comes first.
+const DECLINE_PATTERNS: MessagePatterns = [
+  [/insufficient|not enough|low balance/, 'insufficient_funds'],
+  [/limit|out of bounds|exceed/, 'limit_exceeded'],
+  [/expired|time ?out|timed out|no response/, 'customer_timeout'],
+  [/\bpin\b|\botp\b|authori[sz]ation code|pre ?auth/, 'authentication_failed'],
+  [/not found|not registered|not active|inactive|phone number|msisdn/, 'wallet_not_found'],
+  [/cancel|not approved|rejected|declined by (?:payer|customer)/, 'customer_cancelled'],
+  [/unavailable|in progress|in process|busy/, 'provider_unavailable'],
+  [/fraud|suspicious/, 'suspected_fraud'],
+  [/blocked|barred|not allowed|not permitted/, 'do_not_honor'],
+]
+
+function toFailureCode(failureCode: string): FailureCode {
+  if (Object.hasOwn(DECLINES, failureCode)) return DECLINES[failureCode] ?? 'unknown'
+  return findByMessage(DECLINE_PATTERNS, failureCode) ?? 'unknown'
+}
+
 export function fromDepositStatus(
   result: HttpResult,
   context: { query: StatusQuery; gatewayReference: string | null; now: Date },
@@ -248,7 +276,7 @@ function fromFailed(depositId: string, reason: FailureReason | null | undefined)
   if (failureCode === UNKNOWN_ERROR) return unrecognized(`pawaPay answered ${UNKNOWN_ERROR}`)
   return {
     kind: 'declined',
-    code: (Object.hasOwn(DECLINES, failureCode) && DECLINES[failureCode]) || 'unknown',
+    code: toFailureCode(failureCode),
     message: reason ? `pawaPay answered ${describeFailure(reason)}` : 'pawaPay gave no reason',
     gatewayReference: depositId,
   }

@@ -26,6 +26,11 @@ testConformance({
     { how: 'TRANSACTION_ALREADY_IN_PROCESS', code: 'provider_unavailable', on: 'checkout' },
     { how: 'PROVIDER_TEMPORARILY_UNAVAILABLE', code: 'provider_unavailable', on: 'checkout' },
     { how: 'UNSPECIFIED_FAILURE', code: 'do_not_honor', on: 'checkout' },
+    // Not in pawaPay's list: read by their meaning, or unknown.
+    { how: 'BALANCE_INSUFFICIENT', code: 'insufficient_funds', on: 'checkout' },
+    { how: 'PAYER_ACCOUNT_BLOCKED', code: 'do_not_honor', on: 'checkout' },
+    { how: 'PAYMENT_REQUEST_EXPIRED', code: 'customer_timeout', on: 'checkout' },
+    { how: 'INVALID_PIN', code: 'authentication_failed', on: 'checkout' },
     { how: 'SOMETHING_NEW', code: 'unknown', on: 'checkout' },
   ],
   start: startFakePawapay,

@@ -1,7 +1,7 @@
 // A fake pawaPay on a real socket. It validates requests as strictly as pawaPay, stores pages, deposits and refunds,
 // and never executes one id twice.
 
-import { randomUUID } from 'node:crypto'
+import { type KeyObject, randomUUID } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { type Currency, isCurrency } from '../../../src/core/currency.ts'
 import { type Money, money } from '../../../src/core/money.ts'
@@ -9,6 +9,7 @@ import type { CheckoutEnding, FakeProvider, RefundBehavior } from '../conformanc
 import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
 import { signCallback } from './fake-callbacks.ts'
 import { type PageRequest, type RefundSubmission, validatePage, validateRefund } from './fake-rules.ts'
+import { isSignedRequest } from './fake-signatures.ts'
 
 export const API_TOKEN = 'eyJraWQiOiIxIiwiYWxnIjoiRVMyNTYifQ.made-up-for-tests.c2lnbmF0dXJl'
 
@@ -45,9 +46,13 @@ interface FakeState {
   refundBehavior: RefundBehavior
   /** The code with which the next well-formed request is rejected. */
   rejection: string | undefined
+  /** The public key of the merchant, if the account takes only signed requests. */
+  signerKey: KeyObject | null
 }
 
 export interface FakePawapay extends FakeProvider {
+  /** From now on takes only requests that are signed with this key. */
+  requireSignatures(signerKey: KeyObject): void
   /** Rejects the next well-formed submission with this code. */
   rejectNext(failureCode: string): void
   /** How many pages were opened for a deposit. */
@@ -66,6 +71,7 @@ export async function startFakePawapay(t: TestContext): Promise<FakePawapay> {
     executed: [],
     refundBehavior: 'succeeds',
     rejection: undefined,
+    signerKey: null,
   }
   const server = await startFakeServer(t, async (request) => answer(state, request), {
     errorBody: (http) => failureBody(http === 500 ? 'UNKNOWN_ERROR' : 'TOO_MANY_REQUESTS', `HTTP ${http}`),
@@ -84,6 +90,9 @@ export async function startFakePawapay(t: TestContext): Promise<FakePawapay> {
         .map((refund) => readMoney(refund).minor),
     rejectNext: (failureCode) => {
       state.rejection = failureCode
+    },
+    requireSignatures: (signerKey) => {
+      state.signerKey = signerKey
     },
     pagesOf: (key) => state.pages.get(key)?.length ?? 0,
     setDeposit: (key, changes) => Object.assign(requireRecord(state.deposits.get(key)), changes),
@@ -109,6 +118,8 @@ function answer(state: FakeState, request: FakeRequest): FakeReply {
     const message = `The API token '${authorization.slice('Bearer '.length)}' in the request is invalid.`
     return { http: 403, body: failureBody('AUTHENTICATION_ERROR', message) }
   }
+  if (request.method === 'POST' && state.signerKey && !isSignedRequest(request, state.signerKey))
+    return { http: 403, body: failureBody('HTTP_SIGNATURE_ERROR', 'The signature cannot be verified.') }
   const [, id] = /^\/v2\/(?:deposits|refunds)\/([^/]+)$/.exec(request.path) ?? []
   switch (`${request.method} ${request.path.replace(/\/[0-9a-f-]{36}$/, '')}`) {
     case 'POST /v2/paymentpage':
@@ -120,17 +131,17 @@ function answer(state: FakeState, request: FakeRequest): FakeReply {
     case 'GET /v2/refunds':
       return foundReply(state.refunds.get(id ?? ''))
     case 'GET /v2/active-conf':
-      return { http: 200, body: ACTIVE_CONFIGURATION }
+      return { http: 200, body: activeConfiguration(state.signerKey !== null) }
     default:
       return { http: 404, body: { message: 'no such endpoint' } }
   }
 }
 
-const ACTIVE_CONFIGURATION = {
+const activeConfiguration = (signedRequestsOnly: boolean) => ({
   companyName: 'Duka La Vitabu',
-  signatureConfiguration: { signedRequestsOnly: false, signedCallbacks: true },
+  signatureConfiguration: { signedRequestsOnly, signedCallbacks: true },
   countries: [{ country: 'ZMB', displayName: { en: 'Zambia' }, prefix: '260', providers: [] }],
-}
+})
 
 function foundReply(record: DepositRecord | RefundRecord | undefined): FakeReply {
   return { http: 200, body: record ? { status: 'FOUND', data: record } : { status: 'NOT_FOUND' } }

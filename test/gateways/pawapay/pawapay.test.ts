@@ -244,6 +244,14 @@ describe('the start of a page at pawaPay', () => {
       assertRejected(await start(t, 'wrong-token', http), 'provider_unavailable', /apiToken/)
   })
 
+  it('is unknown, and not the fault of the token, if a firewall answers with a page of its own', async (t) => {
+    for (const http of [400, 401, 403]) {
+      const { gateway } = await replayReply(t, { http, body: '<h1>Forbidden</h1>' })
+      assertUnknown(await gateway.startCheckout(ATTEMPT, MOBILE_MONEY, RETURN_URL), 'unreadable')
+      assert.equal(await gateway.probe?.(), 'unreachable')
+    }
+  })
+
   it('is never refused after UNKNOWN_ERROR', async (t) => {
     assertUnknown(await start(t, 'unknown-error', 500), 'no_answer')
     const body = { status: 'REJECTED', failureReason: { failureCode: 'UNKNOWN_ERROR' } }
@@ -349,6 +357,8 @@ describe('the credentials of pawaPay', () => {
       [
         ['apiToken', true],
         ['publicKey', false],
+        ['signingKey', false],
+        ['signingKeyId', false],
       ],
     )
   })

@@ -210,6 +210,8 @@ describe('a refund at pawaPay', () => {
     }
     const { gateway } = await replay(t, 'page-missing-parameter', 400)
     assert.equal((await refund(gateway, RECORDED)).kind, 'failed')
+    const firewall = await replayReply(t, { http: 400, body: '<h1>Bad Request</h1>' })
+    assert.equal(reasonOf(await refund(firewall.gateway, RECORDED)), 'unreadable')
   })
 
   it('is trusted only with our key, our amount and our currency', async (t) => {
