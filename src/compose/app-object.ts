@@ -9,10 +9,10 @@ import { createPublicHttp } from '../kit/http/public-http.ts'
 import { reserveSlot } from '../links/slots.ts'
 import { createMerchantProfiles } from '../merchants/profiles.ts'
 import { isSuspended, requireMerchant } from '../merchants/service.ts'
-import { createPaymentWriters } from '../payments/app.ts'
+import { createPaymentWriters, type RefundKey, type Report } from '../payments/app.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { wakeLookup } from '../provider-refunds/lookup.ts'
-import { wakeRefunds } from '../refunds/advance.ts'
+import { wakeRefunds, wakeRefundWithReport } from '../refunds/advance.ts'
 import type { RefundWake } from '../refunds/refund.ts'
 import { loadSecrets, requireKeyring } from '../secrets/secrets.ts'
 import { composeGateways } from './gateways.ts'
@@ -50,6 +50,8 @@ export async function composeApp(parts: Parts, addresses: Addresses) {
       await wakeRefunds({ db, clock }, wake)
       if (isRefund) await wakeLookup({ db, clock }, wake)
     },
+    wakeRefundByKey: (refund: RefundKey, report: Report | null) =>
+      wakeRefundWithReport({ db, clock }, refund, report),
     requireMerchant: (id: string) => requireMerchant({ db }, id),
     checkCapacity: (payment: PaymentRow) => reserveSlot({ db, clock }, payment),
     finishDelivery: createDeliveryWriter(unscopedDb),

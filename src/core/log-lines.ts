@@ -157,6 +157,13 @@ const DEFINITIONS = {
     'paymentId, gateway, error',
     REPORT,
   ),
+  'gateway_webhook.report_ignored': line(
+    'warn',
+    'The report of a callback was not stored.',
+    'gateway, reason',
+    'another_report: the provider sent two different results for one payment or refund; compare both with its dashboard. ' +
+      'too_large or not_proved: report it as a bug of the connector.',
+  ),
   'gateway_webhook.signature_invalid': line(
     'warn',
     'Webhooks with an invalid signature were rejected.',

@@ -1,20 +1,13 @@
 // Webhooks from gateways. The signature is verified, the webhook stored and the attempt made due; then the resolver checks
-// the status at the gateway. The content of a webhook is never trusted nor stored.
+// the status at the gateway. The content of a webhook is never trusted, and only the report of a connector is stored.
 
-import { createHash } from 'node:crypto'
 import { isUuid } from '../core/ids.ts'
-import { sanitizeText } from '../core/sanitize-text.ts'
-import type { Gateway, ParsedWebhook } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import type { GatewayWebhookRoute } from '../kit/http/route.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { CALLBACK_PATH, type CallbackSubject, INSTANCE_SCOPE } from '../secrets/callback-paths.ts'
-import {
-  purgeWebhooksBefore,
-  retryUnmatchedWebhooks,
-  saveGatewayWebhook,
-  saveReferenceHint,
-} from './queries.ts'
+import { purgeWebhooksBefore, retryUnmatchedWebhooks } from './queries.ts'
+import { provesKey, type ReceivedWebhook, saveRefundCallback, saveWebhook } from './save.ts'
 
 type RouteInput = Parameters<GatewayWebhookRoute['handle']>[0]
 
@@ -41,6 +34,7 @@ export function gatewayWebhookRoutes(app: PaymentsApp): GatewayWebhookRoute[] {
     const parsed = await resolveKey(received)
     if (parsed === undefined) return { http: 503 }
     if (parsed.kind === 'payment') await saveWebhook(app, received, parsed)
+    if (parsed.kind === 'own_refund') await saveRefundCallback(app, received, parsed)
     const { webhookAnswer: json } = received.gateway
     return json === undefined ? { http: 200 } : { http: 200, json }
   }
@@ -56,15 +50,6 @@ function addressOf({ gateway = '', scope, subject, mac }: RouteInput['params']):
   const secret = subject === undefined ? {} : { secret: { subject, mac: mac ?? '' } }
   if (subject !== undefined && scope === INSTANCE_SCOPE) return { gateway, merchantId: null, ...secret }
   return isUuid(scope) ? { gateway, merchantId: scope, ...secret } : undefined
-}
-
-interface ReceivedWebhook {
-  /** The gateway's name in the path. */
-  name: string
-  gateway: Gateway
-  accountId: string | null
-  callback: CallbackSubject | null
-  parsed: Exclude<ParsedWebhook, { kind: 'forged' }>
 }
 
 /** Finds our key if the webhook has only the gateway's id. Undefined if the gateway does not answer: it must retry. */
@@ -101,40 +86,14 @@ async function verifySender(
   return 'forged'
 }
 
-/** The path of an attempt speaks for that attempt only. */
+/** The path of an attempt or a refund speaks for that one only. */
 function isWithin(callback: CallbackSubject | null, parsed: ReceivedWebhook['parsed']): boolean {
   if (callback === null || callback.kind === 'account' || parsed.kind === 'ignored') return true
-  return callback.kind === 'attempt' && parsed.kind === 'payment' && parsed.key === callback.key
+  return provesKey(callback, parsed)
 }
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
-
-/** Runs before the 2xx response: the provider retries a webhook that was not stored. */
-async function saveWebhook(
-  app: PaymentsApp,
-  { name: gateway, accountId }: ReceivedWebhook,
-  { eventId, key, isDispute, isRefund, referenceHint }: Extract<ParsedWebhook, { kind: 'payment' }>,
-): Promise<void> {
-  // Our keys are UUIDs; any other key belongs to another system that shares the gateway account.
-  if (!isUuid(key)) return
-  const now = app.clock.now()
-  const webhook = { gateway, accountId, eventId: storableId(eventId), key, isDispute }
-  await app.failpoints.hit('gateway_webhook.before_save')
-  // Before the attempt is made due, so that the status check uses it.
-  if (referenceHint !== undefined) await saveReferenceHint(app.db, webhook, sanitizeText(referenceHint))
-  await saveGatewayWebhook(app.db, webhook, now, addMs(now, MINUTE_MS))
-  await app.failpoints.hit('gateway_webhook.after_save')
-  await app.wakeRefunds({ gateway, accountId, key, isRefund })
-}
-
-const MAX_ID_LENGTH = 200
-
-/** An id that PostgreSQL cannot store is replaced by its hash, which is unique too. */
-function storableId(eventId: string): string {
-  const isStorable = eventId !== '' && eventId.length <= MAX_ID_LENGTH && sanitizeText(eventId) === eventId
-  return isStorable ? eventId : `sha256:${createHash('sha256').update(eventId).digest('hex')}`
-}
 
 const RETRY_BATCH_SIZE = 200
 

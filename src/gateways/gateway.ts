@@ -46,6 +46,8 @@ export interface StatusQuery
   extends Pick<Attempt, 'key' | 'operation' | 'amount' | 'startedAt' | 'expiresAt'> {
   /** We know that it was paid, so the check only looks for disputes and reversals since then. */
   isPaid?: true
+  /** The report of a callback about this attempt (`CallbackReport`), if one has arrived. */
+  report?: string
 }
 
 /** The payer's choice on our page: the channel, and the input that the channel needs. */
@@ -146,7 +148,8 @@ export type Outcome =
       fee?: Money
       key: string
       savedMethod: SavedMethod | null
-      paidAt: Date
+      /** Null if the provider does not say it: then it is the time at which we learned of the payment. */
+      paidAt: Date | null
       /**
        * All disputes about the payment, latest first: one may have ended and another opened since the last check.
        * Absent if there is none or the gateway cannot report them. A gateway that needs one more call for them makes it
@@ -190,19 +193,40 @@ export interface WebhookRequest {
   callback: CallbackSubject | null
 }
 
-/** Which attempt a webhook is about. A webhook only triggers a status check; its body is never trusted. */
+/** Why a webhook about a payment was sent. */
+interface PaymentNotification {
+  kind: 'payment'
+  eventId: string
+  /** A succeeded attempt is checked too, because its money may have been taken back. */
+  isDispute?: true
+  /** The provider is asked which refunds of the payment it has: one may have been made there. */
+  isRefund?: true
+}
+
+/** What a provider says only in its callback. It ends nothing by itself: the status check that follows gets it. */
+export interface CallbackReport {
+  /**
+   * JSON that the connector made, at most 4 KB, without secrets. It is stored only if the callback came to the secret
+   * path of this attempt or refund.
+   */
+  report?: string
+  /** It replaces a report that is not final, and no other replaces it. Without this the first report is kept. */
+  isFinalReport?: true
+}
+
+/** Which attempt or refund a webhook is about. It only triggers a status check; its body is never trusted. */
 export type ParsedWebhook =
-  | {
-      kind: 'payment'
-      key: string
-      eventId: string
-      /** A succeeded attempt is checked too, because its money may have been taken back. */
-      isDispute?: true
-      /** The provider is asked which refunds of the payment it has: one may have been made there. */
-      isRefund?: true
-      /** The provider's object that the webhook names: what to ask about if its reference is not known. */
-      referenceHint?: string
-    }
+  | (PaymentNotification &
+      CallbackReport & {
+        key: string
+        gatewayReference?: undefined
+        /** The provider's object that the webhook names: what to ask about if its reference is not known. */
+        referenceHint?: string
+      })
+  /** The webhook has only the provider's id. It is matched again later if that is not stored yet. */
+  | (PaymentNotification & { key?: undefined; gatewayReference: string })
+  /** About a refund that we requested, by our key of the refund. */
+  | ({ kind: 'own_refund'; key: string } & CallbackReport)
   /** About a payment that the webhook names only by the gateway's id; `findKey` returns our key. */
   | { kind: 'dispute' | 'refund'; gatewayPaymentId: string; eventId: string }
   | { kind: 'ignored'; reason: string }
@@ -302,6 +326,8 @@ export interface RefundRequest {
   amount: Money
   /** False for a partial refund. */
   isFull: boolean
+  /** The report of a callback about this refund, if one has arrived. */
+  report?: string
 }
 
 /** Which refunds to list: those of one paid attempt, or all that were made in a period. */

@@ -141,7 +141,7 @@ async function applyMove(
   const credit =
     decision.paid === null ? null : creditOf(app, gateway, decision.paid, { reported: feeReported(outcome) })
   const next: PaymentRow = {
-    ...movedPayment(current, decision),
+    ...movedPayment(current, decision, now),
     feeMinor: credit?.feeMinor ?? payment.feeMinor,
     paymentMethodId: method?.id ?? payment.paymentMethodId,
     recoveryPaymentId: recovery?.id ?? payment.recoveryPaymentId,
@@ -178,7 +178,11 @@ async function saveOutcomeMethod(
   return saveMethod(app, owner, savedMethod)
 }
 
-function movedPayment({ payment, attempt }: PaymentWithAttempt, decision: MoveDecision): PaymentRow {
+function movedPayment(
+  { payment, attempt }: PaymentWithAttempt,
+  decision: MoveDecision,
+  now: Date,
+): PaymentRow {
   // If a decline leaves the checkout open, only the attempt has failed; the payment has not.
   const failure = decision.to === 'failed' ? decision.failure : null
   return {
@@ -188,7 +192,7 @@ function movedPayment({ payment, attempt }: PaymentWithAttempt, decision: MoveDe
     failureCode: failure?.code ?? null,
     failureMessage: failure?.message ?? null,
     amountPaidMinor: decision.paid?.minor ?? payment.amountPaidMinor,
-    paidAt: decision.paidAt ?? payment.paidAt,
+    paidAt: decision.paidAt ?? (decision.paid ? now : payment.paidAt),
   }
 }
 

@@ -62,6 +62,7 @@ function attemptIn(status: AttemptStatus, number = 1): AttemptRow {
     gatewayReference: null,
     receiptNumber: null,
     referenceHint: null,
+    report: null,
     choice: null,
     nextStep: null,
     failureCode: null,

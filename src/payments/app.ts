@@ -45,6 +45,24 @@ export type Capacity =
   /** The link takes no further payment. */
   | 'ended'
 
+/** What a provider said in a callback, as JSON of the connector. */
+export interface Report {
+  text: string
+  isFinal: boolean
+}
+
+/** False if another report was kept. */
+export interface SavedReport {
+  isStored: boolean
+}
+
+/** A refund by its key at an account of a gateway. */
+export interface RefundKey {
+  gateway: string
+  accountId: string | null
+  key: string
+}
+
 export interface PaymentsApp extends CustomersApp {
   log: Log
   gateways: Gateways
@@ -66,6 +84,8 @@ export interface PaymentsApp extends CustomersApp {
     /** The webhook is about a refund, which may have been made at the provider. */
     isRefund?: boolean
   }): Promise<void>
+  /** Stores the report of a callback about one refund, by our key of it, and makes the refund due. */
+  wakeRefundByKey(refund: RefundKey, report: Report | null): Promise<SavedReport | undefined>
   /** Reserves a slot of the payment's link. Called before every attempt of a payment that has a link. */
   checkCapacity(payment: PaymentRow): Promise<Capacity>
 }

@@ -24,6 +24,8 @@ export const ATTEMPT = columnTable({
   receiptNumber: column<string | null>('text'),
   /** The provider's object that a signed webhook named: what to ask about while `gatewayReference` is not known. */
   referenceHint: column<string | null>('text'),
+  /** What the provider said in a callback to the secret path of this attempt, as JSON of the connector. */
+  report: column<string | null>('text'),
   choice: column<CheckoutChoice | null>('jsonb'),
   nextStep: column<NextStep | null>('jsonb'),
   failureCode: column<FailureCode | null>('text'),
@@ -91,6 +93,7 @@ export function newAttempt(payment: Pick<PaymentRow, 'merchantId' | 'id'>, value
     gatewayReference: null,
     receiptNumber: null,
     referenceHint: null,
+    report: null,
     nextStep: null,
     failureCode: null,
     failureMessage: null,

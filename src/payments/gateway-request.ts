@@ -30,9 +30,10 @@ export function toGatewayAttempt(payment: PaymentRow, attempt: AttemptRow, merch
 
 /** The status query for an attempt. */
 export function toStatusQuery(payment: PaymentRow, attempt: AttemptRow): StatusQuery {
-  const { gatewayKey: key, operation, startedAt } = attempt
+  const { gatewayKey: key, operation, startedAt, report } = attempt
   const { amountMinor, currency, expiresAt } = payment
-  const query = { key, operation, startedAt, expiresAt, amount: money(amountMinor, currency) }
+  const facts = { key, operation, startedAt, expiresAt, amount: money(amountMinor, currency) }
+  const query = report === null ? facts : { ...facts, report }
   const isPaid = attempt.status === 'succeeded' || attempt.status === 'duplicate_success'
   return isPaid ? { ...query, isPaid } : query
 }

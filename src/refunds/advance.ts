@@ -17,7 +17,7 @@ import {
   unknownBackoffMs,
   unrecognizedBackoffMs,
 } from '../outcomes/schedule.ts'
-import type { PaymentsApp } from '../payments/app.ts'
+import type { PaymentsApp, RefundKey, Report, SavedReport } from '../payments/app.ts'
 import { applyRefundOutcome } from './apply-outcome.ts'
 import {
   claimDueRefunds,
@@ -27,6 +27,7 @@ import {
   type RefundProgress,
   saveRefundProgress,
   wakeQueued,
+  wakeRefundByKey,
 } from './queries.ts'
 import { recheckRefund } from './recheck.ts'
 import type { RefundRow, RefundWake } from './refund.ts'
@@ -63,6 +64,15 @@ async function advanceClaimed(app: PaymentsApp, refund: RefundRow): Promise<void
 /** Marks the refunds of an attempt due, because a webhook about the attempt has arrived. */
 export async function wakeRefunds(app: Pick<PaymentsApp, 'db' | 'clock'>, wake: RefundWake): Promise<void> {
   await markRefundsDue(app.db, wake, app.clock.now())
+}
+
+/** Stores the report of a callback about one refund, and marks the refund due. */
+export function wakeRefundWithReport(
+  app: Pick<PaymentsApp, 'db' | 'clock'>,
+  refund: RefundKey,
+  report: Report | null,
+): Promise<SavedReport | undefined> {
+  return wakeRefundByKey(app.db, refund, report, app.clock.now())
 }
 
 /** Makes one status check or submission, and returns the refund as it is stored afterwards. */

@@ -3,6 +3,7 @@
 import { type Db, sql, type Tx } from '../kit/db/db.ts'
 import { firstRow } from '../kit/db/rows.ts'
 import { BACKLOG_LIMIT, type Backlog } from '../kit/observability/backlog.ts'
+import type { RefundKey, Report, SavedReport } from '../payments/app.ts'
 import { REFUND, type RefundRow, type RefundWake } from './refund.ts'
 import type { RefundReason } from './states.ts'
 
@@ -270,13 +271,15 @@ export async function failLate(
 
 // Only the gateway knows our key, and the webhook's signature was verified for this account, so no tenant is checked here.
 // Successful refunds are polled too: the payer's bank may have rejected the money later.
+const IS_RECHECKABLE = `(due_at is null and status = 'successful' and status_reason is null)`
+
 const markRefundsDueStatement = sql<unknown>`
 update refunds
 set due_at = $4, polls = 0
 where attempt_key = $3
   and gateway = $1
   and account_id is not distinct from $2
-  and (due_at > $4 or (due_at is null and status = 'successful' and status_reason is null))`
+  and (due_at > $4 or ${IS_RECHECKABLE})`
 
 export async function markRefundsDue(
   db: Db,
@@ -284,6 +287,28 @@ export async function markRefundsDue(
   now: Date,
 ): Promise<void> {
   await db.query(markRefundsDueStatement, [gateway, accountId, key, now])
+}
+
+// The refunds that markRefundsDue would mark. A report is kept with any refund.
+const wakeRefundByKeyStatement = sql<SavedReport>`
+update refunds r
+set
+  due_at = case when r.due_at > $6 or ${IS_RECHECKABLE} then $6 else r.due_at end,
+  polls = 0,
+  report = case when r.report is null or ($5 and not r.report_is_final) then coalesce($4, r.report) else r.report end,
+  report_is_final = r.report_is_final or ($5 and $4 is not null)
+where r.gateway_key = $3 and r.gateway = $1 and r.account_id is not distinct from $2
+returning $4::text is null or r.report = $4 as "isStored"`
+
+/** Stores the report of a callback, if it has one, and marks the refund due, in one statement. */
+export async function wakeRefundByKey(
+  db: Db,
+  { gateway, accountId, key }: RefundKey,
+  report: Report | null,
+  now: Date,
+): Promise<SavedReport | undefined> {
+  const values = [gateway, accountId, key, report?.text ?? null, report?.isFinal ?? false, now]
+  return firstRow(db, wakeRefundByKeyStatement, values)
 }
 
 const selectBacklogStatement = sql<Backlog>`

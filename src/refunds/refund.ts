@@ -34,6 +34,8 @@ export const REFUND = columnTable({
   /** The idempotency key of the refund at the gateway. */
   gatewayKey: column<string>('text'),
   gatewayReference: column<string | null>('text'),
+  /** What the provider said in a callback to the secret path of this refund, as JSON of the connector. */
+  report: column<string | null>('text'),
   failureMessage: column<string | null>('text'),
   /** Set before the first call: from then on the gateway may know the refund. */
   submittedAt: column<Date | null>('timestamptz'),

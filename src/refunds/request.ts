@@ -139,6 +139,7 @@ export async function recordRefund(
     source: provider ? 'provider' : 'api',
     gatewayKey: newGatewayKey(app.random),
     gatewayReference: provider?.reference ?? null,
+    report: null,
     failureMessage: null,
     // A refund that the provider has is never sent: it is only polled.
     submittedAt: provider ? now : null,

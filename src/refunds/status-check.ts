@@ -10,6 +10,7 @@ export async function checkRefundStatus(gateway: Gateway, refund: RefundRow): Pr
 
 /** Converts a refund to the gateway contract's request. */
 export function toRequest(refund: RefundRow): RefundRequest {
-  const { gatewayKey: key, attemptKey, attemptReference, amountMinor, currency, isFull } = refund
-  return { key, attemptKey, attemptReference, amount: money(amountMinor, currency), isFull }
+  const { gatewayKey: key, attemptKey, attemptReference, amountMinor, currency, isFull, report } = refund
+  const request = { key, attemptKey, attemptReference, amount: money(amountMinor, currency), isFull }
+  return report === null ? request : { ...request, report }
 }

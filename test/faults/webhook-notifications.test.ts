@@ -219,7 +219,7 @@ describe('the record of a webhook', () => {
     const deliver = () =>
       saveGatewayWebhook(
         db,
-        { gateway: NAME, accountId: null, eventId: 'evt-2', key },
+        { gateway: NAME, accountId: null, eventId: 'evt-2', key, gatewayReference: null },
         clock.now(),
         clock.now(),
       )

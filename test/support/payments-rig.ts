@@ -22,7 +22,7 @@ import { createPaymentWriters, type PaymentsApp } from '../../src/payments/app.t
 import type { AttemptRow } from '../../src/payments/attempt.ts'
 import { findPayment, listAttempts } from '../../src/payments/find.ts'
 import type { PaymentRow } from '../../src/payments/payment.ts'
-import { wakeRefunds } from '../../src/refunds/advance.ts'
+import { wakeRefunds, wakeRefundWithReport } from '../../src/refunds/advance.ts'
 import { claimExpiries } from '../../src/resolver/expire.ts'
 import { claimResolutions } from '../../src/resolver/resolve.ts'
 import { CUSTOMER, newReference } from './builders.ts'
@@ -206,6 +206,7 @@ export async function paymentsRig(t: Cleanup): Promise<PaymentsRig> {
       isSuspended: (id) => isSuspended({ db }, id),
       merchantProfile: createMerchantProfiles({ db, clock }),
       wakeRefunds: (wake) => wakeRefunds({ db, clock }, wake),
+      wakeRefundByKey: (refund, report) => wakeRefundWithReport({ db, clock }, refund, report),
       checkCapacity: (payment) => reserveSlot({ db, clock }, payment),
       settings: {
         mode: 'test',
@@ -272,9 +273,10 @@ export async function paymentsRig(t: Cleanup): Promise<PaymentsRig> {
     },
     resolve: async () => runAll(await claimResolutions(app, LIMIT)),
     expire: async () => runAll(await claimExpiries(app, LIMIT)),
-    deliverWebhook: ({ gatewayKey, accountId }, about) => {
-      const webhook = { gateway: NAME, accountId, eventId: random.uuid(), key: gatewayKey, ...about }
-      return saveGatewayWebhook(db, webhook, clock.now(), clock.now())
+    async deliverWebhook({ gatewayKey: key, accountId }, about) {
+      const subject = { key, gatewayReference: null, ...about }
+      const webhook = { gateway: NAME, accountId, eventId: random.uuid(), ...subject }
+      await saveGatewayWebhook(db, webhook, clock.now(), clock.now())
     },
     credits: async (paymentId) => (await db.query(countCredits, [paymentId]))[0]?.credits ?? 0,
     async endTest() {

@@ -291,7 +291,7 @@ function fromSuccess(transaction: Transaction, query: StatusQuery, now: Date): O
   const paid = fromMajor(transaction.amount, transaction.currency, query.amount)
   if (!paid)
     return unrecognized('Flutterwave answered a success with an unknown currency or an invalid amount')
-  const paidAt = readTime(transaction.created_at) ?? now
+  const paidAt = readTime(transaction.created_at) ?? null
   return {
     kind: 'succeeded',
     gatewayReference: transaction.id,
@@ -300,7 +300,7 @@ function fromSuccess(transaction: Transaction, query: StatusQuery, now: Date): O
     ...reportedFee(feeOf(transaction, paid), paid),
     key: transaction.tx_ref,
     // A charge uses a card that is already saved.
-    savedMethod: query.operation === 'checkout' ? toSavedMethod(transaction, paidAt) : null,
+    savedMethod: query.operation === 'checkout' ? toSavedMethod(transaction, paidAt ?? now) : null,
     paidAt,
   }
 }

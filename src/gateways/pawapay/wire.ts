@@ -227,9 +227,7 @@ export function fromDepositStatus(
   // A rejected status check says nothing about the payment.
   if (reply.kind === 'error') return unknown('no_answer', reply.message)
   const { body } = reply
-  return body.status === 'FOUND'
-    ? fromDeposit(body.data, context.query.key, context.now)
-    : fromNoDeposit(context)
+  return body.status === 'FOUND' ? fromDeposit(body.data, context.query.key) : fromNoDeposit(context)
 }
 
 const MINUTE_MS = 60_000
@@ -251,9 +249,9 @@ function fromNoDeposit(context: { query: StatusQuery; gatewayReference: string |
   return unknown('no_answer', 'pawaPay has no deposit yet, and it is too late to open its page again')
 }
 
-function fromDeposit(deposit: Deposit, key: string, now: Date): Outcome {
+function fromDeposit(deposit: Deposit, key: string): Outcome {
   const { depositId, status, failureReason } = deposit
-  if (status === 'COMPLETED') return fromCompleted(deposit, now)
+  if (status === 'COMPLETED') return fromCompleted(deposit)
   // The caller checks a success for another payment; any other status of another payment says nothing about this one.
   if (depositId !== key) return unrecognized('pawaPay answered about another deposit than ours')
   switch (status) {
@@ -282,7 +280,7 @@ function fromFailed(depositId: string, reason: FailureReason | null | undefined)
   }
 }
 
-function fromCompleted(deposit: Deposit, now: Date): Outcome {
+function fromCompleted(deposit: Deposit): Outcome {
   const { depositId, amount, currency, created, providerTransactionId } = deposit
   const paid = isCurrency(currency) ? fromAmount(amount, currency) : undefined
   if (!paid) return unrecognized('pawaPay reported an amount that our ledger cannot hold')
@@ -295,6 +293,6 @@ function fromCompleted(deposit: Deposit, now: Date): Outcome {
     // Mobile money cannot be charged again without the payer.
     savedMethod: null,
     // The time at which the payer pressed Pay; no other time is reported.
-    paidAt: readTime(created) ?? now,
+    paidAt: readTime(created) ?? null,
   }
 }

@@ -170,7 +170,7 @@ function fromTransaction(data: unknown, about: QueryContext, now: Date): Outcome
   const gatewayReference = record.id ?? record.reference
   // A payment that we know as paid stays paid when it is reversed; refunds and disputes explain the reversal.
   const isPaid = record.status === 'success' || (about.isPaid === true && record.status === 'reversed')
-  if (isPaid) return fromSuccess(record, about, now)
+  if (isPaid) return fromSuccess(record, about)
   // The caller checks a success for another payment; any other status of another payment says nothing about this one.
   if (record.reference !== about.key) return unrecognized('Paystack answered about another payment')
   switch (record.status) {
@@ -248,7 +248,7 @@ function feeOf({ fees }: Transaction, currency: Currency): Money | undefined {
   return digits === undefined ? undefined : fromSubunits(digits, currency)
 }
 
-function fromSuccess(record: Transaction, { operation }: QueryContext, now: Date): Outcome {
+function fromSuccess(record: Transaction, { operation }: QueryContext): Outcome {
   const { amount, currency } = record
   if (amount == null || !isCurrency(currency))
     return unrecognized('Paystack answered a success without an amount or in a currency that we do not know')
@@ -264,6 +264,6 @@ function fromSuccess(record: Transaction, { operation }: QueryContext, now: Date
     // A charge uses a card that is already saved.
     savedMethod:
       operation === 'checkout' ? toSavedMethod(record.authorization, record.customer, currency) : null,
-    paidAt: readTime(record.paid_at) ?? readTime(record.transaction_date) ?? now,
+    paidAt: readTime(record.paid_at) ?? readTime(record.transaction_date) ?? null,
   }
 }

@@ -129,12 +129,6 @@ function openStripe(connection: Connection): Gateway {
 
   const readSession = (id: string) => read(`${SESSIONS}/${encodeURIComponent(id)}?${WITH_CARD}`)
 
-  /** If Stripe does not report the time of payment, use the current time. */
-  const withPaidAt = (outcome: Outcome): Outcome =>
-    outcome.kind === 'succeeded' && Number.isNaN(outcome.paidAt.getTime())
-      ? { ...outcome, paidAt: clock.now() }
-      : outcome
-
   const readIntent = (id: string) => read(`${INTENTS}/${encodeURIComponent(id)}`)
 
   async function verify({ operation, key, isPaid }: StatusQuery, reference: string | null): Promise<Outcome> {
@@ -142,7 +136,7 @@ function openStripe(connection: Connection): Gateway {
     // A webhook may have named the PaymentIntent of a checkout whose session is not known.
     const isSession = operation === 'checkout' && !reference.startsWith('pi_')
     const result = await (isSession ? readSession(reference) : readIntent(reference))
-    const outcome = withPaidAt(isSession ? fromSessionQuery(result, key) : fromIntentQuery(result, key))
+    const outcome = isSession ? fromSessionQuery(result, key) : fromIntentQuery(result, key)
     if (!isPaid || outcome.kind !== 'succeeded') return outcome
     return withDisputes(outcome, isSession ? readIntentId(result) : reference)
   }
@@ -185,16 +179,13 @@ function openStripe(connection: Connection): Gateway {
     // The account's settings decide which methods Stripe's page offers, not the payer's choice on our page.
     async startCheckout(attempt, { consent }, returnUrl) {
       const form = toCheckoutForm(attempt, returnUrl, consent !== null)
-      const started = fromStart(await write(SESSIONS, form, attempt.key), attempt.key)
-      return started.kind === 'started' ? started : withPaidAt(started)
+      return fromStart(await write(SESSIONS, form, attempt.key), attempt.key)
     },
 
     async chargeSaved(attempt, credentialText) {
       const credential = readCredential(credentialText)
       if (!credential) return UNUSABLE_CREDENTIAL
-      return withPaidAt(
-        fromCharge(await write(INTENTS, toChargeForm(attempt, credential), attempt.key), attempt.key),
-      )
+      return fromCharge(await write(INTENTS, toChargeForm(attempt, credential), attempt.key), attempt.key)
     },
 
     async cancel(query, reference) {

@@ -305,8 +305,8 @@ function readMoney(
 }
 
 /** An invalid date if the time is missing: the connector, which has a clock, replaces it. */
-function fromSeconds(unixSeconds: number | null | undefined): Date {
-  return new Date((unixSeconds ?? Number.NaN) * 1_000)
+function fromSeconds(unixSeconds: number | null | undefined): Date | null {
+  return typeof unixSeconds === 'number' ? new Date(unixSeconds * 1_000) : null
 }
 
 function pending(gatewayReference: string): Outcome {

@@ -16,7 +16,7 @@ import { createCounters } from '../../../src/kit/observability/counters.ts'
 import type { Log } from '../../../src/kit/observability/log.ts'
 import { ledgerJobs } from '../../../src/ledger/jobs.ts'
 import { createPaymentWriters, type PaymentsApp } from '../../../src/payments/app.ts'
-import { wakeRefunds } from '../../../src/refunds/advance.ts'
+import { wakeRefunds, wakeRefundWithReport } from '../../../src/refunds/advance.ts'
 import { refundJobs } from '../../../src/refunds/jobs.ts'
 import { resolverJobs } from '../../../src/resolver/jobs.ts'
 import { isSimulatedJob, type JobTimer } from './job-timer.ts'
@@ -119,6 +119,7 @@ function compose(
     // No payment of the simulation has a link.
     checkCapacity: () => Promise.resolve('available'),
     wakeRefunds: (wake) => wakeRefunds({ db, clock }, wake),
+    wakeRefundByKey: (refund, report) => wakeRefundWithReport({ db, clock }, refund, report),
     settings: SETTINGS,
   }
   return overrides.app?.(app) ?? app

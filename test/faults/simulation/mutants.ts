@@ -135,7 +135,7 @@ export const MUTANTS: readonly Mutant[] = [
     rationale: 'A checkout that is over cannot be paid.',
     mutation: withOutcomeReading(
       (outcome, { expiresAt }) =>
-        outcome.kind === 'succeeded' && expiresAt !== null && outcome.paidAt > expiresAt
+        outcome.kind === 'succeeded' && expiresAt !== null && (outcome.paidAt ?? expiresAt) > expiresAt
           ? { kind: 'pending', gatewayReference: null }
           : outcome,
       ['verify'],

@@ -189,7 +189,7 @@ function assertPaidOrUnknown(outcome: Outcome): void {
 }
 
 function assertComplete(outcome: Extract<Outcome, { kind: 'succeeded' }>): void {
-  assert.ok(!Number.isNaN(outcome.paidAt.getTime()), inspect(outcome))
+  assert.ok(!Number.isNaN(outcome.paidAt?.getTime() ?? 0), inspect(outcome))
   assert.equal(typeof outcome.key, 'string')
   assert.notEqual(outcome.gatewayReference, '')
   if (outcome.savedMethod) assert.notEqual(outcome.savedMethod.credential, '')

@@ -86,7 +86,7 @@ async function listDisputes(
 async function keyOf({ gateway }: Rig, reading: ParsedWebhook): Promise<string | null> {
   if (reading.kind === 'payment') {
     assert.equal(reading.isDispute, true)
-    return reading.key
+    return reading.key ?? null
   }
   assert.ok(reading.kind === 'dispute', inspect(reading))
   const found = await gateway.findKey?.(reading.gatewayPaymentId)

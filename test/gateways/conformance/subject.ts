@@ -83,6 +83,8 @@ export interface Subject {
   readonly disputes?: true
   /** Why a changed body is accepted, for a provider whose webhooks prove the sender but not the content. */
   readonly unsignedBody?: string
+  /** Its records do not say when a payment was made. */
+  readonly withoutTimes?: true
   start(t: TestContext): Promise<FakeProvider>
   open(connection: Connection): Gateway
 }

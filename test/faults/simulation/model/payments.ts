@@ -96,16 +96,18 @@ function wakeAttempts(access: TableAccess, attempts: readonly Row[], isDispute: 
   }
 }
 
-const attemptsAt = (access: TableAccess, { gateway_key, gateway, account_id }: Row) =>
-  access
-    .all('attempts')
-    .filter(
-      (row) => row.gateway_key === gateway_key && row.gateway === gateway && row.account_id === account_id,
-    )
+const attemptsAt = (access: TableAccess, { gateway_key, gateway_reference, gateway, account_id }: Row) =>
+  access.all('attempts').filter((row) => {
+    const isNamed =
+      row.gateway_key === gateway_key ||
+      (gateway_reference !== null && row.gateway_reference === gateway_reference)
+    return isNamed && row.gateway === gateway && row.account_id === account_id
+  })
 
 function recordWebhook(access: TableAccess, values: readonly unknown[]): Row[] {
-  const [gateway, account_id, event_id, gateway_key, received_at, retryAt, is_dispute] = values
-  const about = { gateway, account_id, gateway_key }
+  const [gateway, account_id, event_id, gateway_key, received_at, retryAt, is_dispute, gateway_reference] =
+    values
+  const about = { gateway, account_id, gateway_key, gateway_reference }
   const known = attemptsAt(access, about)
   const isKnown = known.length > 0
   const handled = { handled_at: isKnown ? received_at : null, due_at: isKnown ? null : retryAt }
@@ -118,7 +120,7 @@ function recordWebhook(access: TableAccess, values: readonly unknown[]): Row[] {
     ...handled,
   })
   if (isRecorded) wakeAttempts(access, known, is_dispute, received_at)
-  return []
+  return known.map(({ gateway_key: key }) => ({ key }))
 }
 
 const MINUTE_MS = 60_000

@@ -125,6 +125,7 @@ export function moneyTables(): Rules {
           'event_id',
           'account_id',
           'gateway_key',
+          'gateway_reference',
           'received_at',
           'handled_at',
           'due_at',
@@ -191,6 +192,7 @@ function attempts(): TableRules {
       polls: 0,
       fence: 1,
       refunded_minor: 0n,
+      report_is_final: false,
     },
     uniques: {
       number: (row) => compositeKey(row.payment_id, row.number),
@@ -208,6 +210,7 @@ function refunds(): TableRules {
       ...nullColumns('amount_minor', 'currency', 'is_full', 'reason', 'gateway_key', 'gateway_reference'),
       ...nullColumns(
         'refund_reference',
+        'report',
         'failure_message',
         'submitted_at',
         'due_at',
@@ -218,6 +221,7 @@ function refunds(): TableRules {
       source: 'api',
       metadata: {},
       is_blocking: false,
+      report_is_final: false,
       polls: 0,
       fence: 1,
     },
