@@ -75,6 +75,15 @@ export function withoutResponse(result: Exclude<HttpResult, { kind: 'answered' }
   return unknown(result.kind === 'not_sent' ? 'not_sent' : 'no_answer', result.error)
 }
 
+/**
+ * Some providers accept a request with a 2xx response without a body. Any other body is not theirs: it may be the page
+ * of a proxy.
+ */
+export function isAcceptedWithoutBody(result: HttpResult): boolean {
+  const isSuccess = result.kind === 'answered' && result.status >= 200 && result.status < 300
+  return isSuccess && result.body.toString().trim() === ''
+}
+
 export const checkOk = (name: string, detail = ''): GatewayCheck => ({ name, result: 'ok', detail })
 export const checkFailed = (name: string, detail: string): GatewayCheck => ({
   name,

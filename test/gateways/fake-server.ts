@@ -39,8 +39,8 @@ export interface FakeRequest {
 
 export interface FakeReply {
   http: number
-  /** Text is sent as it is, anything else as JSON. */
-  body: unknown
+  /** Text is sent as it is, anything else as JSON; an empty body when absent. */
+  body?: unknown
   headers?: Record<string, string>
 }
 
@@ -260,11 +260,12 @@ function* padded(body: Buffer): Iterable<Buffer> {
 }
 
 function altered(reply: FakeReply, alteration: Alteration | undefined): FakeReply {
-  if (!alteration) return reply
+  if (!alteration || toBytes(reply.body).length === 0) return reply
   return { ...reply, body: JSON.stringify(alteration(JSON.parse(toBytes(reply.body).toString()))) }
 }
 
 function toBytes(body: unknown): Buffer {
+  if (body === undefined) return Buffer.alloc(0)
   if (Buffer.isBuffer(body)) return body
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
 }

@@ -30,7 +30,7 @@ export function testAltered(subject: Subject, gateway: Gateway): void {
   describe('a malformed response', { concurrency: CONCURRENCY }, () => {
     testAlteredCheckout(subject)
     if (gateway.chargeSaved) testAlteredCharge(subject)
-    if (gateway.refund) testAlteredRefund(subject)
+    if (gateway.refund && !subject.emptyReplies) testAlteredRefund(subject)
   })
 }
 
@@ -82,6 +82,7 @@ function testAlteredCheckout(subject: Subject): void {
     }
   })
 
+  if (subject.emptyReplies) return
   it('never redirects a payer to an invalid URL', HAS_LARGER_FORM, async (t) => {
     const rig = await startRig(t, subject)
     const scenario: AlteredScenario<Attempt, StartedCheckout | Outcome> = {

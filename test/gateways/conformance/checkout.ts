@@ -14,6 +14,7 @@ import {
   failEachRequest,
   queryWithFault,
   refuseConnections,
+  submissionFaults,
   submitWithFault,
 } from './faults.ts'
 import { CONCURRENCY, type Rig, startRig } from './rig.ts'
@@ -83,7 +84,7 @@ function testStart(subject: Subject): void {
     assert.equal(answer.kind, 'started')
   })
 
-  for (const { kind, title, reasons } of AMBIGUOUS_FAULTS) {
+  for (const { kind, title, reasons } of submissionFaults(subject)) {
     it(`is unknown if ${title}, and pays once if it is submitted again`, async (t) => {
       const rig = await startRig(t, subject)
       const attempt = rig.makeAttempt()

@@ -4,7 +4,6 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { inspect } from 'node:util'
 import type { Attempt, DisputeReport, Outcome, ParsedWebhook } from '../../../src/gateways/gateway.ts'
-import { requestOf } from '../webhook-request.ts'
 import { CONCURRENCY, type Rig, startRig } from './rig.ts'
 import type { Subject, Webhook } from './subject.ts'
 
@@ -42,7 +41,7 @@ export function testDispute(subject: Subject): void {
       const rig = await startRig(t, subject)
       const { attempt } = await rig.payNew()
       const hooks = [await dispute(rig, attempt, 'open'), await dispute(rig, attempt, 'lost')]
-      const readings = hooks.map(({ headers, body }) => rig.gateway.parseWebhook(requestOf(headers, body)))
+      const readings = hooks.map((hook) => rig.receive(hook))
       for (const reading of readings) assert.equal(await keyOf(rig, reading), attempt.key)
       const ids = readings.map((reading) => ('eventId' in reading ? reading.eventId : ''))
       assert.equal(new Set(ids).size, 2, 'each event has an id of its own')

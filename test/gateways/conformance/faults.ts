@@ -12,6 +12,7 @@ import type {
 } from '../../../src/gateways/gateway.ts'
 import type { Fault } from '../fake-server.ts'
 import type { Rig } from './rig.ts'
+import type { Subject } from './subject.ts'
 
 interface FaultCase {
   kind: Fault
@@ -39,6 +40,11 @@ export const AMBIGUOUS_FAULTS: readonly FaultCase[] = [
   // Another request with the same key may be in progress, so a conflict is not a refusal.
   { kind: 'http_409', title: 'the provider reports a conflict', reasons: EITHER },
 ]
+
+/** The faults of a submission: half of an empty response is the whole response. */
+export function submissionFaults({ emptyReplies }: Subject): readonly FaultCase[] {
+  return emptyReplies ? AMBIGUOUS_FAULTS.filter(({ kind }) => kind !== 'truncated') : AMBIGUOUS_FAULTS
+}
 
 // Short, because every hang takes this long; long enough for a request to reach the fake on a busy machine.
 const SHORT_TIMEOUT_MS = 800

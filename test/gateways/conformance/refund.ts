@@ -12,10 +12,12 @@ import {
   failEachRequest,
   queryWithFault,
   refuseConnections,
+  submissionFaults,
   submitWithFault,
 } from './faults.ts'
+import { assertForged, assertReport } from './reading.ts'
 import { CONCURRENCY, type Rig, startRig } from './rig.ts'
-import type { RefundBehavior, Subject } from './subject.ts'
+import type { RefundBehavior, Subject, Webhook } from './subject.ts'
 
 export function testRefund(subject: Subject): void {
   describe('a refund', { concurrency: CONCURRENCY }, () => {
@@ -50,7 +52,10 @@ function testEndings(subject: Subject): void {
     const { rig, request } = await prepareRefund(t, subject, 'waits')
     const outcome = await refund(rig.gateway, request)
     assert.ok(outcome.kind === 'pending', inspect(outcome))
-    assert.equal((await verify(rig, request, outcome.gatewayReference)).kind, 'pending')
+    const checked = await verify(rig, request, outcome.gatewayReference)
+    // Where only a callback ends a refund, the status check finds nothing before it.
+    if (rig.provider.refundWebhook) assertUnknown(checked, ['not_found'])
+    else assert.equal(checked.kind, 'pending')
   })
 
   it('fails if the provider cannot execute it', async (t) => {
@@ -59,6 +64,23 @@ function testEndings(subject: Subject): void {
     assert.ok(outcome.kind === 'failed', inspect(outcome))
     assert.notEqual(outcome.message, '')
     assert.deepEqual(await given(), [])
+  })
+
+  it('is not ended by the callback of another refund, or by one to a path that proves nothing', async (t) => {
+    const { rig, request, prepareOne } = await prepareRefund(t, subject)
+    const { refundWebhook } = rig.provider
+    if (!refundWebhook) return t.skip('a status check ends its refunds')
+    const other = await prepareOne()
+    for (const one of [request, other.request]) await refund(rig.gateway, one)
+    const webhook = await refundWebhook(request.key)
+    assert.ok(webhook)
+    const { url: _secret, ...unproved } = webhook
+    assertForged(rig.receive(unproved))
+    const otherUrl = rig.callbackUrl({ kind: 'refund', key: other.request.key })
+    const reading = rig.receive({ ...webhook, url: otherUrl })
+    if (reading.kind === 'own_refund') assert.equal(reading.key, other.request.key)
+    const attemptUrl = rig.callbackUrl({ kind: 'attempt', key: request.attemptKey })
+    assert.notEqual(rig.receive({ ...webhook, url: attemptUrl }).kind, 'own_refund')
   })
 
   it('is not found if the provider does not know it', async (t) => {
@@ -95,7 +117,7 @@ function testFaults(subject: Subject): void {
     assert.deepEqual(await given(), [])
   })
 
-  for (const { kind, title, reasons } of AMBIGUOUS_FAULTS) {
+  for (const { kind, title, reasons } of submissionFaults(subject)) {
     it(`is unknown if ${title}, and is executed once`, async (t) => {
       const { rig, request, given } = await prepareRefund(t, subject)
       const outcome = await submitWithFault(rig, kind, (gateway) => refund(gateway, request))
@@ -104,10 +126,12 @@ function testFaults(subject: Subject): void {
       assert.ok(resolved.kind === 'succeeded' || resolved.kind === 'pending', inspect(resolved))
       assert.deepEqual(await given(), [request.amount.minor])
     })
+  }
 
+  for (const { kind, title, reasons } of AMBIGUOUS_FAULTS) {
     it(`is unknown in a status check if ${title}`, async (t) => {
       const { rig, request } = await prepareRefund(t, subject)
-      if (!rig.gateway.verifyRefund) return
+      if (!rig.gateway.verifyRefund || rig.provider.refundWebhook) return
       const made = await refund(rig.gateway, request)
       assert.ok(made.kind === 'succeeded' || made.kind === 'pending', inspect(made))
       const call = async (gateway: Gateway) => gateway.verifyRefund?.(request, made.gatewayReference)
@@ -152,7 +176,18 @@ export function refund(gateway: Gateway, request: RefundRequest): Promise<Refund
 
 async function verify(rig: Rig, request: RefundRequest, reference: string | null): Promise<RefundOutcome> {
   assert.ok(rig.gateway.verifyRefund, 'a gateway with pending refunds has verifyRefund')
-  return rig.gateway.verifyRefund(request, reference)
+  const webhook = await rig.provider.refundWebhook?.(request.key)
+  const reported = webhook ? { ...request, report: readRefundReport(rig, request, webhook) } : request
+  return rig.gateway.verifyRefund(reported, reference)
+}
+
+/** The report in the callback about the refund, which its secret path proves. */
+function readRefundReport(rig: Rig, { key }: RefundRequest, webhook: Webhook): string {
+  const reading = rig.receive(webhook)
+  assert.ok(reading.kind === 'own_refund' && reading.key === key, inspect(reading))
+  assertReport(reading, webhook)
+  assert.ok(reading.report, 'only its report says how the refund ended')
+  return reading.report
 }
 
 /** The final outcome of a refund: at once, or by a status check. */

@@ -5,11 +5,18 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { inspect } from 'node:util'
-import type { Attempt, Gateway, Outcome, StartedCheckout } from '../../../src/gateways/gateway.ts'
+import type {
+  Attempt,
+  Gateway,
+  Outcome,
+  ParsedWebhook,
+  StartedCheckout,
+} from '../../../src/gateways/gateway.ts'
 import { addMs, systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient } from '../../../src/kit/http/http-client.ts'
-import { callbackUrlAt } from '../webhook-request.ts'
-import { type FakeProvider, PUBLIC_URL, type Subject } from './subject.ts'
+import type { CallbackSubject } from '../../../src/secrets/callback-paths.ts'
+import { callbackUrlAt, verifyCallbackUrl } from '../webhook-request.ts'
+import { type FakeProvider, PUBLIC_URL, type Subject, type Webhook } from './subject.ts'
 
 const CUSTOMER = { email: 'amina.otieno@example.com', firstname: 'Amina', lastname: 'Otieno' }
 const RETURN_URL = `${PUBLIC_URL}/pay/return`
@@ -28,6 +35,9 @@ export interface Rig {
   readonly gateway: Gateway
   /** The same gateway with other credentials, or with a shorter timeout. */
   open(options: { credentials?: Subject['credentials']; timeoutMs?: number }): Gateway
+  callbackUrl(subject: CallbackSubject): string
+  /** Parses a webhook after the service has verified its path. */
+  receive(webhook: Webhook, gateway?: Gateway): ParsedWebhook
   makeAttempt(operation?: Attempt['operation']): Attempt
   start(attempt: Attempt, gateway?: Gateway): Promise<StartedCheckout | Outcome>
   /** A started checkout, with the provider's reference. */
@@ -39,13 +49,13 @@ export interface Rig {
 export async function startRig(t: TestContext, subject: Subject): Promise<Rig> {
   const provider = await subject.start(t)
   t.after(() => assertNoSecretInUrls(provider, Object.values(subject.credentials)))
+  const callbackUrl = callbackUrlAt(PUBLIC_URL, subject.name)
   const open: Rig['open'] = ({ credentials = subject.credentials, timeoutMs = DEFAULT_TIMEOUT_MS }) => {
     const http = createHttpClient({ totalTimeoutMs: timeoutMs })
     t.after(() => http.close())
     const { url: baseUrl } = provider.server
     const mode = subject.mode ?? 'test'
     const publicUrl = () => PUBLIC_URL
-    const callbackUrl = callbackUrlAt(PUBLIC_URL, subject.name)
     const connection = { credentials, baseUrl, mode, http, clock: systemClock, publicUrl, callbackUrl }
     const gateway = subject.open(connection)
     return withSecretChecks(gateway, [...Object.values(subject.credentials), ...Object.values(credentials)])
@@ -56,6 +66,8 @@ export async function startRig(t: TestContext, subject: Subject): Promise<Rig> {
     provider,
     gateway,
     open,
+    callbackUrl,
+    receive: (webhook, by = gateway) => receive(by, webhook),
     makeAttempt: (operation = 'checkout') => makeAttempt(subject, operation),
     start: (attempt, by = gateway) =>
       by.startCheckout(attempt, subject.choice ?? { channel: 'card' }, RETURN_URL),
@@ -74,6 +86,17 @@ export async function startRig(t: TestContext, subject: Subject): Promise<Rig> {
     },
   }
   return rig
+}
+
+/** As the service does: a path that proves nothing is forged, and a callback without a path comes to the plain one. */
+function receive(
+  gateway: Gateway,
+  { method = 'POST', headers, query = {}, body, url }: Webhook,
+): ParsedWebhook {
+  const callback = url === undefined ? null : verifyCallbackUrl(url)
+  return callback === undefined
+    ? { kind: 'forged' }
+    : gateway.parseWebhook({ method, headers, query, rawBody: body, callback })
 }
 
 function makeAttempt(subject: Subject, operation: Attempt['operation']): Attempt {

@@ -50,14 +50,25 @@ export interface FakeProvider {
   refundInDashboard?(attemptKey: string, minor: bigint): Webhook | null | Promise<Webhook | null>
   /** How refunds end from now on. Required if the connector has refund. */
   setRefundBehavior?(behavior: RefundBehavior): void
+  /**
+   * The callback about a refund that has ended, or null. If the fake has it, refunds end by callback only: the status check of a
+   * refund gets the callback's report.
+   */
+  refundWebhook?(refundKey: string): Webhook | null | Promise<Webhook | null>
   /** The executed refunds of the attempt with this key, in minor units. Required if the connector has refund. */
   refunds?(attemptKey: string): readonly bigint[] | Promise<readonly bigint[]>
 }
 
 export interface Webhook {
+  /** POST when absent. */
+  method?: 'POST' | 'PUT'
   /** Apart from content-type only headers that the signature check reads: each of them is forged in turn. */
   headers: Record<string, string>
+  /** Only parameters that the signature check reads. */
+  query?: Record<string, string>
   body: Buffer
+  /** The address that the connector gave to the provider for it; the webhook address of the account when absent. */
+  url?: string
 }
 
 /** A gateway and its fake provider. */
@@ -83,6 +94,10 @@ export interface Subject {
   readonly disputes?: true
   /** Why a changed body is accepted, for a provider whose webhooks prove the sender but not the content. */
   readonly unsignedBody?: string
+  /** Callbacks are not signed. Their secret path proves the sender, so the fake's webhooks have a `url`. */
+  readonly unsignedCallbacks?: true
+  /** It accepts checkouts and refunds with 202 and no body, so there is nothing to truncate or to alter. */
+  readonly emptyReplies?: true
   /** Its records do not say when a payment was made. */
   readonly withoutTimes?: true
   start(t: TestContext): Promise<FakeProvider>

@@ -1,130 +1,166 @@
-// Webhooks: the sender and the key are verified. Nothing else in the body is trusted.
+// Webhooks: the sender and the payment are verified. Nothing else in the body is trusted.
 
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
-import type { ParsedWebhook } from '../../../src/gateways/gateway.ts'
-import { requestOf } from '../webhook-request.ts'
-import { CONCURRENCY, startRig } from './rig.ts'
+import { inspect } from 'node:util'
+import { testUnsigned } from './callback.ts'
+import { submitWithFault } from './faults.ts'
+import { assertForged, assertNames, flipBit } from './reading.ts'
+import { CONCURRENCY, type Rig, startRig } from './rig.ts'
 import type { Subject, Webhook } from './subject.ts'
 
 export function testWebhook(subject: Subject): void {
   describe('a webhook', { concurrency: CONCURRENCY }, () => {
     testReading(subject)
-    testForgery(subject)
+    if (subject.unsignedCallbacks) testUnsigned(subject)
+    else testSigned(subject)
   })
 }
 
 function testReading(subject: Subject): void {
-  it('returns our key', async (t) => {
+  it('names our payment', async (t) => {
     const rig = await startRig(t, subject)
-    const { attempt } = await rig.payNew()
+    const { attempt, paid } = await rig.payNew()
     const webhook = await rig.provider.webhook(attempt.key)
-    assertNamesKey(rig.gateway.parseWebhook(requestOf(webhook.headers, webhook.body)), attempt.key)
+    assertNames(rig.receive(webhook), attempt, paid.gatewayReference)
   })
 
-  it('returns the key even if it arrives before the payment is known', async (t) => {
+  it('names our payment even if it arrives before the answer of our own request, which is lost', async (t) => {
     const rig = await startRig(t, subject)
-    const key = randomUUID()
-    const webhook = await rig.provider.webhook(key)
-    assertNamesKey(rig.gateway.parseWebhook(requestOf(webhook.headers, webhook.body)), key)
+    const attempt = rig.makeAttempt()
+    await submitWithFault(rig, 'cut_off_after_acting', (gateway) => rig.start(attempt, gateway))
+    await rig.provider.finish(attempt.key, { kind: 'pays' })
+    const reading = rig.receive(await rig.provider.webhook(attempt.key))
+    assertNames(reading, attempt)
+    assert.ok(reading.kind === 'payment')
+    if (reading.key === undefined && !rig.gateway.behavior.lookupByReference) return
+    const { referenceHint = null, report } = reading.key === undefined ? {} : reading
+    const query = report === undefined ? attempt : { ...attempt, report }
+    // Without the reference a provider may find nothing, but must not find a failure.
+    const outcome = await rig.gateway.verify(query, referenceHint)
+    const open: readonly string[] = ['pending', 'unknown']
+    if (outcome.kind === 'succeeded') assert.equal(outcome.key, attempt.key)
+    else assert.ok(!rig.gateway.behavior.lookupByReference && open.includes(outcome.kind), inspect(outcome))
+    assert.equal(await rig.provider.executions(attempt.key), 1)
   })
 
   it('has the same event id when it is delivered again', async (t) => {
     const rig = await startRig(t, subject)
     const { attempt } = await rig.payNew()
     const webhook = await rig.provider.webhook(attempt.key)
-    const [first, second] = [webhook, webhook].map(({ headers, body }) =>
-      rig.gateway.parseWebhook(requestOf(headers, body)),
-    )
-    assert.deepEqual(first, second)
+    assert.deepEqual(rig.receive(webhook), rig.receive(webhook))
   })
 
   it('is parsed independently: in another order the results are the same', async (t) => {
     const rig = await startRig(t, subject)
-    const keys = [(await rig.payNew()).attempt.key, (await rig.payNew()).attempt.key]
-    const hooks = await Promise.all(keys.map((key) => rig.provider.webhook(key)))
-    const read = ({ headers, body }: Webhook) => rig.gateway.parseWebhook(requestOf(headers, body))
-    const there = hooks.map(read)
-    assert.deepEqual(hooks.toReversed().map(read).toReversed(), there)
+    const payments = [await rig.payNew(), await rig.payNew()]
+    const hooks = await Promise.all(payments.map(({ attempt }) => rig.provider.webhook(attempt.key)))
+    const there = hooks.map((hook) => rig.receive(hook))
+    assert.deepEqual(
+      hooks
+        .toReversed()
+        .map((hook) => rig.receive(hook))
+        .toReversed(),
+      there,
+    )
+    for (const [index, { attempt, paid }] of payments.entries())
+      assertNames(there[index], attempt, paid.gatewayReference)
     const [first, second] = there
     assert.ok(first?.kind === 'payment' && second?.kind === 'payment')
-    assert.deepEqual([first.key, second.key], keys)
     assert.notEqual(first.eventId, second.eventId)
   })
 
   it('a webhook with an unknown event type causes no error and is not forged', async (t) => {
     const rig = await startRig(t, subject)
-    const webhook = await rig.provider.webhook(randomUUID(), 'made.up_by_a_test')
-    assert.notEqual(rig.gateway.parseWebhook(requestOf(webhook.headers, webhook.body)).kind, 'forged')
+    const { attempt } = await rig.startNew()
+    const webhook = await rig.provider.webhook(attempt.key, 'made.up_by_a_test')
+    assert.notEqual(rig.receive(webhook).kind, 'forged')
   })
 }
 
-function testForgery(subject: Subject): void {
+function testSigned(subject: Subject): void {
   const { unsignedBody } = subject
+
+  it('returns the key even if the provider does not know the payment', async (t) => {
+    const rig = await startRig(t, subject)
+    const attempt = rig.makeAttempt()
+    assertNames(rig.receive(await rig.provider.webhook(attempt.key)), attempt)
+  })
 
   if (unsignedBody === undefined)
     it('is forged with a changed body', async (t) => {
-      const { gateway, webhook } = await receiveWebhook(t, subject)
+      const { rig, webhook } = await receiveWebhook(t, subject)
       for (const offset of [0, Math.floor(webhook.body.length / 2), webhook.body.length - 1])
-        assertForged(gateway.parseWebhook(requestOf(webhook.headers, flipBit(webhook.body, offset))))
-      assertForged(
-        gateway.parseWebhook(requestOf(webhook.headers, Buffer.concat([webhook.body, Buffer.from(' ')]))),
-      )
+        assertForged(rig.receive({ ...webhook, body: flipBit(webhook.body, offset) }))
+      assertForged(rig.receive({ ...webhook, body: Buffer.concat([webhook.body, Buffer.from(' ')]) }))
     })
   else
     it('returns a key or is ignored with a changed body, and causes no error', async (t) => {
-      const { gateway, webhook } = await receiveWebhook(t, subject)
+      const { rig, webhook } = await receiveWebhook(t, subject)
       for (let offset = 0; offset < webhook.body.length; offset += 1) {
-        const { kind } = gateway.parseWebhook(requestOf(webhook.headers, flipBit(webhook.body, offset)))
+        const { kind } = rig.receive({ ...webhook, body: flipBit(webhook.body, offset) })
         assert.ok(kind === 'payment' || kind === 'ignored', kind)
       }
     })
 
   it('is forged with any changed part of its signature', async (t) => {
-    const { gateway, webhook } = await receiveWebhook(t, subject)
-    const names = signatureHeaders(webhook)
-    assert.ok(names.length > 0, 'the webhook has a signature')
-    for (const name of names)
-      for (const value of tamperedValues(webhook.headers[name] ?? ''))
-        assertForged(gateway.parseWebhook(requestOf({ ...webhook.headers, [name]: value }, webhook.body)))
+    const { rig, webhook } = await receiveWebhook(t, subject)
+    const parts = signatureParts(webhook)
+    assert.ok(parts.length > 0, 'the webhook has a signature')
+    for (const { value, replace } of parts)
+      for (const tampered of tamperedValues(value)) assertForged(rig.receive(replace(tampered)))
   })
 
   it('is forged without its signature', async (t) => {
-    const { gateway, webhook } = await receiveWebhook(t, subject)
-    for (const name of signatureHeaders(webhook)) {
-      const { [name]: _left, ...headers } = webhook.headers
-      assertForged(gateway.parseWebhook(requestOf(headers, webhook.body)))
-      assertForged(gateway.parseWebhook(requestOf({ ...headers, [name]: '' }, webhook.body)))
+    const { rig, webhook } = await receiveWebhook(t, subject)
+    for (const { replace } of signatureParts(webhook)) {
+      assertForged(rig.receive(replace(undefined)))
+      assertForged(rig.receive(replace('')))
     }
-    assertForged(gateway.parseWebhook(requestOf({}, webhook.body)))
+    assertForged(rig.receive({ ...webhook, headers: {}, query: {} }))
   })
 
   it('is forged if it is of another account', async (t) => {
-    const rig = await startRig(t, subject)
-    const webhook = await rig.provider.webhook(randomUUID())
-    const otherAccount = rig.open({ credentials: subject.otherCredentials })
-    assertForged(otherAccount.parseWebhook(requestOf(webhook.headers, webhook.body)))
+    const { rig, webhook } = await receiveWebhook(t, subject)
+    assertForged(rig.receive(webhook, rig.open({ credentials: subject.otherCredentials })))
   })
 
   it('is forged if it is random bytes', async (t) => {
-    const { gateway, webhook } = await receiveWebhook(t, subject)
-    const noise = Buffer.from('ff00fe7b22', 'hex')
-    const headers = Object.fromEntries(signatureHeaders(webhook).map((name) => [name, '\u00ff,=;"" t=,v1=']))
-    assertForged(gateway.parseWebhook(requestOf(headers, noise)))
-    assertForged(gateway.parseWebhook(requestOf(headers, Buffer.alloc(0))))
+    const { rig, webhook } = await receiveWebhook(t, subject)
+    const noise = '\u00ff,=;"" t=,v1='
+    for (const body of [Buffer.from('ff00fe7b22', 'hex'), Buffer.alloc(0)])
+      for (const { replace } of signatureParts(webhook))
+        assertForged(rig.receive({ ...replace(noise), body }))
   })
 }
 
-async function receiveWebhook(t: TestContext, subject: Subject) {
-  const { gateway, provider } = await startRig(t, subject)
-  const webhook = await provider.webhook(randomUUID())
-  assert.equal(gateway.parseWebhook(requestOf(webhook.headers, webhook.body)).kind, 'payment')
-  return { gateway, webhook }
+async function receiveWebhook(t: TestContext, subject: Subject): Promise<{ rig: Rig; webhook: Webhook }> {
+  const rig = await startRig(t, subject)
+  const webhook = await rig.provider.webhook(randomUUID())
+  assert.equal(rig.receive(webhook).kind, 'payment')
+  return { rig, webhook }
 }
 
-function signatureHeaders({ headers }: Webhook): string[] {
-  return Object.keys(headers).filter((name) => name !== 'content-type')
+interface SignaturePart {
+  value: string
+  /** The webhook with another value of this part; undefined removes it. */
+  replace(value: string | undefined): Webhook
+}
+
+/** The headers and the parameters of the query: each of them is part of the signature. */
+function signatureParts(webhook: Webhook): SignaturePart[] {
+  const partsOf = (place: 'headers' | 'query') =>
+    Object.entries(webhook[place] ?? {})
+      .filter(([name]) => name !== 'content-type')
+      .map(([name, value]) => ({
+        value,
+        replace(other: string | undefined): Webhook {
+          const { [name]: _left, ...others } = webhook[place] ?? {}
+          return { ...webhook, [place]: other === undefined ? others : { ...others, [name]: other } }
+        },
+      }))
+  return [...partsOf('headers'), ...partsOf('query')]
 }
 
 /** The value with one letter or digit changed, in the middle of each run of them: the ends may be padding. */
@@ -135,20 +171,4 @@ function tamperedValues(value: string): string[] {
     const changed = value[offset] === '0' ? '1' : '0'
     return `${value.slice(0, offset)}${changed}${value.slice(offset + 1)}`
   })
-}
-
-function flipBit(body: Buffer, offset: number): Buffer {
-  const changed = Buffer.from(body)
-  changed.writeUInt8(body.readUInt8(offset) ^ 1, offset)
-  return changed
-}
-
-function assertNamesKey(reading: ParsedWebhook, key: string): void {
-  assert.ok(reading.kind === 'payment', reading.kind)
-  assert.equal(reading.key, key)
-  assert.notEqual(reading.eventId, '')
-}
-
-function assertForged(reading: ParsedWebhook): void {
-  assert.deepEqual(reading, { kind: 'forged' })
 }

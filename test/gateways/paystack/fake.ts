@@ -33,7 +33,9 @@ interface FakeState {
   refunds: FakeRefunds
 }
 
-export async function startFakePaystack(t: Pick<TestContext, 'after'>): Promise<Required<FakeProvider>> {
+export async function startFakePaystack(
+  t: Pick<TestContext, 'after'>,
+): Promise<Required<Omit<FakeProvider, 'refundWebhook'>>> {
   const payments = new Map<string, FakePayment>()
   const state: FakeState = { payments, authorizations: new Map(), refunds: createFakeRefunds(payments) }
   const server = await startFakeServer(t, async (request) => answer(state, request), {
