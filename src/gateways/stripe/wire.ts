@@ -173,8 +173,12 @@ function readSessionState(session: Session): Outcome {
 function fromCompleteSession(session: Session): Outcome {
   switch (session.payment_status) {
     case 'paid':
-    case 'no_payment_required':
       return fromPaidSession(session)
+    case 'no_payment_required':
+      // Only if a discount has left nothing to pay: an amount would be paid later, or never.
+      return session.amount_total === 0
+        ? fromPaidSession(session)
+        : unknownStatus(`complete/${session.payment_status}`)
     case 'unpaid':
       return fromUnpaidSession(session)
     default:

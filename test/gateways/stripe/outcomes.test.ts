@@ -71,6 +71,8 @@ describe('a session at Stripe', () => {
     [{ status: 'open', payment_status: 'paid' }, 'unrecognized'],
     [{ status: 'complete', payment_status: 'paid' }, 'paid 125050 KES'],
     [{ status: 'complete', payment_status: 'no_payment_required', amount_total: 0 }, 'paid 0 KES'],
+    // An amount that is to be paid later.
+    [{ status: 'complete', payment_status: 'no_payment_required' }, 'unrecognized'],
     [{ status: 'complete', payment_status: 'unpaid', payment_intent: null }, 'pending'],
     [
       { status: 'complete', payment_status: 'unpaid', payment_intent: { ...intent, status: 'processing' } },
