@@ -1,5 +1,8 @@
 // The gateways of the service: those that are configured, the sandbox, and transfers to the merchant's own account.
 
+import { METRICS } from '../core/metric-definitions.ts'
+import { createTokenSources } from '../gateway-tokens/source.ts'
+import { createTokenStore } from '../gateway-tokens/store.ts'
 import type { GatewayDefinition } from '../gateways/definition.ts'
 import { FLUTTERWAVE } from '../gateways/flutterwave/index.ts'
 import { createGatewayMeasure } from '../gateways/measure.ts'
@@ -45,8 +48,9 @@ export async function composeGateways(parts: Parts, needs: Needs) {
   const p2pGateways = createP2pGateways({ db, clock, random, mode }, unscopedDb, refreshUntil)
   const routingRules = createRoutingRules({ db: unscopedDb, clock }, refreshUntil)
   const callbackPaths = createCallbackPaths(needs.secrets.callbackKeys)
+  const tokens = composeTokens(parts, needs)
   const gateways = createGateways(
-    { db: unscopedDb, clock, vault, callbackPaths, log, routingRules },
+    { db: unscopedDb, clock, vault, callbackPaths, log, routingRules, openTokens: tokens.open },
     {
       definitions: GATEWAYS,
       configs: config.gateways,
@@ -60,9 +64,20 @@ export async function composeGateways(parts: Parts, needs: Needs) {
       wrap: tracing.http,
     },
   )
-  stops.push(() => gateways.close())
+  stops.push(async () => {
+    await gateways.close()
+    await tokens.close()
+  })
   const gatewayNames = [...GATEWAYS, ...builtIn, p2pGateways].map(({ name }) => name)
   return { provider, sandbox, p2pGateways, gateways, gatewayNames }
+}
+
+/** The access tokens of gateways: shared by all processes, and never scoped to a merchant. */
+function composeTokens({ clock, log, measured }: Parts, { unscopedDb, vault, secrets }: Needs) {
+  const grants = measured.metrics.counter(METRICS.gatewayTokenGrants)
+  const store = createTokenStore(unscopedDb)
+  const count = (gateway: string, outcome: string) => grants.add([gateway, outcome])
+  return createTokenSources({ store, vault, clock, log, key: secrets.tokenKey, count })
 }
 
 /** The sandbox provider runs in this process unless COWRY_SANDBOX_URL names another one. Production has none. */

@@ -4,6 +4,7 @@ import type { Config } from '../config.ts'
 import { customerJobs } from '../customers/jobs.ts'
 import type { DeliveriesApp } from '../deliveries/app.ts'
 import { deliveryJobs } from '../deliveries/jobs.ts'
+import { gatewayTokenJobs } from '../gateway-tokens/jobs.ts'
 import { gatewayWebhookJobs } from '../gateway-webhooks/jobs.ts'
 import { invariantJobs } from '../kit/db/invariant-checks.ts'
 import type { Job } from '../kit/jobs.ts'
@@ -31,6 +32,7 @@ export function backgroundJobs(
     ...checkoutJobs(app),
     ...resolverJobs(app),
     ...gatewayWebhookJobs(app),
+    ...gatewayTokenJobs(app),
     ...refundJobs(app),
     ...providerRefundJobs(app),
     ...linkJobs(app),

@@ -157,6 +157,25 @@ const DEFINITIONS = {
     'paymentId, gateway, error',
     REPORT,
   ),
+  'gateway.token_error': line(
+    'error',
+    'An access token of a gateway could not be requested, read or stored. Payments use the last one while it is valid.',
+    'gateway, error',
+    'Check the database. If it works, report the line with its stack.',
+  ),
+  'gateway.token_failed': line(
+    'warn',
+    'A gateway granted no access token. Payments use the last one while it is valid; after that they are not sent.',
+    'gateway, outcome, reason',
+    '`refused`: check the credentials of the gateway. Otherwise check its status page; the service tries again by itself.',
+  ),
+  'gateway.token_granted': line('info', 'A gateway granted an access token.', 'gateway', NONE),
+  'gateway.token_ration_used': line(
+    'error',
+    'There is no access token, and the gateway grants no other one yet. Payments are not sent to it until then.',
+    'gateway, reason',
+    'Find out why tokens were lost or failed (`gateway.token_failed`). Do not request tokens with the same account by other programs: the provider may block the account.',
+  ),
   'gateway_webhook.report_ignored': line(
     'warn',
     'The report of a callback was not stored.',

@@ -44,6 +44,11 @@ export const METRICS = {
     ['gateway', 'operation'],
     'How long calls of gateways took.',
   ),
+  gatewayTokenGrants: counter(
+    'cowry_gateway_token_grants_total',
+    ['gateway', 'outcome'],
+    'Requests for access tokens of gateways, by how they ended: granted, refused, failed.',
+  ),
   gatewayWebhookSignatureFailures: counter(
     'cowry_gateway_webhook_signature_failures_total',
     ['gateway'],

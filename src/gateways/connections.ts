@@ -3,6 +3,8 @@
 // change.
 
 import type { Mode } from '../core/merchant.ts'
+import type { TokenOwner } from '../gateway-tokens/source.ts'
+import type { TokenSource } from '../gateway-tokens/token.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Vault } from '../kit/crypto.ts'
 import { createHttpClient, type HttpClient } from '../kit/http/http-client.ts'
@@ -15,6 +17,7 @@ import type { GatewayDefinition } from './definition.ts'
 import type { Gateway } from './gateway.ts'
 import type { MeasureGateway } from './measure.ts'
 import type { Health } from './routing.ts'
+import { createTokenCalls } from './token-calls.ts'
 
 export interface ConnectedGateway {
   gateway: Gateway
@@ -40,6 +43,8 @@ interface ConnectionFactoryApp {
   clock: Clock
   vault: Vault
   callbackPaths: CallbackPaths
+  /** Opens the access tokens of an account. */
+  openTokens(owner: TokenOwner): TokenSource
 }
 
 /** What the instance configures for a gateway: optional credentials, and the provider's URL. */
@@ -96,11 +101,15 @@ export function createConnectionFactory(
     ids: Pick<CallbackAccount, 'merchantId' | 'accountId'> = INSTANCE,
   ): ConnectedGateway => {
     const account = { gateway: definition.name, ...ids }
+    const baseUrl = baseUrlOf(definition)
+    const { gateway, accountId } = account
+    const tokenOwner = { gateway, baseUrl, accountId, timeoutMs: options.timeoutMs }
     const opened = definition.open({
       credentials,
-      baseUrl: baseUrlOf(definition),
+      baseUrl,
       mode: options.mode,
       http,
+      tokens: createTokenCalls(app.openTokens(tokenOwner)),
       clock: app.clock,
       publicUrl: options.publicUrl,
       webhookPath: webhookPathOf(account.gateway, account.merchantId),
@@ -110,8 +119,8 @@ export function createConnectionFactory(
       clock: app.clock,
       timeoutMs: options.timeoutMs + TIMEOUT_SLACK_MS,
     })
-    const gateway = options.measure?.(breaker.gateway) ?? breaker.gateway
-    return { title: definition.title, ...breaker, gateway }
+    const measured = options.measure?.(breaker.gateway) ?? breaker.gateway
+    return { title: definition.title, ...breaker, gateway: measured }
   }
 
   return {

@@ -6,6 +6,7 @@ import type { Clock } from '../kit/clock.ts'
 import type { HttpClient } from '../kit/http/http-client.ts'
 import type { CallbackSubject } from '../secrets/callback-paths.ts'
 import type { Gateway, GatewayBehavior, Rail } from './gateway.ts'
+import type { TokenCalls } from './token-calls.ts'
 
 export interface GatewayDefinition {
   /** Lower case, as used in URLs, settings and records. */
@@ -45,6 +46,8 @@ export interface Connection {
   readonly baseUrl: string
   readonly mode: Mode
   readonly http: HttpClient
+  /** Access tokens, for a provider that wants one with each call. */
+  readonly tokens: TokenCalls
   readonly clock: Clock
   /** The URL at which providers reach this service: signatures over the host need it. */
   publicUrl(): string

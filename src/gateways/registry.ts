@@ -4,6 +4,8 @@
 
 import type { Currency } from '../core/currency.ts'
 import type { RoutingRules } from '../core/routing-rules.ts'
+import type { TokenOwner } from '../gateway-tokens/source.ts'
+import type { TokenSource } from '../gateway-tokens/token.ts'
 import type { Cache } from '../kit/cache.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Vault } from '../kit/crypto.ts'
@@ -100,6 +102,8 @@ export interface GatewaysApp {
   vault: Vault
   callbackPaths: CallbackPaths
   log: Log
+  /** Opens the access tokens of an account. */
+  openTokens(owner: TokenOwner): TokenSource
   /** The operator's routing rules for a merchant; another slice stores them. */
   routingRules(merchantId: string): Promise<RoutingRules>
 }

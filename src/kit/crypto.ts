@@ -184,6 +184,14 @@ export function deriveSecret(secret: string | Uint8Array, purpose: string): Buff
   return hmacSha256(secret, `cowry|derived|${purpose}`)
 }
 
+/** A UUID (version 8) that is the keyed hash of a text: the same text always has the same one. */
+export function deriveUuid(key: Uint8Array, text: string): string {
+  const bytes = hmacSha256(key, text).subarray(0, 16)
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6)
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8)
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}
+
 /** Compares in constant time. The length is not a secret. */
 export function constantTimeEquals(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && timingSafeEqual(a, b)

@@ -63,11 +63,27 @@ const ENDPOINTS = {
   contextColumns: ['secret_sealed', 'secret_sealed'],
 }
 
+// They belong to no merchant. The time of a grant stays, so a provider's limit on grants is kept.
+const readTokens = sql<SealedRow>`
+select $1::uuid as "merchantId", id, id::text as "rowId", array[sealed] as sealed
+from gateway_tokens
+where id > $2::uuid
+order by id
+limit $3`
+
+const replaceTokens = sql<{ id: string }>`
+update gateway_tokens t
+set sealed = r.fresh[1]
+from jsonb_to_recordset($1::jsonb) as r (id uuid, sealed text[], fresh text[])
+where t.id = r.id and t.sealed = r.sealed[1]
+returning t.id`
+
 export const SEALED_TABLES: readonly SealedTable[] = [
   { ...ACCOUNTS, read: buildReadStatement(ACCOUNTS), replace: buildReplaceStatement(ACCOUNTS) },
   { ...METHODS, read: buildReadStatement(METHODS), replace: buildReplaceStatement(METHODS) },
   { ...PAYMENTS, read: buildReadStatement(PAYMENTS), replace: buildReplaceStatement(PAYMENTS) },
   { ...ENDPOINTS, read: buildReadStatement(ENDPOINTS), replace: buildReplaceStatement(ENDPOINTS) },
+  { name: 'gateway_tokens', columns: ['sealed'], read: readTokens, replace: replaceTokens },
 ]
 
 const NIL_UUID = '00000000-0000-0000-0000-000000000000'

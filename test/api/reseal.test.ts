@@ -12,8 +12,14 @@ import { startService } from '../../src/app.ts'
 import { runCommandLine } from '../../src/cli/program.ts'
 import { GATEWAYS } from '../../src/compose/gateways.ts'
 import { readConfig } from '../../src/config.ts'
+import { createTokenSources } from '../../src/gateway-tokens/source.ts'
+import { createTokenStore } from '../../src/gateway-tokens/store.ts'
+import type { TokenGrant } from '../../src/gateway-tokens/token.ts'
+import { systemClock } from '../../src/kit/clock.ts'
+import { createVault } from '../../src/kit/crypto.ts'
 import { type Db, sql } from '../../src/kit/db/db.ts'
 import { createLog } from '../../src/kit/observability/log.ts'
+import { systemRandom } from '../../src/kit/random.ts'
 import { SEALED_TABLES } from '../../src/secrets/reseal-queries.ts'
 import { createApi } from '../support/api.ts'
 import { chargeBody, initiateBody, saveMethod } from '../support/builders.ts'
@@ -63,6 +69,7 @@ async function resealAndWatch(url: string, onProgress: (line: string) => void, .
 
 const selectValues = sql<{ value: string }>`
 select sealed as value from gateway_accounts
+union all select sealed from gateway_tokens where sealed is not null
 union all select token_sealed from payment_methods
 union all select credential_sealed from payment_methods
 union all select access_sealed from payments where access_sealed is not null
@@ -87,6 +94,21 @@ const selectCredential = sql<{ sealed: string }>`
 select credential_sealed as sealed
 from payment_methods`
 
+/** The access tokens of a gateway, encrypted with this key. */
+function openTokens(db: Db, key: string | undefined) {
+  const [id = '', text = ''] = key?.split(':') ?? []
+  const vault = createVault([{ id, key: Buffer.from(text, 'base64') }], systemRandom(systemClock))
+  const log = createLog('silent')
+  const app = { store: createTokenStore(db), vault, clock: systemClock, log, key: Buffer.from(PEPPER) }
+  const owner = { gateway: 'tokenpay', baseUrl: 'https://x', accountId: null, timeoutMs: 10_000 }
+  return createTokenSources(app).open(owner)
+}
+
+const grantOf = (token: string): TokenGrant => ({
+  ...{ name: 'access', account: 'app', secrets: ['secret'] },
+  request: async () => ({ kind: 'granted', token, expiresInMs: 3_600_000 }),
+})
+
 const ENDPOINTS = '/api/v1/webhooks/endpoints'
 
 describe('cowry keys reseal', () => {
@@ -110,6 +132,7 @@ describe('cowry keys reseal', () => {
       headers: { 'content-type': 'application/json' },
     })
     assert.equal(saved.http, 200, saved.text)
+    await openTokens(service.db, K1).get(grantOf('granted before'))
     await service.stop()
     service = await start(K2, K1)
   })
@@ -262,6 +285,8 @@ order by 1`,
     assert.equal(charged.http, 201, charged.text)
     const { body } = await admin().get(`/admin/v1/merchants/${merchant}/gateways/paystack`)
     assert.deepEqual(body.data.credentials, [{ name: 'secretKey', isSet: true, ending: '8293' }])
+    const accessToken = await openTokens(service.db, K2).get(grantOf('granted again'))
+    assert.deepEqual(accessToken, { kind: 'token', token: 'granted before' })
     await assertInvariants(service)
   })
 })

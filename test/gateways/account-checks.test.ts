@@ -15,6 +15,7 @@ import { systemClock } from '../../src/kit/clock.ts'
 import type { Db } from '../../src/kit/db/db.ts'
 import { createHttpClient } from '../../src/kit/http/http-client.ts'
 import { type FakeReply, startFakeServer } from './fake-server.ts'
+import { openMemoryTokens } from './memory-tokens.ts'
 import { requestIssues } from './schemas/requests.ts'
 import { callbackUrlAt } from './webhook-request.ts'
 
@@ -42,6 +43,7 @@ async function open(
     baseUrl: server.url,
     mode: 'test',
     http,
+    tokens: openMemoryTokens(),
     clock: systemClock,
     publicUrl: () => PUBLIC_URL,
     callbackUrl: callbackUrlAt(PUBLIC_URL, 'checked'),

@@ -13,10 +13,12 @@ import { testCancel } from './conformance/cancel.ts'
 import { testCharge } from './conformance/charge.ts'
 import { testCheckout } from './conformance/checkout.ts'
 import { testDispute } from './conformance/dispute.ts'
+import { testPrelude } from './conformance/prelude.ts'
 import { testProbe } from './conformance/probe.ts'
 import { testRefund } from './conformance/refund.ts'
 import { PUBLIC_URL, type Subject } from './conformance/subject.ts'
 import { testWebhook } from './conformance/webhook.ts'
+import { openMemoryTokens } from './memory-tokens.ts'
 
 export {
   type ChargeBehavior,
@@ -45,6 +47,7 @@ export function testConformance(subject: Subject): void {
     if (gateway.cancel) testCancel(subject)
     if (subject.disputes) testDispute(subject)
     if (gateway.probe) testProbe(subject)
+    if (subject.prelude) testPrelude(subject, subject.prelude)
   })
 }
 
@@ -55,6 +58,7 @@ function openUnconnected(subject: Subject): Gateway {
     baseUrl: 'http://127.0.0.1:1',
     mode: subject.mode ?? 'test',
     http: createHttpClient(),
+    tokens: openMemoryTokens(),
     clock: systemClock,
     publicUrl: () => PUBLIC_URL,
     callbackUrl: callbackUrlAt(PUBLIC_URL, subject.name),

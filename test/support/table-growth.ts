@@ -22,6 +22,7 @@ export const NOT_KEYED_BY_MERCHANT: Readonly<Record<string, string>> = {
   balance_deltas: 'a queue that is emptied every second; a second index finds the rows of a merchant',
   phone_prompts: 'the rate limit of a phone spans all merchants',
   gateway_webhooks: 'a webhook names its gateway and account; the attempt that it matches names the merchant',
+  gateway_tokens: 'a keyed hash of the account at the provider, which may be the one of the instance',
   refund_lookups: 'one row for each account at a provider, also of the instance',
   reconciliations: 'a file of the instance has payments of many merchants',
   reconciliation_breaks: 'a row of a file may match no merchant',

@@ -13,6 +13,8 @@ export const LAYERS: readonly Readonly<Record<string, string>>[] = [
     events: 'the outbox, one event for every state change',
     secrets: 'the secrets of the instance',
     consents: "the payer's consent to a saved card",
+    'gateway-tokens':
+      "access tokens of gateways, shared by all processes: leases, renewal, providers' rations",
   },
   {
     gateways: 'the gateway contract, connectors, routing, circuit breaker. sandbox/ is our own test provider',

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { openMemoryTokens } from '../../../test/gateways/memory-tokens.ts'
 import { money } from '../../core/money.ts'
 import { systemClock } from '../../kit/clock.ts'
 import type { StatusQuery } from '../gateway.ts'
@@ -15,6 +16,7 @@ function stripeThatAnswers(body: unknown) {
     credentials: { secretKey: 'sk_test_x' },
     baseUrl: 'https://stripe.example',
     mode: 'test',
+    tokens: openMemoryTokens(),
     clock: { ...systemClock, now: () => now },
     publicUrl: () => 'https://cowry.example',
     callbackUrl: () => 'https://cowry.example/hooks/stripe',

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { after, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import packageFacts from '../../../package.json' with { type: 'json' }
 import { createHttpClient, type HttpClientOptions, type HttpResult } from './http-client.ts'
 
 const cleanups: (() => Promise<void> | void)[] = []
@@ -296,6 +297,6 @@ describe('a request to a provider', () => {
     cleanups.push(() => http.close())
     await http.request({ method: 'GET', url: server.url })
     await http.request({ method: 'GET', url: server.url, headers: { 'user-agent': 'Other/2' } })
-    assert.deepEqual(seen, ['Cowry/1.0', 'Other/2'])
+    assert.deepEqual(seen, [`Cowry/${packageFacts.version}`, 'Other/2'])
   })
 })

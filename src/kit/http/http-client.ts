@@ -4,6 +4,7 @@
 import type { LookupAddress } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { Agent, buildConnector, type Dispatcher } from 'undici'
+import packageFacts from '../../../package.json' with { type: 'json' }
 
 /** The code is the one of the system or the client, such as ECONNREFUSED. */
 export type HttpResult =
@@ -106,8 +107,8 @@ function connectVia(resolve: ResolveHost, connecting: buildConnector.BuildOption
   }
 }
 
-// Some providers' firewalls challenge clients without one.
-const USER_AGENT = 'Cowry/1.0'
+// Some providers' firewalls challenge clients without one, and their support asks for the version.
+const USER_AGENT = `Cowry/${packageFacts.version}`
 
 async function send(agent: Agent, request: HttpRequest, timeoutMs: number): Promise<HttpResult> {
   const url = new URL(request.url)

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test'
 import type { Gateway } from '../../../src/gateways/gateway.ts'
 import type { Fault } from '../fake-server.ts'
 import { queryWithFault, refuseConnections } from './faults.ts'
-import { CONCURRENCY, startRig } from './rig.ts'
+import { CONCURRENCY, type Rig, startRig } from './rig.ts'
 import type { Subject } from './subject.ts'
 
 // Faults that say nothing about the credentials: the operator must not read that they are wrong.
@@ -24,18 +24,24 @@ export function testProbe(subject: Subject): void {
     })
 
     it('is unreachable if the connection is refused', async (t) => {
-      const rig = await startRig(t, subject)
+      const rig = withoutToken(await startRig(t, subject))
       const gateway = await refuseConnections(rig)
       assert.equal(await probe(gateway), 'unreachable')
     })
 
     for (const kind of INCONCLUSIVE_FAULTS) {
       it(`does not report wrong credentials for ${kind}`, async (t) => {
-        const rig = await startRig(t, subject)
+        const rig = withoutToken(await startRig(t, subject))
         assert.equal(await queryWithFault(rig, kind, probe), 'unreachable')
       })
     }
   })
+}
+
+/** Credentials that are not stored yet have no access token. */
+function withoutToken(rig: Rig): Rig {
+  const open: Rig['open'] = (options) => rig.open({ ...options, hasNoToken: true })
+  return { ...rig, open, gateway: open({}) }
 }
 
 function probe(gateway: Gateway): Promise<'works' | 'refused' | 'unreachable'> {

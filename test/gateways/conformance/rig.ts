@@ -15,6 +15,7 @@ import type {
 import { addMs, systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient } from '../../../src/kit/http/http-client.ts'
 import type { CallbackSubject } from '../../../src/secrets/callback-paths.ts'
+import { createMemoryTokenStore, openMemoryTokens } from '../memory-tokens.ts'
 import { callbackUrlAt, verifyCallbackUrl } from '../webhook-request.ts'
 import { type FakeProvider, PUBLIC_URL, type Subject, type Webhook } from './subject.ts'
 
@@ -33,8 +34,10 @@ export const CONCURRENCY = 6
 export interface Rig {
   readonly provider: FakeProvider
   readonly gateway: Gateway
-  /** The same gateway with other credentials, or with a shorter timeout. */
-  open(options: { credentials?: Subject['credentials']; timeoutMs?: number }): Gateway
+  /** The same gateway with other credentials, with a shorter timeout, or without the access token that it has already. */
+  open(options: { credentials?: Subject['credentials']; timeoutMs?: number; hasNoToken?: boolean }): Gateway
+  /** The access tokens become this much older, as the connector sees it. */
+  ageTokens(ms: number): void
   callbackUrl(subject: CallbackSubject): string
   /** Parses a webhook after the service has verified its path. */
   receive(webhook: Webhook, gateway?: Gateway): ParsedWebhook
@@ -50,17 +53,28 @@ export async function startRig(t: TestContext, subject: Subject): Promise<Rig> {
   const provider = await subject.start(t)
   t.after(() => assertNoSecretInUrls(provider, Object.values(subject.credentials)))
   const callbackUrl = callbackUrlAt(PUBLIC_URL, subject.name)
-  const open: Rig['open'] = ({ credentials = subject.credentials, timeoutMs = DEFAULT_TIMEOUT_MS }) => {
+  const tokenClock = createOffsetClock()
+  const shared = createMemoryTokenStore(tokenClock)
+  const open: Rig['open'] = ({
+    credentials = subject.credentials,
+    timeoutMs = DEFAULT_TIMEOUT_MS,
+    hasNoToken = false,
+  }) => {
+    const store = hasNoToken ? createMemoryTokenStore(tokenClock) : shared
+    const tokens = openMemoryTokens({ gateway: subject.name, timeoutMs }, store)
     const http = createHttpClient({ totalTimeoutMs: timeoutMs })
     t.after(() => http.close())
     const { url: baseUrl } = provider.server
     const mode = subject.mode ?? 'test'
     const publicUrl = () => PUBLIC_URL
-    const connection = { credentials, baseUrl, mode, http, clock: systemClock, publicUrl, callbackUrl }
+    const addresses = { publicUrl, callbackUrl }
+    const connection = { credentials, baseUrl, mode, http, tokens, clock: systemClock, ...addresses }
     const gateway = subject.open(connection)
     return withSecretChecks(gateway, [...Object.values(subject.credentials), ...Object.values(credentials)])
   }
   const gateway = open({})
+  // The faults of the other tests are those of the operation itself: it has its access token by then.
+  if (subject.prelude) await gateway.verify(makeAttempt(subject, 'checkout'), null)
 
   const rig: Rig = {
     provider,
@@ -68,6 +82,7 @@ export async function startRig(t: TestContext, subject: Subject): Promise<Rig> {
     open,
     callbackUrl,
     receive: (webhook, by = gateway) => receive(by, webhook),
+    ageTokens: tokenClock.advance,
     makeAttempt: (operation = 'checkout') => makeAttempt(subject, operation),
     start: (attempt, by = gateway) =>
       by.startCheckout(attempt, subject.choice ?? { channel: 'card' }, RETURN_URL),
@@ -97,6 +112,15 @@ function receive(
   return callback === undefined
     ? { kind: 'forged' }
     : gateway.parseWebhook({ method, headers, query, rawBody: body, callback })
+}
+
+/** The system's clock, some time ahead. */
+function createOffsetClock() {
+  let offsetMs = 0
+  const advance = (ms: number) => {
+    offsetMs += ms
+  }
+  return { ...systemClock, now: () => addMs(systemClock.now(), offsetMs), advance }
 }
 
 function makeAttempt(subject: Subject, operation: Attempt['operation']): Attempt {

@@ -57,6 +57,8 @@ export interface FakeProvider {
   refundWebhook?(refundKey: string): Webhook | null | Promise<Webhook | null>
   /** The executed refunds of the attempt with this key, in minor units. Required if the connector has refund. */
   refunds?(attemptKey: string): readonly bigint[] | Promise<readonly bigint[]>
+  /** The provider rejects every access token that it has granted so far. Required if the subject has a prelude. */
+  rejectTokens?(): void
 }
 
 export interface Webhook {
@@ -100,6 +102,8 @@ export interface Subject {
   readonly emptyReplies?: true
   /** Its records do not say when a payment was made. */
   readonly withoutTimes?: true
+  /** The calls get an access token first: the paths at which the provider grants it. */
+  readonly prelude?: { readonly path: RegExp }
   start(t: TestContext): Promise<FakeProvider>
   open(connection: Connection): Gateway
 }

@@ -8,6 +8,7 @@ import type { RefundRequest } from '../../../src/gateways/gateway.ts'
 import { systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient } from '../../../src/kit/http/http-client.ts'
 import type { Fault } from '../fake-server.ts'
+import { openMemoryTokens } from '../memory-tokens.ts'
 import { callbackUrlAt } from '../webhook-request.ts'
 import { readFixture } from './fake.ts'
 import {
@@ -93,6 +94,7 @@ describe('a charge at Flutterwave with a lost response', () => {
       credentials: CREDENTIALS,
       baseUrl: server.url,
       mode: 'test',
+      tokens: openMemoryTokens(),
       // The network fails between the two requests.
       http: {
         ...http,

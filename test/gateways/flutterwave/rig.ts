@@ -7,6 +7,7 @@ import type { Attempt, Gateway, Outcome } from '../../../src/gateways/gateway.ts
 import { type Clock, systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient } from '../../../src/kit/http/http-client.ts'
 import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
+import { openMemoryTokens } from '../memory-tokens.ts'
 import { callbackUrlAt } from '../webhook-request.ts'
 import { type Json, readFixture, SECRET_KEY, startFakeFlutterwave, WEBHOOK_HASH } from './fake.ts'
 
@@ -44,6 +45,7 @@ export function openFlutterwave(
     baseUrl,
     mode: 'test',
     http,
+    tokens: openMemoryTokens(),
     clock,
     publicUrl,
     callbackUrl,

@@ -12,6 +12,7 @@ import { addMs, type Clock, systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient } from '../../../src/kit/http/http-client.ts'
 import { PUBLIC_URL } from '../conformance.ts'
 import { type FakeReply, startFakeServer } from '../fake-server.ts'
+import { openMemoryTokens } from '../memory-tokens.ts'
 import { callbackUrlAt } from '../webhook-request.ts'
 import { API_TOKEN, startFakePawapay } from './fake.ts'
 import { PAWAPAY_KEYS } from './fake-callbacks.ts'
@@ -45,6 +46,7 @@ export function openOn(t: TestContext, baseUrl: string, changes: Partial<Connect
     baseUrl,
     mode: 'test',
     http,
+    tokens: openMemoryTokens(),
     clock: systemClock,
     publicUrl: () => PUBLIC_URL,
     callbackUrl: callbackUrlAt(PUBLIC_URL, 'pawapay'),

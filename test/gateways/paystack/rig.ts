@@ -8,6 +8,7 @@ import { PAYSTACK } from '../../../src/gateways/paystack/index.ts'
 import { type Clock, systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient } from '../../../src/kit/http/http-client.ts'
 import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
+import { openMemoryTokens } from '../memory-tokens.ts'
 import { requestIssues } from '../schemas/requests.ts'
 import { callbackUrlAt } from '../webhook-request.ts'
 import { FAKE_SECRET_KEY, startFakePaystack } from './fake.ts'
@@ -33,6 +34,7 @@ export function openPaystack(
     baseUrl,
     mode: 'test',
     http,
+    tokens: openMemoryTokens(),
     clock,
     publicUrl: () => 'https://pay.example.com',
     callbackUrl: callbackUrlAt('https://pay.example.com', 'paystack'),

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test'
 import { PAYSTACK } from '../../../src/gateways/paystack/index.ts'
 import { systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient } from '../../../src/kit/http/http-client.ts'
+import { openMemoryTokens } from '../memory-tokens.ts'
 import { callbackUrlAt, requestOf } from '../webhook-request.ts'
 import { signWebhook } from './fake.ts'
 import { readFixture } from './fake-replies.ts'
@@ -17,6 +18,7 @@ function openWith(secretKey: string) {
     baseUrl: 'http://127.0.0.1:1',
     mode: 'test',
     http: createHttpClient(),
+    tokens: openMemoryTokens(),
     clock: systemClock,
     publicUrl: () => 'https://pay.example.com',
     callbackUrl: callbackUrlAt('https://pay.example.com', 'paystack'),

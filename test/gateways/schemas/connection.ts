@@ -5,6 +5,7 @@ import type { Connection, GatewayDefinition } from '../../../src/gateways/defini
 import type { Attempt, Gateway } from '../../../src/gateways/gateway.ts'
 import type { Clock } from '../../../src/kit/clock.ts'
 import type { HttpClient } from '../../../src/kit/http/http-client.ts'
+import { openMemoryTokens } from '../memory-tokens.ts'
 import { callbackUrlAt } from '../webhook-request.ts'
 import type { SentRequest } from './requests.ts'
 
@@ -25,7 +26,8 @@ type Opened = Pick<Connection, 'credentials' | 'baseUrl' | 'http' | 'clock'>
 export function openGateway({ name, open }: GatewayDefinition, opened: Opened): Gateway {
   const publicUrl = 'https://pay.example.com'
   const callbackUrl = callbackUrlAt(publicUrl, name)
-  return open({ ...opened, mode: 'test', publicUrl: () => publicUrl, callbackUrl })
+  const tokens = openMemoryTokens()
+  return open({ ...opened, mode: 'test', tokens, publicUrl: () => publicUrl, callbackUrl })
 }
 
 /** The gateway at a provider that answers each request with what the function returns. */
@@ -127,7 +129,6 @@ function otherCalls(gateway: Gateway, { payment, receipt }: Called): Calls {
   return {
     'list disputes': listDisputes && (() => listDisputes(PERIOD)),
     'find a key': findKey && (() => findKey(receipt ?? payment)),
-    'find the key of a charge': findKey && (() => findKey('ch_1')),
     probe,
     'check the account': checkAccount,
   }

@@ -9,6 +9,7 @@ import { addMs, type Clock, systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient } from '../../../src/kit/http/http-client.ts'
 import { PUBLIC_URL } from '../conformance.ts'
 import { type FakeReply, type FakeServer, startFakeServer } from '../fake-server.ts'
+import { openMemoryTokens } from '../memory-tokens.ts'
 import { requestIssues } from '../schemas/requests.ts'
 import { callbackUrlAt } from '../webhook-request.ts'
 import { FAKE_SECRET_KEY, FAKE_WEBHOOK_SECRET, type FakeStripe, startFakeStripe } from './fake.ts'
@@ -65,6 +66,7 @@ export function openOn(
     baseUrl: url,
     mode: 'test',
     http,
+    tokens: openMemoryTokens(),
     clock,
     publicUrl: () => PUBLIC_URL,
     callbackUrl: callbackUrlAt(PUBLIC_URL, 'stripe'),

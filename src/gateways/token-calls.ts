@@ -1,0 +1,84 @@
+// Calls with an access token. A call whose token could not be had was provably not sent: nothing was submitted, so routing
+// may try another gateway. If the provider rejects the token, the call is repeated once with a new one.
+
+import type { TokenFailure, TokenGrant, TokenReply, TokenSource } from '../gateway-tokens/token.ts'
+import type { HttpResult } from '../kit/http/http-client.ts'
+import { type Declined, refused, type Unknown, unknown, withoutResponse } from './reply.ts'
+
+/**
+ * What a call returns if the provider rejects the token and provably began nothing (401, in most cases). Nothing else may be
+ * reported so: the call is repeated.
+ */
+export const TOKEN_REJECTED = Symbol('the provider rejects the token')
+
+type Call<Result> = (token: string) => Promise<Result | typeof TOKEN_REJECTED>
+
+export interface TokenCalls {
+  /** For startCheckout and chargeSaved. Wrong credentials refuse the attempt, so that another gateway is tried. */
+  submit<Result>(grant: TokenGrant, call: Call<Result>): Promise<Result | Unknown | Declined>
+  /** For all other operations, which are made again later: without a token they are unknown, and not sent. */
+  query<Result>(grant: TokenGrant, call: Call<Result>): Promise<Result | Unknown>
+  /** For probe: whether the provider grants a token and accepts it in the call. Without a call a valid token is enough. */
+  probe(grant: TokenGrant, call?: Call<'works' | 'unreachable'>): Promise<'works' | 'refused' | 'unreachable'>
+}
+
+export function createTokenCalls(tokens: TokenSource): TokenCalls {
+  const attempt = async <Result>(grant: TokenGrant, call: Call<Result>): Promise<Result | NoToken> => {
+    const first = await tokens.get(grant)
+    if (first.kind !== 'token') return new NoToken(first)
+    const result = await call(first.token)
+    if (result !== TOKEN_REJECTED) return result
+    const second = await tokens.replace(grant, first.token)
+    if (second.kind !== 'token') return new NoToken(second)
+    const repeated = await call(second.token)
+    return repeated === TOKEN_REJECTED ? new NoToken(NEW_TOKEN_REJECTED) : repeated
+  }
+  return {
+    async submit(grant, call) {
+      const result = await attempt(grant, call)
+      if (!(result instanceof NoToken)) return result
+      const { kind, message } = result.failure
+      return kind === 'refused' ? refused('provider_unavailable', message) : unknown('not_sent', message)
+    },
+    async query(grant, call) {
+      const result = await attempt(grant, call)
+      return result instanceof NoToken ? unknown('not_sent', result.failure.message) : result
+    },
+    async probe(grant, call = async () => 'works') {
+      const result = await attempt(grant, call)
+      if (!(result instanceof NoToken)) return result
+      return result.failure.kind === 'refused' ? 'refused' : 'unreachable'
+    },
+  }
+}
+
+/** Distinguishes our failure from any result of a connector. */
+class NoToken {
+  readonly failure: TokenFailure
+  constructor(failure: TokenFailure) {
+    this.failure = failure
+  }
+}
+
+const NEW_TOKEN_REJECTED: TokenFailure = {
+  kind: 'refused',
+  message: 'the provider rejects a token that it has just granted',
+}
+
+/** The statuses with which OAuth servers refuse credentials. */
+const REFUSALS: readonly number[] = [400, 401, 403]
+
+/** The usual reply to a request for a token. `read` returns undefined for a body without a token. */
+export function readTokenReply(
+  result: HttpResult,
+  title: string,
+  read: (body: Buffer) => { token: string; expiresInMs: number } | undefined,
+): TokenReply {
+  if (result.kind !== 'answered') return { kind: 'failed', message: withoutResponse(result).message }
+  const { status, body } = result
+  if (REFUSALS.includes(status))
+    return { kind: 'refused', message: `${title} refuses the credentials: HTTP ${status}` }
+  const granted = status === 200 ? read(body) : undefined
+  if (granted) return { kind: 'granted', ...granted }
+  return { kind: 'failed', message: `${title} granted no access token: HTTP ${status}` }
+}
