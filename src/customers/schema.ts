@@ -126,5 +126,6 @@ export function statusOf(row: Pick<MethodRow, 'status' | 'expiresAt'>, now: Date
 export function labelOf(row: Pick<MethodRow, 'type' | 'card' | 'mobileMoney'>): string {
   if (row.card) return `${row.card.brand} •••• ${row.card.last4}`
   if (row.mobileMoney) return `${row.mobileMoney.network} ${row.mobileMoney.phone}`
-  return 'Bank account'
+  // A wallet that holds cards and does not tell which one it charges.
+  return row.type === 'card' ? 'Card' : 'Bank account'
 }

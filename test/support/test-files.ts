@@ -42,7 +42,7 @@ export const LARGER_FORMS = [
   'test/faults/{abuse,deadlocks,gateway-tokens,late-refund-failures,races}.test.ts',
   'test/faults/simulation/*.test.ts',
   'test/start/{commands,production,shutdown}.test.ts',
-  'test/gateways/{stripe/stripe,tokenpay/tokens,*/conformance,schemas/requests}.test.ts',
+  'test/gateways/{stripe/stripe,tokenpay/tokens,*/conformance,schemas/{requests,responses}}.test.ts',
   'test/api/{audit-chain,catalog,gateway-webhooks,inputs-addresses,pages-links,payments-list,reseal,test-clock}.test.ts',
   'test/api/workers.test.ts',
   ...(HAS_BROWSER ? ['test/browser/*.test.ts'] : []),

@@ -62,7 +62,7 @@ async function checkRights({ secretKey, read }: StripeAccount): Promise<GatewayC
   return [
     checkByHand(
       name,
-      'The restricted key can read. See in the dashboard (API keys) that it may also write Checkout Sessions, PaymentIntents, Customers and Refunds and read PaymentMethods.',
+      'The restricted key can read. See in the dashboard (API keys) that it may also write Checkout Sessions, PaymentIntents, Customers and Refunds and read PaymentMethods and Charges.',
     ),
   ]
 }

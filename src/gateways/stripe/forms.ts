@@ -1,9 +1,11 @@
 // Our requests to Stripe: forms with nesting in brackets. They use only fields that every API version since the pinned
-// one accepts; payment_method_types and ui_mode are not among them.
+// one accepts; ui_mode is not among them. payment_method_types, which asks for a bank transfer, was removed later: the pin
+// keeps it valid.
 
 import { type Static, Type } from 'typebox'
+import type { Currency } from '../../core/currency.ts'
 import { parseJson, schemaReader } from '../../kit/exact-json.ts'
-import type { Attempt, RefundRequest } from '../gateway.ts'
+import type { Attempt, CheckoutChoice, RefundRequest } from '../gateway.ts'
 import { toAmount } from './amounts.ts'
 import { Identity } from './shapes.ts'
 
@@ -37,24 +39,87 @@ export function encodeForm(form: Form): string {
  * Stripe compares a repeated request with the first one under the same idempotency key. So a form contains only values
  * that do not change between retries: not the merchant's name, and not the time.
  */
-export function toCheckoutForm(attempt: Attempt, returnUrl: string, savesCard: boolean): Form {
+export function toCheckoutForm(attempt: Attempt, returnUrl: string, methods: Form): Form {
   return [
     ['mode', 'payment'],
     ['success_url', returnUrl],
     ['cancel_url', returnUrl],
     ['client_reference_id', attempt.key],
-    ['customer_email', attempt.customer.email],
-    // A card can be charged again only if it belongs to a customer at Stripe.
-    ['customer_creation', savesCard ? 'always' : 'if_required'],
+    ...methods,
     ['line_items[0][quantity]', '1'],
     ['line_items[0][price_data][currency]', attempt.amount.currency.toLowerCase()],
     ['line_items[0][price_data][unit_amount]', toAmount(attempt.amount)],
     ['line_items[0][price_data][product_data][name]', toDescription(attempt)],
-    ...(savesCard ? ([['payment_intent_data[setup_future_usage]', 'off_session']] as const) : []),
     ['payment_intent_data[description]', toDescription(attempt)],
     ...toMetadata(attempt, 'payment_intent_data[metadata]'),
     ...toMetadata(attempt, 'metadata'),
     ['expires_at', toExpiry(attempt)],
+  ]
+}
+
+/** The methods that the account has enabled, and whether the one that the payer chooses there is saved. */
+export function toEnabledMethods({ amount, customer }: Attempt, savesMethod: boolean): Form {
+  return [
+    ['customer_email', customer.email],
+    // A method can be charged again only if it belongs to a customer at Stripe.
+    ['customer_creation', savesMethod ? 'always' : 'if_required'],
+    ...(savesMethod ? [[toSavingField(amount.currency), 'off_session'] as const] : []),
+  ]
+}
+
+/**
+ * A payment that is to be saved hides the methods that cannot be saved. In Nigeria these are common (ng_bank_transfer,
+ * ng_wallet), so there only a card is saved, and the others stay.
+ */
+function toSavingField(currency: Currency): string {
+  return currency === 'NGN'
+    ? 'payment_method_options[card][setup_future_usage]'
+    : 'payment_intent_data[setup_future_usage]'
+}
+
+const TRANSFER_TYPES: Partial<Record<Currency, string>> = {
+  EUR: 'eu_bank_transfer',
+  GBP: 'gb_bank_transfer',
+  USD: 'us_bank_transfer',
+}
+
+/** Whether the payer chose a transfer for which Stripe shows an account to pay into. */
+export function isBankTransfer({ channel }: CheckoutChoice, { amount }: Attempt): boolean {
+  return channel === 'bank_transfer' && amount.currency in TRANSFER_TYPES
+}
+
+const TRANSFER = 'payment_method_options[customer_balance]'
+
+/** A transfer alone, into an account of the customer at Stripe. It cannot be saved. */
+export function toTransferMethod({ amount, country }: Attempt, customerId: string): Form {
+  const type = TRANSFER_TYPES[amount.currency] ?? ''
+  return [
+    ['customer', customerId],
+    ['payment_method_types[0]', 'customer_balance'],
+    [`${TRANSFER}[funding_type]`, 'bank_transfer'],
+    [`${TRANSFER}[bank_transfer][type]`, type],
+    ...(amount.currency === 'EUR'
+      ? [[`${TRANSFER}[bank_transfer][${type}][country]`, toAccountCountry(country)] as const]
+      : []),
+  ]
+}
+
+// Where Stripe has accounts for transfers in euro. From elsewhere the payer sends a SEPA transfer to the default.
+const ACCOUNT_COUNTRIES: readonly string[] = ['BE', 'DE', 'ES', 'FR', 'IE', 'NL']
+const DEFAULT_ACCOUNT_COUNTRY = 'DE'
+
+function toAccountCountry(country: string | null): string {
+  return country !== null && ACCOUNT_COUNTRIES.includes(country) ? country : DEFAULT_ACCOUNT_COUNTRY
+}
+
+const MAX_NAME = 256
+
+export function toCustomerForm({ customer, key }: Attempt): Form {
+  const name = `${customer.firstname} ${customer.lastname}`.trim().slice(0, MAX_NAME)
+  return [
+    ['email', customer.email],
+    ...(name === '' ? [] : [['name', name] as const]),
+    [`metadata[${KEY_FIELD}]`, key],
   ]
 }
 

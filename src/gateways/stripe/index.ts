@@ -5,6 +5,8 @@ import type { Mode } from '../../core/merchant.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
 import type {
+  Attempt,
+  CheckoutChoice,
   Gateway,
   GatewayBehavior,
   Outcome,
@@ -17,11 +19,23 @@ import { declined, type Succeeded, type Unknown, unknown } from '../reply.ts'
 import { checkStripeAccount } from './account-checks.ts'
 import { RAILS } from './amounts.ts'
 import { disputesPath, fromDisputes, fromKeyQuery } from './disputes.ts'
-import { encodeForm, type Form, readCredential, toChargeForm, toCheckoutForm, toRefundForm } from './forms.ts'
+import {
+  encodeForm,
+  type Form,
+  isBankTransfer,
+  readCredential,
+  toChargeForm,
+  toCheckoutForm,
+  toCustomerForm,
+  toEnabledMethods,
+  toRefundForm,
+  toTransferMethod,
+} from './forms.ts'
 import { fromRefund, fromRefundPage, fromRefundQuery, REFUND_PAGE_SIZE, toProviderRefund } from './refunds.ts'
 import { readSignedEvent } from './webhooks.ts'
 import {
   fromCharge,
+  fromCustomer,
   fromExpiry,
   fromIntentQuery,
   fromProbe,
@@ -50,7 +64,7 @@ const SECRET_KEY: CredentialField = {
   isRequired: true,
   meaning:
     'The secret key of the Stripe account, or a restricted key that may write Checkout Sessions, PaymentIntents, ' +
-    'Customers and Refunds and read PaymentMethods, Disputes and the Balance.',
+    'Customers and Refunds and read PaymentMethods, Charges, Disputes and the Balance.',
   validate: validateSecretKey,
 }
 
@@ -87,7 +101,7 @@ export const STRIPE: GatewayDefinition = {
     {
       about: 'payment methods',
       detail:
-        'The payment methods that are enabled in the dashboard (Settings → Payment methods) decide what the payer sees on the page of Stripe.',
+        'The payment methods that are enabled in the dashboard (Settings → Payment methods) decide what the payer sees on the page of Stripe, also the local ones of Nigeria (cards, bank transfer, wallets). Bank transfers in EUR, GBP and USD must be enabled there to be collected.',
     },
   ],
   baseUrl: { test: 'https://api.stripe.com', live: 'https://api.stripe.com' },
@@ -95,7 +109,9 @@ export const STRIPE: GatewayDefinition = {
 }
 
 const SESSIONS = '/v1/checkout/sessions'
+const CUSTOMERS = '/v1/customers'
 const INTENTS = '/v1/payment_intents'
+const CHARGES = '/v1/charges'
 const REFUNDS = '/v1/refunds'
 
 // Five thousand refunds since the last look.
@@ -148,6 +164,17 @@ function openStripe(connection: Connection): Gateway {
     return found.reports.length > 0 ? { ...paid, disputes: found.reports } : paid
   }
 
+  /**
+   * A transfer is asked for alone, and needs a customer first. For all else the account's settings decide which methods
+   * Stripe's page offers.
+   */
+  async function chooseMethods(attempt: Attempt, choice: CheckoutChoice): Promise<Form | Outcome> {
+    if (!isBankTransfer(choice, attempt)) return toEnabledMethods(attempt, choice.consent !== null)
+    const created = await write(CUSTOMERS, toCustomerForm(attempt), `${attempt.key}-customer`)
+    const customer = fromCustomer(created)
+    return typeof customer === 'string' ? toTransferMethod(attempt, customer) : customer
+  }
+
   /** Stripe lists refunds by the PaymentIntent, which the success of a session names as its receipt. */
   async function toRefundFilter(query: RefundListQuery): Promise<string | Unknown> {
     if (query.kind === 'period')
@@ -176,9 +203,10 @@ function openStripe(connection: Connection): Gateway {
     behavior: STRIPE.behavior,
     verify,
 
-    // The account's settings decide which methods Stripe's page offers, not the payer's choice on our page.
-    async startCheckout(attempt, { consent }, returnUrl) {
-      const form = toCheckoutForm(attempt, returnUrl, consent !== null)
+    async startCheckout(attempt, choice, returnUrl) {
+      const methods = await chooseMethods(attempt, choice)
+      if ('kind' in methods) return methods
+      const form = toCheckoutForm(attempt, returnUrl, methods)
       return fromStart(await write(SESSIONS, form, attempt.key), attempt.key)
     },
 
@@ -217,7 +245,11 @@ function openStripe(connection: Connection): Gateway {
       return typeof filter === 'string' ? readRefunds(filter) : filter
     },
 
-    findKey: async (intentId) => fromKeyQuery(await readIntent(intentId)),
+    // A dispute of an older API version names only the charge, which has the metadata of its payment.
+    findKey: async (id) =>
+      fromKeyQuery(
+        await (id.startsWith('pi_') ? readIntent(id) : read(`${CHARGES}/${encodeURIComponent(id)}`)),
+      ),
 
     probe: async () => fromProbe(await read('/v1/balance')),
 

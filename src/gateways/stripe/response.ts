@@ -59,12 +59,17 @@ export function isBusy({ http, error }: ErrorReply): boolean {
   return http === 429 || (http === 400 && (code === 'rate_limit' || code === 'lock_timeout'))
 }
 
+/** Stripe itself refused the key: the page of a firewall in between says nothing about it. */
+export function isKeyRefused({ http, error }: ErrorReply): boolean {
+  return error !== undefined && (http === 401 || http === 403)
+}
+
 /** A failed status check: it says nothing about the payment. */
 export function fromQueryError(reply: ErrorReply): Unknown {
   if (reply.http === 404 && reply.error?.code === 'resource_missing') {
     return unknown('not_found', describeError(reply))
   }
-  const isSilent = isBusy(reply) || [401, 403, 409].includes(reply.http)
+  const isSilent = isBusy(reply) || isKeyRefused(reply) || reply.http === 409
   if (isSilent) return unknown('no_answer', describeError(reply))
   return unknown(reply.error ? 'unrecognized' : 'unreadable', describeError(reply))
 }
@@ -72,9 +77,9 @@ export function fromQueryError(reply: ErrorReply): Unknown {
 // Operators read this message: it gives both names of the setting.
 const CREDENTIAL_MESSAGE = 'Stripe did not accept the secret key (secretKey, GATEWAY_STRIPE_SECRET_KEY)'
 
-export function describeError({ http, error, requestId }: ErrorReply): string {
-  const subject =
-    http === 401 || http === 403 ? `${CREDENTIAL_MESSAGE}: HTTP ${http}` : `Stripe: HTTP ${http}`
+export function describeError(reply: ErrorReply): string {
+  const { http, error, requestId } = reply
+  const subject = isKeyRefused(reply) ? `${CREDENTIAL_MESSAGE}: HTTP ${http}` : `Stripe: HTTP ${http}`
   const facts = identifiers([error?.type, ...reasonsOf(error), error?.param, requestId])
   return [subject, ...facts].join(', ')
 }

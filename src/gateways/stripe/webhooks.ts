@@ -54,6 +54,7 @@ const readEvent = schemaReader(
         metadata: Maybe(Metadata),
         client_reference_id: Maybe(Text(255)),
         payment_intent: Type.Optional(Type.Unknown()),
+        charge: Type.Optional(Type.Unknown()),
       }),
     }),
   }),
@@ -72,9 +73,9 @@ export function readSignedEvent(
   const event = readEvent(parseJson(rawBody.toString()))
   if (!event) return { kind: 'ignored', reason: 'not an event as we know them' }
   if (!EVENTS.has(event.type)) return { kind: 'ignored', reason: 'an event that concerns no payment' }
-  const { metadata, client_reference_id: reference, payment_intent: intent } = event.data.object
+  const { metadata, client_reference_id: reference, payment_intent: intent, charge } = event.data.object
   const { id: eventId, type } = event
-  const gatewayPaymentId = idOf(intent)
+  const gatewayPaymentId = idOf(intent) ?? idOf(charge)
   // A dispute object does not carry our key; it names the payment, which does.
   if (type.startsWith(DISPUTES) && gatewayPaymentId !== null)
     return { kind: 'dispute', gatewayPaymentId, eventId }

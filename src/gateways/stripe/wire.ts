@@ -4,20 +4,22 @@ import { type Static, Type } from 'typebox'
 import type { Money } from '../../core/money.ts'
 import { schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
-import type { Outcome, SavedMethod, StartedCheckout } from '../gateway.ts'
+import type { Outcome, StartedCheckout } from '../gateway.ts'
 import { declined, Maybe, receipt, refused, type Unknown, unknown, unrecognized } from '../reply.ts'
-import { fromAmount, SUPPORTED_CURRENCIES } from './amounts.ts'
+import { fromAmount } from './amounts.ts'
 import { toFailureCode } from './declines.ts'
-import { type Credential, KEY_FIELD } from './forms.ts'
+import { KEY_FIELD } from './forms.ts'
 import {
   describeError,
   describeReasons,
   type ErrorReply,
   fromQueryError,
   isBusy,
+  isKeyRefused,
   readReply,
   type StripeError,
 } from './response.ts'
+import { toSavedMethod } from './saved-method.ts'
 import { Amount, Identity, idOf, Metadata, Text, UnixSeconds } from './shapes.ts'
 
 const MAX_URL = 5_000
@@ -53,26 +55,12 @@ const Intent = Type.Object({
 })
 type Intent = Static<typeof Intent>
 
-const CardMethod = Type.Object({
-  id: Identity,
-  type: Type.Literal('card'),
-  card: Type.Object({
-    brand: Text(50),
-    last4: Type.String({ pattern: '^\\d{4}$' }),
-    exp_month: Type.Integer({ minimum: 1, maximum: 12 }),
-    exp_year: Type.Integer({ minimum: 1_970, maximum: 9_999 }),
-    country: Nullish(2),
-    fingerprint: Nullish(255),
-  }),
-})
-
 function Nullish(maxLength: number) {
   return Maybe(Text(maxLength))
 }
 
 const readSession = schemaReader(Session)
 const readIntent = schemaReader(Intent)
-const readCardMethod = schemaReader(CardMethod)
 
 export function fromStart(result: HttpResult, key: string): StartedCheckout | Outcome {
   const reply = readReply(result, readSession)
@@ -103,6 +91,18 @@ export function fromIntentQuery(result: HttpResult, key: string): Outcome {
   return reply.kind === 'error' ? fromQueryError(reply) : fromIntent(reply.body, key)
 }
 
+const readCustomer = schemaReader(Type.Object({ id: Identity, object: Type.Literal('customer') }))
+
+/** The id of a customer for a transfer. Without it the session is not sent, so nothing was begun. */
+export function fromCustomer(result: HttpResult): string | Outcome {
+  const reply = readReply(result, readCustomer)
+  if (reply.kind === 'body') return reply.body.id
+  if (reply.kind === 'unknown') return unknown('not_sent', reply.message)
+  return reply.error
+    ? refused('provider_unavailable', describeError(reply))
+    : unknown('not_sent', describeError(reply))
+}
+
 /** Whether this request expired the session, or Stripe reports that it is not open. */
 export function fromExpiry(result: HttpResult): 'expired' | 'not_open' | Unknown {
   const reply = readReply(result, readSession)
@@ -124,7 +124,7 @@ export function readIntentId(result: HttpResult): string | Unknown {
 function fromFailedSubmission(reply: ErrorReply, key: string): Outcome {
   const { http, error } = reply
   const message = describeError(reply)
-  if (http === 401 || http === 403 || isBusy(reply)) return refused('provider_unavailable', message)
+  if (isKeyRefused(reply) || isBusy(reply)) return refused('provider_unavailable', message)
   // A request with the same key is in progress.
   if (http === 409) return unknown('no_answer', message)
   if (!error) return unknown('unreadable', message)
@@ -173,8 +173,12 @@ function readSessionState(session: Session): Outcome {
 function fromCompleteSession(session: Session): Outcome {
   switch (session.payment_status) {
     case 'paid':
-    case 'no_payment_required':
       return fromPaidSession(session)
+    case 'no_payment_required':
+      // Only if a discount has left nothing to pay: an amount would be paid later, or never.
+      return session.amount_total === 0
+        ? fromPaidSession(session)
+        : unknownStatus(`complete/${session.payment_status}`)
     case 'unpaid':
       return fromUnpaidSession(session)
     default:
@@ -276,27 +280,6 @@ function toFailure(error: Pick<StripeError, 'code' | 'decline_code'>) {
   return { code: toFailureCode(error.decline_code ?? error.code ?? null), message: describeReasons(error) }
 }
 
-function toSavedMethod(method: unknown, customer: string | null): SavedMethod | null {
-  const read = readCardMethod(method)
-  if (!read || customer === null) return null
-  const { id, card } = read
-  const credential: Credential = { customer, payment_method: id }
-  return {
-    type: 'card',
-    credential: JSON.stringify(credential),
-    fingerprint: card.fingerprint ?? id,
-    card: {
-      brand: card.brand,
-      last4: card.last4,
-      expiryMonth: card.exp_month,
-      expiryYear: card.exp_year,
-      country: card.country ?? null,
-    },
-    mobileMoney: null,
-    currencies: SUPPORTED_CURRENCIES,
-  }
-}
-
 function readMoney(
   amount: number | null | undefined,
   currency: string | null | undefined,
@@ -326,6 +309,5 @@ const readBalance = schemaReader(Type.Object({ object: Type.Literal('balance') }
 export function fromProbe(result: HttpResult): 'works' | 'refused' | 'unreachable' {
   const reply = readReply(result, readBalance)
   if (reply.kind === 'body') return 'works'
-  const isRefused = reply.kind === 'error' && (reply.http === 401 || reply.http === 403)
-  return isRefused ? 'refused' : 'unreachable'
+  return reply.kind === 'error' && isKeyRefused(reply) ? 'refused' : 'unreachable'
 }

@@ -129,6 +129,7 @@ function otherCalls(gateway: Gateway, { payment, receipt }: Called): Calls {
   return {
     'list disputes': listDisputes && (() => listDisputes(PERIOD)),
     'find a key': findKey && (() => findKey(receipt ?? payment)),
+    'find the key of a charge': findKey && (() => findKey('ch_1')),
     probe,
     'check the account': checkAccount,
   }

@@ -18,6 +18,8 @@ export interface Source {
 
 const SESSION = [
   'payment_intent.payment_method.card',
+  'payment_intent.payment_method.link',
+  'payment_intent.payment_method.sepa_debit',
   'payment_intent.last_payment_error',
   'error.payment_intent.last_payment_error',
 ]
@@ -28,7 +30,12 @@ const STRIPE_OPERATIONS: readonly CalledOperation[] = [
   {
     method: 'POST',
     path: '/v1/checkout/sessions',
-    sends: ['line_items.price_data.product_data', 'payment_intent_data'],
+    sends: [
+      'line_items.price_data.product_data',
+      'payment_intent_data',
+      'payment_method_options.card',
+      'payment_method_options.customer_balance.bank_transfer.eu_bank_transfer',
+    ],
     reads: SESSION,
   },
   { method: 'GET', path: '/v1/checkout/sessions/{session}', reads: SESSION },
@@ -39,6 +46,8 @@ const STRIPE_OPERATIONS: readonly CalledOperation[] = [
   { method: 'POST', path: '/v1/refunds', reads: ERROR },
   { method: 'GET', path: '/v1/refunds', sends: ['created'], reads: ['data', ...ERROR] },
   { method: 'GET', path: '/v1/refunds/{refund}', reads: ERROR },
+  { method: 'POST', path: '/v1/customers', reads: ERROR },
+  { method: 'GET', path: '/v1/charges/{charge}', reads: ERROR },
   { method: 'GET', path: '/v1/disputes', reads: ['data', ...ERROR] },
   { method: 'GET', path: '/v1/balance', reads: ERROR },
   { method: 'GET', path: '/v1/account', reads: ERROR },

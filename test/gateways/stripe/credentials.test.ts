@@ -44,6 +44,8 @@ describe('a credential of Stripe', () => {
   it('a credential of Stripe that may not read the balance is refused by a probe', async (t) => {
     const gateway = await startFixedReply(t, { http: 403, body: invalid() })
     assert.equal(await gateway.probe?.(), 'refused')
+    const firewall = await startFixedReply(t, { http: 403, body: '<h1>Forbidden</h1>' })
+    assert.equal(await firewall.probe?.(), 'unreachable')
   })
 
   it('is not judged by a probe that reaches another server', async (t) => {

@@ -25,12 +25,14 @@ const ADDRESS = /^https?:\/\/[^\s]{1,4990}$/
 const EMAIL = /^[^@\s]{1,64}@[^@\s]+\.[^@\s]+$/
 
 const LINE = 'line_items[0]'
+const TRANSFER = 'payment_method_options[customer_balance]'
 
 export const SESSION_RULES: readonly Rule[] = [
   required('mode', /^(?:payment|setup|subscription)$/),
   required('success_url', ADDRESS),
   field('cancel_url', ADDRESS),
   field('client_reference_id', /^.{1,200}$/),
+  field('customer', /^cus_\w+$/),
   field('customer_email', EMAIL),
   field('customer_creation', /^(?:always|if_required)$/),
   required(`${LINE}[quantity]`, POSITIVE),
@@ -38,6 +40,11 @@ export const SESSION_RULES: readonly Rule[] = [
   required(`${LINE}[price_data][unit_amount]`, POSITIVE),
   required(`${LINE}[price_data][product_data][name]`, /\S/),
   field('payment_intent_data[setup_future_usage]', /^(?:off|on)_session$/),
+  field('payment_method_types[0]', /^customer_balance$/),
+  field('payment_method_options[card][setup_future_usage]', /^(?:off|on)_session$/),
+  field(`${TRANSFER}[funding_type]`, /^bank_transfer$/),
+  field(`${TRANSFER}[bank_transfer][type]`, /^(?:eu|gb|us)_bank_transfer$/),
+  field(`${TRANSFER}[bank_transfer][eu_bank_transfer][country]`, /^(?:BE|DE|ES|FR|IE|NL)$/),
   field('payment_intent_data[description]', /^[\s\S]{1,1000}$/),
   metadata('payment_intent_data[metadata]'),
   metadata('metadata'),
@@ -54,6 +61,12 @@ export const INTENT_RULES: readonly Rule[] = [
   required('automatic_payment_methods[enabled]', /^(?:true|false)$/),
   field('automatic_payment_methods[allow_redirects]', /^(?:always|never)$/),
   field('description', /^[\s\S]{1,1000}$/),
+  metadata('metadata'),
+]
+
+export const CUSTOMER_RULES: readonly Rule[] = [
+  field('email', EMAIL),
+  field('name', /^[\s\S]{1,256}$/),
   metadata('metadata'),
 ]
 
@@ -80,6 +93,29 @@ export function readFields(text: string, rules: readonly Rule[]): Fields | FakeR
   const missing = rules.find((rule) => rule.required !== undefined && !fields.has(rule.required))?.required
   if (missing) return errorReply('parameter_missing', missing, `Missing required param: ${missing}.`)
   return fields
+}
+
+const TRANSFER_TYPES: Readonly<Record<string, string>> = {
+  eur: 'eu_bank_transfer',
+  gbp: 'gb_bank_transfer',
+  usd: 'us_bank_transfer',
+}
+
+/** The error for fields of a session that exclude or require each other. */
+export function methodError(fields: Fields, currency: string, customers: ReadonlySet<string>) {
+  if (fields.has('customer') && (fields.has('customer_email') || fields.has('customer_creation')))
+    return errorReply(undefined, 'customer', 'You may only specify one of these: customer, customer_email.')
+  if (fields.has('customer') && !customers.has(fields.get('customer') ?? ''))
+    return errorReply('resource_missing', 'customer', 'No such customer.', 400)
+  if (!fields.has('payment_method_types[0]')) return undefined
+  if (!fields.has('customer')) return errorReply(undefined, 'customer', 'A transfer requires a customer.')
+  if (fields.has('payment_intent_data[setup_future_usage]'))
+    return errorReply(undefined, 'setup_future_usage', 'A transfer cannot be saved.')
+  const type = fields.get(`${TRANSFER}[bank_transfer][type]`)
+  const isComplete = type !== 'eu_bank_transfer' || fields.has(`${TRANSFER}[bank_transfer][${type}][country]`)
+  return type === TRANSFER_TYPES[currency] && isComplete
+    ? undefined
+    : errorReply(undefined, 'payment_method_options', 'This transfer is not possible in the currency.')
 }
 
 // The error for a currency that Stripe does not support, or for an amount that it does not charge.

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import type { Clock } from '../../../src/kit/clock.ts'
 import type { ChargeBehavior, CheckoutEnding, RefundBehavior } from '../conformance.ts'
 import type { FakeReply, FakeRequest } from '../fake-server.ts'
-import { errorReply, type Fields, moneyError } from './fake-forms.ts'
+import { errorReply, type Fields, methodError, moneyError } from './fake-forms.ts'
 
 // Any object of Stripe: the fake only reads fields that it has written itself.
 // biome-ignore lint/suspicious/noExplicitAny: the shapes are the provider's, and the fixtures hold them
@@ -27,6 +27,9 @@ export interface FakeState {
   behaviors: Map<string, ChargeBehavior>
   refunds: Map<string, Stripe>
   refundBehavior: RefundBehavior
+  customers: Set<string>
+  /** What the payers on Stripe's page pay with from now on; a card when absent. */
+  pageMethod: Stripe | undefined
   /** Newest first, as Stripe lists them. */
   disputes: Stripe[]
 }
@@ -41,6 +44,8 @@ export function createFakeState(clock: Clock): FakeState {
     behaviors: new Map(),
     refunds: new Map(),
     refundBehavior: 'succeeds',
+    customers: new Set(),
+    pageMethod: undefined,
     disputes: [],
   }
 }
@@ -57,7 +62,9 @@ export function makeSession(state: FakeState, fields: Fields): FakeReply {
       'expires_at',
       'The `expires_at` timestamp must be 30 minutes to 24 hours away.',
     )
-  const error = moneyError(currency, amount, 'line_items[0][price_data][unit_amount]')
+  const error =
+    moneyError(currency, amount, 'line_items[0][price_data][unit_amount]') ??
+    methodError(fields, currency, state.customers)
   if (error) return error
   const id = newId('cs_test')
   const session = {
@@ -68,6 +75,7 @@ export function makeSession(state: FakeState, fields: Fields): FakeReply {
     amount_total: Number(amount),
     currency,
     client_reference_id: fields.get('client_reference_id') ?? null,
+    customer: fields.get('customer') ?? null,
     customer_email: fields.get('customer_email') ?? null,
     success_url: get('success_url'),
     cancel_url: fields.get('cancel_url') ?? null,
@@ -79,8 +87,21 @@ export function makeSession(state: FakeState, fields: Fields): FakeReply {
   state.drafts.set(id, {
     metadata: metadataOf(fields, 'payment_intent_data[metadata]'),
     setup_future_usage: fields.get('payment_intent_data[setup_future_usage]') ?? null,
+    payment_method_types: [fields.get('payment_method_types[0]') ?? 'card'],
   })
   return { http: 200, body: session }
+}
+
+export function makeCustomer(state: FakeState, fields: Fields): FakeReply {
+  const id = newId('cus')
+  state.customers.add(id)
+  const body = {
+    id,
+    object: 'customer',
+    email: fields.get('email') ?? null,
+    name: fields.get('name') ?? null,
+  }
+  return { http: 200, body: { ...body, metadata: metadataOf(fields, 'metadata') } }
 }
 
 export function expireByTime(state: FakeState, session: Stripe): void {
@@ -119,6 +140,7 @@ export function makeIntent(state: FakeState, fields: Fields): FakeReply {
   const intent = {
     ...readFixture('payment-intent'),
     id: newId('pi'),
+    latest_charge: newId('ch'),
     amount: Number(get('amount')),
     amount_received: 0,
     currency: get('currency'),
@@ -197,6 +219,7 @@ export function setDispute(state: FakeState, intent: Stripe, status: keyof typeo
     object: 'dispute',
     amount,
     currency,
+    charge: intent.latest_charge,
     payment_intent,
     metadata: {},
   }
@@ -225,7 +248,8 @@ export function readObject(state: FakeState, { path, query }: FakeRequest): Fake
   if (path === '/v1/refunds') return listRefunds(state, query)
   if (path === '/v1/disputes') return listDisputes(state, query)
   if (path === '/v1/balance') return { http: 200, body: readFixture('balance') }
-  const [, kind, id = ''] = /^\/v1\/(checkout\/sessions|payment_intents|refunds)\/([^/]+)$/.exec(path) ?? []
+  const [, kind, id = ''] =
+    /^\/v1\/(checkout\/sessions|payment_intents|charges|refunds)\/([^/]+)$/.exec(path) ?? []
   const expanded = query.getAll('expand[]')
   switch (kind) {
     case 'checkout/sessions': {
@@ -235,6 +259,12 @@ export function readObject(state: FakeState, { path, query }: FakeRequest): Fake
     case 'payment_intents': {
       const intent = state.intents.get(id)
       return intent ? { http: 200, body: intent } : missing('intent')
+    }
+    case 'charges': {
+      const intent = [...state.intents.values()].find(({ latest_charge }) => latest_charge === id)
+      if (!intent) return missing('charge')
+      const { id: payment_intent, metadata } = intent
+      return { http: 200, body: { id, object: 'charge', payment_intent, metadata } }
     }
     case 'refunds': {
       const refund = state.refunds.get(id)
@@ -261,15 +291,26 @@ export function finish(state: FakeState, key: string, ending: CheckoutEnding): v
     expireSession(state, session.id)
     return
   }
-  const method = makeMethod(state, newId('cus'), 'approves', session.customer_email)
+  const draft = state.drafts.get(session.id)
+  const isTransfer = draft.payment_method_types[0] === 'customer_balance'
+  const method = makeMethod(
+    state,
+    session.customer ?? newId('cus'),
+    'approves',
+    session.customer_email ?? undefined,
+  )
+  const other = isTransfer ? { type: 'customer_balance', customer_balance: {} } : state.pageMethod
+  if (other) Object.assign(method, { card: undefined, ...other })
   const intent = {
     ...readFixture('payment-intent'),
-    ...state.drafts.get(session.id),
+    ...draft,
     id: newId('pi'),
+    latest_charge: newId('ch'),
     created: seconds(state),
     customer: method.customer,
     payment_method: method.id,
-    status: 'processing',
+    // The payer has seen the account to pay into.
+    status: isTransfer ? 'requires_action' : 'processing',
     amount_received: 0,
   }
   state.intents.set(intent.id, intent)

@@ -9,6 +9,7 @@ import type { ChargeBehavior, FakeProvider, RefundBehavior, Webhook } from '../c
 import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
 import { requestIssues } from '../schemas/requests.ts'
 import {
+  CUSTOMER_RULES,
   errorReply,
   type Fields,
   INTENT_RULES,
@@ -23,6 +24,7 @@ import {
   expireSession,
   type FakeState,
   finish,
+  makeCustomer,
   makeIntent,
   makeMethod,
   makeRefund,
@@ -42,6 +44,8 @@ export const FAKE_WEBHOOK_SECRET = 'whsec_made0up0secret0of0the0tests'
 export interface FakeStripe extends FakeProvider {
   /** Executes the next submission, and responds with a 500 for as long as its key is kept. */
   failAfterExecuting(): void
+  /** From now on payers pay with this method on Stripe's page instead of a card. */
+  setPageMethod(method: object): void
   savedCredential(behavior: ChargeBehavior): string
   setRefundBehavior(behavior: RefundBehavior): void
   refunds(attemptKey: string): readonly bigint[]
@@ -113,6 +117,9 @@ export async function startFakeStripe(t: TestContext, clock: Clock = systemClock
         data: { object },
       })
     },
+    setPageMethod(method) {
+      state.pageMethod = method
+    },
     failAfterExecuting() {
       idempotency.failsAfterExecuting = true
     },
@@ -168,6 +175,7 @@ interface Endpoint {
 
 const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   '/v1/checkout/sessions': { rules: SESSION_RULES, make: makeSession },
+  '/v1/customers': { rules: CUSTOMER_RULES, make: makeCustomer },
   '/v1/payment_intents': { rules: INTENT_RULES, make: makeIntent },
   '/v1/refunds': { rules: REFUND_RULES, make: makeRefund },
 }

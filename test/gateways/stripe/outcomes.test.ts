@@ -71,6 +71,8 @@ describe('a session at Stripe', () => {
     [{ status: 'open', payment_status: 'paid' }, 'unrecognized'],
     [{ status: 'complete', payment_status: 'paid' }, 'paid 125050 KES'],
     [{ status: 'complete', payment_status: 'no_payment_required', amount_total: 0 }, 'paid 0 KES'],
+    // An amount that is to be paid later.
+    [{ status: 'complete', payment_status: 'no_payment_required' }, 'unrecognized'],
     [{ status: 'complete', payment_status: 'unpaid', payment_intent: null }, 'pending'],
     [
       { status: 'complete', payment_status: 'unpaid', payment_intent: { ...intent, status: 'processing' } },
@@ -126,7 +128,15 @@ describe('a session at Stripe', () => {
       withMethod({ id: 'pm_2', type: 'card', card: { ...card, fingerprint: null } }),
       'pm_2',
     ],
-    ['no method that is not a card', withMethod({ id: 'pm_2', type: 'sepa_debit', sepa_debit: {} }), null],
+    [
+      'a SEPA debit under its own fingerprint',
+      withMethod({ id: 'pm_2', type: 'sepa_debit', sepa_debit: { fingerprint: 'Rw3t', last4: '3000' } }),
+      'Rw3t',
+    ],
+    ['Link without an e-mail under its own id', withMethod({ id: 'pm_2', type: 'link', link: {} }), 'pm_2'],
+    ['no transfer', withMethod({ id: 'pm_2', type: 'customer_balance', customer_balance: {} }), null],
+    ['no card of Nigeria', withMethod({ id: 'pm_2', type: 'ng_card', ng_card: { last4: '4081' } }), null],
+    ['no wallet of Nigeria', withMethod({ id: 'pm_2', type: 'ng_wallet', ng_wallet: {} }), null],
     [
       'no card of an unknown shape',
       withMethod({ id: 'pm_2', type: 'card', card: { ...card, exp_month: 13 } }),
@@ -310,7 +320,9 @@ const ERRORS: [title: string, reply: FakeReply, charged: string, checked: string
     'provider_unavailable, refused',
     'no_answer',
   ],
-  ['403 without a body', { http: 403, body: '' }, 'provider_unavailable, refused', 'no_answer'],
+  ['403', { http: 403, body: invalid() }, 'provider_unavailable, refused', 'no_answer'],
+  ['403 without a body', { http: 403, body: '' }, 'unreadable', 'unreadable'],
+  ['403 of a firewall', { http: 403, body: '<h1>Forbidden</h1>' }, 'unreadable', 'unreadable'],
   [
     '404 of an object',
     { http: 404, body: readFixture('error-session-missing') },

@@ -130,6 +130,17 @@ describe("Stripe's event", () => {
     assert.equal(reading.gatewayPaymentId, 'pi_1')
   })
 
+  it('about a dispute without a payment names its charge', () => {
+    const reading = readEvent(
+      makeEvent({
+        type: 'charge.dispute.created',
+        data: { object: { charge: 'ch_1', payment_intent: null } },
+      }),
+    )
+    assert.ok(reading.kind === 'dispute')
+    assert.equal(reading.gatewayPaymentId, 'ch_1')
+  })
+
   it('is about the client_reference_id of a session without metadata', () => {
     const reading = readEvent(makeEvent({}, { metadata: {}, client_reference_id: 'ours' }))
     assert.ok(reading.kind === 'payment')
