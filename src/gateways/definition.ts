@@ -21,6 +21,11 @@ export interface GatewayDefinition {
   readonly baseUrl: Readonly<Record<Mode, string>>
   /** What only a person can look up at the provider; shown by cowry doctor. */
   readonly manualChecks?: readonly ManualCheck[]
+  /**
+   * The provider signs no callbacks, and their address is entered in its dashboard: operators are shown the secret one
+   * of the account.
+   */
+  readonly unsignedCallbacks?: true
   open(connection: Connection): Gateway
 }
 

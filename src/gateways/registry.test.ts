@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Currency } from '../core/currency.ts'
+import { systemClock } from '../kit/clock.ts'
+import { createCallbackPaths } from '../secrets/callback-paths.ts'
+import type { Connection, GatewayDefinition } from './definition.ts'
 import type { Gateway, Rail } from './gateway.ts'
-import { fixedGateways } from './registry.ts'
+import { createGateways, fixedGateways } from './registry.ts'
+import { gatewayRoutes } from './routes.ts'
 
 const notHere = () => Promise.reject(new Error('not in this test'))
 
@@ -62,5 +66,59 @@ describe('the registry', () => {
     assert.equal(await gateways.find(MERCHANT, 'missing', null), undefined)
     await assert.rejects(gateways.get(MERCHANT, 'missing', null), /missing is not configured here/)
     assert.throws(() => fixedGateways([wide, wide]), /two gateways are named wide/)
+  })
+})
+
+describe('the callback addresses of an account', () => {
+  const account = { gateway: 'unsigned', merchantId: null, accountId: null }
+  const callbackPaths = createCallbackPaths([new Uint8Array(32).fill(3)])
+
+  function open(definition: Pick<GatewayDefinition, 'unsignedCallbacks'>) {
+    const connections: Connection[] = []
+    const unsigned: GatewayDefinition = {
+      ...{ ...definition, name: 'unsigned', title: 'Unsigned', credentials: [] },
+      ...{ rails: local.rails, behavior: local.behavior, baseUrl: { test: 'https://x', live: 'https://x' } },
+      open(connection) {
+        connections.push(connection)
+        return gateway('unsigned', [])
+      },
+    }
+    const publicUrl = () => 'https://pay.example.com'
+    const configs = new Map([['unsigned', { credentials: {}, baseUrl: 'https://x' }]])
+    const options = { definitions: [unsigned], configs, builtIn: [], mode: 'test', timeoutMs: 1_000 } as const
+    // A boundary: without merchants there is no database and no vault in this test.
+    const opened = createGateways(
+      { clock: systemClock, callbackPaths } as unknown as Parameters<typeof createGateways>[0],
+      {
+        ...options,
+        publicUrl,
+      },
+    )
+    const [list] = gatewayRoutes({ gateways: opened, publicUrl } as unknown as Parameters<
+      typeof gatewayRoutes
+    >[0])
+    return { opened, list, connection: connections[0] }
+  }
+
+  it('are given to the connector, and verified for that account', async () => {
+    const { opened, connection } = open({})
+    const subject = { kind: 'attempt', key: '0b0e7a52-7d51-4cc3-98c4-dc0c0c07398f' } as const
+    const url = connection?.callbackUrl(subject) ?? ''
+    assert.equal(url, `https://pay.example.com${callbackPaths.pathOf(account, subject)}`)
+    const [named = '', mac = ''] = url.split('/').slice(-2)
+    assert.deepEqual(opened.callbackPaths.verify(account, named, mac), subject)
+    await opened.close()
+  })
+
+  it('are shown to operators if the provider signs nothing, and the plain one otherwise', async () => {
+    for (const [definition, path] of [
+      [{ unsignedCallbacks: true }, callbackPaths.pathOf(account, { kind: 'account' })],
+      [{}, '/hooks/unsigned'],
+    ] as const) {
+      const { opened, list } = open(definition)
+      const response = await list?.handle({} as Parameters<NonNullable<typeof list>['handle']>[0])
+      assert.match(JSON.stringify(response), new RegExp(`"webhookUrl":"https://pay.example.com${path}"`))
+      await opened.close()
+    }
   })
 })

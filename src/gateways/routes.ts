@@ -7,6 +7,7 @@ import { singlePage } from '../core/page.ts'
 import { VaultError } from '../kit/crypto.ts'
 import { listed, type OperatorRoute, ok, operatorRoute } from '../kit/http/route.ts'
 import { UuidParams } from '../kit/http/schema.ts'
+import type { CallbackAccount } from '../secrets/callback-paths.ts'
 import { envNameOf } from '../settings.ts'
 import type { AccountRow } from './account-queries.ts'
 import {
@@ -129,7 +130,7 @@ function serializeGateway(app: Needs, { definition, isConfigured, baseUrl }: Sup
     title,
     isConfigured,
     baseUrl,
-    webhookUrl: `${app.publicUrl()}${webhookPathOf(name)}`,
+    webhookUrl: webhookUrlOf(app, definition, { gateway: name, merchantId: null, accountId: null }),
     credentials: credentials.map((field) => ({
       name: field.name,
       variable: envNameOf(name, field.name),
@@ -155,18 +156,31 @@ function serializeMerchantGateway(
 }
 
 function serializeAccount(app: Needs, account: AccountRow): Static<typeof AccountRecord> {
-  const definition = requireDefinition(app, account.gateway)
+  const { gateway, merchantId } = account
+  const definition = requireDefinition(app, gateway)
   return {
     uuid: account.id,
-    gateway: account.gateway,
+    gateway,
     title: definition.title,
     status: account.revokedAt ? 'revoked' : 'active',
     credentials: credentialStatesOf(definition, readCredentials(app, account)),
-    webhookUrl: `${app.publicUrl()}${webhookPathOf(account.gateway, account.merchantId)}`,
+    webhookUrl: webhookUrlOf(app, definition, { gateway, merchantId, accountId: account.id }),
     createdAt: account.createdAt.toISOString(),
     updatedAt: account.updatedAt.toISOString(),
     revokedAt: account.revokedAt?.toISOString() ?? null,
   }
+}
+
+/** What to enter in the provider's dashboard. */
+function webhookUrlOf(
+  app: Needs,
+  { unsignedCallbacks }: GatewayDefinition,
+  account: CallbackAccount,
+): string {
+  const path = unsignedCallbacks
+    ? app.gateways.callbackPaths.pathOf(account, { kind: 'account' })
+    : webhookPathOf(account.gateway, account.merchantId)
+  return `${app.publicUrl()}${path}`
 }
 
 function serializeSavedAccount(
