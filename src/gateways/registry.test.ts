@@ -86,9 +86,11 @@ describe('the callback addresses of an account', () => {
     const publicUrl = () => 'https://pay.example.com'
     const configs = new Map([['unsigned', { credentials: {}, baseUrl: 'https://x' }]])
     const options = { definitions: [unsigned], configs, builtIn: [], mode: 'test', timeoutMs: 1_000 } as const
-    // A boundary: without merchants there is no database and no vault in this test.
+    // A boundary: without merchants there is no database, and no token is asked for.
     const opened = createGateways(
-      { clock: systemClock, callbackPaths } as unknown as Parameters<typeof createGateways>[0],
+      { clock: systemClock, callbackPaths, openTokens: () => undefined } as unknown as Parameters<
+        typeof createGateways
+      >[0],
       {
         ...options,
         publicUrl,
