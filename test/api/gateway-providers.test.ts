@@ -2,11 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, describe, it } from 'node:test'
+import { after, afterEach, describe, it } from 'node:test'
 import { sql } from '../../src/kit/db/db.ts'
 import type { ChargeBehavior, FakeProvider } from '../gateways/conformance.ts'
 import type { FakeFlutterwave } from '../gateways/flutterwave/fake.ts'
 import { signWebhook } from '../gateways/paystack/fake.ts'
+import type { FakeStripe } from '../gateways/stripe/fake.ts'
 import { chargeBody } from '../support/builders.ts'
 import {
   attemptOf,
@@ -201,6 +202,42 @@ describe('a card that was saved at flutterwave', () => {
     const { card, expiresAt } = payment.paymentMethod
     assert.ok(card.expiryYear > new Date(payment.paidAt).getUTCFullYear() + 1)
     assert.equal(Date.parse(expiresAt), Date.parse(payment.paidAt) + 365 * 24 * 3_600_000)
+  })
+})
+
+describe('a payment in euro at stripe', () => {
+  const stripe = fakeOf('stripe') as FakeStripe
+  const EURO = { amount: 20, currency: 'EUR' }
+  afterEach(() => stripe.setPageMethod(undefined))
+
+  const METHODS = [
+    [{ type: 'sepa_debit', sepa_debit: { fingerprint: 'Rw3t' } }, 'bank_account', 'Bank account'],
+    [{ type: 'link', link: { email: 'payer@example.com' } }, 'card', 'Card'],
+  ] as const
+  for (const [method, type, label] of METHODS)
+    it(`a payment in euro at stripe with ${method.type} saves it, and it is charged again`, async () => {
+      const merchant = await newMerchantAt(service, 'stripe')
+      const { uuid } = await startPaying(merchant.api, EURO)
+      stripe.setPageMethod(method)
+      await stripe.finish((await attemptOf(db, uuid)).key, { kind: 'pays' })
+      await eventually(() => readPayment(merchant.api, uuid), isSuccessful, 15_000)
+      const { paymentMethod } = await readPayment(merchant.api, uuid)
+      const { recurringToken, ...facts } = paymentMethod
+      assert.deepEqual([facts.type, facts.label, facts.card, facts.expiresAt], [type, label, null, null])
+      const charged = await merchant.api.post('/api/v1/charges/recurring', chargeBody(recurringToken, EURO))
+      assert.equal(charged.body.data.status, 'successful', charged.text)
+    })
+
+  it('a payment in euro at stripe by bank transfer is asked for as one, and is processing until the money arrives', async () => {
+    const merchant = await newMerchantAt(service, 'stripe')
+    const { uuid } = await startPaying(merchant.api, EURO, 'bank_transfer')
+    const { key } = await attemptOf(db, uuid)
+    const session = stripe.server.requests.find(({ text }) => text.includes(`client_reference_id=${key}`))
+    assert.match(String(session?.text), /payment_method_types\[0\]=customer_balance/)
+    assert.equal((await readPayment(merchant.api, uuid)).status, 'processing')
+    await stripe.finish(key, { kind: 'pays' })
+    const paid = await eventually(() => readPayment(merchant.api, uuid), isSuccessful, 15_000)
+    assert.equal(paid.status, 'successful')
   })
 })
 

@@ -44,8 +44,8 @@ export const FAKE_WEBHOOK_SECRET = 'whsec_made0up0secret0of0the0tests'
 export interface FakeStripe extends FakeProvider {
   /** Executes the next submission, and responds with a 500 for as long as its key is kept. */
   failAfterExecuting(): void
-  /** From now on payers pay with this method on Stripe's page instead of a card. */
-  setPageMethod(method: object): void
+  /** From now on payers pay with this method on Stripe's page; undefined: with a card. */
+  setPageMethod(method: object | undefined): void
   savedCredential(behavior: ChargeBehavior): string
   setRefundBehavior(behavior: RefundBehavior): void
   refunds(attemptKey: string): readonly bigint[]
