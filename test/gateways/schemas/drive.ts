@@ -1,5 +1,5 @@
 // Drives every operation of a connector at the fake of its provider, for the given rails and all their channels, and
-// returns what it has sent.
+// returns what was sent and answered.
 
 import { randomUUID } from 'node:crypto'
 import type { TestContext } from 'node:test'
@@ -8,10 +8,10 @@ import { money } from '../../../src/core/money.ts'
 import type { GatewayDefinition } from '../../../src/gateways/definition.ts'
 import type { Attempt, CheckoutChoice, Gateway, Rail } from '../../../src/gateways/gateway.ts'
 import { systemClock } from '../../../src/kit/clock.ts'
-import { createHttpClient } from '../../../src/kit/http/http-client.ts'
+import { createHttpClient, type HttpClient } from '../../../src/kit/http/http-client.ts'
 import type { FakeProvider } from '../conformance.ts'
 import { callsOf, makeAttempt, openGateway, RETURN_URL } from './connection.ts'
-import type { SentRequest } from './requests.ts'
+import type { GivenResponse, SentRequest } from './requests.ts'
 
 export interface Driven {
   definition: GatewayDefinition
@@ -19,30 +19,44 @@ export interface Driven {
   /** Other credentials with which the connector sends other requests. */
   otherCredentials?: Record<string, string>
   start(t: TestContext): Promise<FakeProvider>
+  /** Issues of the fake's responses that are right. */
+  knownDifferences?: readonly string[]
 }
 
-export async function driveAll(
-  t: TestContext,
-  driven: Driven,
-  rails: readonly Rail[],
-): Promise<SentRequest[]> {
+export interface Recorded {
+  requests: SentRequest[]
+  responses: { request: Pick<SentRequest, 'method' | 'path'>; response: GivenResponse }[]
+}
+
+export async function driveAll(t: TestContext, driven: Driven, rails: readonly Rail[]): Promise<Recorded> {
   const { definition, credentials, otherCredentials = credentials } = driven
   const provider = await driven.start(t)
-  const gateway = open(t, definition, provider, credentials)
+  const responses: Recorded['responses'] = []
+  const open = (withCredentials: Record<string, string>) => {
+    const http = recordResponses(createHttpClient(), responses)
+    t.after(() => http.close())
+    const { url: baseUrl } = provider.server
+    return openGateway(definition, { credentials: withCredentials, baseUrl, http, clock: systemClock })
+  }
+  const gateway = open(credentials)
   for (const rail of rails) await driveRail(gateway, provider, rail)
-  await open(t, definition, provider, otherCredentials).checkAccount?.()
-  return provider.server.requests
+  await open(otherCredentials).checkAccount?.()
+  return { requests: provider.server.requests, responses }
 }
 
-function open(
-  t: TestContext,
-  definition: GatewayDefinition,
-  { server }: FakeProvider,
-  credentials: Record<string, string>,
-): Gateway {
-  const http = createHttpClient()
-  t.after(() => http.close())
-  return openGateway(definition, { credentials, baseUrl: server.url, http, clock: systemClock })
+function recordResponses(http: HttpClient, responses: Recorded['responses']): HttpClient {
+  return {
+    ...http,
+    async request(request) {
+      const result = await http.request(request)
+      if (result.kind === 'answered') {
+        const sent = { method: request.method, path: new URL(request.url).pathname }
+        const body = JSON.parse(result.body.toString())
+        responses.push({ request: sent, response: { status: result.status, body } })
+      }
+      return result
+    },
+  }
 }
 
 const CONSENT = {

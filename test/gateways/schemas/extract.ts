@@ -243,7 +243,6 @@ function reduceOne(document: Json, schema: Json, names: Names): Schema {
     ...(required?.length > 0 && { required }),
     ...(items && { items: reduce(document, items, names) }),
     ...(isMap && { additionalProperties: reduce(document, additionalProperties, names) }),
-    ...(schema.nullable && type === undefined && { type: 'null' }),
   }
 }
 

@@ -3,7 +3,7 @@
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ErrorObject, ValidateFunction } from 'ajv'
+import type { ErrorObject, Options, ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { FakeRequest } from '../fake-server.ts'
 import type { Extract, Operation, Schema } from './extract.ts'
@@ -23,6 +23,13 @@ export interface Description {
   find(request: Pick<SentRequest, 'method' | 'path'>): FoundOperation | undefined
   /** What is wrong with the request; empty if nothing is. */
   issuesOf(request: SentRequest): string[]
+  /** What is wrong with a response; fields that the description does not have are allowed. */
+  responseIssuesOf(request: Pick<SentRequest, 'method' | 'path'>, response: GivenResponse): string[]
+}
+
+export interface GivenResponse {
+  status: number
+  body: unknown
 }
 
 const loaded = new Map<string, Description>()
@@ -49,7 +56,9 @@ export function requestIssues(provider: string): (request: SentRequest) => strin
 
 export function createDescription(extract: Extract): Description {
   // Values of forms, queries and paths are text. Those of JSON have their types.
-  const [ofText, ofJson] = [createCompiler(true), createCompiler(false)]
+  const ofText = createCompiler(toStrict, { coerceTypes: true })
+  const ofJson = createCompiler(toStrict)
+  const ofResponse = createCompiler((schema) => schema)
   const patterns = extract.operations.map((operation) => ({ operation, pattern: toPattern(operation.path) }))
 
   const find: Description['find'] = ({ method, path }) => {
@@ -73,8 +82,19 @@ export function createDescription(extract: Extract): Description {
         ofText(query, decodeForm(request.query), 'query'),
         bodyIssues(body, request.text),
       ]
-      return sent.flat().map((issue) => `${found.operation.method} ${found.operation.path}: ${issue}`)
+      return sent.flat().map((issue) => `${nameOf(found)}: ${issue}`)
     },
+    responseIssuesOf(request, response) {
+      const found = find(request)
+      return found
+        ? responseIssues(found.operation, response).map((issue) => `${nameOf(found)}: ${issue}`)
+        : []
+    },
+  }
+
+  function responseIssues(operation: Operation, { status, body }: GivenResponse): string[] {
+    const schema = extract.schemas[operation.responses[status] ?? operation.responses.default ?? '']
+    return schema ? ofResponse(schema, body, 'response') : []
   }
 
   function bodyIssues(body: Operation['body'], text: string): string[] {
@@ -82,6 +102,10 @@ export function createDescription(extract: Extract): Description {
     if (body.encoding === 'json') return ofJson(body.schema, JSON.parse(text), 'body')
     return ofText(body.schema, decodeForm(new URLSearchParams(text)), 'body')
   }
+}
+
+function nameOf({ operation: { method, path } }: FoundOperation): string {
+  return `${method} ${path}`
 }
 
 function toPattern(path: string): RegExp {
@@ -96,11 +120,11 @@ function decodeEach(values: Record<string, string>): Record<string, string> {
 type Check = (schema: Schema, value: unknown, place: string) => string[]
 
 /** Each schema is compiled when it is first used. */
-function createCompiler(coerceTypes: boolean): Check {
-  const ajv = new Ajv2020({ strict: false, allErrors: true, coerceTypes })
+function createCompiler(prepare: (schema: Schema) => object | boolean, options: Options = {}): Check {
+  const ajv = new Ajv2020({ strict: false, allErrors: true, ...options })
   const compiled = new Map<Schema, ValidateFunction>()
   return (schema, value, place) => {
-    const validate = compiled.get(schema) ?? ajv.compile(toStrict(schema))
+    const validate = compiled.get(schema) ?? ajv.compile(prepare(schema))
     compiled.set(schema, validate)
     validate(value)
     return (validate.errors ?? []).map((error) => describe(error, place))

@@ -12,7 +12,7 @@ import { type Answer, callsOf, openInProcess } from './connection.ts'
 import { type Described, PAYSTACK_ANSWERS, STRIPE_ANSWERS } from './facts.ts'
 import { type Description, descriptionsOf } from './requests.ts'
 
-const RUNS = sized({ quick: 1_000, rest: 20_000, long: 60_000 })
+const RUNS = sized({ quick: 600, rest: 20_000, long: 60_000 })
 
 for (const described of [STRIPE_ANSWERS, PAYSTACK_ANSWERS]) {
   const { name, title } = described.definition

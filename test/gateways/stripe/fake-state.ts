@@ -98,6 +98,8 @@ export function makeCustomer(state: FakeState, fields: Fields): FakeReply {
   const body = {
     id,
     object: 'customer',
+    created: seconds(state),
+    livemode: false,
     email: fields.get('email') ?? null,
     name: fields.get('name') ?? null,
   }
