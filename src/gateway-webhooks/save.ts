@@ -38,37 +38,33 @@ export async function saveWebhook(
   if (key !== undefined && !isUuid(key)) return
   const now = app.clock.now()
   await app.failpoints.hit('gateway_webhook.before_save')
-  if (key !== undefined) await saveHints(app, received, parsed)
+  const hasReport = key !== undefined && (await saveHints(app, received, parsed))
   const gatewayReference = key === undefined ? sanitizeText(parsed.gatewayReference) : null
-  const keys = await saveGatewayWebhook(
-    app.db,
-    {
-      gateway,
-      accountId,
-      eventId: eventIdOf(received, parsed),
-      key: key ?? null,
-      gatewayReference,
-      isDispute,
-    },
-    now,
-    addMs(now, key === undefined ? REFERENCE_RETRY_MS : KEY_RETRY_MS),
-  )
+  const webhook = {
+    ...{ gateway, accountId, eventId: eventIdOf(received, parsed), key: key ?? null, gatewayReference },
+    // A report may say more about a paid attempt, such as its receipt number, so that one is checked too.
+    isDispute: isDispute === true || hasReport,
+  }
+  const retryAt = addMs(now, key === undefined ? REFERENCE_RETRY_MS : KEY_RETRY_MS)
+  const keys = await saveGatewayWebhook(app.db, webhook, now, retryAt)
   await app.failpoints.hit('gateway_webhook.after_save')
   for (const one of key === undefined ? keys : [key])
     await app.wakeRefunds({ gateway, accountId, key: one, isRefund })
 }
 
-/** Before the attempt is made due, so that the status check uses them. */
+/** Before the attempt is made due, so that the status check uses them. Returns whether its report is stored. */
 async function saveHints(
   app: PaymentsApp,
   received: ReceivedWebhook,
   parsed: Extract<Payment, { key: string }>,
-): Promise<void> {
+): Promise<boolean> {
   const { referenceHint, key } = parsed
   const attempt = { gateway: received.name, accountId: received.accountId, key }
   if (referenceHint !== undefined) await saveReferenceHint(app.db, attempt, sanitizeText(referenceHint))
   const report = readReport(app, received, parsed)
-  if (report) warnIfIgnored(app, received, await saveReport(app.db, attempt, report))
+  const saved = report === null ? undefined : await saveReport(app.db, attempt, report)
+  warnIfIgnored(app, received, saved)
+  return saved?.isStored === true
 }
 
 /** Stores the report of a callback about a refund and makes the refund due. */

@@ -28,6 +28,7 @@ import type { MoveSource } from '../payments/states.ts'
 import { type ClosedAttempt, closeAttempt } from '../payments/update-attempt.ts'
 import { methodOf } from '../payments/views.ts'
 import { type Decision, decide } from './decide.ts'
+import { saveReceiptNumber } from './queries.ts'
 import { openRecovery } from './recovery.ts'
 import { reviewUncertain } from './review.ts'
 import { sanitizeOutcome } from './sanitize.ts'
@@ -72,6 +73,7 @@ export async function applyOutcome(
         current = stored
         continue
       }
+      await saveLateReceipt(app, current.attempt, outcome)
       logUnrecordedDisputes(app, current, reports, disputes)
       return (await reviewUncertain(app, current, outcome)) ? reload(app, current) : current
     }
@@ -206,6 +208,14 @@ function endedAttempt(attempt: AttemptRow, decision: MoveDecision): AttemptRow {
     paidMinor: decision.paid?.minor ?? null,
     paidCurrency: decision.paid?.currency ?? null,
   }
+}
+
+/** The receipt number may arrive after the proof of the payment, in the report of a callback. */
+async function saveLateReceipt(app: PaymentsApp, attempt: AttemptRow, outcome: Outcome): Promise<void> {
+  const receiptNumber = receiptNumberOf(outcome)
+  const isOurs = outcome.kind === 'succeeded' && outcome.key === attempt.gatewayKey
+  if (receiptNumber !== null && isOurs && attempt.receiptNumber === null)
+    await saveReceiptNumber(app.db, attempt, receiptNumber)
 }
 
 function receiptNumberOf(outcome: Outcome): string | null {

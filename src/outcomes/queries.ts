@@ -1,4 +1,4 @@
-// Every statement that schedules and claims the status check of an attempt.
+// Every statement that schedules and claims the status check of an attempt, and stores what it says about a paid one.
 
 import { type Db, sql } from '../kit/db/db.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
@@ -22,6 +22,22 @@ export async function rescheduleAttempt(
 ): Promise<void> {
   const { merchantId, id, fence, dueAt: leasedUntil } = attempt
   await db.query(rescheduleAttemptStatement, [merchantId, id, fence, leasedUntil, dueAt, gatewayReference])
+}
+
+const saveReceiptNumberStatement = sql<unknown>`
+update attempts
+set receipt_number = $3
+where merchant_id = $1
+  and id = $2
+  and receipt_number is null
+  and status in ('succeeded', 'duplicate_success')`
+
+export async function saveReceiptNumber(
+  db: Db,
+  { merchantId, id }: AttemptRow,
+  receiptNumber: string,
+): Promise<void> {
+  await db.query(saveReceiptNumberStatement, [merchantId, id, receiptNumber])
 }
 
 const claimPollStatement = sql<{ id: string }>`

@@ -231,6 +231,30 @@ describe('the report of a callback about an attempt', () => {
     assert.equal((await reportOf(other.id))?.length, 4_096)
   })
 
+  it('brings the receipt number of a payment that a poll has found before', async () => {
+    const { id, key } = await underWay()
+    await rig.deliverWebhook(await rig.attempt(id))
+    gateway.answers('verify', paid())
+    assert.equal(await rig.resolve(), 1)
+    const receiptOf = async () => (await rig.attempt(id)).receiptNumber
+    assert.equal(await receiptOf(), null)
+    const fromReport = ({ receiptNumber }: { receiptNumber: string }) => paid({ receiptNumber, paidAt: null })
+    const callback = withReport(key, REPORT)
+    assert.equal(await call({ kind: 'attempt', key }, callback), 200)
+    gateway.answers('verify', fromReport({ receiptNumber: 'NE10ABCDEF' }))
+    assert.equal(await rig.resolve(), 1)
+    assert.equal(queries.at(-1)?.isPaid, true)
+    assert.equal(queries.at(-1)?.report, REPORT)
+    assert.equal(await receiptOf(), 'NE10ABCDEF')
+    assert.equal(await call({ kind: 'attempt', key }, callback), 200)
+    assert.equal(await rig.resolve(), 0, 'a repeated callback costs no status check')
+    await rig.deliverWebhook(await rig.attempt(id), { isDispute: true })
+    gateway.answers('verify', fromReport({ receiptNumber: 'ANOTHER' }))
+    assert.equal(await rig.resolve(), 1)
+    assert.equal(await receiptOf(), 'NE10ABCDEF')
+    assert.equal(await rig.credits(id), 1)
+  })
+
   it('counts event ids for its attempt only, so that one path cannot suppress the callbacks of another', async () => {
     const [one, other] = [await underWay(), await underWay()]
     for (const { key } of [one, other])
