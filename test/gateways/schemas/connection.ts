@@ -14,7 +14,7 @@ export interface Answer {
   body: unknown
 }
 
-const NOW = new Date('2026-11-16T12:00:00.000Z')
+export const NOW = new Date('2026-11-16T12:00:00.000Z')
 const CLOCK: Clock = { now: () => NOW, sleep: async () => {} }
 
 export const KEY = '3f0c8f52-6f0e-4f0b-9a55-0d9b1f1c2a77'

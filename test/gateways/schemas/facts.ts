@@ -5,8 +5,11 @@ import { money } from '../../../src/core/money.ts'
 import type { GatewayDefinition } from '../../../src/gateways/definition.ts'
 import { PAYSTACK } from '../../../src/gateways/paystack/index.ts'
 import { STRIPE } from '../../../src/gateways/stripe/index.ts'
+import type { Webhook } from '../conformance.ts'
+import { signWebhook } from '../paystack/fake.ts'
+import { signEvent } from '../stripe/fake.ts'
 import type { Hints } from './arbitrary.ts'
-import { type Answer, type Called, KEY, makeAttempt, REFUND_KEY } from './connection.ts'
+import { type Answer, type Called, KEY, makeAttempt, NOW, REFUND_KEY } from './connection.ts'
 
 interface Success {
   key: unknown
@@ -24,6 +27,9 @@ export interface Described {
   successesIn(answer: Answer, isPaid: boolean): Success[]
   /** Whether the response contains our refund, executed. */
   hasRefund(answer: Answer): boolean
+  events: readonly string[]
+  /** A genuine webhook with this event about this object. */
+  webhookOf(event: string, object: unknown): Webhook
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a response of any shape
@@ -49,9 +55,11 @@ function toSuccess(
 const AMOUNT = 125_050n
 const UNITS = Number(AMOUNT)
 
+const STRIPE_SECRET = 'whsec_made0up'
+
 export const STRIPE_ANSWERS: Described = {
   definition: STRIPE,
-  credentials: { secretKey: 'rk_test_made0up', webhookSecret: 'whsec_made0up' },
+  credentials: { secretKey: 'rk_test_made0up', webhookSecret: STRIPE_SECRET },
   called: {
     attempt: makeAttempt(),
     payment: 'cs_1',
@@ -80,6 +88,17 @@ export const STRIPE_ANSWERS: Described = {
     const isOurs = refund.amount === UNITS && refund.currency.toUpperCase() === 'KES'
     return status === 200 && refund.status === 'succeeded' && isOurs
   },
+  events: [
+    'checkout.session.completed',
+    'payment_intent.succeeded',
+    'refund.created',
+    'charge.dispute.created',
+  ],
+  webhookOf(type, object) {
+    const body = Buffer.from(JSON.stringify({ id: 'evt_1', type, data: { object } }))
+    const signature = signEvent(STRIPE_SECRET, Math.floor(NOW.getTime() / 1_000), body)
+    return { headers: { 'stripe-signature': signature }, body }
+  },
 }
 
 const stripeScale = (currency: Currency) => (currency === 'UGX' ? 100n : 1n)
@@ -97,9 +116,11 @@ function ofIntent(intent: Json): Success[] {
   return toSuccess(metadata?.cowry_key, amount, currency?.toUpperCase(), stripeScale)
 }
 
+const PAYSTACK_KEY = 'sk_test_made0up'
+
 export const PAYSTACK_ANSWERS: Described = {
   definition: PAYSTACK,
-  credentials: { secretKey: 'sk_test_made0up' },
+  credentials: { secretKey: PAYSTACK_KEY },
   called: {
     attempt: makeAttempt({ amount: money(AMOUNT, 'NGN'), country: 'NG' }),
     payment: '4099260516',
@@ -142,6 +163,8 @@ export const PAYSTACK_ANSWERS: Described = {
       [undefined, null, 'NGN'].includes(refund.currency)
     return status === 200 && isAnswered === true && [data].flat().some(isOurs)
   },
+  events: ['charge.success', 'charge.dispute.create', 'refund.processed'],
+  webhookOf: (event, object) => signWebhook({ event, ...Object(object) }, PAYSTACK_KEY),
 }
 
 /** Hundredths in every currency. */

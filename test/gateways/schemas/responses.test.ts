@@ -7,6 +7,7 @@ import { inspect } from 'node:util'
 import fc, { type Arbitrary } from 'fast-check'
 import type { Outcome, StartedCheckout } from '../../../src/gateways/gateway.ts'
 import { HAS_LARGER_FORM, sized } from '../../support/scale.ts'
+import { requestOf } from '../webhook-request.ts'
 import { arbitraryOf } from './arbitrary.ts'
 import { type Answer, callsOf, openInProcess } from './connection.ts'
 import { type Described, PAYSTACK_ANSWERS, STRIPE_ANSWERS } from './facts.ts'
@@ -23,6 +24,10 @@ for (const described of [STRIPE_ANSWERS, PAYSTACK_ANSWERS]) {
         HAS_LARGER_FORM,
         () => assertReadCorrectly(described, description),
       )
+
+    it('is read or ignored in a webhook, whatever it is', HAS_LARGER_FORM, () =>
+      assertWebhooksRead(described),
+    )
   })
 }
 
@@ -54,6 +59,29 @@ async function assertReadCorrectly(described: Described, description: Descriptio
     [],
     'the responses are too far from real ones',
   )
+}
+
+/** Each webhook is genuine, so it is never forged; the key in it is one that its object has. */
+function assertWebhooksRead(described: Described): void {
+  const gateway = open(described, NO_ANSWER)
+  const schemas = descriptionsOf(described.definition.name).flatMap(({ extract }) =>
+    Object.values(extract.schemas),
+  )
+  const objects = schemas.map((schema) => arbitraryOf(schema, described.hints))
+  const seen = new Set<string>()
+  const event = fc.constantFrom(...described.events)
+  const property = fc.property(event, fc.oneof(...objects), (type, object) => {
+    const { headers, body } = described.webhookOf(type, object)
+    const parsed = gateway.parseWebhook(requestOf(headers, body))
+    seen.add(parsed.kind)
+    assert.notEqual(parsed.kind, 'forged')
+    if (parsed.kind !== 'payment') return
+    // A number as a key is read as text.
+    const key = JSON.stringify(parsed.key ?? '').slice(1, -1)
+    assert.ok(key !== '' && JSON.stringify(object).includes(key))
+  })
+  fc.assert(property, { numRuns: RUNS, seed: 16 })
+  assert.ok(seen.has('payment') && seen.has('ignored'), 'the objects are too far from real ones')
 }
 
 const NO_ANSWER = (): Answer => ({ status: 500, body: null })
