@@ -109,7 +109,10 @@ export function createConnectionFactory(
       baseUrl,
       mode: options.mode,
       http,
-      tokens: createTokenCalls(app.openTokens(tokenOwner)),
+      tokens: createTokenCalls(app.openTokens(tokenOwner), {
+        clock: app.clock,
+        timeoutMs: options.timeoutMs,
+      }),
       clock: app.clock,
       publicUrl: options.publicUrl,
       webhookPath: webhookPathOf(account.gateway, account.merchantId),

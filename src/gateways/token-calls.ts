@@ -2,6 +2,7 @@
 // may try another gateway. If the provider rejects the token, the call is repeated once with a new one.
 
 import type { TokenFailure, TokenGrant, TokenReply, TokenSource } from '../gateway-tokens/token.ts'
+import type { Clock } from '../kit/clock.ts'
 import type { HttpResult } from '../kit/http/http-client.ts'
 import { type Declined, refused, type Unknown, unknown, withoutResponse } from './reply.ts'
 
@@ -22,12 +23,19 @@ export interface TokenCalls {
   probe(grant: TokenGrant, call?: Call<'works' | 'unreachable'>): Promise<'works' | 'refused' | 'unreachable'>
 }
 
-export function createTokenCalls(tokens: TokenSource): TokenCalls {
+/** `timeoutMs`: the limit of one request. An operation must begin its last request within this time. */
+export function createTokenCalls(
+  tokens: TokenSource,
+  { clock, timeoutMs }: { clock: Clock; timeoutMs: number },
+): TokenCalls {
   const attempt = async <Result>(grant: TokenGrant, call: Call<Result>): Promise<Result | NoToken> => {
     const first = await tokens.get(grant)
     if (first.kind !== 'token') return new NoToken(first)
+    const startedMs = clock.now().getTime()
     const result = await call(first.token)
     if (result !== TOKEN_REJECTED) return result
+    // The new token may take the other half. After that another process may have taken over the operation.
+    if (clock.now().getTime() - startedMs > timeoutMs / 2) return new NoToken(REJECTED_LATE)
     const second = await tokens.replace(grant, first.token)
     if (second.kind !== 'token') return new NoToken(second)
     const repeated = await call(second.token)
@@ -58,6 +66,11 @@ class NoToken {
   constructor(failure: TokenFailure) {
     this.failure = failure
   }
+}
+
+const REJECTED_LATE: TokenFailure = {
+  kind: 'unavailable',
+  message: 'the provider rejects the token, and took too long to repeat the call',
 }
 
 const NEW_TOKEN_REJECTED: TokenFailure = {

@@ -33,5 +33,6 @@ export function openMemoryTokens(
 ): TokenCalls {
   const app = { store, vault: TEST_VAULT, clock: systemClock, log: SILENT_LOG, key: TOKEN_KEY }
   const account = { gateway: 'test', baseUrl: 'https://provider.example', accountId: null, timeoutMs: 10_000 }
-  return createTokenCalls(createTokenSources(app).open({ ...account, ...owner }))
+  const opened = { ...account, ...owner }
+  return createTokenCalls(createTokenSources(app).open(opened), { ...app, timeoutMs: opened.timeoutMs })
 }

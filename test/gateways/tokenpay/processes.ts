@@ -55,7 +55,7 @@ export function startTokenpayProcess(options: Options): TokenpayProcess {
     key: deriveSecret(SECRET, 'tokens'),
   })
   const owner = { gateway: 'tokenpay', baseUrl, accountId: null, timeoutMs: 10_000, ...options.owner }
-  const tokens = createTokenCalls(sources.open(owner))
+  const tokens = createTokenCalls(sources.open(owner), { clock, timeoutMs: owner.timeoutMs })
   const publicUrl = () => 'https://pay.example.com'
   const callbackUrl = callbackUrlAt(publicUrl(), 'tokenpay')
   const connection = {
