@@ -45,9 +45,13 @@ export function unrecognized(message: string): Unknown {
 
 /** The outcome of a body without the expected shape: JSON is the provider's, anything else may be a proxy's page. */
 export function fromUnexpectedBody(body: Buffer, message: string): Unknown {
+  return unknown(isJsonBody(body) ? 'unrecognized' : 'unreadable', message)
+}
+
+/** False for the page of a proxy or a firewall, which says nothing about our request and our credentials. */
+export function isJsonBody(body: Buffer): boolean {
   const value = parseJson(body.toString())
-  const isWellFormed = typeof value === 'object' && value !== null
-  return unknown(isWellFormed ? 'unrecognized' : 'unreadable', message)
+  return typeof value === 'object' && value !== null
 }
 
 export function declined(gatewayReference: string | null, code: Declined['code'], message: string): Declined {

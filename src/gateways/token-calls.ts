@@ -4,7 +4,7 @@
 import type { TokenFailure, TokenGrant, TokenReply, TokenSource } from '../gateway-tokens/token.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { HttpResult } from '../kit/http/http-client.ts'
-import { type Declined, refused, type Unknown, unknown, withoutResponse } from './reply.ts'
+import { type Declined, isJsonBody, refused, type Unknown, unknown, withoutResponse } from './reply.ts'
 
 /**
  * What a call returns if the provider rejects the token and provably began nothing (401, in most cases). Nothing else may be
@@ -89,7 +89,7 @@ export function readTokenReply(
 ): TokenReply {
   if (result.kind !== 'answered') return { kind: 'failed', message: withoutResponse(result).message }
   const { status, body } = result
-  if (REFUSALS.includes(status))
+  if (REFUSALS.includes(status) && isJsonBody(body))
     return { kind: 'refused', message: `${title} refuses the credentials: HTTP ${status}` }
   const granted = status === 200 ? read(body) : undefined
   if (granted) return { kind: 'granted', ...granted }

@@ -43,6 +43,7 @@ describe('the server of the fake providers', () => {
     cut_off_after_acting: { sum: 'unknown', acts: 1 },
     http_500: { sum: 500, acts: 0 },
     http_500_after_acting: { sum: 500, acts: 1 },
+    html_403: { sum: 403, acts: 0 },
     html_503: { sum: 503, acts: 0 },
     garbage: { sum: 201, acts: 1 },
     truncated: { sum: 201, acts: 1 },

@@ -19,6 +19,7 @@ export type Fault =
   | 'cut_off_after_acting'
   | 'http_500'
   | 'http_500_after_acting'
+  | 'html_403'
   | 'html_503'
   | 'garbage'
   | 'truncated'
@@ -205,6 +206,8 @@ async function answer(
     case 'http_500_after_acting':
       await act()
       return reply(response, { http: 500, body: errorBody(500) })
+    case 'html_403':
+      return replyPage(response, 403, request)
     case 'html_503':
       return replyPage(response, 503, request)
     case 'garbage':

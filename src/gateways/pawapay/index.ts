@@ -6,12 +6,11 @@ import { jsonReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
 import type { Gateway, GatewayBehavior, Outcome, RefundOutcome, StatusQuery } from '../gateway.ts'
-import { refused } from '../reply.ts'
+import { isJsonBody, refused } from '../reply.ts'
 import { checkPawapayAccount } from './account-checks.ts'
 import { readCallback } from './callbacks.ts'
 import { RAILS } from './rails.ts'
 import { fromRefund, fromRefundStatus, toRefundBody } from './refunds.ts'
-import { isJsonObject } from './response.ts'
 import { readPublicKeys } from './signature.ts'
 import { createSigner, readPrivateKey, signatureHeaders } from './signed-requests.ts'
 import { fromDepositStatus, fromStart, toPageBody } from './wire.ts'
@@ -191,6 +190,6 @@ const readConfiguration = jsonReader(Type.Object({ countries: Type.Array(Type.Un
 function fromConfiguration(result: HttpResult): 'works' | 'refused' | 'unreachable' {
   if (result.kind !== 'answered') return 'unreachable'
   const isRefused = result.status === 401 || result.status === 403
-  if (isRefused && isJsonObject(result.body)) return 'refused'
+  if (isRefused && isJsonBody(result.body)) return 'refused'
   return result.status === 200 && readConfiguration(result.body) ? 'works' : 'unreachable'
 }

@@ -4,7 +4,7 @@
 import { type Static, Type } from 'typebox'
 import { jsonReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
-import { fromUnexpectedBody, Maybe, type Unknown, unknown, withoutResponse } from '../reply.ts'
+import { fromUnexpectedBody, isJsonBody, Maybe, type Unknown, unknown, withoutResponse } from '../reply.ts'
 
 export const Text = (maxLength: number) => Type.String({ maxLength })
 export const Identity = Type.String({ minLength: 1, maxLength: 100 })
@@ -48,18 +48,11 @@ export function readReply<Body>(result: HttpResult, read: Read<Body>): Reply<Bod
 const ANSWERED_BY_OTHERS: readonly number[] = [400, 401, 403]
 
 function fromErrorStatus(http: number, body: Buffer): ErrorReply | Unknown {
-  const isOther = ANSWERED_BY_OTHERS.includes(http) && !isJsonObject(body)
+  const isOther = ANSWERED_BY_OTHERS.includes(http) && !isJsonBody(body)
   return isOther
     ? unknown('unreadable', `pawaPay sent an unreadable response, HTTP ${http}`)
     : errorReply(http, body)
 }
-
-/** The provider answers JSON; anything else is the page of a proxy or firewall. */
-export function isJsonObject(body: Buffer): boolean {
-  return readObject(body) !== undefined
-}
-
-const readObject = jsonReader(Type.Object({}))
 
 function errorReply(http: number, body: Buffer): ErrorReply {
   const reason = readFailedBody(body)?.failureReason

@@ -34,6 +34,8 @@ export const AMBIGUOUS_FAULTS: readonly FaultCase[] = [
   { kind: 'http_500', title: 'the provider fails', reasons: LOST },
   { kind: 'http_500_after_acting', title: 'the provider acts and reports an error', reasons: LOST },
   { kind: 'html_503', title: 'a proxy responds with a page', reasons: LOST },
+  // Not the provider's word on the credentials, so neither a refusal nor a decline.
+  { kind: 'html_403', title: 'a firewall responds with a page', reasons: EITHER },
   { kind: 'garbage', title: 'the response is garbage', reasons: UNREADABLE },
   { kind: 'truncated', title: 'the response is truncated', reasons: UNREADABLE },
   { kind: 'huge_body', title: 'the response has ten megabytes', reasons: EITHER },

@@ -9,7 +9,14 @@ import { CONCURRENCY, type Rig, startRig } from './rig.ts'
 import type { Subject } from './subject.ts'
 
 // Faults that say nothing about the credentials: the operator must not read that they are wrong.
-const INCONCLUSIVE_FAULTS: readonly Fault[] = ['hang', 'cut_off', 'http_500', 'html_503', 'http_429']
+const INCONCLUSIVE_FAULTS: readonly Fault[] = [
+  'hang',
+  'cut_off',
+  'http_500',
+  'html_403',
+  'html_503',
+  'http_429',
+]
 
 export function testProbe(subject: Subject): void {
   describe('a probe', { concurrency: CONCURRENCY }, () => {
