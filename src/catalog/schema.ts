@@ -18,6 +18,17 @@ export const GatewayRecord = Type.Object({
   health: Health,
 })
 
+const Way = Type.Object({
+  channel: Enum(CHANNELS),
+  collection: Enum(['prompt', 'page', 'transfer'], {
+    description:
+      "prompt: our page asks for the number, and a prompt appears on the phone. page: on the provider's page. transfer: to an account that our page shows.",
+  }),
+  networks: Type.Array(Type.Object({ code: Type.String(), name: Type.String() }), {
+    description: 'The mobile-money networks that are prompted, the largest first; otherwise empty.',
+  }),
+})
+
 export const RouteRecord = Type.Object({
   currency: CurrencyCode,
   /** Null: any other country of the currency, or no country. */
@@ -27,6 +38,7 @@ export const RouteRecord = Type.Object({
     Type.Object({
       name: Type.String(),
       channels: Channels,
+      ways: Type.Array(Way, { description: 'How each channel is collected.' }),
       reason: Enum(['split', 'preferred', 'route', 'rails']),
       percent: Nullable(Type.Integer()),
       health: Health,
@@ -49,6 +61,12 @@ export const CurrencyRecord = Type.Object({
       ...AmountText,
       description:
         'The smallest amount that a gateway of yours takes; another may want more. Null: none serves this currency.',
+    }),
+  ),
+  maximum: Nullable(
+    Type.String({
+      ...AmountText,
+      description: 'The largest amount that a gateway of yours takes. Null: no gateway declares a limit.',
     }),
   ),
   countries: Type.Array(Type.String()),
@@ -95,11 +113,23 @@ export const ROUTE_EXAMPLE = {
     {
       name: 'paystack',
       channels: ['card', 'mobile_money', 'bank_transfer'],
+      ways: [
+        { channel: 'card', collection: 'page', networks: [] },
+        { channel: 'mobile_money', collection: 'page', networks: [] },
+        { channel: 'bank_transfer', collection: 'page', networks: [] },
+      ],
       reason: 'route',
       percent: null,
       health: 'up',
     },
-    { name: 'stripe', channels: ['card'], reason: 'route', percent: null, health: 'up' },
+    {
+      name: 'stripe',
+      channels: ['card'],
+      ways: [{ channel: 'card', collection: 'page', networks: [] }],
+      reason: 'route',
+      percent: null,
+      health: 'up',
+    },
   ],
   leftOut: [
     { name: 'flutterwave', reason: 'excluded' },
@@ -112,6 +142,7 @@ export const CURRENCY_EXAMPLE = {
   name: 'West African CFA Franc',
   decimals: 0,
   minimum: '1.00',
+  maximum: '99999999.00',
   countries: ['BJ', 'BF', 'CI', 'GW', 'ML', 'NE', 'SN', 'TG'],
   countryRequired: true,
 }

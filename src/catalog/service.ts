@@ -5,7 +5,7 @@ import { CURRENCIES, CURRENCY_CODES, type Currency, usesCurrency } from '../core
 import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import { formatAmount, money } from '../core/money.ts'
-import { networksOf } from '../core/networks.ts'
+import { type Network, networksOf } from '../core/networks.ts'
 import type { Rail } from '../gateways/gateway.ts'
 import type { Gateways } from '../gateways/registry.ts'
 import { callingCode } from '../kit/phone.ts'
@@ -35,7 +35,12 @@ export async function listRoutes(app: CatalogApp, merchant: Merchant, filter: Ro
     lookups.map(async ({ currency, country, sampleCountry }) => {
       const query = { currency, country: sampleCountry, amountMinor: null, key: null }
       const { candidates, leftOut } = await app.gateways.explain(merchant.id, query)
-      return { currency, country, gateways: candidates, leftOut }
+      const gateways = candidates.map((candidate) => ({
+        ...candidate,
+        channels: candidate.ways.map(({ channel }) => channel),
+        ways: candidate.ways.map((way) => ({ ...way, networks: way.networks.map(serializeNetwork) })),
+      }))
+      return { currency, country, gateways, leftOut }
     }),
   )
 }
@@ -80,12 +85,14 @@ export async function listCurrencies(app: CatalogApp, merchant: Merchant) {
   const rails = connections.flatMap(({ gateway }) => gateway.rails)
   return CURRENCY_CODES.map((code) => {
     const { decimals, countries, countryRequired } = CURRENCIES[code]
-    const minimum = minimumOf(rails, code)
+    const served = rails.filter(({ currency }) => currency === code)
+    const textOf = (minor: bigint | null) => (minor === null ? null : formatAmount(money(minor, code)))
     return {
       code,
       name: NAMES.currency.of(code) ?? code,
       decimals,
-      minimum: minimum === null ? null : formatAmount(money(minimum, code)),
+      minimum: textOf(minimumOf(served)),
+      maximum: textOf(maximumOf(served)),
       countries,
       countryRequired,
     }
@@ -93,13 +100,18 @@ export async function listCurrencies(app: CatalogApp, merchant: Merchant) {
 }
 
 /** A rail without a minimum accepts every amount from one minor unit. */
-function minimumOf(rails: readonly Rail[], currency: Currency): bigint | null {
-  const [first, ...others] = rails
-    .filter((rail) => rail.currency === currency)
-    .map(({ minimumMinor }) => minimumMinor ?? 1n)
-  if (first === undefined) return null
-  return others.reduce((least, one) => (one < least ? one : least), first)
+function minimumOf(rails: readonly Rail[]): bigint | null {
+  const minimums = rails.map(({ minimumMinor }) => minimumMinor ?? 1n)
+  return minimums.toSorted(compareBigints)[0] ?? null
 }
+
+/** Null if a rail has no maximum. */
+function maximumOf(rails: readonly Rail[]): bigint | null {
+  const maximums = rails.map(({ maximumMinor }) => maximumMinor).filter((one) => one !== undefined)
+  return maximums.length < rails.length ? null : (maximums.toSorted(compareBigints).at(-1) ?? null)
+}
+
+const compareBigints = (one: bigint, other: bigint) => (one < other ? -1 : one > other ? 1 : 0)
 
 export function listCountries() {
   const countries = uniqueSorted(CURRENCY_CODES.flatMap((code) => CURRENCIES[code].countries))
@@ -108,9 +120,11 @@ export function listCountries() {
     name: NAMES.region.of(code) ?? code,
     callingCode: callingCode(code),
     currencies: CURRENCY_CODES.filter((currency) => usesCurrency(code, currency)),
-    networks: networksOf(code).map(({ code: network, name }) => ({ code: network, name })),
+    networks: networksOf(code).map(serializeNetwork),
   }))
 }
+
+const serializeNetwork = ({ code, name }: Network) => ({ code, name })
 
 const countriesOf = ({ currency, countries }: Rail): readonly string[] =>
   countries ?? CURRENCIES[currency].countries

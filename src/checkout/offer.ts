@@ -1,28 +1,60 @@
-// Which gateways can take an attempt of a checkout, in the order in which they are tried.
+// What a checkout offers to the payer, and which gateways can take an attempt, in the order in which they are tried. Each
+// channel is collected by the first gateway that has it, so a gateway with mobile money alone hides no cards.
 
 import { ApiError } from '../core/errors.ts'
-import { type CheckoutChoice, isDirect } from '../gateways/gateway.ts'
+import { type Network, networksOf } from '../core/networks.ts'
+import { type Channel, type CheckoutChoice, type Instrument, isDirect } from '../gateways/gateway.ts'
 import type { Candidate } from '../gateways/registry.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { PaymentRow } from '../payments/payment.ts'
-import { isPromptable, requirePromptable } from './phone-prompts.ts'
+import { isPromptable, promptOf, requirePromptable } from './phone-prompts.ts'
 
-/** The candidates for the next attempt: a gateway that collects for us, and a P2P transfer to the merchant. */
 interface CheckoutOffer {
-  collected: Candidate | undefined
-  p2p: Candidate | undefined
+  channels: readonly Channel[]
+  instruments: readonly Instrument[]
+  country: string | null
+  /** The gateway of mobile money prompts the phone, so our page asks for the number; otherwise the gateway's page does. */
+  asksPhone: boolean
+  /** The networks to choose from, the largest first; empty if our page does not ask for the number. */
+  networks: readonly Network[]
+  /** The gateway can charge a card again, so a card is saved with the payer's consent. */
+  savesCards: boolean
 }
 
 export async function findOffer(app: PaymentsApp, payment: PaymentRow): Promise<CheckoutOffer> {
   const candidates = await listCandidates(app, payment)
+  const shown = shownCandidates(candidates.filter((one) => !isP2p(one)))
+  const networks = offeredNetworks(shown, payment)
   return {
-    collected: candidates.find((one) => !isP2p(one)),
-    p2p: candidates.find(isP2p),
+    channels: [...new Set([...shown, ...candidates.filter(isP2p)].flatMap(({ channels }) => channels))],
+    instruments: shown[0]?.gateway.instruments ?? [],
+    country: payment.country,
+    asksPhone: networks !== null,
+    networks: networks ?? [],
+    savesCards: shown.find(has('card'))?.gateway.chargeSaved !== undefined,
   }
 }
 
+const has =
+  (channel: Channel) =>
+  ({ channels }: Candidate) =>
+    channels.includes(channel)
+
 /** The payer's money goes to the merchant's own account, not through us. */
 const isP2p = ({ gateway }: Candidate) => gateway.settlesDirectly === true
+
+/** The sandbox adds no channels to those of configured gateways. */
+function shownCandidates(candidates: readonly Candidate[]): Candidate[] {
+  return candidates.filter(({ gateway }, index) => index === 0 || gateway.instruments === undefined)
+}
+
+/** The networks of all gateways that prompt; null if the first gateway of mobile money has a page of its own. */
+function offeredNetworks(shown: readonly Candidate[], { country }: PaymentRow): Network[] | null {
+  const first = shown.find(has('mobile_money'))
+  if (!first || !promptOf(first)) return null
+  const prompted = shown.flatMap((one) => promptOf(one)?.networks ?? [])
+  return networksOf(country).filter((network) => prompted.includes(network))
+}
 
 /** The gateway of the checkout or of its last attempt first, if it still serves the merchant; then the others. */
 async function listCandidates(app: PaymentsApp, payment: PaymentRow): Promise<Candidate[]> {
@@ -32,7 +64,7 @@ async function listCandidates(app: PaymentsApp, payment: PaymentRow): Promise<Ca
   return [...candidates.filter(isChosen), ...candidates.filter((one) => !isChosen(one))]
 }
 
-/** The candidates that offer the chosen channel, in order. The payer's input must satisfy the first of them. */
+/** The candidates that offer the chosen channel and network, in order. The payer's input must satisfy the first of them. */
 export async function requireOffered(
   app: PaymentsApp,
   payment: PaymentRow,
@@ -43,13 +75,18 @@ export async function requireOffered(
   const candidates = listed.filter((one) => isP2p(one) === isDirect(choice.channel))
   // A test instrument belongs to the sandbox, so no other gateway is tried with it.
   const sandboxed = candidates.filter(({ gateway }) => choice.instrument !== undefined && gateway.instruments)
-  const [first, ...others] = sandboxed.length > 0 ? sandboxed : candidates
-  const offers = ({ channels }: Candidate) => channels.includes(choice.channel)
-  if (!first || !offers(first)) {
+  const considered = sandboxed.length > 0 ? sandboxed : candidates
+  const shown = shownCandidates(considered)
+  const first = shown.find(has(choice.channel))
+  if (!first) {
     throw new ApiError('validation_failed', {
       details: [{ field: 'channel', code: 'not_allowed', message: 'This way to pay is not offered here.' }],
     })
   }
-  requirePromptable(first.gateway, payment, choice)
-  return [first, ...others.filter(offers).filter(({ gateway }) => isPromptable(gateway, payment, choice))]
+  requirePromptable(first, choice, offeredNetworks(shown, payment) ?? [])
+  const able = considered.filter(has(choice.channel)).filter((one) => isPromptable(one, choice))
+  // A payer who typed a number expects the prompt, so pages of providers are only a fallback.
+  return choice.phone === undefined ? able : able.toSorted((one, other) => pageRank(one) - pageRank(other))
 }
+
+const pageRank = (candidate: Candidate) => (promptOf(candidate) ? 0 : 1)

@@ -2,15 +2,15 @@
 // so the page must not be usable to send prompts to other people's phones.
 
 import { ApiError, type Issue } from '../core/errors.ts'
-import { networksOf } from '../core/networks.ts'
-import type { CheckoutChoice, Gateway } from '../gateways/gateway.ts'
+import type { Network } from '../core/networks.ts'
+import type { CheckoutChoice } from '../gateways/gateway.ts'
+import type { Candidate } from '../gateways/registry.ts'
 import { addMs } from '../kit/clock.ts'
 import { hmacSha256 } from '../kit/crypto.ts'
 import { readPhone } from '../kit/phone.ts'
 import { isOpenAttempt } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
-import type { PaymentRow } from '../payments/payment.ts'
 import { countPrompt } from './phone-prompt-queries.ts'
 
 const SECOND_MS = 1_000
@@ -24,27 +24,36 @@ const COOLDOWN_MS = 20 * SECOND_MS
 // The payer may be typing the PIN; a switch to another method in this time could cause a duplicate payment.
 export const PROMPT_GRACE_MS = 60 * SECOND_MS
 
-/** A prompt needs a valid phone number; the sandbox also accepts a test instrument alone. */
-export function requirePromptable(gateway: Gateway, payment: PaymentRow, choice: CheckoutChoice): void {
-  const issues = promptIssues(gateway, payment, choice)
+/** A prompt needs a valid phone number, and one of these networks; the sandbox also accepts a test instrument alone. */
+export function requirePromptable(
+  candidate: Candidate,
+  choice: CheckoutChoice,
+  networks: readonly Network[],
+): void {
+  const issues = promptIssues(candidate, choice, networks)
   if (issues.length > 0) throw new ApiError('validation_failed', { details: issues })
 }
 
 /** Whether the payer's input is enough for this gateway. */
-export function isPromptable(gateway: Gateway, payment: PaymentRow, choice: CheckoutChoice): boolean {
-  return promptIssues(gateway, payment, choice).length === 0
+export function isPromptable(candidate: Candidate, choice: CheckoutChoice): boolean {
+  const prompt = promptOf(candidate)
+  return !prompt || promptIssues(candidate, choice, prompt.networks).length === 0
 }
 
-function promptIssues(gateway: Gateway, payment: PaymentRow, choice: CheckoutChoice): Issue[] {
+/** How the gateway prompts the phone of a payer of mobile money; undefined if it does not. */
+export function promptOf({ ways }: Candidate): Candidate['ways'][number] | undefined {
+  return ways.find(({ collection }) => collection === 'prompt')
+}
+
+function promptIssues(candidate: Candidate, choice: CheckoutChoice, networks: readonly Network[]): Issue[] {
   if (choice.channel !== 'mobile_money') return []
-  return [...phoneIssues(gateway, choice), ...networkIssues(payment, choice)]
+  return [...phoneIssues(candidate, choice), ...networkIssues(networks, choice)]
 }
 
-function phoneIssues({ instruments, promptsPhone }: Gateway, choice: CheckoutChoice): Issue[] {
-  const { phone, instrument } = choice
+function phoneIssues(candidate: Candidate, { phone, instrument }: CheckoutChoice): Issue[] {
   if (phone === undefined) {
-    const isSandboxInstrument = instrument !== undefined && instruments !== undefined
-    return isSandboxInstrument || !promptsPhone
+    const isSandboxInstrument = instrument !== undefined && candidate.gateway.instruments !== undefined
+    return isSandboxInstrument || !promptOf(candidate)
       ? []
       : [{ field: 'phone', code: 'required', message: 'A phone number is needed.' }]
   }
@@ -52,8 +61,8 @@ function phoneIssues({ instruments, promptsPhone }: Gateway, choice: CheckoutCho
   return [{ field: 'phone', code: 'invalid_format', message: 'This is not the number of a mobile phone.' }]
 }
 
-function networkIssues({ country }: PaymentRow, { network }: CheckoutChoice): Issue[] {
-  if (network === undefined || networksOf(country).some(({ code }) => code === network)) return []
+function networkIssues(networks: readonly Network[], { network }: CheckoutChoice): Issue[] {
+  if (network === undefined || networks.some(({ code }) => code === network)) return []
   return [{ field: 'network', code: 'not_allowed', message: 'This network is not offered here.' }]
 }
 

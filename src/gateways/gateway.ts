@@ -240,9 +240,16 @@ export interface Rail {
   /** Absent: every country that uses the currency. */
   countries?: readonly string[]
   channels: readonly Channel[]
-  /** The smallest amount and the step between amounts, if the provider cannot take every minor unit. */
+  /** The smallest and the largest amount, and the step between amounts, if the provider cannot take every amount. */
   minimumMinor?: bigint
+  maximumMinor?: bigint
   stepMinor?: bigint
+  /** Mobile money is a prompt on the phone, so our page asks for the number; otherwise the provider's page does. */
+  prompts?: true
+  /** The networks that mobile money reaches (codes of core/networks.ts). Absent: all networks of the country. */
+  networks?: readonly string[]
+  /** A bank transfer goes to an account that our page shows; otherwise the provider's page shows it. */
+  transfers?: true
 }
 
 /** How a provider treats keys, repeated requests, refunds and declined payers: it decides what is polled and submitted again. */
@@ -271,8 +278,6 @@ export interface Gateway {
   readonly name: string
   readonly rails: readonly Rail[]
   readonly behavior: GatewayBehavior
-  /** Mobile money is a prompt on the phone, so our page asks for the number; otherwise the gateway's page does. */
-  readonly promptsPhone?: true
   /** The merchant receives the money directly: it is recorded, and we owe nothing. */
   readonly settlesDirectly?: true
   /** Test instruments to choose from; only the sandbox has them. */

@@ -24,6 +24,7 @@ import type { Credentials } from './credentials.ts'
 import { DEFAULT_ROUTES, type Route } from './default-routes.ts'
 import type { GatewayDefinition } from './definition.ts'
 import type { Channel, Gateway } from './gateway.ts'
+import type { Way } from './rails.ts'
 import { type Health, orderCandidates, type Routing } from './routing.ts'
 
 /** A gateway that can start new payments, with its account id; null is the instance's account. */
@@ -37,6 +38,8 @@ export interface AccountGateway {
 }
 
 export interface Candidate extends AccountGateway {
+  /** How it can collect the payment. */
+  ways: readonly Way[]
   channels: readonly Channel[]
 }
 
@@ -228,8 +231,10 @@ function createRegistry(
     async candidates(merchantId, criteria) {
       const opened = await listForMerchant(merchantId)
       const { candidates } = await explain(opened, merchantId, criteria)
-      return candidates.flatMap(({ name, channels }) =>
-        opened.filter(({ gateway }) => gateway.name === name).map((one) => ({ ...one, channels })),
+      return candidates.flatMap(({ name, ways }) =>
+        opened
+          .filter(({ gateway }) => gateway.name === name)
+          .map((one) => ({ ...one, ways, channels: ways.map(({ channel }) => channel) })),
       )
     },
     explain: async (merchantId, criteria) => explain(await listForMerchant(merchantId), merchantId, criteria),

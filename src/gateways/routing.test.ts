@@ -38,8 +38,8 @@ function subsets(): string[][] {
   )
 }
 
-// Above every minimum, and a whole amount in every currency.
-const PLENTY = 1_000_000n
+// Above every minimum, below every maximum, and a whole amount in every currency.
+const PLENTY = 900_000n
 
 describe('the default routes', () => {
   it('have an expected result for every currency and every country that uses it', () => {
@@ -211,10 +211,19 @@ describe('the order of candidates', () => {
     const channels = (amountMinor: bigint | null) =>
       orderCandidates(
         criteria('KES', 'KE', { amountMinor, available: [{ name: 'newcomer', rails, health: 'up' }] }),
-      ).candidates.map((candidate) => candidate.channels)
+      ).candidates.map((candidate) => candidate.ways.map(({ channel }) => channel))
     assert.deepEqual(channels(600n), [['card', 'mobile_money']])
     assert.deepEqual(channels(300n), [['mobile_money']])
     assert.deepEqual(channels(350n), [])
     assert.deepEqual(channels(null), [['card', 'mobile_money']])
+  })
+
+  it('leaves out a gateway that cannot take so large an amount, and says so', () => {
+    const route = (amountMinor: bigint) => orderCandidates(criteria('UGX', 'UG', { amountMinor }))
+    const names = (amountMinor: bigint) => route(amountMinor).candidates.map(({ name }) => name)
+    assert.deepEqual(names(999_999n), ['flutterwave', 'pawapay', 'stripe'])
+    assert.deepEqual(names(1_000_000n), ['flutterwave', 'pawapay'])
+    const leftOut = route(1_000_000n).leftOut.find(({ name }) => name === 'stripe')
+    assert.equal(leftOut?.reason, 'amount')
   })
 })

@@ -2,10 +2,11 @@
 // health. Pure, so that every process and every retry routes the same payment the same way.
 
 import { createHash } from 'node:crypto'
-import { type Currency, usesCurrency } from '../core/currency.ts'
+import type { Currency } from '../core/currency.ts'
 import { type RoutingRule, type RoutingRules, ruleFor } from '../core/routing-rules.ts'
 import type { Route } from './default-routes.ts'
-import type { Channel, Rail } from './gateway.ts'
+import type { Rail } from './gateway.ts'
+import { type RailCriteria, servingRails, type Way, waysOf } from './rails.ts'
 
 /** `down`: the circuit breaker is open. */
 export type Health = 'up' | 'down'
@@ -18,13 +19,8 @@ export interface AvailableGateway {
   isFallback?: boolean
 }
 
-export interface RoutingInput {
+export interface RoutingInput extends RailCriteria {
   routes: readonly Route[]
-  currency: Currency
-  /** Null: the payment names none. */
-  country: string | null
-  /** Null: any amount that the rails take. */
-  amountMinor: bigint | null
   available: readonly AvailableGateway[]
   rules: RoutingRules
   /** The key of the weighted split: the same for every retry of a payment. Null: no split, to explain the rules. */
@@ -38,7 +34,8 @@ export type LeftOutReason = 'not_configured' | 'excluded' | 'not_in_route' | 'no
 
 export interface RoutedCandidate {
   name: string
-  channels: readonly Channel[]
+  /** How it can collect the payment. */
+  ways: readonly Way[]
   reason: CandidateReason
   health: Health
   /** The share of payments that go here first, if the merchant's payments are split. */
@@ -63,15 +60,15 @@ export function orderCandidates(input: RoutingInput): Routing {
   const picked = pickBySplit(rule, input.key)
   const found: (RoutedCandidate & { rank: number })[] = []
   for (const [position, gateway] of input.available.entries()) {
-    const channels = channelsOf(gateway.rails, input)
+    const rails = servingRails(gateway.rails, input)
     const reason = reasonFor(gateway.name, input.routes, routed, rule, picked)
-    const exclusion = exclusionFor(gateway, input, rule, channels, reason)
+    const exclusion = exclusionFor(gateway, input, rule, rails, reason)
     if (exclusion || !reason) leftOut.push({ name: gateway.name, reason: exclusion ?? 'not_in_route' })
     else {
       const { name, health } = gateway
       const percent = rule.split.find((share) => share.gateway === name)?.percent ?? null
       const rank = rankOf(gateway, position, reason, routed, rule)
-      found.push({ name, health, channels, reason, percent, rank })
+      found.push({ name, health, ways: waysOf(rails, input.country), reason, percent, rank })
     }
   }
   const candidates = found.toSorted((one, other) => one.rank - other.rank).map(({ rank: _, ...one }) => one)
@@ -102,12 +99,12 @@ function exclusionFor(
   { name, rails }: AvailableGateway,
   input: RoutingInput,
   rule: RoutingRule,
-  channels: readonly Channel[],
+  serving: readonly Rail[],
   reason: CandidateReason | undefined,
 ): LeftOutReason | undefined {
   if (rule.exclude.includes(name)) return 'excluded'
-  if (channels.length > 0) return reason ? undefined : 'not_in_route'
-  return channelsOf(rails, { ...input, amountMinor: null }).length > 0 ? 'amount' : 'not_collected'
+  if (serving.length > 0) return reason ? undefined : 'not_in_route'
+  return servingRails(rails, { ...input, amountMinor: null }).length > 0 ? 'amount' : 'not_collected'
 }
 
 // Larger than any list, so that each digit decides only between candidates with equal digits before it.
@@ -144,23 +141,4 @@ function pickBySplit({ split }: RoutingRule, key: string | null): string | undef
     if (bucket < cumulativePercent) return gateway
   }
   return undefined
-}
-
-type RailCriteria = Pick<RoutingInput, 'currency' | 'country' | 'amountMinor'>
-
-/** The channels through which these rails collect a payment; empty if they do not. */
-function channelsOf(rails: readonly Rail[], criteria: RailCriteria): Channel[] {
-  const serving = rails.filter((rail) => rail.currency === criteria.currency && serves(rail, criteria))
-  return [...new Set(serving.flatMap((rail) => rail.channels))]
-}
-
-function serves(rail: Rail, { country, amountMinor }: RailCriteria): boolean {
-  if (amountMinor !== null && !acceptsAmount(rail, amountMinor)) return false
-  // A rail for some countries only cannot be offered to a payment without a country.
-  if (country === null) return rail.countries === undefined
-  return rail.countries?.includes(country) ?? usesCurrency(country, rail.currency)
-}
-
-function acceptsAmount({ minimumMinor = 0n, stepMinor = 1n }: Rail, amountMinor: bigint): boolean {
-  return amountMinor >= minimumMinor && amountMinor % stepMinor === 0n
 }

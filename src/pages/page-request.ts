@@ -1,6 +1,5 @@
 // The start of every checkout page: loads the payment, its payment methods and the return URL.
 
-import { findOffer } from '../checkout/offer.ts'
 import { isAllowedReturn } from '../checkout/return-url.ts'
 import { type CheckoutView, requireCheckout } from '../checkout/view.ts'
 import type { PageRoute } from '../kit/http/route.ts'
@@ -9,8 +8,6 @@ import type { TransferRow } from '../p2p/transfer.ts'
 import { findTransfer } from '../p2p/transfers.ts'
 
 import type { PaymentsApp } from '../payments/app.ts'
-import type { PaymentRow } from '../payments/payment.ts'
-import type { Offer } from './checkout/form.ts'
 import { buildReturnUrl } from './return-url.ts'
 
 export type PageRequest = Parameters<PageRoute['handle']>[0]
@@ -21,17 +18,6 @@ export function loadCheckout(app: PaymentsApp, { params }: PageRequest): Promise
 
 export function pathOf({ params }: PageRequest): string {
   return `/pay/${encodeURIComponent(params.accessCode ?? '')}`
-}
-
-export async function offerOf(app: PaymentsApp, payment: PaymentRow): Promise<Offer> {
-  const { collected, p2p } = await findOffer(app, payment)
-  return {
-    channels: [...(collected?.channels ?? []), ...(p2p?.channels ?? [])],
-    instruments: collected?.gateway.instruments ?? [],
-    country: payment.country,
-    asksPhone: collected?.gateway.promptsPhone ?? false,
-    savesCards: collected?.gateway.chargeSaved !== undefined,
-  }
 }
 
 /** Only payments by direct transfer have one. */

@@ -1,5 +1,6 @@
 // The page routes. Every action of the payer is a form: POST, 303, GET.
 
+import { findOffer } from '../checkout/offer.ts'
 import { canCancelAttempt, refreshCheckout } from '../checkout/payer-actions.ts'
 import { consentFormFor } from '../consents/consent.ts'
 import { ApiError } from '../core/errors.ts'
@@ -24,7 +25,7 @@ import { landingPage } from './landing-page.ts'
 import { chooseLanguage, languageCookies, languagesFromCookies } from './language.ts'
 import { linkPageRoutes } from './link/routes.ts'
 import { isLanguage } from './locales.ts'
-import { loadCheckout, offerOf, type PageRequest, pathOf, returnUrlOf, transferOf } from './page-request.ts'
+import { loadCheckout, type PageRequest, pathOf, returnUrlOf, transferOf } from './page-request.ts'
 import { translatorFor } from './translator.ts'
 
 export function pageRoutes(app: LinksApp): PageRoute[] {
@@ -99,7 +100,7 @@ export function pageRoutes(app: LinksApp): PageRoute[] {
       path: '/pay/{accessCode}/network',
       handle: async (request) => {
         const { payment } = await loadCheckout(app, request)
-        return json({ network: networkOfPhone(request.form.phone ?? '', payment.country) })
+        return json({ network: networkOfPhone(await findOffer(app, payment), request.form.phone ?? '') })
       },
     },
     ...stepRoutes(app),
@@ -145,7 +146,7 @@ async function factsOf(app: PaymentsApp, request: PageRequest): Promise<Checkout
     accept: request.headers['accept-language'],
     country: payment.country,
   })
-  const offer = await offerOf(app, payment)
+  const offer = await findOffer(app, payment)
   return {
     ...view,
     ...offer,

@@ -107,12 +107,13 @@ function canResubmit(app: PaymentsApp, gateway: Gateway, { payment, attempt }: P
   const now = app.clock.now()
   const isRetained = isKeyRetained(gateway.behavior, attempt.startedAt, now)
   // No prompt is sent to a phone after the checkout has expired.
-  const isLatePrompt =
-    gateway.promptsPhone === true &&
-    attempt.channel === 'mobile_money' &&
-    payment.expiresAt !== null &&
-    payment.expiresAt <= now
-  return isRetained && !isLatePrompt
+  const isLate = payment.expiresAt !== null && payment.expiresAt <= now
+  return isRetained && !(isLate && isPrompt(gateway, attempt))
+}
+
+/** By the number that the payer typed, too: the rails of the account may have changed since. */
+function isPrompt({ rails }: Gateway, { channel, choice }: AttemptRow): boolean {
+  return channel === 'mobile_money' && (choice?.phone !== undefined || rails.some(({ prompts }) => prompts))
 }
 
 /** Undefined if the saved method must not be charged any more, or the merchant is suspended. */

@@ -129,6 +129,20 @@ describe('the catalog of routes', () => {
     assert.deepEqual(await read(api, `${ROUTES}?country=JP`), [])
   })
 
+  it('shows how each channel is collected, and which networks are prompted', async () => {
+    const { api } = await merchantWith(['pawapay'])
+    const [route] = await read(api, `${ROUTES}?currency=ZMW&country=ZM`)
+    const [pawapay, sandbox] = route.gateways
+    assert.deepEqual(pawapay.ways, [{ channel: 'mobile_money', collection: 'page', networks: [] }])
+    const ways = sandbox.ways.map(({ channel, collection }: Record<string, unknown>) => [channel, collection])
+    assert.deepEqual(ways, [
+      ['card', 'page'],
+      ['mobile_money', 'prompt'],
+      ['bank_transfer', 'transfer'],
+    ])
+    assert.deepEqual(sandbox.ways[1].networks[0], { code: 'airtel_zm', name: 'Airtel Money' })
+  })
+
   it('rejects an unsupported currency, and a country that does not use it', async () => {
     assertApiError(await service.api.get(`${ROUTES}?currency=JPY`), 'invalid_currency')
     assertApiError(await service.api.get(`${ROUTES}?country=Kenya`), 'invalid_country')
@@ -206,6 +220,7 @@ describe('the currencies in the catalog', () => {
         name: 'West African CFA Franc',
         decimals: 0,
         minimum: '1.00',
+        maximum: null,
         countries: ['BJ', 'BF', 'CI', 'GW', 'ML', 'NE', 'SN', 'TG'],
         countryRequired: true,
       },
@@ -214,9 +229,9 @@ describe('the currencies in the catalog', () => {
     assert.equal(meta.total, 28)
   })
 
-  it('shows the smallest minimum amount of the merchant’s gateways, and none where no gateway serves the currency', async () => {
+  it('shows the smallest minimum and the largest maximum amount of the merchant’s gateways, and none where no gateway serves the currency', async () => {
     const rails = (minimumMinor?: bigint): Rail[] => [
-      { currency: 'NGN', channels: ['card'], minimumMinor },
+      { currency: 'NGN', channels: ['card'], minimumMinor, maximumMinor: minimumMinor && minimumMinor * 10n },
       { currency: 'KES', channels: ['card'], minimumMinor: minimumMinor && minimumMinor * 2n },
     ]
     const gateways = fixedGateways([
@@ -227,6 +242,8 @@ describe('the currencies in the catalog', () => {
     const shown = await listCurrencies({ gateways }, merchant)
     const minimumOf = (wanted: string) => shown.find(({ code }) => code === wanted)?.minimum
     assert.deepEqual(['NGN', 'KES', 'USD'].map(minimumOf), ['3.00', '6.00', null])
+    const maximumOf = (wanted: string) => shown.find(({ code }) => code === wanted)?.maximum
+    assert.deepEqual(['NGN', 'KES', 'USD'].map(maximumOf), ['500.00', null, null])
   })
 })
 

@@ -3,9 +3,11 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
+import { findOffer, requireOffered } from '../../src/checkout/offer.ts'
 import { startAttempt } from '../../src/checkout/start-attempt.ts'
 import { requireCheckoutPayment } from '../../src/checkout/view.ts'
-import type { Outcome } from '../../src/gateways/gateway.ts'
+import { ApiError } from '../../src/core/errors.ts'
+import type { CheckoutChoice, Gateway, Outcome } from '../../src/gateways/gateway.ts'
 import { fixedGateways } from '../../src/gateways/registry.ts'
 import { MAX_ATTEMPTS } from '../../src/outcomes/decide.ts'
 import type { PaymentsApp } from '../../src/payments/app.ts'
@@ -123,6 +125,57 @@ describe('a gateway that may have executed', () => {
     assert.deepEqual([second.calls, await attemptsOf(payment)], [[], ['scripted started']])
   })
 })
+
+describe('gateways with different channels', () => {
+  const mpesa: Gateway = {
+    ...scriptedGateway('mpesa'),
+    rails: [{ currency: 'KES', channels: ['mobile_money'], prompts: true, networks: ['mpesa_ke'] }],
+  }
+  const airtel: Gateway = {
+    ...scriptedGateway('airtel'),
+    rails: [{ currency: 'KES', channels: ['mobile_money'], prompts: true, networks: ['airtel_ke'] }],
+  }
+  const cards: Gateway = {
+    ...scriptedGateway('cards'),
+    rails: [{ currency: 'KES', channels: ['card', 'mobile_money'] }],
+  }
+  const appWith = (...list: Gateway[]): PaymentsApp => ({ ...rig.app, gateways: fixedGateways(list) })
+  const choose = async (withGateways: PaymentsApp, choice: CheckoutChoice) =>
+    (await requireOffered(withGateways, await rig.checkout(), choice)).map(({ gateway }) => gateway.name)
+  const PHONE = { channel: 'mobile_money', phone: '+254712345678' } as const
+
+  it('a gateway with mobile money alone hides no cards of the next one', async () => {
+    const offer = await findOffer(appWith(mpesa, cards), await rig.checkout())
+    assert.deepEqual(
+      [offer.channels, offer.asksPhone, offer.savesCards],
+      [['mobile_money', 'card'], true, true],
+    )
+    assert.deepEqual(await choose(appWith(mpesa, cards), { channel: 'card' }), ['cards'])
+  })
+
+  it('the page offers the networks of every gateway that prompts, and the network decides the gateway', async () => {
+    const withAll = appWith(mpesa, cards, airtel)
+    const { networks } = await findOffer(withAll, await rig.checkout())
+    assert.deepEqual(
+      networks.map(({ code }) => code),
+      ['mpesa_ke', 'airtel_ke'],
+    )
+    assert.deepEqual(await choose(withAll, { ...PHONE, network: 'mpesa_ke' }), ['mpesa', 'cards'])
+    assert.deepEqual(await choose(withAll, { ...PHONE, network: 'airtel_ke' }), ['airtel', 'cards'])
+    await assert.rejects(choose(withAll, { ...PHONE, network: 'tkash_ke' }), hasIssue('network'))
+    await assert.rejects(choose(withAll, { channel: 'mobile_money' }), hasIssue('phone'))
+  })
+
+  it('the page asks for no number if the first gateway of mobile money asks on its own page', async () => {
+    const pageFirst = appWith(cards, mpesa)
+    const { asksPhone, networks } = await findOffer(pageFirst, await rig.checkout())
+    assert.deepEqual([asksPhone, networks], [false, []])
+    assert.deepEqual(await choose(pageFirst, { channel: 'mobile_money' }), ['cards'])
+  })
+})
+
+const hasIssue = (field: string) => (error: unknown) =>
+  error instanceof ApiError && error.details.some((issue) => issue.field === field)
 
 describe('a charge of a saved method', () => {
   it('a charge of a saved method never fails over to another gateway', async () => {

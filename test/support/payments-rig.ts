@@ -105,9 +105,8 @@ export function scriptedGateway(name = NAME): ScriptedGateway {
   const outcome = async (verb: Verb, asked: GatewayRequest) => (await answer(verb, asked)) as Outcome
   return {
     name,
-    rails: [{ currency: 'KES', channels: ['card', 'mobile_money'] }],
+    rails: [{ currency: 'KES', channels: ['card', 'mobile_money'], prompts: true }],
     behavior: { keyRetentionHours: 24, cachesErrors: false, lookupByReference: true },
-    promptsPhone: true,
     calls,
     answers: (verb, ...scripted) => void scripts.set(verb, [...(scripts.get(verb) ?? []), ...scripted]),
     clearAnswers: () => scripts.clear(),

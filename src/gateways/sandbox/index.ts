@@ -83,9 +83,10 @@ export function createSandboxGateway(options: SandboxGatewayOptions): SandboxGat
     rails: CURRENCY_CODES.map((currency) => ({
       currency,
       channels: ['card', 'mobile_money', 'bank_transfer'],
+      prompts: true,
+      transfers: true,
     })),
     behavior: { keyRetentionHours: 24, cachesErrors: false, lookupByReference: true },
-    promptsPhone: true,
     instruments: SANDBOX_INSTRUMENTS,
 
     startCheckout: async (attempt, choice, returnUrl) =>

@@ -10,17 +10,21 @@ const WITH_BANK_TRANSFERS: readonly Currency[] = ['EUR', 'GBP', 'USD']
 
 export const SUPPORTED_CURRENCIES = CURRENCY_CODES.filter((currency) => !UNSUPPORTED.includes(currency))
 
+// An amount has at most eight digits; the currencies with more are none of ours.
+const MAX_AMOUNT = 99_999_999n
+
+// UGX has no minor unit in ISO 4217, but Stripe counts it in hundredths: amounts are multiples of 100. For all other
+// currencies Stripe's minor unit is that of ISO 4217.
+const scaleOf = (currency: Currency) => (currency === 'UGX' ? 100n : 1n)
+
 export const RAILS: readonly Rail[] = SUPPORTED_CURRENCIES.map((currency) => ({
   currency,
   channels: WITH_BANK_TRANSFERS.includes(currency) ? ['card', 'bank_transfer'] : ['card'],
   // Fifty cents, or the equivalent in the account's settlement currency on that day; only for the dollar is that a
   // fixed number.
   ...(currency === 'USD' && { minimumMinor: 50n }),
+  maximumMinor: MAX_AMOUNT / scaleOf(currency),
 }))
-
-// UGX has no minor unit in ISO 4217, but Stripe counts it in hundredths: amounts are multiples of 100. For all other
-// currencies Stripe's minor unit is that of ISO 4217.
-const scaleOf = (currency: Currency) => (currency === 'UGX' ? 100n : 1n)
 
 export function toAmount({ minor, currency }: Money): string {
   return String(minor * scaleOf(currency))

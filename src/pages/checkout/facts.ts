@@ -3,6 +3,7 @@
 
 import { LINK_ENDED } from '../../checkout/capacity.ts'
 import type { ConsentForm } from '../../consents/consent.ts'
+import type { Network } from '../../core/networks.ts'
 import { type Channel, type Instrument, isDirect } from '../../gateways/gateway.ts'
 import type { MerchantProfile } from '../../merchants/profiles.ts'
 import type { TransferRow } from '../../p2p/transfer.ts'
@@ -26,6 +27,8 @@ export interface CheckoutFacts {
   instruments: readonly Instrument[]
   /** Whether our page asks for the phone number, or the gateway's page. */
   asksPhone: boolean
+  /** The networks to choose from, if our page asks. */
+  networks: readonly Network[]
   /** How the page asks whether a card is saved; null if it is not saved. */
   consentForm: ConsentForm | null
   /** "Visa •••• 4242" if the provider reported it, otherwise null. */

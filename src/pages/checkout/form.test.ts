@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { networksOf } from '../../core/networks.ts'
 import { addMs } from '../../kit/clock.ts'
 import { networkOfPhone, type Offer, readChoice, readFormState, redirectWithProblem } from './form.ts'
 
@@ -13,6 +14,7 @@ const OFFER: Offer = {
   ],
   country: 'KE',
   asksPhone: true,
+  networks: networksOf('KE'),
   savesCards: true,
 }
 
@@ -50,7 +52,7 @@ describe('the choice of a payer', () => {
 
   it('needs no network if there is only one', () => {
     const choice = readChoice(
-      { ...OFFER, country: 'CA' },
+      { ...OFFER, country: 'CA', networks: [] },
       { channel: 'mobile_money', phone: '+1 506 234 5678' },
     )
     assert.deepEqual(choice, {
@@ -59,6 +61,18 @@ describe('the choice of a payer', () => {
       phone: '+15062345678',
       network: undefined,
     })
+  })
+
+  it('is only a network that the gateway prompts', () => {
+    const form = { channel: 'mobile_money', phone: '0712345678' }
+    const [mpesa, airtel, equitel] = networksOf('KE')
+    assert.ok(mpesa && airtel && equitel)
+    const others = { ...OFFER, networks: [airtel, equitel] }
+    assert.deepEqual(readChoice(others, form), { kind: 'network' })
+    assert.deepEqual(readChoice(others, { ...form, network: 'mpesa_ke' }), { kind: 'network' })
+    assert.equal(networkOfPhone(others, '0712345678'), null)
+    const alone = readChoice({ ...OFFER, networks: [mpesa] }, form)
+    assert.equal('network' in alone && alone.network, 'mpesa_ke')
   })
 
   it('needs no phone number if the gateway asks for it', () => {
@@ -80,9 +94,9 @@ describe('the choice of a payer', () => {
 
 describe('the network of a phone number', () => {
   it('is suggested while the payer types, if it is known', () => {
-    assert.equal(networkOfPhone('0712345678', 'KE'), 'mpesa_ke')
-    assert.equal(networkOfPhone('0712', 'KE'), null)
-    assert.equal(networkOfPhone('hello', null), null)
+    assert.equal(networkOfPhone(OFFER, '0712345678'), 'mpesa_ke')
+    assert.equal(networkOfPhone(OFFER, '0712'), null)
+    assert.equal(networkOfPhone({ networks: [], country: null }, 'hello'), null)
   })
 })
 

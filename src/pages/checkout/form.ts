@@ -1,8 +1,9 @@
 // The form of the open checkout: the payer's input, its problem, and how both survive POST, 303, GET. The URL carries
 // the choice and the problem; the typed text is personal data and is kept in a cookie.
 
-import { findNetwork, guessNetwork, networksOf } from '../../core/networks.ts'
-import type { Channel, CheckoutChoice, Instrument } from '../../gateways/gateway.ts'
+import type { findOffer } from '../../checkout/offer.ts'
+import { findNetwork, guessNetwork } from '../../core/networks.ts'
+import type { Channel, CheckoutChoice } from '../../gateways/gateway.ts'
 import { readPhone } from '../../kit/phone.ts'
 
 /** The input that the open screen shows again. */
@@ -20,15 +21,8 @@ export type Problem =
   /** When the number may be prompted again. */
   | { kind: 'wait'; until: Date }
 
-export interface Offer {
-  channels: readonly Channel[]
-  instruments: readonly Instrument[]
-  country: string | null
-  /** Otherwise the gateway's own page asks for the number. */
-  asksPhone: boolean
-  /** The gateway can charge a card again, so a card is saved with the payer's consent. */
-  savesCards: boolean
-}
+/** What the checkout offers to the payer. */
+export type Offer = Awaited<ReturnType<typeof findOffer>>
 
 type Texts = Readonly<Record<string, string>>
 
@@ -41,25 +35,27 @@ export function readChoice(offer: Offer, form: Texts): CheckoutChoice | Problem 
 
   const phone = readPhone(form.phone ?? '', offer.country)
   if (!phone) return { kind: 'phone' }
-  const networks = networksOf(offer.country)
+  const { networks } = offer
   // The networks of a country prompt only numbers of that country.
   if (networks.length > 0 && phone.country !== offer.country) return { kind: 'phone' }
   const chosen = networks.find(({ code }) => code === form.network)
-  const network = chosen ?? networkFromPrefix(phone.e164, offer.country)
+  const network = chosen ?? networkFromPrefix(offer, phone.e164)
   if (!network && networks.length > 0) return { kind: 'network' }
   return { channel, instrument, phone: phone.e164, network: network?.code }
 }
 
-function networkFromPrefix(e164: string, country: string | null) {
-  const networks = networksOf(country)
+function networkFromPrefix({ networks, country }: PhoneOffer, e164: string) {
   if (networks.length === 1) return networks[0]
-  return country === null ? undefined : guessNetwork(e164, country)
+  const guess = country === null ? undefined : guessNetwork(e164, country)
+  return networks.find(({ code }) => code === guess?.code)
 }
 
+type PhoneOffer = Pick<Offer, 'networks' | 'country'>
+
 /** The network that a number suggests, for the script that selects it while the payer types. */
-export function networkOfPhone(text: string, country: string | null): string | null {
-  const phone = readPhone(text, country)
-  return (phone && networkFromPrefix(phone.e164, country)?.code) ?? null
+export function networkOfPhone(offer: PhoneOffer, text: string): string | null {
+  const phone = readPhone(text, offer.country)
+  return (phone && networkFromPrefix(offer, phone.e164)?.code) ?? null
 }
 
 /** Each channel has its own field, because browsers also send the fields of the other channels. */

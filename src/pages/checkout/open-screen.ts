@@ -2,7 +2,6 @@
 // channel.
 
 import type { Currency } from '../../core/currency.ts'
-import { networksOf } from '../../core/networks.ts'
 import type { Channel } from '../../gateways/gateway.ts'
 import { type Html, html } from '../../kit/http/html.ts'
 import { examplePhone } from '../../kit/phone.ts'
@@ -101,8 +100,7 @@ ${networkField(facts)}
 }
 
 function networkField(facts: CheckoutFacts): Html | null {
-  const { translator, form, payment } = facts
-  const networks = networksOf(payment.country)
+  const { translator, form, networks } = facts
   if (networks.length < 2) return null
   const isWrong = form.problem?.kind === 'network'
   return html`<label for="network">${translator.t('network')}</label>

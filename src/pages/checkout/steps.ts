@@ -1,5 +1,6 @@
 // The actions of a payer: each is a form that is posted, a 303, and a page again.
 
+import { findOffer } from '../../checkout/offer.ts'
 import {
   cancelAttempt,
   cancelCheckout,
@@ -18,7 +19,7 @@ import { markSent } from '../../p2p/transfers.ts'
 import type { PaymentsApp } from '../../payments/app.ts'
 import { createActionLimit } from '../action-limit.ts'
 import { isLanguage } from '../locales.ts'
-import { loadCheckout, offerOf, type PageRequest, pathOf } from '../page-request.ts'
+import { loadCheckout, type PageRequest, pathOf } from '../page-request.ts'
 import { screenOf } from './facts.ts'
 import { readChoice, redirectWithProblem } from './form.ts'
 
@@ -100,7 +101,7 @@ async function startPayment(
   // A payer who submits the form in another tab pays after all.
   const screen = screenOf({ ...view, now })
   if (screen !== 'open' && screen !== 'cancelled_open') return redirectToCheckout(request)
-  const choice = readChoice(await offerOf(app, view.payment), request.form)
+  const choice = readChoice(await findOffer(app, view.payment), request.form)
   if ('kind' in choice) return redirectWithProblem(pathOf(request), request.form, choice)
   try {
     const started = await startAttempt(app, view, await withConsent(app, view, choice, request))

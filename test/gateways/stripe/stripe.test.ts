@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import { CURRENCY_CODES, type Currency, decimalsOf } from '../../../src/core/currency.ts'
 import { money } from '../../../src/core/money.ts'
 import type { Attempt, Gateway, Outcome } from '../../../src/gateways/gateway.ts'
+import { toAmount } from '../../../src/gateways/stripe/amounts.ts'
 import { STRIPE } from '../../../src/gateways/stripe/index.ts'
 import { systemClock } from '../../../src/kit/clock.ts'
 import { HAS_LARGER_FORM, shareOf, sized } from '../../support/scale.ts'
@@ -284,6 +285,13 @@ describe('an amount at Stripe', () => {
       minimums.map(({ currency, minimumMinor }) => [currency, minimumMinor]),
       [['USD', 50n]],
     )
+  })
+
+  it('takes amounts of at most eight digits in its own minor units', () => {
+    for (const { currency, maximumMinor = 0n } of STRIPE.rails) {
+      assert.equal(toAmount(money(maximumMinor, currency)).length, 8, currency)
+      assert.ok(toAmount(money(maximumMinor + 1n, currency)).length > 8, currency)
+    }
   })
 })
 
