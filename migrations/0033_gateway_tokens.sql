@@ -1,7 +1,7 @@
 -- Some providers want a short-lived access token with each call. All processes share one token of an account here, so that
 -- it is granted once, survives a restart, and no provider's limit on grants is exceeded.
 create table gateway_tokens (
-  -- A keyed hash of the gateway, its address, the account at the provider and the name of the token.
+  -- A keyed hash of the provider's address, the account there and the name of the token.
   id uuid primary key,
   gateway text not null,
   -- The merchant's gateway account that requested the token last; null: the instance.

@@ -3,7 +3,7 @@
 // change.
 
 import type { Mode } from '../core/merchant.ts'
-import type { TokenOwner } from '../gateway-tokens/source.ts'
+import type { TokenOwner } from '../gateway-tokens/request.ts'
 import type { TokenSource } from '../gateway-tokens/token.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Vault } from '../kit/crypto.ts'

@@ -4,7 +4,7 @@
 
 import type { Currency } from '../core/currency.ts'
 import type { RoutingRules } from '../core/routing-rules.ts'
-import type { TokenOwner } from '../gateway-tokens/source.ts'
+import type { TokenOwner } from '../gateway-tokens/request.ts'
 import type { TokenSource } from '../gateway-tokens/token.ts'
 import type { Cache } from '../kit/cache.ts'
 import type { Clock } from '../kit/clock.ts'

@@ -2,7 +2,8 @@
 
 import { randomBytes } from 'node:crypto'
 import { NO_ROW, type TokenRow } from '../../src/gateway-tokens/plan.ts'
-import { createTokenSources, type TokenOwner } from '../../src/gateway-tokens/source.ts'
+import type { TokenOwner } from '../../src/gateway-tokens/request.ts'
+import { createTokenSources } from '../../src/gateway-tokens/source.ts'
 import type { TokenStore } from '../../src/gateway-tokens/store.ts'
 import { createTokenCalls, type TokenCalls } from '../../src/gateways/token-calls.ts'
 import { type Clock, systemClock } from '../../src/kit/clock.ts'

@@ -106,6 +106,14 @@ describe('the access token of an account', () => {
     assert.equal(provider.grants(), 2)
   })
 
+  it('is shared by gateways and accounts with the same credentials', async (t) => {
+    const { provider, gateway, startProcess } = await startTest(t)
+    await charge(startProcess().gateway)
+    const labelled = startProcess({ owner: { gateway: `${gateway}_ug`, accountId: randomUUID() } })
+    assert.equal((await charge(labelled.gateway)).kind, 'succeeded')
+    assert.equal(provider.grants(), 1)
+  })
+
   it('is not used after the credentials have changed', async (t) => {
     const { provider, startProcess } = await startTest(t)
     await charge(startProcess().gateway)
