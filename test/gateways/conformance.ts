@@ -16,6 +16,7 @@ import { testDispute } from './conformance/dispute.ts'
 import { testPrelude } from './conformance/prelude.ts'
 import { testProbe } from './conformance/probe.ts'
 import { testRefund } from './conformance/refund.ts'
+import { testSchedules } from './conformance/schedules.ts'
 import { PUBLIC_URL, type Subject } from './conformance/subject.ts'
 import { testWebhook } from './conformance/webhook.ts'
 import { openMemoryTokens } from './memory-tokens.ts'
@@ -42,6 +43,7 @@ export function testConformance(subject: Subject): void {
     testCheckout(subject)
     testAltered(subject, gateway)
     testWebhook(subject)
+    testSchedules(subject)
     if (gateway.chargeSaved) testCharge(subject)
     if (gateway.refund) testRefund(subject)
     if (gateway.cancel) testCancel(subject)

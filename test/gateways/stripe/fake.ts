@@ -198,7 +198,10 @@ const OBJECT_OF_EVENT: readonly [RegExp, (key: string) => Stripe][] = [
 ]
 
 function makeWebhook(state: FakeState, key: string, type = 'checkout.session.completed'): Webhook {
-  const object = OBJECT_OF_EVENT.find(([pattern]) => pattern.test(type))?.[1](key)
+  const named = OBJECT_OF_EVENT.find(([pattern]) => pattern.test(type))?.[1](key)
+  const session = [...state.sessions.values()].find((one) => one.client_reference_id === key)
+  const isSession = named.object === 'checkout.session' && session !== undefined
+  const object = isSession ? { ...named, id: session.id } : named
   const metadata = { ...object.metadata, ...(object.object !== 'dispute' && { cowry_key: key }) }
   return sign(state, {
     ...readFixture('event'),

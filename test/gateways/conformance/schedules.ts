@@ -1,0 +1,142 @@
+// Random schedules of a checkout: lost responses at every request, submissions under the same key, callbacks before the
+// answer, twice or never, and polls that fail. Whatever the order, the outcome is what happened at the provider.
+
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { inspect } from 'node:util'
+import type { Attempt, Outcome, StartedCheckout, StatusQuery } from '../../../src/gateways/gateway.ts'
+import { createPrng, type Prng } from '../../faults/simulation/prng.ts'
+import { HAS_LARGER_FORM, sized } from '../../support/scale.ts'
+import type { Fault } from '../fake-server.ts'
+import { assertNotFinal, withFailureContext } from './faults.ts'
+import { assertNames } from './reading.ts'
+import { type Rig, startRig } from './rig.ts'
+import type { CheckoutEnding, Subject } from './subject.ts'
+
+const SCHEDULES = sized({ quick: 15, rest: 1_000, long: 1_000 })
+
+// Those that take no time.
+const FAULTS: readonly Fault[] = [
+  ...(['cut_off', 'cut_off_after_acting', 'http_500', 'http_500_after_acting'] as const),
+  ...(['html_503', 'garbage', 'http_409', 'http_429'] as const),
+]
+
+const ACTING: readonly Fault[] = ['cut_off_after_acting', 'http_500_after_acting', 'garbage']
+
+export function testSchedules(subject: Subject): void {
+  it(
+    'a checkout ends as at the provider, in any order of lost responses, callbacks and polls',
+    HAS_LARGER_FORM,
+    async (t) => {
+      const rig = await startRig(t, subject)
+      const firstSeed = Math.floor(Math.random() * 1e9)
+      for (let seed = firstSeed; seed < firstSeed + SCHEDULES; seed += 1)
+        await withFailureContext(`with the seed ${seed}`, () => runSchedule(rig, subject, createPrng(seed)))
+    },
+  )
+}
+
+/** What the service has stored about the attempt. */
+interface Stored {
+  reference: string | null
+  hint: string | null
+  report: string | undefined
+}
+
+async function runSchedule(rig: Rig, subject: Subject, prng: Prng): Promise<void> {
+  const attempt = rig.makeAttempt()
+  const stored: Stored = { reference: null, hint: null, report: undefined }
+  const ending = pickEnding(subject, prng)
+  const canResubmit = rig.gateway.behavior.keyRetentionHours > 0
+  let hasActed = false
+  for (let more = 1 + (canResubmit ? prng.nextInt(3) : 0); more > 0; more -= 1) {
+    const fault = prng.nextBool(0.7) ? prng.pick(FAULTS) : undefined
+    await submit(rig, attempt, stored, fault)
+    hasActed ||= fault === undefined || ACTING.includes(fault)
+  }
+  // A fault may have hit a request before the submission itself: then the fake does not know the checkout either.
+  if (!(hasActed && (await tryFinish(rig, attempt, ending)))) {
+    if (!canResubmit) return
+    await submit(rig, attempt, stored, undefined)
+    assert.ok(await tryFinish(rig, attempt, ending), 'the provider has accepted the checkout')
+  }
+  for (let callbacks = prng.nextInt(3); callbacks > 0; callbacks -= 1) await receive(rig, attempt, stored)
+  for (let polls = prng.nextInt(3); polls > 0; polls -= 1)
+    assertConsistent(await poll(rig, attempt, stored, prng.pick(FAULTS)), ending)
+  await assertEnd(rig, attempt, stored, ending)
+}
+
+function pickEnding({ declines }: Subject, prng: Prng): CheckoutEnding {
+  const { how } = prng.pick(declines.filter(({ on }) => on === 'checkout'))
+  const endings: CheckoutEnding[] = [{ kind: 'pays' }, { kind: 'declines', how }, { kind: 'waits' }]
+  return prng.nextBool(0.5) ? { kind: 'pays' } : prng.pick(endings)
+}
+
+async function withFault<Answer>(
+  rig: Rig,
+  fault: Fault | undefined,
+  call: () => Promise<Answer>,
+): Promise<Answer> {
+  const { server } = rig.provider
+  if (fault) server.injectFault(fault, { times: 1 })
+  const answer = await call()
+  server.clearFaults()
+  return answer
+}
+
+async function submit(rig: Rig, attempt: Attempt, stored: Stored, fault: Fault | undefined): Promise<void> {
+  const answer = await withFault(rig, fault, () => rig.start(attempt))
+  // A refusal would end the attempt at this gateway; here the caller tries again.
+  const isRefused = answer.kind === 'declined' && answer.refused === true
+  if (!isRefused) assertNotFinal(answer)
+  stored.reference = referenceIn(answer) ?? stored.reference
+}
+
+const referenceIn = (answer: StartedCheckout | Outcome): string | null =>
+  'gatewayReference' in answer ? answer.gatewayReference : null
+
+async function tryFinish(rig: Rig, { key }: Attempt, ending: CheckoutEnding): Promise<boolean> {
+  try {
+    await rig.provider.finish(key, ending)
+    return true
+  } catch {
+    return false
+  }
+}
+
+async function receive(rig: Rig, attempt: Attempt, stored: Stored): Promise<void> {
+  const reading = rig.receive(await rig.provider.webhook(attempt.key))
+  if (reading.kind === 'ignored') return
+  assertNames(reading, attempt, stored.reference ?? undefined)
+  if (reading.kind !== 'payment' || reading.key === undefined) return
+  stored.hint ??= reading.referenceHint ?? null
+  stored.report ??= reading.report
+}
+
+function poll(rig: Rig, attempt: Attempt, stored: Stored, fault?: Fault): Promise<Outcome> {
+  const { reference, hint, report } = stored
+  const query: StatusQuery = report === undefined ? attempt : { ...attempt, report }
+  return withFault(rig, fault, () => rig.gateway.verify(query, reference ?? hint))
+}
+
+function assertConsistent(outcome: Outcome, ending: CheckoutEnding): void {
+  if (outcome.kind === 'succeeded') assert.equal(ending.kind, 'pays', inspect(outcome))
+  if (outcome.kind !== 'declined') return
+  assert.equal(ending.kind, 'declines', inspect(outcome))
+  assert.equal(outcome.refused, undefined, 'a status check refuses nothing')
+}
+
+const END: Record<CheckoutEnding['kind'], Outcome['kind']> = {
+  pays: 'succeeded',
+  declines: 'declined',
+  waits: 'pending',
+}
+
+async function assertEnd(rig: Rig, attempt: Attempt, stored: Stored, ending: CheckoutEnding): Promise<void> {
+  const outcome = await poll(rig, attempt, stored)
+  assertConsistent(outcome, ending)
+  const isFindable = rig.gateway.behavior.lookupByReference || (stored.reference ?? stored.hint) !== null
+  if (isFindable) assert.equal(outcome.kind, END[ending.kind], inspect(outcome))
+  if (outcome.kind === 'succeeded') assert.deepEqual(outcome.paid, attempt.amount)
+  assert.equal(await rig.provider.executions(attempt.key), ending.kind === 'pays' ? 1 : 0)
+}
