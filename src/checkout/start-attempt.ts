@@ -21,7 +21,7 @@ import { requireCapacity } from './capacity.ts'
 import { requireOffered } from './offer.ts'
 import { assertPromptCooldown, consumePromptQuota } from './phone-prompts.ts'
 import { extendExpiry } from './queries.ts'
-import { submitCheckout } from './submit.ts'
+import { isLostPageUnpayable, submitCheckout } from './submit.ts'
 import { type CheckoutView, reloadView, withAttempts } from './view.ts'
 
 const shareStart = createSingleFlight<CheckoutView>()
@@ -54,7 +54,7 @@ async function startOnce(
   await requireCapacity(app, payment)
   await consumePromptQuota(app, choice)
   await app.failpoints.hit('checkout.before_start')
-  // Failover: the next gateway is tried only if the one before provably began nothing.
+  // Failover: the next gateway is tried only if the one before provably began nothing that can be paid.
   let retryable: PaymentRow | undefined = payment
   for (const [index, candidate] of candidates.entries()) {
     const action = { failovers: index, isLast: index === candidates.length - 1 }
@@ -103,8 +103,10 @@ async function submitToCandidate(
   await app.failpoints.hit('checkout.after_start')
   const outcome = await submitCheckout(app, gateway, current)
   await app.failpoints.hit('checkout.after_call')
-  const canFailOver = !action.isLast && isNotSubmitted(outcome)
-  const context = { source: 'checkout', firstCall: true, canFailOver } as const
+  const isPageLost = isLostPageUnpayable(gateway, current.attempt)
+  const isSafe = isNotSubmitted(outcome) || (isPageLost && outcome.kind === 'unknown')
+  const canFailOver = !action.isLast && isSafe
+  const context = { source: 'checkout', firstCall: true, canFailOver, isPageLost } as const
   const applied = await applyOutcome(app, gateway, current, outcome, context)
   if (outcome.kind !== 'pending') await schedulePoll(app, applied, outcome, gateway.behavior)
   // If the resolver has claimed the attempt meanwhile, its call may have reached the gateway: no failover then.

@@ -32,7 +32,7 @@ import { saveReceiptNumber } from './queries.ts'
 import { openRecovery } from './recovery.ts'
 import { reviewUncertain } from './review.ts'
 import { sanitizeOutcome } from './sanitize.ts'
-import { declinedPollAt } from './schedule.ts'
+import { declinedPollAt, openPagePollAt } from './schedule.ts'
 
 export interface OutcomeContext {
   source: MoveSource
@@ -40,6 +40,8 @@ export interface OutcomeContext {
   firstCall?: boolean
   /** The caller fails over to another gateway if this one provably began nothing. */
   canFailOver?: boolean
+  /** While the outcome is unknown nobody has the URL of the page, so nobody can pay there. */
+  isPageLost?: boolean
 }
 
 // Each retry means that another writer has moved the payment; a payment has far fewer moves than this.
@@ -59,11 +61,12 @@ export async function applyOutcome(
   const rounds = MAX_ROUNDS + MOVES_PER_DISPUTE * reports.length
   for (let round = 0; round < rounds; round += 1) {
     // If the resolver has claimed the attempt since, another call may have been made: this is no longer the only one.
-    const firstCall = (context.firstCall ?? false) && current.attempt.fence === initial.attempt.fence
+    const isSameClaim = current.attempt.fence === initial.attempt.fence
     const disputes = reports.length > 0 ? await listDisputes(app.db, merchantId, paymentId) : []
     const decision = decide(current.payment, current.attempt, outcome, {
-      firstCall,
+      firstCall: isSameClaim && context.firstCall === true,
       canFailOver: context.canFailOver ?? false,
+      isPageLost: isSameClaim && context.isPageLost === true,
       disputes,
     })
     if (decision.kind === 'nothing') {
@@ -148,7 +151,7 @@ async function applyMove(
     paymentMethodId: method?.id ?? payment.paymentMethodId,
     recoveryPaymentId: recovery?.id ?? payment.recoveryPaymentId,
   }
-  const dueAt = decision.proof === 'declined' ? declinedPollAt(app, current, gateway.behavior) : null
+  const dueAt = pollAfterDecline(app, gateway, current, decision)
   const receiptNumber = receiptNumberOf(outcome) ?? attempt.receiptNumber
   const nextAttempt: AttemptRow = { ...endedAttempt(attempt, decision), receiptNumber, endedAt: now, dueAt }
   const ended = {
@@ -162,6 +165,17 @@ async function applyMove(
   const move: Move = credit ? { kind: 'captured', ...ended, ...credit } : { kind: 'attempt_ended', ...ended }
   const moved = await moveAndCloseCases(app, payment, next, move)
   return moved ? { payment: next, attempt: nextAttempt, method } : undefined
+}
+
+/** When an attempt that ends with the move is polled again; null for never. */
+function pollAfterDecline(
+  app: PaymentsApp,
+  { behavior }: Gateway,
+  current: PaymentWithAttempt,
+  { proof }: MoveDecision,
+): Date | null {
+  if (proof === 'page_lost') return openPagePollAt(app, current)
+  return proof === 'declined' ? declinedPollAt(app, current, behavior) : null
 }
 
 /** Saves the method that the outcome brings; otherwise returns the method that the payment already has. */

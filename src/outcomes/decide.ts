@@ -66,7 +66,12 @@ export function decide(
   payment: PaymentRow,
   attempt: AttemptRow,
   outcome: Outcome,
-  context: { firstCall: boolean; canFailOver?: boolean; disputes?: readonly DisputeRow[] },
+  context: {
+    firstCall: boolean
+    canFailOver?: boolean
+    isPageLost?: boolean
+    disputes?: readonly DisputeRow[]
+  },
 ): Decision {
   const { canFailOver } = context
   switch (outcome.kind) {
@@ -90,10 +95,11 @@ export function decide(
       return NOTHING
     case 'unknown':
       // No byte of the only call was sent, so the gateway cannot have acted.
-      if (outcome.reason !== 'not_sent' || !context.firstCall) return NOTHING
-      return decideDecline(payment, attempt, 'provider_unavailable', outcome.message, null, 'not_sent', {
-        canFailOver,
-      })
+      if (outcome.reason === 'not_sent' && context.firstCall)
+        return decideUnavailable(payment, attempt, outcome.message, 'not_sent', canFailOver)
+      return context.isPageLost && attempt.status === 'started'
+        ? decideUnavailable(payment, attempt, outcome.message, 'page_lost', canFailOver)
+        : NOTHING
   }
 }
 
@@ -174,6 +180,20 @@ function decideDispute(
   return canMove(payment.status, 'reversed') ? move('reversed') : move('disputed')
 }
 
+/** The gateway was not reached, or nobody can pay what it began. */
+function decideUnavailable(
+  payment: PaymentRow,
+  attempt: AttemptRow,
+  message: string,
+  proof: 'not_sent' | 'page_lost',
+  canFailOver: boolean | undefined,
+): Decision {
+  const context = { canFailOver }
+  const decision = decideDecline(payment, attempt, 'provider_unavailable', message, null, proof, context)
+  // An attempt that is not the current one keeps nobody waiting, so it is only polled on.
+  return proof === 'page_lost' && decision.kind === 'close' ? NOTHING : decision
+}
+
 // An ended attempt is not declined again. A decline by the gateway may end an attempt that awaits manual review.
 const DECLINABLE: AttemptStatus[] = ['started', 'awaiting_customer', 'requires_review']
 
@@ -183,7 +203,7 @@ function decideDecline(
   code: FailureCode,
   message: string,
   gatewayReference: string | null,
-  proof: 'declined' | 'not_sent',
+  proof: 'declined' | 'not_sent' | 'page_lost',
   context: DeclineContext,
 ): Decision {
   if (!DECLINABLE.includes(attempt.status)) return NOTHING
@@ -210,7 +230,7 @@ function decideDecline(
     paid: null,
     paidAt: null,
     gatewayReference,
-    fenced: proof === 'not_sent',
+    fenced: proof !== 'declined',
   }
 }
 

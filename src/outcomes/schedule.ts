@@ -76,6 +76,7 @@ export function nextPollAt(
   const isEnded =
     !isOpenAttempt(current.attempt) && (outcome.kind === 'succeeded' || outcome.kind === 'declined')
   if (isEnded) return outcome.kind === 'declined' ? declinedPollAt(app, current, behavior) : null
+  if (isPageLost(current.attempt, behavior)) return openPagePollAt(app, current)
   if (isPollingOver(current, now) || isWebhookExpected(current, outcome, behavior)) return null
   return addMs(now, jittered(app.random, pollDelayMs(current, outcome, now)))
 }
@@ -110,17 +111,32 @@ export function declinedPollAt(
   { payment, attempt }: PaymentWithAttempt,
   behavior: GatewayBehavior | undefined,
 ): Date | null {
-  if (!behavior?.paysAfterDecline || attempt.operation !== 'checkout' || attempt.nextStep === null)
-    return null
+  const canRetry = attempt.operation === 'checkout' && attempt.nextStep !== null
+  return behavior?.paysAfterDecline && canRetry ? openPagePollAt(app, { payment, attempt }) : null
+}
+
+/**
+ * When to poll a page that is open at the gateway although its attempt has ended, also one that nobody can open. Also when
+ * another attempt has paid the payment: a success of this one would be a duplicate payment.
+ */
+export function openPagePollAt(app: PaymentsApp, { payment, attempt }: PaymentWithAttempt): Date | null {
   const now = app.clock.now()
   const isOver = addMs(payment.expiresAt ?? payment.createdAt, PAGE_EXPIRY_MARGIN_MS) <= now
   const delayMs = LATE_BACKOFF_MS[Math.min(attempt.polls, LATE_BACKOFF_MS.length - 1)] ?? HOUR
-  // Also when another attempt has paid the payment: a success of this one would be a duplicate payment.
   return isOver ? null : addMs(now, jittered(app.random, Math.min(delayMs, MAX_DECLINED_POLL_DELAY_MS)))
 }
 
 // Rare enough to cause little load, frequent enough to find a payment after a decline within minutes.
 const MAX_DECLINED_POLL_DELAY_MS = 5 * MINUTE
+
+/** It was declined because the response with the URL of its page was lost. */
+function isPageLost(attempt: AttemptRow, behavior: GatewayBehavior | undefined): boolean {
+  const { status, operation, nextStep, failureCode } = attempt
+  const isUnavailable = status === 'declined' && failureCode === 'provider_unavailable'
+  return (
+    isUnavailable && operation === 'checkout' && nextStep === null && behavior?.lostPageIsUnpayable === true
+  )
+}
 
 function isPollingOver({ payment, attempt }: PaymentWithAttempt, now: Date): boolean {
   const isAwaitingCustomer = attempt.status === 'awaiting_customer' && isOpen(payment.status)
@@ -202,6 +218,10 @@ const RETENTION_MARGIN = 0.9
 /** Whether a request that was first submitted at `since` may be retried under the same idempotency key. */
 export function isKeyRetained({ keyRetentionHours }: GatewayBehavior, since: Date, now: Date): boolean {
   return now < addMs(since, keyRetentionHours * HOUR * RETENTION_MARGIN)
+}
+
+export function hasPassed(since: Date, hours: number, now: Date): boolean {
+  return now >= addMs(since, hours * HOUR)
 }
 
 export function isOpenAttempt(attempt: AttemptRow): boolean {

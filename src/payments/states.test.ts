@@ -108,7 +108,7 @@ describe('the database checks on moves', () => {
     for (const proof of [null, 'time', 'customer', 'gateway', 'timeout']) {
       assert.equal(await isAccepted('processing', 'failed', proof), false, String(proof))
     }
-    for (const proof of ['declined', 'not_sent', 'expired_verified']) {
+    for (const proof of ['declined', 'not_sent', 'page_lost', 'expired_verified']) {
       assert.equal(await isAccepted('processing', 'failed', proof), true, proof)
     }
   })

@@ -1,19 +1,20 @@
 // The resolver: the job that makes each due poll of a gateway about an attempt with an unknown outcome, by the poll
 // schedule of src/outcomes/schedule.ts. It never charges twice: an attempt that the gateway does not know is submitted
 // again under the same idempotency key while the gateway keeps the key; afterwards it needs manual review. A charge is
-// submitted again only while its saved method is active and its customer is not blocked.
+// submitted again only while its saved method is active and its customer is not blocked. Where the gateway has no
+// idempotency keys (`notResendable`), nothing is submitted again; an attempt that it cannot find in the end never arrived.
 
 import { submitCharge } from '../charges/charge.ts'
-import { markAwaitingCustomer, submitCheckout } from '../checkout/submit.ts'
+import { isLostPageUnpayable, markAwaitingCustomer, submitCheckout } from '../checkout/submit.ts'
 import type { MethodRow } from '../customers/method.ts'
 import { statusOf } from '../customers/schema.ts'
 import { isBlocked } from '../customers/service.ts'
-import type { Gateway, Outcome } from '../gateways/gateway.ts'
+import type { Gateway, GatewayBehavior, Outcome } from '../gateways/gateway.ts'
 import { errorFields } from '../kit/observability/log.ts'
 import { applyOutcome, closeWithCase } from '../outcomes/apply.ts'
 import { claimByGateway, type InFlight } from '../outcomes/gateway-bulkhead.ts'
 import { reviewUncertain } from '../outcomes/review.ts'
-import { isKeyRetained, resolverLeaseEnd, schedulePoll } from '../outcomes/schedule.ts'
+import { hasPassed, isKeyRetained, resolverLeaseEnd, schedulePoll } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow, PaymentWithAttempt } from '../payments/attempt.ts'
 import { findPayment, listAttempts } from '../payments/find.ts'
@@ -63,15 +64,19 @@ async function resolveAttempt(app: PaymentsApp, current: PaymentWithAttempt): Pr
   }
   let outcome = await gateway.verify(toStatusQuery(payment, attempt), referenceOf(attempt))
   let resubmitted: Outcome | undefined
-  if (isUnknownToGateway(attempt, outcome)) {
-    if (!canResubmit(app, gateway, current)) return markRequiresReview(app, current)
-    resubmitted = await resubmit(app, gateway, current)
+  const isPageLost = isLostPageUnpayable(gateway, attempt)
+  const isAbsent = isUnknownToGateway(attempt, outcome) && isProvenAbsent(app, gateway, attempt)
+  if (isAbsent) outcome = NEVER_ARRIVED
+  else if (isUnknownToGateway(attempt, outcome)) {
+    if (needsReview(app, gateway, current)) return markRequiresReview(app, current)
+    if (canResubmit(app, gateway, current)) resubmitted = await resubmit(app, gateway, current)
     outcome = resubmitted ?? outcome
   } else if (isSubmissionLost(attempt, outcome)) {
     outcome = await recoverSubmission(app, gateway, current, outcome)
   }
   await app.failpoints.hit('resolver.after_poll')
-  const applied = await applyOutcome(app, gateway, current, outcome, { source: 'resolver' })
+  const context = { source: 'resolver', firstCall: isAbsent, isPageLost } as const
+  const applied = await applyOutcome(app, gateway, current, outcome, context)
   await schedulePoll(app, applied, outcome, gateway.behavior, { isResubmitted: resubmitted !== undefined })
 }
 
@@ -80,6 +85,31 @@ const NOT_CONFIGURED: Outcome = { kind: 'unknown', reason: 'no_answer', message:
 /** The gateway does not know the attempt: the submission never arrived, or is still in transit. */
 function isUnknownToGateway(attempt: AttemptRow, outcome: Outcome): boolean {
   return attempt.status === 'started' && outcome.kind === 'unknown' && outcome.reason === 'not_found'
+}
+
+const NEVER_ARRIVED: Outcome = {
+  kind: 'unknown',
+  reason: 'not_sent',
+  message: 'The gateway has no record of this attempt, so the request never arrived.',
+}
+
+/** The request was sent at most once, and the gateway would know it by now. */
+function isProvenAbsent(app: PaymentsApp, { behavior }: Gateway, attempt: AttemptRow): boolean {
+  return isBeyondAbsence(app, behavior, attempt) && referenceOf(attempt) === null && attempt.report === null
+}
+
+function isBeyondAbsence({ clock }: PaymentsApp, { notResendable }: GatewayBehavior, attempt: AttemptRow) {
+  return (
+    notResendable !== undefined && hasPassed(attempt.startedAt, notResendable.absentAfterHours, clock.now())
+  )
+}
+
+/** The gateway does not know the attempt, and nothing will change that. */
+function needsReview(app: PaymentsApp, gateway: Gateway, current: PaymentWithAttempt): boolean {
+  const { behavior } = gateway
+  // It had accepted the attempt before.
+  if (behavior.notResendable) return isBeyondAbsence(app, behavior, current.attempt)
+  return !canResubmit(app, gateway, current) && !isLostPageUnpayable(gateway, current.attempt)
 }
 
 /** The gateway waits for the payer, but its response with the next step got lost. */
@@ -99,8 +129,15 @@ async function recoverSubmission(
 ): Promise<Outcome> {
   const canRetry = canResubmit(app, gateway, current) && !(await app.isSuspended(current.payment.merchantId))
   if (canRetry) return submitCheckout(app, gateway, current)
+  if (isLostPageUnpayable(gateway, current.attempt)) return PAGE_LOST
   await markAwaitingCustomer(app, current, pending, null, gateway.behavior)
   return pending
+}
+
+const PAGE_LOST: Outcome = {
+  kind: 'unknown',
+  reason: 'no_answer',
+  message: 'The page of the gateway is lost.',
 }
 
 function canResubmit(app: PaymentsApp, gateway: Gateway, { payment, attempt }: PaymentWithAttempt): boolean {
@@ -108,7 +145,7 @@ function canResubmit(app: PaymentsApp, gateway: Gateway, { payment, attempt }: P
   const isRetained = isKeyRetained(gateway.behavior, attempt.startedAt, now)
   // No prompt is sent to a phone after the checkout has expired.
   const isLate = payment.expiresAt !== null && payment.expiresAt <= now
-  return isRetained && !(isLate && isPrompt(gateway, attempt))
+  return isRetained && !(isLate && isPrompt(gateway, attempt)) && !gateway.behavior.notResendable
 }
 
 /** By the number that the payer typed, too: the rails of the account may have changed since. */

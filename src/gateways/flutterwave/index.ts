@@ -31,6 +31,8 @@ const BEHAVIOR: GatewayBehavior = {
   cachesErrors: false,
   lookupByReference: true,
   paysAfterDecline: true,
+  // Only the response to a payment request has the link of the page.
+  lostPageIsUnpayable: true,
   sequentialRefunds: true,
   nonIdempotentRefunds: true,
 }

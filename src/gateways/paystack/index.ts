@@ -26,6 +26,8 @@ const BEHAVIOR: GatewayBehavior = {
   cachesErrors: false,
   lookupByReference: true,
   paysAfterDecline: true,
+  // Only the response to an initialize request has the URL of the page.
+  lostPageIsUnpayable: true,
   sequentialRefunds: true,
   nonIdempotentRefunds: true,
 }

@@ -23,7 +23,7 @@ const isLegal = ({ from_status: from, to_status: to }: Row) =>
   // A boundary: the column contains one of the states.
   from === null || (PAYMENT_MOVES[from as PaymentStatus] as readonly unknown[]).includes(to)
 
-const FAILING_PROOFS: unknown[] = ['declined', 'not_sent', 'expired_verified', 'review']
+const FAILING_PROOFS: unknown[] = ['declined', 'not_sent', 'page_lost', 'expired_verified', 'review']
 const PAYING_PROOFS: unknown[] = ['gateway', 'review']
 
 export function moneyTables(): Rules {
