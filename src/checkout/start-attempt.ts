@@ -9,7 +9,7 @@ import { addMs } from '../kit/clock.ts'
 import { createSingleFlight } from '../kit/single-flight.ts'
 import { applyOutcome } from '../outcomes/apply.ts'
 import { hasUsedAllAttempts, isNotSubmitted } from '../outcomes/decide.ts'
-import { firstLeaseEnd, schedulePoll } from '../outcomes/schedule.ts'
+import { firstLeaseEnd, isLostPageUnpayable, schedulePoll } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { PaymentWithAttempt } from '../payments/attempt.ts'
 import { newAttempt } from '../payments/attempt.ts'
@@ -21,7 +21,7 @@ import { requireCapacity } from './capacity.ts'
 import { requireOffered } from './offer.ts'
 import { assertPromptCooldown, consumePromptQuota } from './phone-prompts.ts'
 import { extendExpiry } from './queries.ts'
-import { isLostPageUnpayable, submitCheckout } from './submit.ts'
+import { submitCheckout } from './submit.ts'
 import { type CheckoutView, reloadView, withAttempts } from './view.ts'
 
 const shareStart = createSingleFlight<CheckoutView>()
@@ -103,7 +103,7 @@ async function submitToCandidate(
   await app.failpoints.hit('checkout.after_start')
   const outcome = await submitCheckout(app, gateway, current)
   await app.failpoints.hit('checkout.after_call')
-  const isPageLost = isLostPageUnpayable(gateway, current.attempt)
+  const isPageLost = isLostPageUnpayable(gateway.behavior, current.attempt)
   const isSafe = isNotSubmitted(outcome) || (isPageLost && outcome.kind === 'unknown')
   const canFailOver = !action.isLast && isSafe
   const context = { source: 'checkout', firstCall: true, canFailOver, isPageLost } as const

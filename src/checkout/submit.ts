@@ -2,9 +2,9 @@
 
 import { sanitizeTexts } from '../core/sanitize-text.ts'
 import type { Gateway, GatewayBehavior, NextStep, Outcome } from '../gateways/gateway.ts'
-import { nextPollAt } from '../outcomes/schedule.ts'
+import { isLostPageUnpayable, nextPollAt } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import type { AttemptRow, PaymentWithAttempt } from '../payments/attempt.ts'
+import type { PaymentWithAttempt } from '../payments/attempt.ts'
 import { toGatewayAttempt } from '../payments/gateway-request.ts'
 import { checkoutUrl, openAccessCode } from '../payments/views.ts'
 import { updateAwaitingCustomer } from './queries.ts'
@@ -24,7 +24,7 @@ export async function submitCheckout(
     attempt.choice,
     `${checkoutUrl(app, accessCode)}/return`,
   )
-  if (started.kind === 'pending' && isLostPageUnpayable(gateway, attempt)) {
+  if (started.kind === 'pending' && isLostPageUnpayable(gateway.behavior, attempt)) {
     return { kind: 'unknown', reason: 'no_answer', message: `${gateway.name} does not return its page again` }
   }
   if (started.kind === 'pending') {
@@ -38,14 +38,6 @@ export async function submitCheckout(
   const outcome: Pending = { kind: 'pending', gatewayReference }
   await markAwaitingCustomer(app, { payment, attempt }, outcome, next, gateway.behavior)
   return outcome
-}
-
-/**
- * Whether a new attempt is safe as long as we have not stored the URL of the page: the payer gets it from us alone. A prompt
- * on the phone reaches the payer without us.
- */
-export function isLostPageUnpayable({ behavior }: Gateway, { operation, choice }: AttemptRow): boolean {
-  return behavior.lostPageIsUnpayable === true && operation === 'checkout' && choice?.phone === undefined
 }
 
 type Pending = Extract<Outcome, { kind: 'pending' }>

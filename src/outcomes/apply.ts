@@ -40,7 +40,7 @@ export interface OutcomeContext {
   firstCall?: boolean
   /** The caller fails over to another gateway if this one provably began nothing. */
   canFailOver?: boolean
-  /** While the outcome is unknown nobody has the URL of the page, so nobody can pay there. */
+  /** While the outcome is unknown, the payer does not have the URL of the page and cannot pay there. */
   isPageLost?: boolean
 }
 

@@ -180,7 +180,7 @@ function decideDispute(
   return canMove(payment.status, 'reversed') ? move('reversed') : move('disputed')
 }
 
-/** The gateway was not reached, or nobody can pay what it began. */
+/** The gateway was not reached, or the page that it opened cannot be paid. */
 function decideUnavailable(
   payment: PaymentRow,
   attempt: AttemptRow,
@@ -190,7 +190,7 @@ function decideUnavailable(
 ): Decision {
   const context = { canFailOver }
   const decision = decideDecline(payment, attempt, 'provider_unavailable', message, null, proof, context)
-  // An attempt that is not the current one keeps nobody waiting, so it is only polled on.
+  // The payer does not wait for an attempt that is not the current one, so it is only polled on.
   return proof === 'page_lost' && decision.kind === 'close' ? NOTHING : decision
 }
 

@@ -116,7 +116,7 @@ export function declinedPollAt(
 }
 
 /**
- * When to poll a page that is open at the gateway although its attempt has ended, also one that nobody can open. Also when
+ * When to poll a page that is open at the gateway although its attempt has ended, also one whose URL was lost. Also when
  * another attempt has paid the payment: a success of this one would be a duplicate payment.
  */
 export function openPagePollAt(app: PaymentsApp, { payment, attempt }: PaymentWithAttempt): Date | null {
@@ -128,6 +128,17 @@ export function openPagePollAt(app: PaymentsApp, { payment, attempt }: PaymentWi
 
 // Rare enough to cause little load, frequent enough to find a payment after a decline within minutes.
 const MAX_DECLINED_POLL_DELAY_MS = 5 * MINUTE
+
+/**
+ * Whether a new attempt is safe as long as we have not stored the URL of the page: the payer gets it from us alone. A prompt
+ * on the phone reaches the payer without us.
+ */
+export function isLostPageUnpayable(
+  { lostPageIsUnpayable }: GatewayBehavior,
+  { operation, choice }: AttemptRow,
+): boolean {
+  return lostPageIsUnpayable === true && operation === 'checkout' && choice?.phone === undefined
+}
 
 /** It was declined because the response with the URL of its page was lost. */
 function isPageLost(attempt: AttemptRow, behavior: GatewayBehavior | undefined): boolean {
@@ -218,10 +229,6 @@ const RETENTION_MARGIN = 0.9
 /** Whether a request that was first submitted at `since` may be retried under the same idempotency key. */
 export function isKeyRetained({ keyRetentionHours }: GatewayBehavior, since: Date, now: Date): boolean {
   return now < addMs(since, keyRetentionHours * HOUR * RETENTION_MARGIN)
-}
-
-export function hasPassed(since: Date, hours: number, now: Date): boolean {
-  return now >= addMs(since, hours * HOUR)
 }
 
 export function isOpenAttempt(attempt: AttemptRow): boolean {

@@ -89,7 +89,7 @@ export type MoveSource = 'api' | 'checkout' | 'return' | 'verify' | 'webhook' | 
 
 /**
  * The evidence of a move: `customer` and `merchant` are decisions of theirs, and `review` is a person's resolution of a case.
- * `page_lost`: nobody got the URL of the page, so it cannot be paid. `failed` needs declined, not_sent, page_lost,
+ * `page_lost`: the URL of the page was lost, so it cannot be paid. `failed` needs declined, not_sent, page_lost,
  * expired_verified or review; `successful` needs gateway or review.
  */
 export type Proof =

@@ -5,16 +5,17 @@
 // idempotency keys (`notResendable`), nothing is submitted again; an attempt that it cannot find in the end never arrived.
 
 import { submitCharge } from '../charges/charge.ts'
-import { isLostPageUnpayable, markAwaitingCustomer, submitCheckout } from '../checkout/submit.ts'
+import { markAwaitingCustomer, submitCheckout } from '../checkout/submit.ts'
 import type { MethodRow } from '../customers/method.ts'
 import { statusOf } from '../customers/schema.ts'
 import { isBlocked } from '../customers/service.ts'
 import type { Gateway, GatewayBehavior, Outcome } from '../gateways/gateway.ts'
+import { addMs } from '../kit/clock.ts'
 import { errorFields } from '../kit/observability/log.ts'
 import { applyOutcome, closeWithCase } from '../outcomes/apply.ts'
 import { claimByGateway, type InFlight } from '../outcomes/gateway-bulkhead.ts'
 import { reviewUncertain } from '../outcomes/review.ts'
-import { hasPassed, isKeyRetained, resolverLeaseEnd, schedulePoll } from '../outcomes/schedule.ts'
+import { isKeyRetained, isLostPageUnpayable, resolverLeaseEnd, schedulePoll } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow, PaymentWithAttempt } from '../payments/attempt.ts'
 import { findPayment, listAttempts } from '../payments/find.ts'
@@ -64,7 +65,7 @@ async function resolveAttempt(app: PaymentsApp, current: PaymentWithAttempt): Pr
   }
   let outcome = await gateway.verify(toStatusQuery(payment, attempt), referenceOf(attempt))
   let resubmitted: Outcome | undefined
-  const isPageLost = isLostPageUnpayable(gateway, attempt)
+  const isPageLost = isLostPageUnpayable(gateway.behavior, attempt)
   const isAbsent = isUnknownToGateway(attempt, outcome) && isProvenAbsent(app, gateway, attempt)
   if (isAbsent) outcome = NEVER_ARRIVED
   else if (isUnknownToGateway(attempt, outcome)) {
@@ -87,6 +88,8 @@ function isUnknownToGateway(attempt: AttemptRow, outcome: Outcome): boolean {
   return attempt.status === 'started' && outcome.kind === 'unknown' && outcome.reason === 'not_found'
 }
 
+const HOUR_MS = 3_600_000
+
 const NEVER_ARRIVED: Outcome = {
   kind: 'unknown',
   reason: 'not_sent',
@@ -98,9 +101,13 @@ function isProvenAbsent(app: PaymentsApp, { behavior }: Gateway, attempt: Attemp
   return isBeyondAbsence(app, behavior, attempt) && referenceOf(attempt) === null && attempt.report === null
 }
 
-function isBeyondAbsence({ clock }: PaymentsApp, { notResendable }: GatewayBehavior, attempt: AttemptRow) {
+function isBeyondAbsence(
+  { clock }: PaymentsApp,
+  { notResendable }: GatewayBehavior,
+  { startedAt }: AttemptRow,
+): boolean {
   return (
-    notResendable !== undefined && hasPassed(attempt.startedAt, notResendable.absentAfterHours, clock.now())
+    notResendable !== undefined && clock.now() >= addMs(startedAt, notResendable.absentAfterHours * HOUR_MS)
   )
 }
 
@@ -109,7 +116,7 @@ function needsReview(app: PaymentsApp, gateway: Gateway, current: PaymentWithAtt
   const { behavior } = gateway
   // It had accepted the attempt before.
   if (behavior.notResendable) return isBeyondAbsence(app, behavior, current.attempt)
-  return !canResubmit(app, gateway, current) && !isLostPageUnpayable(gateway, current.attempt)
+  return !canResubmit(app, gateway, current) && !isLostPageUnpayable(gateway.behavior, current.attempt)
 }
 
 /** The gateway waits for the payer, but its response with the next step got lost. */
@@ -129,7 +136,7 @@ async function recoverSubmission(
 ): Promise<Outcome> {
   const canRetry = canResubmit(app, gateway, current) && !(await app.isSuspended(current.payment.merchantId))
   if (canRetry) return submitCheckout(app, gateway, current)
-  if (isLostPageUnpayable(gateway, current.attempt)) return PAGE_LOST
+  if (isLostPageUnpayable(gateway.behavior, current.attempt)) return PAGE_LOST
   await markAwaitingCustomer(app, current, pending, null, gateway.behavior)
   return pending
 }

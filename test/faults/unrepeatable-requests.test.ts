@@ -1,4 +1,4 @@
-// F-28 at providers whose requests cannot be sent again, and at those whose lost page nobody can pay.
+// F-28 at providers whose requests cannot be sent again, and at those whose lost page cannot be paid.
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it, type TestContext } from 'node:test'
@@ -174,7 +174,7 @@ describe('a page whose URL was lost', () => {
     assert.equal(await rig.credits(payment.id), 1)
   })
 
-  it('a lost page that was paid although nobody pays another way counts', async (t) => {
+  it('a lost page that was paid counts if the payer has not paid another way', async (t) => {
     behaveAs(t, PAYSTACK.behavior)
     const payment = await started(NO_ANSWER)
     await resolveAfter(2 * LEASE_MS, paid())
@@ -195,7 +195,7 @@ describe('a page whose URL was lost', () => {
     assert.deepEqual([attemptsUsed, failovers, name], [2, 1, 'next'])
   })
 
-  it('a page that was lost with its process is replaced by the resolver, or given up', async (t) => {
+  it('a page that was lost with its process is replaced by the resolver, or declined', async (t) => {
     behaveAs(t, PAYSTACK.behavior)
     const die = () => {
       throw new Error('the process dies')

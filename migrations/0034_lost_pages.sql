@@ -1,6 +1,4 @@
--- Pages that nobody can open.
-
--- page_lost: only the response that was lost had the URL of the page, so nobody can pay there.
+-- A new proof, page_lost: only a lost response had the URL of the gateway's page, so the payer cannot pay there.
 alter table moves drop constraint moves_failed_on_proof;
 alter table moves add constraint moves_failed_on_proof
 check (
