@@ -8,6 +8,7 @@ import { openCredential, requireMethodByToken } from '../customers/methods.ts'
 import { statusOf } from '../customers/schema.ts'
 import type { Gateway, Outcome } from '../gateways/gateway.ts'
 import { applyOutcome } from '../outcomes/apply.ts'
+import { completeIfReady } from '../outcomes/complete.ts'
 import { firstLeaseEnd, schedulePoll } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
@@ -86,11 +87,12 @@ async function chargeOnce(
   if (!attempt) return { payment, replayed: true, method }
 
   await app.failpoints.hit('charge.after_record')
-  const outcome = await submitCharge(app, gateway, payment, attempt, method)
+  const submitted = await submitCharge(app, gateway, payment, attempt, method)
   await app.failpoints.hit('charge.after_call')
-  const applied = await applyOutcome(app, gateway, { payment, attempt, method }, outcome, {
+  const { current, outcome } = await completeIfReady(app, gateway, { payment, attempt, method }, submitted)
+  const applied = await applyOutcome(app, gateway, current, outcome, {
     source: 'api',
-    firstCall: true,
+    firstCall: outcome === submitted,
   })
   await schedulePoll(app, applied, outcome, gateway.behavior)
   return { payment: applied.payment, attempt: applied.attempt, replayed: false, method }

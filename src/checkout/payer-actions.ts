@@ -5,6 +5,7 @@ import { moveAndCloseCases } from '../cases/open.ts'
 import { isDirect } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { applyOutcome } from '../outcomes/apply.ts'
+import { isCompleting } from '../outcomes/complete.ts'
 import { hasUsedAllAttempts } from '../outcomes/decide.ts'
 import { isOpenAttempt } from '../outcomes/schedule.ts'
 import { checkStatus } from '../outcomes/status-check.ts'
@@ -21,7 +22,8 @@ import { type CheckoutView, reloadView, withAttempts } from './view.ts'
 /** Whether the payer may cancel the current attempt and switch to another method. */
 export function canCancelAttempt({ payment, attempt }: CheckoutView, now: Date): boolean {
   const isInProgress = payment.status === 'processing' && attempt !== undefined && isOpenAttempt(attempt)
-  return isInProgress && !isRecentPrompt(attempt, now) && !isDirectTransferSent(attempt)
+  if (!isInProgress || isCompleting({ payment, attempt })) return false
+  return !isRecentPrompt(attempt, now) && !isDirectTransferSent(attempt)
 }
 
 /** The payer reports a direct transfer as sent. Only the merchant can say that it did not arrive. */
@@ -102,6 +104,8 @@ export async function stopAttempt(
 ): Promise<{ view: CheckoutView; answered: boolean }> {
   const { payment, attempt } = view
   if (payment.status !== 'processing' || !attempt || !isOpenAttempt(attempt)) return { view, answered: false }
+  // The money may have moved: a status check must tell it first.
+  if (isCompleting({ payment, attempt })) return { view, answered: false }
   const gateway = await gatewayOf(app, attempt)
   const stop = gateway.cancel ?? gateway.verify
   const outcome = await stop(toStatusQuery(payment, attempt), attempt.gatewayReference)

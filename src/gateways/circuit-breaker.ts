@@ -128,7 +128,7 @@ export function withCircuitBreaker(gateway: Gateway, options: CircuitBreakerOpti
     return 'down'
   }
 
-  const { chargeSaved, cancel, refund, verifyRefund, findKey, listRefunds, listDisputes } = gateway
+  const { chargeSaved, complete, cancel, refund, verifyRefund, findKey, listRefunds, listDisputes } = gateway
   return {
     health,
     gateway: {
@@ -138,6 +138,9 @@ export function withCircuitBreaker(gateway: Gateway, options: CircuitBreakerOpti
       verify: (query, reference) => checkStatus(() => gateway.verify(query, reference)),
       ...(chargeSaved && {
         chargeSaved: (attempt, credential) => submit(() => chargeSaved(attempt, credential)),
+      }),
+      ...(complete && {
+        complete: (query, reference, credential) => submit(() => complete(query, reference, credential)),
       }),
       ...(cancel && { cancel: (query, reference) => checkStatus(() => cancel(query, reference)) }),
       ...(refund && { refund: (request) => submit(() => refund(request)) }),

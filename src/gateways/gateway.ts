@@ -170,7 +170,12 @@ export type Outcome =
       /** The payment fails even if attempts are left, because the payee confirmed that no money arrived. */
       final?: true
     }
-  | { kind: 'pending'; gatewayReference: string | null }
+  | {
+      kind: 'pending'
+      gatewayReference: string | null
+      /** The payer has confirmed, or may have, and the provider moves the money when we call `complete`. */
+      canComplete?: true
+    }
   | {
       kind: 'unknown'
       /**
@@ -305,6 +310,12 @@ export interface Gateway {
   /** Our key of a payment that a webhook names by the gateway's id; null if the payment is not ours. */
   findKey?(gatewayPaymentId: string): Promise<KeyLookup>
   chargeSaved?(attempt: Attempt, credential: string): Promise<Outcome>
+  /**
+   * The call that moves the money of an attempt that was pending with `canComplete`. It is made at most once, unless its
+   * outcome proves that nothing was executed: `not_sent`, refused, or again pending with `canComplete`. The completion of
+   * a charge gets the credential of its saved method.
+   */
+  complete?(query: StatusQuery, gatewayReference: string, credential?: string): Promise<Outcome>
   /**
    * Cancels an attempt that the payer has not paid: `declined` if it is cancelled, `succeeded` if it was paid before.
    */

@@ -24,7 +24,7 @@ export function createGatewayMeasure(metrics: Metrics): MeasureGateway {
           times.observe([gateway.name, operation], (performance.now() - startedAt) / 1_000)
         }
       }
-    const { chargeSaved, cancel, refund, verifyRefund, findKey, listRefunds, listDisputes } = gateway
+    const { chargeSaved, complete, cancel, refund, verifyRefund, findKey, listRefunds, listDisputes } = gateway
     return {
       ...gateway,
       startCheckout: timed('start_checkout', (...input: Parameters<Gateway['startCheckout']>) =>
@@ -32,6 +32,7 @@ export function createGatewayMeasure(metrics: Metrics): MeasureGateway {
       ),
       verify: timed('verify', (...input: Parameters<Gateway['verify']>) => gateway.verify(...input)),
       ...(chargeSaved && { chargeSaved: timed('charge_saved', chargeSaved) }),
+      ...(complete && { complete: timed('complete', complete) }),
       ...(cancel && { cancel: timed('cancel', cancel) }),
       ...(refund && { refund: timed('refund', refund) }),
       ...(verifyRefund && { verifyRefund: timed('verify_refund', verifyRefund) }),

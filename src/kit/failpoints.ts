@@ -16,6 +16,8 @@ export const FAILPOINTS = [
   'checkout.after_start',
   'checkout.after_response',
   'checkout.after_call',
+  'completion.after_mark',
+  'completion.after_call',
   'refund.before_record',
   'refund.after_record',
   'refund.after_mark',

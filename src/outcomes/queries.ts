@@ -1,7 +1,7 @@
 // Every statement that schedules and claims the status check of an attempt, and stores what it says about a paid one.
 
 import { type Db, sql } from '../kit/db/db.ts'
-import type { AttemptRow } from '../payments/attempt.ts'
+import { ATTEMPT_COLUMNS, type AttemptRow } from '../payments/attempt.ts'
 
 const rescheduleAttemptStatement = sql<unknown>`
 update attempts
@@ -55,4 +55,99 @@ export async function claimPoll(
 ): Promise<boolean> {
   const rows = await db.query(claimPollStatement, [attempt.merchantId, attempt.id, now, polledBefore])
   return rows.length > 0
+}
+
+// The payment is written too, so that a move that was decided before does not win (payments/move-queries.ts). If it has moved
+// since the statement began, no row is returned and no call is made.
+const startCompletionStatement = sql<AttemptRow>`
+with started as (
+  update attempts a
+  set
+    completion_started_at = $4,
+    gateway_reference = $5,
+    status = case when a.operation = 'checkout' then 'awaiting_customer' else a.status end,
+    due_at = $6
+  from payments p
+  where a.merchant_id = $1
+    and a.id = $2
+    and a.fence = $3
+    and a.completion_started_at is null
+    and a.status in ('started', 'awaiting_customer')
+    and p.merchant_id = a.merchant_id
+    and p.id = a.payment_id
+    and p.status = 'processing'
+    and p.attempts_used = a.number
+    and (p.expires_at is null or p.expires_at > $4)
+    and p.status_reason is distinct from 'customer_cancelled'
+    and not exists (
+      select 1
+      from customers c
+      where c.merchant_id = p.merchant_id and c.id = p.customer_id and c.status = 'blocked'
+    )
+    and (
+      a.operation = 'checkout'
+      or exists (
+        select 1
+        from payment_methods m
+        where m.merchant_id = p.merchant_id and m.id = p.payment_method_id and m.status = 'active'
+      )
+    )
+  returning ${ATTEMPT_COLUMNS}
+),
+uncertain as (
+  update payments p
+  set status_reason = case when p.status_reason = 'needs_review' then p.status_reason else 'outcome_unknown' end
+  from started s
+  where p.merchant_id = $1
+    and p.id = s."paymentId"
+    and p.status = 'processing'
+    and p.status_reason is distinct from 'customer_cancelled'
+  returning p.id
+)
+select s.*
+from started s
+join uncertain u on u.id = s."paymentId"`
+
+/**
+ * Records that the completing call begins, for one process at a time, and until when it is leased. Undefined if it must not
+ * be made: it was begun before, or the checkout has expired or was cancelled, or the charge is not allowed any more.
+ */
+export async function startCompletion(
+  db: Db,
+  { merchantId, id, fence }: AttemptRow,
+  gatewayReference: string,
+  at: Date,
+  leaseUntil: Date,
+): Promise<AttemptRow | undefined> {
+  const values = [merchantId, id, fence, at, gatewayReference, leaseUntil]
+  return (await db.query(startCompletionStatement, values))[0]
+}
+
+const endCompletionStatement = sql<unknown>`
+with ended as (
+  update attempts
+  set completion_started_at = case when $4 then null else completion_started_at end
+  where merchant_id = $1
+    and id = $2
+    and completion_started_at = $3
+    and status in ('started', 'awaiting_customer')
+  returning payment_id, number, operation
+)
+update payments p
+set status_reason = 'awaiting_customer'
+from ended e
+where p.merchant_id = $1
+  and p.id = e.payment_id
+  and p.status = 'processing'
+  and p.attempts_used = e.number
+  and p.status_reason = 'outcome_unknown'
+  and e.operation = 'checkout'`
+
+/** The payer may act again: the completing call has executed nothing. It may be made again only if that is proven. */
+export async function endCompletion(
+  db: Db,
+  { merchantId, id, completionStartedAt }: AttemptRow,
+  { isRepeatable }: { isRepeatable: boolean },
+): Promise<void> {
+  await db.query(endCompletionStatement, [merchantId, id, completionStartedAt, isRepeatable])
 }

@@ -12,6 +12,7 @@ import { gatewayOf, referenceOf, toStatusQuery } from '../payments/gateway-reque
 import type { PaymentRow } from '../payments/payment.ts'
 import { isUnpaid, type MoveSource } from '../payments/states.ts'
 import { applyOutcome } from './apply.ts'
+import { completeIfReady, isCompleting } from './complete.ts'
 import { claimPoll } from './queries.ts'
 import { isOpenAttempt, isPolledAfterDecline } from './schedule.ts'
 
@@ -68,9 +69,10 @@ export async function verifyAttempt(
   const { payment, attempt } = current
   try {
     const gateway = await gatewayOf(app, attempt)
-    const outcome = await gateway.verify(toStatusQuery(payment, attempt), referenceOf(attempt))
-    const applied = await applyOutcome(app, gateway, current, outcome, { source })
-    return { ...applied, answered: isKnown(outcome) }
+    const reported = await gateway.verify(toStatusQuery(payment, attempt), referenceOf(attempt))
+    const { current: latest, outcome } = await completeIfReady(app, gateway, current, reported)
+    const applied = await applyOutcome(app, gateway, latest, outcome, { source })
+    return { ...applied, answered: isKnown(outcome) && !isCompleting(applied) }
   } catch (error) {
     // An error in a connector is ours, not the caller's: the caller gets the stored payment.
     app.log.write('gateway.status_check_failed', {

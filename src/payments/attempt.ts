@@ -40,6 +40,8 @@ export const ATTEMPT = columnTable({
   sentAt: column<Date | null>('timestamptz'),
   /** When the payer came back from the gateway's page. */
   returnedAt: column<Date | null>('timestamptz'),
+  /** When the call was begun that completes the attempt; null if it was not made, or if nothing was executed. */
+  completionStartedAt: column<Date | null>('timestamptz'),
   /** When the next poll is due; null for none. */
   dueAt: column<Date | null>('timestamptz'),
   polls: column<number>('integer'),
@@ -103,6 +105,7 @@ export function newAttempt(payment: Pick<PaymentRow, 'merchantId' | 'id'>, value
     endedAt: null,
     sentAt: null,
     returnedAt: null,
+    completionStartedAt: null,
     polls: 0,
     fence: 1,
   }

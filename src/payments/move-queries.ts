@@ -4,7 +4,8 @@
 //
 // It is a compare-and-set. If the payment's version or the attempt's fence has changed since the caller read them, nothing is
 // written, and the caller reads again. The same applies if a case was opened since, so that no case stays open about a
-// payment that has ended. No attempt starts for a blocked customer.
+// payment that has ended. No attempt starts for a blocked customer. While the outcome of the attempt is unknown, only an
+// outcome or a person's resolution moves the payment: a call that completes the attempt may have begun since.
 //
 // If a webhook has made the attempt due since the caller read it, an attempt that ends unpaid stays due: the webhook may
 // be newer than the status that the caller got.
@@ -119,6 +120,7 @@ moved as (
     and (i.expects_review or coalesce(p.status_reason not in ('needs_review', 'requires_review'), true))
     and (i.expected_expires_at is null or p.expires_at = i.expected_expires_at)
     and (i.attempt_id is null or i.n in (select n from locked))
+    and (i.attempt_id is not null or i.proof = 'review' or p.status_reason is distinct from 'outcome_unknown')
     and (
       i.new_attempt is null
       or not exists (

@@ -13,6 +13,7 @@ import type { Gateway, GatewayBehavior, Outcome } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { errorFields } from '../kit/observability/log.ts'
 import { applyOutcome, closeWithCase } from '../outcomes/apply.ts'
+import { completeIfReady } from '../outcomes/complete.ts'
 import { claimByGateway, type InFlight } from '../outcomes/gateway-bulkhead.ts'
 import { reviewUncertain } from '../outcomes/review.ts'
 import { isKeyRetained, isLostPageUnpayable, resolverLeaseEnd, schedulePoll } from '../outcomes/schedule.ts'
@@ -72,12 +73,14 @@ async function resolveAttempt(app: PaymentsApp, current: PaymentWithAttempt): Pr
     if (needsReview(app, gateway, current)) return markRequiresReview(app, current)
     if (canResubmit(app, gateway, current)) resubmitted = await resubmit(app, gateway, current)
     outcome = resubmitted ?? outcome
-  } else if (isSubmissionLost(attempt, outcome)) {
+  } else if (isSubmissionLost(attempt, outcome) && !outcome.canComplete) {
     outcome = await recoverSubmission(app, gateway, current, outcome)
   }
+  const reported = await completeIfReady(app, gateway, current, outcome)
+  outcome = reported.outcome
   await app.failpoints.hit('resolver.after_poll')
   const context = { source: 'resolver', firstCall: isAbsent, isPageLost } as const
-  const applied = await applyOutcome(app, gateway, current, outcome, context)
+  const applied = await applyOutcome(app, gateway, reported.current, outcome, context)
   await schedulePoll(app, applied, outcome, gateway.behavior, { isResubmitted: resubmitted !== undefined })
 }
 

@@ -35,7 +35,7 @@ export interface SandboxGatewayOptions {
 /** One time that the provider took money or refunded it. */
 export type Execution = ExecutionBody
 
-/** Has every operation except the probe and the lists of refunds and disputes, and no direct settlement to the merchant. */
+/** Has every operation except the completing call, the probe and the lists of refunds and disputes, and no direct settlement to the merchant. */
 export interface SandboxGateway
   extends Required<
     Omit<
@@ -43,6 +43,7 @@ export interface SandboxGateway
       | 'probe'
       | 'settlesDirectly'
       | 'findKey'
+      | 'complete'
       | 'listRefunds'
       | 'listDisputes'
       | 'checkAccount'

@@ -69,11 +69,14 @@ function matchesExpected(
   const isUnderReview = ['needs_review', 'requires_review'].includes(String(payment.status_reason))
   const isExpected = input.expects_review === true || !isUnderReview
   const isHeld = input.attempt_id === null || locked.has(input.n)
+  const isDecided =
+    input.attempt_id !== null || input.proof === 'review' || payment.status_reason !== 'outcome_unknown'
   return (
     (isSameState || !guards.version) &&
     isSameTime &&
     isExpected &&
     isHeld &&
+    isDecided &&
     isCustomerAllowed(access, payment, input)
   )
 }

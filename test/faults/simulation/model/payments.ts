@@ -7,7 +7,7 @@ import {
   updateAwaitingCustomer,
 } from '../../../../src/checkout/queries.ts'
 import { retryUnmatchedWebhooks, saveGatewayWebhook } from '../../../../src/gateway-webhooks/queries.ts'
-import { claimPoll, rescheduleAttempt } from '../../../../src/outcomes/queries.ts'
+import { claimPoll, endCompletion, rescheduleAttempt, startCompletion } from '../../../../src/outcomes/queries.ts'
 import { ATTEMPT } from '../../../../src/payments/attempt.ts'
 import {
   findPayment,
@@ -56,6 +56,48 @@ function awaitCustomer(access: TableAccess, values: readonly unknown[]): Row[] {
   if (payment?.status !== 'processing') return []
   access.update('payments', payment, { status_reason: 'awaiting_customer' })
   return [{ id }]
+}
+
+const OPEN_ATTEMPT: unknown[] = ['started', 'awaiting_customer']
+
+/** Whether the payment of the attempt may still be collected by the completing call. */
+function isCompletable(access: TableAccess, payment: Row, attempt: Row, at: unknown): boolean {
+  const customer = access.get('customers', String(payment.customer_id))
+  const method = access.get('payment_methods', String(payment.payment_method_id))
+  return (
+    payment.status === 'processing' &&
+    payment.attempts_used === attempt.number &&
+    timeOf(payment.expires_at) > timeOf(at) &&
+    payment.status_reason !== 'customer_cancelled' &&
+    customer?.status !== 'blocked' &&
+    (attempt.operation === 'checkout' || method?.status === 'active')
+  )
+}
+
+function beginCompletion(access: TableAccess, values: readonly unknown[]): Row[] {
+  const [merchantId, id, fence, at, gateway_reference, due_at] = values
+  const attempt = findOwned(access, 'attempts', merchantId, id)
+  const payment = attempt && findOwned(access, 'payments', merchantId, attempt.payment_id)
+  const isFree = attempt?.fence === fence && attempt?.completion_started_at === null
+  if (!attempt || !payment || !isFree || !OPEN_ATTEMPT.includes(attempt.status)) return []
+  if (!isCompletable(access, payment, attempt, at)) return []
+  const status = attempt.operation === 'checkout' ? 'awaiting_customer' : attempt.status
+  const marked = { completion_started_at: at, gateway_reference, status, due_at }
+  const started = pickAttempt(access.update('attempts', attempt, marked))
+  const isReviewed = payment.status_reason === 'needs_review'
+  access.update('payments', payment, { status_reason: isReviewed ? 'needs_review' : 'outcome_unknown' })
+  return [started]
+}
+
+function finishCompletion(access: TableAccess, [merchantId, id, at, clears]: readonly unknown[]): Row[] {
+  const attempt = findOwned(access, 'attempts', merchantId, id)
+  if (!attempt || !OPEN_ATTEMPT.includes(attempt.status) || !isSame(attempt.completion_started_at, at)) return []
+  access.update('attempts', attempt, { completion_started_at: clears ? null : attempt.completion_started_at })
+  const payment = findOwned(access, 'payments', merchantId, attempt.payment_id)
+  const isCurrent = payment?.status === 'processing' && payment.attempts_used === attempt.number
+  if (payment && isCurrent && payment.status_reason === 'outcome_unknown' && attempt.operation === 'checkout')
+    access.update('payments', payment, { status_reason: 'awaiting_customer' })
+  return []
 }
 
 function postpone(access: TableAccess, values: readonly unknown[]): Row[] {
@@ -218,6 +260,16 @@ export const PAYMENT_STATEMENTS = [
     'markSentOrReturned',
     (db) => markSentOrReturned(db, ANY_ROW, 'sent', new Date(0)),
     recordPayerAction,
+  ),
+  modelStatement(
+    'startCompletion',
+    (db) => startCompletion(db, ANY_ROW, '', new Date(0), new Date(0)),
+    beginCompletion,
+  ),
+  modelStatement(
+    'endCompletion',
+    (db) => endCompletion(db, ANY_ROW, { isRepeatable: true }),
+    finishCompletion,
   ),
   modelStatement('rescheduleAttempt', (db) => rescheduleAttempt(db, ANY_ROW, null, null), postpone),
   modelStatement(

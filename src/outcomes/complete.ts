@@ -1,0 +1,102 @@
+// The second step of an attempt at a provider that waits for our call after the payer has confirmed. Record, call, apply the
+// outcome: the mark that the call was begun is committed before the call. While the mark is set the call is not made again,
+// so after an unknown outcome only status checks follow. Outcomes that prove that nothing was executed clear the mark.
+
+import { openCredential } from '../customers/methods.ts'
+import { statusOf } from '../customers/schema.ts'
+import type { Gateway, Outcome } from '../gateways/gateway.ts'
+import type { PaymentsApp } from '../payments/app.ts'
+import type { AttemptRow, PaymentWithAttempt } from '../payments/attempt.ts'
+import { toStatusQuery } from '../payments/gateway-request.ts'
+import { methodOf } from '../payments/views.ts'
+import { isNotSubmitted } from './decide.ts'
+import { endCompletion, startCompletion } from './queries.ts'
+import { firstLeaseEnd } from './schedule.ts'
+
+/** An outcome, and the attempt as it is stored now. */
+interface Reported {
+  current: PaymentWithAttempt
+  outcome: Outcome
+}
+
+/** The call was begun, and it is not known whether it moved the money. */
+export function isCompleting({ payment, attempt }: Pick<PaymentWithAttempt, 'payment' | 'attempt'>): boolean {
+  return attempt.completionStartedAt !== null && payment.statusReason === 'outcome_unknown'
+}
+
+/** Makes the completing call if the outcome says that the provider waits for it. Otherwise returns the outcome as it is. */
+export async function completeIfReady(
+  app: PaymentsApp,
+  gateway: Gateway,
+  current: PaymentWithAttempt,
+  outcome: Outcome,
+): Promise<Reported> {
+  const unchanged = { current, outcome }
+  const reference = waitingReference(gateway, current.attempt, outcome)
+  if (reference === null) return unchanged
+  if (current.attempt.completionStartedAt !== null) return stopWaiting(app, current, outcome)
+  const payer = await payerOf(app, current)
+  if (!payer || (await app.isSuspended(current.payment.merchantId))) return unchanged
+  const now = app.clock.now()
+  // One process gets the row; a checkout that has expired or was cancelled is not completed.
+  const attempt = await startCompletion(app.db, current.attempt, reference, now, firstLeaseEnd(app, now))
+  if (!attempt) return unchanged
+  await app.failpoints.hit('completion.after_mark')
+  return complete(app, gateway, { ...current, attempt }, reference, payer.credential)
+}
+
+/** The provider's id of a payment that it completes when we call; null if it does not wait for us. */
+function waitingReference(gateway: Gateway, attempt: AttemptRow, outcome: Outcome): string | null {
+  if (!gateway.complete || outcome.kind !== 'pending' || !outcome.canComplete) return null
+  return outcome.gatewayReference ?? attempt.gatewayReference
+}
+
+/** The credential for a charge; undefined if the saved method must not be charged any more. */
+async function payerOf(
+  app: PaymentsApp,
+  { payment, attempt, method: known }: PaymentWithAttempt,
+): Promise<{ credential?: string } | undefined> {
+  if (attempt.operation === 'checkout') return {}
+  const method = known ?? (await methodOf(app, payment))
+  if (!method || statusOf(method, app.clock.now()) !== 'active') return undefined
+  return { credential: openCredential(app, method) }
+}
+
+async function complete(
+  app: PaymentsApp,
+  gateway: Gateway,
+  { payment, attempt, ...rest }: PaymentWithAttempt,
+  reference: string,
+  credential: string | undefined,
+): Promise<Reported> {
+  if (!gateway.complete) throw new Error(`${gateway.name} completes nothing`)
+  const outcome = await gateway.complete(toStatusQuery(payment, attempt), reference, credential)
+  await app.failpoints.hit('completion.after_call')
+  if (!provesNothingExecuted(outcome)) {
+    const unknown = { ...payment, statusReason: 'outcome_unknown' } as const
+    return { current: { ...rest, payment: unknown, attempt }, outcome }
+  }
+  await endCompletion(app.db, attempt, { isRepeatable: true })
+  return { current: { ...rest, payment, attempt: { ...attempt, completionStartedAt: null } }, outcome }
+}
+
+function provesNothingExecuted(outcome: Outcome): boolean {
+  return isNotSubmitted(outcome) || (outcome.kind === 'pending' && outcome.canComplete === true)
+}
+
+/**
+ * The provider still waits, although our call was made and is over. The call is not repeated, because it may arrive late. The
+ * payer may switch to another method, and the checkout may expire.
+ */
+async function stopWaiting(
+  app: PaymentsApp,
+  current: PaymentWithAttempt,
+  outcome: Outcome,
+): Promise<Reported> {
+  const { payment, attempt } = current
+  const startedAt = attempt.completionStartedAt
+  const isOver = startedAt !== null && firstLeaseEnd(app, startedAt) <= app.clock.now()
+  if (!isOver || !isCompleting(current) || attempt.operation !== 'checkout') return { current, outcome }
+  await endCompletion(app.db, attempt, { isRepeatable: false })
+  return { current: { ...current, payment: { ...payment, statusReason: 'awaiting_customer' } }, outcome }
+}
