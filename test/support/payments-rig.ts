@@ -32,7 +32,7 @@ import { assertInvariants } from './invariants.ts'
 import { connectTestDb } from './test-db.ts'
 
 export type GatewayRequest = Pick<Attempt, 'key' | 'amount'>
-type Verb = 'chargeSaved' | 'startCheckout' | 'verify' | 'cancel'
+type Verb = 'chargeSaved' | 'startCheckout' | 'complete' | 'verify' | 'cancel'
 type Answer = Outcome | StartedCheckout
 /** The gateway's outcome, or a function that returns it. */
 export type Scripted = Answer | ((asked: GatewayRequest) => Answer | Promise<Answer>)
@@ -114,6 +114,7 @@ export function scriptedGateway(name = NAME): ScriptedGateway {
     verify: (asked) => outcome('verify', asked),
     cancel: (asked) => outcome('cancel', asked),
     chargeSaved: (attempt) => outcome('chargeSaved', attempt),
+    complete: (asked) => outcome('complete', asked),
     parseWebhook: ({ rawBody }) => ({ kind: 'payment', ...JSON.parse(rawBody.toString()) }),
   }
 }

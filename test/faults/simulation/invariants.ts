@@ -6,6 +6,7 @@ import type { PaymentRow } from '../../../src/payments/payment.ts'
 import { canMove, type PaymentStatus } from '../../../src/payments/states.ts'
 import type { RefundRow } from '../../../src/refunds/refund.ts'
 import type { Change, Row, Store } from './model/store.ts'
+import type { ArrivedVerb } from './network.ts'
 import type { Provider } from './provider.ts'
 import type { Sim } from './sim.ts'
 
@@ -15,7 +16,7 @@ export interface InvariantChecker {
   observeRefund(key: string, refund: RefundRow): void
   /** This many requests with the key will arrive at a provider. */
   recordSent(key: string): void
-  recordArrival(provider: Provider, verb: 'charge' | 'checkout' | 'refund', key: string): void
+  recordArrival(provider: Provider, verb: ArrivedVerb, key: string): void
 }
 
 const PAID: unknown[] = ['successful', 'partially_refunded', 'refunded', 'disputed', 'reversed']
@@ -190,7 +191,9 @@ export function createInvariantChecker(
         reportViolation(`I7: ${verb} ${key} without a stored intent`)
       else if (verb === 'refund' && intent.submitted_at === null && intent.status === 'pending')
         reportViolation(`I7: a refund was sent before it was marked as submitted`)
-      inFlight.set(key, (inFlight.get(key) ?? 1) - 1)
+      if (verb !== 'completion') inFlight.set(key, (inFlight.get(key) ?? 1) - 1)
+      else if (intent?.completion_started_at === null)
+        reportViolation(`I7: ${key} was completed before it was marked`)
     },
   }
 }

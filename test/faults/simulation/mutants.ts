@@ -323,6 +323,19 @@ export const MUTANTS: readonly Mutant[] = [
     },
   },
   {
+    name: 'completed again after an unknown outcome',
+    rationale: 'The gateway still waits, so the completing call was lost.',
+    mutation: {
+      completes: true,
+      statements: {
+        endCompletion:
+          (run) =>
+          (access, [merchantId, id, at]) =>
+            run(access, [merchantId, id, at, true]),
+      },
+    },
+  },
+  {
     name: 'one row fails its batch',
     detectedBySeed: 376,
     rationale: 'All rows of a failed batch failed for the same reason.',

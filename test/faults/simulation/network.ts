@@ -14,6 +14,9 @@ import type {
 import type { Provider } from './provider.ts'
 import type { Host, Sim } from './sim.ts'
 
+/** The operations that move money. */
+export type ArrivedVerb = 'charge' | 'checkout' | 'completion' | 'refund'
+
 type Reason = Extract<Outcome, { kind: 'unknown' }>['reason']
 
 const unknown = (reason: Reason) => ({ kind: 'unknown', reason, message: reason }) as const
@@ -23,7 +26,7 @@ export interface NetworkOptions {
   /** The longest time that a request may be in transit. */
   longestMs: number
   /** Called when a request reaches the provider, before its execution: the operation and our key. */
-  onArrival: (provider: Provider, verb: 'charge' | 'checkout' | 'refund', key: string) => void
+  onArrival: (provider: Provider, verb: ArrivedVerb, key: string) => void
   /** Called for every call. */
   onCall: (host: Host) => void
   /** Called when a call was sent, and will arrive. */
@@ -75,7 +78,7 @@ export function connectGateway(sim: Sim, host: Host, provider: Provider, options
   }
 
   const arrive =
-    <Answer>(verb: 'charge' | 'checkout' | 'refund', key: string, act: () => Answer) =>
+    <Answer>(verb: ArrivedVerb, key: string, act: () => Answer) =>
     () => {
       options.onArrival(provider, verb, key)
       return act()
@@ -99,6 +102,13 @@ export function connectGateway(sim: Sim, host: Host, provider: Provider, options
       ),
     verify: ({ key }: StatusQuery) =>
       call<Outcome>(`${provider.name} looks`, () => provider.checkStatus(key)),
+    ...(provider.completes && {
+      complete: ({ key }: StatusQuery) =>
+        call<Outcome>(
+          `${provider.name} completes ${key}`,
+          arrive('completion', key, () => provider.complete(key)),
+        ),
+    }),
     ...(provider.cancels && {
       cancel: ({ key }: StatusQuery) => call<Outcome>(`${provider.name} cancels`, () => provider.cancel(key)),
     }),

@@ -15,7 +15,8 @@ import type {
 import type { Prng } from './prng.ts'
 import type { Sim } from './sim.ts'
 
-type ProviderPaymentStatus = 'received' | 'open' | 'succeeded' | 'declined' | 'cancelled'
+/** confirmed: the payer has agreed, and the money moves when we complete the payment. */
+type ProviderPaymentStatus = 'received' | 'open' | 'confirmed' | 'succeeded' | 'declined' | 'cancelled'
 
 /** The provider's record of one of our keys. */
 export interface ProviderPayment {
@@ -63,6 +64,9 @@ export interface Provider {
   readonly executedRefunds: readonly ExecutedRefund[]
   /** Whether it can cancel a page that was not paid. */
   readonly cancels: boolean
+  /** Payments move no money before they are completed. A second completing call would execute them again. */
+  readonly completes: boolean
+  complete(key: string): Outcome | 'no_response'
   hasRejected(key: string): boolean
   charge(attempt: Attempt): Outcome | 'no_response'
   openPage(attempt: Attempt): StartedCheckout | Outcome | 'no_response'
@@ -80,11 +84,23 @@ export interface ProviderOptions {
   behavior: GatewayBehavior
   /** How long it really keeps keys. */
   keyRetentionMs: number
+  completes: boolean
   /** Called when the attempt with this key has changed. */
   notify: (key: string) => void
 }
 
 const HOUR_MS = 3_600_000
+
+// Longer than a completing call may be in transit.
+const CONFIRMED_MS = 45_000
+
+const REJECTED: Outcome = {
+  kind: 'declined',
+  code: 'provider_unavailable',
+  message: 'no',
+  gatewayReference: null,
+  refused: true,
+}
 
 const NOT_FOUND = { kind: 'unknown', reason: 'not_found', message: 'unknown key' } as const
 
@@ -108,6 +124,15 @@ export function createProvider(sim: Sim, options: ProviderOptions): Provider {
     executions.push({ key, paymentId, amountMinor: paid.minor, atMs: scheduler.now() })
     setStatus(payment, 'succeeded')
   }
+  /** Releases the payment after a while if it is not completed. */
+  const confirm = (payment: ProviderPayment) => {
+    setStatus(payment, 'confirmed')
+    sim.extendFaultWindow(CONFIRMED_MS)
+    scheduler.after(CONFIRMED_MS, `${options.name} releases`, () => {
+      if (payment.status === 'confirmed') setStatus(payment, 'declined')
+    })
+  }
+  const accept = options.completes ? confirm : collect
   const receive = (attempt: Attempt): ProviderPayment => {
     const { key, operation, paymentId, amount } = attempt
     const isOdd = operation === 'checkout' && sim.injects('wrongAmount')
@@ -131,19 +156,13 @@ export function createProvider(sim: Sim, options: ProviderOptions): Provider {
   const rejectionOf = (key: string): Outcome | undefined => {
     if (sim.isFaultFree() || !(rejectedKeys.has(key) || sim.injects('rejects'))) return undefined
     rejectedKeys.add(key)
-    return {
-      kind: 'declined',
-      code: 'provider_unavailable',
-      message: 'no',
-      gatewayReference: null,
-      refused: true,
-    }
+    return REJECTED
   }
 
   /** Executes the request, at once or later. */
   const decideCharge = (payment: ProviderPayment): Outcome | 'no_response' => {
     const isPaid = prng.nextBool(0.7)
-    const end = () => (isPaid ? collect(payment) : setStatus(payment, 'declined'))
+    const end = () => (isPaid ? accept(payment) : setStatus(payment, 'declined'))
     if (sim.injects('executionDelayed')) {
       const delayMs = prng.between(0, 40_000)
       sim.extendFaultWindow(delayMs)
@@ -196,6 +215,25 @@ export function createProvider(sim: Sim, options: ProviderOptions): Provider {
     return isKnown ? toRefundOutcome(key, refund) : NOT_FOUND
   }
 
+  const completing = new Set<string>()
+
+  /** It has no protection against a second call for the same payment. */
+  const completePayment = (key: string): Outcome | 'no_response' => {
+    const payment = payments.get(key)
+    if (!payment || sim.injects('rejects')) return REJECTED
+    if (payment.status !== 'confirmed' && !completing.has(key)) return toOutcome(payment, payment.status)
+    completing.add(key)
+    const end = () => (payment.status === 'declined' ? undefined : collect(payment))
+    if (!sim.injects('executionDelayed')) {
+      end()
+      return toOutcome(payment, payment.status)
+    }
+    const delayMs = prng.between(0, 40_000)
+    sim.extendFaultWindow(delayMs)
+    scheduler.after(delayMs, `${options.name} completes late`, end)
+    return 'no_response'
+  }
+
   const actOnOpenPage = (key: string, act: (payment: ProviderPayment) => void): boolean => {
     const payment = payments.get(key)
     const isRetried = payment?.status === 'declined' && options.behavior.paysAfterDecline === true
@@ -211,6 +249,8 @@ export function createProvider(sim: Sim, options: ProviderOptions): Provider {
     executions,
     executedRefunds,
     cancels,
+    completes: options.completes,
+    complete: completePayment,
     hasRejected: (key) => rejectedKeys.has(key),
     charge(attempt) {
       const existing = findUnexpired(attempt.key)
@@ -237,7 +277,8 @@ export function createProvider(sim: Sim, options: ProviderOptions): Provider {
     cancel(key) {
       const payment = payments.get(key)
       if (!payment) return NOT_FOUND
-      if (payment.status === 'open' && payment.operation === 'checkout') setStatus(payment, 'cancelled')
+      const isUnpaid = payment.status === 'open' || payment.status === 'confirmed'
+      if (isUnpaid && payment.operation === 'checkout' && !completing.has(key)) setStatus(payment, 'cancelled')
       return toOutcome(payment, payment.status)
     },
     refund(request) {
@@ -247,7 +288,7 @@ export function createProvider(sim: Sim, options: ProviderOptions): Provider {
       return executeRefund(request)
     },
     checkRefundStatus: refundStatusOf,
-    pay: (key) => actOnOpenPage(key, collect),
+    pay: (key) => actOnOpenPage(key, accept),
     decline: (key) => actOnOpenPage(key, (payment) => setStatus(payment, 'declined')),
   }
 }
@@ -284,6 +325,8 @@ function toOutcome(payment: ProviderPayment, status: ProviderPaymentStatus): Out
     case 'received':
     case 'open':
       return { kind: 'pending', gatewayReference }
+    case 'confirmed':
+      return { kind: 'pending', gatewayReference, canComplete: true }
   }
 }
 

@@ -26,10 +26,14 @@ export interface Mutation extends ProcessOverrides {
   statements?: Changes
   rules?: (rules: Rules) => void
   provider?: (provider: Provider, sim: Sim) => Provider
+  /** The defect is in the completing call. */
+  completes?: true
 }
 
 export interface ScheduleOptions {
   mutation?: Mutation
+  /** The providers move no money before we complete a payment. */
+  completes?: boolean
   /** Called for every event. */
   onEvent?: (timeMs: number, label: string) => void
   /** Called for every statement. */
@@ -111,7 +115,9 @@ function buildWorld(sim: Sim, options: ScheduleOptions): SimulatedWorld {
   const names = sim.prng.nextBool(0.3) ? ['alpha', 'beta'] : ['alpha']
   const providers = names.map((name) => {
     const notify = (key: string) => deliverWebhook(sim, dispatcher, machines, name, key)
-    const provider = createProvider(sim, { name, ...drawBehavior(sim, hasShortKeyRetention), notify })
+    const completes = options.completes ?? mutation.completes ?? false
+    const drawn = drawBehavior(sim, hasShortKeyRetention)
+    const provider = createProvider(sim, { name, ...drawn, completes, notify })
     return mutation.provider?.(provider, sim) ?? provider
   })
   const invariants = createInvariantChecker(sim, store, providers)

@@ -10,11 +10,12 @@ import { runSchedule } from './schedule.ts'
 import { REGRESSION_SEEDS } from './seeds.ts'
 
 const SCHEDULES = sized({ quick: 40, rest: 3_000, long: 10_000 })
+const COMPLETED_SCHEDULES = sized({ quick: 20, rest: 1_000, long: 5_000 })
 const PARTS = 5
 
-async function assertNoViolations(seed: number): Promise<void> {
-  const { violations } = await runSchedule(seed)
-  assert.deepEqual(violations, [], `npm run simulate -- --seed ${seed} --schedules 1 --verbose`)
+async function assertNoViolations(seed: number, completes = false): Promise<void> {
+  const { violations } = await runSchedule(seed, { completes })
+  assert.deepEqual(violations, [], completes ? `seed ${seed}` : `npm run simulate -- --seed ${seed} --schedules 1 --verbose`)
 }
 
 describe('the money path in simulated time', () => {
@@ -25,6 +26,10 @@ describe('the money path in simulated time', () => {
       for (let seed = first; seed <= last; seed += 1) await assertNoViolations(seed)
     })
   }
+
+  it(`the invariants hold in ${COMPLETED_SCHEDULES} schedules in which payments must be completed`, async () => {
+    for (let seed = 1; seed <= COMPLETED_SCHEDULES; seed += 1) await assertNoViolations(seed, true)
+  })
 
   it('the invariants hold in the schedules that failed once', async () => {
     for (const { seed } of REGRESSION_SEEDS) await assertNoViolations(seed)
