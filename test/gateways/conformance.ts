@@ -12,6 +12,7 @@ import { testAltered } from './conformance/altered.ts'
 import { testCancel } from './conformance/cancel.ts'
 import { testCharge } from './conformance/charge.ts'
 import { testCheckout } from './conformance/checkout.ts'
+import { testComplete } from './conformance/complete.ts'
 import { testDispute } from './conformance/dispute.ts'
 import { testPrelude } from './conformance/prelude.ts'
 import { testProbe } from './conformance/probe.ts'
@@ -45,6 +46,7 @@ export function testConformance(subject: Subject): void {
     testWebhook(subject)
     testSchedules(subject)
     if (gateway.chargeSaved) testCharge(subject)
+    if (gateway.complete) testComplete(subject)
     if (gateway.refund) testRefund(subject)
     if (gateway.cancel) testCancel(subject)
     if (subject.disputes) testDispute(subject)

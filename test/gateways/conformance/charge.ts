@@ -163,9 +163,13 @@ export async function prepareCharge(t: TestContext, subject: Subject, behavior: 
   return prepared
 }
 
-export function charge(gateway: Gateway, attempt: Attempt, credential: string): Promise<Outcome> {
+/** A charge in two steps is completed too. */
+export async function charge(gateway: Gateway, attempt: Attempt, credential: string): Promise<Outcome> {
   assert.ok(gateway.chargeSaved, 'the gateway has chargeSaved')
-  return gateway.chargeSaved(attempt, credential)
+  const outcome = await gateway.chargeSaved(attempt, credential)
+  if (!gateway.complete || outcome.kind !== 'pending' || !outcome.canComplete) return outcome
+  assert.ok(outcome.gatewayReference, 'the completing call names the payment')
+  return gateway.complete(attempt, outcome.gatewayReference, credential)
 }
 
 function assertCharged(
@@ -182,5 +186,7 @@ async function resolve(rig: Rig, attempt: Attempt, credential: string): Promise<
   const outcome = await rig.gateway.verify(attempt, null)
   if (outcome.kind === 'succeeded') return outcome
   assertNotFinal(outcome)
+  if (rig.gateway.behavior.notResendable)
+    assert.equal(await rig.provider.executions(attempt.key), 0, 'the status check finds what was executed')
   return charge(rig.gateway, attempt, credential)
 }

@@ -29,6 +29,11 @@ export interface FakeProvider {
    * Simulates the payer of an open checkout: on the hosted page, on the phone, or wherever this provider has payers.
    */
   finish(key: string, ending: CheckoutEnding): void | Promise<void>
+  /**
+   * The payer confirms an open checkout, which then waits for our completing call. Required if the connector has complete; to
+   * `finish` with a payment includes that call.
+   */
+  confirm?(key: string): void | Promise<void>
   /** How often the provider took money under this key, by checkout or by charge. */
   executions(key: string): number | Promise<number>
   /** The signed webhook about any key, known to the provider or not; a success unless `event` says otherwise. */
