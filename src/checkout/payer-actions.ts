@@ -104,7 +104,7 @@ export async function stopAttempt(
 ): Promise<{ view: CheckoutView; answered: boolean }> {
   const { payment, attempt } = view
   if (payment.status !== 'processing' || !attempt || !isOpenAttempt(attempt)) return { view, answered: false }
-  // The money may have moved: a status check must tell it first.
+  // The money may have moved, so the attempt cannot be cancelled before a status check.
   if (isCompleting({ payment, attempt })) return { view, answered: false }
   const gateway = await gatewayOf(app, attempt)
   const stop = gateway.cancel ?? gateway.verify

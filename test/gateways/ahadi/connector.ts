@@ -8,7 +8,7 @@ import type { FailureCode } from '../../../src/core/failures.ts'
 import { money } from '../../../src/core/money.ts'
 import type { Connection } from '../../../src/gateways/definition.ts'
 import type { Gateway, Outcome, ParsedWebhook, WebhookRequest } from '../../../src/gateways/gateway.ts'
-import { fromUnexpectedBody, refused, unknown, unrecognized, withoutResponse } from '../../../src/gateways/reply.ts'
+import { fromUnexpectedBody, readTime, refused, unknown, unrecognized, withoutResponse } from '../../../src/gateways/reply.ts'
 import { jsonReader } from '../../../src/kit/exact-json.ts'
 import type { HttpResult } from '../../../src/kit/http/http-client.ts'
 
@@ -22,7 +22,7 @@ const readRecord = jsonReader(
     currency: Text,
     reason: Type.Optional(Text),
     page: Type.String({ pattern: '^https://' }),
-    paidAt: Type.Optional(Type.String({ format: 'date-time' })),
+    paidAt: Type.Optional(Text),
   }),
 )
 
@@ -104,10 +104,11 @@ function fromRecord(result: HttpResult, key: string): Outcome {
       return { kind: 'declined', code: DECLINES.get(reason) ?? 'unknown', message: reason, gatewayReference }
     }
     case 'EXECUTED': {
-      const { currency, amount, paidAt } = record
-      if (!isCurrency(currency) || paidAt === undefined) return unrecognized('Ahadi answered an unknown currency')
+      const { currency, amount } = record
+      if (!isCurrency(currency)) return unrecognized('Ahadi answered a currency that we do not know')
       const paid = money(BigInt(amount), currency)
-      return { kind: 'succeeded', gatewayReference, paid, key: reference, savedMethod: null, paidAt: new Date(paidAt) }
+      const paidAt = readTime(record.paidAt) ?? null
+      return { kind: 'succeeded', gatewayReference, paid, key: reference, savedMethod: null, paidAt }
     }
     default:
       return unrecognized('Ahadi answered a status that we do not know')

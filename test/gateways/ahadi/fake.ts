@@ -9,6 +9,7 @@ import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-serve
 export const FAKE_API_KEY = 'ahadi_9f86d081884c7d659a2feaa0c55ad015'
 
 interface Payment {
+  key: string
   callback: string
   record: Record<string, string>
 }
@@ -22,17 +23,16 @@ export async function startFakeAhadi(t: TestContext): Promise<FakeProvider> {
     const id = randomUUID()
     const page = `https://ahadi.example/pay/${id}`
     const record = { id, reference, amount, currency, status: 'CREATED', page }
-    payments.push({ callback, record })
+    payments.push({ key: reference, callback, record })
     return { http: 201, body: record }
   }
   const pay = (payment: Payment) => {
-    executed.push(payment.record.reference ?? '')
+    executed.push(payment.key)
     Object.assign(payment.record, { status: 'EXECUTED', paidAt: systemClock.now().toISOString() })
   }
-  const find = (column: 'id' | 'reference', value: string | undefined) =>
-    payments.find(({ record }) => record[column] === value)
+  const findByKey = (key: string | undefined) => payments.find((one) => one.key === key)
   const requirePayment = (key: string): Payment => {
-    const payment = find('reference', key)
+    const payment = findByKey(key)
     if (!payment) throw new Error('no such payment')
     return payment
   }
@@ -42,7 +42,7 @@ export async function startFakeAhadi(t: TestContext): Promise<FakeProvider> {
     if (headers.authorization !== `Bearer ${FAKE_API_KEY}`) return { http: 401, body: { error: 'key' } }
     if (method === 'POST' && path === '/payments') return create(request)
     const [, , first = '', last] = path.split('/')
-    const payment = method === 'POST' ? find('id', first) : find('reference', last)
+    const payment = method === 'POST' ? payments.find(({ record }) => record.id === first) : findByKey(last)
     if (!payment) return { http: 404, body: { error: 'no such payment' } }
     if (method === 'POST' && payment.record.status === 'CONFIRMED') pay(payment)
     return { http: 200, body: payment.record }
