@@ -5,6 +5,7 @@ import { ApiError } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { Tx } from '../kit/db/db.ts'
 import { type IdempotentResult, isReplay } from '../kit/db/idempotency.ts'
+import { isCompleting } from '../outcomes/complete.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { lockPayment, requirePayment } from '../payments/find.ts'
 import { movePaymentWithin, plainMove } from '../payments/move.ts'
@@ -58,7 +59,8 @@ function requireCancellable(
       message: `This payment is ${payment.status} and cannot be cancelled.`,
     })
   // The payer has started or paid another attempt since the gateway was asked.
-  const isUnknown = payment.version !== seen.version || (payment.status === 'processing' && !answered)
+  const isMoved = payment.version !== seen.version || (attempt && isCompleting({ payment, attempt }))
+  const isUnknown = isMoved || (payment.status === 'processing' && !answered)
   const isAwaiting = payment.status !== 'processing' || attempt?.status === 'awaiting_customer'
   if (
     isUnknown ||

@@ -2,6 +2,7 @@
 // outcome: the mark that the call was begun is committed before the call. While the mark is set the call is not made again,
 // so after an unknown outcome only status checks follow. Outcomes that prove that nothing was executed clear the mark.
 
+import { sanitizeText } from '../core/sanitize-text.ts'
 import { openCredential } from '../customers/methods.ts'
 import { statusOf } from '../customers/schema.ts'
 import type { Gateway, Outcome } from '../gateways/gateway.ts'
@@ -48,7 +49,8 @@ export async function completeIfReady(
 /** The provider's id of a payment that it completes when we call; null if it does not wait for us. */
 function waitingReference(gateway: Gateway, attempt: AttemptRow, outcome: Outcome): string | null {
   if (!gateway.complete || outcome.kind !== 'pending' || !outcome.canComplete) return null
-  return outcome.gatewayReference ?? attempt.gatewayReference
+  // It is stored, as it is sent.
+  return outcome.gatewayReference === null ? attempt.gatewayReference : sanitizeText(outcome.gatewayReference)
 }
 
 /** The credential for a charge; undefined if the saved method must not be charged any more. */
@@ -73,8 +75,8 @@ async function complete(
   const outcome = await gateway.complete(toStatusQuery(payment, attempt), reference, credential)
   await app.failpoints.hit('completion.after_call')
   if (!provesNothingExecuted(outcome)) {
-    const unknown = { ...payment, statusReason: 'outcome_unknown' } as const
-    return { current: { ...rest, payment: unknown, attempt }, outcome }
+    const statusReason = payment.statusReason === 'needs_review' ? 'needs_review' : 'outcome_unknown'
+    return { current: { ...rest, payment: { ...payment, statusReason }, attempt }, outcome }
   }
   await endCompletion(app.db, attempt, { isRepeatable: true })
   return { current: { ...rest, payment, attempt: { ...attempt, completionStartedAt: null } }, outcome }
