@@ -24,7 +24,8 @@ export function createGatewayMeasure(metrics: Metrics): MeasureGateway {
           times.observe([gateway.name, operation], (performance.now() - startedAt) / 1_000)
         }
       }
-    const { chargeSaved, complete, cancel, refund, verifyRefund, findKey, listRefunds, listDisputes } = gateway
+    const { chargeSaved, complete, cancel, refund, verifyRefund, findKey, listRefunds, listDisputes } =
+      gateway
     return {
       ...gateway,
       startCheckout: timed('start_checkout', (...input: Parameters<Gateway['startCheckout']>) =>

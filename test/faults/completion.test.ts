@@ -269,8 +269,7 @@ describe('a charge in two steps', () => {
   const ENDS: Record<string, (charge: PaymentRow) => Promise<unknown>> = {
     'whose method was revoked': ({ customerId, paymentMethodId }) =>
       revokeMethod(app, rig.merchant, customerId, paymentMethodId ?? ''),
-    'whose customer was blocked': ({ customerId }) =>
-      blockCustomer(app, rig.merchant, customerId, undefined),
+    'whose customer was blocked': ({ customerId }) => blockCustomer(app, rig.merchant, customerId, undefined),
     'of a suspended merchant': () => suspendMerchant(app, rig.merchant.id),
   }
   for (const [title, end] of Object.entries(ENDS)) {

@@ -266,7 +266,9 @@ describe('after all failpoints fired', () => {
 
   it('every failpoint of the registry fired with every action', () => {
     const isHere = (point: Failpoint) => !ELSEWHERE.some((one) => one === point)
-    const wanted = FAILPOINTS.filter(isHere).flatMap((point) => FAILPOINT_ACTIONS.map((action) => `${point}=${action}`))
+    const wanted = FAILPOINTS.filter(isHere).flatMap((point) =>
+      FAILPOINT_ACTIONS.map((action) => `${point}=${action}`),
+    )
     assert.deepEqual([...hits].toSorted(), wanted.toSorted())
   })
 

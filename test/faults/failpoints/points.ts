@@ -55,7 +55,10 @@ const NOT_ATTEMPTED = 'pending, 0 executed'
 const PROCESSING = 'processing, 0 executed'
 
 /** The sandbox needs no completing call: test/faults/completion.test.ts makes processes fail at these points. */
-export const ELSEWHERE = ['completion.after_mark', 'completion.after_call'] as const satisfies readonly Failpoint[]
+export const ELSEWHERE = [
+  'completion.after_mark',
+  'completion.after_call',
+] as const satisfies readonly Failpoint[]
 
 type Point = Exclude<Failpoint, (typeof ELSEWHERE)[number]>
 

@@ -278,7 +278,8 @@ export function createProvider(sim: Sim, options: ProviderOptions): Provider {
       const payment = payments.get(key)
       if (!payment) return NOT_FOUND
       const isUnpaid = payment.status === 'open' || payment.status === 'confirmed'
-      if (isUnpaid && payment.operation === 'checkout' && !completing.has(key)) setStatus(payment, 'cancelled')
+      if (isUnpaid && payment.operation === 'checkout' && !completing.has(key))
+        setStatus(payment, 'cancelled')
       return toOutcome(payment, payment.status)
     },
     refund(request) {

@@ -15,7 +15,11 @@ const PARTS = 5
 
 async function assertNoViolations(seed: number, completes = false): Promise<void> {
   const { violations } = await runSchedule(seed, { completes })
-  assert.deepEqual(violations, [], completes ? `seed ${seed}` : `npm run simulate -- --seed ${seed} --schedules 1 --verbose`)
+  assert.deepEqual(
+    violations,
+    [],
+    completes ? `seed ${seed}` : `npm run simulate -- --seed ${seed} --schedules 1 --verbose`,
+  )
 }
 
 describe('the money path in simulated time', () => {

@@ -8,7 +8,14 @@ import type { FailureCode } from '../../../src/core/failures.ts'
 import { money } from '../../../src/core/money.ts'
 import type { Connection } from '../../../src/gateways/definition.ts'
 import type { Gateway, Outcome, ParsedWebhook, WebhookRequest } from '../../../src/gateways/gateway.ts'
-import { fromUnexpectedBody, readTime, refused, unknown, unrecognized, withoutResponse } from '../../../src/gateways/reply.ts'
+import {
+  fromUnexpectedBody,
+  readTime,
+  refused,
+  unknown,
+  unrecognized,
+  withoutResponse,
+} from '../../../src/gateways/reply.ts'
 import { jsonReader } from '../../../src/kit/exact-json.ts'
 import type { HttpResult } from '../../../src/kit/http/http-client.ts'
 
@@ -46,7 +53,13 @@ export function openAhadi({ credentials, baseUrl, http, callbackUrl }: Connectio
 
     async startCheckout({ key, amount }, _choice, returnUrl) {
       const callback = callbackUrl({ kind: 'attempt', key })
-      const body = { reference: key, amount: String(amount.minor), currency: amount.currency, returnUrl, callback }
+      const body = {
+        reference: key,
+        amount: String(amount.minor),
+        currency: amount.currency,
+        returnUrl,
+        callback,
+      }
       const result = await call('POST', '/payments', body)
       const record = result.kind === 'answered' && result.status === 201 ? readRecord(result.body) : undefined
       if (record?.reference !== key || record.status !== 'CREATED') return fromRejection(result)

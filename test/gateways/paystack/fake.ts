@@ -35,7 +35,7 @@ interface FakeState {
 
 export async function startFakePaystack(
   t: Pick<TestContext, 'after'>,
-): Promise<Required<Omit<FakeProvider, 'refundWebhook' | 'rejectTokens'>>> {
+): Promise<Required<Omit<FakeProvider, 'confirm' | 'refundWebhook' | 'rejectTokens'>>> {
   const payments = new Map<string, FakePayment>()
   const state: FakeState = { payments, authorizations: new Map(), refunds: createFakeRefunds(payments) }
   const server = await startFakeServer(t, async (request) => answer(state, request), {

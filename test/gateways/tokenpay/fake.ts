@@ -22,7 +22,7 @@ interface Payment {
 }
 
 export interface FakeTokenpay
-  extends Required<Omit<FakeProvider, 'dispute' | 'refundInDashboard' | 'refundWebhook'>> {
+  extends Required<Omit<FakeProvider, 'confirm' | 'dispute' | 'refundInDashboard' | 'refundWebhook'>> {
   /** How often it was asked for a token. */
   grants(): number
   setTokenLife(seconds: number): void

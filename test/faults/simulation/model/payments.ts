@@ -7,7 +7,12 @@ import {
   updateAwaitingCustomer,
 } from '../../../../src/checkout/queries.ts'
 import { retryUnmatchedWebhooks, saveGatewayWebhook } from '../../../../src/gateway-webhooks/queries.ts'
-import { claimPoll, endCompletion, rescheduleAttempt, startCompletion } from '../../../../src/outcomes/queries.ts'
+import {
+  claimPoll,
+  endCompletion,
+  rescheduleAttempt,
+  startCompletion,
+} from '../../../../src/outcomes/queries.ts'
 import { ATTEMPT } from '../../../../src/payments/attempt.ts'
 import {
   findPayment,
@@ -91,7 +96,8 @@ function beginCompletion(access: TableAccess, values: readonly unknown[]): Row[]
 
 function finishCompletion(access: TableAccess, [merchantId, id, at, clears]: readonly unknown[]): Row[] {
   const attempt = findOwned(access, 'attempts', merchantId, id)
-  if (!attempt || !OPEN_ATTEMPT.includes(attempt.status) || !isSame(attempt.completion_started_at, at)) return []
+  if (!attempt || !OPEN_ATTEMPT.includes(attempt.status) || !isSame(attempt.completion_started_at, at))
+    return []
   access.update('attempts', attempt, { completion_started_at: clears ? null : attempt.completion_started_at })
   const payment = findOwned(access, 'payments', merchantId, attempt.payment_id)
   const isCurrent = payment?.status === 'processing' && payment.attempts_used === attempt.number
