@@ -324,6 +324,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'completed again after an unknown outcome',
+    detectedBySeed: 299,
     rationale: 'The gateway still waits, so the completing call was lost.',
     mutation: {
       completes: true,
