@@ -74,7 +74,7 @@ function attemptIn(status: AttemptStatus, number = 1): AttemptRow {
     endedAt: null,
     sentAt: null,
     returnedAt: null,
-  completionStartedAt: null,
+    completionStartedAt: null,
     dueAt: NOW,
     polls: 0,
     fence: 1,

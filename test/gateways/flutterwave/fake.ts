@@ -99,7 +99,8 @@ interface Refund {
   row: Json & { id: number; status: string; amount_refunded: number; comment: string | null }
 }
 
-export interface FakeFlutterwave extends Required<Omit<FakeProvider, 'confirm' | 'refundWebhook' | 'rejectTokens'>> {
+export interface FakeFlutterwave
+  extends Required<Omit<FakeProvider, 'confirm' | 'refundWebhook' | 'rejectTokens'>> {
   /** Opens a chargeback in this status, or gives the open one this status. Returns the webhook about it. */
   chargeBack(key: string, status: string): Webhook
   /** Advances the provider's clock. */
