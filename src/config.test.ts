@@ -258,23 +258,70 @@ describe('the credentials of a gateway', () => {
       assertAcmeIssue({ ...env, GATEWAY_ACME_BASE_URL: url }, /^GATEWAY_ACME_BASE_URL must/)
   })
 
-  it('have the documented variable names', () => {
-    const names = allSettings(GATEWAYS)
-      .map(({ name }) => name)
-      .filter((name) => name.startsWith('GATEWAY_'))
-    assert.deepEqual(names.toSorted(), [
-      'GATEWAY_FLUTTERWAVE_BASE_URL',
-      'GATEWAY_FLUTTERWAVE_SECRET_KEY',
-      'GATEWAY_FLUTTERWAVE_WEBHOOK_HASH',
-      'GATEWAY_PAWAPAY_API_TOKEN',
-      'GATEWAY_PAWAPAY_BASE_URL',
-      'GATEWAY_PAWAPAY_PUBLIC_KEY',
-      'GATEWAY_PAYSTACK_BASE_URL',
-      'GATEWAY_PAYSTACK_SECRET_KEY',
-      'GATEWAY_STRIPE_BASE_URL',
+  it('may be of several accounts, each with a label in its variables', () => {
+    const KE = { GATEWAY_ACME_KE_SECRET_KEY: 'key_test_2', GATEWAY_ACME_KE_MERCHANT_NUMBER: '8' }
+    const { gateways } = readConfig({ ...BOTH, ...KE, GATEWAY_ACME_UG_SECRET_KEY: ' ' }, [GATEWAY])
+    assert.deepEqual([...gateways.keys()], ['acme', 'acme_ke'])
+    assert.deepEqual(gateways.get('acme')?.credentials, { secretKey: 'key_test_1', merchantNumber: '7' })
+    assert.deepEqual(gateways.get('acme_ke')?.credentials, { secretKey: 'key_test_2', merchantNumber: '8' })
+    assertAcmeIssue(
+      { GATEWAY_ACME_KE_SECRET_KEY: 'key_test_2' },
+      /^GATEWAY_ACME_KE_MERCHANT_NUMBER is missing: GATEWAY_ACME_KE_SECRET_KEY needs it$/,
+    )
+    assertAcmeIssue({ ...KE, GATEWAY_ACME_KE_SECRET_KEY: 'x' }, /^GATEWAY_ACME_KE_SECRET_KEY must begin/)
+    assertAcmeIssue(
+      { ...PRODUCTION, GATEWAY_ACME_K_E_SECRET_KEY: 'x' },
+      /GATEWAY_ACME_K_E_SECRET_KEY is not a setting/,
+    )
+  })
+
+  it('are sent, for an account with a label, to the address of the account without one, unless it has its own', () => {
+    const KE = { GATEWAY_ACME_KE_SECRET_KEY: 'key_test_2', GATEWAY_ACME_KE_MERCHANT_NUMBER: '8' }
+    const baseUrl = (env: Record<string, string>) =>
+      readConfig({ ...KE, ...env }, [GATEWAY]).gateways.get('acme_ke')?.baseUrl
+    assert.equal(baseUrl({}), 'https://test.acme.example')
+    assert.equal(baseUrl({ GATEWAY_ACME_BASE_URL: 'http://here:1' }), 'http://here:1')
+    const own = { GATEWAY_ACME_BASE_URL: 'http://here:1', GATEWAY_ACME_KE_BASE_URL: 'http://there:2' }
+    assert.equal(baseUrl(own), 'http://there:2')
+  })
+
+  it('belong to the gateway with the longest name if a variable fits two', () => {
+    const longer = { ...GATEWAY, name: 'acme_pay' }
+    const env = { GATEWAY_ACME_PAY_KE_SECRET_KEY: 'key_test_2', GATEWAY_ACME_PAY_KE_MERCHANT_NUMBER: '8' }
+    const { gateways } = readConfig(env, [GATEWAY, longer])
+    assert.deepEqual([...gateways.keys()], ['acme', 'acme_pay', 'acme_pay_ke'])
+  })
+
+  it('may have limits, which alone are not enough', () => {
+    const LIMITS = { GATEWAY_ACME_COUNTRIES: 'KE', GATEWAY_ACME_AMOUNTS: 'KES:10-250000' }
+    assert.deepEqual(acmeOf({ ...BOTH, ...LIMITS })?.credentials, {
+      secretKey: 'key_test_1',
+      merchantNumber: '7',
+      countries: 'KE',
+      amounts: 'KES:10-250000',
+    })
+    assertAcmeIssue(
+      { ...BOTH, GATEWAY_ACME_COUNTRIES: 'Kenya' },
+      /^GATEWAY_ACME_COUNTRIES must be country codes/,
+    )
+    assert.throws(() => readConfig(LIMITS, [GATEWAY]), /GATEWAY_ACME_SECRET_KEY is missing/)
+  })
+
+  it('have the documented variable names, and no credential has the name of a limit', () => {
+    const names = allSettings(GATEWAYS).map(({ name }) => name)
+    assert.equal(new Set(names).size, names.length)
+    for (const name of [
       'GATEWAY_STRIPE_SECRET_KEY',
       'GATEWAY_STRIPE_WEBHOOK_SECRET',
+      'GATEWAY_STRIPE_COUNTRIES',
     ])
+      assert.ok(names.includes(name), name)
+    for (const name of [
+      'GATEWAY_PAWAPAY_API_TOKEN',
+      'GATEWAY_PAWAPAY_PUBLIC_KEY',
+      'GATEWAY_PAWAPAY_BASE_URL',
+    ])
+      assert.ok(names.includes(name), name)
   })
 })
 

@@ -18,6 +18,7 @@ import {
   gatewaySettings,
   isInvalid,
   type ListenAddress,
+  labelledGateways,
   SETTINGS,
   type Setting,
 } from './settings.ts'
@@ -71,7 +72,7 @@ export interface Config {
   /** Null: no traces. */
   readonly traces: (TraceTarget & { readonly ratio: number }) | null
   readonly failpoints: Failpoints
-  /** By the gateway's name. */
+  /** By the name of the account: that of the gateway, or with a label, such as paystack_ke. */
   readonly gateways: ReadonlyMap<string, GatewayConfig>
 }
 
@@ -106,10 +107,16 @@ type Values<Table> = { [Field in keyof Table]: Table[Field] extends Setting<infe
 
 /** Also reads the credentials of these gateways. */
 export function readConfig(env: Env = process.env, gateways: readonly ConfigurableGateway[] = []): Config {
-  const issues: string[] = [...unknownSettingIssues(env, gateways)]
+  const accounts = labelledGateways(gateways, Object.keys(env))
+  const issues: string[] = [...unknownSettingIssues(env, accounts)]
   const values = readTable(SETTINGS, env, issues)
   const mode = isProduction(env) ? 'live' : 'test'
-  const access = gateways.map((one) => [one.name, readGateway(one, env, mode, issues)] as const)
+  const access = new Map<string, GatewayConfig>()
+  for (const one of accounts) {
+    const config = readGateway(one, env, mode, issues, access)
+    // The variables of a label may be empty, which counts as absent.
+    if (one.gateway === undefined || config.credentials !== null) access.set(one.name, config)
+  }
   if (isProduction(env)) issues.push(...productionIssues(env, values))
   if (issues.length > 0) throw new ConfigError(issues)
   return Object.freeze({
@@ -119,7 +126,7 @@ export function readConfig(env: Env = process.env, gateways: readonly Configurab
     // In staging, the developer's webhook receiver usually runs on this machine.
     webhookAllow: values.webhookAllow ?? (mode === 'test' ? ALLOW_LOOPBACK : ALLOW_NOTHING),
     mode,
-    gateways: new Map(access),
+    gateways: access,
   })
 }
 
@@ -133,7 +140,13 @@ function isProduction(env: Env): boolean {
 }
 
 /** A gateway without any credentials is not used. Incomplete credentials are an issue. */
-function readGateway(gateway: ConfigurableGateway, env: Env, mode: Mode, issues: string[]): GatewayConfig {
+function readGateway(
+  gateway: ConfigurableGateway,
+  env: Env,
+  mode: Mode,
+  issues: string[],
+  others: ReadonlyMap<string, GatewayConfig>,
+): GatewayConfig {
   const { credentials: table, required, baseUrl } = gatewaySettings(gateway, mode)
   const given = Object.values(table).filter((setting) => textOf(env, setting) !== null)
   const missing = required.filter((setting) => !given.includes(setting))
@@ -146,7 +159,8 @@ function readGateway(gateway: ConfigurableGateway, env: Env, mode: Mode, issues:
   const credentials = Object.entries(texts).filter((entry): entry is [string, string] => entry[1] !== null)
   return {
     credentials: given.length > 0 ? Object.fromEntries(credentials) : null,
-    baseUrl: address ?? gateway.baseUrl[mode],
+    // An account with a label uses the address of the one without.
+    baseUrl: address ?? others.get(gateway.gateway ?? '')?.baseUrl ?? gateway.baseUrl[mode],
   }
 }
 

@@ -3,6 +3,8 @@
 
 import { isRecord } from './core/canonical.ts'
 import { CURRENCY_CODES, type Currency, decimalsOf, isCurrency } from './core/currency.ts'
+import { LIMIT_FIELDS } from './core/gateway-accounts/limits.ts'
+import { accountTitle, isLabel } from './core/gateway-accounts/name.ts'
 import type { Mode } from './core/merchant.ts'
 import { type Fee, type FeeTable, readScaled } from './core/money.ts'
 import { parseRateLimit, type RateLimit } from './core/rate-limit.ts'
@@ -334,6 +336,8 @@ export interface ConfigurableGateway {
     validate(text: string, mode: Mode): string | undefined
   }[]
   readonly baseUrl: Readonly<Record<Mode, string>>
+  /** For an account with a label: the gateway's own name. */
+  readonly gateway?: string
 }
 
 export interface GatewaySettings {
@@ -346,7 +350,8 @@ export interface GatewaySettings {
 /** The variables of a gateway, such as GATEWAY_STRIPE_SECRET_KEY. */
 export function gatewaySettings(gateway: ConfigurableGateway, mode: Mode): GatewaySettings {
   const { name, title, credentials, baseUrl } = gateway
-  const settings = credentials.map(({ name: field, isRequired, meaning, validate }) => {
+  const fields = [...credentials, ...LIMIT_FIELDS]
+  const settings = fields.map(({ name: field, isRequired, meaning, validate }) => {
     const read = (text: string) => {
       const issue = validate(text, mode)
       return issue === undefined ? text : invalid(issue)
@@ -365,6 +370,42 @@ export function gatewaySettings(gateway: ConfigurableGateway, mode: Mode): Gatew
       `Base URL of the API of ${title}. Default: ${usual}.`,
     ),
   }
+}
+
+/** The gateways, each followed by its accounts that these variables give a label: GATEWAY_PAYSTACK_KE_SECRET_KEY. */
+export function labelledGateways(
+  gateways: readonly ConfigurableGateway[],
+  variables: readonly string[],
+): ConfigurableGateway[] {
+  const known = new Set(allSettings(gateways).map(({ name }) => name))
+  const accounts = variables.filter((name) => !known.has(name)).map((name) => readAccount(gateways, name))
+  return gateways.flatMap((gateway) => {
+    const labels = accounts.flatMap((one) => (one?.gateway === gateway ? [one.label] : []))
+    return [gateway, ...[...new Set(labels)].toSorted().map((label) => labelGateway(gateway, label))]
+  })
+}
+
+function labelGateway(gateway: ConfigurableGateway, label: string): ConfigurableGateway {
+  const { name, title } = gateway
+  return { ...gateway, name: `${name}_${label}`, title: accountTitle(title, label), gateway: name }
+}
+
+/** The account of a variable with a label. The longest name of a gateway decides, then the longest field. */
+function readAccount(gateways: readonly ConfigurableGateway[], variable: string) {
+  const found = gateways.flatMap((gateway) => {
+    const start = envNameOf(gateway.name, '')
+    const fields = [...gateway.credentials, ...LIMIT_FIELDS, { name: 'baseUrl' }]
+    const ends = fields.map(({ name }) => envNameOf(gateway.name, name).slice(start.length - 1))
+    return ends
+      .filter((end) => variable.startsWith(start) && variable.endsWith(end))
+      .map((end) => ({ gateway, text: variable.slice(start.length, -end.length) }))
+      .filter(({ text }) => text === text.toUpperCase() && isLabel(text.toLowerCase()))
+      .map(({ text }) => ({ gateway, label: text.toLowerCase() }))
+  })
+  return found.toSorted(
+    (one, other) =>
+      other.gateway.name.length - one.gateway.name.length || one.label.length - other.label.length,
+  )[0]
 }
 
 export function envNameOf(gateway: string, field: string): string {

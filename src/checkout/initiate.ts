@@ -32,14 +32,27 @@ export async function initiatePayment(
     idempotencyKey,
   }
   let gateway: string
+  let placed: InitiateInput
   try {
     await requireAllowedReturn(app, merchant, input.redirectUrl)
-    gateway = (await initiation?.chooseGateway(input)) ?? (await chooseGateway(app, merchant.id, input))
+    // Another operation chooses by the country of its input.
+    placed = initiation ? input : await withCountry(app, merchant.id, input)
+    gateway = (await initiation?.chooseGateway(placed)) ?? (await chooseGateway(app, merchant.id, placed))
   } catch (error) {
     // Idempotency: the configuration may have changed since this request was accepted, and its retry must still succeed.
     return { payment: await replayOrRethrow(app, merchant.id, claim, error), replayed: true }
   }
-  return openCheckout(app, merchant.id, claim, input, gateway)
+  return openCheckout(app, merchant.id, claim, placed, gateway)
+}
+
+async function withCountry(
+  app: PaymentsApp,
+  merchantId: string,
+  { isDefaultCountry, ...input }: InitiateInput,
+): Promise<InitiateInput> {
+  if (!isDefaultCountry) return input
+  const home = await app.gateways.homeCountry(merchantId, input.amount.currency)
+  return { ...input, country: home ?? input.country }
 }
 
 async function chooseGateway(app: PaymentsApp, merchantId: string, input: InitiateInput): Promise<string> {

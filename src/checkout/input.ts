@@ -26,7 +26,7 @@ export const InitiateBody = Type.Object({
       pattern: '^[A-Za-z]{2}$',
       'x-code': 'invalid_country',
       'x-message': 'must be an ISO 3166-1 alpha-2 code of a country that uses the currency.',
-      description: `Selects the rails of the currency. Required for ${COUNTRY_REQUIRED_CURRENCIES}.`,
+      description: `Selects the rails of the currency. Required for ${COUNTRY_REQUIRED_CURRENCIES}. Absent: the country of your gateway account if it collects in one country alone, otherwise the main country of the currency.`,
     }),
   ),
   redirectUrl: Type.Optional(
@@ -48,6 +48,7 @@ export function toInitiateInput(body: Static<typeof InitiateBody>): InitiateInpu
   return {
     ...common,
     country: body.country?.toUpperCase() ?? defaultCountry(common.amount.currency),
+    ...(body.country === undefined && { isDefaultCountry: true }),
     redirectUrl: body.redirectUrl ?? null,
     isRecurring: body.isRecurring ?? false,
   }

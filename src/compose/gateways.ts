@@ -17,7 +17,7 @@ import { STRIPE } from '../gateways/stripe/index.ts'
 import type { Vault } from '../kit/crypto.ts'
 import type { Db } from '../kit/db/db.ts'
 import type { HttpClient } from '../kit/http/http-client.ts'
-import { createRoutingRules } from '../merchants/routing-rules-cache.ts'
+import { createRoutingSettings } from '../merchants/routing-rules-cache.ts'
 import { createP2pGateways } from '../p2p/gateway.ts'
 import { createCallbackPaths } from '../secrets/callback-paths.ts'
 import type { InstanceSecrets } from '../secrets/secrets.ts'
@@ -46,11 +46,22 @@ export async function composeGateways(parts: Parts, needs: Needs) {
   const measure = createGatewayMeasure(measured.metrics)
   const builtIn = mode === 'test' ? [measure(sandbox)] : []
   const p2pGateways = createP2pGateways({ db, clock, random, mode }, unscopedDb, refreshUntil)
-  const routingRules = createRoutingRules({ db: unscopedDb, clock }, refreshUntil)
+  const routingSettings = createRoutingSettings({ db: unscopedDb, clock }, refreshUntil)
+  const routingRules = async (merchantId: string) => (await routingSettings(merchantId)).rules
+  const merchantCountry = async (merchantId: string) => (await routingSettings(merchantId)).country
   const callbackPaths = createCallbackPaths(needs.secrets.callbackKeys)
   const tokens = composeTokens(parts, needs)
   const gateways = createGateways(
-    { db: unscopedDb, clock, vault, callbackPaths, log, routingRules, openTokens: tokens.open },
+    {
+      db: unscopedDb,
+      clock,
+      vault,
+      callbackPaths,
+      log,
+      routingRules,
+      merchantCountry,
+      openTokens: tokens.open,
+    },
     {
       definitions: GATEWAYS,
       configs: config.gateways,

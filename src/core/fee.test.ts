@@ -33,6 +33,27 @@ describe('the fee of a payment', () => {
     )
   })
 
+  it('is that of the gateway for an account with a label, unless the account has its own', () => {
+    const rate = (fixedMinor: bigint): Fee => ({ partsPerMillion: 0n, fixedMinor })
+    const fees = new Map([
+      [
+        'acme',
+        new Map<Currency, Fee>([
+          ['KES', rate(5n)],
+          ['NGN', rate(6n)],
+        ]),
+      ],
+      ['acme_ke', new Map<Currency, Fee>([['KES', rate(7n)]])],
+    ])
+    const minor = (gateway: string, currency: Currency) =>
+      feeOf(fees, gateway, money(1_000n, currency))?.minor
+    assert.deepEqual(
+      [minor('acme_ke', 'KES'), minor('acme_ke', 'NGN'), minor('acme_ng', 'KES')],
+      [7n, 6n, 5n],
+    )
+    assert.equal(minor('acme2', 'KES'), undefined)
+  })
+
   it('is unknown for a gateway or currency without a fee in the table', () => {
     const fees = feesOf({ partsPerMillion: 15_000n, fixedMinor: 100n }, 'NGN')
     assert.equal(feeOf(fees, 'sandbox', money(10_000n, 'KES')), null)

@@ -2,6 +2,7 @@
 // parseAmount reads the shortest decimal text of a JSON number, and formatAmount writes text.
 
 import { type Currency, decimalsOf } from './currency.ts'
+import { parseAccountName } from './gateway-accounts/name.ts'
 
 export interface Money {
   readonly minor: bigint
@@ -90,9 +91,14 @@ export interface Fee {
 /** By gateway and currency; the setting's `*` is already expanded to the currencies that it does not name. */
 export type FeeTable = ReadonlyMap<string, ReadonlyMap<Currency, Fee>>
 
-/** The share, rounded half up, and the fixed part; at most the payment itself. Null: the table does not have it. */
+/**
+ * The share, rounded half up, and the fixed part; at most the payment itself. An account with a label has the fees of its
+ * gateway unless it has its own. Null: the table does not have it.
+ */
 export function feeOf(fees: FeeTable, gateway: string, paid: Money): Money | null {
-  const fee = fees.get(gateway)?.get(paid.currency)
+  const others = [...fees.keys()].filter((name) => name !== gateway)
+  const shared = parseAccountName(others, gateway)?.gateway ?? ''
+  const fee = fees.get(gateway)?.get(paid.currency) ?? fees.get(shared)?.get(paid.currency)
   if (!fee) return null
   const wanted = shareOf(paid, fee.partsPerMillion).minor + fee.fixedMinor
   return money(wanted > paid.minor ? paid.minor : wanted, paid.currency)

@@ -48,18 +48,34 @@ export async function findLiveAccount(
   return firstRow(db, selectLiveAccount, [merchantId, gateway])
 }
 
-const selectUsedGateways = sql<{ name: string }>`
+// A loose index scan: one index lookup per name, however many accounts there are.
+const selectUsedNames = sql<{ name: string }>`
+with recursive used (name) as (
+  (
+    select gateway
+    from gateway_accounts
+    where revoked_at is null
+    order by gateway
+    limit 1
+  )
+  union all
+  select (
+    select a.gateway
+    from gateway_accounts a
+    where a.revoked_at is null and a.gateway > used.name
+    order by a.gateway
+    limit 1
+  )
+  from used
+  where used.name is not null
+)
 select name
-from unnest($1::text[]) as n (name)
-where exists (
-  select
-  from gateway_accounts
-  where gateway = n.name and revoked_at is null
-)`
+from used
+where name is not null`
 
-/** Those of these gateways at which a merchant has a live account of its own. */
-export async function filterUsedGateways(db: Db, names: readonly string[]): Promise<string[]> {
-  return (await db.query(selectUsedGateways, [names])).map(({ name }) => name)
+/** The names, with their labels, of all live accounts of merchants, each once. */
+export async function listUsedNames(db: Db): Promise<string[]> {
+  return (await db.query(selectUsedNames, [])).map(({ name }) => name)
 }
 
 const insertAccountStatement = sql<AccountRow>`

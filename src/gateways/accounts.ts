@@ -7,17 +7,17 @@ import type { Vault } from '../kit/crypto.ts'
 import type { Db } from '../kit/db/db.ts'
 import type { Log } from '../kit/observability/log.ts'
 import type { Random } from '../kit/random.ts'
+import type { AccountDefinition } from './account-definition.ts'
 import {
   type AccountRow,
-  filterUsedGateways,
   findLiveAccount,
   insertAccount,
   listAccountRows,
+  listUsedNames,
   revokeLiveAccount,
   updateAccount,
 } from './account-queries.ts'
 import { type Credentials, credentialIssues, sealCredentials } from './credentials.ts'
-import type { GatewayDefinition } from './definition.ts'
 import type { CredentialCheck, Gateways } from './registry.ts'
 
 export interface AccountsApp {
@@ -35,10 +35,9 @@ export interface SavedAccount {
   credentialCheck: Exclude<CredentialCheck, 'refused'>
 }
 
-export function requireDefinition(app: Pick<AccountsApp, 'gateways'>, name: string): GatewayDefinition {
-  const supported = app.gateways.supported.find(({ definition }) => definition.name === name)
-  if (!supported) throw new ApiError('gateway_not_found')
-  return supported.definition
+/** The definition of an account, with or without a label. */
+export function requireDefinition(app: Pick<AccountsApp, 'gateways'>, name: string): AccountDefinition {
+  return requireFound(app.gateways.findDefinition(name), 'gateway_not_found')
 }
 
 /**
@@ -119,13 +118,11 @@ export async function listLiveAccounts(app: AccountsApp, merchantId: string): Pr
   return rows.filter(({ revokedAt }) => revokedAt === null)
 }
 
-/** The gateways at which a merchant has a live account of its own. */
-export async function findAccountGateways({
+/** The definitions of the accounts that merchants have of their own, each name once. */
+export async function listOwnDefinitions({
   db,
   gateways,
-}: Pick<AccountsApp, 'db' | 'gateways'>): Promise<string[]> {
-  return filterUsedGateways(
-    db,
-    gateways.supported.map(({ definition }) => definition.name),
-  )
+}: Pick<AccountsApp, 'db' | 'gateways'>): Promise<AccountDefinition[]> {
+  const names = await listUsedNames(db)
+  return names.map(gateways.findDefinition).filter((definition) => definition !== undefined)
 }

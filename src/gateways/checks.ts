@@ -3,10 +3,9 @@
 
 import type { Mode } from '../core/merchant.ts'
 import { envNameOf } from '../settings.ts'
-import { type AccountsApp, findAccountGateways } from './accounts.ts'
-import type { GatewayDefinition } from './definition.ts'
+import type { AccountDefinition } from './account-definition.ts'
+import { type AccountsApp, listOwnDefinitions } from './accounts.ts'
 import type { Gateway, GatewayCheck } from './gateway.ts'
-import type { SupportedGateway } from './registry.ts'
 
 export interface GatewayChecksApp extends Pick<AccountsApp, 'db' | 'gateways'> {
   mode: Mode
@@ -16,16 +15,17 @@ export interface GatewayChecksApp extends Pick<AccountsApp, 'db' | 'gateways'> {
 export type NamedCheck = GatewayCheck & { gateway: string | null }
 
 export async function checkGateways(app: GatewayChecksApp): Promise<NamedCheck[]> {
-  const { supported } = app.gateways
-  const ownAccounts = await findAccountGateways(app)
-  const configured = supported.filter(({ isConfigured }) => isConfigured)
-  const used = supported.filter(
-    ({ isConfigured, definition }) => isConfigured || ownAccounts.includes(definition.name),
-  )
-  const checked = await Promise.all(used.map((one) => checkGateway(app, one)))
-  const names = (list: readonly SupportedGateway[]) =>
-    list.map(({ definition }) => definition.title).join(', ')
-  return [existenceCheck(app.mode, names(configured), ownAccounts.length), ...checked.flat()]
+  const configured = app.gateways.supported
+    .filter(({ isConfigured }) => isConfigured)
+    .map(({ definition }) => definition)
+  const own = await listOwnDefinitions(app)
+  const isOther = ({ name }: AccountDefinition) => !configured.some((one) => one.name === name)
+  const checked = await Promise.all([
+    ...configured.map((definition) => checkConfigured(app, definition)),
+    ...own.filter(isOther).map(async (definition) => manualChecksOf(definition)),
+  ])
+  const titles = configured.map(({ title }) => title).join(', ')
+  return [existenceCheck(app.mode, titles, own.length), ...checked.flat()]
 }
 
 /** Staging always has the sandbox. */
@@ -44,18 +44,19 @@ function existenceCheck(mode: Mode, configured: string, ownAccounts: number): Na
   }
 }
 
-async function checkGateway(app: GatewayChecksApp, one: SupportedGateway): Promise<NamedCheck[]> {
-  const { definition, isConfigured } = one
-  const { name, manualChecks = [] } = definition
-  const gateway = isConfigured ? await app.gateways.find('', name, null) : undefined
-  const checks = [
-    ...(gateway ? await checkAccount(gateway, definition) : []),
-    ...manualChecks.map(({ about, detail }): GatewayCheck => ({ name: about, result: 'by_hand', detail })),
-  ]
-  return checks.map((check) => ({ gateway: name, ...check }))
+/** The account of the instance: the provider is asked. */
+async function checkConfigured(app: GatewayChecksApp, definition: AccountDefinition): Promise<NamedCheck[]> {
+  const { name } = definition
+  const gateway = await app.gateways.find('', name, null)
+  const checks = gateway ? await checkAccount(gateway, definition) : []
+  return [...checks.map((check) => ({ gateway: name, ...check })), ...manualChecksOf(definition)]
 }
 
-async function checkAccount(gateway: Gateway, definition: GatewayDefinition): Promise<GatewayCheck[]> {
+function manualChecksOf({ name, manualChecks = [] }: AccountDefinition): NamedCheck[] {
+  return manualChecks.map(({ about, detail }) => ({ gateway: name, name: about, result: 'by_hand', detail }))
+}
+
+async function checkAccount(gateway: Gateway, definition: AccountDefinition): Promise<GatewayCheck[]> {
   const credentials = await checkCredentials(gateway, definition)
   // Without valid credentials every other question is refused, too.
   if (credentials.result === 'failed') return [credentials]
@@ -64,7 +65,7 @@ async function checkAccount(gateway: Gateway, definition: GatewayDefinition): Pr
 
 async function checkCredentials(
   gateway: Gateway,
-  { name, title, credentials }: GatewayDefinition,
+  { name, title, credentials }: AccountDefinition,
 ): Promise<GatewayCheck> {
   const variables = credentials
     .filter(({ isRequired }) => isRequired)

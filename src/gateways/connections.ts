@@ -10,6 +10,7 @@ import type { Vault } from '../kit/crypto.ts'
 import { createHttpClient, type HttpClient } from '../kit/http/http-client.ts'
 import { honorRetryAfter } from '../kit/http/retry-after.ts'
 import type { CallbackAccount, CallbackPaths } from '../secrets/callback-paths.ts'
+import { type AccountDefinition, findAccountDefinition } from './account-definition.ts'
 import type { AccountRow } from './account-queries.ts'
 import { withCircuitBreaker } from './circuit-breaker.ts'
 import { type Credentials, openCredentials } from './credentials.ts'
@@ -21,17 +22,23 @@ import { createTokenCalls } from './token-calls.ts'
 
 export interface ConnectedGateway {
   gateway: Gateway
+  /** The gateway's own name, without the label of the account. */
+  definitionName: string
   title: string
   health(): Health
 }
 
 export interface ConnectionFactory {
   readonly definitions: readonly GatewayDefinition[]
-  /** The gateways for which the instance itself has an account, in the order of their definitions. */
+  /** The definition of an account, with or without a label; undefined if no gateway has such an account. */
+  findDefinition(name: string): AccountDefinition | undefined
+  /** The names of the accounts that the instance configures: every gateway, and each label. In the order to try. */
+  readonly configuredNames: readonly string[]
+  /** The accounts of the instance itself, in the order of their definitions and labels. */
   readonly instanceGateways: readonly ConnectedGateway[]
   /** Undefined for a gateway that this version does not support. Throws if the credentials cannot be decrypted. */
   connectAccount(account: AccountRow): ConnectedGateway | undefined
-  baseUrlOf(definition: GatewayDefinition): string
+  baseUrlOf(definition: AccountDefinition): string
   checkCredentials(
     name: string,
     credentials: Credentials,
@@ -55,7 +62,7 @@ export interface GatewayConfig {
 
 export interface ConnectionFactoryOptions {
   definitions: readonly GatewayDefinition[]
-  /** By the gateway's name. */
+  /** By the name of the account, with or without a label. */
   configs: ReadonlyMap<string, GatewayConfig>
   mode: Mode
   timeoutMs: number
@@ -89,13 +96,15 @@ export function createConnectionFactory(
     clients.add(http)
     return http
   }
-  const byName = new Map(options.definitions.map((definition) => [definition.name, definition]))
+  const findDefinition = (name: string) => findAccountDefinition(options.definitions, name)
   const accounts = new Map<string, ConnectedAccount>()
 
-  const baseUrlOf = ({ name, baseUrl }: GatewayDefinition) =>
-    options.configs.get(name)?.baseUrl ?? baseUrl[options.mode]
+  const configuredNames = namesInOrder(options, findDefinition)
+
+  const baseUrlOf = ({ name, gateway, baseUrl }: AccountDefinition) =>
+    (options.configs.get(name) ?? options.configs.get(gateway))?.baseUrl ?? baseUrl[options.mode]
   const connect = (
-    definition: GatewayDefinition,
+    definition: AccountDefinition,
     credentials: Credentials,
     http: HttpClient,
     ids: Pick<CallbackAccount, 'merchantId' | 'accountId'> = INSTANCE,
@@ -123,21 +132,24 @@ export function createConnectionFactory(
       timeoutMs: options.timeoutMs + TIMEOUT_SLACK_MS,
     })
     const measured = options.measure?.(breaker.gateway) ?? breaker.gateway
-    return { title: definition.title, ...breaker, gateway: measured }
+    return { title: definition.title, definitionName: definition.gateway, ...breaker, gateway: measured }
   }
 
   return {
     definitions: options.definitions,
+    findDefinition,
     baseUrlOf,
-    instanceGateways: options.definitions.flatMap((definition) => {
-      const credentials = options.configs.get(definition.name)?.credentials
-      return credentials ? [connect(definition, credentials, newClient())] : []
+    configuredNames,
+    instanceGateways: configuredNames.flatMap((name) => {
+      const definition = findDefinition(name)
+      const credentials = options.configs.get(name)?.credentials
+      return definition && credentials ? [connect(definition, credentials, newClient())] : []
     }),
     connectAccount(row) {
-      const definition = byName.get(row.gateway)
-      if (!definition) return undefined
       const known = accounts.get(row.id)
       if (known?.sealed === row.sealed) return known
+      const definition = findDefinition(row.gateway)
+      if (!definition) return undefined
       const credentials = openCredentials(app.vault, row)
       const http = known?.http ?? newClient()
       const opened: ConnectedAccount = {
@@ -151,7 +163,7 @@ export function createConnectionFactory(
       return opened
     },
     async checkCredentials(name, credentials) {
-      const definition = byName.get(name)
+      const definition = findDefinition(name)
       if (!definition) throw new Error(`there is no gateway named ${name}`)
       const http = createHttpClient({ totalTimeoutMs: options.timeoutMs })
       try {
@@ -167,6 +179,18 @@ export function createConnectionFactory(
 }
 
 const INSTANCE = { merchantId: null, accountId: null }
+
+/** Each gateway, and after it its accounts in the order of their labels. */
+function namesInOrder(
+  { definitions, configs }: ConnectionFactoryOptions,
+  findDefinition: ConnectionFactory['findDefinition'],
+): string[] {
+  const labelled = [...configs.keys()].toSorted()
+  return definitions.flatMap(({ name }) => [
+    name,
+    ...labelled.filter((one) => one !== name && findDefinition(one)?.gateway === name),
+  ])
+}
 
 /** The webhook path of an account: the instance's, or a merchant's own. */
 export function webhookPathOf(gateway: string, merchantId: string | null = null): string {

@@ -1,6 +1,7 @@
 // What rails say about one payment: which of them serve it, through which channels, and how each channel is collected.
 
-import { type Currency, usesCurrency } from '../core/currency.ts'
+import { CURRENCIES, type Currency, usesCurrency } from '../core/currency.ts'
+import type { AccountLimits } from '../core/gateway-accounts/limits.ts'
 import { type Network, networksOf } from '../core/networks.ts'
 import { type Channel, isDirect, type Rail } from './gateway.ts'
 
@@ -63,3 +64,44 @@ function promptedNetworks(prompting: readonly Rail[], country: string | null): N
     prompting.some(({ networks }) => networks === undefined || networks.includes(code)),
   )
 }
+
+/** The rails of an account within its limits. */
+export function narrowRails(rails: readonly Rail[], limits: AccountLimits): Rail[] {
+  const isKept = ({ currency }: Rail) =>
+    limits.currencies.length === 0 || limits.currencies.includes(currency)
+  return rails
+    .filter(isKept)
+    .map((rail) => ({ ...narrowPlaces(rail, limits), ...narrowAmounts(rail, limits) }))
+    .filter(({ channels, countries }) => channels.length > 0 && countries?.length !== 0)
+}
+
+function narrowPlaces(rail: Rail, limits: AccountLimits): Rail {
+  const allowed: readonly Channel[] = limits.channels
+  const channels = allowed.length === 0 ? rail.channels : rail.channels.filter((one) => allowed.includes(one))
+  if (limits.countries.length === 0) return { ...rail, channels }
+  const countries = rail.countries ?? CURRENCIES[rail.currency].countries
+  return { ...rail, channels, countries: countries.filter((one) => limits.countries.includes(one)) }
+}
+
+/** The stricter of the rail's amount and the account's. */
+function narrowAmounts({ currency, minimumMinor, maximumMinor }: Rail, { amounts }: AccountLimits) {
+  const limit = amounts.find((one) => one.currency === currency)
+  const least = limit?.minimumMinor ?? undefined
+  const most = limit?.maximumMinor ?? undefined
+  return {
+    ...(least !== undefined && {
+      minimumMinor: minimumMinor !== undefined && minimumMinor > least ? minimumMinor : least,
+    }),
+    ...(most !== undefined && {
+      maximumMinor: maximumMinor !== undefined && maximumMinor < most ? maximumMinor : most,
+    }),
+  }
+}
+
+/** The country of rails that collect in one country alone; undefined if they collect in several, or in all of a currency. */
+export function onlyCountryOf(rails: readonly Rail[]): string | undefined {
+  const [first, ...others] = new Set(rails.flatMap(({ countries }) => countries ?? [ANYWHERE]))
+  return others.length === 0 && first !== ANYWHERE ? first : undefined
+}
+
+const ANYWHERE = '*'

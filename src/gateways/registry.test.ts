@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import type { Currency } from '../core/currency.ts'
 import { systemClock } from '../kit/clock.ts'
 import { createCallbackPaths } from '../secrets/callback-paths.ts'
+import type { GatewayConfig } from './connections.ts'
 import type { Connection, GatewayDefinition } from './definition.ts'
 import type { Gateway, Rail } from './gateway.ts'
 import { createGateways, fixedGateways } from './registry.ts'
@@ -66,6 +67,78 @@ describe('the registry', () => {
     assert.equal(await gateways.find(MERCHANT, 'missing', null), undefined)
     await assert.rejects(gateways.get(MERCHANT, 'missing', null), /missing is not configured here/)
     assert.throws(() => fixedGateways([wide, wide]), /two gateways are named wide/)
+  })
+})
+
+describe('several accounts of the instance at one gateway', () => {
+  const connections: Connection[] = []
+  const acme: GatewayDefinition = {
+    name: 'acme',
+    title: 'Acme',
+    credentials: [{ name: 'secretKey', isRequired: true, meaning: 'The key.', validate: () => undefined }],
+    rails: [{ currency: 'KES', channels: ['card'] }],
+    behavior: local.behavior,
+    baseUrl: { test: 'https://acme.example', live: 'https://acme.example' },
+    open(connection) {
+      connections.push(connection)
+      // The rails depend on the account: one country per key.
+      const isUganda = connection.credentials.secretKey === 'ug'
+      return gateway('acme', [{ currency: isUganda ? 'UGX' : 'KES', channels: ['card', 'mobile_money'] }])
+    },
+  }
+  const config = (credentials: Record<string, string>) => ({ credentials, baseUrl: 'https://acme.example' })
+  const opened = createGateways(
+    // A boundary: without merchants there is no database, and no token is asked for.
+    {
+      clock: systemClock,
+      db: { query: () => Promise.resolve([]) },
+      callbackPaths: createCallbackPaths([new Uint8Array(32)]),
+      openTokens: () => undefined,
+      routingRules: () => Promise.resolve([]),
+    } as unknown as Parameters<typeof createGateways>[0],
+    {
+      definitions: [acme],
+      configs: new Map<string, GatewayConfig>([
+        ['acme', { credentials: null, baseUrl: 'https://acme.example' }],
+        ['acme_ug', config({ secretKey: 'ug' })],
+        ['acme_ke', config({ secretKey: 'ke', channels: 'card', amounts: 'KES:10-' })],
+      ]),
+      builtIn: [],
+      mode: 'test',
+      timeoutMs: 1_000,
+      publicUrl: () => 'https://pay.example.com',
+    },
+  )
+  const routed = async (currency: Currency, country: string, amountMinor: bigint | null = null) => {
+    const { candidates } = await opened.explain(MERCHANT, { currency, country, amountMinor, key: null })
+    return candidates.map(({ name, ways }) => `${name} ${ways.map(({ channel }) => channel)}`)
+  }
+
+  it('are opened each with its credentials, and named and titled by the label', async () => {
+    const shown = opened.supported.map(({ definition, isConfigured }) => [
+      definition.name,
+      definition.title,
+      isConfigured,
+    ])
+    assert.deepEqual(shown, [
+      ['acme', 'Acme', false],
+      ['acme_ke', 'Acme (KE)', true],
+      ['acme_ug', 'Acme (UG)', true],
+    ])
+    const [first] = connections
+    assert.deepEqual(first?.credentials, { secretKey: 'ke' }, 'the limits are not for the connector')
+    assert.equal(first?.webhookPath, '/hooks/acme_ke')
+    assert.match(first?.callbackUrl({ kind: 'account' }) ?? '', /\/hooks\/acme_ke\/instance\//)
+    assert.equal((await opened.get(MERCHANT, 'acme_ug', null)).name, 'acme_ug')
+    assert.equal((await opened.findWebhookGateways('acme_ke', null)).length, 1)
+    assert.deepEqual(await opened.findWebhookGateways('acme', null), [])
+  })
+
+  it('are candidates by the rails of the opened account within its limits', async () => {
+    assert.deepEqual(await routed('KES', 'KE'), ['acme_ke card'])
+    assert.deepEqual(await routed('KES', 'KE', 999n), [])
+    assert.deepEqual(await routed('UGX', 'UG'), ['acme_ug card,mobile_money'])
+    assert.deepEqual(await routed('ZMW', 'ZM'), [])
   })
 })
 

@@ -2,7 +2,7 @@
 // serves it instead. An attempt is always checked with the account that started it, even if the configuration has
 // changed since.
 
-import type { Currency } from '../core/currency.ts'
+import { type Currency, usesCurrency } from '../core/currency.ts'
 import type { RoutingRules } from '../core/routing-rules.ts'
 import type { TokenOwner } from '../gateway-tokens/request.ts'
 import type { TokenSource } from '../gateway-tokens/token.ts'
@@ -13,6 +13,7 @@ import type { Db } from '../kit/db/db.ts'
 import { errorFields, type Log } from '../kit/observability/log.ts'
 import { createTenantCache } from '../kit/tenant-cache.ts'
 import { type CallbackPaths, createCallbackPaths } from '../secrets/callback-paths.ts'
+import type { AccountDefinition } from './account-definition.ts'
 import { type AccountRow, listAccountRows } from './account-queries.ts'
 import {
   type ConnectedGateway,
@@ -22,19 +23,13 @@ import {
 } from './connections.ts'
 import type { Credentials } from './credentials.ts'
 import { DEFAULT_ROUTES, type Route } from './default-routes.ts'
-import type { GatewayDefinition } from './definition.ts'
 import type { Channel, Gateway } from './gateway.ts'
-import type { Way } from './rails.ts'
-import { type Health, orderCandidates, type Routing } from './routing.ts'
+import { onlyCountryOf, type Way } from './rails.ts'
+import { orderCandidates, type Routing } from './routing.ts'
 
 /** A gateway that can start new payments, with its account id; null is the instance's account. */
-export interface AccountGateway {
-  gateway: Gateway
-  /** The provider's name as people write it. */
-  title: string
+export interface AccountGateway extends ConnectedGateway {
   accountId: string | null
-  /** As this process sees it. */
-  health(): Health
 }
 
 export interface Candidate extends AccountGateway {
@@ -44,8 +39,8 @@ export interface Candidate extends AccountGateway {
 }
 
 export interface SupportedGateway {
-  definition: GatewayDefinition
-  /** Whether the instance has its own account there. */
+  definition: AccountDefinition
+  /** Whether the instance has this account. */
   isConfigured: boolean
   baseUrl: string
 }
@@ -76,6 +71,11 @@ export interface Gateways {
   candidates(merchantId: string, criteria: RoutingCriteria): Promise<Candidate[]>
   /** Like `candidates`, with reasons, and with the gateways that are left out. */
   explain(merchantId: string, criteria: ExplainCriteria): Promise<Routing>
+  /**
+   * The country of a payment that names none: the merchant's own setting, or the only country of an account that
+   * collects in one country alone. Null if neither says it, or accounts differ.
+   */
+  homeCountry(merchantId: string, currency: Currency): Promise<string | null>
   /** The default routing table, before any rule of a merchant. */
   readonly routes: readonly Route[]
   /** Every gateway that serves the merchant. */
@@ -92,8 +92,10 @@ export interface Gateways {
   readonly callbackPaths: CallbackPaths
   /** Invalidates the cached accounts of the merchant in this process. */
   invalidate(merchantId: string): void
-  /** Every gateway that can be configured, with the instance's configuration. */
+  /** Every gateway that can be configured, and every account of the instance with a label, with its configuration. */
   readonly supported: readonly SupportedGateway[]
+  /** The definition of an account, with or without a label; undefined if no gateway has such an account. */
+  findDefinition(name: string): AccountDefinition | undefined
   /** Checks credentials with a call without effect; `unchecked` if the gateway has no such call. */
   checkCredentials(name: string, credentials: Credentials): Promise<CredentialCheck>
   close(): Promise<void>
@@ -109,6 +111,8 @@ export interface GatewaysApp {
   openTokens(owner: TokenOwner): TokenSource
   /** The operator's routing rules for a merchant; another slice stores them. */
   routingRules(merchantId: string): Promise<RoutingRules>
+  /** Where the merchant's payments that name no country are collected, if it is set; another slice stores it. */
+  merchantCountry?(merchantId: string): Promise<string | null>
 }
 
 /** A gateway that differs for each merchant, because it collects to the merchant's own accounts. */
@@ -142,6 +146,8 @@ export function createGateways(app: GatewaysApp, options: GatewaysOptions): Gate
 export function fixedGateways(list: readonly Gateway[]): Gateways {
   const connections: ConnectionFactory = {
     definitions: [],
+    findDefinition: () => undefined,
+    configuredNames: [],
     instanceGateways: [],
     baseUrlOf: () => '',
     connectAccount: () => undefined,
@@ -156,7 +162,12 @@ export function fixedGateways(list: readonly Gateway[]): Gateways {
 }
 
 function createRegistry(
-  { log, callbackPaths, routingRules }: Pick<GatewaysApp, 'log' | 'callbackPaths' | 'routingRules'>,
+  {
+    log,
+    callbackPaths,
+    routingRules,
+    merchantCountry,
+  }: Pick<GatewaysApp, 'log' | 'callbackPaths' | 'routingRules' | 'merchantCountry'>,
   builtIn: readonly Gateway[],
   connections: ConnectionFactory,
   accounts: Cache<AccountRow[]>,
@@ -182,14 +193,15 @@ function createRegistry(
     }
   }
 
+  const instanceAccounts = Map.groupBy(instanceGateways.values(), ({ definitionName }) => definitionName)
   const listForMerchant = async (merchantId: string): Promise<AccountGateway[]> => {
     const live = (await accounts.get(merchantId)).filter(({ revokedAt }) => revokedAt === null)
     return names
-      .map((name) => {
-        const account = live.find(({ gateway }) => gateway === name)
-        // If a merchant's own account cannot be opened, do not fall back to the instance's: the money would go to the
-        // wrong account.
-        return account ? connectAccount(account) : instanceGateways.get(name)
+      .flatMap((name) => {
+        // If a merchant has an account of its own at a gateway, those of the instance there do not serve it, even if its
+        // own cannot be opened: the money would go to the wrong account.
+        const own = live.filter(({ gateway }) => connections.findDefinition(gateway)?.gateway === name)
+        return own.length > 0 ? own.toSorted(byName).map(connectAccount) : (instanceAccounts.get(name) ?? [])
       })
       .filter((one) => one !== undefined)
       .concat(await connectPerMerchant(perMerchant, merchantId))
@@ -200,8 +212,9 @@ function createRegistry(
     orderCandidates({
       ...criteria,
       routes: DEFAULT_ROUTES,
-      available: opened.map(({ gateway: { name, rails }, health }) => ({
+      available: opened.map(({ gateway: { name, rails }, definitionName, health }) => ({
         name,
+        gateway: definitionName,
         rails,
         health: health(),
         isFallback: fallbackNames.has(name),
@@ -238,6 +251,20 @@ function createRegistry(
       )
     },
     explain: async (merchantId, criteria) => explain(await listForMerchant(merchantId), merchantId, criteria),
+    async homeCountry(merchantId, currency) {
+      const uses = (country: string) => usesCurrency(country, currency)
+      const chosen = (await merchantCountry?.(merchantId)) ?? null
+      if (chosen !== null && uses(chosen)) return chosen
+      const served = (await listForMerchant(merchantId)).filter(
+        ({ gateway }) => !fallbackNames.has(gateway.name),
+      )
+      const own = served.filter(({ accountId }) => accountId !== null)
+      const homes = (own.length > 0 ? own : served).flatMap(
+        ({ gateway }) => onlyCountryOf(gateway.rails) ?? [],
+      )
+      const [home, ...others] = new Set(homes.filter(uses))
+      return others.length === 0 ? (home ?? null) : null
+    },
     routes: DEFAULT_ROUTES,
     async findWebhookGateways(name, merchantId) {
       if (merchantId === null) {
@@ -251,19 +278,27 @@ function createRegistry(
     },
     callbackPaths,
     invalidate: (merchantId) => accounts.invalidate(merchantId),
-    supported: connections.definitions.map((definition) => ({
-      definition,
-      isConfigured: instanceGateways.has(definition.name),
-      baseUrl: connections.baseUrlOf(definition),
-    })),
+    supported: connections.configuredNames
+      .map(connections.findDefinition)
+      .filter((definition) => definition !== undefined)
+      .map((definition) => ({
+        definition,
+        isConfigured: instanceGateways.has(definition.name),
+        baseUrl: connections.baseUrlOf(definition),
+      })),
+    findDefinition: connections.findDefinition,
     checkCredentials: (name, credentials) => connections.checkCredentials(name, credentials),
     close: () => connections.close(),
   }
 }
 
+// The account without a label is before those with one.
+const byName = (one: AccountRow, other: AccountRow) => (one.gateway < other.gateway ? -1 : 1)
+
 // No circuit breaker: the faults of the sandbox are requested by tests.
 const withoutCircuitBreaker = (gateway: Gateway): ConnectedGateway => ({
   gateway,
+  definitionName: gateway.name,
   title: capitalize(gateway.name),
   health: () => 'up',
 })

@@ -2,6 +2,7 @@
 
 import type { Static } from 'typebox'
 import { ApiError } from '../core/errors.ts'
+import { LIMIT_FIELDS } from '../core/gateway-accounts/limits.ts'
 import type { Mode } from '../core/merchant.ts'
 import { singlePage } from '../core/page.ts'
 import { VaultError } from '../kit/crypto.ts'
@@ -9,6 +10,7 @@ import { listed, type OperatorRoute, ok, operatorRoute } from '../kit/http/route
 import { UuidParams } from '../kit/http/schema.ts'
 import type { CallbackAccount } from '../secrets/callback-paths.ts'
 import { envNameOf } from '../settings.ts'
+import type { AccountDefinition } from './account-definition.ts'
 import type { AccountRow } from './account-queries.ts'
 import {
   type AccountsApp,
@@ -21,7 +23,7 @@ import {
 } from './accounts.ts'
 import { webhookPathOf } from './connections.ts'
 import { type Credentials, openCredentials } from './credentials.ts'
-import type { GatewayDefinition } from './definition.ts'
+import type { CredentialField } from './definition.ts'
 import type { SupportedGateway } from './registry.ts'
 import {
   AccountBody,
@@ -67,8 +69,8 @@ const readRoutes = (app: Needs): OperatorRoute[] => [
     handle: async ({ params }) => {
       await app.requireMerchant(params.uuid)
       const accounts = await listLiveAccounts(app, params.uuid)
-      const records = app.gateways.supported.map((supported) =>
-        serializeMerchantGateway(app, supported, accounts),
+      const records = merchantDefinitions(app, accounts).map((definition) =>
+        serializeMerchantGateway(app, definition, accounts),
       )
       return listed('Gateways of the merchant.', records, singlePage(records.length))
     },
@@ -131,26 +133,48 @@ function serializeGateway(app: Needs, { definition, isConfigured, baseUrl }: Sup
     isConfigured,
     baseUrl,
     webhookUrl: webhookUrlOf(app, definition, { gateway: name, merchantId: null, accountId: null }),
-    credentials: credentials.map((field) => ({
-      name: field.name,
-      variable: envNameOf(name, field.name),
-      isRequired: field.isRequired,
-      meaning: field.meaning,
-    })),
+    credentials: credentials.filter((field) => !isLimit(field)).map((field) => serializeField(name, field)),
+    limits: LIMIT_FIELDS.map((field) => serializeField(name, field)),
   }
+}
+
+const isLimit = (field: CredentialField) => LIMIT_FIELDS.some(({ name }) => name === field.name)
+
+const serializeField = (account: string, { name, isRequired, meaning }: CredentialField) => ({
+  name,
+  variable: envNameOf(account, name),
+  isRequired,
+  meaning,
+})
+
+/** Those of the instance, and the merchant's own with other labels, in the order of the gateways and labels. */
+function merchantDefinitions(app: Needs, accounts: readonly AccountRow[]): AccountDefinition[] {
+  const shared = app.gateways.supported.map(({ definition }) => definition)
+  const own = accounts
+    .filter(({ gateway }) => !shared.some(({ name }) => name === gateway))
+    .map(({ gateway }) => app.gateways.findDefinition(gateway))
+    .filter((definition) => definition !== undefined)
+  const gateways = [...new Set(shared.map(({ gateway }) => gateway))]
+  return gateways.flatMap((gateway) =>
+    [...shared, ...own]
+      .filter((definition) => definition.gateway === gateway)
+      .toSorted((one, other) => (one.name < other.name ? -1 : 1)),
+  )
 }
 
 function serializeMerchantGateway(
   app: Needs,
-  { definition, isConfigured }: SupportedGateway,
+  { name, title, gateway }: AccountDefinition,
   accounts: readonly AccountRow[],
 ) {
-  const { name: gateway, title } = definition
-  const ownAccount = accounts.find((account) => account.gateway === gateway)
+  const ownAccount = accounts.find((account) => account.gateway === name)
+  // With an own account at the gateway, those of the instance there do not serve the merchant.
+  const hasOwn = accounts.some((account) => app.gateways.findDefinition(account.gateway)?.gateway === gateway)
+  const isShared = app.gateways.supported.some((one) => one.definition.name === name && one.isConfigured)
   return {
-    gateway,
+    gateway: name,
     title,
-    servedBy: ownAccount ? 'merchant' : isConfigured ? 'instance' : null,
+    servedBy: ownAccount ? 'merchant' : isShared && !hasOwn ? 'instance' : null,
     account: ownAccount ? serializeAccount(app, ownAccount) : null,
   }
 }
@@ -158,12 +182,14 @@ function serializeMerchantGateway(
 function serializeAccount(app: Needs, account: AccountRow): Static<typeof AccountRecord> {
   const { gateway, merchantId } = account
   const definition = requireDefinition(app, gateway)
+  const given = readCredentials(app, account)
   return {
     uuid: account.id,
     gateway,
     title: definition.title,
     status: account.revokedAt ? 'revoked' : 'active',
-    credentials: credentialStatesOf(definition, readCredentials(app, account)),
+    credentials: credentialStatesOf(definition, given),
+    limits: limitsOf(given),
     webhookUrl: webhookUrlOf(app, definition, { gateway, merchantId, accountId: account.id }),
     createdAt: account.createdAt.toISOString(),
     updatedAt: account.updatedAt.toISOString(),
@@ -174,7 +200,7 @@ function serializeAccount(app: Needs, account: AccountRow): Static<typeof Accoun
 /** What to enter in the provider's dashboard. */
 function webhookUrlOf(
   app: Needs,
-  { unsignedCallbacks }: GatewayDefinition,
+  { unsignedCallbacks }: AccountDefinition,
   account: CallbackAccount,
 ): string {
   const path = unsignedCallbacks
@@ -218,8 +244,19 @@ const ENDING_LENGTH = 4
 // In a shorter value, four characters would reveal too much.
 const MIN_LENGTH_FOR_ENDING = 20
 
-function credentialStatesOf({ credentials }: GatewayDefinition, given: Credentials = {}) {
-  return credentials.map(({ name }) => {
+/** They are no secrets, so they are shown as they were entered. */
+function limitsOf({ countries, currencies, channels, amounts }: Credentials = {}) {
+  return {
+    countries: countries ?? null,
+    currencies: currencies ?? null,
+    channels: channels ?? null,
+    amounts: amounts ?? null,
+  }
+}
+
+function credentialStatesOf({ credentials }: AccountDefinition, given: Credentials = {}) {
+  const secrets = credentials.filter((field) => !isLimit(field))
+  return secrets.map(({ name }) => {
     const text = given[name] ?? ''
     return {
       name,

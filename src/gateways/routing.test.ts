@@ -218,6 +218,54 @@ describe('the order of candidates', () => {
     assert.deepEqual(channels(null), [['card', 'mobile_money']])
   })
 
+  describe('with several accounts of one gateway', () => {
+    const rails: Rail[] = [{ currency: 'KES', channels: ['card'] }]
+    const account = (name: string): AvailableGateway => ({ name, gateway: 'paystack', rails, health: 'up' })
+    const list = [
+      account('paystack'),
+      account('paystack_ke'),
+      account('paystack_ug'),
+      ...available(['stripe']),
+    ]
+    const names = (rule: Partial<RoutingRule> = {}, key = 'order-1') => {
+      const rules = [{ currency: null, prefer: [], exclude: [], split: [], ...rule }]
+      return namesOf(criteria('KES', 'KE', { available: list, rules, key }))
+    }
+
+    it('means all accounts by the name of the gateway, in the order of their labels', () => {
+      assert.deepEqual(names(), ['paystack', 'paystack_ke', 'paystack_ug', 'stripe'])
+      assert.deepEqual(names({ prefer: ['stripe', 'paystack'] }), [
+        'stripe',
+        'paystack',
+        'paystack_ke',
+        'paystack_ug',
+      ])
+      assert.deepEqual(names({ exclude: ['paystack'] }), ['stripe'])
+    })
+
+    it('means one account by its label', () => {
+      assert.deepEqual(names({ prefer: ['paystack_ug'] }), [
+        'paystack_ug',
+        'paystack',
+        'paystack_ke',
+        'stripe',
+      ])
+      assert.deepEqual(names({ exclude: ['paystack', 'stripe'], prefer: ['paystack_ke'] }), [])
+      assert.deepEqual(names({ exclude: ['paystack_ke', 'paystack_ug'] }), ['paystack', 'stripe'])
+      assert.deepEqual(names({ split: [{ gateway: 'paystack_ke', percent: 100 }] })[0], 'paystack_ke')
+    })
+
+    it('reports the gateway as configured if any account is', () => {
+      const input = criteria('KES', 'KE', { available: [account('paystack_ke')] })
+      const { candidates, leftOut } = orderCandidates(input)
+      assert.deepEqual(
+        candidates.map(({ name, reason }) => [name, reason]),
+        [['paystack_ke', 'route']],
+      )
+      assert.ok(!leftOut.some(({ name }) => name === 'paystack'))
+    })
+  })
+
   it('leaves out a gateway that cannot take so large an amount, and says so', () => {
     const route = (amountMinor: bigint) => orderCandidates(criteria('UGX', 'UG', { amountMinor }))
     const names = (amountMinor: bigint) => route(amountMinor).candidates.map(({ name }) => name)

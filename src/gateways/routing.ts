@@ -3,6 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import type { Currency } from '../core/currency.ts'
+import { meansAccount } from '../core/gateway-accounts/name.ts'
 import { type RoutingRule, type RoutingRules, ruleFor } from '../core/routing-rules.ts'
 import type { Route } from './default-routes.ts'
 import type { Rail } from './gateway.ts'
@@ -13,6 +14,8 @@ export type Health = 'up' | 'down'
 
 export interface AvailableGateway {
   name: string
+  /** The gateway's own name, if this account has a label: an entry of a route or rule with it means all accounts. */
+  gateway?: string
   rails: readonly Rail[]
   health: Health
   /** Tried after all others, regardless of health: the sandbox. */
@@ -54,19 +57,19 @@ export function orderCandidates(input: RoutingInput): Routing {
   const rule = ruleFor(input.rules, input.currency) ?? NO_RULE
   const routed = findRoute(input.routes, input.currency, input.country)?.gateways ?? []
   const leftOut: { name: string; reason: LeftOutReason }[] = routed
-    .filter((name) => !input.available.some((gateway) => gateway.name === name))
+    .filter((name) => !input.available.some((gateway) => means(name, gateway)))
     .map((name) => ({ name, reason: 'not_configured' }))
 
   const picked = pickBySplit(rule, input.key)
   const found: (RoutedCandidate & { rank: number })[] = []
   for (const [position, gateway] of input.available.entries()) {
     const rails = servingRails(gateway.rails, input)
-    const reason = reasonFor(gateway.name, input.routes, routed, rule, picked)
+    const reason = reasonFor(gateway, input.routes, routed, rule, picked)
     const exclusion = exclusionFor(gateway, input, rule, rails, reason)
     if (exclusion || !reason) leftOut.push({ name: gateway.name, reason: exclusion ?? 'not_in_route' })
     else {
       const { name, health } = gateway
-      const percent = rule.split.find((share) => share.gateway === name)?.percent ?? null
+      const percent = rule.split.find((share) => means(share.gateway, gateway))?.percent ?? null
       const rank = rankOf(gateway, position, reason, routed, rule)
       found.push({ name, health, ways: waysOf(rails, input.country), reason, percent, rank })
     }
@@ -81,30 +84,34 @@ function findRoute(routes: readonly Route[], currency: Currency, country: string
   return rows.find((row) => row.country === country) ?? rows.find((row) => row.country === null)
 }
 
+const means = (entry: string, { name, gateway = name }: AvailableGateway) =>
+  meansAccount(entry, { name, gateway })
+
 function reasonFor(
-  name: string,
+  account: AvailableGateway,
   routes: readonly Route[],
   routed: readonly string[],
   rule: RoutingRule,
   picked: string | undefined,
 ): CandidateReason | undefined {
-  if (name === picked) return 'split'
-  if (rule.prefer.includes(name)) return 'preferred'
-  if (routed.includes(name)) return 'route'
+  const isNamedIn = (entries: readonly string[]) => entries.some((entry) => means(entry, account))
+  if (picked !== undefined && isNamedIn([picked])) return 'split'
+  if (isNamedIn(rule.prefer)) return 'preferred'
+  if (isNamedIn(routed)) return 'route'
   // A gateway that the table never names is a candidate by its own rails, so adding one needs no row.
-  return routes.some(({ gateways }) => gateways.includes(name)) ? undefined : 'rails'
+  return routes.some(({ gateways }) => isNamedIn(gateways)) ? undefined : 'rails'
 }
 
 function exclusionFor(
-  { name, rails }: AvailableGateway,
+  account: AvailableGateway,
   input: RoutingInput,
   rule: RoutingRule,
   serving: readonly Rail[],
   reason: CandidateReason | undefined,
 ): LeftOutReason | undefined {
-  if (rule.exclude.includes(name)) return 'excluded'
+  if (rule.exclude.some((entry) => means(entry, account))) return 'excluded'
   if (serving.length > 0) return reason ? undefined : 'not_in_route'
-  return servingRails(rails, { ...input, amountMinor: null }).length > 0 ? 'amount' : 'not_collected'
+  return servingRails(account.rails, { ...input, amountMinor: null }).length > 0 ? 'amount' : 'not_collected'
 }
 
 // Larger than any list, so that each digit decides only between candidates with equal digits before it.
@@ -113,7 +120,7 @@ const REASON_ORDER: readonly CandidateReason[] = ['split', 'preferred', 'route',
 
 /** Lower is earlier: fallback last, then health, then the reason, then the position in the list of that reason. */
 function rankOf(
-  { name, health, isFallback }: AvailableGateway,
+  account: AvailableGateway,
   position: number,
   reason: CandidateReason,
   routed: readonly string[],
@@ -121,10 +128,11 @@ function rankOf(
 ): number {
   const positions = {
     split: 0,
-    preferred: rule.prefer.indexOf(name),
-    route: routed.indexOf(name),
+    preferred: rule.prefer.findIndex((entry) => means(entry, account)),
+    route: routed.findIndex((entry) => means(entry, account)),
     rails: position,
   }
+  const { health, isFallback } = account
   const tier = (isFallback ? 2 : 0) + (health === 'down' ? 1 : 0)
   return (tier * REASON_ORDER.length + REASON_ORDER.indexOf(reason)) * RANK_STEP + positions[reason]
 }

@@ -31,12 +31,21 @@ const CredentialState = Type.Object({
   ending: Nullable(Type.String()),
 })
 
+/** The texts as they were entered; null: no limit. */
+const Limits = Type.Object({
+  countries: Nullable(Type.String()),
+  currencies: Nullable(Type.String()),
+  channels: Nullable(Type.String()),
+  amounts: Nullable(Type.String()),
+})
+
 export const AccountRecord = Type.Object({
   uuid: Uuid,
   gateway: Type.String(),
   title: Type.String(),
   status: Enum(['active', 'revoked']),
   credentials: Type.Array(CredentialState),
+  limits: Limits,
   /** What to enter in the provider's dashboard. */
   webhookUrl: Type.String(),
   createdAt: Timestamp,
@@ -59,19 +68,21 @@ export const MerchantGatewayRecord = Type.Object({
   account: Nullable(AccountRecord),
 })
 
+const Field = Type.Object({
+  name: Type.String(),
+  /** The environment variable that sets it for the whole instance. */
+  variable: Type.String(),
+  isRequired: Type.Boolean(),
+  meaning: Type.String(),
+})
+
 export const GatewayRecord = Type.Object({
   gateway: Type.String(),
   title: Type.String(),
   isConfigured: Type.Boolean(),
   baseUrl: Type.String(),
   webhookUrl: Type.String(),
-  credentials: Type.Array(
-    Type.Object({
-      name: Type.String(),
-      /** The environment variable that sets it for the whole instance. */
-      variable: Type.String(),
-      isRequired: Type.Boolean(),
-      meaning: Type.String(),
-    }),
-  ),
+  credentials: Type.Array(Field),
+  /** Optional fields that narrow what the account is used for. */
+  limits: Type.Array(Field),
 })

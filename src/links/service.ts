@@ -27,7 +27,9 @@ export async function createLink(
   body: CreateLink,
   idempotencyKey: string | undefined,
 ): Promise<IdempotentResult<LinkRow>> {
-  const newLink = toNewLink(body)
+  const terms = toNewLink(body)
+  const home = body.country === undefined ? await app.gateways.homeCountry(merchant.id, terms.currency) : null
+  const newLink = { ...terms, country: home ?? terms.country }
   const validationError = await validationErrorOf(app, merchant, newLink)
   const claim = { merchantId: merchant.id, key: idempotencyKey, operation: CREATE_LINK, input: body }
   return createIdempotently(app, claim, {

@@ -178,6 +178,7 @@ describe('a change of merchant settings', () => {
       timeZone: null,
       redirectOrigins: ['https://shop.example'],
       routing: [],
+      country: null,
       caseApprovals: [],
       branding: {
         ...settings.branding,

@@ -4,17 +4,28 @@ import type { Db } from '../kit/db/db.ts'
 import { createTenantCache } from '../kit/tenant-cache.ts'
 import { findSettings } from './queries.ts'
 import { readRules } from './routing.ts'
+import { knownCountry } from './settings.ts'
 
-/** Caches the routing rules of each merchant for a few seconds. An unknown merchant has none. */
-export function createRoutingRules(
+interface RoutingSettings {
+  rules: RoutingRules
+  /** Where payments that name no country are collected; null: not set. */
+  country: string | null
+}
+
+/** Caches what routing needs of each merchant's settings for a few seconds. An unknown merchant has none. */
+export function createRoutingSettings(
   { db, clock }: { db: Db; clock: Clock },
   refreshUntil?: AbortSignal,
-): (merchantId: string) => Promise<RoutingRules> {
-  const rules = createTenantCache({
+): (merchantId: string) => Promise<RoutingSettings> {
+  const settings = createTenantCache({
     clock,
-    loadMany: async (merchantIds) =>
-      (await findSettings(db, merchantIds)).map((settings) => readRules(settings?.routing)),
+    loadMany: async (merchantIds) => (await findSettings(db, merchantIds)).map(toRoutingSettings),
     refreshUntil,
   })
-  return rules.get
+  return settings.get
+}
+
+function toRoutingSettings(stored: Readonly<Record<string, unknown>> | undefined): RoutingSettings {
+  const { country, routing } = stored ?? {}
+  return { rules: readRules(routing), country: knownCountry(typeof country === 'string' ? country : null) }
 }

@@ -2,6 +2,7 @@
 
 import { Value } from 'typebox/value'
 import type { Issue } from '../core/errors.ts'
+import { parseAccountName } from '../core/gateway-accounts/name.ts'
 import { type MerchantSettings, type RoutingInput, RoutingList } from './schema.ts'
 
 /** Fills in the absent fields, so that the API always returns complete rules. */
@@ -35,9 +36,12 @@ export function routingIssues(rules: RoutingInput, gatewayNames?: readonly strin
     if (new Set(shared).size < shared.length) addIssue('split', 'must name each gateway once.')
     const named = { prefer: rule.prefer, exclude: rule.exclude, split: shared }
     for (const [field, names] of Object.entries(named)) {
-      const unknown = names.filter((name) => gatewayNames?.includes(name) === false)
+      const unknown = names.filter((name) => gatewayNames && !parseAccountName(gatewayNames, name))
       if (unknown.length > 0)
-        addIssue(field, `names ${unknown.join(', ')}; there are ${gatewayNames?.join(', ')}.`)
+        addIssue(
+          field,
+          `names ${unknown.join(', ')}; there are ${gatewayNames?.join(', ')}, and their accounts.`,
+        )
     }
     const both = rule.exclude.filter((name) => rule.prefer.includes(name) || shared.includes(name))
     if (both.length > 0) addIssue('exclude', `names ${both.join(', ')}, which the rule also asks for.`)

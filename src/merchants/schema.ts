@@ -54,6 +54,12 @@ export const SavedMethods = Clearable(
   `must be one of ${SAVED_METHOD_MODES.join(', ')}, or null.`,
 )
 
+/** Where payments that name no country are collected, if the country uses their currency. */
+export const Country = Clearable(
+  Type.String({ pattern: '^[A-Z]{2}$' }),
+  'must be an ISO 3166-1 alpha-2 code, such as KE, or null.',
+)
+
 /** Times in exports and days in reports are in this time zone. */
 export const TimeZone = Clearable(
   Type.String({ minLength: 1, maxLength: 64 }),
@@ -101,6 +107,7 @@ const SettingsInput = Type.Partial(
   Type.Object({
     locale: Locale,
     savedMethods: SavedMethods,
+    country: Country,
     timeZone: TimeZone,
     redirectOrigins: Clearable(
       Type.Array(Type.String({ maxLength: 300 }), { maxItems: MAX_ORIGINS }),
@@ -119,6 +126,12 @@ const SettingsRecord = Type.Object({
     description:
       'How payers consent to a saved card. always_tell: the page says that it is saved. ask_with_checkbox: it is saved if the payer ticks a box. only_when_recurring: it is saved, and the page says so, only for payments with isRecurring.',
   }),
+  country: Nullable(
+    Type.String({
+      description:
+        'Where payments that name no country are collected, if the country uses their currency. Null: the gateway accounts decide, if they collect in one country alone, and then the main country of the currency.',
+    }),
+  ),
   timeZone: Nullable(Type.String()),
   redirectOrigins: Type.Array(Type.String()),
   routing: Type.Array(

@@ -3,6 +3,7 @@
 import type { Static, TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { isRecord } from '../core/canonical.ts'
+import { isCountry } from '../core/countries.ts'
 import type { Issue } from '../core/errors.ts'
 import type { Mode } from '../core/merchant.ts'
 import { isLocalhost, readWebAddress } from '../core/web-address.ts'
@@ -12,6 +13,7 @@ import { completeRules, readRules, routingIssues } from './routing.ts'
 import {
   BRANDING,
   CaseApprovals,
+  Country,
   Locale,
   type MerchantSettings,
   SavedMethods,
@@ -32,6 +34,7 @@ export function readSettings(stored: Readonly<Record<string, unknown>>, mode: Mo
   return {
     locale: validOrNull(Locale, stored.locale),
     savedMethods: validOrNull(SavedMethods, stored.savedMethods) ?? 'always_tell',
+    country: knownCountry(validOrNull(Country, stored.country)),
     timeZone: knownTimeZone(validOrNull(TimeZone, stored.timeZone)),
     // Invalid entries stay: they match no origin. Dropping them could empty the list, and an empty list allows every origin.
     redirectOrigins: Array.isArray(redirectOrigins) ? redirectOrigins.map(String) : [],
@@ -56,6 +59,10 @@ function knownTimeZone(name: string | null): string | null {
   return name !== null && isTimeZone(name) ? name : null
 }
 
+export function knownCountry(code: string | null): string | null {
+  return code !== null && isCountry(code) ? code : null
+}
+
 /** Validates what the schema cannot. */
 export function settingsIssues(
   changes: SettingsChanges | null | undefined,
@@ -73,7 +80,9 @@ export function settingsIssues(
     const message = originIssue(text, mode)
     if (message) addIssue(`redirectOrigins.${index}`, message)
   }
-  const { timeZone } = changes ?? {}
+  const { timeZone, country } = changes ?? {}
+  if (typeof country === 'string' && !isCountry(country))
+    addIssue('country', 'must be an ISO 3166-1 alpha-2 code, such as KE, or null.')
   if (typeof timeZone === 'string' && !isTimeZone(timeZone))
     addIssue('timeZone', 'must be the name of a time zone, such as Africa/Nairobi; null is UTC.')
   const { logo, supportUrl } = changes?.branding ?? {}
@@ -116,6 +125,7 @@ export function patchOf(changes: SettingsChanges | null): SettingsPatch {
 const CLEARED = {
   locale: null,
   savedMethods: null,
+  country: null,
   timeZone: null,
   redirectOrigins: null,
   routing: null,

@@ -3,6 +3,7 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { errorFromIssues } from '../core/errors.ts'
 import { FAILURES, type FailureCode } from '../core/failures.ts'
+import { parseAccountName } from '../core/gateway-accounts/name.ts'
 import { oneOfIssue } from '../core/text/spelling.ts'
 import { CHANNELS } from '../gateways/gateway.ts'
 import { CurrencyFilter, Enum, EnumList, PAGE_QUERY, UuidInput } from '../kit/http/schema.ts'
@@ -136,7 +137,7 @@ export interface KnownGateways {
 
 /** A mistyped gateway would look like a gateway without payments. */
 export function requireKnownGateway({ gatewayNames }: KnownGateways, { paymentGateway }: Query): void {
-  if (paymentGateway !== undefined && !gatewayNames.includes(paymentGateway))
+  if (paymentGateway !== undefined && !parseAccountName(gatewayNames, paymentGateway))
     throw errorFromIssues([oneOfIssue('paymentGateway', paymentGateway, gatewayNames)])
 }
 

@@ -46,6 +46,8 @@ export type InitiateInput = PaymentInput &
   Partial<PaymentDetails> & {
     /** How long the checkout is open, if it is not the usual time. */
     openForMs?: number
+    /** The request names no country: the accounts of the merchant decide before the default of the currency. */
+    isDefaultCountry?: true
   }
 
 /** The fields that the bodies of initiate-payment and of a recurring charge share. */
@@ -84,7 +86,10 @@ function rejectCardNumbers(body: {
 }
 
 /** Identical requests have the same fingerprint, whatever the order of their keys. */
-export function fingerprintOf(operation: string, input: PaymentInput): string {
+export function fingerprintOf(
+  operation: string,
+  { isDefaultCountry: _, ...input }: PaymentInput & Pick<InitiateInput, 'isDefaultCountry'>,
+): string {
   return createHash('sha256')
     .update(operation)
     .update(

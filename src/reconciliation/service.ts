@@ -1,6 +1,7 @@
 // Parses uploaded settlement files, and reads and changes reconciliations and breaks for operators.
 
 import { ApiError, requireFound } from '../core/errors.ts'
+import { parseAccountName } from '../core/gateway-accounts/name.ts'
 import { paginate } from '../kit/db/pagination.ts'
 import { requireMerchant } from '../merchants/service.ts'
 import { assignBreakRow, type BreakFilter, closeBreakRow, findBreak, listBreakRows } from './break-queries.ts'
@@ -21,7 +22,7 @@ export interface UploadedFile {
 
 /** Parses and validates the uploaded file. A validation error names the invalid lines. */
 export async function parseUploadedFile(app: ReconciliationApp, uploaded: UploadedFile): Promise<ParsedFile> {
-  if (!app.gatewayNames.includes(uploaded.gateway)) throw new ApiError('gateway_not_found')
+  if (!parseAccountName(app.gatewayNames, uploaded.gateway)) throw new ApiError('gateway_not_found')
   if (uploaded.merchant !== undefined) await requireMerchant(app, uploaded.merchant)
   const period = periodOf(uploaded)
   const bytes = Buffer.from(uploaded.content, 'base64')

@@ -4,7 +4,9 @@ import { after, afterEach, describe, it } from 'node:test'
 import { sql } from '../../src/kit/db/db.ts'
 import { createLog } from '../../src/kit/observability/log.ts'
 import { FAKE_SECRET_KEY, startFakePaystack } from '../gateways/paystack/fake.ts'
+import type { Api } from '../support/api.ts'
 import { assertApiError, assertKeys, ISO_TIME, UNKNOWN_UUID, UUID_V7 } from '../support/assertions.ts'
+import { initiateBody } from '../support/builders.ts'
 import { fileContext } from '../support/gateways.ts'
 import { testService } from '../support/service.ts'
 
@@ -41,6 +43,7 @@ const ACCOUNT_FIELDS = [
   'title',
   'status',
   'credentials',
+  'limits',
   'webhookUrl',
   'createdAt',
   'updatedAt',
@@ -78,6 +81,7 @@ describe("a merchant's own account at a gateway", () => {
         title: 'Paystack',
         status: 'active',
         credentials: [{ name: 'secretKey', isSet: true, ending: FAKE_SECRET_KEY.slice(-4) }],
+        limits: { countries: null, currencies: null, channels: null, amounts: null },
         webhookUrl: `${service.publicUrl}/hooks/paystack/${uuid}`,
         createdAt: '',
         updatedAt: '',
@@ -213,6 +217,107 @@ describe("a merchant's own account at a gateway", () => {
       customer: { email: 'a@example.com', firstname: 'A', lastname: 'B' },
     })
     assert.equal(initiated.body.data.paymentGateway, 'sandbox', 'the account is skipped')
+  })
+})
+
+describe('several accounts of a merchant at one gateway', () => {
+  const KE = { secretKey: FAKE_SECRET_KEY, countries: 'KE', amounts: 'KES:10-250000' }
+  const NG = { secretKey: FAKE_SECRET_KEY, countries: 'NG' }
+  const initiate = async (api: Api, fields: Record<string, unknown>) =>
+    (await api.post('/api/v1/checkout/initiate-payment', initiateBody(fields))).body.data
+
+  it('have a label each, their own webhook address and their limits', async () => {
+    const { uuid } = await service.newMerchant()
+    const saved = await put(uuid, KE, '', 'paystack_ke')
+    assert.equal(saved.http, 200, saved.text)
+    const { gateway, title, credentials, limits, webhookUrl } = saved.body.data
+    assert.deepEqual([gateway, title], ['paystack_ke', 'Paystack (KE)'])
+    assert.equal(webhookUrl, `${service.publicUrl}/hooks/paystack_ke/${uuid}`)
+    assert.deepEqual(limits, { countries: 'KE', currencies: null, channels: null, amounts: 'KES:10-250000' })
+    assert.deepEqual(
+      credentials.map(({ name }: { name: string }) => name),
+      ['secretKey'],
+    )
+    await put(uuid, NG, '', 'paystack_ng')
+    const { body } = await admin.get(`/admin/v1/merchants/${uuid}/gateways`)
+    const served = body.data
+      .filter(({ gateway: name }: { gateway: string }) => name.startsWith('paystack'))
+      .map(({ gateway: name, servedBy }: Record<string, unknown>) => [name, servedBy])
+    assert.deepEqual(served, [
+      ['paystack', null],
+      ['paystack_ke', 'merchant'],
+      ['paystack_ng', 'merchant'],
+    ])
+    assert.equal((await admin.send('DELETE', pathOf(uuid, 'paystack_ng'))).body.data.status, 'revoked')
+    assertApiError(await admin.get(pathOf(uuid, 'paystack_ng')), 'gateway_account_not_found')
+  })
+
+  it('take the payments within their limits, also by the merchant’s rules', async () => {
+    const { uuid, api } = await service.newMerchant()
+    for (const [name, fields] of [
+      ['paystack_ke', KE],
+      ['paystack_ng', NG],
+    ] as const)
+      await put(uuid, fields, '?probe=false', name)
+    assert.equal((await initiate(api, { currency: 'KES', amount: 100 })).paymentGateway, 'paystack_ke')
+    assert.equal((await initiate(api, { currency: 'NGN', amount: 100 })).paymentGateway, 'paystack_ng')
+    assert.equal((await initiate(api, { currency: 'KES', amount: 5 })).paymentGateway, 'sandbox')
+    assert.equal((await initiate(api, { currency: 'GHS', amount: 100 })).paymentGateway, 'sandbox')
+    const listed = await api.get('/api/v1/payments?paymentGateway=paystack_ng')
+    assert.equal(listed.body.data.length, 1, listed.text)
+    assert.equal((await api.get('/api/v1/payments?paymentGateway=paystak_ng')).http, 400)
+  })
+
+  it('are named in the rules of a merchant, alone or by their gateway', async () => {
+    for (const [exclude, expected] of [
+      ['paystack_ng', 'paystack_ke'],
+      ['paystack_ke', 'sandbox'],
+      ['paystack', 'sandbox'],
+    ]) {
+      const { uuid, api } = await service.newMerchant()
+      await put(uuid, KE, '?probe=false', 'paystack_ke')
+      const settings = { routing: [{ exclude: [exclude] }] }
+      const change = { body: JSON.stringify({ settings }), headers: json }
+      assert.equal((await admin.send('PATCH', `/admin/v1/merchants/${uuid}`, change)).http, 200)
+      assert.equal((await initiate(api, { currency: 'KES', amount: 100 })).paymentGateway, expected)
+    }
+  })
+
+  it('decide the country of a payment in a shared currency that names none', async () => {
+    const { uuid, api } = await service.newMerchant()
+    assert.equal((await initiate(api, { currency: 'USD', amount: 100 })).country, 'US')
+    await put(uuid, { ...KE, amounts: '' }, '?probe=false', 'paystack_ke')
+    const home = await initiate(api, { currency: 'USD', amount: 100 })
+    assert.deepEqual([home.country, home.paymentGateway], ['KE', 'paystack_ke'])
+    assert.equal((await initiate(api, { currency: 'USD', amount: 100, country: 'US' })).country, 'US')
+    await put(uuid, NG, '?probe=false', 'paystack_ng')
+    assert.equal(
+      (await initiate(api, { currency: 'USD', amount: 100 })).country,
+      'US',
+      'two countries decide nothing',
+    )
+  })
+
+  it('are asked about the country only after the setting of the merchant', async () => {
+    const { uuid, api } = await service.newMerchant()
+    const change = (country: string) => ({ body: JSON.stringify({ settings: { country } }), headers: json })
+    const patch = (country: string) => admin.send('PATCH', `/admin/v1/merchants/${uuid}`, change(country))
+    assert.equal((await patch('XX')).http, 400)
+    assert.equal((await patch('NG')).body.data.settings.country, 'NG')
+    await put(uuid, KE, '?probe=false', 'paystack_ke')
+    assert.equal((await initiate(api, { currency: 'USD', amount: 100 })).country, 'NG')
+    assert.equal((await initiate(api, { currency: 'GBP', amount: 100 })).country, 'GB')
+  })
+
+  it('are rejected with a malformed label or limit', async () => {
+    const { uuid } = await service.newMerchant()
+    for (const name of ['paystack_', 'paystack_k_e', 'paystack_1234567890123', 'unknown_ke'])
+      assertApiError(await put(uuid, KE, '', name), 'gateway_not_found')
+    const wrong = await put(uuid, { ...KE, countries: 'Kenya', amounts: 'KES' }, '', 'paystack_ke')
+    assert.deepEqual(assertApiError(wrong, 'validation_failed'), [
+      'credentials.countries: invalid_format',
+      'credentials.amounts: invalid_format',
+    ])
   })
 })
 

@@ -64,6 +64,7 @@ const NO_SETTINGS = {
   locale: null,
   timeZone: null,
   savedMethods: 'always_tell',
+  country: null,
   caseApprovals: [],
   redirectOrigins: [],
   routing: [],

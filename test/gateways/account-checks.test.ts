@@ -221,7 +221,7 @@ describe('the checks of the other accounts', () => {
 async function doctorChecks(definition: GatewayDefinition, gateway: Gateway) {
   const gateways = {
     ...fixedGateways([gateway]),
-    supported: [{ definition, isConfigured: true, baseUrl: '' }],
+    supported: [{ definition: { ...definition, gateway: definition.name }, isConfigured: true, baseUrl: '' }],
   }
   const db: Db = { ...NO_DB, query: async () => [] }
   return checkGateways({ db, gateways, mode: 'live' })

@@ -24,6 +24,7 @@ interface BrandOptions extends JsonOption {
   supportUrl?: string
   locale?: string
   savedMethods?: string
+  country?: string
   timeZone?: string
   redirectOrigins?: string[]
   clear?: string[]
@@ -41,6 +42,7 @@ const BRANDING_FIELDS: Readonly<Record<string, string>> = {
 const OTHER_FIELDS: Readonly<Record<string, string>> = {
   locale: 'locale',
   'saved-methods': 'savedMethods',
+  country: 'country',
   'time-zone': 'timeZone',
   'redirect-origins': 'redirectOrigins',
 }
@@ -59,6 +61,7 @@ export function addBrandCommand(merchants: Command, shell: Shell): void {
     .option('--support-phone <number>', 'the support phone number for payers, such as +254700123456')
     .option('--support-url <url>', 'the support page for payers, an https URL')
     .option('--locale <language>', 'the language of the pages: en, fr, pt, sw, ar, am or bn')
+    .option('--country <code>', 'where payments that name no country are collected, such as KE')
     .option('--time-zone <name>', 'of the times in exports, such as Africa/Nairobi (default: UTC)')
     .option(
       '--saved-methods <mode>',
@@ -90,7 +93,7 @@ async function brand(shell: Shell, uuid: string, options: BrandOptions): Promise
 /** Undefined if there is nothing to change. */
 async function changesOf(options: BrandOptions): Promise<object | undefined> {
   const { displayName, logo, accent, supportEmail, supportPhone, supportUrl } = options
-  const { locale, savedMethods, timeZone, redirectOrigins } = options
+  const { locale, savedMethods, country, timeZone, redirectOrigins } = options
   const clear = options.clear ?? []
   const unknown = clear.find((name) => !CLEARABLE.includes(name))
   if (unknown !== undefined)
@@ -108,7 +111,7 @@ async function changesOf(options: BrandOptions): Promise<object | undefined> {
   }
   const fields = {
     ...cleared(clear, OTHER_FIELDS),
-    ...given({ locale, savedMethods, timeZone, redirectOrigins }),
+    ...given({ locale, savedMethods, country, timeZone, redirectOrigins }),
   }
   const isNothing = Object.keys({ ...branding, ...fields }).length === 0
   return isNothing ? undefined : { ...fields, branding }
@@ -136,7 +139,7 @@ async function readPicture(file: string): Promise<string> {
 }
 
 function renderBrand({ uuid, name, settings }: Merchant): string {
-  const { branding, locale, savedMethods, timeZone, redirectOrigins } = settings
+  const { branding, locale, savedMethods, country, timeZone, redirectOrigins } = settings
   const logo = branding.logo === null ? null : readLogo(branding.logo)
   const shownLogo =
     logo === null || typeof logo === 'string' ? null : `${logo.type}, ${logo.bytes.length} bytes`
@@ -145,6 +148,7 @@ function renderBrand({ uuid, name, settings }: Merchant): string {
     name,
     locale,
     savedMethods,
+    country,
     timeZone,
     redirectOrigins,
     ...branding,

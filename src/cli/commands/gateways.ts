@@ -24,6 +24,7 @@ interface MerchantGateway {
 
 interface Account {
   credentials: { name: string; isSet: boolean; ending: string | null }[]
+  limits: Record<string, string | null>
   warnings?: string[]
   [field: string]: unknown
 }
@@ -67,7 +68,10 @@ function addList(gateways: Command, shell: Shell): void {
 function addShow(gateways: Command, shell: Shell): void {
   withJson(gateways.command('show'))
     .description("Show a merchant's own account at a gateway: which credentials are set, never their values.")
-    .argument('<gateway>', 'the name of the gateway, such as stripe')
+    .argument(
+      '<gateway>',
+      'the name of the gateway, such as stripe, or of one of several accounts there, such as stripe_ke',
+    )
     .requiredOption('--merchant <uuid>', 'the merchant')
     .action(async (gateway: string, options: MerchantOption) => {
       const path = accountPath(options.merchant, gateway)
@@ -80,11 +84,14 @@ function addSet(gateways: Command, shell: Shell): void {
     .description(
       "Set a merchant's own account at a gateway, or its credentials. They are checked first. To change to another account at the provider, remove the old account first, so that its payments can still be checked.",
     )
-    .argument('<gateway>', 'the name of the gateway, such as stripe')
+    .argument(
+      '<gateway>',
+      'the name of the gateway, such as stripe, or of one of several accounts there, such as stripe_ke',
+    )
     .requiredOption('--merchant <uuid>', 'the merchant')
     .requiredOption(
       '--file <file>',
-      'the credentials as JSON, such as {"secretKey": "…"}; - reads them from standard input, so that they are in no file and no shell history',
+      'the credentials as JSON, such as {"secretKey": "…"}, optionally with "countries", "currencies", "channels" or "amounts" to limit what the account is used for; - reads them from standard input, so that they are in no file and no shell history',
     )
     .option('--no-probe', 'save the credentials without checking them')
     .action(async (gateway: string, options: SetOptions) => {
@@ -100,7 +107,10 @@ function addRemove(gateways: Command, shell: Shell): void {
     .description(
       "Remove a merchant's own account at a gateway; new payments stop using it within 5 seconds. The account of the instance serves the merchant again, if there is one. Payments in progress can still be checked.",
     )
-    .argument('<gateway>', 'the name of the gateway, such as stripe')
+    .argument(
+      '<gateway>',
+      'the name of the gateway, such as stripe, or of one of several accounts there, such as stripe_ke',
+    )
     .requiredOption('--merchant <uuid>', 'the merchant')
     .action(async (gateway: string, options: MerchantOption) => {
       const path = accountPath(options.merchant, gateway)
@@ -142,13 +152,16 @@ function parseObject(text: string): Record<string, string> | undefined {
 
 function showAccount(shell: Shell, options: JsonOption, response: Envelope): void {
   // A boundary: the operators' API describes its records in src/gateways/schema.ts.
-  const { credentials, warnings = [], ...record } = response.data as Account
+  const { credentials, limits, warnings = [], ...record } = response.data as Account
+  const narrowed = Object.entries(limits).flatMap(([name, text]) =>
+    text === null ? [] : [`${name} ${text}`],
+  )
   const shown = credentials.map(({ name, isSet, ending }) => `${name} ${stateOf(isSet, ending)}`)
   shell.show(response, options, () =>
     [
       ...[response.message, ...warnings].map((line) => `${line}\n`),
       '\n',
-      renderRecord({ ...record, credentials: shown }),
+      renderRecord({ ...record, credentials: shown, limits: narrowed }),
     ].join(''),
   )
 }
