@@ -5,6 +5,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it, mock } from 'node:test'
 import { inspect } from 'node:util'
+import { CURRENCIES } from '../../src/core/currency.ts'
+import { findNetwork } from '../../src/core/networks.ts'
 import type { Gateway } from '../../src/gateways/gateway.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import { createHttpClient } from '../../src/kit/http/http-client.ts'
@@ -91,5 +93,21 @@ function testDeclaration(subject: Subject, gateway: Gateway): void {
     assert.ok(rail?.channels.includes(subject.choice?.channel ?? 'card'), inspect(rail))
     assert.ok(gateway.behavior.keyRetentionHours >= 0)
     assert.match(gateway.name, /^[a-z][a-z0-9_]*$/)
+  })
+
+  it('declares rails with channels, possible amounts, and networks of the countries that they collect in', () => {
+    for (const rail of gateway.rails) {
+      const { currency, channels, minimumMinor = 1n, maximumMinor = minimumMinor } = rail
+      assert.ok(channels.length > 0 && minimumMinor > 0n && minimumMinor <= maximumMinor, inspect(rail))
+      const hasMobileMoney = channels.includes('mobile_money')
+      assert.ok(
+        hasMobileMoney || !(rail.prompts || rail.networks),
+        'only mobile money has prompts and networks',
+      )
+      assert.ok(channels.includes('bank_transfer') || !rail.transfers, inspect(rail))
+      const countries: readonly string[] = rail.countries ?? CURRENCIES[currency].countries
+      const foreign = rail.networks?.filter((code) => !countries.includes(findNetwork(code)?.country ?? ''))
+      assert.deepEqual(foreign ?? [], [], `${currency} has networks of other countries`)
+    }
   })
 }
