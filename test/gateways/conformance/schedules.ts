@@ -63,6 +63,7 @@ async function runSchedule(rig: Rig, subject: Subject, prng: Prng): Promise<void
   for (let callbacks = prng.nextInt(3); callbacks > 0; callbacks -= 1) await receive(rig, attempt, stored)
   for (let polls = prng.nextInt(3); polls > 0; polls -= 1)
     assertConsistent(await poll(rig, attempt, stored, prng.pick(FAULTS)), ending)
+  if (rig.gateway.complete && ending.kind === 'pays') return completeOnce(rig, attempt, stored, prng)
   await assertEnd(rig, attempt, stored, ending)
 }
 
@@ -95,13 +96,41 @@ async function submit(rig: Rig, attempt: Attempt, stored: Stored, fault: Fault |
 const referenceIn = (answer: StartedCheckout | Outcome): string | null =>
   'gatewayReference' in answer ? answer.gatewayReference : null
 
+/** A payer who pays at a provider in two steps only confirms. */
 async function tryFinish(rig: Rig, { key }: Attempt, ending: CheckoutEnding): Promise<boolean> {
+  const { confirm } = rig.provider
   try {
-    await rig.provider.finish(key, ending)
+    if (rig.gateway.complete && confirm && ending.kind === 'pays') await confirm(key)
+    else await rig.provider.finish(key, ending)
     return true
   } catch {
     return false
   }
+}
+
+/** As the service does: the completing call is made again only if its outcome proves that nothing was executed. */
+async function completeOnce(rig: Rig, attempt: Attempt, stored: Stored, prng: Prng): Promise<void> {
+  const anyFault = () => (prng.nextBool(0.6) ? prng.pick(FAULTS) : undefined)
+  let isMarked = false
+  for (let rounds = 1 + prng.nextInt(5); rounds > 0; rounds -= 1) {
+    const outcome = await poll(rig, attempt, stored, anyFault())
+    if (isMarked || outcome.kind !== 'pending' || !outcome.canComplete) continue
+    const reference = outcome.gatewayReference ?? stored.reference ?? ''
+    const completed = await withFault(rig, anyFault(), async () => rig.gateway.complete?.(attempt, reference))
+    assert.ok(completed)
+    isMarked = !isUnexecuted(completed)
+    if (!isMarked) assert.equal(await rig.provider.executions(attempt.key), 0, inspect(completed))
+    if (isMarked && completed.kind !== 'succeeded') assertNotFinal(completed)
+  }
+  const executions = await rig.provider.executions(attempt.key)
+  const end = await poll(rig, attempt, stored)
+  assert.deepEqual([executions <= 1, end.kind], [true, executions === 1 ? 'succeeded' : 'pending'])
+}
+
+function isUnexecuted(outcome: Outcome): boolean {
+  if (outcome.kind === 'declined') return outcome.refused === true
+  if (outcome.kind === 'pending') return outcome.canComplete === true
+  return outcome.kind === 'unknown' && outcome.reason === 'not_sent'
 }
 
 async function receive(rig: Rig, attempt: Attempt, stored: Stored): Promise<void> {
