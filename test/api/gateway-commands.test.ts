@@ -64,6 +64,18 @@ describe('cowry gateways', () => {
     assert.equal((await run('show', 'paystack', '--merchant', merchant)).code, 1)
   })
 
+  it('sets an account with a label and limits, and shows both', async () => {
+    const file = await fileWith(
+      JSON.stringify({ secretKey: FAKE_SECRET_KEY, countries: 'KE', amounts: 'KES:10-' }),
+    )
+    const set = await run('set', 'paystack_ke', '--merchant', merchant, '--file', file)
+    assert.deepEqual([set.code, set.err], [0, ''])
+    assert.match(set.out, /^limits +countries KE, amounts KES:10-$/m)
+    const list = await run('list', '--merchant', merchant)
+    assert.match(list.out, /^paystack_ke +Paystack \(KE\) +merchant +\S+\/hooks\/paystack_ke\//m)
+    assert.equal((await run('remove', 'paystack_ke', '--merchant', merchant)).code, 0)
+  })
+
   it('reports invalid input and the gateway’s rejection on the command line, without echoing a secret', async () => {
     const wrong = await fileWith('{"secretKey": "sk_test_canary"}')
     const refused = await run('set', 'paystack', '--merchant', merchant, '--file', wrong)
