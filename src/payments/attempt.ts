@@ -73,6 +73,7 @@ export const NEW_ATTEMPT = ATTEMPT.except(
   'gatewayReference',
   'receiptNumber',
   'referenceHint',
+  'report',
   'nextStep',
   'failureCode',
   'failureMessage',
@@ -82,6 +83,7 @@ export const NEW_ATTEMPT = ATTEMPT.except(
   'endedAt',
   'sentAt',
   'returnedAt',
+  'completionStartedAt',
   'polls',
   'fence',
 )

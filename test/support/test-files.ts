@@ -39,12 +39,12 @@ export const REST_ONLY = [
 ]
 // These have a larger form, or take all languages, schemes and screens there.
 export const LARGER_FORMS = [
-  'test/faults/{abuse,deadlocks,gateway-tokens,late-refund-failures,races}.test.ts',
+  'test/faults/{abuse,deadlocks,failpoints,gateway-tokens,late-refund-failures,process-death,races}.test.ts',
   'test/faults/simulation/*.test.ts',
   'test/start/{commands,production,shutdown}.test.ts',
   'test/gateways/{stripe/stripe,tokenpay/tokens,*/conformance,schemas/{requests,responses}}.test.ts',
-  'test/api/{audit-chain,catalog,gateway-webhooks,inputs-addresses,pages-links,payments-list,reseal,test-clock}.test.ts',
-  'test/api/workers.test.ts',
+  'test/api/{audit-chain,canaries,catalog,gateway-webhooks,inputs-addresses,keys-scopes,pages-links}.test.ts',
+  'test/api/{payments-list,reseal,test-clock,workers}.test.ts',
   ...(HAS_BROWSER ? ['test/browser/*.test.ts'] : []),
 ]
 // These wait for processes that they start and kill, or measure their own; each has a process of its own. The longest
