@@ -41,3 +41,11 @@ const ZONE_BY_COUNTRY: ReadonlyMap<string, string> = new Map(
 export function timeZoneOf(country: string | null): string {
   return (country === null ? undefined : ZONE_BY_COUNTRY.get(country)) ?? 'UTC'
 }
+
+// Of the countries above. Elsewhere one time zone is in use.
+const SEVERAL_ZONES: ReadonlySet<string> = new Set(['CA', 'CD', 'EC', 'ES', 'FM', 'PT', 'UM', 'US'])
+
+/** Whether every payer of the country has the same time. */
+export function hasOneTimeZone(country: string | null): boolean {
+  return country !== null && ZONE_BY_COUNTRY.has(country) && !SEVERAL_ZONES.has(country)
+}

@@ -18,6 +18,10 @@ for (const form of document.forms) {
 // Back from another page, or after a network error: the payer may submit again.
 addEventListener('pageshow', () => setButtons(false))
 
+// The next screens show times in the zone of the device.
+// biome-ignore lint/suspicious/noDocumentCookie: old browsers do not have the Cookie Store API
+document.cookie = `cowry_zone=${Intl.DateTimeFormat().resolvedOptions().timeZone};path=/pay;samesite=lax;max-age=86400`
+
 for (const part of all('[data-reveal]')) {
   setTimeout(() => {
     part.hidden = false

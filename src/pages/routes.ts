@@ -21,6 +21,7 @@ import { networkOfPhone, readFormState } from './checkout/form.ts'
 import { checkoutScreen, renderCheckout } from './checkout/page.ts'
 import { LEAVE, redirectOf, redirectToCheckout, stepRoutes } from './checkout/steps.ts'
 import { continueScreen } from './checkout/waiting-screens.ts'
+import { readTimeZone } from './formats/time.ts'
 import { landingPage } from './landing-page.ts'
 import { chooseLanguage, languageCookies, languagesFromCookies } from './language.ts'
 import { linkPageRoutes } from './link/routes.ts'
@@ -163,7 +164,7 @@ async function factsOf(app: PaymentsApp, request: PageRequest): Promise<Checkout
     isTest: app.settings.mode === 'test',
     form: readFormState(offer.channels, request.query, request.cookies, now),
     autoReturns: request.cookies[RETURNED] === undefined,
-    translator: translatorFor(language, payment.country),
+    translator: translatorFor(language, payment.country, readTimeZone(request.cookies.cowry_zone)),
   }
 }
 

@@ -53,7 +53,7 @@ describe('transfers to the merchant on the checkout page', () => {
 
   it('shows the account, and records the reports of payer and merchant', async () => {
     const { uuid, page } = await chooseDirect()
-    assert.equal(headingOf(page), 'Send exactly SSP 5,000.00')
+    assert.equal(headingOf(page), 'Send exactly SSP 5,000')
     assert.match(mainTextOf(page), /m-Gurush .*091 234 5678|m-Gurush .*0912 345 678/)
     const { instructions } = await read(uuid)
     assert.ok(mainTextOf(page).includes(instructions.narration))
@@ -63,12 +63,12 @@ describe('transfers to the merchant on the checkout page', () => {
     assert.equal((await read(uuid)).transferStatus, 'marked_paid')
     await dataOf(confirm(uuid, 3000))
     const short = await payer.open(page.url)
-    assert.equal(headingOf(short), 'SSP 3,000.00 of SSP 5,000.00 arrived')
-    assert.match(mainTextOf(short), /missing SSP 2,000.00/)
+    assert.equal(headingOf(short), 'SSP 3,000 of SSP 5,000 arrived')
+    assert.match(mainTextOf(short), /missing SSP 2,000/)
     await dataOf(confirm(uuid, 6000))
     const paid = await payer.open(page.url)
     assert.equal(headingOf(paid), 'Paid')
-    assert.match(mainTextOf(paid), /You sent SSP 1,000.00 more/)
+    assert.match(mainTextOf(paid), /You sent SSP 1,000 more/)
   })
 
   it('lets a payer who sent nothing choose another method, and accepts a transfer that still arrives', async () => {
@@ -76,7 +76,7 @@ describe('transfers to the merchant on the checkout page', () => {
     const open = await payer.submit(page, '/other')
     assert.match(headingOf(open), /^Pay SSP/)
     const again = await payer.submit(open, '/attempts', { channel: 'direct_mobile_money' })
-    assert.equal(headingOf(again), 'Send exactly SSP 5,000.00')
+    assert.equal(headingOf(again), 'Send exactly SSP 5,000')
     const first = await eventually(
       async () => (await dataOf(api.get(`/api/v1/checkout/payments/${uuid}`))).attempts,
       (attempts) => attempts[0].status === 'declined',
@@ -93,7 +93,7 @@ describe('transfers to the merchant on the checkout page', () => {
   it('rejects cancelling and other methods while the payer reports the money as sent, or a part of it arrived', async () => {
     const states: [string, (uuid: string) => Promise<unknown>, string][] = [
       ['marked_paid', (uuid) => dataOf(act(uuid, 'mark-paid')), 'Another Shop is checking your transfer'],
-      ['underpaid', (uuid) => dataOf(confirm(uuid, 3000)), 'SSP 3,000.00 of SSP 5,000.00 arrived'],
+      ['underpaid', (uuid) => dataOf(confirm(uuid, 3000)), 'SSP 3,000 of SSP 5,000 arrived'],
     ]
     for (const [word, enterState, heading] of states) {
       // The page was open before the payer reported the transfer.
@@ -117,7 +117,7 @@ describe('transfers to the merchant on the checkout page', () => {
     await dataOf(confirm(uuid, 3000))
     const { expiresAt: before } = await read(uuid)
     const again = await payer.submit(open, '/attempts', { channel: 'direct_mobile_money' })
-    assert.equal(headingOf(again), 'SSP 3,000.00 of SSP 5,000.00 arrived')
+    assert.equal(headingOf(again), 'SSP 3,000 of SSP 5,000 arrived')
     const held = await read(uuid)
     assert.deepEqual([held.status, held.statusReason], ['processing', 'underpaid'])
     assert.ok(Date.parse(held.expiresAt) > Date.parse(before) + 6 * DAY_MS)
@@ -146,7 +146,7 @@ describe('transfers to the merchant on the checkout page', () => {
       [paid.status, paid.amountPaid, paid.amountReceived, paid.amountMissing, paid.amountExcess],
       ['successful', '5000.00', '3000.00', '0.00', '3000.00'],
     )
-    assert.match(mainTextOf(await payer.open(page.url)), /You sent SSP 3,000\.00 more/)
+    assert.match(mainTextOf(await payer.open(page.url)), /You sent SSP 3,000 more/)
     const { data } = (await api.get(`${PAYMENTS}?narration=${paid.instructions.narration}`)).body
     assert.deepEqual([data[0].amountMissing, data[0].amountExcess], ['0.00', '3000.00'])
   })

@@ -48,7 +48,7 @@ describe('the checkout page without JavaScript', () => {
       assert.equal(receipt.url, checkoutUrl)
       assert.match(
         mainTextOf(receipt),
-        new RegExp(`KES 1,250\\.50.*Demo Shop.*Visa •••• \\d{4}.*${reference}`),
+        new RegExp(`KSh 1,250\\.50.*Demo Shop.*Visa •••• \\d{4}.*${reference}`),
       )
       const payment = await read()
       assert.equal(payment.status, 'successful')
@@ -70,7 +70,7 @@ describe('the checkout page without JavaScript', () => {
     ],
     [
       'card_insufficient_funds',
-      'There is not enough money for KES 1,250.50 and the fee of your bank or operator. You have not been charged. Top up and try again, or pay another way.',
+      'There is not enough money for KSh 1,250.50 and the fee of your bank or operator. You have not been charged. Top up and try again, or pay another way.',
     ],
   ] as const) {
     it(`shows why ${name} was declined, and lets the payer retry`, async () => {
@@ -121,7 +121,7 @@ describe('the checkout page without JavaScript', () => {
   it('shows where to send transfer_success, and then its result', async () => {
     const { page, checkoutUrl } = await openCheckout(api, payer)
     const waiting = await payer.choose(page, 'transfer_success')
-    assert.equal(headingOf(waiting), 'Send exactly KES 1,250.50')
+    assert.equal(headingOf(waiting), 'Send exactly KSh 1,250.50')
     assert.match(
       mainTextOf(waiting),
       /Bank Sandbox Bank Account number \d{10} .*Account name Demo Shop Write this reference \S{8} /,
@@ -133,7 +133,7 @@ describe('the checkout page without JavaScript', () => {
     const { page, checkoutUrl, read } = await openCheckout(api, payer)
     await payer.choose(page, 'transfer_underpaid')
     const short = await reloadUntil(checkoutUrl, (one) => headingOf(one).startsWith('We received'))
-    assert.equal(headingOf(short), 'We received KES 1,125.45 of KES 1,250.50')
+    assert.equal(headingOf(short), 'We received KSh 1,125.45 of KSh 1,250.50')
     assert.match(
       mainTextOf(short),
       /ask Demo Shop how to send the rest or get your money back\. Do not pay again/,

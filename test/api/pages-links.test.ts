@@ -36,14 +36,14 @@ describe('the page of a payment link', () => {
       redirectUrl: 'https://shop.example/x',
     })
     assert.equal(page.http, 200)
-    assert.equal(headingOf(page), 'Pay KES 1,250.50 to Demo Shop')
+    assert.equal(headingOf(page), 'Pay KSh 1,250.50 to Demo Shop')
     assert.match(
       mainTextOf(page),
       /For A ticket Saturday at ten First name Last name E-mail Continue to payment/,
     )
     assert.doesNotMatch(page.html, /id="amount"/)
     const checkout = await payer.open((await fillIn(payer, page)).location ?? '')
-    assert.equal(headingOf(checkout), 'Pay KES 1,250.50 to Demo Shop')
+    assert.equal(headingOf(checkout), 'Pay KSh 1,250.50 to Demo Shop')
     const paid = await payer.payByCard(checkout, 'card_success')
     assert.equal(headingOf(paid), 'Paid')
     const [payment] = (await api.get(`/api/v1/payment-links/${link.uuid}/payments`)).body.data
@@ -118,7 +118,7 @@ describe('the form of a payment link', () => {
   it('shows each problem beside its field, keeps the input, and accepts the corrected form', async () => {
     const { link, payer, page } = await visit({ amount: null, minAmount: 10, maxAmount: 5000 })
     assert.equal(headingOf(page), 'Pay Demo Shop')
-    assert.match(mainTextOf(page), /Amount in KES From KES 10\.00 to KES 5,000\.00/)
+    assert.match(mainTextOf(page), /Amount in KES From KSh 10 to KSh 5,000/)
     const wrong = { firstname: ' ', lastname: 'O’Brien <b>', email: 'no-address', amount: '9.99' }
     const back = await fillIn(payer, page, wrong)
     assert.equal(back.http, 303)
@@ -126,7 +126,7 @@ describe('the form of a payment link', () => {
     const shown = await payer.open(back.location ?? '')
     assert.match(
       mainTextOf(shown),
-      /Please check this Enter KES 10\.00 or more\. Enter your first name\. Enter your e-mail/,
+      /Please check this Enter KSh 10 or more\. Enter your first name\. Enter your e-mail/,
     )
     for (const field of ['amount', 'firstname', 'email'])
       assert.match(
@@ -138,7 +138,7 @@ describe('the form of a payment link', () => {
     assert.match(shown.html, /href="[^"]*\?problem=[^"]*&amp;lang=fr"/, 'another language keeps the problems')
     assert.deepEqual(await paymentsOf(link.uuid), [])
     const right = await fillIn(payer, shown, { amount: '1 250,50' })
-    assert.equal(headingOf(await payer.open(right.location ?? '')), 'Pay KES 1,250.50 to Demo Shop')
+    assert.equal(headingOf(await payer.open(right.location ?? '')), 'Pay KSh 1,250.50 to Demo Shop')
     const anew = await payer.open(`${link.url}?problem=email`)
     assert.doesNotMatch(anew.html, /9\.99/, 'the input is deleted once it was valid')
   })
@@ -281,7 +281,7 @@ describe('a checkout whose link has no free slot', () => {
     await api.post(declined, { instrument: 'card_declined' })
     // The provider sends a webhook for the decline too, and one more status check runs before the slot is released.
     await eventually(status, ({ shown }) => shown !== before.shown, 10_000)
-    assert.equal(headingOf(await payer.open(mine)), 'Pay KES 1,250.50 to Demo Shop')
+    assert.equal(headingOf(await payer.open(mine)), 'Pay KSh 1,250.50 to Demo Shop')
 
     await api.post(declined, { instrument: 'card_success' })
     const ended = await payer.open(mine)

@@ -202,7 +202,7 @@ describe('a payer who has paid', () => {
     assert.ok(!/http-equiv|<form|class="button/.test(ended.html), 'there is no redirect target')
     const receipt = await payer.open(`${checkoutUrl}/receipt`)
     assert.equal(headingOf(receipt), 'Receipt')
-    const facts = `Amount KES 1,250\\.50 To Demo Shop For Two goats Paid with Visa •••• 4242 Time .+ GMT\\+3 Reference ${reference} Receipt number \\S+ Status Paid · Test mode`
+    const facts = `Amount KSh 1,250\\.50 To Demo Shop For Two goats Paid with Visa •••• 4242 Time .+ EAT Reference ${reference} Receipt number \\S+ Status Paid · Test mode`
     for (const one of [ended, receipt]) assert.match(mainTextOf(one), new RegExp(facts))
   })
 
@@ -210,7 +210,7 @@ describe('a payer who has paid', () => {
     const { checkoutUrl } = await openCheckout(api, payer)
     const page = await payer.open(`${checkoutUrl}/receipt`)
     assert.equal(page.url, checkoutUrl)
-    assert.match(headingOf(page), /^Pay KES/)
+    assert.match(headingOf(page), /^Pay KSh/)
   })
 })
 

@@ -64,7 +64,7 @@ describe('a payment of another amount', () => {
     })
     clock.advance(5_000)
     await payer.submit(await payer.open(checkoutUrl), '/check')
-    assert.match(headingOf(await payer.open(checkoutUrl)), /^We received NGN 90.00 of NGN 100.00$/)
+    assert.match(headingOf(await payer.open(checkoutUrl)), /^We received ₦90 of ₦100$/)
     clock.advance(2 * 3_600_000)
     await payer.submit(page, '/attempts', { channel: 'card' })
     assert.match(headingOf(await payer.open(checkoutUrl)), /^We received/, 'also after the expiry')

@@ -139,14 +139,14 @@ describe('texts of the merchant in a browser', { concurrency: 3 }, () => {
         assert.doesNotMatch(await page.content(), /SECRET-OF-THE-SHOP|FIRSTNAME|LASTNAME/)
       }
 
-      assert.equal(plain(await page.title()), plain(`Pay KES 1,250.50 to ${name}`))
+      assert.equal(plain(await page.title()), plain(`Pay KSh 1,250.50 to ${name}`))
       // The template uses one character itself, so headings omit it.
-      await assertPage(`Pay KES 1,250.50 to ${name.replaceAll('\ue000', '')}`, reference, shownDescription)
+      await assertPage(`Pay KSh 1,250.50 to ${name.replaceAll('\ue000', '')}`, reference, shownDescription)
 
       await comeBackAfter(page, checkoutUrl, async () =>
         payer.choose(await payer.open(checkoutUrl), 'transfer_success'),
       )
-      await assertPage('Send exactly KES 1,250.50', reference, shownDescription, name)
+      await assertPage('Send exactly KSh 1,250.50', reference, shownDescription, name)
 
       const path = `/api/v1/sandbox/payments/${encodeURIComponent(reference)}/complete`
       const completed = await comeBackAfter(page, checkoutUrl, () =>

@@ -144,7 +144,7 @@ describe('the checkout by keyboard', { concurrency: 2 }, () => {
           assert.equal(await focusedName(page), 'Bank transfer')
           await tabTo(page, PAY)
           await page.keyboard.press('Enter')
-          await waitForHeading(page, 'Send exactly KES 1,250.50')
+          await waitForHeading(page, 'Send exactly KSh 1,250.50')
           await tabTo(page, 'I have sent the money')
           await page.keyboard.press('Enter')
           await waitForHeading(page, /^(We are looking for your transfer|Paid)$/)

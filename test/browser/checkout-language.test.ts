@@ -128,10 +128,10 @@ for (const javaScript of [true, false]) {
       const { page, checkoutUrl, read } = await openInSwahili(t)
       await page.reload()
       assert.equal(await languageOf(page), 'sw')
-      await clickButton(page, translate('sw', 'payButton', { amount: 'KES\u00a01,250.50' }))
+      await clickButton(page, translate('sw', 'payButton', { amount: 'KSh\u00a01,250.50' }))
       await page.getByRole('alert').getByText(translate('sw', 'problemPhone')).waitFor()
       await page.locator('#phone').fill(newPhone())
-      await clickButton(page, translate('sw', 'payButton', { amount: 'KES\u00a01,250.50' }))
+      await clickButton(page, translate('sw', 'payButton', { amount: 'KSh\u00a01,250.50' }))
       await inSwahili(page, 'promptTitle')
       // The script shows the result by itself, and then the button is gone.
       if (!javaScript) {
@@ -150,10 +150,10 @@ for (const javaScript of [true, false]) {
     it('keeps the language after the pages of the gateway', LARGER_FORM_ONLY, async (t) => {
       const { page } = await openInSwahili(t)
       await page.locator('#way-card').check()
-      await clickButton(page, translate('sw', 'payButton', { amount: 'KES\u00a01,250.50' }))
+      await clickButton(page, translate('sw', 'payButton', { amount: 'KSh\u00a01,250.50' }))
       await page.getByText('Choose a test card').waitFor()
       await page.getByRole('radio', { name: labelOf('card_success'), exact: true }).check()
-      await clickButton(page, /^Pay KES/)
+      await clickButton(page, /^Pay (KES|KSh)/)
       await inSwahili(page, 'paidTitle')
     })
 
@@ -163,14 +163,14 @@ for (const javaScript of [true, false]) {
       async (t) => {
         const { page } = await open(t, { javaScript })
         await choose(page, 'mobile_success', '0712')
-        await clickButton(page, /^Pay KES/)
+        await clickButton(page, /^Pay (KES|KSh)/)
         await page.getByRole('alert').waitFor()
         await switchTo(page, 'sw')
         await page.getByRole('alert').getByText(translate('sw', 'problemPhone')).waitFor()
         assert.equal(await page.locator('#phone').inputValue(), '0712')
         await switchTo(page, 'en')
         await choose(page, 'transfer_success')
-        await clickButton(page, /^Pay KES/)
+        await clickButton(page, /^Pay (KES|KSh)/)
         await clickButton(page, 'I have sent the money')
         await waitForHeading(page, /We are looking for your transfer|Paid/)
         await switchTo(page, 'sw')

@@ -186,7 +186,7 @@ describe('the waiting page of a fresh prompt', { concurrency: 6 }, () => {
   it('copies the details of a transfer', async (t) => {
     const { page } = await open(t)
     await payWith(page, 'transfer_success')
-    await waitForHeading(page, 'Send exactly KES 1,250.50')
+    await waitForHeading(page, 'Send exactly KSh 1,250.50')
     const account = await page.getByText(/^\d{10}$/).innerText()
     const phone = (await open(t)).page.getByLabel('Mobile money number')
     await page.context().grantPermissions(['clipboard-write'])
@@ -308,7 +308,7 @@ describe('the waiting page as time passes', () => {
   it('treats "I have sent the money" as a report, never as proof', async (t) => {
     const { page, read, executions } = await open(t)
     await payWith(page, 'transfer_success')
-    await waitForHeading(page, 'Send exactly KES 1,250.50')
+    await waitForHeading(page, 'Send exactly KSh 1,250.50')
     await clickButton(page, 'I have sent the money')
     await waitForHeading(page, 'We are looking for your transfer')
     await page.reload()

@@ -49,7 +49,7 @@ const byCancelling = ({ page }: OpenedCheckout) => clickButton(page, 'Cancel and
 
 const paid = {
   ends: 'Paid',
-  says: /You paid KES 1,250\.50 to Demo Shop\./,
+  says: /You paid KSh 1,250\.50 to Demo Shop\./,
   executions: 1,
   leaves: byLink,
   status: 'successful',
@@ -61,7 +61,7 @@ const declined = {
   status: 'cancelled',
 } as const
 const underpaid = {
-  ends: 'We received KES 1,125.45 of KES 1,250.50',
+  ends: 'We received KSh 1,125.45 of KSh 1,250.50',
   says: /ask Demo Shop how to send the rest or get your money back\. Do not pay again before that\./,
   executions: 1,
   leaves: byLink,
@@ -72,7 +72,7 @@ const underpaid = {
 const LEADS_AWAY = /http-equiv="refresh"|data-return/
 
 const onPhone = { waiting: 'Check your phone' }
-const byTransfer = { waiting: 'Send exactly KES 1,250.50' }
+const byTransfer = { waiting: 'Send exactly KSh 1,250.50' }
 
 // The two instruments that end after an hour are tested below, where the clock moves.
 const EXPECTED: Expected[] = [

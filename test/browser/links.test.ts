@@ -125,7 +125,7 @@ describe('a payment link by keyboard', { concurrency: POOL_SIZE }, () => {
         await alert.waitFor()
         assert.equal(await focused(page, 'role'), 'alert', 'the focus is on the summary')
         assert.deepEqual(await alert.getByRole('link').allTextContents(), [
-          'Enter KES\u00a0100.00 or more.',
+          'Enter KSh\u00a0100 or more.',
           'Enter your last name.',
         ])
         assert.equal(await page.getByLabel('E-mail', { exact: true }).inputValue(), 'amina@example.com')
@@ -135,7 +135,7 @@ describe('a payment link by keyboard', { concurrency: POOL_SIZE }, () => {
         await typeInto(page, 'lastname', 'Odhiambo')
         await page.keyboard.press('Enter')
         await page
-          .getByRole('heading', { name: `Pay KES\u00a01,250.50 to ${BRAND.displayName}`, level: 1 })
+          .getByRole('heading', { name: `Pay KSh\u00a01,250.50 to ${BRAND.displayName}`, level: 1 })
           .waitFor()
         await page.getByText('Kamusi ya Kiswahili').waitFor()
         assert.deepEqual(problems, [])
@@ -152,7 +152,7 @@ describe('a payment link by keyboard', { concurrency: POOL_SIZE }, () => {
     await page.goto(checkout)
     await page.getByRole('heading', { name: 'Somebody is paying at this moment' }).waitFor()
     await api.post(`/api/v1/sandbox/payments/${reference}/complete`, { instrument: 'card_declined' })
-    await page.getByRole('heading', { name: /^Pay KES/ }).waitFor()
+    await page.getByRole('heading', { name: /^Pay KSh/ }).waitFor()
     assert.deepEqual(problems, [])
   })
 })

@@ -27,7 +27,7 @@ async function openTransfer(t: Parameters<typeof visit>[0]) {
   const payment = await requestTransfer({ redirectUrl })
   const visitor = await visit(t, NARROW)
   await visitor.page.goto(payment.checkoutUrl)
-  await waitForHeading(visitor.page, 'Send exactly SSP 5,000.00')
+  await waitForHeading(visitor.page, 'Send exactly SSP 5,000')
   return { ...visitor, uuid: payment.uuid, payment }
 }
 
@@ -60,8 +60,8 @@ describe('a transfer to the merchant in a browser', { concurrency: 3 }, () => {
     const { page, uuid } = await openTransfer(t)
     await clickButton(page, 'I have sent the money')
     await dataOf(confirm(uuid, 3000))
-    await waitForHeading(page, 'SSP 3,000.00 of SSP 5,000.00 arrived')
-    await page.getByText('Please send the missing SSP 2,000.00').waitFor()
+    await waitForHeading(page, 'SSP 3,000 of SSP 5,000 arrived')
+    await page.getByText('Please send the missing SSP 2,000').waitFor()
     await page.getByRole('button', { name: 'Copy: Amount' }).waitFor()
     await dataOf(confirm(uuid, 5000))
     await waitForHeading(page, 'Paid')
@@ -81,13 +81,13 @@ describe('a transfer to the merchant in a browser', { concurrency: 3 }, () => {
     await page.getByRole('radio', { name: 'Bank transfer to Another Shop' }).check()
     await page.getByText('You send the money yourself').filter({ visible: true }).waitFor()
     await clickButton(page, /^Pay SSP/)
-    await waitForHeading(page, 'Send exactly SSP 5,000.00')
+    await waitForHeading(page, 'Send exactly SSP 5,000')
     await page.getByText('0011-2233-4455-6677').waitFor()
     await clickButton(page, 'Pay another way')
     await waitForHeading(page, /^Pay SSP/)
     await page.getByRole('radio', { name: 'Mobile money to Another Shop' }).check()
     await clickButton(page, /^Pay SSP/)
-    await waitForHeading(page, 'Send exactly SSP 5,000.00')
+    await waitForHeading(page, 'Send exactly SSP 5,000')
     await clickButton(page, 'I have sent the money')
     await waitForHeading(page, 'Another Shop is checking your transfer')
     assert.equal((await read(uuid)).instructions.network, 'm-Gurush')
@@ -113,7 +113,7 @@ async function prepareScreens(): Promise<{ url: string; begins: string }[]> {
     { url: open.checkoutUrl, begins: 'Pay SSP' },
     { url: sending.checkoutUrl, begins: 'Send exactly' },
     { url: looking.checkoutUrl, begins: 'Another Shop is checking' },
-    { url: short.checkoutUrl, begins: 'SSP 3,000.00 of' },
+    { url: short.checkoutUrl, begins: 'SSP 3,000 of' },
     { url: over.checkoutUrl, begins: 'Paid' },
     { url: rejected.checkoutUrl, begins: 'Payment did not go through' },
   ]

@@ -85,7 +85,7 @@ export const alertText = (page: Page): Promise<string> => page.getByRole('alert'
 export const clickButton = (page: Page, name: string | RegExp): Promise<void> =>
   page.getByRole('button', { name }).click()
 
-export const PAY = /^Pay KES/
+export const PAY = /^Pay (KES|KSh)/
 
 /** The field of the selected method; the other fields are hidden. */
 function shownField(page: Page, label: string): Locator {

@@ -144,7 +144,7 @@ const SCREEN_STEPS: readonly ScreenStep[] = [
   { beforeMs: 0, prepare: openOtherPages },
 ]
 
-const PAYS = 'Pay KES 1,250.50'
+const PAYS = 'Pay KSh 1,250.50'
 const EXPIRED = 'This payment link has expired'
 const PAID_LATE = 'Paid after the time was up'
 
@@ -170,11 +170,11 @@ async function receiveWrongAmounts(actor: Actor): Promise<PreparedScreen[]> {
   const another = await pay('wrong_currency')
   const { checkoutUrl } = await start(actor, 'transfer_underpaid')
   actor.advance(3 * SECOND)
-  const underpaid = { name: 'underpaid', url: checkoutUrl, heading: 'We received KES 1,125.45 of' }
+  const underpaid = { name: 'underpaid', url: checkoutUrl, heading: 'We received KSh 1,125.45 of' }
   // Before the hour is over: a checkout without an attempt would just expire then.
   await assertHeading(underpaid)
   return [
-    { name: 'overpaid', url: overpaid, heading: 'We received KES 1,250.51 instead of' },
+    { name: 'overpaid', url: overpaid, heading: 'We received KSh 1,250.51 instead of' },
     { name: 'paid in another currency', url: another, heading: 'We received a different amount' },
     underpaid,
   ]
@@ -290,7 +290,7 @@ async function waitNow(actor: Actor): Promise<PreparedScreen[]> {
   const continuing = 'Continue on the payment page'
   return [
     { name: 'prompt', url: prompt.checkoutUrl, heading: 'Check your phone' },
-    { name: 'transfer', url: transfer.checkoutUrl, heading: 'Send exactly NGN 1,250.50' },
+    { name: 'transfer', url: transfer.checkoutUrl, heading: 'Send exactly ₦1,250.50' },
     { name: 'transfer, sent', url: sent.url, heading: 'We are looking for your transfer' },
     { name: 'redirect', url: card.checkoutUrl, heading: continuing },
     { name: 'continue', url: `${card.checkoutUrl}/continue`, heading: continuing },
@@ -318,7 +318,7 @@ async function open(actor: Actor): Promise<PreparedScreen[]> {
     submitInvalid(actor, page, { ...prompt, ...fields })
   return [
     { name: 'open', url: checkoutUrl, heading: PAYS },
-    { name: 'open, transfer first', url: nigerian, heading: 'Pay NGN 1,250.50' },
+    { name: 'open, transfer first', url: nigerian, heading: 'Pay ₦1,250.50' },
     { name: 'open, from any country', url: anywhere, heading: 'Pay USD 1,250.50' },
     { name: 'open, without a brand', url: bare, heading: PAYS },
     { name: 'open, nothing chosen', url: await submitInvalidWith({ channel: '' }), heading: PAYS },

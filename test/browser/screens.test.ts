@@ -56,7 +56,7 @@ const NAMES = [
   'Demo Shop',
   'Cowry',
 ]
-const CODES = /KES|NGN|USD|GMT|ref-[\w-]+|^[\dA-Z]{8}$|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g
+const CODES = /KSh|US\$|EAT|ref-[\w-]+|^[\dA-Z]{8}$|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g
 
 function leftInEnglish(language: Language, english: readonly string[], words: readonly string[]): string[] {
   const isEnglish = (text: string) => {
@@ -132,11 +132,11 @@ describe('reading the screens', { concurrency: POOL_SIZE }, () => {
         return evaluate<{ text: string; isInOrder: boolean }[]>('ordered()')
       })
     const wanted = {
-      open: [/^KES\u00a01,250\.50$/, /^ref-/, /^0712 123 456$/],
+      open: [/^KSh\u00a01,250\.50$/, /^ref-/, /^0712 123 456$/],
       'prompt, a minute later': [/^0712 ••• \d{3}$/, /^\*334#$/],
       transfer: [/^NGN\u00a01,250\.50$/, /^\d{10}$/],
-      underpaid: [/^KES\u00a01,125\.45$/],
-      receipt: [/^KES\u00a01,250\.50$/, /^ref-/],
+      underpaid: [/^KSh\u00a01,125\.45$/],
+      receipt: [/^KSh\u00a01,250\.50$/, /^ref-/],
     }
     for (const [name, patterns] of Object.entries(wanted)) {
       const found = await read(name)
@@ -154,7 +154,7 @@ describe('reading the screens', { concurrency: POOL_SIZE }, () => {
   })
 
   it('leaves only names and codes in English', () => {
-    const words = ['Receipt', 'Duka la Vitabu', 'M-Pesa', 'KES\u00a01,250.50']
+    const words = ['Receipt', 'Duka la Vitabu', 'M-Pesa', 'KSh\u00a01,250.50']
     assert.deepEqual(leftInEnglish('fr', words, words), ['fr: "Receipt" is in English'])
   })
 

@@ -119,7 +119,7 @@ function receiptFacts(facts: CheckoutFacts): Html {
     [translator.t('paidTo'), merchant.name],
     [translator.t('paymentFor'), payment.description],
     [translator.t('method'), methodOf(facts)],
-    [translator.t('time'), payment.paidAt && translator.time(payment.paidAt)],
+    [translator.t('time'), payment.paidAt && translator.timeWithZone(payment.paidAt)],
     [translator.t('reference'), ltr(payment.reference)],
     [translator.t('receiptNumber'), ltr(receiptNumberOf(facts))],
     [translator.t('status'), statusText(facts)],

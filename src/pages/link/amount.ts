@@ -3,6 +3,7 @@
 
 import type { Currency } from '../../core/currency.ts'
 import { type Money, parseAmount } from '../../core/money.ts'
+import { currencyMarks } from '../formats/amount.ts'
 
 // A separator before three digits separates thousands, because no currency here has three decimals. Thousands do not
 // begin with 0, so 0.500 means a half and not five hundred.
@@ -16,14 +17,21 @@ const FORMS = [
 
 /** The amount, or undefined if it is ambiguous. It is never rounded. */
 export function readTypedAmount(text: string, currency: Currency): Money | undefined {
-  const plain = inLatinDigits(text)
-    .replaceAll(/[\s'’_]/g, '')
-    .replace(new RegExp(`^${currency}|${currency}$`, 'i'), '')
+  const plain = withoutMark(inLatinDigits(text).replaceAll(/[\s'’_]/g, ''), currency)
   const match = FORMS.map((form) => form.exec(plain)).find((found) => found !== null)
   if (!match) return undefined
   const whole = (match[1] ?? '').replaceAll(/[.,]/g, '')
   const amount = parseAmount(Number(`${whole}.${match[2] ?? '0'}`), currency)
   return typeof amount === 'string' ? undefined : amount
+}
+
+function withoutMark(text: string, currency: Currency): string {
+  const lower = text.toLowerCase()
+  for (const mark of currencyMarks(currency).map((one) => one.toLowerCase())) {
+    if (lower.startsWith(mark)) return text.slice(mark.length)
+    if (lower.endsWith(mark)) return text.slice(0, -mark.length)
+  }
+  return text
 }
 
 // The first digit of each digit set that keyboards of our languages produce.
