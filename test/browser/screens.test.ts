@@ -134,7 +134,7 @@ describe('reading the screens', { concurrency: POOL_SIZE }, () => {
     const wanted = {
       open: [/^KSh\u00a01,250\.50$/, /^ref-/, /^0712 123 456$/],
       'prompt, a minute later': [/^0712 ••• \d{3}$/, /^\*334#$/],
-      transfer: [/^NGN\u00a01,250\.50$/, /^\d{10}$/],
+      transfer: [/^₦1,250\.50$/, /^\d{10}$/],
       underpaid: [/^KSh\u00a01,125\.45$/],
       receipt: [/^KSh\u00a01,250\.50$/, /^ref-/],
     }

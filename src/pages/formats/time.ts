@@ -19,7 +19,7 @@ type Options = Intl.DateTimeFormatOptions
 const CLOCK: Options = { hour: '2-digit', minute: '2-digit' }
 const DAY: Options = { day: 'numeric', month: 'short', year: 'numeric' }
 
-/** `deviceZone` is the time zone of the payer's device, if its script has told us. */
+/** `deviceZone` is the time zone of the payer's device, if its script has set the cookie. */
 export function timeFormats(
   language: Language,
   country: string | null,
