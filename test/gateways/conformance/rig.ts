@@ -74,7 +74,7 @@ export async function startRig(t: TestContext, subject: Subject): Promise<Rig> {
   }
   const gateway = open({})
   // The faults of the other tests are those of the operation itself: it has its access token by then.
-  if (subject.prelude) await gateway.verify(makeAttempt(subject, 'checkout'), null)
+  if (subject.prelude) await requestTokens(subject, gateway)
 
   const rig: Rig = {
     provider,
@@ -101,6 +101,14 @@ export async function startRig(t: TestContext, subject: Subject): Promise<Rig> {
     },
   }
   return rig
+}
+
+/** Refunds may need a token of their own. */
+async function requestTokens({ amount }: Subject, gateway: Gateway): Promise<void> {
+  const nothing = { key: randomUUID(), attemptKey: randomUUID(), attemptReference: randomUUID() }
+  const times = { startedAt: systemClock.now(), expiresAt: null }
+  await gateway.verify({ key: nothing.key, operation: 'checkout', amount, ...times }, null)
+  await gateway.verifyRefund?.({ ...nothing, amount, isFull: true }, null)
 }
 
 /** As the service does: a path that proves nothing is forged, and a callback without a path comes to the plain one. */

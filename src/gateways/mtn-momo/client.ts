@@ -1,0 +1,107 @@
+// The calls to MTN MoMo. Each of its products has a subscription key and an access token of its own.
+
+import { Type } from 'typebox'
+import type { TokenGrant } from '../../gateway-tokens/token.ts'
+import { parseExactJson, schemaReader } from '../../kit/exact-json.ts'
+import type { HttpResult } from '../../kit/http/http-client.ts'
+import type { Connection } from '../definition.ts'
+import { type Declined, isJsonBody, type Unknown } from '../reply.ts'
+import { readTokenReply, TOKEN_REJECTED } from '../token-calls.ts'
+
+export interface ProductKeys {
+  product: 'collection' | 'disbursement'
+  targetEnvironment: string
+  subscriptionKey: string
+  apiUser: string
+  apiKey: string
+}
+
+/** A request that begins something. Its id is the idempotency key: MTN accepts an id once. */
+export interface Submission {
+  id: string
+  body: object
+  callbackUrl?: string
+}
+
+type Read<Result> = (result: HttpResult) => Result
+
+export interface Product {
+  /** For checkouts and charges: without a token nothing is submitted, and another gateway is tried. */
+  submit<Result>(
+    path: string,
+    submission: Submission,
+    read: Read<Result>,
+  ): Promise<Result | Unknown | Declined>
+  /** For refunds, which are made again later. */
+  submitLater<Result>(path: string, submission: Submission, read: Read<Result>): Promise<Result | Unknown>
+  get<Result>(path: string, read: Read<Result>): Promise<Result | Unknown>
+  probe(): Promise<'works' | 'refused' | 'unreachable'>
+}
+
+export function openProduct(
+  { baseUrl, http, tokens }: Pick<Connection, 'baseUrl' | 'http' | 'tokens'>,
+  keys: ProductKeys,
+): Product {
+  const { product, targetEnvironment, subscriptionKey, apiUser, apiKey } = keys
+  const grant: TokenGrant = {
+    name: product,
+    account: apiUser,
+    secrets: [apiKey, subscriptionKey],
+    async request() {
+      const basic = Buffer.from(`${apiUser}:${apiKey}`).toString('base64')
+      const headers = { authorization: `Basic ${basic}`, 'ocp-apim-subscription-key': subscriptionKey }
+      const result = await http.request({ method: 'POST', url: `${baseUrl}/${product}/token/`, headers })
+      return readTokenReply(result, 'MTN MoMo', readToken)
+    },
+  }
+
+  const call =
+    <Result>(path: string, read: Read<Result>, submission?: Submission) =>
+    async (token: string): Promise<Result | typeof TOKEN_REJECTED> => {
+      const result = await http.request({
+        method: submission ? 'POST' : 'GET',
+        url: `${baseUrl}/${product}${path}`,
+        headers: {
+          authorization: `Bearer ${token}`,
+          'x-target-environment': targetEnvironment,
+          'ocp-apim-subscription-key': subscriptionKey,
+          ...(submission && submissionHeaders(submission)),
+        },
+        ...(submission && { body: JSON.stringify(submission.body) }),
+      })
+      return isTokenRejected(result) ? TOKEN_REJECTED : read(result)
+    }
+
+  return {
+    submit: (path, submission, read) => tokens.submit(grant, call(path, read, submission)),
+    submitLater: (path, submission, read) => tokens.query(grant, call(path, read, submission)),
+    get: (path, read) => tokens.query(grant, call(path, read)),
+    probe: () => tokens.probe(grant),
+  }
+}
+
+function submissionHeaders({ id, callbackUrl }: Submission): Record<string, string> {
+  return {
+    'content-type': 'application/json',
+    'x-reference-id': id,
+    ...(callbackUrl !== undefined && { 'x-callback-url': callbackUrl }),
+  }
+}
+
+/** The front server checks token and subscription key before anything else. A page is not its word. */
+function isTokenRejected(result: HttpResult): boolean {
+  if (result.kind !== 'answered' || result.status !== 401) return false
+  return result.body.length === 0 || isJsonBody(result.body)
+}
+
+const readTokenBody = schemaReader(
+  Type.Object({
+    access_token: Type.String({ minLength: 1, maxLength: 8_000 }),
+    expires_in: Type.String({ pattern: '^[1-9][0-9]{0,8}$' }),
+  }),
+)
+
+function readToken(body: Buffer): { token: string; expiresInMs: number } | undefined {
+  const read = readTokenBody(parseExactJson(body.toString()))
+  return read && { token: read.access_token, expiresInMs: Number(read.expires_in) * 1_000 }
+}
