@@ -48,12 +48,17 @@ function shownCandidates(candidates: readonly Candidate[]): Candidate[] {
   return candidates.filter(({ gateway }, index) => index === 0 || gateway.instruments === undefined)
 }
 
-/** The networks of all gateways that prompt; null if the first gateway of mobile money has a page of its own. */
+/**
+ * The networks of all gateways that prompt, and all of the country if another gateway has a page: that is for the others.
+ * Null if the first gateway of mobile money has a page of its own.
+ */
 function offeredNetworks(shown: readonly Candidate[], { country }: PaymentRow): Network[] | null {
-  const first = shown.find(has('mobile_money'))
+  const collecting = shown.filter(has('mobile_money'))
+  const [first] = collecting
   if (!first || !promptOf(first)) return null
-  const prompted = shown.flatMap((one) => promptOf(one)?.networks ?? [])
-  return networksOf(country).filter((network) => prompted.includes(network))
+  const hasPage = collecting.some((one) => !promptOf(one))
+  const prompted = collecting.flatMap((one) => promptOf(one)?.networks ?? [])
+  return networksOf(country).filter((network) => hasPage || prompted.includes(network))
 }
 
 /** The gateway of the checkout or of its last attempt first, if it still serves the merchant; then the others. */

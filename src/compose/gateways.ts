@@ -6,6 +6,7 @@ import { createTokenStore } from '../gateway-tokens/store.ts'
 import type { GatewayDefinition } from '../gateways/definition.ts'
 import { FLUTTERWAVE } from '../gateways/flutterwave/index.ts'
 import { createGatewayMeasure } from '../gateways/measure.ts'
+import { MTN_MOMO } from '../gateways/mtn-momo/index.ts'
 import { PAWAPAY } from '../gateways/pawapay/index.ts'
 import { PAYSTACK } from '../gateways/paystack/index.ts'
 import { createGateways } from '../gateways/registry.ts'
@@ -24,7 +25,7 @@ import type { InstanceSecrets } from '../secrets/secrets.ts'
 import type { Addresses, Parts } from './parts.ts'
 
 /** Every gateway that can be configured. Staging also has the sandbox. */
-export const GATEWAYS: readonly GatewayDefinition[] = [STRIPE, PAYSTACK, FLUTTERWAVE, PAWAPAY]
+export const GATEWAYS: readonly GatewayDefinition[] = [STRIPE, PAYSTACK, FLUTTERWAVE, PAWAPAY, MTN_MOMO]
 
 export const SANDBOX_PATH = '/sandbox'
 

@@ -6,6 +6,7 @@ import type { RoutingRule } from '../core/routing-rules.ts'
 import { DEFAULT_ROUTES } from './default-routes.ts'
 import { FLUTTERWAVE } from './flutterwave/index.ts'
 import type { Rail } from './gateway.ts'
+import { MTN_MOMO } from './mtn-momo/index.ts'
 import { PAWAPAY } from './pawapay/index.ts'
 import { PAYSTACK } from './paystack/index.ts'
 import { type AvailableGateway, orderCandidates, type RoutingInput } from './routing.ts'
@@ -22,7 +23,7 @@ const EXPECTED: readonly Expected[] = JSON.parse(
   readFileSync(new URL('../../test/gateways/fixtures/expected-routes.json', import.meta.url), 'utf8'),
 )
 
-const CONNECTORS = [STRIPE, PAYSTACK, FLUTTERWAVE, PAWAPAY]
+const CONNECTORS = [STRIPE, PAYSTACK, FLUTTERWAVE, PAWAPAY, MTN_MOMO]
 const available = (names: readonly string[]): AvailableGateway[] =>
   CONNECTORS.filter(({ name }) => names.includes(name)).map(({ name, rails }) => ({
     name,
@@ -30,13 +31,15 @@ const available = (names: readonly string[]): AvailableGateway[] =>
     health: 'up',
   }))
 
-/** Every non-empty subset of the connectors. */
+/** Each connector alone, every two of them, and all. */
 function subsets(): string[][] {
   const names = CONNECTORS.map(({ name }) => name)
-  return Array.from({ length: 2 ** names.length - 1 }, (_, index) =>
-    names.filter((_, bit) => ((index + 1) >> bit) & 1),
-  )
+  const pairs = names.flatMap((name, index) => names.slice(index + 1).map((other) => [name, other]))
+  return [...names.map((name) => [name]), ...pairs, names]
 }
+
+// The examples of the rules below.
+const EXAMPLES = ['stripe', 'paystack', 'flutterwave', 'pawapay']
 
 // Above every minimum, below every maximum, and a whole amount in every currency.
 const PLENTY = 900_000n
@@ -84,7 +87,7 @@ function criteria(
     currency,
     country,
     amountMinor: PLENTY,
-    available: available(CONNECTORS.map(({ name }) => name)),
+    available: available(EXAMPLES),
     rules: [],
     key: 'order-1',
     ...more,
@@ -111,6 +114,7 @@ describe('the order of candidates', () => {
     })
     assert.deepEqual(leftOutOf(criteria('GHS', 'GH', { available: available(['stripe', 'paystack']) })), {
       flutterwave: 'not_configured',
+      mtn_momo: 'not_configured',
       pawapay: 'not_configured',
       stripe: 'not_collected',
     })
