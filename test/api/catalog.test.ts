@@ -133,7 +133,12 @@ describe('the catalog of routes', () => {
     const { api } = await merchantWith(['pawapay'])
     const [route] = await read(api, `${ROUTES}?currency=ZMW&country=ZM`)
     const [pawapay, sandbox] = route.gateways
-    assert.deepEqual(pawapay.ways, [{ channel: 'mobile_money', collection: 'page', networks: [] }])
+    const networks = [
+      { code: 'airtel_zm', name: 'Airtel Money' },
+      { code: 'mtn_zm', name: 'MTN MoMo' },
+      { code: 'zamtel_zm', name: 'Zamtel Money' },
+    ]
+    assert.deepEqual(pawapay.ways, [{ channel: 'mobile_money', collection: 'prompt', networks }])
     const ways = sandbox.ways.map(({ channel, collection }: Record<string, unknown>) => [channel, collection])
     assert.deepEqual(ways, [
       ['card', 'page'],

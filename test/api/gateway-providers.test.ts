@@ -87,11 +87,15 @@ for (const name of PROVIDER_NAMES) {
       return { merchant, started, attempt }
     }
 
-    it(`collects on the page of ${name}, and a webhook completes the payment`, async () => {
+    it(`collects at ${name}, and a webhook completes the payment`, async () => {
       const { merchant, started, attempt } = await paid()
       assert.equal(started.gateway, name)
       assert.deepEqual([attempt.gateway, attempt.accountId], [name, merchant.accountId])
-      assert.equal(started.pressed.headers.get('location'), `${started.page}/continue`)
+      const isPrompt = channel === 'mobile_money'
+      const next = isPrompt ? started.page : `${started.page}/continue`
+      assert.equal(started.pressed.headers.get('location'), next)
+      const { pathname } = new URL(next, service.publicUrl)
+      if (isPrompt) assert.match((await service.apiWith(undefined).get(pathname)).text, /MTN MoMo/)
       await fake.finish(attempt.key, { kind: 'pays' })
       const webhookPath = `/hooks/${name}/${merchant.uuid}`
       const webhook = await buildWebhook(fake, attempt.key, `${service.publicUrl}${webhookPath}`)

@@ -148,7 +148,7 @@ describe(`${OF_EACH * PROVIDER_NAMES.length} responses that are lost after the g
     })
   }
 
-  it(`lost responses leave ${OF_EACH} checkouts at pawapay unknown, whose payers have no page yet`, async () => {
+  it(`lost responses leave ${OF_EACH} checkouts at pawapay unknown, whose payers are prompted`, async () => {
     const { paymentTerms, channel } = PROVIDERS.pawapay
     const uuids = await loseAnswers('pawapay', async ({ api }) => async () => {
       const { uuid } = await startPaying(api, paymentTerms, channel)

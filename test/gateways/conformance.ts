@@ -20,7 +20,7 @@ import { testPrelude } from './conformance/prelude.ts'
 import { testProbe } from './conformance/probe.ts'
 import { testRefund } from './conformance/refund.ts'
 import { testSchedules } from './conformance/schedules.ts'
-import { PUBLIC_URL, type Subject } from './conformance/subject.ts'
+import { formOf, PUBLIC_URL, type Subject } from './conformance/subject.ts'
 import { testWebhook } from './conformance/webhook.ts'
 import { openMemoryTokens } from './memory-tokens.ts'
 
@@ -40,7 +40,8 @@ const CONSOLE_METHODS = ['debug', 'error', 'info', 'log', 'trace', 'warn'] as co
 
 export function testConformance(subject: Subject): void {
   const gateway = openUnconnected(subject)
-  describe(`the gateway ${subject.name}`, () => {
+  const title = [`the gateway ${subject.name}`, ...(subject.variant ? [subject.variant] : [])].join(', ')
+  describe(title, formOf(subject), () => {
     assertConsoleUnused()
     testDeclaration(subject, gateway)
     testCheckout(subject)

@@ -2,6 +2,7 @@
 // attempts.
 
 import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
 import type { after, TestContext } from 'node:test'
 import { type Db, type Statement, sql } from '../../src/kit/db/db.ts'
 import type { Api, ApiResponse } from './api.ts'
@@ -49,15 +50,23 @@ export async function postponePolls(db: Db, paymentId: string): Promise<void> {
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 
-/** A checkout whose payer has chosen a method and is at the provider's page. */
+/** A number that no other test prompts: prompts are limited per number. */
+const newZambianNumber = () => `26076${randomInt(1_000_000, 10_000_000)}`
+
+/** The form of the page. A card is saved after the notice about it; mobile money is a prompt on the phone. */
+function payerForm(channel: string): string {
+  if (channel === 'card') return 'channel=card&consent=notice&language=en'
+  if (channel !== 'mobile_money') return `channel=${channel}`
+  return `channel=mobile_money&phone=%2B${newZambianNumber()}&network=mtn_zm`
+}
+
+/** A checkout whose payer has chosen a method, and is at the provider's page or prompted on the phone. */
 export async function startPaying(api: Api, changes: Record<string, unknown>, channel = 'card') {
   const made = await api.post('/api/v1/checkout/initiate-payment', initiateBody(changes))
   assert.equal(made.http, 201, made.text)
   const { uuid, checkoutUrl, paymentGateway, reference } = made.body.data
   const page = new URL(checkoutUrl).pathname
-  // As the form of the page sends it, with the notice that the card is saved.
-  const form = channel === 'card' ? 'channel=card&consent=notice&language=en' : `channel=${channel}`
-  const pressed = await api.postText(`${page}/attempts`, form, FORM)
+  const pressed = await api.postText(`${page}/attempts`, payerForm(channel), FORM)
   assert.equal(pressed.http, 303, pressed.text)
   return { uuid: String(uuid), page, gateway: String(paymentGateway), reference, pressed }
 }

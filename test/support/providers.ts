@@ -66,7 +66,7 @@ export const PROVIDERS = {
       const { origin: publicUrl, pathname: path } = new URL(url)
       return signCallback(key, 'COMPLETED', { publicUrl, path })
     },
-    submission: /^POST \/v2\/paymentpage$/,
+    submission: /^POST \/v2\/deposits$/,
   },
 } as const satisfies Record<string, ProviderFacts>
 

@@ -1,15 +1,18 @@
-// The connector to pawaPay: mobile money of many African operators behind one API. The payer enters the number on
-// pawaPay's page. It has no saved methods, and a page cannot be closed early, so chargeSaved and cancel are absent.
+// The connector to pawaPay: mobile money of many African operators behind one API. The payer is prompted on the phone, or
+// enters the number on pawaPay's page. It has no saved methods, and neither a prompt nor a page can be closed early, so
+// chargeSaved and cancel are absent.
 
 import { Type } from 'typebox'
 import { jsonReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
+import { collectionField, collectsDirectly } from '../collection.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
-import type { Gateway, GatewayBehavior, Outcome, RefundOutcome, StatusQuery } from '../gateway.ts'
+import type { Attempt, Gateway, GatewayBehavior, Outcome, RefundOutcome, StatusQuery } from '../gateway.ts'
 import { isJsonBody, refused } from '../reply.ts'
 import { checkPawapayAccount } from './account-checks.ts'
 import { readCallback } from './callbacks.ts'
-import { RAILS } from './rails.ts'
+import { startDeposit } from './deposits.ts'
+import { PAGE_RAILS, RAILS } from './rails.ts'
 import { fromRefund, fromRefundStatus, toRefundBody } from './refunds.ts'
 import { readPublicKeys } from './signature.ts'
 import { createSigner, readPrivateKey, signatureHeaders } from './signed-requests.ts'
@@ -60,6 +63,7 @@ const CREDENTIALS: readonly CredentialField[] = [
         ? undefined
         : 'must be the id of the key as the dashboard shows it, without spaces and quotes',
   },
+  collectionField('our page asks for the number and the network, and a prompt appears on the phone'),
 ]
 
 /** A token does not reveal its environment; the credential check does. */
@@ -130,10 +134,13 @@ function open(connection: Connection): Gateway {
     })
   }
 
-  const verify = async (query: StatusQuery, gatewayReference: string | null) => {
+  const read = async (query: StatusQuery, gatewayReference: string | null) => {
     const result = await get(`/deposits/${encodeURIComponent(query.key)}`)
     return fromDepositStatus(result, { query, gatewayReference, now: clock.now() })
   }
+
+  const verify = async (query: StatusQuery, gatewayReference: string | null) =>
+    (await read(query, gatewayReference)).outcome
 
   const verifyRefund: Gateway['verifyRefund'] = async (request) =>
     fromRefundStatus(await get(`/refunds/${encodeURIComponent(request.key)}`), request)
@@ -144,16 +151,31 @@ function open(connection: Connection): Gateway {
   const assumeSubmitted = <Result extends Outcome | RefundOutcome>(result: Result): Result =>
     result.kind === 'unknown' && result.reason === 'not_sent' ? { ...result, reason: 'no_answer' } : result
 
+  const startPage = async (attempt: Attempt, returnUrl: string, phoneNumber?: string) => {
+    const body = toPageBody(attempt, returnUrl, phoneNumber)
+    if ('issue' in body) return refused('provider_unavailable', body.issue)
+    const started = fromStart(await post('/paymentpage', body), attempt.key)
+    return started.kind === 'duplicate' ? assumeSubmitted(await verify(attempt, attempt.key)) : started
+  }
+
+  const readSubmitted = async (attempt: Attempt) => {
+    const state = await read(attempt, attempt.key)
+    return { ...state, outcome: assumeSubmitted(state.outcome) }
+  }
+
+  const isDirect = collectsDirectly(connection.credentials)
+
   return {
     name: PAWAPAY.name,
-    rails: RAILS,
+    rails: isDirect ? RAILS : PAGE_RAILS,
     behavior: BEHAVIOR,
 
-    async startCheckout(attempt, _choice, returnUrl) {
-      const body = toPageBody(attempt, returnUrl)
-      if ('issue' in body) return refused('provider_unavailable', body.issue)
-      const started = fromStart(await post('/paymentpage', body), attempt.key)
-      return started.kind === 'duplicate' ? assumeSubmitted(await verify(attempt, attempt.key)) : started
+    async startCheckout(attempt, choice, returnUrl) {
+      if (!isDirect || choice.phone === undefined) return startPage(attempt, returnUrl)
+      const phoneNumber = choice.phone.replace('+', '')
+      const api = { get, post, read: readSubmitted, clock }
+      const started = await startDeposit(api, { attempt, phoneNumber, returnUrl }, choice)
+      return started.kind === 'page' ? startPage(attempt, returnUrl, phoneNumber) : started
     },
 
     verify,

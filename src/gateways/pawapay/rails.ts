@@ -1,8 +1,10 @@
-// Where pawaPay collects: mobile money only. The account decides which operators a merchant may use.
+// Where pawaPay collects: mobile money only, by prompts on the payer's phone or on its page. The account decides which
+// operators a merchant may use.
 
 import { type Currency, defaultCountry } from '../../core/currency.ts'
 import type { Money } from '../../core/money.ts'
 import type { Rail } from '../gateway.ts'
+import { promptingRails } from './operators.ts'
 
 type PageLanguage = 'EN' | 'FR'
 
@@ -45,12 +47,13 @@ function rail(currency: Currency, countries: string, stepMinor?: bigint): Rail {
   }
 }
 
-// Operators differ in decimals, and the payer chooses the operator on pawaPay's page. If one operator of a currency
+// Operators differ in decimals, and on pawaPay's page the payer chooses the operator there. If one operator of a currency
 // takes no decimals, only whole amounts can always be paid. Where operators take decimals that ISO 4217 does not have
 // (Uganda, Gabon), we still send whole amounts.
 const WHOLE_UNITS = 100n
 
-export const RAILS: readonly Rail[] = [
+/** For accounts whose payers enter the number on pawaPay's page. */
+export const PAGE_RAILS: readonly Rail[] = [
   rail('CDF', 'CD', WHOLE_UNITS),
   rail('ETB', 'ET'),
   rail('GHS', 'GH'),
@@ -69,14 +72,32 @@ export const RAILS: readonly Rail[] = [
   rail('ZMW', 'ZM'),
 ]
 
-/** The country for pawaPay's page, or why this amount cannot be collected there. */
-export function countryFor(amount: Money, country: string | null): CountryFacts | { issue: string } {
-  const { minor, currency } = amount
+export const RAILS: readonly Rail[] = PAGE_RAILS.flatMap((one) => promptingRails(one, WHOLE_UNITS))
+
+/** The country of a payment, or why pawaPay does not collect it. */
+export function countryOf({
+  amount: { currency },
+  country,
+}: {
+  amount: Money
+  country: string | null
+}): CountryFacts | { issue: string } {
   const code = country ?? defaultCountry(currency) ?? ''
-  const found = RAILS.find((one) => one.currency === currency && one.countries?.includes(code))
+  const isCollected = PAGE_RAILS.some((one) => one.currency === currency && one.countries?.includes(code))
   const facts = Object.hasOwn(COUNTRIES, code) ? COUNTRIES[code] : undefined
-  if (!found || !facts) return { issue: `pawaPay does not collect ${currency} in ${code || 'any country'}` }
-  if (minor % (found.stepMinor ?? 1n) !== 0n)
-    return { issue: `pawaPay collects only whole amounts of ${currency}` }
-  return facts
+  return isCollected && facts
+    ? facts
+    : { issue: `pawaPay does not collect ${currency} in ${code || 'any country'}` }
+}
+
+/** The country for pawaPay's page, or why this amount cannot be collected there. */
+export function pageCountryOf(payment: {
+  amount: Money
+  country: string | null
+}): CountryFacts | { issue: string } {
+  const { minor, currency } = payment.amount
+  const rail = PAGE_RAILS.find((one) => one.currency === currency)
+  return minor % (rail?.stepMinor ?? 1n) === 0n
+    ? countryOf(payment)
+    : { issue: `pawaPay collects only whole amounts of ${currency}` }
 }

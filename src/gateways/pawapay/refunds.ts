@@ -8,6 +8,7 @@ import { jsonReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { RefundOutcome, RefundRequest } from '../gateway.ts'
 import { Maybe, unknown, unrecognized } from '../reply.ts'
+import { fromAmount, toAmount } from './amounts.ts'
 import {
   describeFailure,
   type ErrorReply,
@@ -17,7 +18,6 @@ import {
   readReply,
   Text,
 } from './response.ts'
-import { fromAmount, toAmount } from './wire.ts'
 
 export interface RefundBody {
   refundId: string

@@ -1,10 +1,9 @@
 // The JSON of payment pages and deposits, and the pure translations between it and the gateway contract. A deposit is
-// money that a payer sends; we choose its id, which is our key. Amounts are decimal text in major units.
+// money that a payer sends; we choose its id, which is our key.
 
 import { type Static, Type } from 'typebox'
-import { type Currency, decimalsOf, isCurrency } from '../../core/currency.ts'
+import { type Currency, isCurrency } from '../../core/currency.ts'
 import type { FailureCode } from '../../core/failures.ts'
-import { type Money, money } from '../../core/money.ts'
 import { addMs } from '../../kit/clock.ts'
 import { jsonReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
@@ -20,7 +19,8 @@ import {
   unknown,
   unrecognized,
 } from '../reply.ts'
-import { countryFor } from './rails.ts'
+import { fromAmount, toAmount } from './amounts.ts'
+import { pageCountryOf } from './rails.ts'
 import {
   describeFailure,
   type ErrorReply,
@@ -31,32 +31,13 @@ import {
   Text,
 } from './response.ts'
 
-/** pawaPay's pattern allows no trailing zeros: 15.50 is "15.5" and 15.00 is "15". */
-export function toAmount({ minor, currency }: Money): string {
-  const decimals = decimalsOf(currency)
-  const digits = String(minor).padStart(decimals + 1, '0')
-  const whole = digits.slice(0, digits.length - decimals)
-  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
-  return fraction === '' ? whole : `${whole}.${fraction}`
-}
-
-const AMOUNT = /^(0|[1-9]\d{0,17})(?:\.(\d{1,10}))?$/
-
-/** Undefined for decimals that the currency does not have. Trailing zeros, as in 1000.0000, are ignored. */
-export function fromAmount(text: string, currency: Currency): Money | undefined {
-  const match = AMOUNT.exec(text)
-  if (!match) return undefined
-  const fraction = (match[2] ?? '').replace(/0+$/, '')
-  const decimals = decimalsOf(currency)
-  if (fraction.length > decimals) return undefined
-  return money(BigInt(`${match[1]}${fraction.padEnd(decimals, '0')}`), currency)
-}
-
 export interface PageBody {
   depositId: string
   returnUrl: string
   customerMessage?: string
   amountDetails: { amount: string; currency: Currency }
+  /** The page does not let the payer change it. */
+  phoneNumber?: string
   language: 'EN' | 'FR'
   country: string
   reason: string
@@ -64,8 +45,12 @@ export interface PageBody {
   metadata: Record<string, string>[]
 }
 
-export function toPageBody(attempt: Attempt, returnUrl: string): PageBody | { issue: string } {
-  const country = countryFor(attempt.amount, attempt.country)
+export function toPageBody(
+  attempt: Attempt,
+  returnUrl: string,
+  phoneNumber?: string,
+): PageBody | { issue: string } {
+  const country = pageCountryOf(attempt)
   if ('issue' in country) return country
   const customerMessage = toCustomerMessage(attempt.merchantName)
   return {
@@ -73,14 +58,19 @@ export function toPageBody(attempt: Attempt, returnUrl: string): PageBody | { is
     returnUrl,
     ...(customerMessage !== undefined && { customerMessage }),
     amountDetails: { amount: toAmount(attempt.amount), currency: attempt.amount.currency },
+    ...(phoneNumber !== undefined && { phoneNumber }),
     language: country.language,
     country: country.alpha3,
     reason: cut(
       plain(attempt.description ?? '') || plain(attempt.reference) || attempt.paymentId,
       MAX_REASON,
     ),
-    metadata: [{ paymentId: attempt.paymentId }, { reference: cut(attempt.reference, MAX_REFERENCE) }],
+    metadata: toMetadata(attempt),
   }
+}
+
+export function toMetadata({ paymentId, reference }: Attempt): PageBody['metadata'] {
+  return [{ paymentId }, { reference: cut(reference, MAX_REFERENCE) }]
 }
 
 const MAX_REASON = 50
@@ -90,7 +80,7 @@ const MIN_CUSTOMER_MESSAGE = 4
 const MAX_CUSTOMER_MESSAGE = 22
 
 /** The payee on the payer's phone, within the characters and length that operators accept. */
-function toCustomerMessage(merchantName: string): string | undefined {
+export function toCustomerMessage(merchantName: string): string | undefined {
   const letters = merchantName
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')
@@ -114,7 +104,8 @@ function cut(text: string, maxLength: number): string {
 }
 
 const MAX_URL = 10_000
-const PageUrl = Type.String({ maxLength: MAX_URL, pattern: '^https?://' })
+const WEB_URL = /^https?:\/\//
+const PageUrl = Type.String({ maxLength: MAX_URL, pattern: WEB_URL.source })
 
 /** An opened page has a URL and no status; a rejected one has a status and no URL. */
 const PaymentPage = Type.Object({
@@ -132,6 +123,8 @@ const Deposit = Type.Object({
   amount: Text(50),
   currency: Text(50),
   created: Maybe(Text(50)),
+  // The page of an operator that has one (Wave), while the payer has not paid there.
+  authorizationUrl: Maybe(Text(MAX_URL)),
   // The operator's id of the payment, such as the M-Pesa code.
   providerTransactionId: Maybe(Text(255)),
   failureReason: Maybe(FailureReason),
@@ -168,18 +161,24 @@ export function fromStart(
 // Statuses that prove that nothing was begun. After any other 4xx pawaPay may have acted.
 const REJECTION_STATUSES: readonly number[] = [400, 401, 403, 404, 429]
 
-function fromErrorReply({ http, message }: ErrorReply): Outcome {
+export function fromErrorReply({ http, message }: ErrorReply): Outcome {
   return REJECTION_STATUSES.includes(http)
     ? refused('provider_unavailable', message)
     : unknown('unreadable', message)
 }
 
 /** Whatever the reason, the payer received no prompt. */
-function fromRejection(reason: FailureReason | null | undefined): Outcome {
+export function fromRejection(reason: FailureReason | null | undefined): Outcome {
   const code = reason?.failureCode
   if (code === UNKNOWN_ERROR) return unknown('no_answer', `pawaPay answered ${UNKNOWN_ERROR}`)
   const message = reason ? `pawaPay rejected it: ${describeFailure(reason)}` : 'pawaPay rejected it'
-  return refused(code === 'AMOUNT_OUT_OF_BOUNDS' ? 'limit_exceeded' : 'provider_unavailable', message)
+  return refused(REJECTIONS[code ?? ''] ?? 'provider_unavailable', message)
+}
+
+/** Rejections that the payer can do something about. */
+const REJECTIONS: Readonly<Record<string, FailureCode>> = {
+  AMOUNT_OUT_OF_BOUNDS: 'limit_exceeded',
+  INVALID_PHONE_NUMBER: 'wallet_not_found',
 }
 
 // pawaPay's code for "outcome unknown": only a status check counts after it, and it is never a failure.
@@ -218,16 +217,24 @@ function toFailureCode(failureCode: string): FailureCode {
   return findByMessage(DECLINE_PATTERNS, failureCode) ?? 'unknown'
 }
 
+export interface DepositState {
+  outcome: Outcome
+  authorisationUrl?: string
+}
+
 export function fromDepositStatus(
   result: HttpResult,
   context: { query: StatusQuery; gatewayReference: string | null; now: Date },
-): Outcome {
+): DepositState {
   const reply = readReply(result, readDeposit)
-  if (reply.kind === 'unknown') return reply
+  if (reply.kind === 'unknown') return { outcome: reply }
   // A rejected status check says nothing about the payment.
-  if (reply.kind === 'error') return unknown('no_answer', reply.message)
+  if (reply.kind === 'error') return { outcome: unknown('no_answer', reply.message) }
   const { body } = reply
-  return body.status === 'FOUND' ? fromDeposit(body.data, context.query.key) : fromNoDeposit(context)
+  if (body.status !== 'FOUND') return { outcome: fromNoDeposit(context) }
+  const outcome = fromDeposit(body.data, context.query.key)
+  const url = body.data.authorizationUrl ?? ''
+  return WEB_URL.test(url) && URL.canParse(url) ? { outcome, authorisationUrl: url } : { outcome }
 }
 
 const MINUTE_MS = 60_000

@@ -6,6 +6,7 @@ import type { Mode } from '../../../src/core/merchant.ts'
 import type { Money } from '../../../src/core/money.ts'
 import type { Connection } from '../../../src/gateways/definition.ts'
 import type { CheckoutChoice, DisputeReport, Gateway } from '../../../src/gateways/gateway.ts'
+import { LARGER_FORM_ONLY } from '../../support/scale.ts'
 import type { FakeServer } from '../fake-server.ts'
 
 /** Our public URL in these tests: signatures over the host use it. */
@@ -81,6 +82,8 @@ export interface Webhook {
 /** A gateway and its fake provider. */
 export interface Subject {
   readonly name: string
+  /** What is different from the first subject of this gateway. A variant runs in npm run test:rest. */
+  readonly variant?: string
   /** Well-formed fake credentials. The suite searches for their values where they must not appear. */
   readonly credentials: Readonly<Record<string, string>>
   /**
@@ -112,3 +115,6 @@ export interface Subject {
   start(t: TestContext): Promise<FakeProvider>
   open(connection: Connection): Gateway
 }
+
+/** Whether all of its tests run in npm test. */
+export const formOf = ({ variant }: Subject) => (variant === undefined ? {} : LARGER_FORM_ONLY)

@@ -1,10 +1,10 @@
 import { money } from '../../../src/core/money.ts'
 import { PAWAPAY } from '../../../src/gateways/pawapay/index.ts'
-import { testConformance } from '../conformance.ts'
+import { type Subject, testConformance } from '../conformance.ts'
 import { API_TOKEN, startFakePawapay } from './fake.ts'
 import { OTHER_KEYS, PAWAPAY_KEYS } from './fake-callbacks.ts'
 
-testConformance({
+const SUBJECT: Subject = {
   name: PAWAPAY.name,
   credentials: { apiToken: API_TOKEN, publicKey: PAWAPAY_KEYS.publicKey },
   otherCredentials: {
@@ -13,7 +13,7 @@ testConformance({
   },
   amount: money(125_050n, 'ZMW'),
   country: 'ZM',
-  choice: { channel: 'mobile_money' },
+  choice: { channel: 'mobile_money', phone: '+260763456789', network: 'mtn_zm' },
   declines: [
     { how: 'PAYMENT_NOT_APPROVED', code: 'customer_cancelled', on: 'checkout' },
     { how: 'INSUFFICIENT_BALANCE', code: 'insufficient_funds', on: 'checkout' },
@@ -35,4 +35,13 @@ testConformance({
   ],
   start: startFakePawapay,
   open: PAWAPAY.open,
+}
+
+testConformance(SUBJECT)
+testConformance({
+  ...SUBJECT,
+  variant: 'on the page of the provider',
+  choice: { channel: 'mobile_money' },
+  open: (connection) =>
+    PAWAPAY.open({ ...connection, credentials: { ...connection.credentials, collection: 'page' } }),
 })

@@ -2,6 +2,7 @@
 // pawaPay it rejects every unknown field.
 
 import type { FakeReply } from '../fake-server.ts'
+import { FAKE_OPERATORS } from './fake-operators.ts'
 
 export interface PageRequest {
   depositId: string
@@ -10,6 +11,16 @@ export interface PageRequest {
   metadata: Record<string, string>[]
   /** Why a well-formed request is rejected. */
   rejection: string | undefined
+}
+
+export interface DepositSubmission {
+  depositId: string
+  amount: string
+  currency: string
+  payer: { type: string; accountDetails: { phoneNumber: string; provider: string } }
+  metadata: Record<string, string>[]
+  /** The country of the operator, or why a well-formed request is rejected. */
+  operator: { country: string; authType: string } | { rejection: string }
 }
 
 export interface RefundSubmission {
@@ -42,6 +53,27 @@ const PAGE_RULES: Record<string, Rule> = {
   language: matches(/^(?:EN|FR)$/),
   country: matches(/^[A-Z]{3}$/),
   reason: matches(/^.{1,50}$/su),
+  metadata: isMetadata,
+}
+
+const PHONE = matches(/^[1-9]\d{5,14}$/)
+const PROVIDER = matches(/^[A-Z][A-Z_]+$/)
+
+const hasOnly =
+  (rules: Record<string, Rule>): Rule =>
+  (value) =>
+    isObject(value) && findIssue(value, rules, Object.keys(rules)) === undefined
+
+const DEPOSIT_RULES: Record<string, Rule> = {
+  depositId: matches(UUID_V4),
+  ...AMOUNT_RULES,
+  payer: hasOnly({
+    type: (value) => value === 'MMO',
+    accountDetails: hasOnly({ phoneNumber: PHONE, provider: PROVIDER }),
+  }),
+  customerMessage: matches(/^[A-Za-z0-9 ]{4,22}$/),
+  successfulUrl: matches(/^https?:\/\/\S+$/),
+  failedUrl: matches(/^https?:\/\/\S+$/),
   metadata: isMetadata,
 }
 
@@ -83,6 +115,34 @@ export function validatePage(text: string): PageRequest | FakeReply {
   // A boundary: the rules above have checked every field.
   const page = fields as unknown as PageRequest
   return { ...page, metadata: page.metadata ?? [], rejection: rejectionOf(page) }
+}
+
+export function validateDeposit(text: string): DepositSubmission | FakeReply {
+  const fields = validateBody(text, DEPOSIT_RULES, ['depositId', 'amount', 'currency', 'payer'])
+  if (isReply(fields)) return fields
+  // A boundary: the rules above have checked every field.
+  const deposit = fields as unknown as DepositSubmission
+  return { ...deposit, metadata: deposit.metadata ?? [], operator: operatorOf(deposit, fields) }
+}
+
+function operatorOf(
+  { payer, amount, currency }: DepositSubmission,
+  fields: Fields,
+): DepositSubmission['operator'] {
+  const { provider, phoneNumber } = payer.accountDetails
+  const found = FAKE_OPERATORS.find((one) => one.provider === provider)
+  if (!found) return { rejection: 'INVALID_PROVIDER' }
+  if (!found.currencies.includes(currency)) return { rejection: 'INVALID_CURRENCY' }
+  if (!phoneNumber.startsWith(found.prefix.slice(0, 3))) return { rejection: 'INVALID_PHONE_NUMBER' }
+  const isFraction = amount.includes('.')
+  if (isFraction && found.decimalsInAmount === 'NONE') return { rejection: 'INVALID_AMOUNT' }
+  if (Number(amount) < Number(found.minAmount) || Number(amount) > Number(found.maxAmount))
+    return { rejection: 'AMOUNT_OUT_OF_BOUNDS' }
+  if (found.status === 'CLOSED') return { rejection: 'PROVIDER_TEMPORARILY_UNAVAILABLE' }
+  const hasUrls = fields.successfulUrl !== undefined && fields.failedUrl !== undefined
+  if (found.authType === 'PREAUTH_AUTH' || (found.authType === 'REDIRECT_AUTH' && !hasUrls))
+    return { rejection: 'MISSING_PARAMETER' }
+  return found
 }
 
 export function validateRefund(text: string): RefundSubmission | FakeReply {

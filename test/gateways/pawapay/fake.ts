@@ -8,7 +8,15 @@ import { type Money, money } from '../../../src/core/money.ts'
 import type { CheckoutEnding, FakeProvider, RefundBehavior } from '../conformance.ts'
 import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
 import { signCallback } from './fake-callbacks.ts'
-import { type PageRequest, type RefundSubmission, validatePage, validateRefund } from './fake-rules.ts'
+import { activeConfiguration, predictProvider } from './fake-operators.ts'
+import {
+  type DepositSubmission,
+  type PageRequest,
+  type RefundSubmission,
+  validateDeposit,
+  validatePage,
+  validateRefund,
+} from './fake-rules.ts'
 import { isSignedRequest } from './fake-signatures.ts'
 
 export const API_TOKEN = 'eyJraWQiOiIxIiwiYWxnIjoiRVMyNTYifQ.made-up-for-tests.c2lnbmF0dXJl'
@@ -21,6 +29,8 @@ interface DepositRecord {
   country: string
   payer: unknown
   created: string
+  /** The page of an operator that has one. */
+  authorizationUrl?: string
   providerTransactionId?: string
   failureReason?: { failureCode: string; failureMessage: string }
   metadata: Record<string, string>
@@ -48,6 +58,10 @@ interface FakeState {
   rejection: string | undefined
   /** The public key of the merchant, if the account takes only signed requests. */
   signerKey: KeyObject | null
+  /** The active configuration has the shape of pawaPay's example. */
+  listsOperations: boolean
+  /** How often a deposit is read before the page of its operator is known. */
+  readsBeforeUrl: number
 }
 
 export interface FakePawapay extends FakeProvider {
@@ -55,6 +69,10 @@ export interface FakePawapay extends FakeProvider {
   requireSignatures(signerKey: KeyObject): void
   /** Rejects the next well-formed submission with this code. */
   rejectNext(failureCode: string): void
+  /** From now on the active configuration has the shape of pawaPay's example. */
+  listOperations(): void
+  /** From now on the page of an operator is known only after a deposit was read this often. */
+  delayUrls(reads: number): void
   /** How many pages were opened for a deposit. */
   pagesOf(key: string): number
   /** Changes what the provider reports about a deposit. */
@@ -72,13 +90,15 @@ export async function startFakePawapay(t: TestContext): Promise<FakePawapay> {
     refundBehavior: 'succeeds',
     rejection: undefined,
     signerKey: null,
+    listsOperations: false,
+    readsBeforeUrl: 0,
   }
   const server = await startFakeServer(t, async (request) => answer(state, request), {
     errorBody: (http) => failureBody(http === 500 ? 'UNKNOWN_ERROR' : 'TOO_MANY_REQUESTS', `HTTP ${http}`),
   })
   return {
     server,
-    finish: (key, ending) => pressPay(state, key, ending),
+    finish: (key, ending) => pay(state, key, ending),
     executions: (key) => state.executed.filter((executed) => executed === key).length,
     webhook: signCallback,
     setRefundBehavior: (behavior) => {
@@ -93,6 +113,12 @@ export async function startFakePawapay(t: TestContext): Promise<FakePawapay> {
     },
     requireSignatures: (signerKey) => {
       state.signerKey = signerKey
+    },
+    listOperations: () => {
+      state.listsOperations = true
+    },
+    delayUrls: (reads) => {
+      state.readsBeforeUrl = reads
     },
     pagesOf: (key) => state.pages.get(key)?.length ?? 0,
     setDeposit: (key, changes) => Object.assign(requireRecord(state.deposits.get(key)), changes),
@@ -124,24 +150,24 @@ function answer(state: FakeState, request: FakeRequest): FakeReply {
   switch (`${request.method} ${request.path.replace(/\/[0-9a-f-]{36}$/, '')}`) {
     case 'POST /v2/paymentpage':
       return openPage(state, request)
+    case 'POST /v2/deposits':
+      return startDeposit(state, request)
     case 'GET /v2/deposits':
-      return foundReply(state.deposits.get(id ?? ''))
+      return foundReply(readDeposit(state, id ?? ''))
+    case 'POST /v2/predict-provider':
+      return predict(request)
     case 'POST /v2/refunds':
       return startRefund(state, request)
     case 'GET /v2/refunds':
       return foundReply(state.refunds.get(id ?? ''))
-    case 'GET /v2/active-conf':
-      return { http: 200, body: activeConfiguration(state.signerKey !== null) }
+    case 'GET /v2/active-conf': {
+      const options = { isSigned: state.signerKey !== null, isList: state.listsOperations }
+      return { http: 200, body: activeConfiguration(request.query.get('country'), options) }
+    }
     default:
       return { http: 404, body: { message: 'no such endpoint' } }
   }
 }
-
-const activeConfiguration = (signedRequestsOnly: boolean) => ({
-  companyName: 'Duka La Vitabu',
-  signatureConfiguration: { signedRequestsOnly, signedCallbacks: true },
-  countries: [{ country: 'ZMB', displayName: { en: 'Zambia' }, prefix: '260', providers: [] }],
-})
 
 function foundReply(record: DepositRecord | RefundRecord | undefined): FakeReply {
   return { http: 200, body: record ? { status: 'FOUND', data: record } : { status: 'NOT_FOUND' } }
@@ -172,12 +198,77 @@ function openPage(state: FakeState, { text }: FakeRequest): FakeReply {
   return { http: 200, body: { redirectUrl } }
 }
 
-/** The payer presses Pay on one of the pages. The first page creates the deposit; the others do nothing. */
+function predict({ text }: FakeRequest): FakeReply {
+  const found = predictProvider(String(JSON.parse(text).phoneNumber))
+  if (found) return { http: 200, body: found }
+  return { http: 400, body: failureBody('INVALID_PHONE_NUMBER', 'The phone number has no provider.') }
+}
+
+/** Prompts the phone, or prepares the operator's page. One id is executed once. */
+function startDeposit(state: FakeState, { text }: FakeRequest): FakeReply {
+  const deposit = validateDeposit(text)
+  if ('http' in deposit) return deposit
+  const { depositId, operator } = deposit
+  const known = state.deposits.get(depositId)
+  if (known) return { http: 200, body: { depositId, status: 'DUPLICATE_IGNORED', created: known.created } }
+  if ('rejection' in operator) return rejectedReply({ depositId }, operator.rejection)
+  const rejection = takeRejection(state)
+  if (rejection) return rejectedReply({ depositId }, rejection)
+  const record = directDeposit(deposit, operator.country)
+  const isRedirect = operator.authType === 'REDIRECT_AUTH'
+  if (isRedirect) record.authorizationUrl = `https://pay.wave.com/c/${depositId}`
+  state.deposits.set(depositId, record)
+  const nextStep = isRedirect ? 'GET_AUTH_URL' : 'FINAL_STATUS'
+  return { http: 200, body: { depositId, status: 'ACCEPTED', created: record.created, nextStep } }
+}
+
+function directDeposit(
+  { depositId, amount, currency, payer, metadata }: DepositSubmission,
+  country: string,
+): DepositRecord {
+  const created = new Date().toISOString().replace(/\.\d+Z$/, 'Z')
+  const written = writeAmount(readMoney({ amount, currency }))
+  const fields = { depositId, amount: written, currency, country, payer, created }
+  return { ...fields, status: 'ACCEPTED', metadata: Object.assign({}, ...metadata) }
+}
+
+function readDeposit(state: FakeState, id: string): DepositRecord | undefined {
+  const record = state.deposits.get(id)
+  if (!record?.authorizationUrl) return record
+  if (record.status === 'ACCEPTED') record.status = 'PROCESSING'
+  if (state.readsBeforeUrl === 0) return record
+  state.readsBeforeUrl -= 1
+  const { authorizationUrl: _later, ...rest } = record
+  return rest
+}
+
+/** The payer answers the prompt on the phone; only the first answer counts. */
+function answerPrompt(state: FakeState, record: DepositRecord, ending: CheckoutEnding): void {
+  if (!OPEN.includes(record.status)) return
+  const { depositId } = record
+  delete record.authorizationUrl
+  Object.assign(record, { status: 'PROCESSING' }, endOf(record, ending))
+  if (ending.kind === 'pays') state.executed.push(depositId)
+}
+
+const OPEN = ['ACCEPTED', 'PROCESSING']
+
+/**
+ * The payer pays on the phone, or presses Pay on one of the pages: the first page creates the deposit, and the others do
+ * nothing.
+ */
+function pay(state: FakeState, key: string, ending: CheckoutEnding): void {
+  const direct = state.deposits.get(key)
+  if (direct && !state.pages.has(key)) answerPrompt(state, direct, ending)
+  else pressPay(state, key, ending)
+}
+
 function pressPay(state: FakeState, key: string, ending: CheckoutEnding): void {
   const page = state.pages.get(key)?.[0]
   if (!page) throw new Error(`the fake provider has no page for ${key}`)
   if (state.deposits.has(key)) return
-  state.deposits.set(key, { ...newDeposit(page), ...endOf(page, ending) })
+  const deposit = newDeposit(page)
+  state.deposits.set(key, { ...deposit, ...endOf(deposit, ending) })
   if (ending.kind === 'pays') state.executed.push(key)
 }
 
@@ -197,7 +288,7 @@ function newDeposit(page: PageRequest): DepositRecord {
   }
 }
 
-function endOf(page: PageRequest, ending: CheckoutEnding): Partial<DepositRecord> {
+function endOf(deposit: DepositRecord, ending: CheckoutEnding): Partial<DepositRecord> {
   switch (ending.kind) {
     case 'waits':
       return {}
@@ -207,12 +298,12 @@ function endOf(page: PageRequest, ending: CheckoutEnding): Partial<DepositRecord
         ...failureBody(ending.how, "The payer '260763456789' could not be charged."),
       }
     case 'pays': {
-      const requested = readMoney(page.amountDetails)
+      const requested = readMoney(deposit)
       return {
         status: 'COMPLETED',
         amount: writeAmount(money(ending.minor ?? requested.minor, requested.currency)),
         currency: ending.currency ?? requested.currency,
-        depositId: ending.key ?? page.depositId,
+        depositId: ending.key ?? deposit.depositId,
         providerTransactionId: '1024601234',
       }
     }

@@ -4,8 +4,9 @@ import { inspect } from 'node:util'
 import { type Currency, decimalsOf } from '../../../src/core/currency.ts'
 import { money } from '../../../src/core/money.ts'
 import type { Outcome, StartedCheckout } from '../../../src/gateways/gateway.ts'
+import { fromAmount } from '../../../src/gateways/pawapay/amounts.ts'
 import { PAWAPAY } from '../../../src/gateways/pawapay/index.ts'
-import { fromAmount } from '../../../src/gateways/pawapay/wire.ts'
+import { PAGE_RAILS } from '../../../src/gateways/pawapay/rails.ts'
 import { API_TOKEN } from './fake.ts'
 import {
   ATTEMPT,
@@ -103,15 +104,21 @@ describe('the rails of pawaPay', () => {
     'XAF-CG XOF-CI XOF-SN XOF-BJ XOF-BF ZMW-ZM'
 
   it('match the default routes, with mobile money only', () => {
-    const rows = PAWAPAY.rails.flatMap(({ currency, countries = [] }) =>
+    const rows = PAGE_RAILS.flatMap(({ currency, countries = [] }) =>
       countries.map((country) => `${currency}-${country}`),
     )
     assert.equal(rows.join(' '), ROUTED)
-    assert.ok(PAWAPAY.rails.every(({ channels }) => channels.join() === 'mobile_money'))
+    assert.ok(PAGE_RAILS.every(({ channels }) => channels.join() === 'mobile_money'))
+    const prompting = new Set(
+      PAWAPAY.rails.flatMap(({ currency, countries = [] }) =>
+        countries.map((country) => `${currency}-${country}`),
+      ),
+    )
+    assert.equal([...prompting].join(' '), ROUTED)
   })
 
-  it('take only whole amounts if one operator of the currency takes no decimals', () => {
-    for (const { currency, stepMinor } of PAWAPAY.rails)
+  it('take only whole amounts on a page if one operator of the currency takes no decimals', () => {
+    for (const { currency, stepMinor } of PAGE_RAILS)
       assert.equal(stepMinor, WHOLE_ONLY.includes(currency) ? 100n : undefined, currency)
   })
 
@@ -220,7 +227,7 @@ describe('the start of a page at pawaPay', () => {
 
   it('the start of a page at pawaPay that is rejected with HTTP 200 began nothing', async (t) => {
     assertRejected(await start(t, 'page-rejected-operator-down'))
-    assertRejected(await start(t, 'page-rejected-phone'))
+    assertRejected(await start(t, 'page-rejected-phone'), 'wallet_not_found')
     assertRejected(await start(t, 'page-rejected-amount'), 'limit_exceeded')
   })
 
@@ -230,7 +237,7 @@ describe('the start of a page at pawaPay', () => {
       'provider_unavailable',
       /MISSING_PARAMETER \(country\)/,
     )
-    assertRejected(await start(t, 'page-rejected-phone'), 'provider_unavailable', /INVALID_PHONE_NUMBER$/)
+    assertRejected(await start(t, 'page-rejected-phone'), 'wallet_not_found', /INVALID_PHONE_NUMBER$/)
     const rig = await startPawapay(t)
     const credentials = { apiToken: 'another-made-up-token' }
     const otherAccount = openOn(t, rig.provider.server.url, { credentials })
@@ -359,6 +366,7 @@ describe('the credentials of pawaPay', () => {
         ['publicKey', false],
         ['signingKey', false],
         ['signingKeyId', false],
+        ['collection', false],
       ],
     )
   })

@@ -18,7 +18,10 @@ import { API_TOKEN, startFakePawapay } from './fake.ts'
 import { PAWAPAY_KEYS } from './fake-callbacks.ts'
 
 export const RETURN_URL = `${PUBLIC_URL}/pay/return`
+/** On pawaPay's page. */
 export const MOBILE_MONEY: CheckoutChoice = { channel: 'mobile_money' }
+/** On our page. */
+export const PROMPT: CheckoutChoice = { channel: 'mobile_money', phone: '+260763456789', network: 'mtn_zm' }
 
 /** The id in the recorded responses. */
 export const RECORDED_KEY = '5e2f3a4b-6c7d-4e8f-9a0b-1c2d3e4f5a6b'
@@ -65,7 +68,9 @@ export async function startPawapay(t: TestContext) {
     ...changes,
   })
   const start = (attempt: Attempt) => gateway.startCheckout(attempt, MOBILE_MONEY, RETURN_URL)
-  return { clock, provider, gateway, makeAttempt, start }
+  const prompt = (attempt: Attempt, choice: Partial<CheckoutChoice> = {}) =>
+    gateway.startCheckout(attempt, { ...PROMPT, ...choice }, RETURN_URL)
+  return { clock, provider, gateway, makeAttempt, start, prompt }
 }
 
 export type Rig = Awaited<ReturnType<typeof startPawapay>>
