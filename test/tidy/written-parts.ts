@@ -1,8 +1,10 @@
-// Parts of hand-written pages that follow from tables: the map in README.md, the diagram in ARCHITECTURE.md and the table of
-// dependencies in its decision. `npm run docs` writes them; tidy.test.ts compares.
+// Parts of hand-written pages that follow from tables: the map and the gateways in README.md, the diagram in
+// ARCHITECTURE.md, the table of dependencies in its decision, and the table of live runs. `npm run docs` writes them; tidy.test.ts compares.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { renderGateways } from '../gateways/live/gateway-table.ts'
+import { LIVE_FOLDER, readRuns, renderTable } from '../gateways/live/transcript.ts'
 import { renderDiagram, renderMap } from './layers.ts'
 import { ROOT } from './tree.ts'
 
@@ -11,7 +13,12 @@ const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 /** The pages with their written parts as they should be. */
 export function renderWrittenParts(): Record<string, string> {
   return {
-    'README.md': replace(read('README.md'), /(?<=\nsrc\/config\.ts[^\n]*\n)(?:src\/[\w-]+\/ [^\n]*\n)*/, map),
+    'README.md': replace(
+      replace(read('README.md'), /(?<=\nsrc\/config\.ts[^\n]*\n)(?:src\/[\w-]+\/ [^\n]*\n)*/, map),
+      /(?<=<!-- gateways -->\n)[\s\S]*?(?=<!-- \/gateways -->)/,
+      renderGateways,
+    ),
+    'docs/live/README.md': renderTable(readRuns(join(ROOT, LIVE_FOLDER))),
     'ARCHITECTURE.md': replace(
       read('ARCHITECTURE.md'),
       /(?<=<!-- layers -->\n)[\s\S]*?(?=<!-- \/layers -->)/,

@@ -14,7 +14,7 @@ export interface Secrets {
 export const SHOWN_PUBLIC_URL = 'https://pay.example.com'
 
 const SECRET_FIELD =
-  /token|secret|passw|passkey|signature|credential|api_?key|access_code|client_?secret|hash|cvv|otp|pin$/i
+  /token|secret|passw|passkey|signature|credential|api_?key|access_?code|authori[sz]ation_?code|client_?secret|hash|cvv|otp|pin$/i
 const PERSONAL_FIELD = /phone|msisdn|partyid|partya|e-?mail|name$|(^|_)ip(_address)?$|address|bin$/i
 // Names of things, not of people.
 const NAMES_OF_THINGS =

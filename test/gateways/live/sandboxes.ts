@@ -40,4 +40,47 @@ export const SANDBOXES: Readonly<Record<string, ProviderSandbox>> = {
     decline: 'Use a test number of the same page that fails with INSUFFICIENT_BALANCE.',
     usual: { currency: 'ZMW', country: 'ZM', channel: 'mobile_money', network: 'mtn_zm' },
   },
+  mtn_momo: {
+    signUp:
+      'Sign up at https://momodeveloper.mtn.com, subscribe to Collection, create an API user with POST /v1_0/apiuser and its key with POST /v1_0/apiuser/{id}/apikey.',
+    pay: 'The sandbox approves by itself: prompt a number that is not in its list of failing numbers.',
+    decline:
+      'Prompt a number of the list at https://momodeveloper.mtn.com/api-documentation/testing that is rejected.',
+    usual: { currency: 'EUR', country: 'UG', channel: 'mobile_money', network: 'mtn_ug' },
+  },
+  daraja: {
+    signUp:
+      'Sign up at https://developer.safaricom.co.ke, create an app with M-Pesa Express, and copy its consumer key, its consumer secret and the passkey of the test credentials.',
+    pay: 'The sandbox prompts no real phone: use the test number 254708374149, and wait for its callback.',
+    decline: 'Let the prompt expire.',
+    usual: { currency: 'KES', country: 'KE', channel: 'mobile_money', network: 'mpesa_ke' },
+  },
+  wave: {
+    signUp:
+      'Wave has no sandbox: a business account (https://www.wave.com/en/business) creates API keys in its portal. Ask Wave for a test account.',
+    pay: 'Confirm the payment in the Wave app of the test account.',
+    decline: 'Leave the page of Wave without a payment.',
+    usual: { currency: 'XOF', country: 'SN', channel: 'mobile_money' },
+  },
+  chapa: {
+    signUp:
+      'Sign up at https://dashboard.chapa.co, stay in test mode, and copy the secret key from Settings → API; set a secret hash for webhooks there.',
+    pay: 'Use a test number or card of https://developer.chapa.co/test/testing-mobile.',
+    decline: 'Cancel on the page of Chapa.',
+    usual: { currency: 'ETB', country: 'ET', channel: 'mobile_money' },
+  },
+  paymob: {
+    signUp:
+      'Sign up at https://accept.paymob.com, stay in test mode, and copy the secret key, the public key, the API key, the HMAC secret and the ids of the test integrations.',
+    pay: 'Use a test card of https://developers.paymob.com (Test credentials).',
+    decline: 'Use a card with a wrong code, then leave the page.',
+    usual: { currency: 'EGP', country: 'EG', channel: 'card' },
+  },
+  bkash: {
+    signUp:
+      'Ask bKash for sandbox credentials of Tokenized Checkout at https://developer.bka.sh: app key, app secret, user name and password.',
+    pay: 'Use the wallet number, the one-time code and the PIN that bKash gave you for the sandbox.',
+    decline: 'Cancel on the page of bKash.',
+    usual: { currency: 'BDT', country: 'BD', channel: 'mobile_money' },
+  },
 }
