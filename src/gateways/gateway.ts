@@ -353,6 +353,10 @@ export interface RefundRequest {
   amount: Money
   /** False for a partial refund. */
   isFull: boolean
+  /** The receipt number of the paid attempt, if the provider has reported it. */
+  receiptNumber?: string
+  /** The number that was prompted for the paid attempt, E.164. */
+  payerPhone?: string
   /** The report of a callback about this refund, if one has arrived. */
   report?: string
 }

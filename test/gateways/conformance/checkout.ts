@@ -216,6 +216,9 @@ function testEndings(subject: Subject): void {
     const { attempt, paid } = await rig.payNew()
     const outcome = await rig.gateway.verify(attempt, null)
     if (rig.gateway.behavior.lookupByReference) assert.deepEqual(outcome, paid)
+    // Found by other means, such as a list.
+    else if (outcome.kind === 'succeeded')
+      assert.deepEqual([outcome.key, outcome.paid], [attempt.key, paid.paid])
     else assertNotFinal(outcome)
   })
 
@@ -238,7 +241,7 @@ function testEndings(subject: Subject): void {
 function testMismatches(subject: Subject): void {
   const other = { minor: (subject.amount.minor * 9n) / 10n, key: randomUUID() }
   const currency = subject.amount.currency === 'USD' ? 'EUR' : 'USD'
-  const cases: { title: string; ending: Omit<CheckoutEnding & { kind: 'pays' }, 'kind'>; paid: Money }[] = [
+  const all: { title: string; ending: Omit<CheckoutEnding & { kind: 'pays' }, 'kind'>; paid: Money }[] = [
     {
       title: 'another amount',
       ending: { minor: other.minor },
@@ -247,6 +250,7 @@ function testMismatches(subject: Subject): void {
     { title: 'another currency', ending: { currency }, paid: money(subject.amount.minor, currency) },
     { title: 'another key', ending: { key: other.key }, paid: subject.amount },
   ]
+  const cases = subject.keylessRecords ? all.filter(({ ending }) => ending.minor !== undefined) : all
   for (const { title, ending, paid } of cases) {
     it(`reports a payment with ${title}`, async (t) => {
       const rig = await startRig(t, subject)

@@ -43,6 +43,7 @@ function testEndings(subject: Subject): void {
 
   it('is executed once, even if it is submitted several times', async (t) => {
     const { rig, request, given } = await prepareRefund(t, subject)
+    if (isSubmittedOnce(rig)) return t.skip('the service does not submit it again')
     await refund(rig.gateway, request)
     assertNotFailed(await refund(rig.gateway, request))
     assert.equal((await given()).length, 1)
@@ -97,9 +98,7 @@ function testFaults(subject: Subject): void {
       act: ({ request }) => refund(rig.gateway, request),
       async check({ request, given }, outcome) {
         if (outcome.kind === 'failed') assert.deepEqual(await given(), [])
-        const resolved = await resolve(rig, request)
-        assert.ok(resolved.kind === 'succeeded' || resolved.kind === 'pending', inspect(resolved))
-        assert.deepEqual(await given(), [request.amount.minor])
+        await assertExecutedOnce(rig, request, given)
       },
     })
   })
@@ -122,9 +121,7 @@ function testFaults(subject: Subject): void {
       const { rig, request, given } = await prepareRefund(t, subject)
       const outcome = await submitWithFault(rig, kind, (gateway) => refund(gateway, request))
       assertUnknown(outcome, reasons)
-      const resolved = await resolve(rig, request)
-      assert.ok(resolved.kind === 'succeeded' || resolved.kind === 'pending', inspect(resolved))
-      assert.deepEqual(await given(), [request.amount.minor])
+      await assertExecutedOnce(rig, request, given)
     })
   }
 
@@ -156,6 +153,8 @@ export async function prepareRefund(t: TestContext, subject: Subject, behavior: 
       attemptReference: paid.gatewayReference,
       amount,
       isFull: false,
+      ...(paid.receiptNumber && { receiptNumber: paid.receiptNumber }),
+      ...(subject.choice?.phone && { payerPhone: subject.choice.phone }),
     }
     return { request, given: () => listRefunds(rig, attempt.key) }
   }
@@ -196,10 +195,27 @@ async function finish(rig: Rig, request: RefundRequest): Promise<RefundOutcome> 
   return outcome.kind === 'pending' ? verify(rig, request, outcome.gatewayReference) : outcome
 }
 
+/** Without a key and a query the service submits a refund once: its callback ends it, or a person. */
+const isSubmittedOnce = ({ gateway, provider }: Rig) =>
+  gateway.behavior.nonIdempotentRefunds === true && provider.refundWebhook !== undefined
+
+/** After a fault of the submission: the refund is executed, and the service learns it. */
+async function assertExecutedOnce(
+  rig: Rig,
+  request: RefundRequest,
+  given: () => Promise<bigint[]>,
+): Promise<void> {
+  const resolved = await resolve(rig, request)
+  const executed = await given()
+  if (isSubmittedOnce(rig) && executed.length === 0) return assertUnknown(resolved, ['not_found'])
+  assert.ok(resolved.kind === 'succeeded' || resolved.kind === 'pending', inspect(resolved))
+  assert.deepEqual(executed, [request.amount.minor])
+}
+
 /** As the service does after `unknown`: a status check, and only if the refund is not found the same request again. */
 async function resolve(rig: Rig, request: RefundRequest): Promise<RefundOutcome> {
   const outcome = rig.gateway.verifyRefund && (await verify(rig, request, null))
-  if (outcome && outcome.kind !== 'unknown') return outcome
+  if (outcome && (outcome.kind !== 'unknown' || isSubmittedOnce(rig))) return outcome
   return refund(rig.gateway, request)
 }
 

@@ -110,6 +110,8 @@ export interface Subject {
   readonly emptyReplies?: true
   /** Its records do not say when a payment was made. */
   readonly withoutTimes?: true
+  /** Its records name only its own id of the payment, and no currency. */
+  readonly keylessRecords?: true
   /** The calls get an access token first: the paths at which the provider grants it. */
   readonly prelude?: { readonly path: RegExp }
   start(t: TestContext): Promise<FakeProvider>
