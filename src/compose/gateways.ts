@@ -3,6 +3,7 @@
 import { METRICS } from '../core/metric-definitions.ts'
 import { createTokenSources } from '../gateway-tokens/source.ts'
 import { createTokenStore } from '../gateway-tokens/store.ts'
+import { DARAJA } from '../gateways/daraja/index.ts'
 import type { GatewayDefinition } from '../gateways/definition.ts'
 import { FLUTTERWAVE } from '../gateways/flutterwave/index.ts'
 import { createGatewayMeasure } from '../gateways/measure.ts'
@@ -25,7 +26,7 @@ import type { InstanceSecrets } from '../secrets/secrets.ts'
 import type { Addresses, Parts } from './parts.ts'
 
 /** Every gateway that can be configured. Staging also has the sandbox. */
-export const GATEWAYS: readonly GatewayDefinition[] = [STRIPE, PAYSTACK, FLUTTERWAVE, PAWAPAY, MTN_MOMO]
+export const GATEWAYS: readonly GatewayDefinition[] = [STRIPE, PAYSTACK, FLUTTERWAVE, PAWAPAY, MTN_MOMO, DARAJA]
 
 export const SANDBOX_PATH = '/sandbox'
 

@@ -30,7 +30,7 @@ export const DEFAULT_ROUTES: readonly Route[] = [
   route('GBP', null, 'stripe flutterwave'),
   route('GHS', 'GH', 'mtn_momo paystack flutterwave pawapay'),
   route('GMD', 'GM', 'stripe'),
-  route('KES', 'KE', 'paystack flutterwave pawapay stripe'),
+  route('KES', 'KE', 'daraja paystack flutterwave pawapay stripe'),
   route('LRD', 'LR', 'mtn_momo stripe'),
   route('LSL', 'LS', 'pawapay stripe'),
   route('MUR', 'MU', 'stripe'),

@@ -32,7 +32,7 @@ import {
 import { recheckRefund } from './recheck.ts'
 import type { RefundRow, RefundWake } from './refund.ts'
 import type { RefundReason } from './states.ts'
-import { checkRefundStatus, toRequest } from './status-check.ts'
+import { checkRefundStatus, findPaidBy, toRequest } from './status-check.ts'
 
 type Source = 'api' | 'resolver'
 
@@ -111,10 +111,12 @@ function mayResubmit(app: PaymentsApp, { behavior }: Gateway, submittedAt: Date)
 /** The only call that sends money back. `submittedAt` is committed before the call, so a crash cannot hide it. */
 async function submit(app: PaymentsApp, gateway: Gateway, refund: RefundRow): Promise<Step> {
   const isFirst = refund.submittedAt === null
+  // Before the mark: a process that fails here has sent nothing.
+  const paidBy = await findPaidBy(app.db, refund)
   const marked = await markOrQueue(app, gateway, refund)
   if (typeof marked === 'string') return { refund, result: marked }
   await app.failpoints.hit('refund.after_mark')
-  const result = (await gateway.refund?.(toRequest(marked))) ?? NOT_CONFIGURED
+  const result = (await gateway.refund?.({ ...toRequest(marked), ...paidBy })) ?? NOT_CONFIGURED
   await app.failpoints.hit('refund.after_call')
   return { refund: marked, result, isFirst }
 }

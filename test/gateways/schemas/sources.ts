@@ -111,6 +111,7 @@ export const SOURCES: Readonly<Record<string, Source>> = {
 
 /** Connectors without an extract, and why. Nothing is claimed about their fields. */
 export const WITHOUT_DESCRIPTION: Readonly<Record<string, string>> = {
+  daraja: 'Safaricom publishes no description of the API; its portal has pages only.',
   flutterwave:
     'No copy of the description of v3 (https://developer.flutterwave.com/api/v3/openapi.json) was available that may be redistributed.',
   mtn_momo: 'The description that the portal of MTN offers has no paths.',
