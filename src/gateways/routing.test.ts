@@ -111,6 +111,7 @@ const sandbox: AvailableGateway = { name: 'sandbox', rails: anywhere, health: 'u
 describe('the order of candidates', () => {
   it('explains why a gateway is left out', () => {
     assert.deepEqual(leftOutOf(criteria('KES', 'KE', { rules: [rule({ exclude: ['flutterwave'] })] })), {
+      daraja: 'not_configured',
       flutterwave: 'excluded',
     })
     assert.deepEqual(leftOutOf(criteria('GHS', 'GH', { available: available(['stripe', 'paystack']) })), {
@@ -121,6 +122,7 @@ describe('the order of candidates', () => {
     })
     // Paystack collects amounts from three shillings, and pawaPay only whole shillings.
     assert.deepEqual(leftOutOf(criteria('KES', 'KE', { amountMinor: 250n })), {
+      daraja: 'not_configured',
       paystack: 'amount',
       pawapay: 'amount',
     })
