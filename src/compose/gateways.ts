@@ -26,7 +26,14 @@ import type { InstanceSecrets } from '../secrets/secrets.ts'
 import type { Addresses, Parts } from './parts.ts'
 
 /** Every gateway that can be configured. Staging also has the sandbox. */
-export const GATEWAYS: readonly GatewayDefinition[] = [STRIPE, PAYSTACK, FLUTTERWAVE, PAWAPAY, MTN_MOMO, DARAJA]
+export const GATEWAYS: readonly GatewayDefinition[] = [
+  STRIPE,
+  PAYSTACK,
+  FLUTTERWAVE,
+  PAWAPAY,
+  MTN_MOMO,
+  DARAJA,
+]
 
 export const SANDBOX_PATH = '/sandbox'
 
