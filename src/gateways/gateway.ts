@@ -48,6 +48,8 @@ export interface StatusQuery
   isPaid?: true
   /** The report of a callback about this attempt (`CallbackReport`), if one has arrived. */
   report?: string
+  /** The number that the payer entered on our page, E.164. */
+  phone?: string
 }
 
 /** The payer's choice on our page: the channel, and the input that the channel needs. */

@@ -32,10 +32,14 @@ export function toGatewayAttempt(payment: PaymentRow, attempt: AttemptRow, merch
 export function toStatusQuery(payment: PaymentRow, attempt: AttemptRow): StatusQuery {
   const { gatewayKey: key, operation, startedAt, report } = attempt
   const { amountMinor, currency, expiresAt } = payment
-  const facts = { key, operation, startedAt, expiresAt, amount: money(amountMinor, currency) }
-  const query = report === null ? facts : { ...facts, report }
+  const phone = attempt.choice?.phone
   const isPaid = attempt.status === 'succeeded' || attempt.status === 'duplicate_success'
-  return isPaid ? { ...query, isPaid } : query
+  return {
+    ...{ key, operation, startedAt, expiresAt, amount: money(amountMinor, currency) },
+    ...(report !== null && { report }),
+    ...(phone !== undefined && { phone }),
+    ...(isPaid && { isPaid }),
+  }
 }
 
 /** The gateway of the attempt, with the account with which the attempt started. */

@@ -26,14 +26,17 @@ export interface Submission {
 type Read<Result> = (result: HttpResult) => Result
 
 export interface Product {
-  /** For checkouts and charges: without a token nothing is submitted, and another gateway is tried. */
+  /**
+   * For checkouts and charges: without a token nothing is submitted, and another gateway is tried. A query if there is no
+   * submission.
+   */
   submit<Result>(
     path: string,
-    submission: Submission,
     read: Read<Result>,
+    submission?: Submission,
   ): Promise<Result | Unknown | Declined>
   /** For refunds, which are made again later. */
-  submitLater<Result>(path: string, submission: Submission, read: Read<Result>): Promise<Result | Unknown>
+  submitLater<Result>(path: string, read: Read<Result>, submission: Submission): Promise<Result | Unknown>
   get<Result>(path: string, read: Read<Result>): Promise<Result | Unknown>
   probe(): Promise<'works' | 'refused' | 'unreachable'>
 }
@@ -73,8 +76,8 @@ export function openProduct(
     }
 
   return {
-    submit: (path, submission, read) => tokens.submit(grant, call(path, read, submission)),
-    submitLater: (path, submission, read) => tokens.query(grant, call(path, read, submission)),
+    submit: (path, read, submission) => tokens.submit(grant, call(path, read, submission)),
+    submitLater: (path, read, submission) => tokens.query(grant, call(path, read, submission)),
     get: (path, read) => tokens.query(grant, call(path, read)),
     probe: () => tokens.probe(grant),
   }

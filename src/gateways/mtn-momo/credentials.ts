@@ -46,6 +46,13 @@ export const CREDENTIALS: readonly CredentialField[] = [
     'The API key of the API user of Disbursement; without it that of Collection is used.',
     validateKey,
   ),
+  field(
+    'preapprovalSeconds',
+    false,
+    'For how many seconds a pre-approval is valid, if MTN has enabled pre-approvals for the API user: payers who agree can ' +
+      'be charged again. Without it methods are not saved.',
+    (text) => (/^[1-9][0-9]{0,8}$/.test(text) ? undefined : 'must be a number of seconds'),
+  ),
 ]
 
 function validateTarget(text: string, mode: Mode): string | undefined {

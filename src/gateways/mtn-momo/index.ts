@@ -1,6 +1,5 @@
 // The connector to MTN MoMo: mobile money of MTN, with a prompt on the payer's phone. An API user collects in one country.
 
-import { isIP } from 'node:net'
 import { findNetwork } from '../../core/networks.ts'
 import { addMs } from '../../kit/clock.ts'
 import type { Connection, GatewayDefinition } from '../definition.ts'
@@ -10,18 +9,18 @@ import type {
   Gateway,
   GatewayBehavior,
   Outcome,
-  RefundOutcome,
   StartedCheckout,
-  StatusQuery,
 } from '../gateway.ts'
-import { refused, unknown } from '../reply.ts'
+import { refused } from '../reply.ts'
 import { checkMomoAccount } from './account-checks.ts'
 import { openProduct, type Product } from './client.ts'
 import { CREDENTIALS } from './credentials.ts'
 import { RAILS, railsOf } from './markets.ts'
-import { fromRefundReply, fromRefundStatus, toRefundBody } from './refunds.ts'
-import { readStatus, readSubmission } from './response.ts'
-import { fromRejection, fromTransaction, readCallback, toPaymentBody } from './wire.ts'
+import { type CallbackAddress, isCallable, openPayments } from './payments.ts'
+import { openRecurring } from './recurring.ts'
+import { openRefunds } from './refunds.ts'
+import type { Busy } from './response.ts'
+import { readCallback, toPaymentBody } from './wire.ts'
 
 const BEHAVIOR: GatewayBehavior = {
   // MTN accepts an id once, and answers 409 to the next request with it. It does not say how long it keeps ids.
@@ -57,38 +56,22 @@ export const MTN_MOMO: GatewayDefinition = {
 }
 
 function open(connection: Connection): Gateway {
-  const { clock, callbackUrl } = connection
-  const { targetEnvironment = '' } = connection.credentials
-  const rails = railsOf(targetEnvironment)
+  const { clock, callbackUrl, credentials } = connection
+  const rails = railsOf(credentials.targetEnvironment ?? '')
   const collection = openCollection(connection)
   const disbursement = openDisbursement(connection)
-
-  const verify = async ({ key }: Pick<StatusQuery, 'key'>): Promise<Outcome> => {
-    const answer = await collection.get(`/v1_0/requesttopay/${key}`, readStatus)
-    return 'kind' in answer ? answer : fromTransaction(answer, key)
-  }
-
-  const requestToPay = async (attempt: Attempt, phone: string): Promise<Outcome> => {
-    const { key } = attempt
+  const callback = (key: string): CallbackAddress => {
     const url = callbackUrl({ kind: 'attempt', key })
-    const submission = {
-      id: key,
-      body: toPaymentBody(attempt, phone),
-      ...(isCallable(url) && { callbackUrl: url }),
-    }
-    const reply = await collection.submit('/v1_0/requesttopay', submission, readSubmission)
-    switch (reply.kind) {
-      case 'accepted':
-        return { kind: 'pending', gatewayReference: key }
-      case 'repeated':
-        return settle(await verify(attempt), REPEATED)
-      case 'denied':
-        return settle(await verify(attempt), fromRejection(reply))
-      case 'rejected':
-        return fromRejection(reply)
-      default:
-        return reply
-    }
+    return isCallable(url) ? { callbackUrl: url } : {}
+  }
+  const payments = openPayments(collection, callback)
+  const validitySeconds = Number(credentials.preapprovalSeconds ?? 0)
+  const recurring =
+    validitySeconds > 0 ? openRecurring({ collection, payments, callback, validitySeconds }) : null
+
+  const begin = async (attempt: Attempt, phone: string, isSaved: boolean): Promise<Outcome | Busy> => {
+    const saving = recurring && isSaved ? await recurring.begin(attempt, phone) : UNAVAILABLE
+    return saving.kind === 'unavailable' ? payments.request(toPaymentBody(attempt, phone)) : saving
   }
 
   return {
@@ -97,12 +80,20 @@ function open(connection: Connection): Gateway {
     behavior: BEHAVIOR,
 
     async startCheckout(attempt, choice) {
-      if (choice.phone === undefined) return refused('provider_unavailable', 'MTN MoMo needs a phone number')
-      const outcome = await requestToPay(attempt, choice.phone)
-      return outcome.kind === 'pending' ? toStarted(attempt.key, choice, choice.phone, clock.now()) : outcome
+      const { phone, consent } = choice
+      if (phone === undefined) return refused('provider_unavailable', 'MTN MoMo needs a phone number')
+      const outcome = await begin(attempt, phone, Boolean(consent))
+      if (outcome.kind === 'busy') return refused('provider_unavailable', outcome.message)
+      return outcome.kind === 'pending' ? toStarted(attempt.key, choice, phone, clock.now()) : outcome
     },
 
-    verify,
+    ...(recurring
+      ? {
+          verify: recurring.verify,
+          complete: recurring.complete,
+          chargeSaved: recurring.chargeSaved,
+        }
+      : { verify: ({ key }) => payments.verify(key) }),
 
     ...(disbursement && openRefunds(disbursement)),
 
@@ -118,6 +109,8 @@ function open(connection: Connection): Gateway {
     },
   }
 }
+
+const UNAVAILABLE = { kind: 'unavailable' } as const
 
 function openCollection(connection: Connection): Product {
   const { targetEnvironment, subscriptionKey, apiUser, apiKey } = connection.credentials
@@ -140,40 +133,8 @@ function openDisbursement(connection: Connection): Product | null {
   })
 }
 
-function openRefunds(disbursement: Product): Required<Pick<Gateway, 'refund' | 'verifyRefund'>> {
-  const verifyRefund: NonNullable<Gateway['verifyRefund']> = async (request) =>
-    fromRefundStatus(await disbursement.get(`/v1_0/refund/${request.key}`, readStatus), request)
-  return {
-    verifyRefund,
-    async refund(request) {
-      const submission = { id: request.key, body: toRefundBody(request) }
-      const reply = await disbursement.submitLater('/v1_0/refund', submission, readSubmission)
-      const outcome = fromRefundReply(reply, request.key)
-      return outcome.kind === 'ask' ? settle(await verifyRefund(request, null), outcome.otherwise) : outcome
-    },
-  }
-}
-
-const REPEATED: Outcome = unknown('no_answer', 'MTN MoMo has this payment and does not return it')
-
-/**
- * The outcome of a status check after a request. `otherwise`: the outcome if MTN does not have it. A check that was not
- * sent does not mean that the request was not.
- */
-function settle<Result extends Outcome | RefundOutcome>(checked: Result, otherwise: Result): Result {
-  if (checked.kind !== 'unknown') return checked
-  if (checked.reason === 'not_found') return otherwise
-  return checked.reason === 'not_sent' ? { ...checked, reason: 'no_answer' } : checked
-}
-
 function toStarted(key: string, choice: CheckoutChoice, phone: string, now: Date): StartedCheckout {
   const network = findNetwork(choice.network ?? '')?.name ?? MTN_MOMO.title
   const expiresAt = addMs(now, PROMPT_MS).toISOString()
   return { kind: 'started', gatewayReference: key, next: { kind: 'prompt', phone, network, expiresAt } }
-}
-
-/** MTN calls back only https addresses with a name and without a port, and rejects a request with any other. */
-function isCallable(url: string): boolean {
-  const { protocol, port, hostname } = new URL(url)
-  return protocol === 'https:' && port === '' && isIP(hostname.replace(/^\[(.*)\]$/, '$1')) === 0
 }

@@ -1,12 +1,36 @@
 // Refunds of MTN MoMo, which the product Disbursement makes. We choose the id of a refund, which is our key.
 
 import { equals } from '../../core/money.ts'
-import type { RefundOutcome, RefundRequest } from '../gateway.ts'
+import type { Gateway, RefundOutcome, RefundRequest } from '../gateway.ts'
 import { type Unknown, unknown, unrecognized } from '../reply.ts'
-import { readPaid, reasonOf, type SubmissionReply, type Transaction, toAmount } from './response.ts'
+import type { Product } from './client.ts'
+import { settle } from './payments.ts'
+import {
+  readPaid,
+  readStatus,
+  readSubmission,
+  reasonOf,
+  type SubmissionReply,
+  type Transaction,
+  toAmount,
+} from './response.ts'
 import { describeReason } from './wire.ts'
 
-export interface RefundBody {
+export function openRefunds(disbursement: Product): Required<Pick<Gateway, 'refund' | 'verifyRefund'>> {
+  const verifyRefund = async (request: RefundRequest): Promise<RefundOutcome> =>
+    fromRefundStatus(await disbursement.get(`/v1_0/refund/${request.key}`, readStatus), request)
+  return {
+    verifyRefund,
+    async refund(request) {
+      const submission = { id: request.key, body: toRefundBody(request) }
+      const reply = await disbursement.submitLater('/v1_0/refund', readSubmission, submission)
+      const outcome = fromRefundReply(reply, request.key)
+      return outcome.kind === 'ask' ? settle(await verifyRefund(request), outcome.otherwise) : outcome
+    },
+  }
+}
+
+interface RefundBody {
   amount: string
   currency: string
   externalId: string
@@ -15,7 +39,7 @@ export interface RefundBody {
   referenceIdToRefund: string
 }
 
-export function toRefundBody({ key, attemptKey, amount }: RefundRequest): RefundBody {
+function toRefundBody({ key, attemptKey, amount }: RefundRequest): RefundBody {
   return {
     amount: toAmount(amount),
     currency: amount.currency,
@@ -27,7 +51,7 @@ export function toRefundBody({ key, attemptKey, amount }: RefundRequest): Refund
 }
 
 /** `ask`: only the status says what has become of it. `otherwise`: the outcome if MTN does not have it. */
-export function fromRefundReply(
+function fromRefundReply(
   reply: SubmissionReply,
   key: string,
 ): RefundOutcome | { kind: 'ask'; otherwise: RefundOutcome } {
@@ -44,6 +68,8 @@ export function fromRefundReply(
     case 'rejected':
       // Only an invalid request fails for good. A missing permission or a rate limit says nothing about the refund.
       return reply.http === 400 ? failed(reply.message) : unknown('no_answer', reply.message)
+    case 'busy':
+      return unknown('no_answer', reply.message)
     case 'unknown':
       return reply
   }
@@ -51,7 +77,7 @@ export function fromRefundReply(
 
 const failed = (message: string): RefundOutcome => ({ kind: 'failed', message, gatewayReference: null })
 
-export function fromRefundStatus(answer: Transaction | Unknown, request: RefundRequest): RefundOutcome {
+function fromRefundStatus(answer: Transaction | Unknown, request: RefundRequest): RefundOutcome {
   if ('kind' in answer) return answer
   if (!isAbout(answer, request)) return unrecognized('MTN MoMo answered about another refund')
   const gatewayReference = request.key

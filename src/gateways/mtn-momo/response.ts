@@ -53,24 +53,39 @@ function errorCodeOf(body: Buffer): string {
 
 /** The transaction with this id, or why its state is unknown. */
 export function readStatus(result: HttpResult): Transaction | Unknown {
+  return readRecord(result, readTransaction)
+}
+
+/** A record, or why it is unknown. An error says nothing about the record, whatever its code. */
+export function readRecord<Body>(
+  result: HttpResult,
+  read: (value: unknown) => Body | undefined,
+): Body | Unknown {
   if (result.kind !== 'answered') return withoutResponse(result)
   const { status, body } = result
-  const message = describe(status, errorCodeOf(body))
-  if (status === 404 && errorCodeOf(body) === 'RESOURCE_NOT_FOUND') return unknown('not_found', message)
-  // An error says nothing about the transaction, whatever its code.
+  const code = errorCodeOf(body)
+  const message = describe(status, code)
+  if (status === 404 && code === 'RESOURCE_NOT_FOUND') return unknown('not_found', message)
   if (status >= 500 || status === 429) return unknown('no_answer', message)
-  const transaction = status === 200 ? readTransaction(parseExactJson(body.toString())) : undefined
-  return transaction ?? fromUnexpectedBody(body, message)
+  const record = status === 200 ? read(parseExactJson(body.toString())) : undefined
+  return record ?? fromUnexpectedBody(body, message)
 }
 
 /**
- * accepted: with 202 and nothing else. repeated: this id was accepted before. rejected: nothing was begun. denied: with an
- * HTTP 500 and a code that denies it, so that only the status tells whether something was begun.
+ * accepted: with 202 and nothing else. repeated: this id was accepted before. rejected: nothing was begun. busy: the same,
+ * because of too many requests. denied: with an HTTP 500 and a code that denies it, so that only the status tells whether
+ * something was begun.
  */
 export type SubmissionReply =
   | { kind: 'accepted' | 'repeated' }
   | { kind: 'rejected' | 'denied'; http: number; code: string; message: string }
+  | Busy
   | Unknown
+
+export interface Busy {
+  kind: 'busy'
+  message: string
+}
 
 // MTN checks these before it begins, but reports them as its own failure.
 const DENIALS: readonly string[] = [
@@ -81,7 +96,7 @@ const DENIALS: readonly string[] = [
   'PAYER_NOT_FOUND',
 ]
 
-const REJECTIONS: readonly number[] = [400, 403, 404, 429]
+const REJECTIONS: readonly number[] = [400, 403, 404]
 
 export function readSubmission(result: HttpResult): SubmissionReply {
   if (result.kind !== 'answered') return withoutResponse(result)
@@ -91,11 +106,14 @@ export function readSubmission(result: HttpResult): SubmissionReply {
   const message = describe(http, code)
   if (http === 409)
     return code === 'RESOURCE_ALREADY_EXIST' ? { kind: 'repeated' } : unknown('no_answer', message)
-  if (http === 500 && DENIALS.includes(code)) return { kind: 'denied', http, code, message }
+  if (isDenied(http, code)) return { kind: 'denied', http, code, message }
+  if (http === 429) return { kind: 'busy', message }
   if (http >= 500) return unknown('no_answer', message)
   if (REJECTIONS.includes(http) && isJsonBody(body)) return { kind: 'rejected', http, code, message }
   return fromUnexpectedBody(body, message)
 }
+
+const isDenied = (http: number, code: string) => http === 500 && DENIALS.includes(code)
 
 function describe(http: number, code: string): string {
   const advice = ADVICE[code] ?? (http === 403 ? ADVICE.FORBIDDEN_IP : undefined)

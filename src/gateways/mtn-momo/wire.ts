@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { Type } from 'typebox'
 import type { FailureCode } from '../../core/failures.ts'
 import { parseExactJson, schemaReader } from '../../kit/exact-json.ts'
-import type { Attempt, Outcome, ParsedWebhook, WebhookRequest } from '../gateway.ts'
+import type { Attempt, Outcome, ParsedWebhook, StatusQuery, WebhookRequest } from '../gateway.ts'
 import { declined, receipt, refused, unrecognized } from '../reply.ts'
 import { readPaid, reasonOf, type Transaction, toAmount } from './response.ts'
 
@@ -18,24 +18,35 @@ export interface PaymentBody {
   payeeNote: string
 }
 
-/** `phone` is E.164; MTN wants the digits with the country code. */
 export function toPaymentBody(attempt: Attempt, phone: string): PaymentBody {
-  const { key, amount, reference, paymentId } = attempt
-  const note = plain(reference) || paymentId
-  return {
-    amount: toAmount(amount),
-    currency: amount.currency,
-    externalId: key,
-    payer: { partyIdType: 'MSISDN', partyId: phone.replace('+', '') },
-    payerMessage: plain(attempt.description ?? '') || plain(attempt.merchantName) || note,
-    payeeNote: note,
-  }
+  const { reference, paymentId } = attempt
+  const payeeNote = plain(reference) || paymentId
+  return { ...paymentTerms(attempt, phone), payerMessage: toPayerMessage(attempt) || payeeNote, payeeNote }
+}
+
+/** After an approval, which had the texts. */
+export function toApprovedBody(query: Pick<StatusQuery, 'key' | 'amount'>, phone: string): PaymentBody {
+  return { ...paymentTerms(query, phone), payerMessage: 'Payment', payeeNote: query.key }
+}
+
+function paymentTerms({ key, amount }: Pick<StatusQuery, 'key' | 'amount'>, phone: string) {
+  return { amount: toAmount(amount), currency: amount.currency, externalId: key, payer: toParty(phone) }
+}
+
+/** `phone` is E.164; MTN wants the digits with the country code. */
+export function toParty(phone: string): PaymentBody['payer'] {
+  return { partyIdType: 'MSISDN', partyId: phone.replace('+', '') }
+}
+
+/** Empty if there is nothing that MTN takes. */
+export function toPayerMessage({ description, merchantName }: Attempt): string {
+  return plain(description ?? '') || plain(merchantName)
 }
 
 const MAX_TEXT = 160
 
 /** MTN rejects apostrophes, and names no other character; letters, digits and common signs are certain to pass. */
-export function plain(text: string): string {
+function plain(text: string): string {
   return text
     .normalize('NFKD')
     .replace(/['\u2018\u2019\u02bc\p{M}]/gu, '')

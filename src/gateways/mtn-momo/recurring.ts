@@ -1,0 +1,123 @@
+// Checkouts that save the method, and charges of saved methods, for accounts with pre-approvals. Such a checkout has two
+// steps: the payer approves the pre-approval on the phone, then we request the payment, which MTN debits without a PIN.
+
+import type { Attempt, Gateway, Outcome, StatusQuery } from '../gateway.ts'
+import { declined, refused, type Succeeded, type Unknown, unknown } from '../reply.ts'
+import type { Product } from './client.ts'
+import { type CallbackAddress, type Payments, REPEATED, settle } from './payments.ts'
+import {
+  fromPreapproval,
+  isOf,
+  type Preapproval,
+  parseCredential,
+  preapprovalIdOf,
+  readPreapproval,
+  toPreapprovalBody,
+  toSavedMethod,
+} from './preapproval.ts'
+import { type Busy, readSubmission } from './response.ts'
+import { toApprovedBody, toPaymentBody } from './wire.ts'
+
+interface Account {
+  collection: Product
+  payments: Payments
+  callback(key: string): CallbackAddress
+  validitySeconds: number
+}
+
+export interface Recurring extends Required<Pick<Gateway, 'verify' | 'complete' | 'chargeSaved'>> {
+  /** Asks the payer for a pre-approval. `unavailable`: MTN gives none here, and nothing was begun. */
+  begin(attempt: Attempt, phone: string): Promise<Outcome | Busy | { kind: 'unavailable' }>
+}
+
+export function openRecurring({ collection, payments, callback, validitySeconds }: Account): Recurring {
+  const find = (id: string) => collection.get(`/v2_0/preapproval/${id}`, readPreapproval)
+
+  const verify = async (query: StatusQuery): Promise<Outcome> => {
+    const { key, operation, phone, isPaid } = query
+    const outcome = await payments.verify(key)
+    if (operation === 'charge' || phone === undefined) return outcome
+    const holder = { phone, currency: query.amount.currency }
+    if (outcome.kind === 'succeeded' && !isPaid)
+      return withMethod(outcome, await find(preapprovalIdOf(key)), (record) =>
+        toSavedMethod(record, key, holder),
+      )
+    if (outcome.kind !== 'unknown' || outcome.reason !== 'not_found') return outcome
+    const record = await find(preapprovalIdOf(key))
+    return 'kind' in record ? record : fromPreapproval(record, key, holder)
+  }
+
+  const begin: Recurring['begin'] = async (attempt, phone) => {
+    const { key, amount } = attempt
+    const submission = {
+      id: preapprovalIdOf(key),
+      body: toPreapprovalBody(attempt, phone, validitySeconds),
+      ...callback(key),
+    }
+    const reply = await collection.submit('/v2_0/preapproval', readSubmission, submission)
+    const ask = () => verify({ ...attempt, amount, phone })
+    switch (reply.kind) {
+      case 'accepted':
+        return { kind: 'pending', gatewayReference: key }
+      case 'repeated':
+        return settle(await ask(), REPEATED)
+      case 'denied': {
+        const outcome = await ask()
+        return isNotFound(outcome) ? { kind: 'unavailable' } : settle(outcome, REPEATED)
+      }
+      case 'rejected':
+        return { kind: 'unavailable' }
+      default:
+        return reply
+    }
+  }
+
+  return {
+    verify,
+    begin,
+
+    /** The id of the request is our key, so MTN executes it once even if the call is repeated. */
+    async complete(query, gatewayReference) {
+      const { phone } = query
+      if (phone === undefined) return refused('provider_unavailable', 'MTN MoMo needs a phone number')
+      const outcome = await payments.request(toApprovedBody(query, phone))
+      return outcome.kind === 'busy' ? { kind: 'pending', gatewayReference, canComplete: true } : outcome
+    },
+
+    async chargeSaved(attempt, text) {
+      const credential = parseCredential(text)
+      if (!credential)
+        return declined(null, 'authentication_required', 'the saved method is not a pre-approval')
+      const path = `/v2_0/preapproval/${credential.preapproval}`
+      const record = await collection.submit(path, readPreapproval)
+      if ('kind' in record && !isNotFound(record)) return record
+      // Without an approval MTN would prompt the payer, who does not expect it.
+      if ('kind' in record || record.status !== 'APPROVED' || !isOf(record, credential))
+        return settle(await payments.verify(attempt.key), NOT_APPROVED)
+      const outcome = await payments.request(toPaymentBody(attempt, credential.phone))
+      return outcome.kind === 'busy' ? unknown('no_answer', outcome.message) : outcome
+    },
+  }
+}
+
+const NOT_APPROVED: Outcome = declined(
+  null,
+  'authentication_required',
+  'MTN MoMo has no valid pre-approval any more',
+)
+
+function isNotFound(outcome: { kind: string }): boolean {
+  return outcome.kind === 'unknown' && 'reason' in outcome && outcome.reason === 'not_found'
+}
+
+/** If MTN does not answer it is asked again, because a method that is not saved now is lost. */
+function withMethod(
+  paid: Succeeded,
+  record: Preapproval | Unknown,
+  read: (record: Preapproval) => Succeeded['savedMethod'],
+): Outcome {
+  if (!('kind' in record)) return { ...paid, savedMethod: read(record) }
+  // Not found, or an error that will not change: the payment was requested without a pre-approval.
+  if (record.reason === 'not_found' || record.reason === 'unrecognized') return paid
+  return settle<Outcome>(record, paid)
+}
