@@ -6,12 +6,12 @@ import { describe, it, type TestContext } from 'node:test'
 import { inspect } from 'node:util'
 import type { Attempt, Gateway, Outcome } from '../../../src/gateways/gateway.ts'
 import {
-  AMBIGUOUS_FAULTS,
   assertNotFinal,
   assertRejected,
   assertUnknown,
   failEachRequest,
   refuseConnections,
+  submissionFaults,
   submitWithFault,
 } from './faults.ts'
 import { CONCURRENCY, type Rig, startRig } from './rig.ts'
@@ -124,7 +124,7 @@ function testLostAnswers(subject: Subject): void {
     assert.equal(await rig.provider.executions(attempt.key), 1)
   })
 
-  for (const { kind, title, reasons } of AMBIGUOUS_FAULTS) {
+  for (const { kind, title, reasons } of submissionFaults(subject)) {
     it(`is unknown if ${title}, and ends as one execution`, async (t) => {
       const { rig, attempt, credential } = await prepareCharge(t, subject, 'approves')
       const call = (gateway: Gateway) => charge(gateway, attempt, credential)

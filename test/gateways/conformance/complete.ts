@@ -5,11 +5,11 @@ import { describe, it } from 'node:test'
 import { inspect } from 'node:util'
 import type { Attempt, Gateway, Outcome } from '../../../src/gateways/gateway.ts'
 import {
-  AMBIGUOUS_FAULTS,
   assertNotFinal,
   assertUnknown,
   failEachRequest,
   refuseConnections,
+  submissionFaults,
   submitWithFault,
 } from './faults.ts'
 import { CONCURRENCY, type Rig, startRig } from './rig.ts'
@@ -53,7 +53,7 @@ export function testComplete(subject: Subject): void {
       assertUnknown(await complete(gateway, attempt, reference), ['not_sent'])
     })
 
-    for (const { kind, title, reasons } of AMBIGUOUS_FAULTS) {
+    for (const { kind, title, reasons } of submissionFaults(subject)) {
       it(`is unknown if ${title}, and the status check says whether it took the money`, async (t) => {
         const rig = await startRig(t, subject)
         const { attempt, reference } = await confirmNew(rig)

@@ -11,6 +11,7 @@ import type {
   Outcome,
   ParsedWebhook,
   StartedCheckout,
+  StatusQuery,
 } from '../../../src/gateways/gateway.ts'
 import { addMs, systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient } from '../../../src/kit/http/http-client.ts'
@@ -69,7 +70,8 @@ export async function startRig(t: TestContext, subject: Subject): Promise<Rig> {
     const publicUrl = () => PUBLIC_URL
     const addresses = { publicUrl, callbackUrl }
     const connection = { credentials, baseUrl, mode, http, tokens, clock: systemClock, ...addresses }
-    const gateway = subject.open(connection)
+    const opened = subject.open(connection)
+    const gateway = subject.emptyReplies ? withStatusChecks(opened) : opened
     return withSecretChecks(gateway, [...Object.values(subject.credentials), ...Object.values(credentials)])
   }
   const gateway = open({})
@@ -103,6 +105,24 @@ export async function startRig(t: TestContext, subject: Subject): Promise<Rig> {
   return rig
 }
 
+/** As the service does next: an empty response says that the charge is pending, and the status says what it has become. */
+function withStatusChecks(gateway: Gateway): Gateway {
+  const { chargeSaved, complete } = gateway
+  const settled = async (attempt: StatusQuery, outcome: Outcome): Promise<Outcome> =>
+    outcome.kind === 'pending' && !outcome.canComplete
+      ? gateway.verify(attempt, outcome.gatewayReference)
+      : outcome
+  return {
+    ...gateway,
+    ...(chargeSaved && {
+      chargeSaved: async (attempt, credential) => settled(attempt, await chargeSaved(attempt, credential)),
+    }),
+    ...(complete && {
+      complete: async (query, ...given) => settled(query, await complete(query, ...given)),
+    }),
+  }
+}
+
 /** Refunds may need a token of their own. */
 async function requestTokens({ amount }: Subject, gateway: Gateway): Promise<void> {
   const nothing = { key: randomUUID(), attemptKey: randomUUID(), attemptReference: randomUUID() }
@@ -131,9 +151,12 @@ function createOffsetClock() {
   return { ...systemClock, now: () => addMs(systemClock.now(), offsetMs), advance }
 }
 
-function makeAttempt(subject: Subject, operation: Attempt['operation']): Attempt {
+/** Also what a status query about it has. */
+function makeAttempt(subject: Subject, operation: Attempt['operation']): Attempt & StatusQuery {
   const startedAt = systemClock.now()
+  const phone = subject.choice?.phone
   return {
+    ...(phone !== undefined && operation === 'checkout' && { phone }),
     key: randomUUID(),
     operation,
     paymentId: randomUUID(),

@@ -2,7 +2,8 @@
 
 import { randomUUID } from 'node:crypto'
 import type { TestContext } from 'node:test'
-import type { CheckoutEnding, FakeProvider, RefundBehavior, Webhook } from '../conformance.ts'
+import { preapprovalIdOf } from '../../../src/gateways/mtn-momo/preapproval.ts'
+import type { ChargeBehavior, CheckoutEnding, FakeProvider, RefundBehavior, Webhook } from '../conformance.ts'
 import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
 
 export const CREDENTIALS = {
@@ -18,6 +19,8 @@ export const TOKEN_PATH = /^\/(collection|disbursement)\/token\/$/
 /** The host that the API user was made with. */
 const CALLBACK_HOST = 'pay.example.com'
 const MARKET = { environment: 'mtnghana', currency: 'GHS' }
+/** What payers pay in these tests: a pre-approval has no amount. */
+export const TERMS = { amount: '1250.50', currency: 'GHS' }
 
 export interface Transaction {
   amount: string
@@ -31,6 +34,14 @@ export interface Transaction {
   reason?: unknown
 }
 
+interface Preapproval {
+  payer: { partyIdType: string; partyId: string }
+  payerCurrency: string
+  payerMessage: string
+  status: string
+  expirationDateTime?: string
+}
+
 interface Refund extends Transaction {
   referenceIdToRefund: string
 }
@@ -38,6 +49,8 @@ interface Refund extends Transaction {
 export interface FakeMomo extends FakeProvider {
   /** The next request to pay is answered with HTTP 500 and this code, although it was accepted or not. */
   failNext(code: string, isAccepted: boolean): void
+  /** Requests for pre-approvals are answered like this from now on. */
+  denyPreapprovals(reply: FakeReply): void
 }
 
 const reply = (http: number, code: string): FakeReply => ({
@@ -65,6 +78,9 @@ const errorBody = (http: number) => ({ code: ERROR_CODES.get(http) ?? 'ERROR', m
 export async function startFakeMomo(t: Pick<TestContext, 'after'>): Promise<FakeMomo> {
   const payments = new Map<string, Transaction>()
   const refunds = new Map<string, Refund>()
+  const preapprovals = new Map<string, Preapproval>()
+  // What happens to requests of payers with a pre-approval; by number.
+  const behaviors = new Map<string, ChargeBehavior>()
   const callbackUrls = new Map<string, string>()
   const executed: string[] = []
   const denials: { code: string; isAccepted: boolean }[] = []
@@ -80,6 +96,41 @@ export async function startFakeMomo(t: Pick<TestContext, 'after'>): Promise<Fake
     return { http: 200, body: { access_token: token, token_type: 'access_token', expires_in: 3_600 } }
   }
 
+  /** A payer with a pre-approval is not prompted. */
+  const debit = (id: string): void => {
+    const payment = payments.get(id)
+    const isApproved = [...preapprovals.values()].some(
+      ({ status, payer }) => status === 'APPROVED' && payer.partyId === payment?.payer?.partyId,
+    )
+    const behavior = behaviors.get(payment?.payer?.partyId ?? '') ?? 'approves'
+    if (!payment || !isApproved || behavior === 'waits') return
+    if (typeof behavior === 'object')
+      Object.assign(payment, endingFields(payment, { kind: 'declines', how: behavior.declines }))
+    else pay(id, { kind: 'pays' })
+  }
+
+  const pay = (id: string, ending: CheckoutEnding): void => {
+    const payment = requirePayment(id)
+    executed.push(id)
+    Object.assign(payment, endingFields(payment, ending))
+  }
+
+  const requirePayment = (key: string): Transaction => {
+    const payment = payments.get(key)
+    if (!payment) throw new Error('no such payment')
+    return payment
+  }
+
+  let preapprovalDenial: FakeReply | undefined
+  const preapprove = (body: Preapproval & { validityTime: unknown }, id: string): FakeReply => {
+    const { validityTime, ...record } = body
+    if (preapprovalDenial) return preapprovalDenial
+    if (!Number.isInteger(validityTime)) return reply(400, 'BAD_REQUEST')
+    if (preapprovals.has(id)) return reply(409, 'RESOURCE_ALREADY_EXIST')
+    preapprovals.set(id, { ...record, status: 'PENDING' })
+    return { http: 202 }
+  }
+
   const requestToPay = (body: Transaction, id: string): FakeReply => {
     const denial = denials.shift()
     if (denial && !denial.isAccepted) return reply(500, denial.code)
@@ -87,6 +138,7 @@ export async function startFakeMomo(t: Pick<TestContext, 'after'>): Promise<Fake
     if (currency !== MARKET.currency) return reply(500, 'INVALID_CURRENCY')
     if (payments.has(id)) return reply(409, 'RESOURCE_ALREADY_EXIST')
     payments.set(id, { ...body, status: 'PENDING' })
+    debit(id)
     return denial ? reply(500, denial.code) : { http: 202 }
   }
 
@@ -108,6 +160,7 @@ export async function startFakeMomo(t: Pick<TestContext, 'after'>): Promise<Fake
     if (url !== undefined) callbackUrls.set(id, url)
     const body = JSON.parse(text)
     if (path === '/collection/v1_0/requesttopay') return requestToPay(body, id)
+    if (path === '/collection/v2_0/preapproval') return preapprove(body, id)
     return path === '/disbursement/v1_0/refund' ? refund(body, id) : NOT_FOUND
   }
 
@@ -115,7 +168,8 @@ export async function startFakeMomo(t: Pick<TestContext, 'after'>): Promise<Fake
     if (path === '/collection/v1_0/account/balance')
       return { http: 200, body: { availableBalance: '1000', currency: MARKET.currency } }
     const payment = payments.get(path.replace('/collection/v1_0/requesttopay/', ''))
-    const found = payment ?? refunds.get(path.replace('/disbursement/v1_0/refund/', ''))
+    const preapproval = preapprovals.get(path.replace('/collection/v2_0/preapproval/', ''))
+    const found = payment ?? preapproval ?? refunds.get(path.replace('/disbursement/v1_0/refund/', ''))
     return found ? { http: 200, body: found } : NOT_FOUND
   }
 
@@ -139,27 +193,55 @@ export async function startFakeMomo(t: Pick<TestContext, 'after'>): Promise<Fake
 
   const server = await startFakeServer(t, async (request) => answer(request), { errorBody })
 
-  const requirePayment = (key: string): Transaction => {
-    const payment = payments.get(key)
-    if (!payment) throw new Error('no such payment')
-    return payment
-  }
-
   return {
     server,
     failNext: (code, isAccepted) => denials.push({ code, isAccepted }),
+    denyPreapprovals: (answer) => {
+      preapprovalDenial = answer
+    },
     rejectTokens: () => {
       tokens = new Set()
     },
+    /** Before the request to pay the payer is asked for the pre-approval. */
     finish(key, ending) {
+      const preapproval = preapprovals.get(preapprovalIdOf(key))
+      if (preapproval && !payments.has(key)) {
+        if (ending.kind === 'declines') preapproval.status = ending.how
+        if (ending.kind !== 'pays') return
+        preapproval.status = 'APPROVED'
+        const { payer, payerMessage } = preapproval
+        payments.set(key, {
+          ...TERMS,
+          externalId: key,
+          status: 'PENDING',
+          payer,
+          payerMessage,
+          payeeNote: '',
+        })
+      }
+      if (ending.kind === 'pays') return pay(key, ending)
       const payment = requirePayment(key)
-      if (ending.kind === 'pays') executed.push(key)
       Object.assign(payment, endingFields(payment, ending))
+    },
+    confirm(key) {
+      const preapproval = preapprovals.get(preapprovalIdOf(key))
+      if (!preapproval) throw new Error('no such pre-approval')
+      preapproval.status = 'APPROVED'
+    },
+    savedCredential(behavior) {
+      const phone = `+2332400${String(behaviors.size + 10_000)}`
+      const partyId = phone.slice(1)
+      behaviors.set(partyId, behavior)
+      const id = randomUUID()
+      const status = behavior === 'wants_customer' ? 'CANCELLED' : 'APPROVED'
+      const payer = { partyIdType: 'MSISDN', partyId }
+      preapprovals.set(id, { payer, payerCurrency: MARKET.currency, payerMessage: '', status })
+      return JSON.stringify({ preapproval: id, phone, currency: MARKET.currency })
     },
     executions: (key) => executed.filter((one) => one === key).length,
     webhook(key, event): Webhook {
-      const url = callbackUrls.get(key)
-      const record = payments.get(key)
+      const url = callbackUrls.get(key) ?? callbackUrls.get(preapprovalIdOf(key))
+      const record = payments.get(key) ?? preapprovals.get(preapprovalIdOf(key))
       if (url === undefined || !record) throw new Error('a callback goes to the address of its request')
       const body = Buffer.from(JSON.stringify(event === undefined ? record : { event }))
       return { method: 'PUT', headers: { 'content-type': 'application/json' }, url, body }
