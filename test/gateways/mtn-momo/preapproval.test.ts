@@ -191,7 +191,7 @@ describe('a charge of a saved number at MTN MoMo', () => {
     return { ...account, attempt, outcome: await account.gateway.chargeSaved?.(attempt, credential ?? '') }
   }
 
-  it('prompts nobody unless the pre-approval is valid', async (t) => {
+  it('sends no prompt without a valid pre-approval', async (t) => {
     const changes = ['PENDING', 'EXPIRED', 'REJECTED', 'A_STATUS_FROM_TOMORROW'].map((status) => ({ status }))
     for (const change of [...changes, { payerCurrency: 'UGX' }]) {
       const { outcome, paths } = await charge(t, 'approves', (value) =>
