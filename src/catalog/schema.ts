@@ -15,6 +15,8 @@ export const GatewayRecord = Type.Object({
   /** Whether a payment method can be saved and charged again. */
   recurring: Type.Boolean(),
   refunds: Type.Boolean(),
+  /** False if only the whole amount can be refunded. */
+  partialRefunds: Type.Boolean(),
   health: Health,
 })
 
@@ -25,7 +27,8 @@ const Way = Type.Object({
       "prompt: our page asks for the number, and a prompt appears on the phone. page: on the provider's page. transfer: to an account that our page shows.",
   }),
   networks: Type.Array(Type.Object({ code: Type.String(), name: Type.String() }), {
-    description: 'The mobile-money networks that are prompted, the largest first; otherwise empty.',
+    description:
+      'The mobile-money networks whose payers it reaches, the largest first; empty if the provider’s page decides.',
   }),
 })
 
@@ -103,6 +106,7 @@ export const GATEWAY_EXAMPLE = {
   channels: ['card', 'bank_transfer', 'mobile_money'],
   recurring: true,
   refunds: true,
+  partialRefunds: true,
   health: 'up',
 }
 

@@ -25,6 +25,7 @@ export async function listGateways(app: CatalogApp, merchant: Merchant) {
     channels: uniqueSorted(gateway.rails.flatMap(({ channels }) => channels)),
     recurring: gateway.chargeSaved !== undefined,
     refunds: gateway.refund !== undefined,
+    partialRefunds: gateway.refund !== undefined && gateway.behavior.fullRefundsOnly !== true,
     health: health(),
   }))
 }

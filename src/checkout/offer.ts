@@ -89,9 +89,17 @@ export async function requireOffered(
     })
   }
   requirePromptable(first, choice, offeredNetworks(shown, payment) ?? [])
-  const able = considered.filter(has(choice.channel)).filter((one) => isPromptable(one, choice))
+  const able = considered
+    .filter(has(choice.channel))
+    .filter((one) => isPromptable(one, choice) && reachesNetwork(one, choice))
   // A payer who typed a number expects the prompt, so pages of providers are only a fallback.
   return choice.phone === undefined ? able : able.toSorted((one, other) => pageRank(one) - pageRank(other))
+}
+
+/** The page of one network is no fallback for the payers of another. */
+function reachesNetwork({ ways }: Candidate, { channel, network }: CheckoutChoice): boolean {
+  const named = ways.find((way) => way.channel === channel)?.networks ?? []
+  return network === undefined || named.length === 0 || named.some(({ code }) => code === network)
 }
 
 const pageRank = (candidate: Candidate) => (promptOf(candidate) ? 0 : 1)

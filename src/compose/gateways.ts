@@ -16,6 +16,7 @@ import { openListener } from '../gateways/sandbox/provider/listener.ts'
 import { createPostgresStore } from '../gateways/sandbox/provider/postgres-store.ts'
 import { createSandboxProvider } from '../gateways/sandbox/provider/server.ts'
 import { STRIPE } from '../gateways/stripe/index.ts'
+import { WAVE } from '../gateways/wave/index.ts'
 import type { Vault } from '../kit/crypto.ts'
 import type { Db } from '../kit/db/db.ts'
 import type { HttpClient } from '../kit/http/http-client.ts'
@@ -33,6 +34,7 @@ export const GATEWAYS: readonly GatewayDefinition[] = [
   PAWAPAY,
   MTN_MOMO,
   DARAJA,
+  WAVE,
 ]
 
 export const SANDBOX_PATH = '/sandbox'

@@ -140,6 +140,9 @@ export const API_ERRORS = {
   refund_exceeds_amount: unprocessable('All refunds together cannot exceed the paid amount.'),
   resolution_not_possible: unprocessable('A case of this kind cannot be resolved in this way.'),
   refund_not_supported: unprocessable('The gateway of this payment cannot send money back.'),
+  partial_refund_not_supported: unprocessable(
+    'The gateway of this payment returns only the whole amount. Leave out amount.',
+  ),
   p2p_account_required: unprocessable('There is no receiving account for this currency and country.'),
   too_many_webhook_endpoints: unprocessable('A merchant has at most 20 webhook endpoints; delete one first.'),
   webhook_url_not_allowed: unprocessable('Events cannot be delivered to this address.'),

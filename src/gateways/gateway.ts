@@ -277,6 +277,8 @@ export interface GatewayBehavior {
    * is only checked, never sent again.
    */
   nonIdempotentRefunds?: true
+  /** It returns only the whole paid amount. */
+  fullRefundsOnly?: true
   /** It marks an attempt due in the same transaction as every change, so polling in between is not needed. */
   notifiesOnEveryChange?: true
   /**

@@ -90,4 +90,13 @@ describe('the rails of a payment', () => {
       ],
     )
   })
+
+  it('name the networks of a page that is of some networks only', () => {
+    const networksOn = (networks?: string[]) =>
+      waysOf([{ currency: 'XOF', channels: ['mobile_money'], ...(networks && { networks }) }], 'SN').map(
+        (way) => [way.collection, way.networks.map(({ code }) => code)],
+      )
+    assert.deepEqual(networksOn(['wave_sn']), [['page', ['wave_sn']]])
+    assert.deepEqual(networksOn(), [['page', []]])
+  })
 })

@@ -21,7 +21,10 @@ export interface Way {
    * an account that our page shows.
    */
   collection: 'prompt' | 'page' | 'transfer'
-  /** The networks whose payers are prompted, the largest first; otherwise empty. */
+  /**
+   * The mobile-money networks whose payers it reaches, the largest first. Empty if the provider's page decides, or for
+   * another channel.
+   */
   networks: readonly Network[]
 }
 
@@ -52,16 +55,18 @@ export function waysOf(rails: readonly Rail[], country: string | null): Way[] {
     const having = rails.filter((rail) => rail.channels.includes(channel))
     const prompting = channel === 'mobile_money' ? having.filter(({ prompts }) => prompts) : []
     if (prompting.length > 0)
-      return { channel, collection: 'prompt', networks: promptedNetworks(prompting, country) }
+      return { channel, collection: 'prompt', networks: reachedNetworks(prompting, country) }
     const isShown =
       isDirect(channel) || (channel === 'bank_transfer' && having.some((rail) => rail.transfers))
-    return { channel, collection: isShown ? 'transfer' : 'page', networks: [] }
+    const isNamed = channel === 'mobile_money' && having.every(({ networks }) => networks !== undefined)
+    const networks = isNamed ? reachedNetworks(having, country) : []
+    return { channel, collection: isShown ? 'transfer' : 'page', networks }
   })
 }
 
-function promptedNetworks(prompting: readonly Rail[], country: string | null): Network[] {
+function reachedNetworks(rails: readonly Rail[], country: string | null): Network[] {
   return networksOf(country).filter(({ code }) =>
-    prompting.some(({ networks }) => networks === undefined || networks.includes(code)),
+    rails.some(({ networks }) => networks === undefined || networks.includes(code)),
   )
 }
 

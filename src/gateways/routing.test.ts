@@ -12,6 +12,7 @@ import { PAWAPAY } from './pawapay/index.ts'
 import { PAYSTACK } from './paystack/index.ts'
 import { type AvailableGateway, orderCandidates, type RoutingInput } from './routing.ts'
 import { STRIPE } from './stripe/index.ts'
+import { WAVE } from './wave/index.ts'
 
 interface Expected {
   currency: Currency
@@ -24,7 +25,7 @@ const EXPECTED: readonly Expected[] = JSON.parse(
   readFileSync(new URL('../../test/gateways/fixtures/expected-routes.json', import.meta.url), 'utf8'),
 )
 
-const CONNECTORS = [STRIPE, PAYSTACK, FLUTTERWAVE, PAWAPAY, MTN_MOMO, DARAJA]
+const CONNECTORS = [STRIPE, PAYSTACK, FLUTTERWAVE, PAWAPAY, MTN_MOMO, DARAJA, WAVE]
 const available = (names: readonly string[]): AvailableGateway[] =>
   CONNECTORS.filter(({ name }) => names.includes(name)).map(({ name, rails }) => ({
     name,

@@ -59,6 +59,7 @@ interface ValidatedRefund {
   payment: PaymentRow
   attempt: AttemptRow
   amount: Money | null
+  isFullOnly: boolean
 }
 
 /** The checks that need no lock. */
@@ -78,7 +79,7 @@ async function validateRefund(
   const attempt = await findPaidAttempt(app, payment)
   const gateway = attempt && (await app.gateways.find(merchant.id, attempt.gateway, attempt.accountId))
   if (!attempt || !gateway?.refund) throw new ApiError('refund_not_supported')
-  return { payment, attempt, amount }
+  return { payment, attempt, amount, isFullOnly: gateway.behavior.fullRefundsOnly === true }
 }
 
 function catchApiError(error: unknown): ApiError {
@@ -96,6 +97,7 @@ async function recordValidated(
   if (validated instanceof ApiError) throw validated
   const { payment, reserved } = await reserveRefund(tx, validated.payment, validated.amount)
   const isFull = reserved.minor === payment.amountPaidMinor
+  if (validated.isFullOnly && !isFull) throw new ApiError('partial_refund_not_supported')
   const facts = { id, amount: reserved, isFull, isDuplicate: false, refundReference, reason, metadata }
   return recordRefund(app, tx, payment, validated.attempt, facts)
 }

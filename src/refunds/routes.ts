@@ -32,6 +32,7 @@ export function refundRoutes(app: PaymentsApp): Route[] {
         'invalid_state',
         'refund_exceeds_amount',
         'refund_not_supported',
+        'partial_refund_not_supported',
         'card_data_not_allowed',
       ],
       examples: { body: REFUND_BODY_EXAMPLE, data: REFUND_EXAMPLE },

@@ -47,6 +47,7 @@ const REPORTED_FEES: Readonly<Record<ProviderName, string | null>> = {
   paystack: '18.76',
   flutterwave: '18.00',
   pawapay: null,
+  wave: null,
 }
 
 const isSuccessful = ({ status }: { status: string }) => status === 'successful'
@@ -91,7 +92,7 @@ for (const name of PROVIDER_NAMES) {
       const { merchant, started, attempt } = await paid()
       assert.equal(started.gateway, name)
       assert.deepEqual([attempt.gateway, attempt.accountId], [name, merchant.accountId])
-      const isPrompt = channel === 'mobile_money'
+      const isPrompt = channel === 'mobile_money' && name !== 'wave'
       const next = isPrompt ? started.page : `${started.page}/continue`
       assert.equal(started.pressed.headers.get('location'), next)
       const { pathname } = new URL(next, service.publicUrl)
@@ -377,5 +378,45 @@ describe('a charge at stripe whose response was lost', () => {
       15_000,
     )
     fake.server.clearFaults()
+  })
+})
+
+describe('a payment at wave', () => {
+  const fake = fakeOf('wave')
+  const pay = async () => {
+    const { paymentTerms, channel } = PROVIDERS.wave
+    const merchant = await newMerchantAt(service, 'wave')
+    const { uuid } = await startPaying(merchant.api, paymentTerms, channel)
+    const { key } = await attemptOf(db, uuid)
+    await fake.finish(key, { kind: 'pays' })
+    const webhook = await fake.webhook(key)
+    assert.equal((await deliver(merchant.api, `/hooks/wave/${merchant.uuid}`, webhook)).http, 200)
+    const payment = await eventually(() => readPayment(merchant.api, uuid), isSuccessful, 15_000)
+    return { merchant, uuid, key, payment }
+  }
+
+  it('is refunded as a whole, once, although the first response is lost', async () => {
+    const { merchant, uuid, key } = await pay()
+    fake.server.injectFault('cut_off_after_acting', { on: /refund$/, times: 1 })
+    const { body } = await merchant.api.post('/api/v1/refunds', { paymentUuid: uuid })
+    assert.equal(body.data.status, 'pending', JSON.stringify(body))
+    const read = async () => (await merchant.api.get(`/api/v1/refunds/${body.data.uuid}`)).body.data
+    await eventually(read, isSuccessful, 20_000)
+    assert.deepEqual(await fake.refunds?.(key), [5_000n])
+  })
+
+  it('is not refunded in part, which Wave cannot do; the merchant’s gateways say so', async () => {
+    const { merchant, uuid, key } = await pay()
+    const part = { paymentUuid: uuid, amount: 1_000, refundReference: 'part-1' }
+    const answer = await merchant.api.post('/api/v1/refunds', part)
+    assert.deepEqual(
+      [answer.http, answer.body.error?.code ?? answer.body.code],
+      [422, 'partial_refund_not_supported'],
+      answer.text,
+    )
+    assert.deepEqual(await fake.refunds?.(key), [])
+    const { body } = await merchant.api.get('/api/v1/misc/gateways')
+    const listed = body.data.find(({ name }: { name: string }) => name === 'wave')
+    assert.deepEqual([listed.refunds, listed.partialRefunds], [true, false])
   })
 })

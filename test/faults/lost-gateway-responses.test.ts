@@ -14,7 +14,6 @@ import {
   addressOf,
   type MerchantAt,
   newMerchantAt,
-  PROVIDER_NAMES,
   PROVIDERS,
   type ProviderName,
   saveCard,
@@ -46,8 +45,11 @@ const LOSSES = (
 
 const OF_EACH = LOSSES.reduce((sum, [, count]) => sum + count, 0)
 
+// Not Wave: the page of a lost response cannot be paid, so the next candidate is tried.
+const NAMES: readonly ProviderName[] = ['stripe', 'paystack', 'flutterwave', 'pawapay']
+
 const fakes = new Map<ProviderName, FakeProvider>()
-for (const name of PROVIDER_NAMES) fakes.set(name, await PROVIDERS[name].start(fileContext({ after })))
+for (const name of NAMES) fakes.set(name, await PROVIDERS[name].start(fileContext({ after })))
 
 const addresses = [...fakes].map(([name, fake]) => addressOf(name, fake))
 const env: Record<string, string> = Object.assign(
@@ -125,7 +127,7 @@ async function countExecutions(name: ProviderName, uuids: string[]): Promise<num
   return executions.reduce((sum, times) => sum + times, 0)
 }
 
-describe(`${OF_EACH * PROVIDER_NAMES.length} responses that are lost after the gateway has executed (F-28)`, () => {
+describe(`${OF_EACH * NAMES.length} responses that are lost after the gateway has executed (F-28)`, () => {
   const lost = new Map<ProviderName, string[]>()
 
   for (const name of ['stripe', 'paystack', 'flutterwave'] as const) {
@@ -172,7 +174,7 @@ describe(`${OF_EACH * PROVIDER_NAMES.length} responses that are lost after the g
     await awaitSuccess([...lost.values()].flat())
     let executions = 0
     for (const [name, uuids] of lost) executions += await countExecutions(name, uuids)
-    assert.equal(executions, OF_EACH * PROVIDER_NAMES.length)
+    assert.equal(executions, OF_EACH * NAMES.length)
     const atSandbox = sql<{ records: number }>`select count(*)::integer as records from sandbox.records`
     assert.deepEqual(await db.query(atSandbox), [{ records: 0 }])
   })

@@ -1,4 +1,4 @@
-// The four providers with their fakes, for tests of the whole service.
+// Providers with their fakes, for tests of the whole service.
 
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -15,6 +15,7 @@ import * as pawapay from '../gateways/pawapay/fake.ts'
 import { PAWAPAY_KEYS, signCallback } from '../gateways/pawapay/fake-callbacks.ts'
 import * as paystack from '../gateways/paystack/fake.ts'
 import * as stripe from '../gateways/stripe/fake.ts'
+import * as wave from '../gateways/wave/fake.ts'
 import { readPayment, startPaying } from './gateways.ts'
 import type { TestService } from './service.ts'
 
@@ -24,6 +25,8 @@ export interface ProviderFacts {
   /** The amount, currency and country of its payments in these tests. */
   paymentTerms: { amount: number; currency: Currency; country: string }
   channel: 'card' | 'mobile_money'
+  /** Where the account of these tests collects, if not everywhere where the gateway does. */
+  countries?: readonly string[]
   /** The webhook about a success, as it arrives at this URL. */
   buildWebhook(fake: FakeProvider, key: string, url: string): Webhook | Promise<Webhook>
   /** The request that charges a saved method, or starts a checkout where there are none. */
@@ -67,6 +70,15 @@ export const PROVIDERS = {
       return signCallback(key, 'COMPLETED', { publicUrl, path })
     },
     submission: /^POST \/v2\/deposits$/,
+  },
+  wave: {
+    credentials: { apiKey: wave.FAKE_API_KEY, webhookSecret: wave.FAKE_WEBHOOK_SECRET },
+    start: (t) => wave.startFakeWave(t),
+    paymentTerms: { amount: 5_000, currency: 'XOF', country: 'SN' },
+    countries: ['SN'],
+    channel: 'mobile_money',
+    buildWebhook: buildSignedWebhook,
+    submission: /^POST \/v1\/checkout\/sessions$/,
   },
 } as const satisfies Record<string, ProviderFacts>
 

@@ -10,7 +10,7 @@ import { HAS_LARGER_FORM, sized } from '../../support/scale.ts'
 import type { Alteration } from '../fake-server.ts'
 import { charge, prepareCharge } from './charge.ts'
 import { assertUsable } from './checkout.ts'
-import { assertNotFinal, assertUnknown, type Scenario, withFailureContext } from './faults.ts'
+import { assertNotFinal, assertUnknown, repliesEmpty, type Scenario, withFailureContext } from './faults.ts'
 import { prepareRefund, refund } from './refund.ts'
 import { CONCURRENCY, type Rig, startRig } from './rig.ts'
 import type { Subject } from './subject.ts'
@@ -30,7 +30,7 @@ export function testAltered(subject: Subject, gateway: Gateway): void {
   describe('a malformed response', { concurrency: CONCURRENCY }, () => {
     testAlteredCheckout(subject)
     if (gateway.chargeSaved) testAlteredCharge(subject)
-    if (gateway.refund && !subject.emptyReplies) testAlteredRefund(subject)
+    if (gateway.refund && !repliesEmpty(subject, 'refund')) testAlteredRefund(subject)
   })
 }
 
@@ -84,7 +84,7 @@ function testAlteredCheckout(subject: Subject): void {
     }
   })
 
-  if (subject.emptyReplies) return
+  if (repliesEmpty(subject, 'checkout')) return
   it('never redirects a payer to an invalid URL', HAS_LARGER_FORM, async (t) => {
     const rig = await startRig(t, subject)
     const scenario: AlteredScenario<Attempt, StartedCheckout | Outcome> = {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { inspect } from 'node:util'
 import type { Gateway, Outcome, StatusQuery } from '../../../src/gateways/gateway.ts'
-import { AMBIGUOUS_FAULTS, assertUnknown, refuseConnections, submitWithFault } from './faults.ts'
+import { assertUnknown, refuseConnections, submissionFaults, submitWithFault } from './faults.ts'
 import { CONCURRENCY, startRig } from './rig.ts'
 import type { Subject } from './subject.ts'
 
@@ -33,7 +33,7 @@ export function testCancel(subject: Subject): void {
       assertUnknown(await cancel(gateway, attempt, reference), ['not_sent'])
     })
 
-    for (const { kind, title, reasons } of AMBIGUOUS_FAULTS) {
+    for (const { kind, title, reasons } of submissionFaults(subject, 'cancel')) {
       it(`is unknown if ${title}, and can be cancelled again`, async (t) => {
         const rig = await startRig(t, subject)
         const { attempt, reference } = await rig.startNew()

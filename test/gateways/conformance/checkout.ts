@@ -86,7 +86,7 @@ function testStart(subject: Subject): void {
     assert.equal(answer.kind, 'started')
   })
 
-  for (const { kind, title, reasons } of submissionFaults(subject)) {
+  for (const { kind, title, reasons } of submissionFaults(subject, 'checkout')) {
     it(`is unknown if ${title}, and pays once if it is submitted again`, async (t) => {
       const rig = await startRig(t, subject)
       const attempt = rig.makeAttempt()

@@ -12,7 +12,7 @@ import type {
 } from '../../../src/gateways/gateway.ts'
 import type { Fault } from '../fake-server.ts'
 import type { Rig } from './rig.ts'
-import type { Subject } from './subject.ts'
+import type { EmptyReply, Subject } from './subject.ts'
 
 interface FaultCase {
   kind: Fault
@@ -43,9 +43,15 @@ export const AMBIGUOUS_FAULTS: readonly FaultCase[] = [
   { kind: 'http_409', title: 'the provider reports a conflict', reasons: EITHER },
 ]
 
+export function repliesEmpty({ emptyReplies }: Subject, operation: EmptyReply): boolean {
+  return emptyReplies === true || (emptyReplies?.includes(operation) ?? false)
+}
+
 /** The faults of a submission: half of an empty response is the whole response. */
-export function submissionFaults({ emptyReplies }: Subject): readonly FaultCase[] {
-  return emptyReplies ? AMBIGUOUS_FAULTS.filter(({ kind }) => kind !== 'truncated') : AMBIGUOUS_FAULTS
+export function submissionFaults(subject: Subject, operation: EmptyReply): readonly FaultCase[] {
+  return repliesEmpty(subject, operation)
+    ? AMBIGUOUS_FAULTS.filter(({ kind }) => kind !== 'truncated')
+    : AMBIGUOUS_FAULTS
 }
 
 // Short, because every hang takes this long; long enough for a request to reach the fake on a busy machine.

@@ -79,6 +79,8 @@ export interface Webhook {
   url?: string
 }
 
+export type EmptyReply = 'checkout' | 'refund' | 'cancel'
+
 /** A gateway and its fake provider. */
 export interface Subject {
   readonly name: string
@@ -106,8 +108,10 @@ export interface Subject {
   readonly unsignedBody?: string
   /** Callbacks are not signed. Their secret path proves the sender, so the fake's webhooks have a `url`. */
   readonly unsignedCallbacks?: true
-  /** It accepts checkouts and refunds with 202 and no body, so there is nothing to truncate or to alter. */
-  readonly emptyReplies?: true
+  /** The operations that it accepts with a 2xx response and no body, so there is nothing to truncate or to alter; true: all. */
+  readonly emptyReplies?: true | readonly EmptyReply[]
+  /** Its response to a refund is final: no refund waits, and none has a status query. */
+  readonly immediateRefunds?: true
   /** Its records do not say when a payment was made. */
   readonly withoutTimes?: true
   /** Its records name only its own id of the payment, and no currency. */
