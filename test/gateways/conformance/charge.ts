@@ -124,7 +124,7 @@ function testLostAnswers(subject: Subject): void {
     assert.equal(await rig.provider.executions(attempt.key), 1)
   })
 
-  for (const { kind, title, reasons } of submissionFaults(subject)) {
+  for (const { kind, title, reasons } of submissionFaults(subject, 'charge')) {
     it(`is unknown if ${title}, and ends as one execution`, async (t) => {
       const { rig, attempt, credential } = await prepareCharge(t, subject, 'approves')
       const call = (gateway: Gateway) => charge(gateway, attempt, credential)

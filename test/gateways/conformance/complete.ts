@@ -53,7 +53,7 @@ export function testComplete(subject: Subject): void {
       assertUnknown(await complete(gateway, attempt, reference), ['not_sent'])
     })
 
-    for (const { kind, title, reasons } of submissionFaults(subject)) {
+    for (const { kind, title, reasons } of submissionFaults(subject, 'complete')) {
       it(`is unknown if ${title}, and the status check says whether it took the money`, async (t) => {
         const rig = await startRig(t, subject)
         const { attempt, reference } = await confirmNew(rig)

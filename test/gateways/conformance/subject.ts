@@ -79,7 +79,7 @@ export interface Webhook {
   url?: string
 }
 
-export type EmptyReply = 'checkout' | 'refund' | 'cancel'
+export type EmptyReply = 'checkout' | 'charge' | 'complete' | 'refund' | 'cancel'
 
 /** A gateway and its fake provider. */
 export interface Subject {
