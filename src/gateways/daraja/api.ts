@@ -13,6 +13,8 @@ export const TOKEN_PATH = '/oauth/v1/generate'
 
 /** An app of the developer portal. */
 export interface App {
+  /** Distinguishes the tokens of the apps of one account. */
+  name: 'payments' | 'payouts'
   consumerKey: string
   consumerSecret: string
 }
@@ -26,7 +28,7 @@ export interface DarajaApi {
 
 export function openApi({ baseUrl, http, tokens }: Connection, app: App): DarajaApi {
   const grant: TokenGrant = {
-    name: 'access',
+    name: app.name,
     account: app.consumerKey,
     secrets: [app.consumerSecret],
     async request() {

@@ -60,10 +60,12 @@ const RefundReport = Type.Object({
   originator: Type.Optional(Text(100)),
   conversation: Type.Optional(Text(100)),
   transaction: Type.Optional(Text(100)),
-  /** Only in the result of a status query: the status of the payout that was asked about, its receipt and amount. */
+  amount: Type.Optional(Text(100)),
+  /** Only in the result of a reversal: the receipt number of the payment that was reversed. */
+  original: Type.Optional(Text(100)),
+  /** Only in the result of a status query: the status of the payout that was asked about, and its receipt number. */
   status: Type.Optional(Text(100)),
   receipt: Type.Optional(Text(100)),
-  amount: Type.Optional(Text(100)),
 })
 export type RefundReport = Static<typeof RefundReport>
 const readRefundReport = jsonReader(RefundReport)
@@ -123,9 +125,10 @@ function parseRefund(key: string, value: unknown, isPayout: boolean): ParsedWebh
     ...optional('originator', result.OriginatorConversationID),
     ...optional('conversation', result.ConversationID),
     ...optional('transaction', result.TransactionID),
+    ...optional('amount', parameters.get('Amount')),
+    ...optional('original', parameters.get('OriginalTransactionID')),
     ...optional('status', status),
     ...optional('receipt', parameters.get('ReceiptNo')),
-    ...optional('amount', parameters.get('Amount')),
   }
   const isFinal = !isPayout || report.originator === key || status === COMPLETED
   const reported = { kind: 'own_refund', key, report: JSON.stringify(report) } as const

@@ -96,7 +96,7 @@ export function readAccount(credentials: Readonly<Record<string, string>>): Dara
   const { consumerKey, consumerSecret, shortcode, passkey, till, pullNumber } = credentials
   if (!consumerKey || !consumerSecret || !shortcode || !passkey)
     throw new Error('Daraja cannot be opened without consumerKey, consumerSecret, shortcode and passkey')
-  const app = { consumerKey, consumerSecret }
+  const app: App = { name: 'payments', consumerKey, consumerSecret }
   // Payments to a till have no account number, so the list cannot tell them apart.
   const listNumber = till ? undefined : toMsisdn(pullNumber)
   return {
@@ -117,7 +117,9 @@ function readRefunds(
   const { payoutConsumerKey, payoutConsumerSecret } = credentials
   const hasOwnApp = payoutShortcode && payoutConsumerKey && payoutConsumerSecret
   return {
-    app: hasOwnApp ? { consumerKey: payoutConsumerKey, consumerSecret: payoutConsumerSecret } : app,
+    app: hasOwnApp
+      ? { name: 'payouts', consumerKey: payoutConsumerKey, consumerSecret: payoutConsumerSecret }
+      : app,
     initiator: { name, securityCredential, shortcode: payoutShortcode || shortcode },
     isPayout: Boolean(payoutShortcode),
   }

@@ -143,29 +143,38 @@ export function fromReport(
   const isOurs = isPayout && report.originator === request.key
   if (isPayout && !isOurs && report.conversation !== gatewayReference) return NOT_REPORTED
   const isOther = !isPayout && gatewayReference !== null && report.conversation !== gatewayReference
-  return isOther ? unrecognized('M-Pesa reported the end of another refund') : fromResult(report)
+  return isOther ? unrecognized('M-Pesa reported the end of another refund') : fromResult(report, request)
 }
 
-// "Already reversed" and "duplicate": somebody has returned the money, perhaps not by this refund.
-const RETURNED_BEFORE: readonly string[] = ['R000001', '15']
+// The money was returned before, perhaps not by this refund.
+const RETURNED_BEFORE = /already|duplicate/i
 
-function fromResult({ resultCode, text, transaction, conversation }: RefundReport): RefundOutcome {
-  const reference = transaction ?? conversation
+function fromResult(report: RefundReport, request: RefundRequest): RefundOutcome {
+  const { resultCode, text, transaction, conversation } = report
   const said = describe({ code: resultCode, text })
-  if (resultCode === '0')
-    return reference === undefined
-      ? unrecognized('M-Pesa reported a success without its number')
-      : { kind: 'succeeded', gatewayReference: reference }
-  if (RETURNED_BEFORE.includes(resultCode)) return unrecognized(`M-Pesa answered ${said}`)
+  if (isExecuted(report))
+    return transaction !== undefined && isAmountOf(report, request)
+      ? { kind: 'succeeded', gatewayReference: transaction }
+      : unrecognized(`M-Pesa answered ${said}, but about another amount or without a number`)
+  const isUnclear = /success/i.test(text) || RETURNED_BEFORE.test(text)
+  if (isUnclear) return unrecognized(`M-Pesa answered ${said}`)
   return failed(`M-Pesa answered ${said}${adviceFor(resultCode)}`, conversation ?? null)
 }
 
-function fromStatusReport(report: RefundReport, { amount }: RefundRequest): RefundOutcome {
+/** The published example of a successful reversal has the code 21, and names the payment; a failed one names none. */
+function isExecuted({ resultCode, text, original }: RefundReport): boolean {
+  return resultCode === '0' || (/processed successfully/i.test(text) && original !== undefined)
+}
+
+/** Not every result has an amount. */
+function isAmountOf({ amount: text }: RefundReport, { amount }: RefundRequest): boolean {
+  return text === undefined || fromShillings(text)?.minor === amount.minor
+}
+
+function fromStatusReport(report: RefundReport, request: RefundRequest): RefundOutcome {
   const { status, receipt, resultCode } = report
-  const paid = fromShillings(report.amount)
-  const isAmount = paid === undefined || paid.minor === amount.minor
-  if (resultCode === '0' && status === COMPLETED && receipt !== undefined && isAmount)
-    return { kind: 'succeeded', gatewayReference: receipt }
+  const isPaid = resultCode === '0' && status === COMPLETED && isAmountOf(report, request)
+  if (isPaid && receipt !== undefined) return { kind: 'succeeded', gatewayReference: receipt }
   return unrecognized(`M-Pesa answered that the payout is ${String(status).slice(0, 30)}`)
 }
 
