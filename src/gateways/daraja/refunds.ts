@@ -112,6 +112,7 @@ export function fromRefund(result: HttpResult | Unknown): RefundOutcome {
   if (isOutcome(result)) return result
   if (readError(result)?.code === DUPLICATE) return { kind: 'pending', gatewayReference: null }
   const rejection = rejectionOf(result)
+  // Without key retention the service sends a refund once, so no earlier request can have been executed.
   if (rejection !== undefined) return failed(rejection)
   if (result.kind !== 'answered') return withoutResponse(result)
   const message = `Daraja answered HTTP ${result.status}`
