@@ -83,6 +83,7 @@ export type NextStep =
       bankName: string
       accountNumber: string
       accountName: string
+      /** What the payer must write; empty if the account is for this payment alone. */
       narration: string
       expiresAt: string
     }

@@ -1,12 +1,22 @@
-// The connector to Paystack: a hosted page, charges of saved cards, refunds. Both modes use one URL; the secret key
-// selects the mode.
+// The connector to Paystack: prompts and transfers on our page, a hosted page for the rest, charges of saved cards, refunds.
+// Both modes use one URL; the secret key selects the mode.
 
 import { Type } from 'typebox'
 import type { Mode } from '../../core/merchant.ts'
 import { schemaReader } from '../../kit/exact-json.ts'
+import { collectionField, collectsDirectly, onProvidersPage } from '../collection.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
-import type { Gateway, GatewayBehavior, GatewayCheck, Outcome, StatusQuery } from '../gateway.ts'
+import type {
+  Attempt,
+  CheckoutChoice,
+  Gateway,
+  GatewayBehavior,
+  GatewayCheck,
+  Outcome,
+  StatusQuery,
+} from '../gateway.ts'
 import { checkByHand, checkOk, declined } from '../reply.ts'
+import { fromDirect, promptStep, toDirectBody } from './direct.ts'
 import { disputesPath, withDisputes } from './disputes.ts'
 import { Digits } from './json.ts'
 import { RAILS } from './rails.ts'
@@ -26,7 +36,7 @@ const BEHAVIOR: GatewayBehavior = {
   cachesErrors: false,
   lookupByReference: true,
   paysAfterDecline: true,
-  // Only the response to an initialize request has the URL of the page.
+  // Only the response has the URL of the page, or the account of a transfer.
   lostPageIsUnpayable: true,
   sequentialRefunds: true,
   nonIdempotentRefunds: true,
@@ -55,7 +65,12 @@ export const PAYSTACK: GatewayDefinition = {
   title: 'Paystack',
   rails: RAILS,
   behavior: BEHAVIOR,
-  credentials: [SECRET_KEY],
+  credentials: [
+    SECRET_KEY,
+    collectionField(
+      'our page prompts the phone for mobile money, and shows the account for a transfer in NGN',
+    ),
+  ],
   manualChecks: [
     {
       about: 'webhook URL',
@@ -104,16 +119,34 @@ function openPaystack({ credentials, baseUrl, http, clock }: Connection): Gatewa
       ? { ...outcome, reason: 'no_answer' }
       : outcome
 
+  const startPage = async (attempt: Attempt, choice: CheckoutChoice, returnUrl: string) => {
+    const body = toInitializeBody(attempt, choice, returnUrl)
+    const reply = readReply(await call('POST', '/transaction/initialize', body))
+    // Paystack returns the URL of a page once, so a duplicate is answered with the status of the payment.
+    return isDuplicate(reply) ? assumeSubmitted(await verify(attempt)) : fromInitialize(reply, attempt.key)
+  }
+
+  /** A duplicate was prompted before. The account of a transfer is returned once. */
+  const continueDirect = async (attempt: Attempt, choice: CheckoutChoice) => {
+    const outcome = assumeSubmitted(await verify(attempt))
+    const next = outcome.kind === 'pending' ? promptStep(attempt, choice) : undefined
+    return next ? ({ kind: 'started', gatewayReference: attempt.key, next } as const) : outcome
+  }
+
+  const isDirect = collectsDirectly(credentials)
+
   return {
     name: NAME,
-    rails: RAILS,
+    rails: isDirect ? RAILS : onProvidersPage(RAILS),
     behavior: BEHAVIOR,
 
     async startCheckout(attempt, choice, returnUrl) {
-      const body = toInitializeBody(attempt, choice, returnUrl)
-      const reply = readReply(await call('POST', '/transaction/initialize', body))
-      // Paystack returns the URL of a page once, so a duplicate is answered with the status of the payment.
-      return isDuplicate(reply) ? assumeSubmitted(await verify(attempt)) : fromInitialize(reply, attempt.key)
+      const body = isDirect ? toDirectBody(attempt, choice, clock.now()) : undefined
+      if (!body) return startPage(attempt, choice, returnUrl)
+      const reply = readReply(await call('POST', '/charge', body))
+      return isDuplicate(reply)
+        ? continueDirect(attempt, choice)
+        : fromDirect(reply, attempt, choice, clock.now())
     },
 
     async chargeSaved(attempt, credential) {

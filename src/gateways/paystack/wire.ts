@@ -55,13 +55,13 @@ export function toChargeBody(attempt: Attempt, credential: string) {
   }
 }
 
-function toRequest({ amount, key }: Attempt) {
+export function toRequest({ amount, key }: Attempt) {
   // A UUID has only letters, digits and hyphens; Paystack refuses underscores in a reference.
   return { amount: toSubunits(amount), currency: amount.currency, reference: key }
 }
 
 /** Shown beside the payment in Paystack's dashboard. */
-function toMetadata({ reference, paymentId }: Attempt) {
+export function toMetadata({ reference, paymentId }: Attempt) {
   return {
     custom_fields: [
       { display_name: 'Reference', variable_name: 'reference', value: reference },
@@ -90,7 +90,7 @@ export function fromInitialize(reply: Reply, key: string): StartedCheckout | Out
 }
 
 /** Paystack refused the request, so nothing was begun; a decline by the processor is the bank's decision. */
-function fromErrorReply({ providerMessage, type, message }: ErrorReply): Outcome {
+export function fromErrorReply({ providerMessage, type, message }: ErrorReply): Outcome {
   switch (type) {
     case 'processor_error':
       return declined(null, toFailureCode(null, providerMessage), message)
@@ -164,7 +164,7 @@ const readDigits = schemaReader(Digits)
 
 type QueryContext = Pick<StatusQuery, 'key' | 'operation' | 'startedAt' | 'expiresAt' | 'isPaid'>
 
-function fromTransaction(data: unknown, about: QueryContext, now: Date): Outcome {
+export function fromTransaction(data: unknown, about: QueryContext, now: Date): Outcome {
   const record = readTransaction(data)
   if (!record) return unrecognized('Paystack answered without a payment in it')
   const gatewayReference = record.id ?? record.reference
@@ -197,6 +197,10 @@ function fromTransaction(data: unknown, about: QueryContext, now: Date): Outcome
     case 'pending':
     case 'processing':
     case 'queued':
+    // The states of a charge from our page.
+    case 'pay_offline':
+    case 'open_url':
+    case 'pending_bank_transfer':
       return { kind: 'pending', gatewayReference }
     default:
       return unrecognized(`Paystack answered a status that we do not know: ${redact(record.status)}`)

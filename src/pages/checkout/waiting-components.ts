@@ -38,10 +38,16 @@ export function accountFacts(facts: CheckoutFacts, step: Transfer, amount: Money
       ],
       ...destination(facts, step),
       [translator.t('accountName'), step.accountName],
-      [translator.t('transferReference'), copyable(facts, translator.t('transferReference'), step.narration)],
+      ...reference(facts, step),
     ],
     'account',
   )
+}
+
+/** None if the account is for this payment alone. */
+function reference(facts: CheckoutFacts, { narration }: Transfer): Fact[] {
+  const label = facts.translator.t('transferReference')
+  return narration === '' ? [] : [[label, copyable(facts, label, narration)]]
 }
 
 function destination(facts: CheckoutFacts, step: Transfer): Fact[] {

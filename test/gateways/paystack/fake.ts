@@ -7,6 +7,7 @@ import { systemClock } from '../../../src/kit/clock.ts'
 import type { ChargeBehavior, FakeProvider, RefundBehavior } from '../conformance.ts'
 import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
 import { requestIssues } from '../schemas/requests.ts'
+import { DIRECT_FIELDS, directError, directReply } from './fake-charges.ts'
 import { createFakeRefunds, type FakeRefunds } from './fake-refunds.ts'
 import {
   type Check,
@@ -120,6 +121,9 @@ function answer(state: FakeState, request: FakeRequest): FakeReply {
     case 'POST transaction':
       if (name === 'initialize') return initialize(state, readBody(request))
       if (name === 'charge_authorization') return charge(state, readBody(request))
+      break
+    case 'POST charge':
+      if (name === undefined) return chargeDirectly(state, readBody(request))
       break
     case 'GET transaction':
       if (name === 'verify' && rest[0] !== undefined) return verify(state, rest[0])
@@ -250,6 +254,14 @@ function charge(state: FakeState, body: Json): FakeReply {
     transaction_date,
   }
   return fixtureReply('charge-success', shown)
+}
+
+function chargeDirectly(state: FakeState, body: Json): FakeReply {
+  const error =
+    validationError(body, { ...PAYMENT_FIELDS, ...DIRECT_FIELDS }, ['email', 'amount']) ??
+    paymentError(state, body) ??
+    directError(body)
+  return error ?? directReply(begin(state, body), body)
 }
 
 const DISPUTES = {

@@ -120,8 +120,8 @@ describe('a request to Paystack', () => {
     ['XOF', 'CI', 'mobile_money', ['mobile_money']],
   ] as const
   for (const [currency, country, channel, expected] of channels) {
-    it(`offers ${expected.join(', ')} for ${currency} by ${channel}`, async (t) => {
-      const { server, gateway } = await startPaystack(t)
+    it(`offers ${expected.join(', ')} for ${currency} by ${channel} on its page`, async (t) => {
+      const { server, gateway } = await startPaystack(t, { collection: 'page' })
       const attempt = makeAttempt({ amount: money(100_000n, currency), country })
       assert.equal((await gateway.startCheckout(attempt, { channel }, RETURN_URL)).kind, 'started')
       assert.deepEqual(JSON.parse(server.requests[0]?.text ?? '').channels, expected)

@@ -26,11 +26,12 @@ export function openPaystack(
   t: Test,
   baseUrl: string,
   clock: Clock = systemClock,
+  credentials: Record<string, string> = {},
 ): Required<Omit<Gateway, 'cancel'>> {
   const http = createHttpClient({ totalTimeoutMs: 2_000 })
   t.after(() => http.close())
   const gateway = PAYSTACK.open({
-    credentials: { secretKey: FAKE_SECRET_KEY },
+    credentials: { secretKey: FAKE_SECRET_KEY, ...credentials },
     baseUrl,
     mode: 'test',
     http,
@@ -43,9 +44,10 @@ export function openPaystack(
   return gateway as ReturnType<typeof openPaystack>
 }
 
-export async function startPaystack(t: Test) {
+export async function startPaystack(t: Test, credentials: Record<string, string> = {}) {
   const paystack = await startFakePaystack(t)
-  return { paystack, server: paystack.server, gateway: openPaystack(t, paystack.server.url) }
+  const { server } = paystack
+  return { paystack, server, gateway: openPaystack(t, server.url, systemClock, credentials) }
 }
 
 /** A server with one response to every request. */

@@ -1,8 +1,9 @@
 // A connector on a provider in this process: without sockets, thousands of responses can be tried.
 
 import { money } from '../../../src/core/money.ts'
+import { findNetwork } from '../../../src/core/networks.ts'
 import type { Connection, GatewayDefinition } from '../../../src/gateways/definition.ts'
-import type { Attempt, Gateway } from '../../../src/gateways/gateway.ts'
+import type { Attempt, CheckoutChoice, Gateway } from '../../../src/gateways/gateway.ts'
 import type { Clock } from '../../../src/kit/clock.ts'
 import type { HttpClient } from '../../../src/kit/http/http-client.ts'
 import { openMemoryTokens } from '../memory-tokens.ts'
@@ -89,12 +90,35 @@ export function callsOf(gateway: Gateway, called: Called): Record<string, () => 
 
 type Calls = Record<string, (() => Promise<unknown>) | undefined>
 
+const PHONES: Readonly<Record<string, string>> = {
+  CI: '+2250701234567',
+  GH: '+233551234987',
+  KE: '+254712345678',
+}
+
+/** The choice of a payer who enters a number of this network on our page. */
+export function promptOn(network: string): CheckoutChoice {
+  const phone = PHONES[findNetwork(network)?.country ?? '']
+  if (phone === undefined) throw new Error(`there is no number for ${network}`)
+  return { channel: 'mobile_money', phone, network }
+}
+
+/** The first way of the gateway to collect the payment on our page. */
+function directChoice({ rails }: Gateway, { amount }: Attempt): CheckoutChoice | undefined {
+  const rail = rails.find(({ currency }) => currency === amount.currency)
+  const [network] = rail?.networks ?? []
+  if (network !== undefined) return promptOn(network)
+  return rail?.transfers ? { channel: 'bank_transfer' } : undefined
+}
+
 function paymentCalls(gateway: Gateway, { attempt, payment, credential, ...called }: Called): Calls {
   const { chargeSaved, cancel } = gateway
   const charge: Attempt = { ...(called.charge ?? attempt), operation: 'charge', expiresAt: null }
   const channel = gateway.rails[0]?.channels[0] ?? 'card'
+  const direct = directChoice(gateway, attempt)
   return {
     'start a checkout': () => gateway.startCheckout(attempt, { channel }, RETURN_URL),
+    'start a checkout on our page': direct && (() => gateway.startCheckout(attempt, direct, RETURN_URL)),
     'check a checkout': () => gateway.verify(attempt, payment),
     'check a paid checkout': () => gateway.verify({ ...attempt, isPaid: true }, payment),
     'check a charge': () => gateway.verify(charge, payment),

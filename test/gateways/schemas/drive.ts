@@ -10,7 +10,7 @@ import type { Attempt, CheckoutChoice, Gateway, Rail } from '../../../src/gatewa
 import { systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient, type HttpClient } from '../../../src/kit/http/http-client.ts'
 import type { FakeProvider } from '../conformance.ts'
-import { callsOf, makeAttempt, openGateway, RETURN_URL } from './connection.ts'
+import { callsOf, makeAttempt, openGateway, promptOn, RETURN_URL } from './connection.ts'
 import type { GivenResponse, SentRequest } from './requests.ts'
 
 export interface Driven {
@@ -20,7 +20,7 @@ export interface Driven {
   otherCredentials?: Record<string, string>
   start(t: TestContext): Promise<FakeProvider>
   /** Issues of the fake's responses that are right. */
-  knownDifferences?: readonly string[]
+  knownDifferences?: readonly RegExp[]
 }
 
 export interface Recorded {
@@ -73,6 +73,7 @@ async function driveRail(gateway: Gateway, provider: FakeProvider, rail: Rail): 
     { channel, consent: null },
     { channel, consent: CONSENT },
   ])
+  choices.push(...(rail.networks ?? []).map(promptOn))
   for (const choice of choices) await gateway.startCheckout(attemptFor(rail), choice, RETURN_URL)
   await drivePaid(gateway, provider, attemptFor(rail))
 }

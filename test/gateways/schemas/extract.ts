@@ -31,11 +31,22 @@ export interface CalledOperation {
   reads?: readonly string[]
 }
 
-/** A value that the provider accepts although its description does not list it. */
-export interface Correction {
+/** What the provider accepts although its description does not list it. */
+export type Correction = ValueCorrection | FieldCorrection
+
+interface ValueCorrection {
   /** The name of the field in any body: a value or a list of values. */
   field: string
   adds: string
+  why: string
+}
+
+/** A field of the body of one operation. */
+interface FieldCorrection {
+  /** Such as POST /charge. */
+  operation: string
+  field: string
+  schema: Schema
   why: string
 }
 
@@ -108,9 +119,14 @@ function extractOperation(
     path,
     parameters: toObject(document, parameters, 'path', sent),
     query: toObject(document, parameters, 'query', sent),
-    body: method === 'GET' ? null : toBody(document, body, sent, corrections),
+    body: method === 'GET' ? null : toBody(document, body, sent, correctionsOf(corrections, method, path)),
     responses: Object.fromEntries(named),
   }
+}
+
+/** The corrections of this operation. */
+function correctionsOf(corrections: readonly Correction[], method: string, path: string): Correction[] {
+  return corrections.filter((one) => !('operation' in one) || one.operation === `${method} ${path}`)
 }
 
 function toNames(paths: readonly string[]): Names {
@@ -150,10 +166,11 @@ function toBody(
 
 function correct(schema: Schema, corrections: readonly Correction[]): Schema {
   const properties = Object.entries(schema.properties ?? {}).map(([name, property]) => {
-    const added = corrections.filter(({ field }) => field === name).map(({ adds }) => adds)
+    const added = corrections.flatMap((one) => (one.field === name && 'adds' in one ? [one.adds] : []))
     return [name, addValues(property, added)]
   })
-  return { ...schema, properties: Object.fromEntries(properties) }
+  const fields = corrections.flatMap((one) => ('schema' in one ? [[one.field, one.schema]] : []))
+  return { ...schema, properties: Object.fromEntries([...properties, ...fields]) }
 }
 
 function addValues(schema: Schema, added: readonly string[]): Schema {

@@ -30,9 +30,11 @@ const DRIVEN: readonly Driven[] = [
     start: paystack.startFakePaystack,
     knownDifferences: [
       // A list in the documentation, and one dispute in the description. The connector reads both.
-      'GET /dispute/transaction/{id}: response/data must be object {"type":"object"}',
+      /^GET \/dispute\/transaction\/\{id\}: response\/data must be object /,
       // The documentation shows more codes than the description, such as transaction_not_found.
-      'GET /transaction/verify/{reference}: response/code must be equal to one of the allowed values {"allowedValues":["validation_error","processor_error","api_error"]}',
+      /^GET \/transaction\/verify\/\{reference\}: response\/code must be equal to one of the allowed values /,
+      // The description has only a finished charge; one that waits for the payer is shorter in the documentation.
+      /^POST \/charge: response\/data must have required property /,
     ],
   },
 ]
@@ -58,7 +60,9 @@ for (const driven of DRIVEN) {
       const issues = descriptionsOf(name).flatMap(({ responseIssuesOf }) =>
         answered.flatMap(({ request, response }) => responseIssuesOf(request, response)),
       )
-      const unexpected = issues.filter((issue) => !driven.knownDifferences?.includes(issue))
+      const unexpected = issues.filter(
+        (issue) => !driven.knownDifferences?.some((known) => known.test(issue)),
+      )
       assert.deepEqual([...new Set(unexpected)], [])
       assert.ok(answered.length > 10)
     })

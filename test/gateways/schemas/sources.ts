@@ -89,6 +89,7 @@ export const SOURCES: Readonly<Record<string, Source>> = {
     operations: [
       { method: 'POST', path: '/transaction/initialize', reads: ['data'] },
       { method: 'POST', path: '/transaction/charge_authorization', reads: TRANSACTION },
+      { method: 'POST', path: '/charge', sends: ['mobile_money'], reads: TRANSACTION },
       { method: 'GET', path: '/transaction/verify/{reference}', reads: TRANSACTION },
       { method: 'POST', path: '/refund', reads: ['data.transaction'] },
       { method: 'GET', path: '/refund', reads: ['data.transaction'] },
@@ -105,6 +106,22 @@ export const SOURCES: Readonly<Record<string, Source>> = {
       },
       { field: 'channels', adds: 'apple_pay', why: NEWER_CHANNEL },
       { field: 'channels', adds: 'capitec_pay', why: NEWER_CHANNEL },
+      {
+        operation: 'POST /charge',
+        field: 'currency',
+        schema: { type: 'string', enum: ['GHS', 'KES', 'NGN', 'XOF'] },
+        why: "Every example of a charge in Paystack's documentation has it; the description does not.",
+      },
+      {
+        operation: 'POST /charge',
+        field: 'bank_transfer',
+        schema: {
+          type: 'object',
+          properties: { account_expires_at: { type: 'string' } },
+          required: ['account_expires_at'],
+        },
+        why: "Paystack's documentation of transfers has it; the description does not.",
+      },
     ],
   },
 }
