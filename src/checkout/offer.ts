@@ -13,12 +13,19 @@ interface CheckoutOffer {
   channels: readonly Channel[]
   instruments: readonly Instrument[]
   country: string | null
-  /** The gateway of mobile money prompts the phone, so our page asks for the number; otherwise the gateway's page does. */
+  /** A gateway of mobile money prompts the phone, so our page asks for the number; otherwise the gateway's page does. */
   asksPhone: boolean
-  /** The networks to choose from, the largest first; empty if our page does not ask for the number. */
-  networks: readonly Network[]
+  /** The networks to choose from, the largest first; empty if the payer chooses on the gateway's page. */
+  networks: readonly OfferedNetwork[]
+  /** Our page shows the account of a bank transfer; otherwise the gateway's page does. */
+  showsAccount: boolean
   /** The gateway can charge a card again, so a card is saved with the payer's consent. */
   savesCards: boolean
+}
+
+interface OfferedNetwork extends Network {
+  /** The payer pays on the page or in the app of the network, and types no number here. */
+  hasPage: boolean
 }
 
 export async function findOffer(app: PaymentsApp, payment: PaymentRow): Promise<CheckoutOffer> {
@@ -29,8 +36,9 @@ export async function findOffer(app: PaymentsApp, payment: PaymentRow): Promise<
     channels: [...new Set([...shown, ...candidates.filter(isP2p)].flatMap(({ channels }) => channels))],
     instruments: shown[0]?.gateway.instruments ?? [],
     country: payment.country,
-    asksPhone: networks !== null,
+    asksPhone: networks !== null && (networks.length === 0 || networks.some(({ hasPage }) => !hasPage)),
     networks: networks ?? [],
+    showsAccount: isShownAccount(shown.find(has('bank_transfer'))),
     savesCards: shown.find(has('card'))?.gateway.chargeSaved !== undefined,
   }
 }
@@ -48,18 +56,29 @@ function shownCandidates(candidates: readonly Candidate[]): Candidate[] {
   return candidates.filter(({ gateway }, index) => index === 0 || gateway.instruments === undefined)
 }
 
-/**
- * The networks of all gateways that prompt, and all of the country if another gateway has a page: that is for the others.
- * Null if the first gateway of mobile money has a page of its own.
- */
-function offeredNetworks(shown: readonly Candidate[], { country }: PaymentRow): Network[] | null {
-  const collecting = shown.filter(has('mobile_money'))
-  const [first] = collecting
-  if (!first || !promptOf(first)) return null
-  const hasPage = collecting.some((one) => !promptOf(one))
-  const prompted = collecting.flatMap((one) => promptOf(one)?.networks ?? [])
-  return networksOf(country).filter((network) => hasPage || prompted.includes(network))
+function isShownAccount(candidate: Candidate | undefined): boolean {
+  return candidate?.ways.find(({ channel }) => channel === 'bank_transfer')?.collection === 'transfer'
 }
+
+/**
+ * The networks that gateways reach: by their prompt or page, or else on the page of a gateway for all networks. Null if
+ * the first gateway of mobile money is such a page, where the payer chooses.
+ */
+function offeredNetworks(
+  shown: readonly Candidate[],
+  { country }: Pick<PaymentRow, 'country'>,
+): OfferedNetwork[] | null {
+  const ways = shown.flatMap((one) => one.ways.filter(({ channel }) => channel === 'mobile_money'))
+  const [first] = ways
+  if (!first || isForAll(first)) return null
+  return networksOf(country).flatMap((network) => {
+    const way = ways.find(({ networks }) => networks.includes(network)) ?? ways.find(isForAll)
+    return way ? [{ ...network, hasPage: way.collection === 'page' }] : []
+  })
+}
+
+const isForAll = ({ collection, networks }: Candidate['ways'][number]) =>
+  collection === 'page' && networks.length === 0
 
 /** The gateway of the checkout or of its last attempt first, if it still serves the merchant; then the others. */
 async function listCandidates(app: PaymentsApp, payment: PaymentRow): Promise<Candidate[]> {
@@ -82,7 +101,8 @@ export async function requireOffered(
   const sandboxed = candidates.filter(({ gateway }) => choice.instrument !== undefined && gateway.instruments)
   const considered = sandboxed.length > 0 ? sandboxed : candidates
   const shown = shownCandidates(considered)
-  const first = shown.find(has(choice.channel))
+  const having = shown.filter(has(choice.channel))
+  const first = having.find((one) => reachesNetwork(one, choice)) ?? having[0]
   if (!first) {
     throw new ApiError('validation_failed', {
       details: [{ field: 'channel', code: 'not_allowed', message: 'This way to pay is not offered here.' }],
@@ -92,8 +112,8 @@ export async function requireOffered(
   const able = considered
     .filter(has(choice.channel))
     .filter((one) => isPromptable(one, choice) && reachesNetwork(one, choice))
-  // A payer who typed a number expects the prompt, so pages of providers are only a fallback.
-  return choice.phone === undefined ? able : able.toSorted((one, other) => pageRank(one) - pageRank(other))
+  // A payer who chose a network or typed a number expects its prompt or its page; pages of aggregators are a fallback.
+  return able.toSorted((one, other) => fallbackRank(one, choice) - fallbackRank(other, choice))
 }
 
 /** The page of one network is no fallback for the payers of another. */
@@ -102,4 +122,8 @@ function reachesNetwork({ ways }: Candidate, { channel, network }: CheckoutChoic
   return network === undefined || named.length === 0 || named.some(({ code }) => code === network)
 }
 
-const pageRank = (candidate: Candidate) => (promptOf(candidate) ? 0 : 1)
+function fallbackRank(candidate: Candidate, { network, phone }: CheckoutChoice): 0 | 1 {
+  if (network === undefined) return phone === undefined || promptOf(candidate) ? 0 : 1
+  const way = candidate.ways.find(({ channel }) => channel === 'mobile_money')
+  return way?.networks.some(({ code }) => code === network) ? 0 : 1
+}

@@ -28,7 +28,7 @@ export const PROMPT_GRACE_MS = 60 * SECOND_MS
 export function requirePromptable(
   candidate: Candidate,
   choice: CheckoutChoice,
-  networks: readonly Network[],
+  networks: readonly Pick<Network, 'code'>[],
 ): void {
   const issues = promptIssues(candidate, choice, networks)
   if (issues.length > 0) throw new ApiError('validation_failed', { details: issues })
@@ -45,7 +45,11 @@ export function promptOf({ ways }: Candidate): Candidate['ways'][number] | undef
   return ways.find(({ collection }) => collection === 'prompt')
 }
 
-function promptIssues(candidate: Candidate, choice: CheckoutChoice, networks: readonly Network[]): Issue[] {
+function promptIssues(
+  candidate: Candidate,
+  choice: CheckoutChoice,
+  networks: readonly Pick<Network, 'code'>[],
+): Issue[] {
   if (choice.channel !== 'mobile_money') return []
   return [...phoneIssues(candidate, choice), ...networkIssues(networks, choice)]
 }
@@ -61,7 +65,7 @@ function phoneIssues(candidate: Candidate, { phone, instrument }: CheckoutChoice
   return [{ field: 'phone', code: 'invalid_format', message: 'This is not the number of a mobile phone.' }]
 }
 
-function networkIssues(networks: readonly Network[], { network }: CheckoutChoice): Issue[] {
+function networkIssues(networks: readonly Pick<Network, 'code'>[], { network }: CheckoutChoice): Issue[] {
   if (network === undefined || networks.some(({ code }) => code === network)) return []
   return [{ field: 'network', code: 'not_allowed', message: 'This network is not offered here.' }]
 }

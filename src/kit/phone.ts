@@ -18,7 +18,8 @@ export interface Phone {
   country: string | null
 }
 
-// The longest number has 15 digits; twice that leaves room for any grouping.
+const MAX_DIGITS = 15
+// Twice the longest number leaves room for any grouping.
 const MAX_TEXT = 40
 
 // The zeros of the digits that keyboards of the served countries type; NFKC has converted full-width digits before.
@@ -47,6 +48,52 @@ export function readPhone(text: string, country: string | null): Phone | undefin
     national: isForeign ? grouped(number.formatInternational()) : nationalOf(number),
     country: number.country ?? null,
   }
+}
+
+/**
+ * Why a text is not a mobile number of the country. foreign: of another country. without_code: where no country is given,
+ * a number begins with the code of its country.
+ */
+const PHONE_PROBLEMS = [
+  'missing',
+  'not_a_number',
+  'too_short',
+  'too_long',
+  'not_mobile',
+  'foreign',
+  'without_code',
+] as const
+
+export type PhoneProblem = (typeof PHONE_PROBLEMS)[number]
+
+export function isPhoneProblem(text: string | undefined): text is PhoneProblem {
+  return PHONE_PROBLEMS.some((one) => one === text)
+}
+
+/** Undefined if it is a mobile number of the country, or of any country where none is given. */
+export function phoneProblem(text: string, country: string | null): PhoneProblem | undefined {
+  if (!/\S/u.test(text)) return 'missing'
+  const digits = plainDigits(text)
+  if (digits === undefined) return 'not_a_number'
+  const home = knownCountry(country)
+  const isForeign =
+    digits.startsWith('+') && home !== undefined && !digits.startsWith(`+${getCountryCallingCode(home)}`)
+  if (isForeign) return 'foreign'
+  const phone = readPhone(text, country)
+  if (phone) return home !== undefined && phone.country !== home ? 'foreign' : undefined
+  if (!digits.startsWith('+') && home === undefined) return 'without_code'
+  return lengthProblem(digits, home) ?? 'not_mobile'
+}
+
+/** By the length of an example, because a fixed line may have fewer digits than a mobile number. */
+function lengthProblem(digits: string, home: CountryCode | undefined): 'too_short' | 'too_long' | undefined {
+  const number = parsePhoneNumber(digits, home)
+  if (!number) return digits.length > MAX_DIGITS ? 'too_long' : 'too_short'
+  const country = number.country ?? home
+  const example = country && getExampleNumber(country, EXAMPLES)?.nationalNumber
+  if (!example) return undefined
+  const difference = number.nationalNumber.length - example.length
+  return difference < 0 ? 'too_short' : difference > 0 ? 'too_long' : undefined
 }
 
 /** Enough for the owner to recognise the number, too little for others: 0712 ••• 678. */

@@ -79,12 +79,14 @@ for (const counter of all('[data-left]')) {
 }
 
 const phone = document.getElementById('phone')
-const network = document.getElementById('network')
-if (phone && network) {
-  let isChosen = network.value !== ''
-  network.addEventListener('change', () => {
-    isChosen = network.value !== ''
-  })
+const networks = [...all('[name=network]')]
+if (phone && networks.length > 0) {
+  let isChosen = networks.some((one) => one.checked)
+  for (const one of networks) {
+    one.addEventListener('change', () => {
+      isChosen = true
+    })
+  }
   phone.addEventListener('input', () => {
     clearTimeout(phone.timer)
     phone.timer = setTimeout(async () => {
@@ -92,7 +94,8 @@ if (phone && network) {
       try {
         const body = new URLSearchParams({ phone: phone.value })
         const answer = await fetch(phone.form.dataset.network, { method: 'POST', body })
-        if (answer.ok && !isChosen) network.value = (await answer.json()).network ?? ''
+        const guess = answer.ok && (await answer.json()).network
+        if (!isChosen) for (const one of networks) one.checked = one.value === guess
       } catch {
         // The server guesses again when the form is submitted.
       }

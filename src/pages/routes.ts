@@ -202,7 +202,7 @@ function show(facts: CheckoutFacts, screen: Screen, request: PageRequest, where 
   }
 }
 
-const SCREEN_QUERY: ReadonlySet<string> = new Set(['problem', 'until', 'channel', 'network'])
+const SCREEN_QUERY: ReadonlySet<string> = new Set(['problem', 'reason', 'until', 'channel', 'network'])
 
 /** The query parameters that select the screen: a change of language must keep the form errors. */
 function screenQuery({ query }: PageRequest): string {

@@ -22,7 +22,8 @@ main{flex:1;width:100%;max-width:58rem;margin:0 auto;padding:.5rem 1rem 1.5rem}
 .summary h1.big{font-size:1.75rem;font-weight:700}
 .links{padding:0;margin:0;list-style:none;display:flex;flex-wrap:wrap;gap:0 1.25rem}
 .links a{display:inline-block;padding:.5rem 0}
-.summary{padding:.25rem 0 1rem}
+.summary{padding:.25rem 0 .5rem}
+.about{padding:.75rem 0}
 .summary h1,.summary p{font-weight:400;font-size:1.0625rem;margin-bottom:.5rem}
 .amount{display:block;font-size:2rem;line-height:1.2;font-weight:700;font-variant-numeric:tabular-nums;letter-spacing:-.01em}
 p.amount{margin-bottom:1rem}
@@ -43,9 +44,21 @@ legend{font-weight:650;padding:0;margin-bottom:.625rem}
 svg{fill:none;stroke:currentColor;stroke-width:1.8;stroke-linecap:round;stroke-linejoin:round}
 .way>input:checked~label svg{color:var(--accent)}
 .way:has(>input:checked){border-color:var(--accent);box-shadow:inset 0 0 0 1px var(--accent)}
+.names{display:block;font-weight:400;color:var(--dim);font-size:.875rem;line-height:1.3}
+.way>input:checked~label .names{display:none}
 .fields{display:none;padding:0 1rem 1rem}
 .way>input:checked~.fields{display:block}
 .fields p,.ask p{margin:0 0 .5rem}
+.networks{display:grid;grid-template-columns:1fr 1fr;gap:.5rem;margin:0}
+.networks legend,.networks p{grid-column:1/-1}
+.networks legend{margin-bottom:.25rem}
+.fields .networks label{position:relative;display:grid;margin:0;cursor:pointer}
+.fields .networks input{position:absolute;inset:0;height:100%;margin:0;opacity:0}
+.networks span{display:grid;place-items:center;min-height:3rem;padding:.25rem .5rem;border:1px solid var(--field);border-radius:.5rem;text-align:center;line-height:1.2}
+.networks input:checked+span{border-color:var(--accent);box-shadow:inset 0 0 0 1px var(--accent);background:var(--soft)}
+.networks input:focus-visible+span{outline:3px solid var(--accent);outline-offset:2px}
+.page-hint,.networks:has(.page:checked)~.number{display:none}
+.networks:has(.page:checked)~.page-hint{display:block;margin-top:.75rem}
 .fields .tick{display:flex;gap:.5rem;font-weight:400}.tick input{flex:none;width:1.25rem;height:1.25rem;margin:.125rem 0 0;accent-color:var(--accent)}
 .fields label,.ask label{display:block;font-weight:600;margin:.75rem 0 .25rem}
 .fields input,.ask input,select{display:block;width:100%;min-height:3rem;padding:.5rem .75rem;border:1px solid var(--field);border-radius:.5rem;background:var(--card);color:var(--ink);font:inherit;font-size:1.0625rem}
@@ -54,7 +67,7 @@ svg{fill:none;stroke:currentColor;stroke-width:1.8;stroke-linecap:round;stroke-l
 .ask .main{margin-top:1.25rem}
 .lines{white-space:pre-line}
 [aria-invalid]{border:2px solid var(--bad)!important}
-.fields select+p,.fields input+p,form+p{margin-top:.75rem}
+.fields button+p{margin:.5rem 0 0}form+p{margin-top:.75rem}
 [role=status]{margin:1rem 0 0}
 .test-choice{border:1px dashed var(--field);border-radius:.5rem;padding:.25rem .75rem .75rem;margin-top:1rem}
 button,.button{display:block;width:100%;min-height:3rem;border:1px solid var(--accent);border-radius:.75rem;background:var(--accent);color:var(--on-accent);font:inherit;font-weight:650;padding:.75rem 1rem;text-align:center;text-decoration:none;cursor:pointer;margin-top:.625rem}
@@ -97,7 +110,8 @@ code{font-family:ui-monospace,SFMono-Regular,Menlo,monospace;overflow-wrap:anywh
 pre{white-space:pre-wrap;overflow-wrap:anywhere;padding:1rem;border:1px solid var(--line);border-radius:.75rem;background:var(--soft)}
 [hidden]{display:none!important}
 .visually-hidden{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
-@media (min-width:50rem){.brand{padding-top:2rem}.columns{display:grid;grid-template-columns:minmax(0,5fr) minmax(0,6fr);gap:3rem;align-items:start}.summary{padding-top:1rem}.amount{font-size:2.5rem}.sheet{padding:2rem}}
+@media (max-width:30rem){.test{padding:.125rem 1rem;font-size:.875rem}.brand{padding:.375rem 1rem 0;font-size:1rem}.brand img,.mono{width:1.75rem;height:1.75rem}.mono{font-size:1rem}main{padding-top:.25rem}.summary{padding:.125rem 0 .375rem}.summary h1,.summary p{font-size:1rem;margin:0}.amount{display:inline-block;font-size:1.5rem}.sheet{padding:.625rem .75rem}.sheet legend{margin-bottom:.25rem}.way{margin-bottom:.375rem}.way>label{min-height:3rem;padding-block:.25rem}.way>input{inset-block-start:.875rem}.fields label{margin-top:.375rem}.fields{padding:0 .75rem .75rem}.networks{gap:.375rem}.number p{margin-bottom:.125rem}}
+@media (min-width:50rem){.brand{padding-top:2rem}.columns{display:grid;grid-template-columns:minmax(0,5fr) minmax(0,6fr);gap:0 3rem;align-items:start;grid-template-rows:auto 1fr}.columns .sheet{grid-area:1/2/3/3}.summary{padding-top:1rem}.amount{font-size:2.5rem}.sheet{padding:2rem}}
 @media (prefers-reduced-motion:no-preference){.sign.waiting svg{animation:beat 2.4s ease-in-out infinite}@keyframes beat{50%{opacity:.45}}}
-@media print{:root{--ink:#000;--dim:#333;--page:#fff;--card:#fff;--line:#999}body{display:block;font-size:11pt}.columns{display:block}.sheet{border:0;box-shadow:none;padding:0}.summary,nav,.screen-only,.foot{display:none!important}.test{border:2px solid #000}a{color:inherit;text-decoration:none}}
+@media print{:root{--ink:#000;--dim:#333;--page:#fff;--card:#fff;--line:#999}body{display:block;font-size:11pt}.columns{display:block}.sheet{border:0;box-shadow:none;padding:0}.summary,.about,nav,.screen-only,.foot{display:none!important}.test{border:2px solid #000}a{color:inherit;text-decoration:none}}
 `.trim()

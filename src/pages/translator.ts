@@ -14,6 +14,8 @@ export interface Translator extends TimeFormats {
   t(id: MessageId, values?: MessageValues): string
   /** The sentence with one of its values as markup, such as the amount in a heading. */
   withMarkup(id: MessageId, values: MessageValues, name: string, markup: Html): Html
+  /** The name of the country of an ISO 3166-1 alpha-2 code. */
+  country(code: string): string
   /** "KSh 1,500": see formats/amount.ts. */
   amount(money: Money): string
 }
@@ -39,6 +41,7 @@ export function translatorFor(
       const [before = '', after = ''] = text.split(ISOLATED_PLACEHOLDER)
       return html`${before}${markup}${after}`
     },
+    country: (code) => new Intl.DisplayNames(language, { type: 'region' }).of(code) ?? code,
     amount: (money) => displayAmount(money, language),
     ...timeFormats(language, country, deviceZone),
   }

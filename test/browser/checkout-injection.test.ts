@@ -295,16 +295,24 @@ describe('texts of payers and strangers in a browser', { concurrency: 4 }, () =>
       assert.deepEqual(await textsOf(page, '[role=alert]'), [])
       await assertHarmless(page)
     }
-    assert.deepEqual(await page.context().cookies(), [])
+    const names = (await page.context().cookies()).map(({ name }) => name)
+    assert.deepEqual(names, ['cowry_zone'], 'only the time zone of the device')
   })
 
   it('ignores injected cookies', LARGER_FORM_ONLY, async (t) => {
     const { page, checkoutUrl } = await open(t)
     for (const [, text] of REPEATED) {
-      const names = ['cowry_lang', 'cowry_last_lang', 'cowry_typed', 'cowry_returned', '__proto__']
+      const names = [
+        'cowry_lang',
+        'cowry_last_lang',
+        'cowry_typed',
+        'cowry_returned',
+        'cowry_zone',
+        '__proto__',
+      ]
       const value = encodeURIComponent(text)
       await page.context().addCookies(names.map((name) => ({ name, value, url: checkoutUrl })))
-      await page.goto(`${checkoutUrl}?problem=phone&channel=mobile_money`)
+      await page.goto(`${checkoutUrl}?problem=phone&reason=missing&channel=mobile_money`)
       assert.equal((await textsOf(page, '[role=alert]')).length, 1)
       assert.equal(await page.evaluate('document.documentElement.lang'), 'en')
       assert.equal(await page.evaluate('document.forms[0].phone.value'), text.slice(0, 40))

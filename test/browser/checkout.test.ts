@@ -236,7 +236,7 @@ describe('the checkout in a browser', { concurrency: 2 }, () => {
         await clickButton(page, PAY)
         await page.getByRole('alert').waitFor()
         await page.reload()
-        assert.match(await alertText(page), /Enter a mobile number that can receive a payment request\./)
+        assert.match(await alertText(page), /This number is too short\. Write all of it, like 0712 123 456\./)
         assert.equal(await page.getByLabel('Mobile money number').inputValue(), '0712 34')
         assert.deepEqual((await read()).attempts, [])
       })

@@ -149,7 +149,7 @@ globalThis.pageChecks = (() => {
   }
 
   // An amount, an account or phone number, a code to dial, a reference: each must read from left to right.
-  const IN_ORDER = /[A-Z]{3}\u00a0[\d,.]+|\+?[\d•][\d• ]{5,}[\d•]|[*#][\d*]+#|ref-[\w-]+/g
+  const IN_ORDER = /(?:[A-Z][A-Za-z]+\u00a0|₦|US\$)[\d,.]+|\+?[\d•][\d• ]{5,}[\d•]|[*#][\d*]+#|ref-[\w-]+/g
 
   const ordered = () =>
     texts().flatMap(({ node }) =>

@@ -319,7 +319,7 @@ async function open(actor: Actor): Promise<PreparedScreen[]> {
   return [
     { name: 'open', url: checkoutUrl, heading: PAYS },
     { name: 'open, transfer first', url: nigerian, heading: 'Pay ₦1,250.50' },
-    { name: 'open, from any country', url: anywhere, heading: 'Pay USD 1,250.50' },
+    { name: 'open, from any country', url: anywhere, heading: 'Pay US$1,250.50' },
     { name: 'open, without a brand', url: bare, heading: PAYS },
     { name: 'open, nothing chosen', url: await submitInvalidWith({ channel: '' }), heading: PAYS },
     { name: 'open, a wrong phone', url: await submitInvalidWith({ phone: '0712' }), heading: PAYS },

@@ -115,7 +115,7 @@ const sum = (received: readonly Received[]) => received.reduce((total, { bytes }
 const bytesOf = (received: readonly Received[], part: string) =>
   sum(received.filter(({ url }) => url.includes(part)))
 
-const press = (page: Page, action: string) => page.locator(`form[action$="${action}"] button`).click()
+const press = (page: Page, action: string) => page.locator(`form[action$="${action}"] button:visible`).click()
 
 /** From the open checkout to the waiting page: three screens. */
 const FLOWS: Record<'phone' | 'transfer', (page: Page) => Promise<void>> = {

@@ -153,17 +153,44 @@ describe('gateways with different channels', () => {
     assert.deepEqual(await choose(appWith(mpesa, cards), { channel: 'card' }), ['cards'])
   })
 
-  it('the page offers the networks of every gateway that prompts, and the network decides the gateway', async () => {
+  it('the page offers the networks of every gateway, and the network decides the gateway', async () => {
     const withAll = appWith(mpesa, cards, airtel)
     const { networks } = await findOffer(withAll, await rig.checkout())
     assert.deepEqual(
       networks.map(({ code }) => code),
-      ['mpesa_ke', 'airtel_ke'],
+      ['mpesa_ke', 'airtel_ke', 'equitel_ke', 'tkash_ke'],
+    )
+    assert.deepEqual(
+      networks.filter(({ hasPage }) => hasPage).map(({ code }) => code),
+      ['equitel_ke', 'tkash_ke'],
+      'those that only the page for all networks reaches',
     )
     assert.deepEqual(await choose(withAll, { ...PHONE, network: 'mpesa_ke' }), ['mpesa', 'cards'])
     assert.deepEqual(await choose(withAll, { ...PHONE, network: 'airtel_ke' }), ['airtel', 'cards'])
-    await assert.rejects(choose(withAll, { ...PHONE, network: 'tkash_ke' }), hasIssue('network'))
+    assert.deepEqual(await choose(withAll, { channel: 'mobile_money', network: 'tkash_ke' }), ['cards'])
+    const prompting = appWith(mpesa, airtel)
+    await assert.rejects(choose(prompting, { ...PHONE, network: 'tkash_ke' }), hasIssue('network'))
     await assert.rejects(choose(withAll, { channel: 'mobile_money' }), hasIssue('phone'))
+  })
+
+  it('a network with a page of its own needs no number, and its page takes no payers of other networks', async () => {
+    const wallet: Gateway = {
+      ...scriptedGateway('wallet'),
+      rails: [{ currency: 'KES', channels: ['mobile_money'], networks: ['tkash_ke'] }],
+    }
+    const both = appWith(mpesa, wallet)
+    const { networks, asksPhone } = await findOffer(both, await rig.checkout())
+    assert.deepEqual(
+      networks.map(({ code, hasPage }) => [code, hasPage]),
+      [
+        ['mpesa_ke', false],
+        ['tkash_ke', true],
+      ],
+    )
+    assert.equal(asksPhone, true)
+    assert.equal((await findOffer(appWith(wallet), await rig.checkout())).asksPhone, false)
+    assert.deepEqual(await choose(both, { channel: 'mobile_money', network: 'tkash_ke' }), ['wallet'])
+    assert.deepEqual(await choose(both, { ...PHONE, network: 'mpesa_ke' }), ['mpesa'])
   })
 
   it('the page asks for no number if the first gateway of mobile money asks on its own page', async () => {

@@ -3,7 +3,6 @@
 
 import { LINK_ENDED } from '../../checkout/capacity.ts'
 import type { ConsentForm } from '../../consents/consent.ts'
-import type { Network } from '../../core/networks.ts'
 import { type Channel, type Instrument, isDirect } from '../../gateways/gateway.ts'
 import type { MerchantProfile } from '../../merchants/profiles.ts'
 import type { TransferRow } from '../../p2p/transfer.ts'
@@ -12,7 +11,7 @@ import type { Capacity } from '../../payments/app.ts'
 import type { AttemptRow } from '../../payments/attempt.ts'
 import type { PaymentRow } from '../../payments/payment.ts'
 import type { Translator } from '../translator.ts'
-import type { FormState } from './form.ts'
+import type { FormState, Offer } from './form.ts'
 
 export interface CheckoutFacts {
   payment: PaymentRow
@@ -27,8 +26,10 @@ export interface CheckoutFacts {
   instruments: readonly Instrument[]
   /** Whether our page asks for the phone number, or the gateway's page. */
   asksPhone: boolean
-  /** The networks to choose from, if our page asks. */
-  networks: readonly Network[]
+  /** The networks to choose from; empty if the payer chooses on the gateway's page. */
+  networks: Offer['networks']
+  /** Whether our page shows the account of a bank transfer, or the gateway's page. */
+  showsAccount: boolean
   /** How the page asks whether a card is saved; null if it is not saved. */
   consentForm: ConsentForm | null
   /** "Visa •••• 4242" if the provider reported it, otherwise null. */

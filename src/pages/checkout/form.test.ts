@@ -6,6 +6,8 @@ import { networkOfPhone, type Offer, readChoice, readFormState, redirectWithProb
 
 const NOW = new Date('2026-11-14T10:00:00Z')
 
+const prompted = (country: string) => networksOf(country).map((network) => ({ ...network, hasPage: false }))
+
 const OFFER: Offer = {
   channels: ['card', 'mobile_money', 'bank_transfer'],
   instruments: [
@@ -14,7 +16,8 @@ const OFFER: Offer = {
   ],
   country: 'KE',
   asksPhone: true,
-  networks: networksOf('KE'),
+  networks: prompted('KE'),
+  showsAccount: true,
   savesCards: true,
 }
 
@@ -35,8 +38,11 @@ describe('the choice of a payer', () => {
       phone: '+254712345678',
       network: 'mpesa_ke',
     })
-    assert.deepEqual(readChoice(OFFER, { channel: 'mobile_money', phone: '12' }), { kind: 'phone' })
-    assert.deepEqual(readChoice(OFFER, { channel: 'mobile_money' }), { kind: 'phone' })
+    assert.deepEqual(readChoice(OFFER, { channel: 'mobile_money', phone: '12' }), {
+      kind: 'phone',
+      reason: 'too_short',
+    })
+    assert.deepEqual(readChoice(OFFER, { channel: 'mobile_money' }), { kind: 'phone', reason: 'missing' })
   })
 
   it('may name another network than the guess, but none of another country', () => {
@@ -65,7 +71,7 @@ describe('the choice of a payer', () => {
 
   it('is only a network that the gateway prompts', () => {
     const form = { channel: 'mobile_money', phone: '0712345678' }
-    const [mpesa, airtel, equitel] = networksOf('KE')
+    const [mpesa, airtel, equitel] = prompted('KE')
     assert.ok(mpesa && airtel && equitel)
     const others = { ...OFFER, networks: [airtel, equitel] }
     assert.deepEqual(readChoice(others, form), { kind: 'network' })
@@ -76,8 +82,30 @@ describe('the choice of a payer', () => {
   })
 
   it('needs no phone number if the gateway asks for it', () => {
-    const choice = readChoice({ ...OFFER, asksPhone: false }, { channel: 'mobile_money' })
+    const choice = readChoice({ ...OFFER, asksPhone: false, networks: [] }, { channel: 'mobile_money' })
     assert.deepEqual(choice, { channel: 'mobile_money', instrument: undefined })
+  })
+
+  it('needs no phone number for a network with a page of its own', () => {
+    const networks = prompted('SN').map((one) => ({ ...one, hasPage: one.code === 'wave_sn' }))
+    const offer = { ...OFFER, country: 'SN', networks }
+    const wave = { channel: 'mobile_money', instrument: undefined, network: 'wave_sn' }
+    const chosen = { channel: 'mobile_money', network: 'wave_sn' }
+    assert.deepEqual(readChoice(offer, { ...chosen, phone: '77 123 45 67' }), wave)
+    assert.deepEqual(
+      readChoice({ ...offer, networks: networks.slice(0, 1), asksPhone: false }, { channel: 'mobile_money' }),
+      wave,
+    )
+  })
+
+  it('is never guessed where a wallet without prefixes is offered', () => {
+    const offer = { ...OFFER, country: 'SN', networks: prompted('SN') }
+    assert.deepEqual(readChoice(offer, { channel: 'mobile_money', phone: '77 123 45 67' }), {
+      kind: 'network',
+    })
+    assert.equal(networkOfPhone(offer, '77 123 45 67'), null)
+    const withoutWave = { ...offer, networks: offer.networks.filter(({ code }) => code !== 'wave_sn') }
+    assert.equal(networkOfPhone(withoutWave, '77 123 45 67'), 'orange_sn')
   })
 
   it('accepts only a test instrument of the chosen channel', () => {
@@ -105,8 +133,8 @@ describe('a problem with the checkout form', () => {
   const form = { channel: 'mobile_money', network: 'airtel_ke', phone: '0712' }
 
   it('returns with the choice, and without the phone number in the URL', () => {
-    const { redirectTo, cookies } = redirectWithProblem(path, form, { kind: 'phone' })
-    assert.equal(redirectTo, '/pay/abc?problem=phone&channel=mobile_money&network=airtel_ke')
+    const { redirectTo, cookies } = redirectWithProblem(path, form, { kind: 'phone', reason: 'too_short' })
+    assert.equal(redirectTo, '/pay/abc?problem=phone&reason=too_short&channel=mobile_money&network=airtel_ke')
     assert.deepEqual(
       cookies.map(({ value, path: where }) => [value, where]),
       [['0712', path]],
@@ -117,7 +145,7 @@ describe('a problem with the checkout form', () => {
       channel: 'mobile_money',
       network: 'airtel_ke',
       phone: '0712',
-      problem: { kind: 'phone' },
+      problem: { kind: 'phone', reason: 'too_short' },
     })
   })
 
@@ -134,6 +162,7 @@ describe('a problem with the checkout form', () => {
     assert.equal(state({ problem: 'wait', until: '-5' }).problem, null)
     assert.equal(state({ problem: 'wait', until: '99999999999' }).problem, null)
     assert.equal(state({ problem: '<b>' }).problem, null)
+    assert.equal(state({ problem: 'phone', reason: '<b>' }).problem, null)
     assert.deepEqual(state({ channel: 'cash', network: 'none' }), {
       channel: null,
       network: null,
@@ -143,7 +172,11 @@ describe('a problem with the checkout form', () => {
   })
 
   it('keeps no more of the typed text than a phone number can have', () => {
-    const { cookies } = redirectWithProblem(path, { phone: '7'.repeat(5_000) }, { kind: 'phone' })
+    const { cookies } = redirectWithProblem(
+      path,
+      { phone: '7'.repeat(5_000) },
+      { kind: 'phone', reason: 'too_long' },
+    )
     assert.equal(cookies[0]?.value.length, 40)
   })
 })

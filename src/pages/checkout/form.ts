@@ -4,7 +4,7 @@
 import type { findOffer } from '../../checkout/offer.ts'
 import { findNetwork, guessNetwork } from '../../core/networks.ts'
 import type { Channel, CheckoutChoice } from '../../gateways/gateway.ts'
-import { readPhone } from '../../kit/phone.ts'
+import { isPhoneProblem, type PhoneProblem, phoneProblem, readPhone } from '../../kit/phone.ts'
 
 /** The input that the open screen shows again. */
 export interface FormState {
@@ -15,7 +15,8 @@ export interface FormState {
 }
 
 export type Problem =
-  | { kind: 'choice' | 'phone' | 'network' }
+  | { kind: 'choice' | 'network' }
+  | { kind: 'phone'; reason: PhoneProblem }
   /** The merchant blocks this payer. */
   | { kind: 'refused' }
   /** When the number may be prompted again. */
@@ -31,23 +32,37 @@ export function readChoice(offer: Offer, form: Texts): CheckoutChoice | Problem 
   const channel = offer.channels.find((one) => one === form.channel)
   if (!channel) return { kind: 'choice' }
   const instrument = readInstrument(offer, channel, form[instrumentField(channel)] ?? '')
-  if (channel !== 'mobile_money' || !offer.asksPhone) return { channel, instrument }
-
-  const phone = readPhone(form.phone ?? '', offer.country)
-  if (!phone) return { kind: 'phone' }
-  const { networks } = offer
-  // The networks of a country prompt only numbers of that country.
-  if (networks.length > 0 && phone.country !== offer.country) return { kind: 'phone' }
-  const chosen = networks.find(({ code }) => code === form.network)
-  const network = chosen ?? networkFromPrefix(offer, phone.e164)
-  if (!network && networks.length > 0) return { kind: 'network' }
-  return { channel, instrument, phone: phone.e164, network: network?.code }
+  if (channel !== 'mobile_money') return { channel, instrument }
+  const choice = readWallet(offer, form)
+  if ('kind' in choice) return choice
+  return { instrument, ...choice }
 }
 
+type WalletChoice = Pick<CheckoutChoice, 'channel' | 'phone' | 'network'>
+
+/** The network and the number to prompt; no number for a network with a page of its own. */
+function readWallet(offer: Offer, form: Texts): WalletChoice | Problem {
+  const channel = 'mobile_money'
+  const { networks } = offer
+  const [only] = networks.length === 1 ? networks : []
+  const chosen = networks.find(({ code }) => code === form.network) ?? only
+  if (chosen?.hasPage) return { channel, network: chosen.code }
+  if (!offer.asksPhone) return chosen || networks.length === 0 ? { channel } : { kind: 'network' }
+  const phone = readPhone(form.phone ?? '', offer.country)
+  const reason = phoneProblem(form.phone ?? '', offer.country)
+  // The networks of a country prompt only numbers of that country.
+  const isAllowed = phone !== undefined && (networks.length === 0 || phone.country === offer.country)
+  if (!isAllowed) return { kind: 'phone', reason: reason ?? 'foreign' }
+  const network = chosen ?? networkFromPrefix(offer, phone.e164)
+  if (!network && networks.length > 0) return { kind: 'network' }
+  return { channel, phone: phone.e164, network: network?.code }
+}
+
+/** A guess only where every network has prefixes: any number can have a wallet without prefixes, such as Wave. */
 function networkFromPrefix({ networks, country }: PhoneOffer, e164: string) {
-  if (networks.length === 1) return networks[0]
-  const guess = country === null ? undefined : guessNetwork(e164, country)
-  return networks.find(({ code }) => code === guess?.code)
+  if (country === null || networks.some(({ prefixes }) => prefixes.length === 0)) return undefined
+  const guess = guessNetwork(e164, country)
+  return networks.find(({ code, hasPage }) => code === guess?.code && !hasPage)
 }
 
 type PhoneOffer = Pick<Offer, 'networks' | 'country'>
@@ -68,23 +83,26 @@ function readInstrument(offer: Offer, channel: Channel, name: string): string | 
 }
 
 const TYPED_COOKIE = 'cowry_typed'
-// Long enough for a slow network, short enough for a shared phone.
-const TYPED_SECONDS = 120
+// Longer than a prompt waits for its PIN, so that a payer who is declined need not type the number again; short enough
+// for a shared phone.
+const TYPED_SECONDS = 900
 const MAX_TYPED = 40
 
 /** Redirects back to the form with the problem. */
 export function redirectWithProblem(path: string, form: Texts, problem: Problem) {
   const query = new URLSearchParams({ problem: problem.kind })
+  if (problem.kind === 'phone') query.set('reason', problem.reason)
   if (problem.kind === 'wait') query.set('until', String(Math.ceil(problem.until.getTime() / 1_000)))
   if (form.channel) query.set('channel', form.channel.slice(0, MAX_TYPED))
   if (form.network) query.set('network', form.network.slice(0, MAX_TYPED))
+  return { http: 303, redirectTo: `${path}?${query}`, cookies: typedCookies(path, form) }
+}
+
+/** Keeps the typed number for the next form in this browser. */
+export function typedCookies(path: string, form: Texts) {
   // The cut may split a surrogate pair.
   const phone = (form.phone ?? '').slice(0, MAX_TYPED).toWellFormed()
-  return {
-    http: 303,
-    redirectTo: `${path}?${query}`,
-    cookies: phone === '' ? [] : [{ name: TYPED_COOKIE, value: phone, path, maxAgeSeconds: TYPED_SECONDS }],
-  }
+  return phone === '' ? [] : [{ name: TYPED_COOKIE, value: phone, path, maxAgeSeconds: TYPED_SECONDS }]
 }
 
 export function readFormState(
@@ -97,17 +115,16 @@ export function readFormState(
   return {
     channel: channels.find((one) => one === query.channel) ?? null,
     network: findNetwork(query.network ?? '')?.code ?? null,
-    phone: problem ? (cookies[TYPED_COOKIE] ?? '').slice(0, MAX_TYPED) : '',
+    phone: (cookies[TYPED_COOKIE] ?? '').slice(0, MAX_TYPED),
     problem,
   }
 }
 
 const MAX_WAIT_MS = 86_400_000
 
-function readProblem({ problem, until }: Texts, now: Date): Problem | null {
-  const isPlain =
-    problem === 'choice' || problem === 'phone' || problem === 'network' || problem === 'refused'
-  if (isPlain) return { kind: problem }
+function readProblem({ problem, reason, until }: Texts, now: Date): Problem | null {
+  if (problem === 'choice' || problem === 'network' || problem === 'refused') return { kind: problem }
+  if (problem === 'phone') return isPhoneProblem(reason) ? { kind: 'phone', reason } : null
   if (problem !== 'wait' || !/^\d{1,11}$/.test(until ?? '')) return null
   const waitMs = Number(until) * 1_000 - now.getTime()
   return waitMs > 0 && waitMs <= MAX_WAIT_MS

@@ -4,7 +4,6 @@
 import type { Currency } from '../../core/currency.ts'
 import type { Channel } from '../../gateways/gateway.ts'
 import { type Html, html } from '../../kit/http/html.ts'
-import { examplePhone } from '../../kit/phone.ts'
 import {
   amountOf,
   CHANNEL_MESSAGES,
@@ -16,11 +15,11 @@ import {
 } from './components.ts'
 import { DECLINE_MESSAGES, declineText } from './decline-messages.ts'
 import type { CheckoutFacts } from './facts.ts'
-import { instrumentField, type Problem } from './form.ts'
+import { instrumentField } from './form.ts'
+import { problemText, walletFields } from './wallet-fields.ts'
 
 export function openScreen(facts: CheckoutFacts): Screen {
   const { merchant, path, translator } = facts
-  const amount = amountOf(facts)
   const channels = orderedChannels(facts)
   if (channels.length === 0) return closedScreen(facts)
   const last = [facts.form.channel, facts.attempt?.choice?.channel].find(
@@ -28,11 +27,10 @@ export function openScreen(facts: CheckoutFacts): Screen {
   )
   const checked = last ?? channels[0]
   return {
-    title: translator.t('payTitle', { amount, merchant: merchant.name }),
+    title: translator.t('payTitle', { amount: amountOf(facts), merchant: merchant.name }),
     body: html`${problemSummary(facts)}${declineNotice(facts)}
 <form method="post" action="${path}/attempts" data-network="${path}/network" novalidate>
 <fieldset><legend>${translator.t('howToPay')}</legend>${channels.map((channel) => channelOption(facts, channel, channel === checked))}</fieldset>
-<button class="main">${translator.t('payButton', { amount })}</button>
 </form>
 ${cancelForm(facts)}
 ${timeLimit(facts)}`,
@@ -67,14 +65,40 @@ function orderedChannels({ channels, payment: { currency } }: CheckoutFacts): Ch
   return [...CHANNEL_ORDERS[first], ...DIRECT].filter((channel) => channels.includes(channel))
 }
 
+/** Each option has its own button, so that the button is on the first screen of a small phone. All submit the same form. */
 function channelOption(facts: CheckoutFacts, channel: Channel, isChecked: boolean): Html {
   const { translator } = facts
-  const { name, hint } = CHANNEL_MESSAGES[channel]
-  const to = { merchant: facts.merchant.name }
   const id = `way-${channel}`
   return html`<div class="way"><input type="radio" name="channel" id="${id}" value="${channel}" aria-describedby="${id}-hint"${isChecked && html` checked`}>
-<label for="${id}">${icon(channel)}<span>${translator.t(name, to)}</span></label>
-<div class="fields"><p class="dim" id="${id}-hint">${translator.t(hint, to)}</p>${channel === 'mobile_money' && facts.asksPhone && phoneFields(facts)}${channel === 'card' && consentField(facts)}${testOutcome(facts, channel)}</div></div>`
+<label for="${id}">${icon(channel)}<span>${channelName(facts, channel)}</span></label>
+<div class="fields">${channel === 'mobile_money' && walletFields(facts)}${channel === 'card' && consentField(facts)}
+<button class="main">${translator.t('payButton', { amount: amountOf(facts) })}</button>
+<p class="dim" id="${id}-hint">${channelHint(facts, channel)}${channel === 'mobile_money' && facts.asksPhone && html` ${translator.t('neverSharePin')}`}</p>${testOutcome(facts, channel)}</div></div>`
+}
+
+/** Payers know the name of their network better than "mobile money". */
+function channelName({ translator, merchant, networks }: CheckoutFacts, channel: Channel): Html | string {
+  const name = translator.t(CHANNEL_MESSAGES[channel].name, { merchant: merchant.name })
+  if (channel !== 'mobile_money' || networks.length === 0) return name
+  const names = networks.map((network) => network.name)
+  if (names.length === 1) return names[0] ?? name
+  return html`${name}<small class="names">${names.slice(0, NAMES_SHOWN).join(', ')}</small>`
+}
+
+// More would not fit into two lines of a small phone.
+const NAMES_SHOWN = 4
+
+/** What really happens next. */
+function channelHint(facts: CheckoutFacts, channel: Channel): string {
+  const { translator, merchant, networks, asksPhone, showsAccount } = facts
+  if (channel === 'mobile_money' && !asksPhone) {
+    const [only] = networks.length === 1 ? networks : []
+    return only
+      ? translator.t('networkPageHint', { network: only.name })
+      : translator.t('mobileMoneyPageHint')
+  }
+  if (channel === 'bank_transfer' && !showsAccount) return translator.t('bankTransferPageHint')
+  return translator.t(CHANNEL_MESSAGES[channel].hint, { merchant: merchant.name })
 }
 
 /** Says before the payment that the card is saved and who may charge it again, or asks. The form reports what it showed. */
@@ -84,31 +108,6 @@ function consentField({ consentForm, merchant, translator }: CheckoutFacts): Htm
   const to = { merchant: merchant.name }
   if (consentForm === 'notice') return html`<p class="dim">${translator.t('saveNotice', to)}</p>${shown}`
   return html`<label class="tick"><input type="checkbox" name="save" value="yes"> <span>${translator.t('saveChoice', to)}</span></label>${shown}`
-}
-
-function phoneFields(facts: CheckoutFacts): Html {
-  const { translator, form, payment } = facts
-  const example = examplePhone(payment.country)
-  const isWrong = form.problem?.kind === 'phone' || form.problem?.kind === 'wait'
-  const describedBy = isWrong ? 'phone-hint phone-problem' : 'phone-hint'
-  return html`<label for="phone">${translator.t('phone')}</label>
-<p class="dim" id="phone-hint">${example === null ? translator.t('phoneInternational') : translator.t('phoneExample', { example })}</p>
-${isWrong && html`<p class="wrong" id="phone-problem">${problemText(facts, form.problem)}</p>`}
-<input type="tel" id="phone" name="phone" value="${form.phone}" autocomplete="tel" dir="ltr" maxlength="40" aria-describedby="${describedBy}"${isWrong && html` aria-invalid="true"`}>
-${networkField(facts)}
-<p class="dim">${translator.t('neverSharePin')}</p>`
-}
-
-function networkField(facts: CheckoutFacts): Html | null {
-  const { translator, form, networks } = facts
-  if (networks.length < 2) return null
-  const isWrong = form.problem?.kind === 'network'
-  return html`<label for="network">${translator.t('network')}</label>
-${isWrong && html`<p class="wrong" id="network-problem">${problemText(facts, form.problem)}</p>`}
-<select id="network" name="network"${isWrong && html` aria-invalid="true" aria-describedby="network-problem"`}>
-<option value="">${translator.t('networkFromNumber')}</option>
-${networks.map(({ code, name }) => html`<option value="${code}"${code === form.network && html` selected`}>${name}</option>`)}
-</select>`
 }
 
 /** Sandbox only. The names of the test instruments are the provider's own, in English. */
@@ -128,28 +127,9 @@ function problemSummary(facts: CheckoutFacts): Html | null {
     return html`<div class="notice bad" role="alert" tabindex="-1" autofocus><p>${problemText(facts, problem)}</p></div>`
   }
   const [first = 'card'] = orderedChannels(facts)
-  const targets = { network: 'network', choice: `way-${first}`, phone: 'phone', wait: 'phone' }
+  const targets = { network: 'networks', choice: `way-${first}`, phone: 'phone', wait: 'phone' }
   return html`<div class="notice wrong" role="alert" tabindex="-1" autofocus><h2>${facts.translator.t('problemTitle')}</h2>
 <p><a href="#${targets[problem.kind]}">${problemText(facts, problem)}</a></p></div>`
-}
-
-function problemText({ translator, now, merchant }: CheckoutFacts, problem: Problem | null): string {
-  switch (problem?.kind) {
-    case 'refused':
-      return translator.t('problemRefused', { merchant: merchant.name })
-    case 'phone':
-      return translator.t('problemPhone')
-    case 'network':
-      return translator.t('problemNetwork')
-    case 'wait': {
-      const seconds = Math.ceil((problem.until.getTime() - now.getTime()) / 1_000)
-      return seconds < 60
-        ? translator.t('problemWaitSeconds', { seconds })
-        : translator.t('problemWaitMinutes', { minutes: Math.round(seconds / 60) })
-    }
-    default:
-      return translator.t('problemChoice')
-  }
 }
 
 /** The result of the last attempt, and what to do. */

@@ -63,23 +63,25 @@ export function renderCheckout(
     palette: paletteOf(merchant.accentColor),
     languageLinks: here,
     hasScript: true,
-    body: html`<div class="columns"><section class="summary">${summary(facts)}</section>
-<section class="sheet">${screen.body}</section></div>`,
+    body: html`<div class="columns"><section class="summary">${lead(facts)}</section>
+<section class="sheet">${screen.body}</section>${summary(facts)}</div>`,
   })
 }
 
-/** The page heading while the payment is open; a screen with its own heading gets only the facts. */
-function summary(facts: CheckoutFacts): Html {
-  const { translator, payment, merchant } = facts
+/** The page heading while the payment is open; a screen with its own heading gets only the amount. */
+function lead(facts: CheckoutFacts): Html {
+  const { translator, merchant } = facts
   const amount = html`<span class="amount">${amountOf(facts)}</span>`
-  const lead =
-    screenOf(facts) === 'open'
-      ? html`<h1>${translator.withMarkup('payTitle', { merchant: merchant.name }, 'amount', amount)}</h1>`
-      : html`<p>${amount}</p>`
-  // The receipt of a paid payment lists all of it.
-  if (payment.paidAt !== null) return lead
-  return html`${lead}${factList([
+  return screenOf(facts) === 'open'
+    ? html`<h1>${translator.withMarkup('payTitle', { merchant: merchant.name }, 'amount', amount)}</h1>`
+    : html`<p>${amount}</p>`
+}
+
+/** On a small screen below the form, so that the button is on the first screen. The receipt of a paid payment lists it. */
+function summary({ translator, payment }: CheckoutFacts): Html | null {
+  if (payment.paidAt !== null) return null
+  return html`<section class="about">${factList([
     [translator.t('paymentFor'), payment.description],
     [translator.t('reference'), ltr(payment.reference)],
-  ])}`
+  ])}</section>`
 }

@@ -21,7 +21,7 @@ import { createActionLimit } from '../action-limit.ts'
 import { isLanguage } from '../locales.ts'
 import { loadCheckout, type PageRequest, pathOf } from '../page-request.ts'
 import { screenOf } from './facts.ts'
-import { readChoice, redirectWithProblem } from './form.ts'
+import { readChoice, redirectWithProblem, typedCookies } from './form.ts'
 
 /**
  * The page that sends a payer who has cancelled back to the merchant. A redirect of the form itself would need the
@@ -105,7 +105,8 @@ async function startPayment(
   if ('kind' in choice) return redirectWithProblem(pathOf(request), request.form, choice)
   try {
     const started = await startAttempt(app, view, await withConsent(app, view, choice, request))
-    return redirectToCheckout(request, redirectOf(started) ? '/continue' : '')
+    const next = redirectToCheckout(request, redirectOf(started) ? '/continue' : '')
+    return { ...next, cookies: typedCookies(pathOf(request), request.form) }
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     // The payment changed meanwhile, it expired, or its link has no free slot: the page shows its state.

@@ -1,0 +1,75 @@
+// The fields of mobile money: the network as buttons, the number, and what is wrong with either.
+
+import { type Html, html } from '../../kit/http/html.ts'
+import { examplePhone, type PhoneProblem } from '../../kit/phone.ts'
+import type { MessageId } from '../locales/en.ts'
+import type { CheckoutFacts } from './facts.ts'
+import type { Problem } from './form.ts'
+
+export function walletFields(facts: CheckoutFacts): Html {
+  return html`${networkButtons(facts)}${facts.asksPhone && phoneField(facts)}${facts.asksPhone && pageHint(facts)}`
+}
+
+/** Shown instead of the number when the payer chooses a network with a page of its own. */
+function pageHint({ networks, translator }: CheckoutFacts): Html | null {
+  const names = networks.filter(({ hasPage }) => hasPage).map(({ name }) => name)
+  if (names.length === 0) return null
+  return html`<p class="dim page-hint">${translator.t('networkPageHint', { network: names.join(' / ') })}</p>`
+}
+
+/** The largest network first. A number suggests its network, and the payer can always choose another one. */
+function networkButtons(facts: CheckoutFacts): Html | null {
+  const { translator, form, networks, attempt } = facts
+  if (networks.length < 2) return null
+  const isWrong = form.problem?.kind === 'network'
+  const chosen = form.network ?? attempt?.choice?.network
+  return html`<fieldset class="networks" id="networks" tabindex="-1"${isWrong && html` aria-describedby="network-problem"`}><legend>${translator.t('network')}</legend>
+${isWrong && html`<p class="wrong" id="network-problem">${problemText(facts, form.problem)}</p>`}
+${networks.map(({ code, name, hasPage }) => html`<label><input type="radio" name="network" value="${code}"${hasPage && html` class="page"`}${code === chosen && html` checked`}><span>${name}</span></label>`)}</fieldset>`
+}
+
+function phoneField(facts: CheckoutFacts): Html {
+  const { translator, form, payment } = facts
+  const example = examplePhone(payment.country)
+  const isWrong = form.problem?.kind === 'phone' || form.problem?.kind === 'wait'
+  const describedBy = isWrong ? 'phone-hint phone-problem' : 'phone-hint'
+  return html`<div class="number"><label for="phone">${translator.t('phone')}</label>
+<p class="dim" id="phone-hint">${example === null ? translator.t('phoneInternational') : translator.t('phoneExample', { example })}</p>
+${isWrong && html`<p class="wrong" id="phone-problem">${problemText(facts, form.problem)}</p>`}
+<input type="tel" id="phone" name="phone" value="${form.phone}" autocomplete="tel" dir="ltr" maxlength="40" aria-describedby="${describedBy}"${isWrong && html` aria-invalid="true"`}></div>`
+}
+
+const PHONE_MESSAGES: Readonly<Record<PhoneProblem, MessageId>> = {
+  missing: 'problemPhoneMissing',
+  not_a_number: 'problemPhoneText',
+  too_short: 'problemPhoneShort',
+  too_long: 'problemPhoneLong',
+  not_mobile: 'problemPhoneLandline',
+  foreign: 'problemPhoneForeign',
+  without_code: 'problemPhoneCode',
+}
+
+const ANY_EXAMPLE = '+254 712 345 678'
+
+export function problemText(facts: CheckoutFacts, problem: Problem | null): string {
+  const { translator, now, merchant, payment } = facts
+  switch (problem?.kind) {
+    case 'refused':
+      return translator.t('problemRefused', { merchant: merchant.name })
+    case 'phone':
+      return translator.t(PHONE_MESSAGES[problem.reason], {
+        example: examplePhone(payment.country) ?? ANY_EXAMPLE,
+        country: payment.country === null ? '' : translator.country(payment.country),
+      })
+    case 'network':
+      return translator.t('problemNetwork')
+    case 'wait': {
+      const seconds = Math.ceil((problem.until.getTime() - now.getTime()) / 1_000)
+      return seconds < 60
+        ? translator.t('problemWaitSeconds', { seconds })
+        : translator.t('problemWaitMinutes', { minutes: Math.round(seconds / 60) })
+    }
+    default:
+      return translator.t('problemChoice')
+  }
+}
