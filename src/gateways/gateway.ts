@@ -285,9 +285,9 @@ export interface GatewayBehavior {
   /**
    * It has no idempotency key: a request that is sent again may be executed again. So an attempt that may have been sent is
    * never submitted again. `verify` looks for it by other means, such as a list. That it finds nothing proves that the
-   * request never arrived, but only this long after the attempt.
+   * request never arrived, but only this long after the attempt. Null: it proves nothing, and a person decides.
    */
-  notResendable?: { absentAfterHours: number }
+  notResendable?: { absentAfterHours: number | null }
   /**
    * The page of a checkout can be paid only by a payer who has its URL, and only the response to `startCheckout` has it. If
    * that is lost, a new attempt is safe at once. The old one is polled on. Does not apply to prompts on a phone.

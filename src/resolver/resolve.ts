@@ -109,9 +109,8 @@ function isBeyondAbsence(
   { notResendable }: GatewayBehavior,
   { startedAt }: AttemptRow,
 ): boolean {
-  return (
-    notResendable !== undefined && clock.now() >= addMs(startedAt, notResendable.absentAfterHours * HOUR_MS)
-  )
+  const hours = notResendable?.absentAfterHours ?? null
+  return hours !== null && clock.now() >= addMs(startedAt, hours * HOUR_MS)
 }
 
 /** The gateway does not know the attempt, and nothing will change that. */

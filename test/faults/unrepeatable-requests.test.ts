@@ -86,6 +86,15 @@ describe('a request that cannot be sent again', () => {
     assert.deepEqual(await callsAbout(charge), ['chargeSaved', 'verify', 'verify', 'verify'])
   })
 
+  it('a charge that cannot be sent again is never absent where nothing proves it', async (t) => {
+    behaveAs(t, { ...behavior, notResendable: { absentAfterHours: null } })
+    gateway.answers('chargeSaved', NO_ANSWER)
+    const charge = await rig.charge()
+    await resolveAfter(7 * HOUR_MS, NOT_FOUND)
+    assert.equal(await statesOf(charge), 'processing outcome_unknown started')
+    assert.deepEqual(await callsAbout(charge), ['chargeSaved', 'verify'])
+  })
+
   it('a charge that cannot be sent again succeeds if it is found, also at the last moment', async (t) => {
     behaveAs(t, behavior)
     gateway.answers('chargeSaved', NO_ANSWER)

@@ -42,12 +42,14 @@ const RAILS: readonly Rail[] = [
   },
 ]
 
+// The list of payments goes back about 48 hours. Some hours before its end an hourly poll still finds the attempt in it.
+const ABSENT_AFTER_HOURS = 45
+
 const BEHAVIOR: GatewayBehavior = {
   keyRetentionHours: 0,
   cachesErrors: false,
   lookupByReference: false,
-  // The list of payments goes back about 48 hours. Some hours before its end an hourly poll still finds the attempt in it.
-  notResendable: { absentAfterHours: 45 },
+  notResendable: { absentAfterHours: ABSENT_AFTER_HOURS },
   nonIdempotentRefunds: true,
 }
 
@@ -81,7 +83,7 @@ function open(connection: Connection): Gateway {
   return {
     name: NAME,
     rails: RAILS,
-    behavior: refunds?.isPayout ? { ...BEHAVIOR, nonIdempotentRefunds: undefined } : BEHAVIOR,
+    behavior: behaviorOf(account),
     webhookAnswer: { ResultCode: 0, ResultDesc: 'Accepted' },
     ...prompts,
     ...(refunds && openRefunds(connection, refunds)),
@@ -89,6 +91,13 @@ function open(connection: Connection): Gateway {
     probe: api.probe,
     checkAccount: () => checkDarajaAccount(account, api, connection.callbackUrl({ kind: 'account' })),
   }
+}
+
+/** Without a list of payments nothing proves that a prompt never arrived. Payouts have a key. */
+function behaviorOf({ pullNumber, refunds }: DarajaAccount): GatewayBehavior {
+  const { nonIdempotentRefunds, ...others } = BEHAVIOR
+  const notResendable = { absentAfterHours: pullNumber === undefined ? null : ABSENT_AFTER_HOURS }
+  return { ...others, notResendable, ...(!refunds?.isPayout && { nonIdempotentRefunds }) }
 }
 
 function openPrompts(
@@ -144,7 +153,7 @@ function isListed(found: Found): found is ListedPayment {
 }
 
 function fromList(found: Found, query: StatusQuery): Outcome {
-  if (found === undefined) return unknown('no_answer', 'Only a callback can say what became of this prompt')
+  if (found === undefined) return unknown('not_found', 'Only a callback can say what became of this prompt')
   if (found === null) return unknown('not_found', 'M-Pesa has no payment of this attempt')
   return isListed(found) ? toSuccess(query, found.transactionId, undefined, found) : found
 }

@@ -6,7 +6,7 @@ import { addMs } from '../../kit/clock.ts'
 import { parseExactJson, schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { StatusQuery } from '../gateway.ts'
-import { fromUnexpectedBody, Maybe, type Unknown, unknown, withoutResponse } from '../reply.ts'
+import { fromUnexpectedBody, Maybe, type Unknown, unknown, unrecognized, withoutResponse } from '../reply.ts'
 import { type DarajaApi, isOutcome, readError } from './api.ts'
 import { accountReferenceOf } from './push.ts'
 import { toListTime } from './times.ts'
@@ -58,7 +58,7 @@ export async function findListed(
 ): Promise<ListedPayment | null | Unknown> {
   const from = addMs(startedAt, -BEFORE_MS)
   if (addMs(from, LIST_HOURS * HOUR_MS) <= now)
-    return unknown('no_answer', 'the list of payments does not go back that far')
+    return unrecognized('M-Pesa does not list payments of that time any more')
   const latest = addMs(startedAt, AFTER_MS)
   const period = { StartDate: toListTime(from), EndDate: toListTime(latest < now ? latest : now) }
   const reference = accountReferenceOf(key)
@@ -72,7 +72,7 @@ export async function findListed(
     if (rows.length === 0) return null
     offset += rows.length
   }
-  return unknown('no_answer', 'the list of payments is too long')
+  return unrecognized('M-Pesa lists more payments of that time than can be read')
 }
 
 function isPayment({ billreference, transactiontype }: ListedPayment, reference: string): boolean {

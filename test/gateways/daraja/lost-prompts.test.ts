@@ -46,17 +46,18 @@ describe('a prompt of Daraja whose answer was lost', () => {
     const { gateway, attempt, passHours } = await losePrompt(t)
     const { notResendable } = gateway.behavior
     assert.ok(notResendable)
-    passHours(notResendable.absentAfterHours + 2)
+    passHours((notResendable.absentAfterHours ?? 0) + 2)
     assert.equal(reasonOf(await gateway.verify(attempt, null)), 'not_found')
     passHours(2)
-    assert.equal(reasonOf(await gateway.verify(attempt, null)), 'no_answer')
+    assert.equal(reasonOf(await gateway.verify(attempt, null)), 'unrecognized')
   })
 
-  it('stays unknown without a list, and at a till, whose payments have no account number', async (t) => {
+  it('is never proven absent without a list, and at a till, whose payments have no account number', async (t) => {
     for (const credentials of [WITHOUT_LIST, { ...CREDENTIALS, till: '5432100' }]) {
       const { provider, gateway, attempt } = await losePrompt(t, credentials)
       await provider.finish(attempt.key, { kind: 'pays' })
-      assert.equal(reasonOf(await gateway.verify(attempt, null)), 'no_answer')
+      assert.equal(reasonOf(await gateway.verify(attempt, null)), 'not_found')
+      assert.deepEqual(gateway.behavior.notResendable, { absentAfterHours: null })
       assert.equal(provider.server.requests.filter(({ path }) => path === PULL_QUERY_PATH).length, 0)
     }
   })
@@ -76,7 +77,7 @@ describe('a prompt of Daraja whose answer was lost', () => {
   it('is not found in the published example of a list, which goes on, and unknown in any other answer', async (t) => {
     const example = JSON.parse(readFixture('list').toString())
     const cases = [
-      [{ http: 200, body: example }, 'no_answer'],
+      [{ http: 200, body: example }, 'unrecognized'],
       [{ http: 200, body: { ResponseCode: '1001', Response: '[[]]' } }, 'not_found'],
       [{ http: 200, body: { ResponseCode: '1001', Response: [[]] } }, 'not_found'],
       [{ http: 200, body: { ResponseCode: '1000' } }, 'unrecognized'],
