@@ -39,7 +39,11 @@ export async function listRoutes(app: CatalogApp, merchant: Merchant, filter: Ro
       const gateways = candidates.map((candidate) => ({
         ...candidate,
         channels: candidate.ways.map(({ channel }) => channel),
-        ways: candidate.ways.map((way) => ({ ...way, networks: way.networks.map(serializeNetwork) })),
+        ways: candidate.ways.map(({ channel, collection, networks }) => ({
+          channel,
+          collection,
+          networks: networks.map(serializeNetwork),
+        })),
       }))
       return { currency, country, gateways, leftOut }
     }),

@@ -21,6 +21,8 @@ interface CheckoutOffer {
   showsAccount: boolean
   /** The gateway can charge a card again, so a card is saved with the payer's consent. */
   savesCards: boolean
+  /** The gateway of mobile money can charge it again if the payer agrees. */
+  savesMobileMoney: boolean
 }
 
 interface OfferedNetwork extends Network {
@@ -40,6 +42,7 @@ export async function findOffer(app: PaymentsApp, payment: PaymentRow): Promise<
     networks: networks ?? [],
     showsAccount: isShownAccount(shown.find(has('bank_transfer'))),
     savesCards: shown.find(has('card'))?.gateway.chargeSaved !== undefined,
+    savesMobileMoney: shown.find(has('mobile_money'))?.ways.some(({ saves }) => saves) ?? false,
   }
 }
 

@@ -1,5 +1,5 @@
-// The payer's consent that a card is saved and charged again. A setting of the merchant decides how the page asks. Without
-// the payer's consent the card is not saved.
+// The payer's consent that a card or a mobile money number is saved and charged again. A setting of the merchant decides how
+// the page asks. Without the payer's consent it is not saved.
 
 import type { Language } from '../core/languages.ts'
 import type { Clock } from '../kit/clock.ts'
@@ -11,10 +11,13 @@ export type SavedMethodMode = (typeof SAVED_METHOD_MODES)[number]
 export type ConsentForm = 'notice' | 'checkbox'
 
 /**
- * The version of the texts `saveNotice` and `saveChoice` in all languages. A consent refers to it, so a change of a text
- * needs a new version; a test compares them.
+ * The version of the texts `saveNotice`, `saveChoice`, `saveNumberNotice` and `saveNumberChoice` in all languages. A consent
+ * refers to it, so a change of a text needs a new version; a test compares them.
  */
-export const CONSENT_WORDING = '1'
+export const CONSENT_WORDING = '2'
+
+/** What is saved. */
+type Saved = 'card' | 'mobile_money'
 
 export interface MethodConsent {
   /** ISO 8601. */
@@ -35,15 +38,19 @@ interface PaymentFacts {
   isRecurring: boolean
 }
 
-/** How the page asks for the consent to save a card; null if it is not saved. */
+/**
+ * How the page asks for the consent to save the method; null if it is not saved. The payer also has to approve it on the
+ * phone if it is a number, so without a question it is saved only for a recurring payment.
+ */
 export async function consentFormFor(
   app: Pick<ConsentApp, 'merchantProfile'>,
   { merchantId, isRecurring }: PaymentFacts,
+  saved: Saved = 'card',
 ): Promise<ConsentForm | null> {
   const { savedMethods } = await app.merchantProfile(merchantId)
   switch (savedMethods) {
     case 'always_tell':
-      return 'notice'
+      return saved === 'card' || isRecurring ? 'notice' : null
     case 'ask_with_checkbox':
       return 'checkbox'
     case 'only_when_recurring':
@@ -52,6 +59,8 @@ export async function consentFormFor(
 }
 
 interface ConsentAnswer {
+  /** A card when absent. */
+  saved?: Saved
   /** The form that the payer has seen; undefined if the page has asked nothing. */
   seen: ConsentForm | undefined
   isTicked: boolean
@@ -63,9 +72,9 @@ interface ConsentAnswer {
 export async function readConsent(
   app: ConsentApp,
   payment: PaymentFacts,
-  { seen, isTicked, language, source }: ConsentAnswer,
+  { saved, seen, isTicked, language, source }: ConsentAnswer,
 ): Promise<MethodConsent | null> {
-  const form = await consentFormFor(app, payment)
+  const form = await consentFormFor(app, payment, saved)
   if (form === null || form !== seen || (form === 'checkbox' && !isTicked)) return null
   return { agreedAt: app.clock.now().toISOString(), source, form, wordingVersion: CONSENT_WORDING, language }
 }

@@ -256,6 +256,8 @@ export interface Rail {
   prompts?: true
   /** The networks that mobile money reaches (codes of core/networks.ts). Absent: all networks of the country. */
   networks?: readonly string[]
+  /** Mobile money can be charged again if the payer agrees, so our page asks; `chargeSaved` charges it. */
+  saves?: true
   /** A bank transfer goes to an account that our page shows; otherwise the provider's page shows it. */
   transfers?: true
 }

@@ -26,6 +26,8 @@ export interface Way {
    * another channel.
    */
   networks: readonly Network[]
+  /** Mobile money that can be charged again if the payer agrees. */
+  saves?: true
 }
 
 /** The rails that collect a payment; empty if none does. */
@@ -54,15 +56,18 @@ export function waysOf(rails: readonly Rail[], country: string | null): Way[] {
   return channels.map((channel) => {
     const having = rails.filter((rail) => rail.channels.includes(channel))
     const prompting = channel === 'mobile_money' ? having.filter(({ prompts }) => prompts) : []
+    const saved = channel === 'mobile_money' && having.some(({ saves }) => saves) && SAVED
     if (prompting.length > 0)
-      return { channel, collection: 'prompt', networks: reachedNetworks(prompting, country) }
+      return { channel, collection: 'prompt', networks: reachedNetworks(prompting, country), ...saved }
     const isShown =
       isDirect(channel) || (channel === 'bank_transfer' && having.some((rail) => rail.transfers))
     const isNamed = channel === 'mobile_money' && having.every(({ networks }) => networks !== undefined)
     const networks = isNamed ? reachedNetworks(having, country) : []
-    return { channel, collection: isShown ? 'transfer' : 'page', networks }
+    return { channel, collection: isShown ? 'transfer' : 'page', networks, ...saved }
   })
 }
+
+const SAVED = { saves: true } as const
 
 function reachedNetworks(rails: readonly Rail[], country: string | null): Network[] {
   return networksOf(country).filter(({ code }) =>

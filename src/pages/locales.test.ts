@@ -272,13 +272,13 @@ describe('a value in a text', () => {
 })
 
 /** Digests of the texts of each version, so that a change of a text does not go without a new version. */
-const WORDINGS: Readonly<Record<string, string>> = { 1: '488d9de5154b0889' }
+const WORDINGS: Readonly<Record<string, string>> = { 1: '488d9de5154b0889', 2: '4fddfcea05f3ed73' }
 
 describe('the wording of the consent to a saved card', () => {
   it('has a new version when a text of the consent changes', () => {
     const texts = LANGUAGE_CODES.map((language) => {
-      const { saveNotice, saveChoice } = LANGUAGES[language].messages
-      return [language, saveNotice, saveChoice]
+      const { saveNotice, saveChoice, saveNumberNotice, saveNumberChoice } = LANGUAGES[language].messages
+      return [language, saveNotice, saveChoice, saveNumberNotice, saveNumberChoice]
     })
     const digest = createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16)
     assert.equal(WORDINGS[CONSENT_WORDING], digest)

@@ -152,6 +152,7 @@ async function factsOf(app: PaymentsApp, request: PageRequest): Promise<Checkout
     ...view,
     ...offer,
     consentForm: offer.savesCards ? await consentFormFor(app, payment) : null,
+    numberConsentForm: offer.savesMobileMoney ? await consentFormFor(app, payment, 'mobile_money') : null,
     transfer: await transferOf(app, view),
     merchant,
     now,

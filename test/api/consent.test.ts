@@ -52,7 +52,7 @@ describe('the consent to a saved card', () => {
     const { paymentMethod, customer } = await read()
     const { agreedAt, ...consent } = paymentMethod.consent
     assert.match(agreedAt, ISO_TIME)
-    assert.deepEqual(consent, { source: 'checkout', form: 'notice', wordingVersion: '1', language: 'sw' })
+    assert.deepEqual(consent, { source: 'checkout', form: 'notice', wordingVersion: '2', language: 'sw' })
     const { data } = (await api.get(`/api/v1/customers/${customer.uuid}/payment-methods`)).body
     assert.deepEqual(data[0].consent, paymentMethod.consent)
   })

@@ -15,7 +15,7 @@ import { refused } from '../reply.ts'
 import { checkMomoAccount } from './account-checks.ts'
 import { openProduct, type Product } from './client.ts'
 import { CREDENTIALS } from './credentials.ts'
-import { RAILS, railsOf } from './markets.ts'
+import { RAILS, railOf } from './markets.ts'
 import { type CallbackAddress, isCallable, openPayments } from './payments.ts'
 import { openRecurring } from './recurring.ts'
 import { openRefunds } from './refunds.ts'
@@ -57,7 +57,7 @@ export const MTN_MOMO: GatewayDefinition = {
 
 function open(connection: Connection): Gateway {
   const { clock, callbackUrl, credentials } = connection
-  const rails = railsOf(credentials.targetEnvironment ?? '')
+  const rail = railOf(credentials.targetEnvironment ?? '')
   const collection = openCollection(connection)
   const disbursement = openDisbursement(connection)
   const callback = (key: string): CallbackAddress => {
@@ -76,7 +76,7 @@ function open(connection: Connection): Gateway {
 
   return {
     name: MTN_MOMO.name,
-    rails,
+    rails: rail ? [{ ...rail, ...(recurring && { saves: true }) }] : [],
     behavior: BEHAVIOR,
 
     async startCheckout(attempt, choice) {
@@ -103,7 +103,7 @@ function open(connection: Connection): Gateway {
 
     checkAccount: () => {
       const url = callbackUrl({ kind: 'account' })
-      const currency = rails[0]?.currency ?? ''
+      const currency = rail?.currency ?? ''
       const addresses = { callbackUrl: url, sendsCallbackUrl: isCallable(url) }
       return checkMomoAccount({ currency, collection, disbursement, ...addresses })
     },

@@ -42,9 +42,9 @@ function toRail({ country, currency }: Market): Rail {
 
 const SANDBOX_RAIL: Rail = { currency: 'EUR', channels: ['mobile_money'], prompts: true }
 
-/** The rails of an API user; empty for a target environment that is not known. */
-export function railsOf(targetEnvironment: string): Rail[] {
-  if (targetEnvironment === SANDBOX) return [SANDBOX_RAIL]
+/** The rail of an API user; undefined for a target environment that is not known. */
+export function railOf(targetEnvironment: string): Rail | undefined {
+  if (targetEnvironment === SANDBOX) return SANDBOX_RAIL
   const found = Object.hasOwn(MARKETS, targetEnvironment) ? MARKETS[targetEnvironment] : undefined
-  return found ? [toRail(found)] : []
+  return found && toRail(found)
 }

@@ -32,6 +32,8 @@ export interface CheckoutFacts {
   showsAccount: boolean
   /** How the page asks whether a card is saved; null if it is not saved. */
   consentForm: ConsentForm | null
+  /** The same for a mobile money number. */
+  numberConsentForm: ConsentForm | null
   /** "Visa •••• 4242" if the provider reported it, otherwise null. */
   methodLabel: string | null
   /** The URL of the payer's page, without a trailing slash. */

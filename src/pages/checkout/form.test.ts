@@ -19,6 +19,7 @@ const OFFER: Offer = {
   networks: prompted('KE'),
   showsAccount: true,
   savesCards: true,
+  savesMobileMoney: false,
 }
 
 describe('the choice of a payer', () => {

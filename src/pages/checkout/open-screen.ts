@@ -1,6 +1,7 @@
 // The open checkout: the payer chooses a channel and enters what it needs. CSS alone shows the fields of the chosen
 // channel.
 
+import type { ConsentForm } from '../../consents/consent.ts'
 import type { Currency } from '../../core/currency.ts'
 import type { Channel } from '../../gateways/gateway.ts'
 import { type Html, html } from '../../kit/http/html.ts'
@@ -71,7 +72,7 @@ function channelOption(facts: CheckoutFacts, channel: Channel, isChecked: boolea
   const id = `way-${channel}`
   return html`<div class="way"><input type="radio" name="channel" id="${id}" value="${channel}" aria-describedby="${id}-hint"${isChecked && html` checked`}>
 <label for="${id}">${icon(channel)}<span>${channelName(facts, channel)}</span></label>
-<div class="fields">${channel === 'mobile_money' && walletFields(facts)}${channel === 'card' && consentField(facts)}
+<div class="fields">${channel === 'mobile_money' && walletFields(facts)}${consentField(facts, channel)}
 <button class="main">${translator.t('payButton', { amount: amountOf(facts) })}</button>
 <p class="dim" id="${id}-hint">${channelHint(facts, channel)}${channel === 'mobile_money' && facts.asksPhone && html` ${translator.t('neverSharePin')}`}</p>${testOutcome(facts, channel)}</div></div>`
 }
@@ -101,13 +102,42 @@ function channelHint(facts: CheckoutFacts, channel: Channel): string {
   return translator.t(CHANNEL_MESSAGES[channel].hint, { merchant: merchant.name })
 }
 
-/** Says before the payment that the card is saved and who may charge it again, or asks. The form reports what it showed. */
-function consentField({ consentForm, merchant, translator }: CheckoutFacts): Html | null {
-  if (consentForm === null) return null
-  const shown = html`<input type="hidden" name="consent" value="${consentForm}"><input type="hidden" name="language" value="${translator.language}">`
+/**
+ * Says before the payment that the card or the number is saved and who may charge it again, or asks. The form reports what
+ * it showed.
+ */
+function consentField(facts: CheckoutFacts, channel: Channel): Html | null {
+  const { translator, merchant } = facts
   const to = { merchant: merchant.name }
-  if (consentForm === 'notice') return html`<p class="dim">${translator.t('saveNotice', to)}</p>${shown}`
-  return html`<label class="tick"><input type="checkbox" name="save" value="yes"> <span>${translator.t('saveChoice', to)}</span></label>${shown}`
+  if (channel === 'card')
+    return consentInput(facts.consentForm, translator, {
+      ...{ shown: 'consent', ticked: 'save' },
+      ...{ notice: translator.t('saveNotice', to), choice: translator.t('saveChoice', to) },
+    })
+  if (channel !== 'mobile_money' || !facts.asksPhone) return null
+  return consentInput(facts.numberConsentForm, translator, {
+    ...{ shown: 'numberConsent', ticked: 'saveNumber' },
+    ...{ notice: translator.t('saveNumberNotice', to), choice: translator.t('saveNumberChoice', to) },
+  })
+}
+
+/** The names of the form's fields, and the texts. */
+interface ConsentTexts {
+  shown: string
+  ticked: string
+  notice: string
+  choice: string
+}
+
+function consentInput(
+  form: ConsentForm | null,
+  { language }: CheckoutFacts['translator'],
+  { shown, ticked, notice, choice }: ConsentTexts,
+): Html | null {
+  if (form === null) return null
+  const report = html`<input type="hidden" name="${shown}" value="${form}"><input type="hidden" name="language" value="${language}">`
+  if (form === 'notice') return html`<p class="dim">${notice}</p>${report}`
+  return html`<label class="tick"><input type="checkbox" name="${ticked}" value="yes"> <span>${choice}</span></label>${report}`
 }
 
 /** Sandbox only. The names of the test instruments are the provider's own, in English. */

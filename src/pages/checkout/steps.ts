@@ -122,17 +122,20 @@ async function startPayment(
   }
 }
 
-/** Only cards are saved, with the consent that the payer gave in this form. */
+/** Cards and mobile money numbers are saved, with the consent that the payer gave in this form. */
 async function withConsent(
   app: PaymentsApp,
   { payment }: CheckoutView,
   choice: CheckoutChoice,
   { form }: PageRequest,
 ): Promise<CheckoutChoice> {
-  if (choice.channel !== 'card') return { ...choice, consent: null }
+  const { channel: saved } = choice
+  if (saved !== 'card' && saved !== 'mobile_money') return { ...choice, consent: null }
+  const [shown, ticked] = saved === 'card' ? [form.consent, form.save] : [form.numberConsent, form.saveNumber]
   const consent = await readConsent(app, payment, {
-    seen: form.consent === 'notice' || form.consent === 'checkbox' ? form.consent : undefined,
-    isTicked: form.save === 'yes',
+    saved,
+    seen: shown === 'notice' || shown === 'checkbox' ? shown : undefined,
+    isTicked: ticked === 'yes',
     language: isLanguage(form.language) ? form.language : 'en',
     source: payment.linkId === null ? 'checkout' : 'payment_link',
   })

@@ -20,6 +20,10 @@ export const EN = {
     '{merchant} saves this card and may charge it again later, as agreed with you. You can ask {merchant} to remove it.',
   saveChoice: 'Save this card. {merchant} may charge it again later, as agreed with me.',
   savedHint: '{merchant} has saved this for you. You enter nothing again.',
+  saveNumberNotice:
+    '{merchant} asks to charge this number again later, as agreed with you. You approve that once on your phone, and can ask {merchant} to end it.',
+  saveNumberChoice:
+    '{merchant} may charge this number again later, as agreed with me. I approve it once on my phone.',
   mobileMoney: 'Mobile money',
   mobileMoneyHint: 'A request appears on your phone. You approve it with your PIN.',
   mobileMoneyPageHint: 'You choose your network and pay on the page of the payment provider.',

@@ -23,6 +23,10 @@ export const FR: Messages = {
   saveChoice:
     'Enregistrer cette carte. {merchant} peut la débiter à nouveau plus tard, comme convenu avec moi.',
   savedHint: '{merchant} l’a enregistré pour vous. Vous n’avez rien à saisir.',
+  saveNumberNotice:
+    '{merchant} demande à débiter à nouveau ce numéro plus tard, comme convenu avec vous. Vous l’approuvez une fois sur votre téléphone et pouvez demander à {merchant} d’y mettre fin.',
+  saveNumberChoice:
+    '{merchant} peut débiter à nouveau ce numéro plus tard, comme convenu avec moi. Je l’approuve une fois sur mon téléphone.',
   mobileMoney: 'Mobile Money',
   mobileMoneyHint: 'Une demande s’affiche sur votre téléphone. Vous la validez avec votre code PIN.',
   mobileMoneyPageHint:

@@ -22,6 +22,10 @@ export const PT: Messages = {
     '{merchant} guarda este cartão e pode voltar a cobrá-lo mais tarde, conforme combinado consigo. Pode pedir a {merchant} que o remova.',
   saveChoice: 'Guardar este cartão. {merchant} pode voltar a cobrá-lo mais tarde, conforme combinado comigo.',
   savedHint: '{merchant} guardou este meio de pagamento. Não precisa de introduzir nada.',
+  saveNumberNotice:
+    '{merchant} pede para voltar a cobrar este número mais tarde, conforme combinado consigo. Aprova-o uma vez no seu telemóvel e pode pedir a {merchant} que termine.',
+  saveNumberChoice:
+    '{merchant} pode voltar a cobrar este número mais tarde, conforme combinado comigo. Aprovo-o uma vez no meu telemóvel.',
   mobileMoney: 'Carteira móvel',
   mobileMoneyHint: 'Aparece um pedido no seu telemóvel. Aprove-o com o seu PIN.',
   mobileMoneyPageHint: 'Escolhe a operadora e paga na página do prestador de pagamentos.',

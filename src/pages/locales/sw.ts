@@ -22,6 +22,10 @@ export const SW: Messages = {
     '{merchant} huhifadhi kadi hii na inaweza kuitoza tena baadaye, kama mlivyokubaliana. Unaweza kuomba {merchant} iiondoe.',
   saveChoice: 'Hifadhi kadi hii. {merchant} inaweza kuitoza tena baadaye, kama tulivyokubaliana.',
   savedHint: '{merchant} imekuhifadhia njia hii. Huhitaji kuandika chochote tena.',
+  saveNumberNotice:
+    '{merchant} inaomba kuitoza namba hii tena baadaye, kama mlivyokubaliana. Unaidhinisha mara moja kwenye simu yako, na unaweza kuomba {merchant} isitishe.',
+  saveNumberChoice:
+    '{merchant} inaweza kuitoza namba hii tena baadaye, kama tulivyokubaliana. Ninaidhinisha mara moja kwenye simu yangu.',
   mobileMoney: 'Pesa kwa simu',
   mobileMoneyHint: 'Ombi litatokea kwenye simu yako. Utaliidhinisha kwa PIN yako.',
   mobileMoneyPageHint: 'Utachagua mtandao wako na kulipa kwenye ukurasa wa mtoa huduma za malipo.',

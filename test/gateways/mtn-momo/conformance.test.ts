@@ -34,6 +34,6 @@ testConformance({
   emptyReplies: true,
   withoutTimes: true,
   prelude: { path: TOKEN_PATH },
-  start: startFakeMomo,
+  start: (t) => startFakeMomo(t),
   open: MTN_MOMO.open,
 })

@@ -1,4 +1,4 @@
-// For tests: MTN MoMo as its documentation describes it, for an API user in Ghana.
+// For tests: MTN MoMo as its documentation describes it, for an API user in one country.
 
 import { randomUUID } from 'node:crypto'
 import type { TestContext } from 'node:test'
@@ -18,9 +18,17 @@ export const TOKEN_PATH = /^\/(collection|disbursement)\/token\/$/
 
 /** The host that the API user was made with. */
 const CALLBACK_HOST = 'pay.example.com'
-const MARKET = { environment: 'mtnghana', currency: 'GHS' }
+interface Market {
+  environment: string
+  currency: string
+}
+
+const GHANA: Market = { environment: 'mtnghana', currency: 'GHS' }
+/** MTN's sandbox. */
+export const SANDBOX_MARKET: Market = { environment: 'sandbox', currency: 'EUR' }
+
 /** What payers pay in these tests: a pre-approval has no amount. */
-export const TERMS = { amount: '1250.50', currency: 'GHS' }
+const AMOUNT = '1250.50'
 
 export interface Transaction {
   amount: string
@@ -75,7 +83,10 @@ const ERROR_CODES = new Map([
 ])
 const errorBody = (http: number) => ({ code: ERROR_CODES.get(http) ?? 'ERROR', message: 'an error' })
 
-export async function startFakeMomo(t: Pick<TestContext, 'after'>): Promise<FakeMomo> {
+export async function startFakeMomo(
+  t: Pick<TestContext, 'after'>,
+  market: Market = GHANA,
+): Promise<FakeMomo> {
   const payments = new Map<string, Transaction>()
   const refunds = new Map<string, Refund>()
   const preapprovals = new Map<string, Preapproval>()
@@ -135,7 +146,7 @@ export async function startFakeMomo(t: Pick<TestContext, 'after'>): Promise<Fake
     const denial = denials.shift()
     if (denial && !denial.isAccepted) return reply(500, denial.code)
     const { currency } = body
-    if (currency !== MARKET.currency) return reply(500, 'INVALID_CURRENCY')
+    if (currency !== market.currency) return reply(500, 'INVALID_CURRENCY')
     if (payments.has(id)) return reply(409, 'RESOURCE_ALREADY_EXIST')
     payments.set(id, { ...body, status: 'PENDING' })
     debit(id)
@@ -166,7 +177,7 @@ export async function startFakeMomo(t: Pick<TestContext, 'after'>): Promise<Fake
 
   const find = (path: string): FakeReply => {
     if (path === '/collection/v1_0/account/balance')
-      return { http: 200, body: { availableBalance: '1000', currency: MARKET.currency } }
+      return { http: 200, body: { availableBalance: '1000', currency: market.currency } }
     const payment = payments.get(path.replace('/collection/v1_0/requesttopay/', ''))
     const preapproval = preapprovals.get(path.replace('/collection/v2_0/preapproval/', ''))
     const found = payment ?? preapproval ?? refunds.get(path.replace('/disbursement/v1_0/refund/', ''))
@@ -186,7 +197,7 @@ export async function startFakeMomo(t: Pick<TestContext, 'after'>): Promise<Fake
     if (TOKEN_PATH.test(path)) return grant(request, product)
     const token = headers.authorization?.replace('Bearer ', '') ?? ''
     if (!tokens.has(token) || !token.startsWith(product)) return { http: 401 }
-    if (headers['x-target-environment'] !== MARKET.environment)
+    if (headers['x-target-environment'] !== market.environment)
       return reply(500, 'NOT_ALLOWED_TARGET_ENVIRONMENT')
     return method === 'POST' ? submit(request) : find(path)
   }
@@ -211,7 +222,8 @@ export async function startFakeMomo(t: Pick<TestContext, 'after'>): Promise<Fake
         preapproval.status = 'APPROVED'
         const { payer, payerMessage } = preapproval
         payments.set(key, {
-          ...TERMS,
+          amount: AMOUNT,
+          currency: market.currency,
           externalId: key,
           status: 'PENDING',
           payer,
@@ -235,8 +247,8 @@ export async function startFakeMomo(t: Pick<TestContext, 'after'>): Promise<Fake
       const id = randomUUID()
       const status = behavior === 'wants_customer' ? 'CANCELLED' : 'APPROVED'
       const payer = { partyIdType: 'MSISDN', partyId }
-      preapprovals.set(id, { payer, payerCurrency: MARKET.currency, payerMessage: '', status })
-      return JSON.stringify({ preapproval: id, phone, currency: MARKET.currency })
+      preapprovals.set(id, { payer, payerCurrency: market.currency, payerMessage: '', status })
+      return JSON.stringify({ preapproval: id, phone, currency: market.currency })
     },
     executions: (key) => executed.filter((one) => one === key).length,
     webhook(key, event): Webhook {

@@ -49,7 +49,7 @@ const SUBJECT: Subject = {
   emptyReplies: true,
   withoutTimes: true,
   prelude: { path: TOKEN_PATH },
-  start: startFakeMomo,
+  start: (t) => startFakeMomo(t),
   open: MTN_MOMO.open,
 }
 
