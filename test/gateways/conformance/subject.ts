@@ -112,6 +112,8 @@ export interface Subject {
   readonly emptyReplies?: true | readonly EmptyReply[]
   /** Its response to a refund is final: no refund waits, and none has a status query. */
   readonly immediateRefunds?: true
+  /** Only the response to a refund has its id: after a lost one a person must look. */
+  readonly unfindableRefunds?: true
   /** Its records do not say when a payment was made. */
   readonly withoutTimes?: true
   /** Its records name only its own id of the payment, and no currency. */
