@@ -19,7 +19,8 @@ export function toPaymentBody(
   returnUrl: string,
 ) {
   const title = toPlain(merchantName, MAX_TITLE)
-  const description = toPlain(attempt.description ?? attempt.reference, MAX_DESCRIPTION)
+  const description =
+    toPlain(attempt.description ?? '', MAX_DESCRIPTION) || toPlain(attempt.reference, MAX_DESCRIPTION)
   return {
     amount: formatAmount(amount),
     currency: amount.currency,
