@@ -3,6 +3,7 @@
 import { METRICS } from '../core/metric-definitions.ts'
 import { createTokenSources } from '../gateway-tokens/source.ts'
 import { createTokenStore } from '../gateway-tokens/store.ts'
+import { CHAPA } from '../gateways/chapa/index.ts'
 import { DARAJA } from '../gateways/daraja/index.ts'
 import type { GatewayDefinition } from '../gateways/definition.ts'
 import { FLUTTERWAVE } from '../gateways/flutterwave/index.ts'
@@ -35,6 +36,7 @@ export const GATEWAYS: readonly GatewayDefinition[] = [
   MTN_MOMO,
   DARAJA,
   WAVE,
+  CHAPA,
 ]
 
 export const SANDBOX_PATH = '/sandbox'

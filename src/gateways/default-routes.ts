@@ -24,7 +24,7 @@ export const DEFAULT_ROUTES: readonly Route[] = [
   route('CAD', null, 'stripe'),
   route('CDF', 'CD', 'pawapay stripe'),
   route('EGP', 'EG', 'flutterwave stripe'),
-  route('ETB', 'ET', 'pawapay stripe'),
+  route('ETB', 'ET', 'chapa pawapay stripe'),
   // The sandbox of MTN MoMo takes EUR alone.
   route('EUR', null, 'stripe flutterwave mtn_momo'),
   route('GBP', null, 'stripe flutterwave'),

@@ -48,7 +48,11 @@ const REPORTED_FEES: Readonly<Record<ProviderName, string | null>> = {
   flutterwave: '18.00',
   pawapay: null,
   wave: null,
+  chapa: null,
 }
+
+/** Those that prompt the phone; the others have a page. */
+const PROMPTING: readonly ProviderName[] = ['pawapay']
 
 const isSuccessful = ({ status }: { status: string }) => status === 'successful'
 
@@ -92,7 +96,7 @@ for (const name of PROVIDER_NAMES) {
       const { merchant, started, attempt } = await paid()
       assert.equal(started.gateway, name)
       assert.deepEqual([attempt.gateway, attempt.accountId], [name, merchant.accountId])
-      const isPrompt = channel === 'mobile_money' && name !== 'wave'
+      const isPrompt = PROMPTING.includes(name)
       const next = isPrompt ? started.page : `${started.page}/continue`
       assert.equal(started.pressed.headers.get('location'), next)
       const { pathname } = new URL(next, service.publicUrl)

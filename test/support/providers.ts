@@ -9,6 +9,7 @@ import { systemClock } from '../../src/kit/clock.ts'
 import { createSigner, createVault } from '../../src/kit/crypto.ts'
 import type { Db } from '../../src/kit/db/db.ts'
 import { systemRandom } from '../../src/kit/random.ts'
+import * as chapa from '../gateways/chapa/fake.ts'
 import type { FakeProvider, Webhook } from '../gateways/conformance.ts'
 import * as flutterwave from '../gateways/flutterwave/fake.ts'
 import * as pawapay from '../gateways/pawapay/fake.ts'
@@ -79,6 +80,14 @@ export const PROVIDERS = {
     channel: 'mobile_money',
     buildWebhook: buildSignedWebhook,
     submission: /^POST \/v1\/checkout\/sessions$/,
+  },
+  chapa: {
+    credentials: { secretKey: chapa.FAKE_SECRET_KEY, webhookSecret: chapa.FAKE_WEBHOOK_SECRET },
+    start: (t) => chapa.startFakeChapa(t),
+    paymentTerms: { amount: 1250.5, currency: 'ETB', country: 'ET' },
+    channel: 'mobile_money',
+    buildWebhook: buildSignedWebhook,
+    submission: /^POST \/v1\/transaction\/initialize$/,
   },
 } as const satisfies Record<string, ProviderFacts>
 

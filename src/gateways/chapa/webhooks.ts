@@ -37,7 +37,7 @@ export function readSignedEvent(
 
 /**
  * The documentation says both that the secret hash of the dashboard signs, and the secret key; and its example signs the
- * body after parsing it. Whoever has neither secret can make none of these.
+ * body after parsing it. None of these can be made without one of the secrets.
  */
 function isSigned(secrets: readonly string[], header: string, rawBody: Buffer): boolean {
   if (!/^[0-9a-f]{64}$/i.test(header)) return false

@@ -200,7 +200,7 @@ describe('a refund at Chapa', () => {
     }
   })
 
-  it('without an id ends when the payment is refunded', async (t) => {
+  it('ends when the payment is refunded, if it was accepted without an id', async (t) => {
     const { provider, gateway, attempt, request } = await paid(t)
     provider.omitRefundIds()
     const made = await gateway.refund?.(request)
@@ -218,7 +218,7 @@ describe('a refund at Chapa', () => {
     assert.ok(outcome?.kind === 'unknown' && outcome.reason === 'not_found', inspect(outcome))
   })
 
-  it('of another amount is not ours', async (t) => {
+  it('is unknown if Chapa answers another amount', async (t) => {
     const { gateway, request } = await paid(t)
     const made = await gateway.refund?.(request)
     assert.ok(made?.kind === 'pending')
