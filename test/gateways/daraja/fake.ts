@@ -101,7 +101,7 @@ export async function startFakeDaraja(t: Pick<TestContext, 'after'>): Promise<Fa
     const originator = String(body.OriginatorConversationID ?? `refund-${refunds.length}`)
     if (refunds.some((one) => one.originator === originator))
       return errorReply(500, '500.002.1001', 'Duplicate OriginatorConversationID.')
-    const prompt = prompts.find(original)
+    const prompt = prompts.findLast(original)
     const made: Refund = {
       key: keyIn(url, 'refund'),
       attemptKey: prompt?.key ?? '',
