@@ -85,6 +85,11 @@ const readErrorBody = jsonReader(
   }),
 )
 
+/** How the gateway product in front of Daraja answers itself, such as for a product that the app does not have. */
+const readFaultBody = jsonReader(
+  Type.Object({ fault: Type.Object({ faultstring: Type.String({ maxLength: 5_000 }) }) }),
+)
+
 export interface DarajaError {
   http: number
   code: string
@@ -94,8 +99,11 @@ export interface DarajaError {
 /** Undefined if the response is not an error of Daraja. */
 export function readError(result: HttpResult): DarajaError | undefined {
   if (result.kind !== 'answered' || result.status < 400) return undefined
+  const http = result.status
   const body = readErrorBody(result.body)
-  return body && { http: result.status, code: body.errorCode, text: body.errorMessage ?? '' }
+  if (body) return { http, code: body.errorCode, text: body.errorMessage ?? '' }
+  const fault = readFaultBody(result.body)?.fault
+  return fault && { http, code: `${http}.fault`, text: fault.faultstring }
 }
 
 const TOKEN_CODES: readonly string[] = ['404.001.03', '401.003.01']
@@ -119,7 +127,8 @@ export function rejectionOf(result: HttpResult): string | undefined {
   const error = readError(result)
   if (!error) return undefined
   const { http, code, text } = error
-  if (THROTTLED.includes(code)) return 'Daraja received too many requests'
+  if (THROTTLED.includes(code) || (code === `${http}.fault` && /spike arrest|quota/i.test(text)))
+    return 'Daraja received too many requests'
   const isRejected = REJECTION_STATUSES.includes(http) && code.startsWith(`${http}.`)
   const isRefused = code === '500.001.1001' && REFUSING_TEXT.test(text)
   return isRejected || isRefused ? `Daraja rejected it: ${describe(error)}` : undefined

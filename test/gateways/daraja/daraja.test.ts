@@ -32,6 +32,11 @@ const error = (http: number, errorCode: string, errorMessage: string) => ({
   body: { requestId: '1-1-1', errorCode, errorMessage },
 })
 
+const fault = (http: number, faultstring: string) => ({
+  http,
+  body: { fault: { faultstring, detail: { errorcode: 'policies.ratelimit' } } },
+})
+
 describe('a prompt of Daraja', () => {
   it('is requested with exactly the documented fields, to a paybill', async (t) => {
     const { provider, start } = await startDaraja(t)
@@ -86,6 +91,10 @@ describe('a prompt of Daraja', () => {
         error(401, '401.002.01', 'Invalid API call as no apiproduct match found'),
         'refused provider_unavailable',
       ],
+      [fault(401, 'Invalid API call as no apiproduct match found'), 'refused provider_unavailable'],
+      [fault(500, 'Spike arrest violation. Allowed rate : 5ps'), 'refused provider_unavailable'],
+      [fault(500, 'Failed to execute the policy'), 'no_answer'],
+      [fault(504, 'Gateway Timeout'), 'no_answer'],
       [
         error(500, '500.003.02', 'System is busy. Please try again in few minutes.'),
         'refused provider_unavailable',
