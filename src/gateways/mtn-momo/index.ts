@@ -67,7 +67,7 @@ function open(connection: Connection): Gateway {
   const payments = openPayments(collection, callback)
   const validitySeconds = Number(credentials.preapprovalSeconds ?? 0)
   const recurring =
-    validitySeconds > 0 ? openRecurring({ collection, payments, callback, validitySeconds }) : null
+    validitySeconds > 0 ? openRecurring({ collection, payments, callback, validitySeconds, clock }) : null
 
   const begin = async (attempt: Attempt, phone: string, isSaved: boolean): Promise<Outcome | Busy> => {
     const saving = recurring && isSaved ? await recurring.begin(attempt, phone) : UNAVAILABLE

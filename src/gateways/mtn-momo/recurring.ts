@@ -1,14 +1,15 @@
 // Checkouts that save the method, and charges of saved methods, for accounts with pre-approvals. Such a checkout has two
 // steps: the payer approves the pre-approval on the phone, then we request the payment, which MTN debits without a PIN.
 
+import { addMs, type Clock } from '../../kit/clock.ts'
 import type { Attempt, Gateway, Outcome, StatusQuery } from '../gateway.ts'
-import { declined, refused, type Succeeded, type Unknown, unknown } from '../reply.ts'
+import { declined, refused, type Succeeded, unknown } from '../reply.ts'
 import type { Product } from './client.ts'
 import { type CallbackAddress, type Payments, REPEATED, settle } from './payments.ts'
 import {
   fromPreapproval,
+  type Holder,
   isOf,
-  type Preapproval,
   parseCredential,
   preapprovalIdOf,
   readPreapproval,
@@ -23,25 +24,37 @@ interface Account {
   payments: Payments
   callback(key: string): CallbackAddress
   validitySeconds: number
+  clock: Clock
 }
+
+// Longer than a failure of a few requests. The payment itself must not wait for long.
+const SAVE_WITHIN_MS = 15 * 60_000
 
 export interface Recurring extends Required<Pick<Gateway, 'verify' | 'complete' | 'chargeSaved'>> {
   /** Asks the payer for a pre-approval. `unavailable`: MTN gives none here, and nothing was begun. */
   begin(attempt: Attempt, phone: string): Promise<Outcome | Busy | { kind: 'unavailable' }>
 }
 
-export function openRecurring({ collection, payments, callback, validitySeconds }: Account): Recurring {
+export function openRecurring(account: Account): Recurring {
+  const { collection, payments, callback, validitySeconds, clock } = account
   const find = (id: string) => collection.get(`/v2_0/preapproval/${id}`, readPreapproval)
+
+  /** If MTN does not answer it is asked again for a while, because a method that is not saved now is lost. */
+  const withMethod = async (paid: Succeeded, query: StatusQuery, holder: Holder): Promise<Outcome> => {
+    const { key, startedAt } = query
+    const record = await find(preapprovalIdOf(key))
+    if (!('kind' in record)) return { ...paid, savedMethod: toSavedMethod(record, key, holder) }
+    // Not found, or an error that will not change: the payment was requested without a pre-approval.
+    const isOver = record.reason === 'not_found' || record.reason === 'unrecognized'
+    return isOver || clock.now() > addMs(startedAt, SAVE_WITHIN_MS) ? paid : settle<Outcome>(record, paid)
+  }
 
   const verify = async (query: StatusQuery): Promise<Outcome> => {
     const { key, operation, phone, isPaid } = query
     const outcome = await payments.verify(key)
     if (operation === 'charge' || phone === undefined) return outcome
     const holder = { phone, currency: query.amount.currency }
-    if (outcome.kind === 'succeeded' && !isPaid)
-      return withMethod(outcome, await find(preapprovalIdOf(key)), (record) =>
-        toSavedMethod(record, key, holder),
-      )
+    if (outcome.kind === 'succeeded') return isPaid ? outcome : withMethod(outcome, query, holder)
     if (outcome.kind !== 'unknown' || outcome.reason !== 'not_found') return outcome
     const record = await find(preapprovalIdOf(key))
     return 'kind' in record ? record : fromPreapproval(record, key, holder)
@@ -108,16 +121,4 @@ const NOT_APPROVED: Outcome = declined(
 
 function isNotFound(outcome: { kind: string }): boolean {
   return outcome.kind === 'unknown' && 'reason' in outcome && outcome.reason === 'not_found'
-}
-
-/** If MTN does not answer it is asked again, because a method that is not saved now is lost. */
-function withMethod(
-  paid: Succeeded,
-  record: Preapproval | Unknown,
-  read: (record: Preapproval) => Succeeded['savedMethod'],
-): Outcome {
-  if (!('kind' in record)) return { ...paid, savedMethod: read(record) }
-  // Not found, or an error that will not change: the payment was requested without a pre-approval.
-  if (record.reason === 'not_found' || record.reason === 'unrecognized') return paid
-  return settle<Outcome>(record, paid)
 }

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test'
 import { inspect } from 'node:util'
 import { CURRENCIES } from '../../../src/core/currency.ts'
 import { money } from '../../../src/core/money.ts'
+import { findAccountDefinition } from '../../../src/gateways/account-definition.ts'
 import type { Outcome, StartedCheckout } from '../../../src/gateways/gateway.ts'
 import { MTN_MOMO } from '../../../src/gateways/mtn-momo/index.ts'
 import { readPaid, toAmount } from '../../../src/gateways/mtn-momo/response.ts'
@@ -315,6 +316,15 @@ describe('an account of MTN MoMo', () => {
     assert.deepEqual(railsOf('mtncongo')[0]?.countries, ['CG'])
     // MTN's sandbox has one currency, and payers of no country.
     assert.deepEqual(railsOf('sandbox'), [{ currency: 'EUR', channels: ['mobile_money'], prompts: true }])
+  })
+
+  it('has a label for each country, so that one service collects in several', (t) => {
+    const account = findAccountDefinition([MTN_MOMO], 'mtn_momo_ss')
+    assert.equal(account?.title, 'MTN MoMo (SS)')
+    const credentials = { ...CREDENTIALS, targetEnvironment: 'mtnsouthsudan', amounts: 'SSP:100-500000' }
+    const gateway = openOn(t, 'http://127.0.0.1:1', { credentials }, account)
+    const [rail] = gateway.rails
+    assert.deepEqual([gateway.name, rail?.currency, rail?.maximumMinor], ['mtn_momo_ss', 'SSP', 50_000_000n])
   })
 
   it('exists for every country of the rails, whose currency it has', () => {

@@ -7,6 +7,7 @@ import { money } from '../../../src/core/money.ts'
 import type { Attempt, CheckoutChoice, StatusQuery } from '../../../src/gateways/gateway.ts'
 import { MTN_MOMO } from '../../../src/gateways/mtn-momo/index.ts'
 import { preapprovalIdOf } from '../../../src/gateways/mtn-momo/preapproval.ts'
+import { addMs } from '../../../src/kit/clock.ts'
 import { UUID_V4 } from '../../support/gateways.ts'
 import { LARGER_FORM_ONLY } from '../../support/scale.ts'
 import { testCharge } from '../conformance/charge.ts'
@@ -152,6 +153,18 @@ describe('a checkout at MTN MoMo whose payer agrees to be charged again', () => 
     const asked = provider.server.requests.length
     await verify(attempt, { isPaid: true })
     assert.equal(provider.server.requests.length, asked + 1)
+  })
+
+  it('waits for the pre-approval if MTN does not return it, but not for long', async (t) => {
+    const { start, provider, verify } = await startAccount(t)
+    const attempt = makeAttempt()
+    await start(attempt)
+    await provider.finish(attempt.key, { kind: 'pays' })
+    provider.server.injectFault('http_500', { on: /preapproval/ })
+    const asked = await verify(attempt)
+    assert.ok(asked.kind === 'unknown' && asked.reason === 'no_answer', inspect(asked))
+    const late = await verify(attempt, { startedAt: addMs(attempt.startedAt, -16 * 60_000) })
+    assert.ok(late.kind === 'succeeded' && late.savedMethod === null, inspect(late))
   })
 
   it('is not ended by the pre-approval of another payer or another currency', async (t) => {

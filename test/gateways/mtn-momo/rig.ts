@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { money } from '../../../src/core/money.ts'
-import type { Connection } from '../../../src/gateways/definition.ts'
+import type { Connection, GatewayDefinition } from '../../../src/gateways/definition.ts'
 import type { Attempt, CheckoutChoice, Gateway } from '../../../src/gateways/gateway.ts'
 import { MTN_MOMO } from '../../../src/gateways/mtn-momo/index.ts'
 import { systemClock } from '../../../src/kit/clock.ts'
@@ -18,10 +18,15 @@ export const CHOICE: CheckoutChoice = { channel: 'mobile_money', phone: '+233241
 
 export const callbackUrl = callbackUrlAt(PUBLIC_URL, MTN_MOMO.name)
 
-export function openOn(t: TestContext, baseUrl: string, changes: Partial<Connection> = {}): Gateway {
+export function openOn(
+  t: TestContext,
+  baseUrl: string,
+  changes: Partial<Connection> = {},
+  definition: Pick<GatewayDefinition, 'open'> = MTN_MOMO,
+): Gateway {
   const http = createHttpClient({ totalTimeoutMs: 5_000 })
   t.after(() => http.close())
-  return MTN_MOMO.open({
+  return definition.open({
     credentials: CREDENTIALS,
     baseUrl,
     mode: 'live',
