@@ -100,7 +100,7 @@ export const FILTER_QUERY = {
       minLength: 1,
       maxLength: 100,
       description:
-        'Part of a reference or of an e-mail, or a whole name of the payment at the provider: gatewayReference, receiptNumber (such as an M-Pesa code) or gatewayKey.',
+        'Part of a reference or of an e-mail, the receiptCode on the payer’s receipt, or a whole name of the payment at the provider: gatewayReference, receiptNumber (such as an M-Pesa code) or gatewayKey.',
     }),
   ),
 } satisfies Record<string, TSchema>

@@ -3,6 +3,7 @@
 // of time instead, where it soon has enough for a page.
 
 import { searchQueryOf } from '../core/search-text.ts'
+import { readReceiptCode } from '../core/text/receipt-code.ts'
 import { type Db, type Statement, sql } from '../kit/db/db.ts'
 import { type ListStatements, listStatements } from '../kit/db/list-statements.ts'
 import { substringPattern } from '../kit/db/pagination.ts'
@@ -94,12 +95,18 @@ export function findersOf(merchantId: string, filter: PaymentFilter): Finder[] {
       substringPattern(selectivePart(search)),
       searchQueryOf(merchantId, search),
       filter.providerReferences,
+      ...receiptValues(search),
     ])
   if (minHundredths !== null || maxHundredths !== null)
     add(countByAmount, BY_AMOUNT, [minHundredths ?? 0n, maxHundredths ?? MAX_BIGINT])
   if (paidFrom !== null || paidTo !== null)
     add(countByPaymentTime, BY_PAYMENT_TIME, [paidFrom ?? '-infinity', paidTo ?? 'infinity'])
   return finders
+}
+
+function receiptValues(search: string): (string | null)[] {
+  const { first = null, last = null, tail = null } = readReceiptCode(search) ?? {}
+  return [first, last, tail]
 }
 
 const MAX_BIGINT = 2n ** 63n - 1n
@@ -152,6 +159,14 @@ const foundByEmail = (value: Parameter) => `
   join payments p on p.merchant_id = $1 and p.customer_id = c.id
   where ${hasEmail(value)}`
 
+/** By the number on the payer's receipt, which is a part of the id. Null, if the search is none. */
+const foundByReceipt = (value: Parameter) => `
+  select p.id
+  from payments p
+  where p.merchant_id = $1
+    and p.id between ${value(4)}::uuid and ${value(5)}::uuid
+    and right(p.id::text, 3) = ${value(6)}::text`
+
 // Each name of the provider has an index of its own.
 const foundByProvider = (references: string) =>
   PROVIDER_COLUMNS.map(
@@ -185,7 +200,7 @@ const counted = (found: string) => `(select count(*)::integer from (${found} lim
 const countByText = sql<Matches>`
 select
   ${counted(foundByReference(counting))} + ${counted(foundByEmail(counting))} + ${counted(foundByProvider(counting(3)))}
-  as matches`
+  + ${counted(foundByReceipt(counting))} as matches`
 
 const countByGatewayReference = sql<Matches>`
 select ${counted(foundByProvider(counting(0)))} as matches`
@@ -220,8 +235,8 @@ const IS_FOUND = 'p.id = any (array(select id from found))'
 // not compared again: the customer's e-mail may have changed since the payment. It is named for its type alone.
 const BY_TEXT = listStatements<PaymentRow>({
   ...found(
-    `${foundByReference(listing)}\n  union${foundByEmail(listing)}\n  union${foundByProvider(listing(3))}`,
-    4,
+    `${foundByReference(listing)}\n  union${foundByEmail(listing)}\n  union${foundByProvider(listing(3))}\n  union${foundByReceipt(listing)}`,
+    7,
   ),
   filter: `${IS_FOUND} and ${FITS} and ${HAS_SEARCH_VALUES}`,
 })

@@ -20,7 +20,7 @@ async function serializeWithKind(app: PaymentsApp, rows: readonly PaymentRow[]) 
 }
 
 const FILTERS =
-  'Newest first. All filters apply together; search matches a part of the reference or of the e-mail; gatewayReference a whole reference at the provider. Use cursors for deep pages. Each item is the same record that reading one returns.'
+  'Newest first. All filters apply together; search matches a part of the reference or of the e-mail, or a receiptCode; gatewayReference a whole reference at the provider. Use cursors for deep pages. Each item is the same record that reading one returns.'
 
 export function paymentListRoutes(app: PaymentListsApp): Route[] {
   return [

@@ -50,6 +50,7 @@ const RESULT = {
   fee: '28.76',
   netAmount: '1221.74',
   paidAt: '2026-03-14T09:27:31.020Z',
+  receiptCode: '2WNM-9JV6-5HV2',
   ...REFERENCES,
   failure: null,
 }
@@ -85,6 +86,7 @@ export const CANCELLED_EXAMPLE = {
   fee: null,
   netAmount: null,
   paidAt: null,
+  receiptCode: null,
   attempts: [],
   paymentMethod: null,
 }

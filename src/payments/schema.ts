@@ -5,6 +5,7 @@ import { Type } from 'typebox'
 import type { Currency } from '../core/currency.ts'
 import { FAILURES, type FailureCode, failureOf } from '../core/failures.ts'
 import { formatAmount, money } from '../core/money.ts'
+import { receiptCodeOf } from '../core/text/receipt-code.ts'
 import { SavedMethodRecord, type SavedMethodView } from '../customers/schema.ts'
 import { AmountText, CurrencyCode, Enum, Metadata, Nullable, Timestamp, Uuid } from '../kit/http/schema.ts'
 import type { AttemptRow } from './attempt.ts'
@@ -46,6 +47,13 @@ const REFERENCES = {
     }),
   ),
 }
+
+const ReceiptCode = Nullable(
+  Type.String({
+    description:
+      'The number on the payer’s receipt, such as 2WNM-9JV6-5HV2: without characters that are easily confused, the last one is a check. `search` of the lists finds it. Null before the payment.',
+  }),
+)
 
 const AmountReceived = Nullable(
   Type.Unsafe<string>({
@@ -122,6 +130,7 @@ export const PaymentRecord = Type.Object({
   fee: Fee,
   netAmount: NetAmount,
   paidAt: Nullable(Timestamp),
+  receiptCode: ReceiptCode,
   ...REFERENCES,
   failure: Nullable(Failure),
   attempts: Type.Array(AttemptRecord),
@@ -148,6 +157,7 @@ export const ChargeRecord = Type.Object({
   fee: Fee,
   netAmount: NetAmount,
   paidAt: Nullable(Timestamp),
+  receiptCode: ReceiptCode,
   ...REFERENCES,
   failure: Nullable(Failure),
   refundedAmount: AmountText,
@@ -255,6 +265,7 @@ function toResult(payment: PaymentRow) {
     fee: fee === null ? null : formatAmount(money(fee, currency)),
     netAmount: paid === null || fee === null ? null : formatAmount(money(paid - fee, currency)),
     paidAt: payment.paidAt?.toISOString() ?? null,
+    receiptCode: payment.paidAt === null ? null : receiptCodeOf(payment.id),
     failure: payment.failureCode === null ? null : failureOf(payment.failureCode, payment.statusReason),
   }
 }

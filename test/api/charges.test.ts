@@ -33,6 +33,7 @@ const CHARGE_FIELDS = [
   'fee',
   'netAmount',
   'paidAt',
+  'receiptCode',
   'channel',
   'gatewayReference',
   'receiptNumber',

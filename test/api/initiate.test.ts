@@ -143,7 +143,7 @@ describe('POST /api/v1/checkout/initiate-payment', () => {
     assert.match(data.accessCode, /^[0-9A-Za-z]{43}$/)
     const page = await fetch(data.checkoutUrl)
     assert.equal(page.status, 200)
-    assert.match(await page.text(), /KES\s1,250\.50/)
+    assert.match(await page.text(), /KSh\s1,250\.50/)
     const other = await fetch(data.checkoutUrl.replace(/.$/, (end: string) => (end === 'a' ? 'b' : 'a')))
     assert.equal(other.status, 404)
   })

@@ -166,6 +166,18 @@ describe('lists of payments and charges', () => {
     assert.deepEqual((await list(api, '/api/v1/refunds?gatewayReference=re_other')).data, [])
   })
 
+  it('finds a payment by the number on its receipt, as people write it', async () => {
+    const { api } = await service.newMerchant()
+    const other = await service.newMerchant()
+    await payWith(api, 'card_success')
+    const { receiptCode, uuid } = await payWith(api, 'mobile_success')
+    for (const written of [receiptCode, receiptCode.toLowerCase(), receiptCode.replaceAll('-', '%20')])
+      for (const path of [PAYMENTS, ALL])
+        assert.deepEqual(uuids(await list(api, `${path}?search=${written}`)), [uuid], written)
+    assert.deepEqual((await list(other.api, `${ALL}?search=${receiptCode}`)).data, [])
+    assert.deepEqual((await list(api, `${ALL}?search=${receiptCode.slice(0, -1)}0`)).data, [])
+  })
+
   it('lists payments and charges together, with their kind, and filters by real metadata and amounts', async () => {
     const { api } = await service.newMerchant()
     const metadata = { orderId: 7, city: 'Nairobi', nested: { a: 1 } }

@@ -19,7 +19,17 @@ const { api } = service
 const PAYMENT_FIELDS = [
   ...['uuid', 'reference', 'status', 'sourceAmount', 'sourceCurrency', 'country', 'paymentGateway'],
   ...['checkoutUrl', 'accessCode', 'isRecurring', 'description', 'metadata', 'redirectUrl', 'customer'],
-  ...['expiresAt', 'createdAt', 'statusReason', 'amountPaid', 'fee', 'netAmount', 'paidAt', 'failure'],
+  ...[
+    'expiresAt',
+    'createdAt',
+    'statusReason',
+    'amountPaid',
+    'fee',
+    'netAmount',
+    'paidAt',
+    'receiptCode',
+    'failure',
+  ],
   ...['channel', 'gatewayReference', 'receiptNumber', 'gatewayKey'],
   ...['attempts', 'refundedAmount', 'paymentMethod', 'paymentLink'],
 ]
@@ -114,6 +124,7 @@ describe('GET /api/v1/checkout/verify-payment', () => {
       fee: null,
       netAmount: null,
       paidAt: null,
+      receiptCode: null,
       failure: null,
       channel: null,
       gatewayReference: null,

@@ -3,6 +3,7 @@
 import { isCurrency } from '../../core/currency.ts'
 import { money } from '../../core/money.ts'
 import { findNetwork } from '../../core/networks.ts'
+import { receiptCodeOf } from '../../core/text/receipt-code.ts'
 import { type Html, html } from '../../kit/http/html.ts'
 import { maskPhone } from '../../kit/phone.ts'
 import { differenceOf } from '../../p2p/transfer.ts'
@@ -121,7 +122,8 @@ function receiptFacts(facts: CheckoutFacts): Html {
     [translator.t('method'), methodOf(facts)],
     [translator.t('time'), payment.paidAt && translator.timeWithZone(payment.paidAt)],
     [translator.t('reference'), ltr(payment.reference)],
-    [translator.t('receiptNumber'), ltr(receiptNumberOf(facts))],
+    [translator.t('receiptNumber'), ltr(receiptCodeOf(payment.id))],
+    [translator.t('providerCode'), providerCodeOf(facts)],
     [translator.t('status'), statusText(facts)],
   ])
 }
@@ -131,9 +133,11 @@ function statusText(facts: CheckoutFacts): string {
   return facts.isTest ? `${text} · ${facts.translator.t('testMode')}` : text
 }
 
-/** The provider's own reference, if there is one, because its support asks for it. */
-function receiptNumberOf({ payment, attempts }: CheckoutFacts): string {
-  return attempts.find(({ status }) => status === 'succeeded')?.gatewayReference ?? payment.id
+/** The code that the payer finds in the provider's message, or its own reference, because its support asks for it. */
+function providerCodeOf({ attempts }: CheckoutFacts): Html | null {
+  const paid = attempts.find(({ status }) => status === 'succeeded')
+  const code = paid?.receiptNumber ?? paid?.gatewayReference ?? null
+  return code === null ? null : ltr(code)
 }
 
 function methodOf({ attempts, methodLabel, translator, merchant }: CheckoutFacts): Html | string | null {
