@@ -52,9 +52,8 @@ export const DEFAULT_ROUTES: readonly Route[] = [
   route('XAF', 'CF', 'stripe'),
   route('XAF', 'TD', 'stripe'),
   route('XAF', 'GQ', 'stripe'),
-  // Wave reaches its own payers only, the aggregators before it all networks.
-  route('XOF', 'CI', 'mtn_momo paystack pawapay flutterwave wave stripe'),
-  route('XOF', 'SN', 'pawapay flutterwave wave stripe'),
+  route('XOF', 'CI', 'mtn_momo wave paystack pawapay flutterwave stripe'),
+  route('XOF', 'SN', 'wave pawapay flutterwave stripe'),
   route('XOF', 'BJ', 'mtn_momo pawapay stripe'),
   route('XOF', 'BF', 'pawapay flutterwave stripe'),
   route('XOF', 'GW', 'stripe'),

@@ -90,10 +90,10 @@ describe('the catalog of routes', () => {
   })
 
   it('shows what each gateway collects and supports', async () => {
-    const { api } = await merchantWith(['pawapay', 'stripe'])
+    const { api } = await merchantWith(['pawapay', 'stripe', 'wave'])
     const gateways: Record<string, unknown>[] = await read(api, GATEWAYS)
     const shown = Object.fromEntries(gateways.map((gateway) => [gateway.name, gateway]))
-    assert.deepEqual(Object.keys(shown), ['stripe', 'pawapay', 'sandbox'])
+    assert.deepEqual(Object.keys(shown), ['stripe', 'pawapay', 'wave', 'sandbox'])
     const { currencies, countries, ...facts } = shown.pawapay ?? {}
     assert.deepEqual(facts, {
       name: 'pawapay',
@@ -107,6 +107,7 @@ describe('the catalog of routes', () => {
     assert.ok(Array.isArray(currencies) && currencies.includes('ZMW') && !currencies.includes('EUR'))
     assert.ok(Array.isArray(countries) && countries.includes('CD') && !countries.includes('ML'))
     assert.equal(shown.stripe?.recurring, true)
+    assert.deepEqual([shown.wave?.refunds, shown.wave?.partialRefunds], [true, false])
   })
 
   it('lists all routes without a filter, and filters them by currency or country', async () => {

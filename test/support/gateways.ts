@@ -53,8 +53,9 @@ const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 /** A number that no other test prompts: prompts are limited per number. */
 const newZambianNumber = () => `26076${randomInt(1_000_000, 10_000_000)}`
 
-/** The form of the page. A card is saved after the notice about it; mobile money is a prompt on the phone. */
+/** The form of the page for a channel, or a whole form as it is. A card is saved after the notice about it; mobile money is a prompt on the phone. */
 function payerForm(channel: string): string {
+  if (channel.includes('=')) return channel
   if (channel === 'card') return 'channel=card&consent=notice&language=en'
   if (channel !== 'mobile_money') return `channel=${channel}`
   return `channel=mobile_money&phone=%2B${newZambianNumber()}&network=mtn_zm`

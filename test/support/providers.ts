@@ -106,13 +106,18 @@ export type MerchantAt = Awaited<ReturnType<typeof newMerchantAt>>
 /** A merchant with its own account at one provider only. */
 export async function newMerchantAt(service: TestService, name: ProviderName) {
   const merchant = await service.newMerchant()
+  return { ...merchant, accountId: await addAccount(service, merchant.uuid, name) }
+}
+
+/** Returns the id of the account. */
+export async function addAccount(service: TestService, merchantId: string, name: ProviderName) {
   const { credentials } = PROVIDERS[name]
-  const answer = await service.admin.send('PUT', `/admin/v1/merchants/${merchant.uuid}/gateways/${name}`, {
+  const answer = await service.admin.send('PUT', `/admin/v1/merchants/${merchantId}/gateways/${name}`, {
     body: JSON.stringify({ credentials }),
     headers: { 'content-type': 'application/json' },
   })
   assert.equal(answer.body.data?.probe, 'works', answer.text)
-  return { ...merchant, accountId: String(answer.body.data.uuid) }
+  return String(answer.body.data.uuid)
 }
 
 /** For services whose keyring is this key only, so that a test can store a saved method. */
