@@ -55,6 +55,7 @@ export interface Config {
   /** Null: the sandbox gateway is mounted in this process. */
   readonly sandboxUrl: string | null
   readonly sandboxSecret: string | null
+  readonly sandboxWays: 'all' | 'connectors' | 'configured'
   readonly trustProxy: boolean
   readonly gatewayTimeoutMs: number
   /** Private addresses that webhooks may be sent to. */
@@ -212,7 +213,12 @@ const REQUIRED_IN_PRODUCTION = [
   SETTINGS.encryptionKeys,
   SETTINGS.keyPepper,
 ] as const
-const REFUSED_IN_PRODUCTION = [SETTINGS.sandboxUrl, SETTINGS.sandboxSecret, SETTINGS.failpoints] as const
+const REFUSED_IN_PRODUCTION = [
+  SETTINGS.sandboxUrl,
+  SETTINGS.sandboxSecret,
+  SETTINGS.sandboxWays,
+  SETTINGS.failpoints,
+] as const
 
 function productionIssues(env: Env, values: Partial<Values<typeof SETTINGS>>): string[] {
   const isSet = ({ name }: Setting<unknown>) => Boolean(env[name]?.trim())

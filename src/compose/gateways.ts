@@ -16,6 +16,7 @@ import { createSandboxGateway } from '../gateways/sandbox/index.ts'
 import { openListener } from '../gateways/sandbox/provider/listener.ts'
 import { createPostgresStore } from '../gateways/sandbox/provider/postgres-store.ts'
 import { createSandboxProvider } from '../gateways/sandbox/provider/server.ts'
+import { sandboxRails } from '../gateways/sandbox/rails.ts'
 import { STRIPE } from '../gateways/stripe/index.ts'
 import { WAVE } from '../gateways/wave/index.ts'
 import type { Vault } from '../kit/crypto.ts'
@@ -79,6 +80,10 @@ export async function composeGateways(parts: Parts, needs: Needs) {
       definitions: GATEWAYS,
       configs: config.gateways,
       builtIn,
+      builtInRails: sandboxRails(
+        config.sandboxWays,
+        GATEWAYS.flatMap(({ rails }) => rails),
+      ),
       perMerchant: [p2pGateways],
       refreshUntil,
       mode,

@@ -140,6 +140,34 @@ describe('several accounts of the instance at one gateway', () => {
     assert.deepEqual(await routed('UGX', 'UG'), ['acme_ug card,mobile_money'])
     assert.deepEqual(await routed('ZMW', 'ZM'), [])
   })
+
+  it('let a built-in gateway have the rails that the option derives from the merchant’s other gateways, and come before it', async () => {
+    const opened = createGateways(
+      {
+        clock: systemClock,
+        db: { query: () => Promise.resolve([]) },
+        callbackPaths: createCallbackPaths([new Uint8Array(32)]),
+        openTokens: () => undefined,
+        routingRules: () => Promise.resolve([]),
+      } as unknown as Parameters<typeof createGateways>[0],
+      {
+        definitions: [acme],
+        configs: new Map([['acme', config({ secretKey: 'one' })]]),
+        builtIn: [gateway('built_in', [{ currency: 'GHS', channels: ['card'] }])],
+        builtInRails: (others) => others.map((rail) => ({ ...rail, channels: ['card'] })),
+        mode: 'test',
+        timeoutMs: 1_000,
+        publicUrl: () => 'https://pay.example.com',
+      },
+    )
+    const [own, builtIn, ...others] = await opened.listForMerchant(MERCHANT)
+    assert.deepEqual([own?.gateway.name, builtIn?.gateway.name, others], ['acme', 'built_in', []])
+    assert.deepEqual(
+      builtIn?.gateway.rails.map(({ currency }) => currency),
+      own?.gateway.rails.map(({ currency }) => currency),
+    )
+    assert.ok(builtIn?.gateway.rails.every(({ channels }) => channels.join() === 'card'))
+  })
 })
 
 describe('the callback addresses of an account', () => {

@@ -23,7 +23,7 @@ import {
 } from './connections.ts'
 import type { Credentials } from './credentials.ts'
 import { DEFAULT_ROUTES, type Route } from './default-routes.ts'
-import type { Channel, Gateway } from './gateway.ts'
+import type { Channel, Gateway, Rail } from './gateway.ts'
 import { onlyCountryOf, type Way } from './rails.ts'
 import { orderCandidates, type Routing } from './routing.ts'
 
@@ -126,6 +126,8 @@ export interface PerMerchantGateway {
 export interface GatewaysOptions extends ConnectionFactoryOptions {
   /** Always open, for every merchant: the sandbox. Tried last. */
   builtIn: readonly Gateway[]
+  /** The rails of built-in gateways for a merchant whose other gateways have these; absent: their own. */
+  builtInRails?(others: readonly Rail[]): readonly Rail[]
   /** Tried after all others. */
   perMerchant?: readonly PerMerchantGateway[]
   /** Refreshes the cached accounts of active merchants until this signal. */
@@ -139,7 +141,7 @@ export function createGateways(app: GatewaysApp, options: GatewaysOptions): Gate
     loadMany: (merchantIds) => listAccountRows(app.db, merchantIds),
     refreshUntil: options.refreshUntil,
   })
-  return createRegistry(app, options.builtIn, connections, accounts, options.perMerchant)
+  return createRegistry(app, options, connections, accounts)
 }
 
 /** A fixed list of open gateways, the same for every merchant: for tests and simulations. */
@@ -158,7 +160,7 @@ export function fixedGateways(list: readonly Gateway[]): Gateways {
   const log = { write: () => undefined }
   const callbackPaths = createCallbackPaths([new Uint8Array(32)])
   const app = { log, callbackPaths, routingRules: () => Promise.resolve([]) }
-  return createRegistry(app, list, connections, accounts)
+  return createRegistry(app, { builtIn: list }, connections, accounts)
 }
 
 function createRegistry(
@@ -168,10 +170,13 @@ function createRegistry(
     routingRules,
     merchantCountry,
   }: Pick<GatewaysApp, 'log' | 'callbackPaths' | 'routingRules' | 'merchantCountry'>,
-  builtIn: readonly Gateway[],
+  {
+    builtIn,
+    builtInRails,
+    perMerchant = [],
+  }: Pick<GatewaysOptions, 'builtIn' | 'builtInRails' | 'perMerchant'>,
   connections: ConnectionFactory,
   accounts: Cache<AccountRow[]>,
-  perMerchant: readonly PerMerchantGateway[] = [],
 ): Gateways {
   const instanceGateways = new Map<string, AccountGateway>()
   for (const opened of [...connections.instanceGateways, ...builtIn.map(withoutCircuitBreaker)]) {
@@ -196,7 +201,7 @@ function createRegistry(
   const instanceAccounts = Map.groupBy(instanceGateways.values(), ({ definitionName }) => definitionName)
   const listForMerchant = async (merchantId: string): Promise<AccountGateway[]> => {
     const live = (await accounts.get(merchantId)).filter(({ revokedAt }) => revokedAt === null)
-    return names
+    const opened = names
       .flatMap((name) => {
         // If a merchant has an account of its own at a gateway, those of the instance there do not serve it, even if its
         // own cannot be opened: the money would go to the wrong account.
@@ -204,7 +209,15 @@ function createRegistry(
         return own.length > 0 ? own.toSorted(byName).map(connectAccount) : (instanceAccounts.get(name) ?? [])
       })
       .filter((one) => one !== undefined)
-      .concat(await connectPerMerchant(perMerchant, merchantId))
+    return [...narrowBuiltIn(opened), ...(await connectPerMerchant(perMerchant, merchantId))]
+  }
+
+  const builtInNames = new Set(builtIn.map(({ name }) => name))
+  const narrowBuiltIn = (opened: readonly AccountGateway[]): readonly AccountGateway[] => {
+    if (!builtInRails) return opened
+    const isBuiltIn = ({ gateway }: AccountGateway) => builtInNames.has(gateway.name)
+    const rails = builtInRails(opened.flatMap((one) => (isBuiltIn(one) ? [] : one.gateway.rails)))
+    return opened.map((one) => (isBuiltIn(one) ? { ...one, gateway: { ...one.gateway, rails } } : one))
   }
 
   const fallbackNames = new Set([...builtIn, ...perMerchant].map(({ name }) => name))

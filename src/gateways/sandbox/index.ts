@@ -2,13 +2,13 @@
 // test-clock only: to simulate the payer and the payer's bank, to advance time, and to list what was executed.
 
 import { Type } from 'typebox'
-import { CURRENCY_CODES } from '../../core/currency.ts'
 import { ApiError } from '../../core/errors.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { jsonReader } from '../../kit/exact-json.ts'
 import type { HttpClient, HttpResult } from '../../kit/http/http-client.ts'
 import type { DisputeReport, Gateway, Outcome } from '../gateway.ts'
 import { SANDBOX_INSTRUMENTS } from './instruments.ts'
+import { ALL_RAILS } from './rails.ts'
 import { parseSignedWebhook } from './webhooks.ts'
 import {
   ClockReply,
@@ -81,12 +81,7 @@ export function createSandboxGateway(options: SandboxGatewayOptions): SandboxGat
 
   return {
     name: 'sandbox',
-    rails: CURRENCY_CODES.map((currency) => ({
-      currency,
-      channels: ['card', 'mobile_money', 'bank_transfer'],
-      prompts: true,
-      transfers: true,
-    })),
+    rails: ALL_RAILS,
     behavior: { keyRetentionHours: 24, cachesErrors: false, lookupByReference: true },
     instruments: SANDBOX_INSTRUMENTS,
 

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { CURRENCY_CODES } from '../../core/currency.ts'
+import type { Rail } from '../gateway.ts'
+import { servingRails, waysOf } from '../rails.ts'
+import { sandboxRails } from './rails.ts'
+
+const CONNECTORS: readonly Rail[] = [
+  { currency: 'KES', channels: ['card'], minimumMinor: 50n, maximumMinor: 1_000n },
+  { currency: 'KES', countries: ['KE'], channels: ['mobile_money'], prompts: true, networks: ['mpesa_ke'] },
+]
+const OF_MERCHANT: readonly Rail[] = [
+  { currency: 'KES', channels: ['bank_transfer'], transfers: true, stepMinor: 100n },
+]
+
+function waysWith(...[ways, ofMerchant = []]: [Parameters<typeof sandboxRails>[0], (readonly Rail[])?]) {
+  const rails = sandboxRails(ways, CONNECTORS)(ofMerchant)
+  const serving = servingRails(rails, { currency: 'KES', country: 'KE', amountMinor: 1n })
+  return waysOf(serving, 'KE').map(({ channel, collection, networks }) =>
+    [channel, collection, ...networks.map(({ code }) => code)].join(' '),
+  )
+}
+
+describe('the rails of the sandbox', () => {
+  it('collect every channel in every currency, unless the setting narrows them', () => {
+    const rails = sandboxRails('all', CONNECTORS)(OF_MERCHANT)
+    assert.deepEqual(
+      rails.map(({ currency }) => currency),
+      [...CURRENCY_CODES],
+    )
+    const channels = waysWith('all', OF_MERCHANT).map((way) => way.split(' ').slice(0, 2).join(' '))
+    assert.deepEqual(channels, ['card page', 'mobile_money prompt', 'bank_transfer transfer'])
+  })
+
+  it('are those of the connectors, in any amount', () => {
+    const expected = ['card page', 'mobile_money prompt mpesa_ke']
+    assert.deepEqual(waysWith('connectors', OF_MERCHANT), expected)
+    assert.deepEqual(waysWith('configured'), expected, 'the merchant has no gateway')
+  })
+
+  it('are those of the gateways that the merchant has configured', () => {
+    assert.deepEqual(waysWith('configured', OF_MERCHANT), ['bank_transfer transfer'])
+  })
+})

@@ -1,0 +1,34 @@
+// What the sandbox collects: everything, or only what payers would get from real gateways.
+
+import { CURRENCY_CODES } from '../../core/currency.ts'
+import type { Rail } from '../gateway.ts'
+
+/**
+ * all: every channel in every currency. connectors: only what a gateway of this version collects there. configured: only what
+ * the merchant's gateways collect there; for a merchant without one, as connectors.
+ */
+type SandboxWays = 'all' | 'connectors' | 'configured'
+
+export const ALL_RAILS: readonly Rail[] = CURRENCY_CODES.map((currency) => ({
+  currency,
+  channels: ['card', 'mobile_money', 'bank_transfer'],
+  prompts: true,
+  transfers: true,
+}))
+
+/** The function from the rails of a merchant's gateways to those of the sandbox. */
+export function sandboxRails(
+  ways: SandboxWays,
+  ofConnectors: readonly Rail[],
+): (ofMerchant: readonly Rail[]) => readonly Rail[] {
+  const connectors = ofConnectors.map(toSandboxRail)
+  return (ofMerchant) => {
+    if (ways === 'all') return ALL_RAILS
+    return ways === 'connectors' || ofMerchant.length === 0 ? connectors : ofMerchant.map(toSandboxRail)
+  }
+}
+
+/** The sandbox takes every amount. */
+function toSandboxRail({ minimumMinor, maximumMinor, stepMinor, ...rail }: Rail): Rail {
+  return rail
+}
