@@ -6,7 +6,7 @@ import { CASE_KIND_NAMES, kindFacts } from './cases/case-kinds.ts'
 import { GATEWAYS } from './compose/gateways.ts'
 import { merchantRoutes } from './compose/routes.ts'
 import { renderEnvExample } from './config.ts'
-import { CURRENCIES } from './core/currency.ts'
+import { CURRENCIES, CURRENCY_CODES } from './core/currency.ts'
 import { API_ERRORS } from './core/errors.ts'
 import { EVENT_TYPES } from './core/event-types.ts'
 import { FAILURES } from './core/failures.ts'
@@ -14,6 +14,7 @@ import { LOG_LINES } from './core/log-lines.ts'
 import { grantsScope, SCOPES } from './core/merchant.ts'
 import { METRICS } from './core/metric-definitions.ts'
 import { networksOf } from './core/networks.ts'
+import { coverageOf, currenciesWithoutLocalGateway, type PlaceCoverage } from './gateways/routing/coverage.ts'
 import { SANDBOX_INSTRUMENTS } from './gateways/sandbox/index.ts'
 import { openApiDocument } from './http/openapi/document.ts'
 import type { Route } from './kit/http/route.ts'
@@ -31,6 +32,7 @@ export function renderDocs(): Record<string, string> {
     'openapi.json': renderOpenApi(),
     'docs/generated/cases.md': renderCases(),
     'docs/generated/config.md': renderSettings(),
+    'docs/generated/coverage.md': renderCoverage(),
     'docs/generated/currencies.md': renderCurrencies(),
     'docs/generated/events.md': renderEvents(),
     'docs/generated/failures.md': renderFailures(),
@@ -98,6 +100,34 @@ function renderCases(): string {
   })
   const heads = ['Kind', 'Owner', 'Meaning', 'Resolutions']
   return page('Cases', 'src/cases/case-kinds.ts', heads, rows)
+}
+
+function renderCoverage(): string {
+  const places = coverageOf(GATEWAYS)
+  const rows = places.flatMap(({ currency, countries, ways }) =>
+    ways.map(({ channel, isLocal, networks, gateways }) => [
+      code(currency),
+      countries.join(' '),
+      channel.replaceAll('_', ' '),
+      isLocal ? 'local' : 'foreign',
+      networks.join(', ') || '–',
+      gateways.map(({ name, collection }) => `${name} (${collection})`).join(', '),
+    ]),
+  )
+  const heads = ['Currency', 'Countries', 'Channel', 'Way', 'Networks', 'Gateways, in the order of routing']
+  const table = page('Ways to pay', 'src/gateways/routing/coverage.ts', heads, rows)
+  return table.replace('\n| Currency', `\n${summarizeCoverage(places)}\n\n| Currency`)
+}
+
+function summarizeCoverage(places: readonly PlaceCoverage[]): string {
+  const without = currenciesWithoutLocalGateway(places)
+  const total = CURRENCY_CODES.length
+  return `Local: payers of the country need no card of an international scheme that is charged from abroad. prompt: on the payer's
+phone, after our page has asked for the number. page: on the provider's page. transfer: to an account that our page shows.
+p2p: to the merchant's own account, and the merchant confirms it ([p2p.md](../p2p.md)); shown only where no gateway has a
+local way.
+
+${total - without.length} of ${total} currencies have a local way through a gateway. Only foreign cards or p2p: ${without.join(', ') || 'none'}.`
 }
 
 function renderCurrencies(): string {

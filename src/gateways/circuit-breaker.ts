@@ -24,7 +24,7 @@ import type {
   UnknownReason,
 } from './gateway.ts'
 import type { Unknown } from './reply.ts'
-import type { Health } from './routing.ts'
+import type { Health } from './routing/routing.ts'
 
 export interface CircuitBreakerOptions {
   clock: Clock

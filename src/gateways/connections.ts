@@ -17,7 +17,7 @@ import { type Credentials, openCredentials } from './credentials.ts'
 import type { GatewayDefinition } from './definition.ts'
 import type { Gateway } from './gateway.ts'
 import type { MeasureGateway } from './measure.ts'
-import type { Health } from './routing.ts'
+import type { Health } from './routing/routing.ts'
 import { createTokenCalls } from './token-calls.ts'
 
 export interface ConnectedGateway {

@@ -260,6 +260,11 @@ export interface Rail {
   saves?: true
   /** A bank transfer goes to an account that our page shows; otherwise the provider's page shows it. */
   transfers?: true
+  /**
+   * The countries whose payers have a local way to pay here. In the others the provider takes only cards of international
+   * schemes, which few payers have. Absent: all countries of the rail.
+   */
+  localIn?: readonly string[]
 }
 
 /** How a provider treats keys, repeated requests, refunds and declined payers: it decides what is polled and submitted again. */

@@ -22,10 +22,10 @@ import {
   createConnectionFactory,
 } from './connections.ts'
 import type { Credentials } from './credentials.ts'
-import { DEFAULT_ROUTES, type Route } from './default-routes.ts'
 import type { Channel, Gateway, Rail } from './gateway.ts'
 import { onlyCountryOf, type Way } from './rails.ts'
-import { orderCandidates, type Routing } from './routing.ts'
+import { DEFAULT_ROUTES, type Route } from './routing/default-routes.ts'
+import { orderCandidates, type Routing } from './routing/routing.ts'
 
 /** A gateway that can start new payments, with its account id; null is the instance's account. */
 export interface AccountGateway extends ConnectedGateway {

@@ -49,11 +49,15 @@ const FLUTTERWAVE_RAILS: readonly FlutterwaveRail[] = [
   { currency: 'EGP', channels: { card: CARD_AND_WALLETS } },
 ]
 
+// Flutterwave has no merchants where these are the local money.
+const FROM_ABROAD: readonly Currency[] = ['EUR', 'GBP', 'USD']
+
 export const RAILS: readonly Rail[] = FLUTTERWAVE_RAILS.map(({ currency, countries, channels }) => ({
   currency,
   ...(countries && { countries }),
   // A boundary: the keys of a constant table of channels are channels; Object.keys only says string.
   channels: Object.keys(channels) as Channel[],
+  ...(FROM_ABROAD.includes(currency) && { localIn: [] }),
 }))
 
 /** Every rail takes cards, so a saved card can be charged in every currency. */

@@ -17,6 +17,14 @@ const MAX_AMOUNT = 99_999_999n
 // currencies Stripe's minor unit is that of ISO 4217.
 const scaleOf = (currency: Currency) => (currency === 'UGX' ? 100n : 1n)
 
+// Where Stripe has merchants of its own in the currency. Cards of all other countries are charged from abroad.
+const LOCAL_COUNTRIES: Partial<Record<Currency, string>> = {
+  CAD: 'CA',
+  EUR: 'AT BE BG CY DE EE ES FI FR GR HR IE IT LT LU LV MT NL PT SI SK',
+  GBP: 'GB GG IM JE',
+  USD: 'US PR',
+}
+
 export const RAILS: readonly Rail[] = SUPPORTED_CURRENCIES.map((currency) => ({
   currency,
   channels: WITH_BANK_TRANSFERS.includes(currency) ? ['card', 'bank_transfer'] : ['card'],
@@ -24,6 +32,7 @@ export const RAILS: readonly Rail[] = SUPPORTED_CURRENCIES.map((currency) => ({
   // fixed number.
   ...(currency === 'USD' && { minimumMinor: 50n }),
   maximumMinor: MAX_AMOUNT / scaleOf(currency),
+  localIn: LOCAL_COUNTRIES[currency]?.split(' ') ?? [],
 }))
 
 export function toAmount({ minor, currency }: Money): string {

@@ -2,12 +2,12 @@
 // health. Pure, so that every process and every retry routes the same payment the same way.
 
 import { createHash } from 'node:crypto'
-import type { Currency } from '../core/currency.ts'
-import { meansAccount } from '../core/gateway-accounts/name.ts'
-import { type RoutingRule, type RoutingRules, ruleFor } from '../core/routing-rules.ts'
+import type { Currency } from '../../core/currency.ts'
+import { meansAccount } from '../../core/gateway-accounts/name.ts'
+import { type RoutingRule, type RoutingRules, ruleFor } from '../../core/routing-rules.ts'
+import type { Rail } from '../gateway.ts'
+import { type RailCriteria, servingRails, type Way, waysOf } from '../rails.ts'
 import type { Route } from './default-routes.ts'
-import type { Rail } from './gateway.ts'
-import { type RailCriteria, servingRails, type Way, waysOf } from './rails.ts'
 
 /** `down`: the circuit breaker is open. */
 export type Health = 'up' | 'down'

@@ -2,7 +2,7 @@
 // international cards. Operators can override it per merchant. An empty row is a currency that no gateway of this
 // version collects.
 
-import type { Currency } from '../core/currency.ts'
+import type { Currency } from '../../core/currency.ts'
 
 export interface Route {
   currency: Currency

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import { CURRENCIES, CURRENCY_CODES, type Currency } from '../core/currency.ts'
-import type { RoutingRule } from '../core/routing-rules.ts'
-import { CHAPA } from './chapa/index.ts'
-import { DARAJA } from './daraja/index.ts'
+import { CURRENCIES, CURRENCY_CODES, type Currency } from '../../core/currency.ts'
+import type { RoutingRule } from '../../core/routing-rules.ts'
+import { CHAPA } from '../chapa/index.ts'
+import { DARAJA } from '../daraja/index.ts'
+import { FLUTTERWAVE } from '../flutterwave/index.ts'
+import type { Rail } from '../gateway.ts'
+import { MTN_MOMO } from '../mtn-momo/index.ts'
+import { PAWAPAY } from '../pawapay/index.ts'
+import { PAYSTACK } from '../paystack/index.ts'
+import { STRIPE } from '../stripe/index.ts'
+import { WAVE } from '../wave/index.ts'
 import { DEFAULT_ROUTES } from './default-routes.ts'
-import { FLUTTERWAVE } from './flutterwave/index.ts'
-import type { Rail } from './gateway.ts'
-import { MTN_MOMO } from './mtn-momo/index.ts'
-import { PAWAPAY } from './pawapay/index.ts'
-import { PAYSTACK } from './paystack/index.ts'
 import { type AvailableGateway, orderCandidates, type RoutingInput } from './routing.ts'
-import { STRIPE } from './stripe/index.ts'
-import { WAVE } from './wave/index.ts'
 
 interface Expected {
   currency: Currency
@@ -23,7 +23,7 @@ interface Expected {
 
 // Written from the providers' documentation, independently of the table under test.
 const EXPECTED: readonly Expected[] = JSON.parse(
-  readFileSync(new URL('../../test/gateways/fixtures/expected-routes.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../../test/gateways/fixtures/expected-routes.json', import.meta.url), 'utf8'),
 )
 
 const CONNECTORS = [STRIPE, PAYSTACK, FLUTTERWAVE, PAWAPAY, MTN_MOMO, DARAJA, WAVE, CHAPA]
