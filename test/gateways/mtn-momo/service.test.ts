@@ -5,11 +5,12 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { LANGUAGES } from '../../../src/pages/locales.ts'
 import type { Api } from '../../support/api.ts'
-import { chargeBody } from '../../support/builders.ts'
-import { attemptOf, fileContext, readPayment } from '../../support/gateways.ts'
-import { createPayer, mainTextOf, openCheckout } from '../../support/payer.ts'
+import { chargeBody, initiateBody } from '../../support/builders.ts'
+import { attemptOf, fileContext, postponePolls, readPayment } from '../../support/gateways.ts'
+import { createPayer, mainTextOf } from '../../support/payer.ts'
 import { eventually } from '../../support/process.ts'
 import { testService } from '../../support/service.ts'
+import { PUBLIC_URL } from '../conformance.ts'
 import { CREDENTIALS, SANDBOX_MARKET, startFakeMomo } from './fake.ts'
 
 const fake = await startFakeMomo(fileContext({ after }), SANDBOX_MARKET)
@@ -24,6 +25,8 @@ const service = await testService(
       GATEWAY_MTN_MOMO_DISBURSEMENT_SUBSCRIPTION_KEY: CREDENTIALS.disbursementSubscriptionKey,
       GATEWAY_MTN_MOMO_PREAPPROVAL_SECONDS: '31536000',
       GATEWAY_MTN_MOMO_BASE_URL: fake.server.url,
+      // MTN sends callbacks only to such an address.
+      COWRY_PUBLIC_URL: PUBLIC_URL,
     },
   },
 )
@@ -37,12 +40,14 @@ let numbers = 46_733_100_000
 async function startPrompt(changes: object = {}, fields: Record<string, string> = {}) {
   const { api } = await service.newMerchant()
   const payer = createPayer()
-  const { page, read } = await openCheckout(api, payer, { ...TERMS, ...changes })
+  const made = await api.post('/api/v1/checkout/initiate-payment', initiateBody({ ...TERMS, ...changes }))
+  assert.equal(made.http, 201, made.text)
+  const { uuid, checkoutUrl } = made.body.data
+  const page = await payer.open(checkoutUrl.replace(PUBLIC_URL, service.url))
   numbers += 1
   const phone = `+${numbers}`
   const shown = await payer.submit(page, '/attempts', { channel: 'mobile_money', phone, ...fields })
   assert.ok(mainTextOf(shown).includes(LANGUAGES.en.messages.promptTitle), mainTextOf(shown))
-  const { uuid } = await read()
   const { key, gateway } = await attemptOf(service.db, uuid)
   assert.equal(gateway, 'mtn_momo')
   return { api, payer, page, shown, uuid, key, phone }
@@ -59,7 +64,15 @@ describe('a payment through MTN MoMo', { concurrency: true }, () => {
   it('is asked for on our page, approved on the phone, and refunded', async () => {
     const { api, page, uuid, key } = await startPrompt()
     assert.ok(!/numberConsent/.test(page.html), 'a number is saved only if it is needed')
+    await postponePolls(service.db, uuid)
     await fake.finish(key, { kind: 'pays' })
+    // Once by PUT to the secret address of the request; a forged one is refused.
+    const { url = '', body, headers } = await fake.webhook(key)
+    const { pathname } = new URL(url)
+    const send = (path: string) => api.send('PUT', path, { headers, body: new Uint8Array(body) })
+    assert.equal((await send(pathname.replace(/.{32}$/, '0'.repeat(32)))).http, 401)
+    assert.equal((await readPayment(api, uuid)).status, 'processing')
+    assert.equal((await send(pathname)).http, 200)
     const paid = await paymentWith(api, uuid, 'successful')
     assert.deepEqual([Number(paid.amountPaid), paid.paymentMethod], [12.5, null])
     const refund = await api.post('/api/v1/refunds', { uuid })
