@@ -69,10 +69,8 @@ function open(connection: Connection): Gateway {
   const recurring =
     validitySeconds > 0 ? openRecurring({ collection, payments, callback, validitySeconds, clock }) : null
 
-  const begin = async (attempt: Attempt, phone: string, isSaved: boolean): Promise<Outcome | Busy> => {
-    const saving = recurring && isSaved ? await recurring.begin(attempt, phone) : UNAVAILABLE
-    return saving.kind === 'unavailable' ? payments.request(toPaymentBody(attempt, phone)) : saving
-  }
+  const begin = (attempt: Attempt, phone: string, isSaved: boolean): Promise<Outcome | Busy> =>
+    recurring ? recurring.begin(attempt, phone, isSaved) : payments.request(toPaymentBody(attempt, phone))
 
   return {
     name: MTN_MOMO.name,
@@ -109,8 +107,6 @@ function open(connection: Connection): Gateway {
     },
   }
 }
-
-const UNAVAILABLE = { kind: 'unavailable' } as const
 
 function openCollection(connection: Connection): Product {
   const { targetEnvironment, subscriptionKey, apiUser, apiKey } = connection.credentials

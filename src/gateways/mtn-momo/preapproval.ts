@@ -8,7 +8,7 @@ import { uuidV4 } from '../../core/ids.ts'
 import { jsonReader, schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Attempt, Outcome, SavedMethod } from '../gateway.ts'
-import { declined, Maybe, readTime, type Unknown, unrecognized } from '../reply.ts'
+import { type Declined, declined, Maybe, readTime, refused, type Unknown, unrecognized } from '../reply.ts'
 import { readRecord } from './response.ts'
 import { type PaymentBody, toParty, toPayerMessage } from './wire.ts'
 
@@ -45,6 +45,21 @@ export type Preapproval = Static<typeof Preapproval>
 const readBody = schemaReader(Preapproval)
 
 export const readPreapproval = (result: HttpResult): Preapproval | Unknown => readRecord(result, readBody)
+
+const readList = schemaReader(Type.Array(Type.Object({ status: Text })))
+
+const NOT_IN_FORCE: readonly string[] = ['CANCELLED', 'CREATED', 'EXPIRED', 'PENDING', 'REJECTED']
+
+/** Whether a number has a pre-approval that is in force, or may be. */
+export function readIsApproved(
+  result: HttpResult,
+): { kind: 'listed'; isApproved: boolean } | Unknown | Declined {
+  const list = readRecord(result, readList)
+  if (Array.isArray(list))
+    return { kind: 'listed', isApproved: list.some(({ status }) => !NOT_IN_FORCE.includes(status)) }
+  if (list.reason === 'not_found') return { kind: 'listed', isApproved: false }
+  return list.reason === 'unrecognized' ? refused('provider_unavailable', list.message) : list
+}
 
 /** The record has no id of ours, so what it says of the payer is compared. */
 export function isOf({ payer, payerCurrency }: Preapproval, { phone, currency }: Holder): boolean {

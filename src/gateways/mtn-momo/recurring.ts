@@ -12,12 +12,13 @@ import {
   isOf,
   parseCredential,
   preapprovalIdOf,
+  readIsApproved,
   readPreapproval,
   toPreapprovalBody,
   toSavedMethod,
 } from './preapproval.ts'
 import { type Busy, readSubmission } from './response.ts'
-import { toApprovedBody, toPaymentBody } from './wire.ts'
+import { toApprovedBody, toParty, toPaymentBody } from './wire.ts'
 
 interface Account {
   collection: Product
@@ -31,9 +32,11 @@ interface Account {
 const SAVE_WITHIN_MS = 15 * 60_000
 
 export interface Recurring extends Required<Pick<Gateway, 'verify' | 'complete' | 'chargeSaved'>> {
-  /** Asks the payer for a pre-approval. `unavailable`: MTN gives none here, and nothing was begun. */
-  begin(attempt: Attempt, phone: string): Promise<Outcome | Busy | { kind: 'unavailable' }>
+  /** Asks the payer for a pre-approval, or for the payment alone. Pending: MTN has accepted the request. */
+  begin(attempt: Attempt, phone: string, isSaved: boolean): Promise<Outcome | Busy>
 }
+
+type Asked = Outcome | Busy | { kind: 'unavailable' }
 
 export function openRecurring(account: Account): Recurring {
   const { collection, payments, callback, validitySeconds, clock } = account
@@ -60,7 +63,8 @@ export function openRecurring(account: Account): Recurring {
     return 'kind' in record ? record : fromPreapproval(record, key, holder)
   }
 
-  const begin: Recurring['begin'] = async (attempt, phone) => {
+  /** `unavailable`: MTN gives no pre-approval, and nothing was begun. */
+  const askApproval = async (attempt: Attempt, phone: string): Promise<Asked> => {
     const { key, amount } = attempt
     const submission = {
       id: preapprovalIdOf(key),
@@ -83,6 +87,21 @@ export function openRecurring(account: Account): Recurring {
       default:
         return reply
     }
+  }
+
+  /**
+   * Anyone who has the link of a checkout can enter any number, and MTN debits a number with a pre-approval without its
+   * owner. So the owner of such a number approves again, on the phone.
+   */
+  const begin: Recurring['begin'] = async (attempt, phone, isSaved) => {
+    const asked = isSaved ? await askApproval(attempt, phone) : UNAVAILABLE
+    if (asked.kind !== 'unavailable') return asked
+    const path = `/v1_0/preapprovals/MSISDN/${toParty(phone).partyId}`
+    const listed = await collection.submit(path, readIsApproved)
+    if (listed.kind !== 'listed') return listed
+    if (!listed.isApproved) return payments.request(toPaymentBody(attempt, phone))
+    const again = isSaved ? UNAVAILABLE : await askApproval(attempt, phone)
+    return again.kind === 'unavailable' ? NOT_SAFE : again
   }
 
   return {
@@ -112,6 +131,13 @@ export function openRecurring(account: Account): Recurring {
     },
   }
 }
+
+const UNAVAILABLE: Asked = { kind: 'unavailable' }
+
+const NOT_SAFE: Outcome = refused(
+  'provider_unavailable',
+  'the number has a pre-approval, and MTN MoMo would debit it without its owner',
+)
 
 const NOT_APPROVED: Outcome = declined(
   null,

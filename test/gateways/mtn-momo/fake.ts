@@ -59,6 +59,13 @@ export interface FakeMomo extends FakeProvider {
   failNext(code: string, isAccepted: boolean): void
   /** Requests for pre-approvals are answered like this from now on. */
   denyPreapprovals(reply: FakeReply): void
+  /** Ends both. */
+  clearDenials(): void
+  /** Whether it has a request to pay, or a pre-approval, for this key. */
+  knows(key: string): boolean
+  isRequested(key: string): boolean
+  /** The payer approves whatever the phone asks for this key. */
+  approve(key: string): void
 }
 
 const reply = (http: number, code: string): FakeReply => ({
@@ -178,6 +185,9 @@ export async function startFakeMomo(
   const find = (path: string): FakeReply => {
     if (path === '/collection/v1_0/account/balance')
       return { http: 200, body: { availableBalance: '1000', currency: market.currency } }
+    const [, number] = /^\/collection\/v1_0\/preapprovals\/MSISDN\/(\d+)$/.exec(path) ?? []
+    if (number !== undefined)
+      return { http: 200, body: [...preapprovals.values()].filter(({ payer }) => payer.partyId === number) }
     const payment = payments.get(path.replace('/collection/v1_0/requesttopay/', ''))
     const preapproval = preapprovals.get(path.replace('/collection/v2_0/preapproval/', ''))
     const found = payment ?? preapproval ?? refunds.get(path.replace('/disbursement/v1_0/refund/', ''))
@@ -209,6 +219,17 @@ export async function startFakeMomo(
     failNext: (code, isAccepted) => denials.push({ code, isAccepted }),
     denyPreapprovals: (answer) => {
       preapprovalDenial = answer
+    },
+    clearDenials: () => {
+      preapprovalDenial = undefined
+      denials.splice(0)
+    },
+    knows: (key) => payments.has(key) || preapprovals.has(preapprovalIdOf(key)),
+    isRequested: (key) => payments.has(key),
+    approve(key) {
+      if (payments.get(key)?.status === 'PENDING') pay(key, { kind: 'pays' })
+      const preapproval = preapprovals.get(preapprovalIdOf(key))
+      if (preapproval) preapproval.status = 'APPROVED'
     },
     rejectTokens: () => {
       tokens = new Set()

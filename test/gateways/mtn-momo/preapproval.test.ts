@@ -16,15 +16,7 @@ import { testComplete } from '../conformance/complete.ts'
 import { testSchedules } from '../conformance/schedules.ts'
 import type { ChargeBehavior, Subject } from '../conformance.ts'
 import { CREDENTIALS, startFakeMomo, TOKEN_PATH } from './fake.ts'
-import { makeAttempt, startMomo } from './rig.ts'
-
-const CONSENT = {
-  agreedAt: '2026-11-17T03:00:00.000Z',
-  source: 'checkout',
-  form: 'notice',
-  wordingVersion: '1',
-  language: 'en',
-} as const
+import { CONSENT, makeAttempt, startMomo } from './rig.ts'
 
 const PHONE = '+233241234567'
 const SAVING: CheckoutChoice = { channel: 'mobile_money', phone: PHONE, network: 'mtn_gh', consent: CONSENT }
@@ -75,6 +67,7 @@ async function startAccount(t: TestContext) {
 
 const KEYS = /\/[0-9a-f-]{36}$/
 const REQUEST = 'POST /collection/v1_0/requesttopay'
+const LIST = 'GET /collection/v1_0/preapprovals/MSISDN/233241234567'
 const PREAPPROVAL = 'POST /collection/v2_0/preapproval'
 
 describe('a checkout at MTN MoMo whose payer agrees to be charged again', () => {
@@ -115,7 +108,7 @@ describe('a checkout at MTN MoMo whose payer agrees to be charged again', () => 
       provider.denyPreapprovals({ http, body: { code: 'NOT_ALLOWED' } })
       const attempt = makeAttempt()
       assert.equal((await start(attempt)).kind, 'started')
-      assert.deepEqual(paths().slice(-2), [PREAPPROVAL, REQUEST])
+      assert.deepEqual(paths().slice(-3), [PREAPPROVAL, LIST, REQUEST])
       await provider.finish(attempt.key, { kind: 'pays' })
       const outcome = await verify(attempt)
       assert.ok(outcome.kind === 'succeeded' && outcome.savedMethod === null, inspect(outcome))
@@ -192,6 +185,60 @@ describe('a checkout at MTN MoMo whose payer agrees to be charged again', () => 
     assert.deepEqual(await complete(), { kind: 'pending', gatewayReference: attempt.key, canComplete: true })
     assert.equal((await complete())?.kind, 'pending')
     assert.equal(provider.executions(attempt.key), 1)
+  })
+})
+
+describe('a number with a pre-approval at MTN MoMo, entered in another checkout', () => {
+  const { consent, ...PLAIN } = SAVING
+
+  const startApproved = async (t: TestContext) => {
+    const account = await startAccount(t)
+    const saved = makeAttempt()
+    await account.start(saved)
+    await account.provider.finish(saved.key, { kind: 'pays' })
+    return { ...account, attempt: makeAttempt() }
+  }
+
+  it('is not debited before its owner has approved again on the phone', async (t) => {
+    const { attempt, start, verify, gateway, provider } = await startApproved(t)
+    assert.equal((await start(attempt, PLAIN)).kind, 'started')
+    assert.ok(!provider.isRequested(attempt.key))
+    assert.deepEqual(await verify(attempt), { kind: 'pending', gatewayReference: attempt.key })
+    await provider.confirm?.(attempt.key)
+    await gateway.complete?.({ ...attempt, phone: PHONE }, attempt.key)
+    assert.equal((await verify(attempt)).kind, 'succeeded')
+    assert.equal(provider.executions(attempt.key), 1)
+  })
+
+  it('is refused if MTN does not ask its owner again, also if the payer of the checkout agrees to be charged again', async (t) => {
+    for (const choice of [PLAIN, SAVING]) {
+      const { attempt, start, provider } = await startApproved(t)
+      provider.denyPreapprovals({ http: 400, body: { code: 'NOT_ALLOWED' } })
+      const outcome = await start(attempt, choice)
+      assert.ok(outcome.kind === 'declined' && outcome.refused, inspect(outcome))
+      assert.ok(!provider.knows(attempt.key))
+    }
+  })
+
+  it('is not requested if MTN does not say whether it has one', async (t) => {
+    const { attempt, start, provider } = await startApproved(t)
+    provider.server.injectFault('http_500', { on: /preapprovals/, times: 1 })
+    assert.equal((await start(attempt, PLAIN)).kind, 'unknown')
+    provider.server.alter((value) => (Array.isArray(value) ? { list: value } : value))
+    const outcome = await start(attempt, PLAIN)
+    assert.ok(outcome.kind === 'declined' && outcome.refused, inspect(outcome))
+    provider.server.alter((value) => (Array.isArray(value) ? [{ status: 'A_STATUS_FROM_TOMORROW' }] : value))
+    assert.equal((await start(attempt, PLAIN)).kind, 'started')
+    assert.ok(!provider.isRequested(attempt.key))
+  })
+
+  it('is asked for the payment alone if the pre-approval has ended', async (t) => {
+    const { attempt, start, provider } = await startApproved(t)
+    provider.server.alter((value) =>
+      Array.isArray(value) ? [{ status: 'EXPIRED' }, { status: 'CANCELLED' }] : value,
+    )
+    assert.equal((await start(attempt, PLAIN)).kind, 'started')
+    assert.ok(provider.isRequested(attempt.key))
   })
 })
 

@@ -16,6 +16,14 @@ import { CREDENTIALS, startFakeMomo, TOKEN_PATH } from './fake.ts'
 
 export const CHOICE: CheckoutChoice = { channel: 'mobile_money', phone: '+233241234567', network: 'mtn_gh' }
 
+export const CONSENT = {
+  agreedAt: '2026-11-17T03:00:00.000Z',
+  source: 'checkout',
+  form: 'notice',
+  wordingVersion: '1',
+  language: 'en',
+} as const
+
 export const callbackUrl = callbackUrlAt(PUBLIC_URL, MTN_MOMO.name)
 
 export function openOn(
