@@ -86,10 +86,11 @@ with started as (
     )
     and (
       a.operation = 'checkout'
-      or exists (
-        select 1
+      -- Not exists: PostgreSQL could read all methods of the merchant for it.
+      or 'active' = (
+        select m.status
         from payment_methods m
-        where m.merchant_id = p.merchant_id and m.id = p.payment_method_id and m.status = 'active'
+        where m.merchant_id = p.merchant_id and m.id = p.payment_method_id
       )
     )
   returning ${ATTEMPT_COLUMNS}
