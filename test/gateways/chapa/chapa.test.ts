@@ -3,8 +3,10 @@ import { describe, it } from 'node:test'
 import { inspect } from 'node:util'
 import { money } from '../../../src/core/money.ts'
 import { CHAPA } from '../../../src/gateways/chapa/index.ts'
-import type { RefundRequest } from '../../../src/gateways/gateway.ts'
+import type { RefundOutcome, RefundRequest } from '../../../src/gateways/gateway.ts'
 import { hmacSha256 } from '../../../src/kit/crypto.ts'
+import { createPrng } from '../../faults/simulation/prng.ts'
+import { HAS_LARGER_FORM, sized } from '../../support/scale.ts'
 import { requestOf } from '../webhook-request.ts'
 import { FAKE_SECRET_KEY, FAKE_WEBHOOK_SECRET, signWebhook } from './fake.ts'
 import { ATTEMPT, MOBILE_MONEY, openOn, RETURN_URL, readFixture, replay, startChapa } from './rig.ts'
@@ -225,6 +227,57 @@ describe('a refund at Chapa', () => {
     const other = { ...request, amount: money(5_001n, 'ETB') }
     assert.equal((await gateway.verifyRefund?.(other, made.gatewayReference))?.kind, 'unknown')
   })
+})
+
+const REFUND_SCHEDULES = sized({ quick: 20, rest: 1_000, long: 1_000 })
+
+describe('refunds at Chapa with lost responses', () => {
+  // Those that take no time.
+  const faults = [
+    'cut_off',
+    'cut_off_after_acting',
+    'http_500_after_acting',
+    'garbage',
+    'http_429',
+    'html_503',
+  ] as const
+
+  it(
+    'refunds at Chapa are executed once at most, and end only as they do there',
+    HAS_LARGER_FORM,
+    async (t) => {
+      const { provider, gateway, start, makeAttempt } = await startChapa(t)
+      const firstSeed = Math.floor(Math.random() * 1e9)
+      for (let seed = firstSeed; seed < firstSeed + REFUND_SCHEDULES; seed += 1) {
+        const prng = createPrng(seed)
+        const attempt = makeAttempt()
+        await start(attempt)
+        await provider.finish(attempt.key, { kind: 'pays' })
+        provider.setRefundBehavior?.(prng.pick(['succeeds', 'waits', 'fails'] as const))
+        const request = { ...REFUND, attemptKey: attempt.key }
+        const withFault = async (act: () => Promise<RefundOutcome | undefined>) => {
+          if (prng.nextBool(0.6)) provider.server.injectFault(prng.pick(faults), { times: 1 })
+          const outcome = await act()
+          provider.server.clearFaults()
+          return outcome
+        }
+        let made: RefundOutcome | undefined
+        // As the service does: it is sent again only if the request had no effect.
+        do made = await withFault(async () => gateway.refund?.(request))
+        while (made?.kind === 'unknown' && made.reason === 'not_sent')
+        const reference = made && 'gatewayReference' in made ? made.gatewayReference : null
+        const outcomes = [made]
+        for (let polls = 0; polls < 3; polls += 1)
+          outcomes.push(await withFault(async () => gateway.verifyRefund?.(request, reference)))
+        const executed = (await provider.refunds?.(attempt.key)) ?? []
+        assert.ok(executed.length <= 1, `with the seed ${seed}`)
+        for (const outcome of outcomes) {
+          if (outcome?.kind === 'succeeded') assert.equal(executed.length, 1, `with the seed ${seed}`)
+          if (outcome?.kind === 'failed') assert.equal(executed.length, 0, `with the seed ${seed}`)
+        }
+      }
+    },
+  )
 })
 
 describe('webhooks of Chapa', () => {

@@ -187,7 +187,8 @@ export async function startFakeWave(t: TestContext): Promise<FakeWave> {
       const session = openSession(key)
       if (ending.kind === 'waits') return
       if (ending.kind === 'declines') return decline(session, ending.how)
-      if (session.checkout_status === 'open') executed.push(key)
+      if (session.checkout_status !== 'open') throw new Error('the page is closed')
+      executed.push(key)
       pay(session, ending)
     },
     executions: (key) => executed.filter((one) => one === key).length,
