@@ -82,6 +82,7 @@ export type NextStep =
       kind: 'transfer'
       bankName: string
       accountNumber: string
+      /** Empty if the provider does not say it. */
       accountName: string
       /** What the payer must write; empty if the account is for this payment alone. */
       narration: string

@@ -1,14 +1,17 @@
-// The connector to Flutterwave, API version 3: hosted page, charges by card token, refunds. Its webhooks prove the
-// sender but not the content, its errors have messages without codes, and our reference is its only idempotency key.
+// The connector to Flutterwave, API version 3: prompts and transfers on our page, a hosted page for the rest, charges by card
+// token, refunds. Its webhooks prove the sender but not the content, its errors have messages without codes, and our
+// reference is its only idempotency key.
 
 import { isCountry } from '../../core/countries.ts'
 import type { Mode } from '../../core/merchant.ts'
 import { constantTimeEquals } from '../../kit/crypto.ts'
+import { collectionField, collectsDirectly, onProvidersPage } from '../collection.ts'
 import type { Connection, CredentialField, GatewayDefinition, ManualCheck } from '../definition.ts'
 import type { Attempt, Gateway, GatewayBehavior, GatewayCheck, Outcome, StatusQuery } from '../gateway.ts'
 import { checkByHand, checkFailed, checkOk, unknown } from '../reply.ts'
 import { createChargebackOperations } from './chargebacks.ts'
 import { createClient } from './client.ts'
+import { type DirectCharge, fromDirectCharge, toDirectCharge } from './direct.ts'
 import { RAILS } from './rails.ts'
 import { createRefundOperations } from './refunds.ts'
 import { isKeyRefused, readReply } from './response.ts'
@@ -31,7 +34,7 @@ const BEHAVIOR: GatewayBehavior = {
   cachesErrors: false,
   lookupByReference: true,
   paysAfterDecline: true,
-  // Only the response to a payment request has the link of the page.
+  // Only the response has the link of the page, or the account of a transfer.
   lostPageIsUnpayable: true,
   sequentialRefunds: true,
   nonIdempotentRefunds: true,
@@ -83,6 +86,9 @@ const CREDENTIALS: readonly CredentialField[] = [
         ? undefined
         : 'must be a country in two capital letters, such as NG',
   },
+  collectionField(
+    'our page asks for the number of mobile money, and shows the account for a transfer in NGN',
+  ),
 ]
 
 function validateSecretKey(text: string, mode: Mode): string | undefined {
@@ -143,12 +149,25 @@ function openFlutterwave(connection: Connection): Gateway {
     )
   }
 
+  const startDirect = async (charge: DirectCharge) => {
+    const { attempt, path, body, prompt } = charge
+    const started = fromDirectCharge(await post(path, body), charge, clock.now())
+    const outcome = await resolveDuplicate(started, attempt)
+    // The earlier request has prompted the phone. Its page or account was returned once.
+    const isPrompted = isDuplicateReference(started) && outcome.kind === 'pending' && prompt !== undefined
+    return isPrompted ? ({ kind: 'started', gatewayReference: attempt.key, next: prompt } as const) : outcome
+  }
+
+  const isDirect = collectsDirectly(connection.credentials)
+
   return {
     name: FLUTTERWAVE.name,
-    rails: FLUTTERWAVE.rails,
+    rails: isDirect ? RAILS : onProvidersPage(RAILS),
     behavior: FLUTTERWAVE.behavior,
 
     async startCheckout(attempt, choice, returnUrl) {
+      const direct = isDirect ? toDirectCharge(attempt, choice, returnUrl, clock.now()) : undefined
+      if (direct) return startDirect(direct)
       const result = await post('/payments', toPaymentBody(attempt, choice, returnUrl, clock.now()))
       return resolveDuplicate(fromStart(result, attempt.key), attempt)
     },

@@ -3,6 +3,7 @@
 
 import { CURRENCIES, type Currency, defaultCountry } from '../../core/currency.ts'
 import type { Channel, Rail } from '../gateway.ts'
+import { chargedNetworks } from './charge-types.ts'
 
 interface FlutterwaveRail {
   currency: Currency
@@ -52,13 +53,18 @@ const FLUTTERWAVE_RAILS: readonly FlutterwaveRail[] = [
 // Flutterwave has no merchants where these are the local money.
 const FROM_ABROAD: readonly Currency[] = ['EUR', 'GBP', 'USD']
 
-export const RAILS: readonly Rail[] = FLUTTERWAVE_RAILS.map(({ currency, countries, channels }) => ({
-  currency,
-  ...(countries && { countries }),
-  // A boundary: the keys of a constant table of channels are channels; Object.keys only says string.
-  channels: Object.keys(channels) as Channel[],
-  ...(FROM_ABROAD.includes(currency) && { localIn: [] }),
-}))
+export const RAILS: readonly Rail[] = FLUTTERWAVE_RAILS.map(({ currency, countries, channels }) => {
+  const networks = chargedNetworks(currency)
+  return {
+    currency,
+    ...(countries && { countries }),
+    // A boundary: the keys of a constant table of channels are channels; Object.keys only says string.
+    channels: Object.keys(channels) as Channel[],
+    ...(networks && { prompts: true, networks }),
+    ...(currency === 'NGN' && { transfers: true }),
+    ...(FROM_ABROAD.includes(currency) && { localIn: [] }),
+  }
+})
 
 /** Every rail takes cards, so a saved card can be charged in every currency. */
 export const CARD_CURRENCIES: readonly Currency[] = RAILS.map(({ currency }) => currency)

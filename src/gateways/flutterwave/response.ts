@@ -11,7 +11,12 @@ export const Text = Type.String()
 export const Identity = Type.String({ minLength: 1, maxLength: 255 })
 
 const readEnvelope = schemaReader(
-  Type.Object({ status: Text, message: Maybe(Text), data: Type.Optional(Type.Unknown()) }),
+  Type.Object({
+    status: Text,
+    message: Maybe(Text),
+    data: Type.Optional(Type.Unknown()),
+    meta: Type.Optional(Type.Unknown()),
+  }),
 )
 
 export interface ErrorReply {
@@ -22,7 +27,8 @@ export interface ErrorReply {
   data: unknown
 }
 
-export type Reply = { kind: 'data'; data: unknown } | ErrorReply | Unknown
+/** `meta`: what the payer does next in a direct charge. */
+export type Reply = { kind: 'data'; data: unknown; meta: unknown } | ErrorReply | Unknown
 
 /**
  * The content of the envelope, or why the outcome is unknown. Flutterwave answers 503 for its own timeouts: it may have
@@ -42,7 +48,7 @@ export function readReply(result: HttpResult): Reply {
       data: isError ? envelope.data : null,
     }
   return http >= 200 && http < 300 && envelope?.status === 'success'
-    ? { kind: 'data', data: envelope.data }
+    ? { kind: 'data', data: envelope.data, meta: envelope.meta }
     : fromUnexpectedBody(result.body, `unreadable response, HTTP ${http}`)
 }
 

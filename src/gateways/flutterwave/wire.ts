@@ -181,6 +181,17 @@ function fromFailedCharge(error: ErrorReply): Outcome | DuplicateReference {
   const accessError = fromAccessError(error)
   // No other gateway can charge this card, so a rate limit is not final: the same request is retried later.
   if (accessError) return error.http === 429 ? unknown('no_answer', accessError.message) : accessError
+  return fromFailedMessage(error)
+}
+
+/** The same for a charge from our page, which another gateway can take over. */
+export function fromFailedDirect(error: ErrorReply): Outcome | DuplicateReference {
+  const outcome = fromAccessError(error) ?? fromFailedMessage(error)
+  const isAboutPhone = /phone|msisdn|mobile number/i.test(error.providerMessage ?? '')
+  return 'refused' in outcome && isAboutPhone ? { ...outcome, code: 'wallet_not_found' } : outcome
+}
+
+function fromFailedMessage(error: ErrorReply): Outcome | DuplicateReference {
   const { providerMessage } = error
   if (providerMessage === null || !isRejection(error.http)) return fromUnexpectedError(error)
   if (isDuplicate(providerMessage)) return { kind: 'duplicate' }
@@ -240,6 +251,12 @@ function fromNoTransaction({ operation, expiresAt, key }: StatusQuery, now: Date
   return isOver
     ? declined(key, 'customer_timeout', 'the page of Flutterwave expired unpaid')
     : { kind: 'pending', gatewayReference: key }
+}
+
+/** The outcome of the payment in a response; undefined if there is none. */
+export function fromTransactionData(data: unknown, query: StatusQuery, now: Date): Outcome | undefined {
+  const transaction = readTransaction(data)
+  return transaction && fromTransaction(transaction, query, now)
 }
 
 function fromTransaction(transaction: Transaction, query: StatusQuery, now: Date): Outcome {

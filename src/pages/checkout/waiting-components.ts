@@ -37,7 +37,7 @@ export function accountFacts(facts: CheckoutFacts, step: Transfer, amount: Money
         copyable(facts, translator.t('amount'), translator.amount(amount), formatAmount(amount)),
       ],
       ...destination(facts, step),
-      [translator.t('accountName'), step.accountName],
+      ...(step.accountName === '' ? [] : [[translator.t('accountName'), step.accountName] satisfies Fact]),
       ...reference(facts, step),
     ],
     'account',

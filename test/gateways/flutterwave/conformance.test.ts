@@ -1,9 +1,9 @@
 import { money } from '../../../src/core/money.ts'
 import { FLUTTERWAVE } from '../../../src/gateways/flutterwave/index.ts'
-import { testConformance } from '../conformance.ts'
+import { type Subject, testConformance } from '../conformance.ts'
 import { FLUTTERWAVE_DECLINES, SECRET_KEY, startFakeFlutterwave, WEBHOOK_HASH } from './fake.ts'
 
-testConformance({
+const SUBJECT: Subject = {
   name: FLUTTERWAVE.name,
   credentials: { secretKey: SECRET_KEY, webhookHash: WEBHOOK_HASH },
   otherCredentials: {
@@ -17,4 +17,25 @@ testConformance({
   disputes: true,
   start: startFakeFlutterwave,
   open: FLUTTERWAVE.open,
+}
+
+testConformance(SUBJECT)
+testConformance({
+  ...SUBJECT,
+  variant: 'with prompts for mobile money',
+  amount: money(125_050n, 'KES'),
+  country: 'KE',
+  choice: { channel: 'mobile_money', phone: '+254712345678', network: 'mpesa_ke' },
+})
+testConformance({
+  ...SUBJECT,
+  variant: 'with mobile money that is confirmed on another page',
+  amount: money(125_050n, 'GHS'),
+  country: 'GH',
+  choice: { channel: 'mobile_money', phone: '+233551234987', network: 'mtn_gh' },
+})
+testConformance({
+  ...SUBJECT,
+  variant: 'with a bank transfer on our page',
+  choice: { channel: 'bank_transfer' },
 })

@@ -2,20 +2,17 @@
 // pay on, refuses it for the next two minutes, and accepts exactly the fields of its API.
 
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import type { TestContext } from 'node:test'
 import { type Currency, decimalsOf, isCurrency } from '../../../src/core/currency.ts'
 import type { ChargeBehavior, CheckoutEnding, FakeProvider, RefundBehavior, Webhook } from '../conformance.ts'
 import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
+import { chargeReply, fieldsOf, findChargeIssue } from './fake-charges.ts'
+import { type Json, readFixture } from './fixture.ts'
+
+export { type Json, readFixture } from './fixture.ts'
 
 export const SECRET_KEY = 'FLWSECK_TEST-8c1f0d2b6e7a4935b0c8d1e2f3a4b5c6-X'
 export const WEBHOOK_HASH = 'a-hash-typed-in-the-dashboard'
-
-export type Json = Record<string, unknown>
-
-export function readFixture(name: string): Json {
-  return JSON.parse(readFileSync(new URL(`fixtures/${name}.json`, import.meta.url), 'utf8'))
-}
 
 /** Every decline reason, in the texts that Flutterwave passes on. */
 const REASONS = [
@@ -72,6 +69,8 @@ interface Page {
   currency: string
   email: string
   meta: unknown
+  /** Of a direct charge, which has no page. */
+  record?: Json
 }
 
 interface Transaction {
@@ -166,6 +165,18 @@ export async function startFakeFlutterwave(t: Pick<TestContext, 'after'>): Promi
     return latest !== undefined && latest.madeAtMs + REFERENCE_RETENTION_MS > now()
   }
 
+  const chargeDirectly = (type: string | null, body: Json): FakeReply => {
+    const issue = findChargeIssue(type, body)
+    if (issue) return errorReply(issue)
+    const { tx_ref, amount, currency, email, meta = null } = body
+    if (typeof amount !== 'number' || !isPayable(amount, currency)) return errorReply('amount is not valid')
+    if (isUsed(String(tx_ref))) return { http: 400, body: readFixture('charge-duplicate') }
+    const waiting = { status: 'pending', processor_response: 'Transaction in progress', card: undefined }
+    const record = make(String(tx_ref), { amount, currency, meta, charged_amount: amount, ...waiting })
+    pages.set(String(tx_ref), { amount, currency: String(currency), email: String(email), meta, record })
+    return chargeReply(type, body, record, now())
+  }
+
   const charge = (body: Json): FakeReply => {
     const { token, email, amount, currency, country, tx_ref, redirect_url } = body
     const saved = tokens.get(String(token))
@@ -254,6 +265,10 @@ export async function startFakeFlutterwave(t: Pick<TestContext, 'after'>): Promi
         return listChargebacks(query)
       case 'POST payments':
         return readBody(headers, text, FIELDS.payments, openPage)
+      case 'POST charges': {
+        const type = query.get('type')
+        return readBody(headers, text, fieldsOf(type), (body) => chargeDirectly(type, body))
+      }
       case 'POST tokenized-charges':
         return readBody(headers, text, FIELDS['tokenized-charges'], charge)
       case 'POST transactions':
@@ -266,6 +281,14 @@ export async function startFakeFlutterwave(t: Pick<TestContext, 'after'>): Promi
   const finish = (key: string, ending: CheckoutEnding) => {
     const page = pages.get(key)
     if (!page) throw new Error(`there is no page for ${key}`)
+    if (page.record?.status === 'pending') {
+      Object.assign(
+        page.record,
+        { status: 'successful', processor_response: 'Approved' },
+        toEnding(ending, page),
+      )
+      return
+    }
     const template = readFixture('verify-card').data as Json
     const customer = { ...(template.customer as Json), email: page.email }
     // The same card again, with a new token.

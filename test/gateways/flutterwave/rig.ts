@@ -54,9 +54,11 @@ export function openFlutterwave(
   return gateway as Flutterwave
 }
 
-export async function startFlutterwave(t: Test) {
+export async function startFlutterwave(t: Test, more: Record<string, string> = {}) {
   const provider = await startFakeFlutterwave(t)
-  return { provider, server: provider.server, gateway: openFlutterwave(t, provider.server.url) }
+  const { server } = provider
+  const credentials = { ...CREDENTIALS, ...more }
+  return { provider, server, gateway: openFlutterwave(t, server.url, { credentials }) }
 }
 
 /** A server with one response to every request, or with a response function. */
