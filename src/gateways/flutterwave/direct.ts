@@ -149,7 +149,7 @@ function toTransfer(
   const { transfer_account: accountNumber, transfer_bank: bankName } = authorization
   if (!accountNumber || !bankName) return undefined
   if (!isRequestedAmount(authorization, attempt))
-    // Nobody has the account, so it cannot be paid.
+    // The payer has not seen the account, so nothing can be transferred to it.
     return refused(
       'provider_unavailable',
       'Flutterwave adds its fee to the transfer, so our page shows another amount',

@@ -26,6 +26,14 @@ export function testCharge(subject: Subject): void {
 }
 
 function testSaving(subject: Subject): void {
+  if (subject.savesNothing) {
+    it('has no method of a paid checkout that cannot be charged again', async (t) => {
+      const { paid } = await (await startRig(t, subject)).payNew()
+      assert.equal(paid.savedMethod, null)
+    })
+    return
+  }
+
   it('can use the method that a paid checkout saved', async (t) => {
     const rig = await startRig(t, subject)
     const { paid } = await rig.payNew()

@@ -102,6 +102,8 @@ export interface Subject {
   readonly mode?: Mode
   /** Every decline reason of the provider, by the provider's name, and our code for it. */
   readonly declines: readonly { how: string; code: FailureCode; on: 'checkout' | 'charge' }[]
+  /** The gateway saves methods, but not that of this choice. */
+  readonly savesNothing?: true
   /** The gateway reports disputes. */
   readonly disputes?: true
   /** Why a changed body is accepted, for a provider whose webhooks prove the sender but not the content. */

@@ -22,6 +22,7 @@ const SUBJECT: Subject = {
 testConformance(SUBJECT)
 testConformance({
   ...SUBJECT,
+  savesNothing: true,
   variant: 'with prompts for mobile money',
   amount: money(125_050n, 'KES'),
   country: 'KE',
@@ -29,6 +30,7 @@ testConformance({
 })
 testConformance({
   ...SUBJECT,
+  savesNothing: true,
   variant: 'with mobile money that is confirmed on another page',
   amount: money(125_050n, 'GHS'),
   country: 'GH',
@@ -36,6 +38,7 @@ testConformance({
 })
 testConformance({
   ...SUBJECT,
+  savesNothing: true,
   variant: 'with a bank transfer on our page',
   choice: { channel: 'bank_transfer' },
 })

@@ -17,6 +17,7 @@ import {
   openFlutterwave,
   RETURN_URL,
   startFixedServer,
+  startFlutterwave,
   TOKEN,
 } from './rig.ts'
 
@@ -71,14 +72,15 @@ const PAYMENT = {
   configurations: { session_duration: 60, max_retry_attempt: 1 },
 }
 
+/** The request for a page of an account that collects on it. */
 async function startBody(
   t: Parameters<typeof record>[0],
   changes: Partial<Attempt>,
   channel: Channel = 'card',
 ) {
-  const [request] = await record(t, (gateway) =>
-    gateway.startCheckout(makeAttempt(changes), { channel }, RETURN_URL),
-  )
+  const { server, gateway } = await startFlutterwave(t, { collection: 'page' })
+  await gateway.startCheckout(makeAttempt(changes), { channel }, RETURN_URL)
+  const [request] = server.requests
   return JSON.parse(request?.text ?? '')
 }
 

@@ -64,6 +64,7 @@ function transferError(currency: string, { account_expires_at }: Json): FakeRepl
 export function directReply(record: FakePayment, { mobile_money, bank_transfer }: Json): FakeReply {
   const { reference } = record
   record.status = 'ongoing'
+  record.direct = { channel: bank_transfer === undefined ? 'mobile_money' : 'bank_transfer', reusable: false }
   if (bank_transfer !== undefined) {
     const { account_expires_at } = Object(bank_transfer)
     return fixtureReply('charge-transfer', { reference, account_expires_at })

@@ -34,6 +34,8 @@ export interface FakePayment {
   gatewayResponse: string
   paidAt: string | null
   executions: number
+  /** What differs in the authorization of a direct charge, which cannot be charged again. */
+  direct?: { channel: string; reusable: false }
   /** The latest last. */
   disputes: { id: number; status: string; resolution: string | null }[]
 }

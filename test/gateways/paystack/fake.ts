@@ -302,7 +302,7 @@ function serializePayment(state: FakeState, record: FakePayment): Json {
     paidAt: record.paidAt,
     // Empty text, a number or an object: Paystack's responses vary.
     metadata: isPaid ? '' : 0,
-    authorization: isPaid ? { ...authorization, authorization_code: code } : {},
+    authorization: isPaid ? { ...authorization, authorization_code: code, ...record.direct } : {},
     customer: { ...customer, email: record.email },
   }
 }
