@@ -1,0 +1,205 @@
+// Mobile money with prompts on the phone behind the whole service, at providers that sign no callbacks: M-Pesa by Daraja,
+// which takes no key, and MTN MoMo, where a payer who agrees is charged again.
+
+import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
+import { after, describe, it } from 'node:test'
+import { LANGUAGES } from '../../src/pages/locales.ts'
+import { PUBLIC_URL, type Webhook } from '../gateways/conformance.ts'
+import { CREDENTIALS, startFakeDaraja } from '../gateways/daraja/fake.ts'
+import { CREDENTIALS as momo, SANDBOX_MARKET, startFakeMomo } from '../gateways/mtn-momo/fake.ts'
+import type { Api } from '../support/api.ts'
+import { chargeBody, initiateBody } from '../support/builders.ts'
+import { attemptOf, deliver, fileContext, postponePolls, readPayment } from '../support/gateways.ts'
+import { createPayer, mainTextOf } from '../support/payer.ts'
+import { eventually } from '../support/process.ts'
+import { testService } from '../support/service.ts'
+
+const fakeDaraja = await startFakeDaraja(fileContext({ after }))
+const fakeMomo = await startFakeMomo(fileContext({ after }), SANDBOX_MARKET)
+const MOMO = {
+  GATEWAY_MTN_MOMO_TARGET_ENVIRONMENT: SANDBOX_MARKET.environment,
+  GATEWAY_MTN_MOMO_SUBSCRIPTION_KEY: momo.subscriptionKey,
+  GATEWAY_MTN_MOMO_API_USER: momo.apiUser,
+  GATEWAY_MTN_MOMO_API_KEY: momo.apiKey,
+  GATEWAY_MTN_MOMO_DISBURSEMENT_SUBSCRIPTION_KEY: momo.disbursementSubscriptionKey,
+  GATEWAY_MTN_MOMO_PREAPPROVAL_SECONDS: '31536000',
+  GATEWAY_MTN_MOMO_BASE_URL: fakeMomo.server.url,
+}
+const env = {
+  ...MOMO,
+  GATEWAY_DARAJA_BASE_URL: fakeDaraja.server.url,
+  // MTN sends callbacks only to such an address.
+  COWRY_PUBLIC_URL: PUBLIC_URL,
+}
+const service = await testService({ after }, { env })
+const { db } = service
+
+const isSuccessful = ({ status }: { status: string; receiptNumber?: string }) => status === 'successful'
+
+describe('a payment by M-Pesa at daraja', () => {
+  const PUSH = /stkpush\/v1/
+  const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
+
+  /** A prompt was sent, and the answer of Daraja was lost. */
+  const losePrompt = async () => {
+    const merchant = await service.newMerchant()
+    const saved = await service.admin.send('PUT', `/admin/v1/merchants/${merchant.uuid}/gateways/daraja`, {
+      body: JSON.stringify({ credentials: CREDENTIALS }),
+      headers: { 'content-type': 'application/json' },
+    })
+    assert.equal(saved.body.data?.probe, 'works', saved.text)
+    const terms = initiateBody({ amount: 1_500, currency: 'KES', country: 'KE' })
+    const made = await merchant.api.post('/api/v1/checkout/initiate-payment', terms)
+    const { uuid, checkoutUrl, paymentGateway } = made.body.data
+    assert.equal(paymentGateway, 'daraja')
+    fakeDaraja.server.injectFault('cut_off_after_acting', { on: PUSH, times: 1 })
+    const form = `channel=mobile_money&phone=%2B2547${randomInt(10_000_000, 99_999_999)}&network=mpesa_ke`
+    const page = new URL(checkoutUrl).pathname
+    await merchant.api.postText(`${page}/attempts`, form, FORM)
+    const { key } = await attemptOf(db, uuid)
+    assert.equal((await readPayment(merchant.api, uuid)).status, 'processing')
+    return { merchant, uuid: String(uuid), key }
+  }
+
+  const call = (api: Parameters<typeof deliver>[0], webhook: Webhook | null) => {
+    assert.ok(webhook?.url)
+    return deliver(api, new URL(webhook.url).pathname, webhook)
+  }
+
+  it('is found by its callback if the answer was lost, and reversed by its receipt number', async () => {
+    const { merchant, uuid, key } = await losePrompt()
+    await postponePolls(db, uuid)
+    await fakeDaraja.finish(key, { kind: 'pays' })
+    const answer = await call(merchant.api, await fakeDaraja.webhook(key))
+    assert.deepEqual([answer.http, answer.body], [200, { ResultCode: 0, ResultDesc: 'Accepted' }])
+    const payment = await eventually(() => readPayment(merchant.api, uuid), isSuccessful, 15_000)
+    const [prompt, ...others] = fakeDaraja.prompts(key)
+    assert.deepEqual([payment.receiptNumber, others.length], [prompt?.receipt, 0])
+
+    const refund = await merchant.api.post('/api/v1/refunds', {
+      paymentUuid: uuid,
+      amount: 500,
+      refundReference: 'part-1',
+    })
+    assert.equal(refund.body.data?.status, 'pending', refund.text)
+    const result = fakeDaraja.refundWebhook(refund.body.data.gatewayKey)
+    assert.equal((await call(merchant.api, result)).http, 200)
+    const read = async () => (await merchant.api.get(`/api/v1/refunds/${refund.body.data.uuid}`)).body.data
+    await eventually(read, isSuccessful, 15_000)
+    assert.deepEqual(await fakeDaraja.refunds?.(key), [50_000n])
+  })
+
+  it('is found in the list of payments if the answer and the callback were lost, and prompted once', async () => {
+    const { merchant, uuid, key } = await losePrompt()
+    await fakeDaraja.finish(key, { kind: 'pays' })
+    const payment = await eventually(() => readPayment(merchant.api, uuid), isSuccessful, 30_000)
+    const prompts = fakeDaraja.prompts(key)
+    assert.deepEqual([prompts.length, prompts[0]?.receipt], [1, payment.receiptNumber])
+  })
+})
+
+const MOMO_TERMS = { amount: 12.5, currency: 'EUR', country: 'DE' }
+const WITHIN_MS = 30_000
+
+let numbers = 46_733_100_000
+
+/** A payer who has entered a number on our page, and sees that the phone asks. */
+async function startPrompt(changes: object = {}, fields: Record<string, string> = {}) {
+  const { api } = await service.newMerchant()
+  const payer = createPayer()
+  const made = await api.post(
+    '/api/v1/checkout/initiate-payment',
+    initiateBody({ ...MOMO_TERMS, ...changes }),
+  )
+  assert.equal(made.http, 201, made.text)
+  const { uuid, checkoutUrl } = made.body.data
+  const page = await payer.open(checkoutUrl.replace(PUBLIC_URL, service.url))
+  numbers += 1
+  const phone = `+${numbers}`
+  const shown = await payer.submit(page, '/attempts', { channel: 'mobile_money', phone, ...fields })
+  assert.ok(mainTextOf(shown).includes(LANGUAGES.en.messages.promptTitle), mainTextOf(shown))
+  const { key, gateway } = await attemptOf(db, uuid)
+  assert.equal(gateway, 'mtn_momo')
+  return { api, payer, page, shown, uuid, key, phone }
+}
+
+const paymentWith = (api: Api, uuid: string, status: string) =>
+  eventually(
+    () => readPayment(api, uuid),
+    (payment) => payment.status === status,
+    WITHIN_MS,
+  )
+
+describe('a payment through MTN MoMo', { concurrency: true }, () => {
+  it('is asked for on our page, approved on the phone, and refunded', async () => {
+    const { api, page, uuid, key } = await startPrompt()
+    assert.ok(!/numberConsent/.test(page.html), 'a number is saved only if it is needed')
+    await postponePolls(db, uuid)
+    await fakeMomo.finish(key, { kind: 'pays' })
+    // Once by PUT to the secret address of the request; a forged one is refused.
+    const { url = '', body, headers } = await fakeMomo.webhook(key)
+    const { pathname } = new URL(url)
+    const send = (path: string) => api.send('PUT', path, { headers, body: new Uint8Array(body) })
+    assert.equal((await send(pathname.replace(/.{32}$/, '0'.repeat(32)))).http, 401)
+    assert.equal((await readPayment(api, uuid)).status, 'processing')
+    assert.equal((await send(pathname)).http, 200)
+    const paid = await paymentWith(api, uuid, 'successful')
+    assert.deepEqual([Number(paid.amountPaid), paid.paymentMethod], [12.5, null])
+    const refund = await api.post('/api/v1/refunds', { uuid })
+    assert.ok(refund.http < 300, refund.text)
+    await paymentWith(api, uuid, 'refunded')
+    assert.deepEqual([fakeMomo.executions(key), await fakeMomo.refunds?.(key)], [1, [1_250n]])
+  })
+
+  it('stays open after a decline, which the page explains', async () => {
+    const { payer, uuid, key, shown } = await startPrompt()
+    await fakeMomo.finish(key, { kind: 'declines', how: 'NOT_ENOUGH_FUNDS' })
+    const [url = ''] = shown.url.split('?')
+    const page = await eventually(
+      () => payer.open(url),
+      (one) => one.html.includes('action="') && !mainTextOf(one).includes(LANGUAGES.en.messages.promptTitle),
+      WITHIN_MS,
+    )
+    assert.match(mainTextOf(page), /not enough money/i)
+    const { status } = await attemptOf(db, uuid)
+    assert.equal(status, 'declined')
+  })
+})
+
+describe('a recurring payment through MTN MoMo', { concurrency: true }, () => {
+  it('is completed when the payer has approved, and its number is charged again', async () => {
+    const { api, page, uuid, key, phone } = await startPrompt({ isRecurring: true })
+    assert.match(mainTextOf(page), /asks to charge this number again later/)
+    assert.equal(fakeMomo.executions(key), 0)
+    await fakeMomo.confirm?.(key)
+    const paid = await paymentWith(api, uuid, 'successful')
+    const { recurringToken, type, mobileMoney, consent } = paid.paymentMethod
+    assert.deepEqual([type, mobileMoney], ['mobile_money', { network: 'MTN MoMo', phone }])
+    assert.deepEqual([consent.form, consent.wordingVersion], ['notice', '2'])
+    const { amount, currency } = MOMO_TERMS
+    const charged = await api.post(
+      '/api/v1/charges/recurring',
+      chargeBody(recurringToken, { amount, currency }),
+    )
+    assert.ok(['processing', 'successful'].includes(charged.body.data?.status), charged.text)
+    await eventually(
+      () => api.get(`/api/v1/charges/${charged.body.data.uuid}`),
+      ({ body }) => body.data?.status === 'successful',
+      WITHIN_MS,
+    )
+    const { key: chargeKey } = await attemptOf(db, charged.body.data.uuid)
+    assert.deepEqual([fakeMomo.executions(key), fakeMomo.executions(chargeKey)], [1, 1])
+  })
+
+  it('fails if the payer rejects to be charged again, and takes nothing', async () => {
+    const { uuid, key } = await startPrompt({ isRecurring: true })
+    await fakeMomo.finish(key, { kind: 'declines', how: 'REJECTED' })
+    await eventually(
+      () => attemptOf(db, uuid),
+      ({ status }) => status === 'declined',
+      WITHIN_MS,
+    )
+    assert.equal(fakeMomo.executions(key), 0)
+  })
+})
