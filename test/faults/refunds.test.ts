@@ -92,8 +92,12 @@ describe('a hundred refunds of one payment at once, over two services', () => {
   })
 })
 
+// Wave refunds only whole payments. Chapa cannot be asked about a refund whose response was lost: a person decides. Their
+// own tests cover both.
+const ASKABLE = PROVIDER_NAMES.filter((name) => name !== 'wave' && name !== 'chapa')
+
 describe('a refund response that is lost', { concurrency: true }, () => {
-  for (const name of PROVIDER_NAMES) {
+  for (const name of ASKABLE) {
     it(`a lost response at ${name}: the refund is pending, found or sent again under its key, and executed once (F-28)`, async () => {
       const fake = fakes.get(name)
       assert.ok(fake?.refunds)
