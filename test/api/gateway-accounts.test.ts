@@ -236,7 +236,7 @@ describe('several accounts of a merchant at one gateway', () => {
     assert.deepEqual(limits, { countries: 'KE', currencies: null, channels: null, amounts: 'KES:10-250000' })
     assert.deepEqual(
       credentials.map(({ name }: { name: string }) => name),
-      ['secretKey'],
+      ['secretKey', 'collection'],
     )
     await put(uuid, NG, '', 'paystack_ng')
     const { body } = await admin.get(`/admin/v1/merchants/${uuid}/gateways`)
@@ -327,7 +327,7 @@ describe('the gateways of the instance', () => {
     const found = body.data.find(({ gateway }: { gateway: string }) => gateway === 'paystack')
     assert.deepEqual(
       found.credentials.map(({ variable }: { variable: string }) => variable),
-      ['GATEWAY_PAYSTACK_SECRET_KEY'],
+      ['GATEWAY_PAYSTACK_SECRET_KEY', 'GATEWAY_PAYSTACK_COLLECTION'],
     )
     assert.deepEqual(
       { isConfigured: found.isConfigured, baseUrl: found.baseUrl, webhookUrl: found.webhookUrl },
