@@ -31,6 +31,7 @@ function paymentIn(status: PaymentStatus, changes: Partial<PaymentRow> = {}): Pa
     customerEmail: 'a@example.com',
     customerFirstname: 'A',
     customerLastname: 'B',
+    customerPhone: null,
     accessSealed: null,
     channel: null,
     attemptsUsed: 1,

@@ -38,6 +38,7 @@ export async function openRecovery(
         firstname: charge.customerFirstname,
         lastname: charge.customerLastname,
         country: null,
+        phone: charge.customerPhone ?? undefined,
       },
       isRecurring: true,
     },

@@ -101,6 +101,8 @@ if (phone && networks.length > 0) {
       }
     }, 400)
   })
+  // The number that the merchant sent.
+  if (phone.value) phone.dispatchEvent(new Event('input'))
 }
 
 for (const notice of all('[data-return]')) {

@@ -9,7 +9,7 @@ const METADATA = { orderId: 'A-1042' }
 export const INITIATE_BODY_EXAMPLE = {
   amount: 1250.5,
   reference: 'order-1042',
-  customer: { ...CUSTOMER, country: 'KE' },
+  customer: { ...CUSTOMER, country: 'KE', phone: '0712 345 678' },
   description: 'Two bags of coffee',
   metadata: METADATA,
   currency: 'KES',
@@ -32,7 +32,7 @@ export const INITIATED_EXAMPLE = {
   description: 'Two bags of coffee',
   metadata: METADATA,
   redirectUrl: 'https://shop.example/thanks',
-  customer: { uuid: CUSTOMER_UUID, ...CUSTOMER },
+  customer: { uuid: CUSTOMER_UUID, ...CUSTOMER, phone: '+254712345678' },
   expiresAt: '2026-03-14T10:26:53.589Z',
   createdAt: '2026-03-14T09:26:53.589Z',
 }

@@ -6,11 +6,19 @@ import { type Static, Type } from 'typebox'
 import { canonicalJson } from '../core/canonical.ts'
 import { assertNoCardNumbers } from '../core/card-number.ts'
 import { isCountry } from '../core/countries.ts'
-import { CURRENCIES, type Currency, DEFAULT_CURRENCY, isCurrency, usesCurrency } from '../core/currency.ts'
+import {
+  CURRENCIES,
+  type Currency,
+  DEFAULT_CURRENCY,
+  defaultCountry,
+  isCurrency,
+  usesCurrency,
+} from '../core/currency.ts'
 import { type Issue, newIssue } from '../core/errors.ts'
 import { type Money, parseAmount } from '../core/money.ts'
 import type { BodyFacts } from '../kit/http/route.ts'
 import { CountryInput, Email, PersonName } from '../kit/http/schema.ts'
+import { readPhone } from '../kit/phone.ts'
 import type { PaymentDetails } from './payment.ts'
 
 export const Reference = Type.String({
@@ -26,6 +34,14 @@ export const PaymentCustomer = Type.Object({
   firstname: PersonName,
   lastname: PersonName,
   country: Type.Optional(CountryInput),
+  phone: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 40,
+      description:
+        'A mobile number with its country code, or as people write it in the country of the payment. The checkout page shows it in its field, and the customer has it from then on.',
+    }),
+  ),
 })
 
 export const Description = Type.String({ maxLength: 255, 'x-multiline': true })
@@ -37,7 +53,8 @@ export const SHARED_FIELDS = { reference: Reference, customer: PaymentCustomer }
 export interface PaymentInput extends Pick<PaymentDetails, 'description' | 'metadata'> {
   reference: string
   amount: Money
-  customer: { email: string; firstname: string; lastname: string; country: string | null }
+  /** The phone is in E.164. It is absent, not null, so that the fingerprints of requests without it stay the same. */
+  customer: { email: string; firstname: string; lastname: string; country: string | null; phone?: string }
 }
 
 /** A request for a checkout. It may have every detail of a payment. */
@@ -57,6 +74,7 @@ interface CommonBody {
   currency?: Currency
   description?: string
   metadata?: Record<string, unknown>
+  country?: string
   customer: Static<typeof PaymentCustomer>
 }
 
@@ -69,8 +87,27 @@ export function toCommonInput(body: CommonBody): PaymentInput {
     amount,
     description: body.description ?? null,
     metadata: body.metadata ?? {},
-    customer: { ...body.customer, country: body.customer.country?.toUpperCase() ?? null },
+    customer: toCustomer(body),
   }
+}
+
+function toCustomer({ customer, country, currency }: CommonBody): PaymentInput['customer'] {
+  const { phone, ...names } = customer
+  const e164 = phone === undefined ? undefined : readPhone(phone, phoneCountry(country, currency))?.e164
+  if (phone !== undefined && e164 === undefined)
+    throw new Error('a phone number passed validation but cannot be parsed')
+  return {
+    ...names,
+    country: customer.country?.toUpperCase() ?? null,
+    ...(e164 !== undefined && { phone: e164 }),
+  }
+}
+
+/** The country in which a number without a country code is meant. */
+function phoneCountry(country: unknown, currency: unknown): string | null {
+  if (typeof country === 'string') return country.toUpperCase()
+  const code = currency ?? DEFAULT_CURRENCY
+  return isCurrency(code) ? defaultCountry(code) : null
 }
 
 function rejectCardNumbers(body: {
@@ -132,9 +169,18 @@ export function countryIssues(body: Record<string, unknown>): Issue[] {
 }
 
 export function customerIssues(body: Record<string, unknown>): Issue[] {
-  const customer = body.customer
-  if (typeof customer !== 'object' || customer === null || !('country' in customer)) return []
-  if (typeof customer.country !== 'string' || isCountry(customer.country)) return []
-  const message = 'customer.country must be an ISO 3166-1 alpha-2 code.'
-  return [{ field: 'customer.country', code: 'invalid_format', message }]
+  const { customer } = body
+  if (typeof customer !== 'object' || customer === null) return []
+  // A boundary: any JSON object.
+  const { country, phone } = customer as Record<string, unknown>
+  const issues: Issue[] = []
+  if (typeof country === 'string' && !isCountry(country)) {
+    const message = 'customer.country must be an ISO 3166-1 alpha-2 code.'
+    issues.push({ field: 'customer.country', code: 'invalid_format', message })
+  }
+  if (typeof phone === 'string' && !readPhone(phone, phoneCountry(body.country, body.currency))) {
+    const message = 'customer.phone must be the number of a mobile phone, such as +254712345678.'
+    issues.push({ field: 'customer.phone', code: 'invalid_format', message })
+  }
+  return issues
 }

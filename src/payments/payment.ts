@@ -66,6 +66,8 @@ export const PAYMENT = columnTable({
   customerEmail: column<string>('text'),
   customerFirstname: column<string>('text'),
   customerLastname: column<string>('text'),
+  /** E.164. */
+  customerPhone: column<string | null>('text'),
   accessSealed: column<string | null>('text'),
   attemptsUsed: column<number>('integer'),
   /** How many attempts were failovers from a gateway that provably never started the payment. */

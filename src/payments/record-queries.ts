@@ -70,7 +70,7 @@ with input as (
 ),
 existing_customer as (
   select
-    i.id as payment_id, c.id, c.status, c.email, c.firstname, c.lastname, c.country, c.search_text
+    i.id as payment_id, c.id, c.status, c.email, c.firstname, c.lastname, c.country, c.phone, c.search_text
   from input i
   join customers c on c.merchant_id = i.merchant_id and c.email_key = i.email_key
   order by c.merchant_id, c.email_key
@@ -121,7 +121,8 @@ wanted_customer as (
   select distinct on (f.merchant_id, f.email_key)
     f.merchant_id, f.customer_id, f.email_key, coalesce(k.email, f.customer_email) as email,
     coalesce(k.firstname, f.customer_firstname) as firstname, coalesce(k.lastname, f.customer_lastname) as lastname,
-    coalesce(k.country, f.customer_country) as country, coalesce(k.search_text, f.search_text) as search_text,
+    coalesce(k.country, f.customer_country) as country, coalesce(k.phone, f.customer_phone) as phone,
+    coalesce(k.search_text, f.search_text) as search_text,
     f.created_at, f.id as payment_id
   from fresh f
   left join existing_customer k on k.payment_id = f.id and f.link_id is not null
@@ -134,13 +135,14 @@ unchanged_customer as (
   join existing_customer k on k.payment_id = w.payment_id
   where (k.email, k.firstname, k.lastname, k.search_text) = (w.email, w.firstname, w.lastname, w.search_text)
     and (w.country is null or w.country is not distinct from k.country)
+    and (w.phone is null or w.phone is not distinct from k.phone)
 ),
 written_customer as (
   insert into customers as c (
-    merchant_id, id, email, email_key, firstname, lastname, country, search_text, created_at, updated_at
+    merchant_id, id, email, email_key, firstname, lastname, country, phone, search_text, created_at, updated_at
   )
   select
-    merchant_id, customer_id, email, email_key, firstname, lastname, country, search_text, created_at, created_at
+    merchant_id, customer_id, email, email_key, firstname, lastname, country, phone, search_text, created_at, created_at
   from wanted_customer
   where (merchant_id, email_key) not in (select merchant_id, email_key from unchanged_customer)
   order by merchant_id, email_key
@@ -150,10 +152,14 @@ written_customer as (
     firstname = excluded.firstname,
     lastname = excluded.lastname,
     country = coalesce(excluded.country, c.country),
+    phone = coalesce(excluded.phone, c.phone),
     search_text = excluded.search_text,
     updated_at = case
-      when (c.email, c.firstname, c.lastname, c.country)
-        is distinct from (excluded.email, excluded.firstname, excluded.lastname, coalesce(excluded.country, c.country))
+      when (c.email, c.firstname, c.lastname, c.country, c.phone)
+        is distinct from (
+          excluded.email, excluded.firstname, excluded.lastname, coalesce(excluded.country, c.country),
+          coalesce(excluded.phone, c.phone)
+        )
       then excluded.updated_at
       else c.updated_at
     end
@@ -177,7 +183,7 @@ customer_event as (
       'resource', jsonb_build_object('type', 'customer', 'uuid', c.id, 'version', 1),
       'data', jsonb_build_object(
         'uuid', c.id, 'firstname', f.customer_firstname, 'lastname', f.customer_lastname,
-        'email', f.customer_email, 'country', f.customer_country, 'phone', null, 'metadata', '{}'::jsonb, 'status', 'active', 'statusReason', null,
+        'email', f.customer_email, 'country', f.customer_country, 'phone', f.customer_phone, 'metadata', '{}'::jsonb, 'status', 'active', 'statusReason', null,
         'totals', jsonb_build_object('successfulPayments', 0, 'lastPaymentAt', null),
         'createdAt', f.event_body -> 'createdAt', 'updatedAt', f.event_body -> 'createdAt'
       )

@@ -213,6 +213,7 @@ function draftPayment(
     customerEmail: customer.email,
     customerFirstname: customer.firstname,
     customerLastname: customer.lastname,
+    customerPhone: customer.phone ?? null,
     accessSealed: accessCode === null ? null : app.vault.seal(accessCode, accessContext({ merchantId, id })),
     attemptsUsed: newPayment.attempt === null ? 0 : 1,
     failovers: 0,

@@ -12,11 +12,17 @@ import type { AttemptRow } from './attempt.ts'
 import type { PaymentRow } from './payment.ts'
 import { PAYMENT_STATUSES } from './states.ts'
 
-const CustomerSummary = Type.Object({
+const CUSTOMER_SUMMARY = {
   uuid: Uuid,
   firstname: Type.String(),
   lastname: Type.String(),
   email: Type.String(),
+}
+const CustomerSummary = Type.Object(CUSTOMER_SUMMARY)
+
+const PayingCustomer = Type.Object({
+  ...CUSTOMER_SUMMARY,
+  phone: Type.Optional(Type.String({ description: 'In E.164; only if it was sent with this payment.' })),
 })
 
 // Object.keys returns string[]; the keys of this constant are exactly those of its type.
@@ -77,7 +83,7 @@ const INITIATED = {
   description: Nullable(Type.String()),
   metadata: Metadata,
   redirectUrl: Nullable(Type.String()),
-  customer: CustomerSummary,
+  customer: PayingCustomer,
   expiresAt: Nullable(Timestamp),
   createdAt: Timestamp,
 }
@@ -196,7 +202,7 @@ export function toInitiatedPayment(payment: PaymentRow, secrets: PaymentSecrets 
     description: payment.description,
     metadata: payment.metadata,
     redirectUrl: payment.redirectUrl,
-    customer: toCustomerSummary(payment),
+    customer: toPayingCustomer(payment),
     expiresAt: payment.expiresAt?.toISOString() ?? null,
     createdAt: payment.createdAt.toISOString(),
   }
@@ -244,6 +250,11 @@ export function toChargeRecord(
     paymentMethod: method,
     recovery,
   }
+}
+
+function toPayingCustomer(payment: PaymentRow) {
+  const { customerPhone: phone } = payment
+  return { ...toCustomerSummary(payment), ...(phone !== null && { phone }) }
 }
 
 function toCustomerSummary(payment: PaymentRow) {

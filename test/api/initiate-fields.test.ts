@@ -213,4 +213,34 @@ describe('the currency and the country of a payment', () => {
     const record = await api.get(`/api/v1/customers/${answer.body.data.customer.uuid}`)
     assert.equal(record.body.data.country, 'DE')
   })
+
+  it('takes the phone number of the customer as people write it, and shows it on the page', async () => {
+    const customer = { ...CUSTOMER, email: 'with-phone@example.com', phone: '0712 345-678' }
+    const body = initiateBody({ customer })
+    const { data } = (await post(body)).body
+    assert.equal(data.customer.phone, '+254712345678')
+    const record = (await api.get(`/api/v1/customers/${data.customer.uuid}`)).body.data
+    assert.equal(record.phone, '+254712345678')
+    const again = await post({ ...body, customer: { ...customer, phone: '+254712345678' } })
+    assert.equal(again.headers.get('idempotent-replayed'), 'true', 'the same number is the same request')
+    const page = await (await fetch(data.checkoutUrl)).text()
+    assert.match(page, /<input type="tel" [^>]*value="0712 345 678"/)
+
+    const { data: next } = (await post(initiateBody({ customer: { ...CUSTOMER, email: customer.email } })))
+      .body
+    assert.equal(next.customer.phone, undefined)
+    const nextPage = await (await fetch(next.checkoutUrl)).text()
+    assert.match(nextPage, /<input type="tel" [^>]*value=""/, 'only what was sent with this payment is shown')
+    const kept = (await api.get(`/api/v1/customers/${data.customer.uuid}`)).body.data
+    assert.deepEqual([kept.phone, kept.updatedAt], [record.phone, record.updatedAt])
+  })
+
+  it('rejects a phone number that cannot be prompted', async () => {
+    for (const phone of ['0712', 'call me', '020 234 5678', '+99 123'])
+      assert.deepEqual(
+        await refused({ customer: { ...CUSTOMER, phone } }, 'validation_failed'),
+        ['customer.phone: invalid_format'],
+        phone,
+      )
+  })
 })

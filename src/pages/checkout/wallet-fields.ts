@@ -1,7 +1,7 @@
 // The fields of mobile money: the network as buttons, the number, and what is wrong with either.
 
 import { type Html, html } from '../../kit/http/html.ts'
-import { examplePhone, type PhoneProblem } from '../../kit/phone.ts'
+import { examplePhone, type PhoneProblem, readPhone } from '../../kit/phone.ts'
 import type { MessageId } from '../locales/en.ts'
 import type { CheckoutFacts } from './facts.ts'
 import type { Problem } from './form.ts'
@@ -36,7 +36,14 @@ function phoneField(facts: CheckoutFacts): Html {
   return html`<div class="number"><label for="phone">${translator.t('phone')}</label>
 <p class="dim" id="phone-hint">${example === null ? translator.t('phoneInternational') : translator.t('phoneExample', { example })}</p>
 ${isWrong && html`<p class="wrong" id="phone-problem">${problemText(facts, form.problem)}</p>`}
-<input type="tel" id="phone" name="phone" value="${form.phone}" autocomplete="tel" dir="ltr" maxlength="40" aria-describedby="${describedBy}"${isWrong && html` aria-invalid="true"`}></div>`
+<input type="tel" id="phone" name="phone" value="${form.phone || knownPhone(facts)}" autocomplete="tel" dir="ltr" maxlength="40" aria-describedby="${describedBy}"${isWrong && html` aria-invalid="true"`}></div>`
+}
+
+/** The number that the merchant sent, as people of its country write it. */
+function knownPhone({ payment }: CheckoutFacts): string {
+  return payment.customerPhone === null
+    ? ''
+    : (readPhone(payment.customerPhone, payment.country)?.national ?? payment.customerPhone)
 }
 
 const PHONE_MESSAGES: Readonly<Record<PhoneProblem, MessageId>> = {

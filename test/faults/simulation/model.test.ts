@@ -145,6 +145,7 @@ function changedRecord(row: Row, prng: Prng): Row {
   const names = {
     customer_lastname: prng.pick([row.customer_lastname, 'Otieno']),
     customer_country: prng.pick([null, 'KE']),
+    customer_phone: prng.pick([null, '+254712345678', '+254733345678']),
   }
   return {
     ...row,

@@ -92,18 +92,38 @@ function upsertCustomer(access: TableAccess, input: Row): Row {
   const known = findCustomer(access, input)
   if (!known) {
     const country = input.customer_country
-    const facts = { merchant_id, id: input.customer_id, email, email_key, firstname, lastname, country }
+    const phone = input.customer_phone
+    const facts = {
+      merchant_id,
+      id: input.customer_id,
+      email,
+      email_key,
+      firstname,
+      lastname,
+      country,
+      phone,
+    }
     insertCustomerEvent(access, input)
     return access.insert('customers', { ...facts, search_text, created_at: at, updated_at: at })
   }
   const country = input.customer_country ?? known.country
+  const phone = input.customer_phone ?? known.phone
   const isSame =
     known.email === email &&
     known.firstname === firstname &&
     known.lastname === lastname &&
-    known.country === country
+    known.country === country &&
+    known.phone === phone
   const updated_at = isSame ? known.updated_at : at
-  return access.update('customers', known, { email, firstname, lastname, country, search_text, updated_at })
+  return access.update('customers', known, {
+    email,
+    firstname,
+    lastname,
+    country,
+    phone,
+    search_text,
+    updated_at,
+  })
 }
 
 function insertCustomerEvent(access: TableAccess, input: Row): void {
@@ -112,9 +132,9 @@ function insertCustomerEvent(access: TableAccess, input: Row): void {
   const base = input.event_body as Row
   const resource = { type: 'customer', uuid, version: 1 }
   const { customer_firstname: firstname, customer_lastname: lastname } = input
-  const { customer_email: email, customer_country: country } = input
+  const { customer_email: email, customer_country: country, customer_phone: phone } = input
   const data = {
-    ...{ uuid, firstname, lastname, email, country, phone: null, metadata: {} },
+    ...{ uuid, firstname, lastname, email, country, phone, metadata: {} },
     ...{ status: 'active', statusReason: null, totals: { successfulPayments: 0, lastPaymentAt: null } },
     ...{ createdAt: base.createdAt, updatedAt: base.createdAt },
   }
