@@ -80,7 +80,10 @@ describe("a merchant's own account at a gateway", () => {
         gateway: 'paystack',
         title: 'Paystack',
         status: 'active',
-        credentials: [{ name: 'secretKey', isSet: true, ending: FAKE_SECRET_KEY.slice(-4) }],
+        credentials: [
+          { name: 'secretKey', isSet: true, ending: FAKE_SECRET_KEY.slice(-4) },
+          { name: 'collection', isSet: false, ending: null },
+        ],
         limits: { countries: null, currencies: null, channels: null, amounts: null },
         webhookUrl: `${service.publicUrl}/hooks/paystack/${uuid}`,
         createdAt: '',
@@ -209,7 +212,10 @@ describe("a merchant's own account at a gateway", () => {
       where merchant_id = $2`
     await service.db.query(copy, [one.uuid, other.uuid])
     const { credentials } = (await admin.get(pathOf(other.uuid))).body.data
-    assert.deepEqual(credentials, [{ name: 'secretKey', isSet: false, ending: null }])
+    assert.deepEqual(credentials, [
+      { name: 'secretKey', isSet: false, ending: null },
+      { name: 'collection', isSet: false, ending: null },
+    ])
     const initiated = await other.api.post('/api/v1/checkout/initiate-payment', {
       amount: 500,
       currency: 'NGN',
