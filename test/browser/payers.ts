@@ -41,7 +41,10 @@ export interface Rig {
   open(t: Cleanup, options?: OpenOptions): Promise<OpenedCheckout>
 }
 
-export async function startRig(t: Cleanup, options: { clock?: Clock } = {}): Promise<Rig> {
+export async function startRig(
+  t: Cleanup,
+  options: { clock?: Clock; env?: Record<string, string> } = {},
+): Promise<Rig> {
   const service = await testService(t, options)
   const shop = await startShop(t)
   const browser = await startBrowser(t)

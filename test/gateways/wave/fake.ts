@@ -34,6 +34,7 @@ export interface FakeSession {
 export interface FakeWave extends FakeProvider {
   /** The sessions that were made for this key, oldest first. */
   sessionsOf(key: string): FakeSession[]
+  findSession(id: string): FakeSession | undefined
   /** The payer's try fails, and the session stays open. */
   failTry(key: string, code: string): void
   /** The search does not find sessions yet. */
@@ -177,6 +178,7 @@ export async function startFakeWave(t: TestContext): Promise<FakeWave> {
   return {
     server,
     sessionsOf,
+    findSession: (id) => sessions.get(id),
     failTry: (key, code) => {
       openSession(key).last_payment_error = { code, message: 'See the docs.' }
     },
