@@ -284,7 +284,10 @@ order by 1`,
     const charged = await api().post('/api/v1/charges/recurring', chargeBody(token))
     assert.equal(charged.http, 201, charged.text)
     const { body } = await admin().get(`/admin/v1/merchants/${merchant}/gateways/paystack`)
-    assert.deepEqual(body.data.credentials, [{ name: 'secretKey', isSet: true, ending: '8293' }])
+    assert.deepEqual(body.data.credentials, [
+      { name: 'secretKey', isSet: true, ending: '8293' },
+      { name: 'collection', isSet: false, ending: null },
+    ])
     const accessToken = await openTokens(service.db, K2).get(grantOf('granted again'))
     assert.deepEqual(accessToken, { kind: 'token', token: 'granted before' })
     await assertInvariants(service)
