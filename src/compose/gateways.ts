@@ -4,6 +4,7 @@ import { METRICS } from '../core/metric-definitions.ts'
 import { createTokenSources } from '../gateway-tokens/source.ts'
 import { createTokenStore } from '../gateway-tokens/store.ts'
 import { CHAPA } from '../gateways/chapa/index.ts'
+import { BKASH } from '../gateways/bkash/index.ts'
 import { DARAJA } from '../gateways/daraja/index.ts'
 import type { GatewayDefinition } from '../gateways/definition.ts'
 import { FLUTTERWAVE } from '../gateways/flutterwave/index.ts'
@@ -38,6 +39,7 @@ export const GATEWAYS: readonly GatewayDefinition[] = [
   DARAJA,
   WAVE,
   CHAPA,
+  BKASH,
 ]
 
 export const SANDBOX_PATH = '/sandbox'

@@ -370,6 +370,8 @@ export interface RefundRequest {
   receiptNumber?: string
   /** The number that was prompted for the paid attempt, E.164. */
   payerPhone?: string
+  /** The provider's references of the other refunds of the payment, only with `nonIdempotentRefunds`. */
+  otherReferences?: readonly string[]
   /** The report of a callback about this refund, if one has arrived. */
   report?: string
 }

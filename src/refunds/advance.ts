@@ -32,7 +32,7 @@ import {
 import { recheckRefund } from './recheck.ts'
 import type { RefundRow, RefundWake } from './refund.ts'
 import type { RefundReason } from './states.ts'
-import { checkRefundStatus, findPaidBy, toRequest } from './status-check.ts'
+import { checkRefundStatus, findDetails, toRequest } from './status-check.ts'
 
 type Source = 'api' | 'resolver'
 
@@ -97,7 +97,7 @@ interface Step {
 
 async function takeStep(app: PaymentsApp, gateway: Gateway, refund: RefundRow): Promise<Step> {
   if (refund.submittedAt === null) return submit(app, gateway, refund)
-  const outcome = await checkRefundStatus(gateway, refund)
+  const outcome = await checkRefundStatus(app.db, gateway, refund)
   const isUnknownThere =
     refund.gatewayReference === null && outcome.kind === 'unknown' && outcome.reason === 'not_found'
   if (!isUnknownThere || !mayResubmit(app, gateway, refund.submittedAt)) return { refund, result: outcome }
@@ -112,11 +112,11 @@ function mayResubmit(app: PaymentsApp, { behavior }: Gateway, submittedAt: Date)
 async function submit(app: PaymentsApp, gateway: Gateway, refund: RefundRow): Promise<Step> {
   const isFirst = refund.submittedAt === null
   // Before the mark: a process that fails here has sent nothing.
-  const paidBy = await findPaidBy(app.db, refund)
+  const details = await findDetails(app.db, gateway, refund)
   const marked = await markOrQueue(app, gateway, refund)
   if (typeof marked === 'string') return { refund, result: marked }
   await app.failpoints.hit('refund.after_mark')
-  const result = (await gateway.refund?.({ ...toRequest(marked), ...paidBy })) ?? NOT_CONFIGURED
+  const result = (await gateway.refund?.({ ...toRequest(marked), ...details })) ?? NOT_CONFIGURED
   await app.failpoints.hit('refund.after_call')
   return { refund: marked, result, isFirst }
 }

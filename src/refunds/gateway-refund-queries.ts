@@ -1,7 +1,7 @@
-// Reads refunds by the names that a gateway's settlement file has for them.
+// Reads refunds by the names that a gateway has for them.
 
 import { sql, type Tx } from '../kit/db/db.ts'
-import type { GatewayRefundRow } from './refund.ts'
+import type { GatewayRefundRow, RefundRow } from './refund.ts'
 
 export interface GatewayAccount {
   gateway: string
@@ -34,4 +34,18 @@ export async function selectGatewayRefunds(
   references: readonly string[],
 ): Promise<GatewayRefundRow[]> {
   return db.query(selectGatewayRefundsStatement, [gateway, merchantId, keys, references])
+}
+
+const selectOtherReferencesStatement = sql<{ reference: string }>`
+select gateway_reference as reference
+from refunds
+where merchant_id = $1 and payment_id = $2 and id <> $3 and gateway_reference is not null`
+
+/** The gateway's references of the other refunds of the same payment. */
+export async function selectOtherReferences(
+  db: Tx,
+  { merchantId, paymentId, id }: RefundRow,
+): Promise<string[]> {
+  const rows = await db.query(selectOtherReferencesStatement, [merchantId, paymentId, id])
+  return rows.map(({ reference }) => reference)
 }

@@ -22,7 +22,7 @@ export async function recheckRefund(
   gateway: Gateway | undefined,
   refund: RefundRow,
 ): Promise<RefundRow> {
-  const outcome = gateway && (await checkRefundStatus(gateway, refund))
+  const outcome = gateway && (await checkRefundStatus(app.db, gateway, refund))
   if (outcome?.kind === 'failed') return recordLateFailure(app, refund, outcome.message)
   const at = app.clock.now()
   const dueAt = outcome && isInconclusive(outcome) ? nextRecheckAt(app, refund, outcome, at) : null

@@ -2,12 +2,20 @@ import { money } from '../core/money.ts'
 import type { Gateway, RefundOutcome, RefundRequest } from '../gateways/gateway.ts'
 import type { Db } from '../kit/db/db.ts'
 import { listAttempts } from '../payments/find.ts'
+import { selectOtherReferences } from './gateway-refund-queries.ts'
 import type { RefundRow } from './refund.ts'
 
 /** Polls the gateway for the status of a refund. */
-export async function checkRefundStatus(gateway: Gateway, refund: RefundRow): Promise<RefundOutcome> {
-  if (gateway.verifyRefund) return gateway.verifyRefund(toRequest(refund), refund.gatewayReference)
-  return { kind: 'unknown', reason: 'not_found', message: `${gateway.name} has no status query for refunds` }
+export async function checkRefundStatus(db: Db, gateway: Gateway, refund: RefundRow): Promise<RefundOutcome> {
+  if (!gateway.verifyRefund)
+    return {
+      kind: 'unknown',
+      reason: 'not_found',
+      message: `${gateway.name} has no status query for refunds`,
+    }
+  // With a key the provider needs nothing else to find the refund.
+  const details = gateway.behavior.nonIdempotentRefunds ? await findDetails(db, gateway, refund) : {}
+  return gateway.verifyRefund({ ...toRequest(refund), ...details }, refund.gatewayReference)
 }
 
 /** Converts a refund to the gateway contract's request. */
@@ -17,15 +25,19 @@ export function toRequest(refund: RefundRow): RefundRequest {
   return report === null ? request : { ...request, report }
 }
 
-/** What some providers need to send the money back: the receipt number of the payment, and the payer's number. */
-export async function findPaidBy(
-  db: Db,
-  { merchantId, paymentId, attemptId }: RefundRow,
-): Promise<Pick<RefundRequest, 'receiptNumber' | 'payerPhone'>> {
+type RefundDetails = Pick<RefundRequest, 'receiptNumber' | 'payerPhone' | 'otherReferences'>
+
+/**
+ * What some providers need to send the money back: the receipt number of the payment, and the payer's number. Without a key
+ * a refund is recognized as the one that is none of the others.
+ */
+export async function findDetails(db: Db, { behavior }: Gateway, refund: RefundRow): Promise<RefundDetails> {
+  const { merchantId, paymentId, attemptId } = refund
   const attempts = await listAttempts(db, merchantId, paymentId)
   const { receiptNumber = null, choice = null } = attempts.find(({ id }) => id === attemptId) ?? {}
   return {
     ...(receiptNumber !== null && { receiptNumber }),
     ...(choice?.phone !== undefined && { payerPhone: choice.phone }),
+    ...(behavior.nonIdempotentRefunds && { otherReferences: await selectOtherReferences(db, refund) }),
   }
 }

@@ -27,6 +27,9 @@ const FAULTS: readonly { kind: Fault; title: string }[] = [
 // Half of it is for the token, and every hang takes that long.
 const SHORT_TIMEOUT_MS = 800
 
+// Less than the life of a token, and long enough that a ration of two grants an hour allows a new one each time.
+const TOKEN_AGE_MS = 31 * 60_000
+
 export function testPrelude(subject: Subject, prelude: Prelude): void {
   describe('an access token', { concurrency: CONCURRENCY }, () => {
     for (const { kind, title } of FAULTS)
@@ -71,7 +74,7 @@ export function testPrelude(subject: Subject, prelude: Prelude): void {
         await withFailureContext(name, async () => {
           assert.ok(rig.provider.rejectTokens, 'the fake provider has rejectTokens')
           rig.provider.rejectTokens()
-          rig.ageTokens(60_000)
+          rig.ageTokens(TOKEN_AGE_MS)
           const { answer, requested } = await watch(rig, prelude, () => act(rig.gateway))
           assert.equal(requested, 1)
           assert.ok(answer && ['started', 'pending', 'succeeded'].includes(answer.kind), answer?.kind)

@@ -199,10 +199,10 @@ async function finish(rig: Rig, request: RefundRequest): Promise<RefundOutcome> 
   return outcome.kind === 'pending' ? verify(rig, request, outcome.gatewayReference) : outcome
 }
 
-/** Without a key and a query the service submits a refund once: its callback ends it, or a person. */
-const isSubmittedOnce = ({ gateway, provider }: Rig, { unfindableRefunds }: Subject) =>
+/** Without a key the service submits a refund once: its callback or a list ends it, or a person. */
+const isSubmittedOnce = ({ gateway, provider }: Rig, { unfindableRefunds, keylessRefunds }: Subject) =>
   gateway.behavior.nonIdempotentRefunds === true &&
-  (unfindableRefunds === true || provider.refundWebhook !== undefined)
+  (unfindableRefunds === true || keylessRefunds === true || provider.refundWebhook !== undefined)
 
 /** After a fault of the submission: the refund is executed, and the service learns it, or asks a person. */
 async function assertExecutedOnce(

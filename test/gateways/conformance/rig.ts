@@ -127,8 +127,9 @@ function withStatusChecks(gateway: Gateway): Gateway {
 async function requestTokens({ amount }: Subject, gateway: Gateway): Promise<void> {
   const nothing = { key: randomUUID(), attemptKey: randomUUID(), attemptReference: randomUUID() }
   const times = { startedAt: systemClock.now(), expiresAt: null }
-  await gateway.verify({ key: nothing.key, operation: 'checkout', amount, ...times }, null)
-  await gateway.verifyRefund?.({ ...nothing, amount, isFull: true }, null)
+  const query = { key: nothing.key, operation: 'checkout', amount, ...times } as const
+  await gateway.verify(query, nothing.attemptReference)
+  await gateway.verifyRefund?.({ ...nothing, amount, isFull: true, receiptNumber: nothing.key }, null)
 }
 
 /** As the service does: a path that proves nothing is forged, and a callback without a path comes to the plain one. */

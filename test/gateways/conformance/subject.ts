@@ -116,6 +116,10 @@ export interface Subject {
   readonly immediateRefunds?: true
   /** Only the response to a refund has its id: after a lost one a person must look. */
   readonly unfindableRefunds?: true
+  /** It takes no key with a refund, so the same one is executed again: the service submits a refund once. */
+  readonly keylessRefunds?: true
+  /** It sends no webhooks: whatever arrives is forged. */
+  readonly withoutWebhooks?: true
   /** Its records do not say when a payment was made. */
   readonly withoutTimes?: true
   /** Its records name only its own id of the payment, and no currency. */

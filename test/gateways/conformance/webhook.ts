@@ -12,9 +12,23 @@ import type { Subject, Webhook } from './subject.ts'
 
 export function testWebhook(subject: Subject): void {
   describe('a webhook', { concurrency: CONCURRENCY }, () => {
+    if (subject.withoutWebhooks) {
+      testAbsence(subject)
+      return
+    }
     testReading(subject)
     if (subject.unsignedCallbacks) testUnsigned(subject)
     else testSigned(subject)
+  })
+}
+
+function testAbsence(subject: Subject): void {
+  it('a webhook is forged, because the provider sends none', async (t) => {
+    const rig = await startRig(t, subject)
+    const { attempt } = await rig.payNew()
+    const webhook = await rig.provider.webhook(attempt.key)
+    const url = rig.callbackUrl({ kind: 'attempt', key: attempt.key })
+    for (const forged of [webhook, { ...webhook, url }]) assertForged(rig.receive(forged))
   })
 }
 
