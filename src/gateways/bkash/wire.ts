@@ -62,8 +62,8 @@ type Payment = Static<typeof Payment>
 const readPayment = exactReader(Payment)
 
 /**
- * An error on creation always proves that nothing was begun: only we can execute a payment, and without its id nobody can
- * pay it.
+ * An error on creation always proves that nothing was begun: only we can execute a payment, and without its id it
+ * can be neither paid nor executed.
  */
 export function fromCreate(result: HttpResult | Unknown, key: string): StartedCheckout | Outcome {
   const reply = readReply(result, readCreated)

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { CURRENCIES, CURRENCY_CODES, type Currency } from '../../core/currency.ts'
 import type { RoutingRule } from '../../core/routing-rules.ts'
+import { BKASH } from '../bkash/index.ts'
 import { CHAPA } from '../chapa/index.ts'
 import { DARAJA } from '../daraja/index.ts'
 import { FLUTTERWAVE } from '../flutterwave/index.ts'
@@ -26,7 +27,7 @@ const EXPECTED: readonly Expected[] = JSON.parse(
   readFileSync(new URL('../../../test/gateways/fixtures/expected-routes.json', import.meta.url), 'utf8'),
 )
 
-const CONNECTORS = [STRIPE, PAYSTACK, FLUTTERWAVE, PAWAPAY, MTN_MOMO, DARAJA, WAVE, CHAPA]
+const CONNECTORS = [STRIPE, PAYSTACK, FLUTTERWAVE, PAWAPAY, MTN_MOMO, DARAJA, WAVE, CHAPA, BKASH]
 const available = (names: readonly string[]): AvailableGateway[] =>
   CONNECTORS.filter(({ name }) => names.includes(name)).map(({ name, rails }) => ({
     name,
