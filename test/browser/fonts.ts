@@ -6,15 +6,7 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { Language } from '../../src/core/languages.ts'
 
-const FONTS: readonly (readonly [language: Language | null, family: string, file: string])[] = [
-  // The signs of currencies, such as ₦.
-  [
-    null,
-    'Noto Sans',
-    import.meta.resolve(
-      '@fontsource-variable/noto-sans-bengali/files/noto-sans-bengali-latin-ext-wght-normal.woff2',
-    ),
-  ],
+const FONTS: readonly (readonly [language: Language, family: string, file: string])[] = [
   [
     'ar',
     'Noto Sans Arabic',
@@ -50,7 +42,7 @@ export async function fontScript(which: 'all' | 'own'): Promise<string> {
   return `{
     const asked = new URLSearchParams(location.search).get('lang')
     for (const { language, family, base64 } of ${JSON.stringify(fonts)})
-      if (${which === 'all'} || language === null || language === asked)
+      if (${which === 'all'} || language === asked)
         document.fonts.add(new FontFace(family, Uint8Array.fromBase64(base64), { weight: '100 900' }))
   }`
 }
