@@ -43,7 +43,7 @@ describe('cowry gateways', () => {
     assert.equal(code, 0)
     assert.match(
       out,
-      /^paystack +Paystack +not configured +\S+\/hooks\/paystack +GATEWAY_PAYSTACK_SECRET_KEY$/m,
+      /^paystack +Paystack +not configured +\S+\/hooks\/paystack +GATEWAY_PAYSTACK_SECRET_KEY \[GATEWAY_PAYSTACK_COLLECTION\]$/m,
     )
     assert.match(out, /GATEWAY_STRIPE_SECRET_KEY \[GATEWAY_STRIPE_WEBHOOK_SECRET\]$/m)
   })
