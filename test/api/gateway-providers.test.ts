@@ -202,24 +202,6 @@ for (const name of PROVIDER_NAMES) {
   })
 }
 
-describe('a bank transfer at paystack', () => {
-  it('is shown on our page with the account alone, and a webhook completes the payment', async () => {
-    const merchant = await newMerchantAt(service, 'paystack')
-    const started = await startPaying(merchant.api, PROVIDERS.paystack.paymentTerms, 'bank_transfer')
-    assert.equal(started.pressed.headers.get('location'), started.page)
-    const { text } = await service.apiWith(undefined).get(started.page)
-    assert.match(text, /Test Bank/)
-    assert.match(text, /1260257501/)
-    assert.doesNotMatch(text, /Write this reference/)
-    await postponePolls(db, started.uuid)
-    const { key } = await attemptOf(db, started.uuid)
-    await fakeOf('paystack').finish(key, { kind: 'pays' })
-    const webhook = await fakeOf('paystack').webhook(key)
-    await deliver(merchant.api, `/hooks/paystack/${merchant.uuid}`, webhook)
-    await eventually(() => readPayment(merchant.api, started.uuid), isSuccessful, 15_000)
-  })
-})
-
 describe('a card that was saved at flutterwave', () => {
   it('expires with the token of Flutterwave, a year after the payment, although the card lives longer', async () => {
     const { paymentTerms, channel } = PROVIDERS.flutterwave
