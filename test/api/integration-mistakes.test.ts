@@ -348,7 +348,7 @@ const MISTAKES: Mistake[] = [
     'a phone number of the customer',
     () => customerWith({ phonenumber: '+254700000000' }),
     'unknown_field',
-    /The payer enters the phone number on the checkout page/,
+    /^customer\.phonenumber is not a field of this request; did you mean customer\.phone\?$/,
   ],
   [
     'a field twice',
