@@ -1,21 +1,30 @@
-// Mobile money with prompts on the phone behind the whole service, at providers that sign no callbacks: M-Pesa by Daraja,
-// which takes no key, and MTN MoMo, where a payer who agrees is charged again.
+// Mobile money behind the whole service. With prompts on the phone, at providers that sign no callbacks: M-Pesa by Daraja,
+// which takes no key, and MTN MoMo, where a payer who agrees is charged again. With a page and a completing call: bKash.
 
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { after, describe, it } from 'node:test'
 import { LANGUAGES } from '../../src/pages/locales.ts'
+import { CREDENTIALS as BKASH, startFakeBkash } from '../gateways/bkash/fake.ts'
 import { PUBLIC_URL, type Webhook } from '../gateways/conformance.ts'
 import { CREDENTIALS, startFakeDaraja } from '../gateways/daraja/fake.ts'
 import { CREDENTIALS as momo, SANDBOX_MARKET, startFakeMomo } from '../gateways/mtn-momo/fake.ts'
 import type { Api } from '../support/api.ts'
 import { chargeBody, initiateBody } from '../support/builders.ts'
-import { attemptOf, deliver, fileContext, postponePolls, readPayment } from '../support/gateways.ts'
+import {
+  attemptOf,
+  deliver,
+  fileContext,
+  postponePolls,
+  readPayment,
+  startPaying,
+} from '../support/gateways.ts'
 import { createPayer, mainTextOf } from '../support/payer.ts'
 import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
 
 const fakeDaraja = await startFakeDaraja(fileContext({ after }))
+const fakeBkash = await startFakeBkash(fileContext({ after }))
 const fakeMomo = await startFakeMomo(fileContext({ after }), SANDBOX_MARKET)
 const MOMO = {
   GATEWAY_MTN_MOMO_TARGET_ENVIRONMENT: SANDBOX_MARKET.environment,
@@ -28,6 +37,11 @@ const MOMO = {
 }
 const env = {
   ...MOMO,
+  GATEWAY_BKASH_APP_KEY: BKASH.appKey,
+  GATEWAY_BKASH_APP_SECRET: BKASH.appSecret,
+  GATEWAY_BKASH_USERNAME: BKASH.username,
+  GATEWAY_BKASH_PASSWORD: BKASH.password,
+  GATEWAY_BKASH_BASE_URL: fakeBkash.server.url,
   GATEWAY_DARAJA_BASE_URL: fakeDaraja.server.url,
   // MTN sends callbacks only to such an address.
   COWRY_PUBLIC_URL: PUBLIC_URL,
@@ -201,5 +215,101 @@ describe('a recurring payment through MTN MoMo', { concurrency: true }, () => {
       WITHIN_MS,
     )
     assert.equal(fakeMomo.executions(key), 0)
+  })
+})
+
+describe('a payment at bkash', () => {
+  const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
+  const EXECUTE = /^POST .*\/execute$/
+  const REFUND = /^POST .*\/refund\/payment\/transaction$/
+  const TERMS = { amount: 1_250.5, currency: 'BDT', country: 'BD' }
+
+  /** A payer who was sent to the page of bKash. */
+  const start = async () => {
+    const { api } = await service.newMerchant()
+    const { uuid, page, gateway } = await startPaying(api, TERMS, 'channel=mobile_money')
+    const { key } = await attemptOf(db, uuid)
+    assert.equal(gateway, 'bkash')
+    const comeBack = () =>
+      service.apiWith(undefined).get(`${page}/return?paymentID=TR0011&status=success&signature=cm8H`)
+    return { api, uuid, key, page, comeBack }
+  }
+  /** A payer who has confirmed there. */
+  const confirm = async () => {
+    const started = await start()
+    await fakeBkash.confirm?.(started.key)
+    return started
+  }
+  const executions = (key: string) => fakeBkash.executions(key)
+  /** How often we called. */
+  const executeCalls = () => fakeBkash.server.requests.filter(({ path }) => path.endsWith('/execute')).length
+
+  it('is executed once when the payer returns, in several tabs at the same time', async () => {
+    const { api, uuid, key, comeBack } = await confirm()
+    await Promise.all([comeBack(), comeBack(), comeBack()])
+    const payment = await paymentWith(api, uuid, 'successful')
+    assert.deepEqual([payment.amountPaid, executions(key)], ['1250.50', 1])
+    assert.match(payment.receiptNumber, /^[0-9A-F]{10}$/)
+  })
+
+  it('is executed once if the payer never returns', async () => {
+    const { api, uuid, key } = await confirm()
+    await paymentWith(api, uuid, 'successful')
+    assert.equal(executions(key), 1)
+  })
+
+  it('is not executed again if the response was lost, before or after bKash acted', async () => {
+    for (const fault of ['cut_off', 'cut_off_after_acting'] as const) {
+      fakeBkash.server.injectFault(fault, { on: EXECUTE })
+      const { api, uuid, key, comeBack } = await confirm()
+      await postponePolls(db, uuid)
+      const before = executeCalls()
+      await comeBack()
+      fakeBkash.server.clearFaults()
+      await comeBack()
+      const ask = async () => (await api.get(`/api/v1/checkout/verify-payment?uuid=${uuid}`)).body.data
+      if (fault === 'cut_off_after_acting') await eventually(ask, isSuccessful, WITHIN_MS)
+      assert.deepEqual([executions(key), executeCalls() - before], [fault === 'cut_off' ? 0 : 1, 1])
+    }
+  })
+
+  it('is not executed after the payer has cancelled our checkout', async () => {
+    const { api, uuid, key, page, comeBack } = await start()
+    const payer = service.apiWith(undefined)
+    await payer.postText(`${page}/cancel`, '', FORM)
+    await fakeBkash.confirm?.(key)
+    await comeBack()
+    assert.notEqual((await readPayment(api, uuid)).status, 'successful')
+    assert.equal(executions(key), 0)
+  })
+
+  it('can be paid again after the wallet had too little money', async () => {
+    const { api, uuid, key, page, comeBack } = await confirm()
+    await postponePolls(db, uuid)
+    fakeBkash.failExecution(key, '2023')
+    await comeBack()
+    const { status } = await attemptOf(db, uuid)
+    assert.equal(status, 'declined')
+    await service.apiWith(undefined).postText(`${page}/attempts`, 'channel=mobile_money', FORM)
+    const second = await attemptOf(db, uuid)
+    assert.notEqual(second.key, key)
+    await fakeBkash.confirm?.(second.key)
+    await comeBack()
+    await paymentWith(api, uuid, 'successful')
+    assert.deepEqual([executions(key), executions(second.key)], [0, 1])
+  })
+
+  it('two refunds of the same amount are both executed once, although both responses are lost', async () => {
+    const { api, uuid, key, comeBack } = await confirm()
+    await comeBack()
+    await paymentWith(api, uuid, 'successful')
+    fakeBkash.server.injectFault('cut_off_after_acting', { on: REFUND, times: 2 })
+    for (const refundReference of ['one', 'two']) {
+      const made = await api.post('/api/v1/refunds', { paymentUuid: uuid, amount: 100, refundReference })
+      assert.equal(made.http, 201, made.text)
+      const read = async () => (await api.get(`/api/v1/refunds/${made.body.data.uuid}`)).body.data
+      await eventually(read, isSuccessful, WITHIN_MS)
+    }
+    assert.deepEqual(await fakeBkash.refunds?.(key), [10_000n, 10_000n])
   })
 })

@@ -62,13 +62,13 @@ type Payment = Static<typeof Payment>
 const readPayment = exactReader(Payment)
 
 /**
- * An error on creation always proves that nothing was begun: only we can execute a payment, and without its id it
+ * An error on creation proves that nothing was begun: only we can execute a payment, and without its id it
  * can be neither paid nor executed.
  */
 export function fromCreate(result: HttpResult | Unknown, key: string): StartedCheckout | Outcome {
   const reply = readReply(result, readCreated)
   if (reply.kind === 'unknown') return reply
-  if (reply.kind === 'error') return fromRefusedCreate(reply)
+  if (reply.kind === 'error') return fromRefusedCreate(reply, result)
   const { paymentID, bkashURL, merchantInvoiceNumber } = reply.body
   if (merchantInvoiceNumber != null && merchantInvoiceNumber !== key)
     return unrecognized('bKash answered about another payment')
@@ -76,23 +76,31 @@ export function fromCreate(result: HttpResult | Unknown, key: string): StartedCh
 }
 
 /** A conflict, or an error inside bKash: it may work the next time, and nothing says that the request is wrong. */
-const PASSING: readonly string[] = ['2003', '2020', '2024']
+const PASSING: readonly string[] = ['2003', '2020', '2024', '503', 'too_many_requests']
+const readPaymentId = exactReader(Type.Object({ paymentID: Identity }))
 
-function fromRefusedCreate(error: ErrorReply): Outcome {
-  if (error.http === 409 || PASSING.includes(error.code)) return unknown('no_answer', describeError(error))
+function fromRefusedCreate(error: ErrorReply, result: HttpResult | Unknown): Outcome {
+  const isCreated = result.kind === 'answered' && readPaymentId(result.body) !== undefined
+  if (isCreated) return unrecognized('bKash answered a payment with an error')
+  const isInside = PASSING.includes(error.code) && error.http === 200
+  if (error.http === 409 || isInside) return unknown('no_answer', describeError(error))
   return refused('provider_unavailable', describeError(error))
 }
 
 const INVALID_PAYMENT = '2002'
 const NOT_FOUND = '2033'
 
+function reasonOf(code: string): Unknown['reason'] {
+  if (code === INVALID_PAYMENT || code === NOT_FOUND) return 'not_found'
+  return PASSING.includes(code) ? 'no_answer' : 'unrecognized'
+}
+
 /** What the status query says about this payment, or why it is unknown. */
 function readStatusReply(result: HttpResult | Unknown, paymentId: string): Payment | Unknown {
   const reply = readReply(result, readPayment)
   if (reply.kind === 'unknown') return reply
   if (reply.kind === 'error') {
-    const isUnknownThere = reply.code === INVALID_PAYMENT || reply.code === NOT_FOUND
-    return unknown(isUnknownThere ? 'not_found' : 'no_answer', describeError(reply))
+    return unknown(reasonOf(reply.code), describeError(reply))
   }
   if (reply.body.paymentID !== paymentId) return unrecognized('bKash answered about another payment')
   return reply.body
