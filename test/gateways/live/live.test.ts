@@ -10,7 +10,7 @@ import type { FakeProvider } from '../conformance.ts'
 import { CREDENTIALS as MOMO, startFakeMomo } from '../mtn-momo/fake.ts'
 import { FAKE_SECRET_KEY, startFakePaystack } from '../paystack/fake.ts'
 import { checksOf } from './gateway-table.ts'
-import { describeMissing, findAccount, openRun, readPlace } from './open.ts'
+import { describeMissing, findAccount, openRun, readPlace, requireAgreement } from './open.ts'
 import { redactBody, redactText, type Secrets } from './redact.ts'
 import { runSteps, STEPS, type Step } from './run.ts'
 import { SANDBOXES } from './sandboxes.ts'
@@ -195,6 +195,20 @@ describe('the command for live runs', () => {
     assert.equal(describeMissing(accountOf('paystack'), env), undefined)
     const live = describeMissing(accountOf('paystack'), { GATEWAY_PAYSTACK_SECRET_KEY: 'sk_live_0a1b2c' })
     assert.match(live ?? '', /GATEWAY_PAYSTACK_SECRET_KEY {2}begins with sk_live_/)
+  })
+
+  it('takes live credentials of a provider without a sandbox, if the person agrees to move real money', () => {
+    const wave = accountOf('wave')
+    const env = { GATEWAY_WAVE_API_KEY: 'wave_sn_prod_0123456789' }
+    assert.equal(describeMissing(wave, env), undefined)
+    assert.match(describeMissing(wave, {}) ?? '', /live credentials/)
+    assert.match(requireAgreement(wave, false) ?? '', /--real-money/)
+    assert.deepEqual(
+      [requireAgreement(wave, true), requireAgreement(accountOf('paystack'), false)],
+      [undefined, undefined],
+    )
+    const place = readPlace(wave, {})
+    assert.ok(typeof place === 'object' && place.amount.minor === 100n, 'a small amount')
   })
 
   it('rejects an unknown gateway, currency, channel, amount and phone', () => {

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { exitWithUsageError, parseOptions, parsePositiveInteger } from '../../support/command-line.ts'
 import { ROOT } from '../../tidy/tree.ts'
-import { describeMissing, findAccount, openRun, readPlace } from './open.ts'
+import { describeMissing, findAccount, openRun, readPlace, requireAgreement } from './open.ts'
 import { runSteps } from './run.ts'
 import type { Person } from './steps.ts'
 import { LIVE_FOLDER, readRuns, renderTable, renderTranscript, transcriptName } from './transcript.ts'
@@ -17,7 +17,7 @@ const HELP = `npm run gateways:live -- --gateway NAME [options]
 Runs the connector of a gateway against the provider's own sandbox, step by step. It asks you to pay, to let a payment
 fail, and so on, and writes what was sent and answered to ${LIVE_FOLDER}/, without secrets and personal data. The
 credentials are the variables of the service, such as GATEWAY_PAYSTACK_SECRET_KEY; only test credentials are taken.
-Without them it says what to get and where.
+Without them it says what to get and where. A provider without a sandbox (wave) takes live credentials, with --real-money.
 
   --gateway     a gateway, or an account with a label such as mtn_momo_ug
   --currency    the currency to collect (by the gateway)
@@ -26,6 +26,7 @@ Without them it says what to get and where.
   --network     the network of mobile money, such as mtn_ug
   --phone       the number to prompt, such as +256772123456
   --amount      in major units, such as 1000
+  --real-money  you agree that real money is moved, at a provider without a sandbox
   --public-url  where the provider reaches this machine; without it webhooks are left out
   --port        the port that the public URL leads to (8090)
   --wait        how many polls to wait for an outcome, one every five seconds (60)
@@ -41,6 +42,7 @@ const options = parseOptions(HELP, {
   network: { type: 'string' },
   phone: { type: 'string' },
   amount: { type: 'string' },
+  'real-money': { type: 'boolean', default: false },
   'public-url': { type: 'string' },
   port: { type: 'string', default: '8090' },
   wait: { type: 'string', default: '60' },
@@ -53,6 +55,8 @@ const account = findAccount(
 if (typeof account === 'string') exitWithUsageError(account)
 const missing = describeMissing(account, process.env)
 if (missing !== undefined) exitWithUsageError(missing)
+const disagreement = requireAgreement(account, options['real-money'])
+if (disagreement !== undefined) exitWithUsageError(disagreement)
 const place = readPlace(account, options)
 if (typeof place === 'string') exitWithUsageError(place)
 if (!process.stdin.isTTY) exitWithUsageError('A person must take part: run it in a terminal.')

@@ -3,6 +3,7 @@
 import packageFacts from '../../../package.json' with { type: 'json' }
 import { GATEWAYS } from '../../../src/compose/gateways.ts'
 import { isCurrency } from '../../../src/core/currency.ts'
+import type { Mode } from '../../../src/core/merchant.ts'
 import { type Money, readDecimal } from '../../../src/core/money.ts'
 import { type AccountDefinition, findAccountDefinition } from '../../../src/gateways/account-definition.ts'
 import { CHANNELS, type CheckoutChoice } from '../../../src/gateways/gateway.ts'
@@ -38,6 +39,16 @@ export function sandboxOf({ gateway, title }: AccountDefinition): ProviderSandbo
   return sandbox
 }
 
+function modeOf(account: AccountDefinition): Mode {
+  return sandboxOf(account).movesRealMoney ? 'live' : 'test'
+}
+
+/** Why the run must not begin without the option; undefined if it moves no money, or the person agrees. */
+export function requireAgreement(account: AccountDefinition, agrees: boolean): string | undefined {
+  if (agrees || modeOf(account) === 'test') return undefined
+  return `${account.title} has no sandbox, so this run moves real money. Add --real-money if you agree.`
+}
+
 function credentialsOf({ name, credentials }: AccountDefinition, env: Env): Record<string, string> {
   const given = credentials.map((field) => [field.name, env[envNameOf(name, field.name)] ?? ''] as const)
   return Object.fromEntries(given.filter(([, value]) => value !== ''))
@@ -50,12 +61,13 @@ export function describeMissing(account: AccountDefinition, env: Env): string | 
     const variable = envNameOf(account.name, name)
     const value = given[name]
     if (value === undefined) return isRequired ? [`  ${variable}  ${meaning}`] : []
-    const issue = validate(value, 'test')
+    const issue = validate(value, modeOf(account))
     return issue === undefined ? [] : [`  ${variable}  ${issue}`]
   })
   if (issues.length === 0) return undefined
   const { signUp } = sandboxOf(account)
-  return `${account.title} needs test credentials of its sandbox.\n\n${signUp}\n\nThen set:\n${issues.join('\n')}`
+  const which = modeOf(account) === 'test' ? 'test credentials of its sandbox' : 'live credentials'
+  return `${account.title} needs ${which}.\n\n${signUp}\n\nThen set:\n${issues.join('\n')}`
 }
 
 interface PlaceOptions {
@@ -70,7 +82,11 @@ interface PlaceOptions {
 /** What to collect and where, or which option is wrong. */
 export function readPlace(account: AccountDefinition, options: PlaceOptions): Place | string {
   const { usual } = sandboxOf(account)
-  const { currency = usual.currency, country = usual.country, amount: major = '1000' } = options
+  const {
+    currency = usual.currency,
+    country = usual.country,
+    amount: major = usual.amount ?? '1000',
+  } = options
   if (!isCurrency(currency)) return `--currency ${currency} is not supported.`
   const amount = readDecimal(major, currency)
   if (!amount || amount.minor <= 0n) return '--amount must be an amount of the currency, such as 1000.'
@@ -104,13 +120,16 @@ export function openRun(
   { env, publicUrl = SHOWN_PUBLIC_URL, person, polls }: RunOptions,
 ): OpenRun {
   const credentials = credentialsOf(account, env)
-  const baseUrl = (env[envNameOf(account.name, 'baseUrl')] ?? account.baseUrl.test).replace(/\/+$/, '')
+  const baseUrl = (env[envNameOf(account.name, 'baseUrl')] ?? account.baseUrl[modeOf(account)]).replace(
+    /\/+$/,
+    '',
+  )
   const client = createHttpClient({ totalTimeoutMs: 60_000 })
   const recorder = createRecorder(client, { credentials, phone: choice.phone ?? null, publicUrl })
   const gateway = account.open({
     credentials,
     baseUrl,
-    mode: 'test',
+    mode: modeOf(account),
     http: recorder.http,
     tokens: openMemoryTokens({ gateway: account.name, baseUrl, timeoutMs: 60_000 }),
     clock: systemClock,

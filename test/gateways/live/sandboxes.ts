@@ -8,7 +8,9 @@ export interface ProviderSandbox {
   /** How the person lets a payment fail. */
   decline: string
   /** The place to try, unless the options name another. */
-  usual: { currency: string; country: string; channel: string; network?: string }
+  usual: { currency: string; country: string; channel: string; network?: string; amount?: string }
+  /** There is no sandbox: the run takes live credentials and moves real money. */
+  movesRealMoney?: true
 }
 
 export const SANDBOXES: Readonly<Record<string, ProviderSandbox>> = {
@@ -57,10 +59,11 @@ export const SANDBOXES: Readonly<Record<string, ProviderSandbox>> = {
   },
   wave: {
     signUp:
-      'Wave has no sandbox: a business account (https://www.wave.com/en/business) creates API keys in its portal. Ask Wave for a test account.',
-    pay: 'Confirm the payment in the Wave app of the test account.',
+      'Wave has no sandbox: a business account (https://www.wave.com/en/business) creates API keys in its portal. The run pays and refunds a small amount.',
+    pay: 'Confirm the payment in the app of Wave.',
     decline: 'Leave the page of Wave without a payment.',
-    usual: { currency: 'XOF', country: 'SN', channel: 'mobile_money' },
+    usual: { currency: 'XOF', country: 'SN', channel: 'mobile_money', amount: '100' },
+    movesRealMoney: true,
   },
   chapa: {
     signUp:

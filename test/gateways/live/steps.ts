@@ -157,7 +157,8 @@ export async function refundHalf(stage: Stage, paid: Paid): Promise<Finding> {
   if (!refund) return leftOut('The connector has no refunds.')
   const { amount, key: attemptKey } = paid.attempt
   const rounded = (amount.minor / 2n / REFUND_STEP) * REFUND_STEP
-  const half = rounded > 0n ? rounded : amount.minor
+  const canHalve = rounded > 0n && !stage.gateway.behavior.fullRefundsOnly
+  const half = canHalve ? rounded : amount.minor
   const request: RefundRequest = {
     key: randomUUID(),
     attemptKey,
