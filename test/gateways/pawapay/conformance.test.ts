@@ -45,3 +45,10 @@ testConformance({
   open: (connection) =>
     PAWAPAY.open({ ...connection, credentials: { ...connection.credentials, collection: 'page' } }),
 })
+testConformance({
+  ...SUBJECT,
+  variant: 'with an operator that has its own page',
+  amount: money(12_500n, 'XOF'),
+  country: 'SN',
+  choice: { channel: 'mobile_money', phone: '+221701234567', network: 'wave_sn' },
+})

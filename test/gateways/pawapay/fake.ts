@@ -299,10 +299,11 @@ function endOf(deposit: DepositRecord, ending: CheckoutEnding): Partial<DepositR
       }
     case 'pays': {
       const requested = readMoney(deposit)
+      const currency = isCurrency(ending.currency) ? ending.currency : requested.currency
       return {
         status: 'COMPLETED',
-        amount: writeAmount(money(ending.minor ?? requested.minor, requested.currency)),
-        currency: ending.currency ?? requested.currency,
+        amount: writeAmount({ minor: ending.minor ?? requested.minor, currency }),
+        currency,
         depositId: ending.key ?? deposit.depositId,
         providerTransactionId: '1024601234',
       }
