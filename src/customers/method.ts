@@ -7,8 +7,9 @@ import { column, columnTable, type RowOf } from '../kit/db/columns.ts'
 interface Card {
   brand: string
   last4: string
-  expiryMonth: number
-  expiryYear: number
+  /** Null if the provider does not tell the expiry. */
+  expiryMonth: number | null
+  expiryYear: number | null
   country: string | null
 }
 

@@ -238,6 +238,7 @@ function expiryOf({ card, tokenExpiresAt }: SavedMethod): Date | null {
 }
 
 /** A card is valid to the end of its month. */
-function endOfMonth(year: number, month: number): Date {
+function endOfMonth(year: number | null, month: number | null): Date | null {
+  if (year === null || month === null) return null
   return new Date(Date.UTC(year, month, 1))
 }

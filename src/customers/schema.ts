@@ -34,8 +34,8 @@ export const SavedMethodRecord = Type.Object({
     Type.Object({
       brand: Type.String(),
       last4: Type.String(),
-      expiryMonth: Type.Integer(),
-      expiryYear: Type.Integer(),
+      expiryMonth: Nullable(Type.Integer({ description: 'Null if the provider does not tell it.' })),
+      expiryYear: Nullable(Type.Integer()),
       country: Nullable(Type.String()),
     }),
   ),

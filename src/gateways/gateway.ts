@@ -115,8 +115,9 @@ export interface SavedMethod {
   card: {
     brand: string
     last4: string
-    expiryMonth: number
-    expiryYear: number
+    /** Null if the provider does not tell the expiry. */
+    expiryMonth: number | null
+    expiryYear: number | null
     country: string | null
   } | null
   mobileMoney: { network: string; phone: string } | null
@@ -366,6 +367,11 @@ export interface RefundRequest {
   amount: Money
   /** False for a partial refund. */
   isFull: boolean
+  /**
+   * The sum of our refunds of the attempt that were submitted before this one and have not failed, for a provider that tells
+   * only how much it has returned. Absent if there was none.
+   */
+  refundedBefore?: Money
   /** The receipt number of the paid attempt, if the provider has reported it. */
   receiptNumber?: string
   /** The number that was prompted for the paid attempt, E.164. */

@@ -28,7 +28,7 @@ import type { MoveSource } from '../payments/states.ts'
 import { type ClosedAttempt, closeAttempt } from '../payments/update-attempt.ts'
 import { methodOf } from '../payments/views.ts'
 import { type Decision, decide } from './decide.ts'
-import { saveReceiptNumber } from './queries.ts'
+import { saveLateMethod, saveReceiptNumber } from './queries.ts'
 import { openRecovery } from './recovery.ts'
 import { reviewUncertain } from './review.ts'
 import { sanitizeOutcome } from './sanitize.ts'
@@ -76,7 +76,7 @@ export async function applyOutcome(
         current = stored
         continue
       }
-      await saveLateReceipt(app, current.attempt, outcome)
+      await saveLateFacts(app, current, outcome)
       logUnrecordedDisputes(app, current, reports, disputes)
       return (await reviewUncertain(app, current, outcome)) ? reload(app, current) : current
     }
@@ -224,12 +224,16 @@ function endedAttempt(attempt: AttemptRow, decision: MoveDecision): AttemptRow {
   }
 }
 
-/** The receipt number may arrive after the proof of the payment, in the report of a callback. */
-async function saveLateReceipt(app: PaymentsApp, attempt: AttemptRow, outcome: Outcome): Promise<void> {
+/** The receipt number and the saved method may arrive after the proof of the payment, in the report of a callback. */
+async function saveLateFacts(app: PaymentsApp, current: PaymentWithAttempt, outcome: Outcome): Promise<void> {
+  const { payment, attempt } = current
+  if (outcome.kind !== 'succeeded' || outcome.key !== attempt.gatewayKey) return
   const receiptNumber = receiptNumberOf(outcome)
-  const isOurs = outcome.kind === 'succeeded' && outcome.key === attempt.gatewayKey
-  if (receiptNumber !== null && isOurs && attempt.receiptNumber === null)
+  if (receiptNumber !== null && attempt.receiptNumber === null)
     await saveReceiptNumber(app.db, attempt, receiptNumber)
+  const isLate = attempt.status === 'succeeded' && payment.paymentMethodId === null && attempt.report !== null
+  const method = isLate && outcome.savedMethod ? await saveOutcomeMethod(app, current, outcome) : null
+  if (method) await saveLateMethod(app.db, payment, method.id)
 }
 
 function receiptNumberOf(outcome: Outcome): string | null {

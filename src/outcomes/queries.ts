@@ -2,6 +2,7 @@
 
 import { type Db, sql } from '../kit/db/db.ts'
 import { ATTEMPT_COLUMNS, type AttemptRow } from '../payments/attempt.ts'
+import type { PaymentRow } from '../payments/payment.ts'
 
 const rescheduleAttemptStatement = sql<unknown>`
 update attempts
@@ -38,6 +39,20 @@ export async function saveReceiptNumber(
   receiptNumber: string,
 ): Promise<void> {
   await db.query(saveReceiptNumberStatement, [merchantId, id, receiptNumber])
+}
+
+const saveLateMethodStatement = sql<unknown>`
+update payments
+set payment_method_id = $3
+where merchant_id = $1 and id = $2 and payment_method_id is null`
+
+/** The method with which the payment was paid, if it was told after the payment had succeeded. */
+export async function saveLateMethod(
+  db: Db,
+  { merchantId, id }: Pick<PaymentRow, 'merchantId' | 'id'>,
+  methodId: string,
+): Promise<void> {
+  await db.query(saveLateMethodStatement, [merchantId, id, methodId])
 }
 
 const claimPollStatement = sql<{ id: string }>`

@@ -3,6 +3,7 @@ import type { Gateway, RefundOutcome, RefundRequest } from '../gateways/gateway.
 import type { Db } from '../kit/db/db.ts'
 import { listAttempts } from '../payments/find.ts'
 import { selectOtherReferences } from './gateway-refund-queries.ts'
+import { sumEarlierRefunds } from './payment-queries.ts'
 import type { RefundRow } from './refund.ts'
 
 /** Polls the gateway for the status of a refund. */
@@ -25,11 +26,11 @@ export function toRequest(refund: RefundRow): RefundRequest {
   return report === null ? request : { ...request, report }
 }
 
-type RefundDetails = Pick<RefundRequest, 'receiptNumber' | 'payerPhone' | 'otherReferences'>
+type RefundDetails = Pick<RefundRequest, 'receiptNumber' | 'payerPhone' | 'otherReferences' | 'refundedBefore'>
 
 /**
  * What some providers need to send the money back: the receipt number of the payment, and the payer's number. Without a key
- * a refund is recognized as the one that is none of the others.
+ * a refund is recognized as the one that is none of the others, or by the sum of all.
  */
 export async function findDetails(db: Db, { behavior }: Gateway, refund: RefundRow): Promise<RefundDetails> {
   const { merchantId, paymentId, attemptId } = refund
@@ -38,6 +39,15 @@ export async function findDetails(db: Db, { behavior }: Gateway, refund: RefundR
   return {
     ...(receiptNumber !== null && { receiptNumber }),
     ...(choice?.phone !== undefined && { payerPhone: choice.phone }),
-    ...(behavior.nonIdempotentRefunds && { otherReferences: await selectOtherReferences(db, refund) }),
+    ...(behavior.nonIdempotentRefunds && (await findOthers(db, refund))),
   }
+}
+
+async function findOthers(
+  db: Db,
+  refund: RefundRow,
+): Promise<Pick<RefundRequest, 'otherReferences' | 'refundedBefore'>> {
+  const otherReferences = await selectOtherReferences(db, refund)
+  const minor = await sumEarlierRefunds(db, refund)
+  return { otherReferences, ...(minor > 0n && { refundedBefore: money(minor, refund.currency) }) }
 }

@@ -19,7 +19,7 @@ import { testDispute } from './conformance/dispute.ts'
 import { testPrelude } from './conformance/prelude.ts'
 import { testProbe } from './conformance/probe.ts'
 import { testRefund } from './conformance/refund.ts'
-import { testSchedules } from './conformance/schedules.ts'
+import { testChargeSchedules, testSchedules } from './conformance/schedules.ts'
 import { formOf, PUBLIC_URL, type Subject } from './conformance/subject.ts'
 import { testWebhook } from './conformance/webhook.ts'
 import { openMemoryTokens } from './memory-tokens.ts'
@@ -50,6 +50,7 @@ export function testConformance(subject: Subject): void {
     testSchedules(subject)
     if (gateway.chargeSaved) testCharge(subject)
     if (gateway.complete) testComplete(subject)
+    if (subject.completesCharges) testChargeSchedules(subject)
     if (gateway.refund) testRefund(subject)
     if (gateway.cancel) testCancel(subject)
     if (subject.disputes) testDispute(subject)

@@ -51,7 +51,7 @@ function testAlteredCheckout(subject: Subject): void {
   it('is unknown if it has an unknown status', async (t) => {
     const rig = await startRig(t, subject)
     const { attempt, paid } = await rig.payNew()
-    rig.provider.server.alter(renameStatuses)
+    rig.provider.server.alter(renameStatuses(subject))
     assertUnknown(await rig.gateway.verify(attempt, paid.gatewayReference), ['unreadable', 'unrecognized'])
   })
 
@@ -107,7 +107,10 @@ function testAlteredCharge(subject: Subject): void {
       rig,
       make: async () => rig.makeAttempt('charge'),
       act: (attempt) => charge(rig.gateway, attempt, credential),
-      check: async (_attempt, outcome) => assertPaidOrUnknown(outcome),
+      // A malformed response before the completing call: that was not sent.
+      check: async (_attempt, outcome) => {
+        if (!(rig.gateway.complete && isNotSent(outcome))) assertPaidOrUnknown(outcome)
+      },
     }
     await alterEachValue(async () => scenario)
   })
@@ -153,7 +156,7 @@ function testAlteredRefund(subject: Subject): void {
 
   it('leaves a refund unknown if it has an unknown status', async (t) => {
     const { rig, request } = await prepareRefund(t, subject)
-    rig.provider.server.alter(renameStatuses)
+    rig.provider.server.alter(renameStatuses(subject))
     assertUnknown(await refund(rig.gateway, request), ['unreadable', 'unrecognized'])
   })
 }
@@ -181,6 +184,8 @@ function assertNotPaidNorRefused(outcome: Outcome): void {
   assert.notEqual(outcome.kind, 'succeeded', inspect(outcome))
   if (outcome.kind === 'declined') assert.equal(outcome.refused, undefined, inspect(outcome))
 }
+
+const isNotSent = (outcome: Outcome) => outcome.kind === 'unknown' && outcome.reason === 'not_sent'
 
 function assertPaidOrUnknown(outcome: Outcome): void {
   if (outcome.kind !== 'succeeded') assertUnknown(outcome, ['unreadable', 'unrecognized'])
@@ -273,13 +278,17 @@ function replaceAt(value: unknown, [name, ...rest]: JsonPath, replacement: unkno
 
 const STATUS_NAME = /status$|^(?:response|result)code$/i
 
-const renameStatuses: Alteration = (value) => {
-  if (Array.isArray(value)) return value.map(renameStatuses)
-  if (value === null || typeof value !== 'object') return value
-  const entries = Object.entries(value).map(([name, one]) =>
-    STATUS_NAME.test(name) && typeof one === 'string'
-      ? [name, 'made_up_by_a_test']
-      : [name, renameStatuses(one)],
-  )
-  return Object.fromEntries(entries)
+/** Gives every status a value that no provider has. */
+function renameStatuses({ booleanStatuses = [] }: Subject): Alteration {
+  const isStatus = (name: string, value: unknown) =>
+    typeof value === 'string' ? STATUS_NAME.test(name) : booleanStatuses.includes(name)
+  const rename: Alteration = (value) => {
+    if (Array.isArray(value)) return value.map(rename)
+    if (value === null || typeof value !== 'object') return value
+    const entries = Object.entries(value).map(([name, one]) =>
+      isStatus(name, one) ? [name, 'made_up_by_a_test'] : [name, rename(one)],
+    )
+    return Object.fromEntries(entries)
+  }
+  return rename
 }

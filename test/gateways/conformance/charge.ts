@@ -63,6 +63,7 @@ function testAnswers(subject: Subject): void {
 
   it('takes the money once, even if it is submitted several times', async (t) => {
     const { rig, attempt, credential } = await prepareCharge(t, subject, 'approves')
+    if (rig.gateway.behavior.notResendable) return t.skip('the service does not submit it again')
     await charge(rig.gateway, attempt, credential)
     const again = await charge(rig.gateway, attempt, credential)
     // A provider without replays may not repeat its response, but must not report a failure.
@@ -72,6 +73,7 @@ function testAnswers(subject: Subject): void {
 
   it('takes the money once if it is submitted twice at the same time', async (t) => {
     const { rig, attempt, credential } = await prepareCharge(t, subject, 'approves')
+    if (rig.gateway.behavior.notResendable) return t.skip('the service does not submit it again')
     const submit = () => charge(rig.gateway, attempt, credential)
     for (const outcome of await Promise.all([submit(), submit()]))
       if (outcome.kind !== 'succeeded') assertNotFinal(outcome)
@@ -128,8 +130,7 @@ function testLostAnswers(subject: Subject): void {
     const { rig, attempt, credential } = await prepareCharge(t, subject, 'approves')
     const call = (gateway: Gateway) => charge(gateway, attempt, credential)
     assertUnknown(await submitWithFault(rig, 'http_429', call), ['no_answer'])
-    assertCharged(await resolve(rig, attempt, credential), attempt)
-    assert.equal(await rig.provider.executions(attempt.key), 1)
+    await assertResolved(rig, attempt, credential)
   })
 
   for (const { kind, title, reasons } of submissionFaults(subject, 'charge')) {
@@ -137,21 +138,18 @@ function testLostAnswers(subject: Subject): void {
       const { rig, attempt, credential } = await prepareCharge(t, subject, 'approves')
       const call = (gateway: Gateway) => charge(gateway, attempt, credential)
       assertUnknown(await submitWithFault(rig, kind, call), reasons)
-      assertCharged(await resolve(rig, attempt, credential), attempt)
-      assert.equal(await rig.provider.executions(attempt.key), 1)
+      await assertResolved(rig, attempt, credential)
     })
   }
 
   it('ends as one execution, whichever of its requests fails', async (t) => {
     const { rig, credential } = await prepareCharge(t, subject, 'approves')
-    const executions = (attempt: Attempt) => rig.provider.executions(attempt.key)
     await failEachRequest(rig, {
       make: async () => rig.makeAttempt('charge'),
       act: (attempt) => charge(rig.gateway, attempt, credential),
       async check(attempt, outcome) {
         if (outcome.kind !== 'succeeded') assertNotFinal(outcome)
-        assertCharged(await resolve(rig, attempt, credential), attempt)
-        assert.equal(await executions(attempt), 1)
+        await assertResolved(rig, attempt, credential)
       },
     })
   })
@@ -189,12 +187,24 @@ function assertCharged(
   assert.equal(outcome.key, attempt.key)
 }
 
+/** It ends as one execution. What cannot be submitted again ends as what the provider has, and the status check finds it. */
+async function assertResolved(rig: Rig, attempt: Attempt, credential: string): Promise<void> {
+  if (!rig.gateway.behavior.notResendable) {
+    assertCharged(await resolve(rig, attempt, credential), attempt)
+    assert.equal(await rig.provider.executions(attempt.key), 1)
+    return
+  }
+  const outcome = await rig.gateway.verify(attempt, null)
+  const executions = await rig.provider.executions(attempt.key)
+  if (executions === 0) return assertNotFinal(outcome)
+  assert.equal(executions, 1)
+  assertCharged(outcome, attempt)
+}
+
 /** As the service does after `unknown`: a status check, and only if that finds nothing the same request again. */
 async function resolve(rig: Rig, attempt: Attempt, credential: string): Promise<Outcome> {
   const outcome = await rig.gateway.verify(attempt, null)
   if (outcome.kind === 'succeeded') return outcome
   assertNotFinal(outcome)
-  if (rig.gateway.behavior.notResendable)
-    assert.equal(await rig.provider.executions(attempt.key), 0, 'the status check finds what was executed')
   return charge(rig.gateway, attempt, credential)
 }

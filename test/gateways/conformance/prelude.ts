@@ -8,14 +8,14 @@ import { charge, prepareCharge } from './charge.ts'
 import { AMBIGUOUS_FAULTS, assertRejected, assertUnknown, withFailureContext } from './faults.ts'
 import { prepareRefund, refund } from './refund.ts'
 import { CONCURRENCY, type Rig, startRig } from './rig.ts'
-import type { Subject } from './subject.ts'
+import type { Subject, TokenOperation } from './subject.ts'
 
 type Prelude = NonNullable<Subject['prelude']>
 type Answer = StartedCheckout | Outcome | RefundOutcome | undefined
 
 interface Operation {
   rig: Rig
-  name: 'start' | 'verify' | 'charge' | 'refund' | 'verifyRefund'
+  name: TokenOperation
   act(gateway: Gateway): Promise<Answer>
 }
 
@@ -119,5 +119,6 @@ async function prepareOperations(t: TestContext, subject: Subject): Promise<Oper
     const act = async (gateway: Gateway) => gateway.verifyRefund?.(request, id)
     operations.push({ rig, name: 'verifyRefund', act })
   }
-  return operations
+  const { operations: withToken } = subject.prelude ?? {}
+  return operations.filter(({ name }) => withToken?.includes(name) ?? true)
 }

@@ -18,7 +18,7 @@ import { createHttpClient } from '../../../src/kit/http/http-client.ts'
 import type { CallbackSubject } from '../../../src/secrets/callback-paths.ts'
 import { createMemoryTokenStore, openMemoryTokens } from '../memory-tokens.ts'
 import { callbackUrlAt, verifyCallbackUrl } from '../webhook-request.ts'
-import { type FakeProvider, PUBLIC_URL, type Subject, type Webhook } from './subject.ts'
+import { type FakeProvider, PUBLIC_URL, type Subject, secretsOf, type Webhook } from './subject.ts'
 
 const CUSTOMER = { email: 'amina.otieno@example.com', firstname: 'Amina', lastname: 'Otieno' }
 const RETURN_URL = `${PUBLIC_URL}/pay/return`
@@ -52,7 +52,7 @@ export interface Rig {
 
 export async function startRig(t: TestContext, subject: Subject): Promise<Rig> {
   const provider = await subject.start(t)
-  t.after(() => assertNoSecretInUrls(provider, Object.values(subject.credentials)))
+  t.after(() => assertNoSecretInUrls(provider, secretsOf(subject, subject.credentials)))
   const callbackUrl = callbackUrlAt(PUBLIC_URL, subject.name)
   const tokenClock = createOffsetClock()
   const shared = createMemoryTokenStore(tokenClock)
@@ -72,7 +72,10 @@ export async function startRig(t: TestContext, subject: Subject): Promise<Rig> {
     const connection = { credentials, baseUrl, mode, http, tokens, clock: systemClock, ...addresses }
     const opened = subject.open(connection)
     const gateway = subject.emptyReplies ? withStatusChecks(opened) : opened
-    return withSecretChecks(gateway, [...Object.values(subject.credentials), ...Object.values(credentials)])
+    return withSecretChecks(gateway, [
+      ...secretsOf(subject, subject.credentials),
+      ...secretsOf(subject, credentials),
+    ])
   }
   const gateway = open({})
   // The faults of the other tests are those of the operation itself: it has its access token by then.
@@ -97,12 +100,23 @@ export async function startRig(t: TestContext, subject: Subject): Promise<Rig> {
     async payNew() {
       const { attempt, reference } = await rig.startNew()
       await provider.finish(attempt.key, { kind: 'pays' })
-      const paid = await gateway.verify(attempt, reference)
+      const reported = subject.savesByCallback ? await receiveMethod(rig, attempt) : attempt
+      const paid = await gateway.verify(reported, reference)
       assert.ok(paid.kind === 'succeeded', inspect(paid))
-      return { attempt, paid }
+      return { attempt: reported, paid }
     },
   }
   return rig
+}
+
+/** The attempt with the report of the callback that has its saved method. */
+async function receiveMethod(rig: Rig, attempt: Attempt): Promise<Attempt & StatusQuery> {
+  const webhook = await rig.provider.savedMethodWebhook?.(attempt.key)
+  assert.ok(webhook, 'the fake provider has savedMethodWebhook')
+  const reading = rig.receive(webhook)
+  assert.ok(reading.kind === 'payment' && reading.key === attempt.key, inspect(reading))
+  assert.ok(reading.report, 'the saved method is in the report')
+  return { ...attempt, report: reading.report }
 }
 
 /** As the service does next: an empty response says that the charge is pending, and the status says what it has become. */

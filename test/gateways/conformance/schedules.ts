@@ -8,6 +8,7 @@ import type { Attempt, Outcome, StartedCheckout, StatusQuery } from '../../../sr
 import { createPrng, type Prng } from '../../faults/simulation/prng.ts'
 import { HAS_LARGER_FORM, sized } from '../../support/scale.ts'
 import type { Fault } from '../fake-server.ts'
+import { prepareCharge } from './charge.ts'
 import { assertNotFinal, withFailureContext } from './faults.ts'
 import { assertNames } from './reading.ts'
 import { type Rig, startRig } from './rig.ts'
@@ -34,6 +35,37 @@ export function testSchedules(subject: Subject): void {
         await withFailureContext(`with the seed ${seed}`, () => runSchedule(rig, subject, createPrng(seed)))
     },
   )
+}
+
+/** Charges in two steps: the provider records the charge, and executes it when we call. */
+export function testChargeSchedules(subject: Subject): void {
+  it(
+    'a charge is executed at most once, in any order of lost responses and polls',
+    HAS_LARGER_FORM,
+    async (t) => {
+      const { rig, credential } = await prepareCharge(t, subject, 'approves')
+      const firstSeed = Math.floor(Math.random() * 1e9)
+      for (let seed = firstSeed; seed < firstSeed + SCHEDULES; seed += 1)
+        await withFailureContext(`with the seed ${seed}`, () =>
+          runChargeSchedule(rig, credential, createPrng(seed)),
+        )
+    },
+  )
+}
+
+async function runChargeSchedule(rig: Rig, credential: string, prng: Prng): Promise<void> {
+  const attempt = rig.makeAttempt('charge')
+  const fault = prng.nextBool(0.5) ? prng.pick(FAULTS) : undefined
+  const begun = await withFault(rig, fault, async () => rig.gateway.chargeSaved?.(attempt, credential))
+  assert.ok(begun)
+  const reference = referenceIn(begun)
+  if (fault === undefined) assert.ok(reference, inspect(begun))
+  if (reference !== null)
+    return completeOnce(rig, attempt, { reference, hint: null, report: undefined }, prng, credential)
+  assertNotFinal(begun)
+  // Its completing call needs the reference, so nothing was executed.
+  assertNotFinal(await rig.gateway.verify(attempt, null))
+  assert.equal(await rig.provider.executions(attempt.key), 0)
 }
 
 /** What the service has stored about the attempt. */
@@ -64,7 +96,7 @@ async function runSchedule(rig: Rig, subject: Subject, prng: Prng): Promise<void
     await receive(rig, subject, attempt, stored)
   for (let polls = prng.nextInt(3); polls > 0; polls -= 1)
     assertConsistent(await poll(rig, attempt, stored, prng.pick(FAULTS)), ending)
-  if (rig.gateway.complete && ending.kind === 'pays') return completeOnce(rig, attempt, stored, prng)
+  if (isTwoSteps(rig) && ending.kind === 'pays') return completeOnce(rig, attempt, stored, prng)
   await assertEnd(rig, attempt, stored, ending)
 }
 
@@ -97,11 +129,15 @@ async function submit(rig: Rig, attempt: Attempt, stored: Stored, fault: Fault |
 const referenceIn = (answer: StartedCheckout | Outcome): string | null =>
   'gatewayReference' in answer ? answer.gatewayReference : null
 
+/** Some gateways complete charges only: their payers do not confirm. */
+const isTwoSteps = ({ gateway, provider }: Rig) =>
+  gateway.complete !== undefined && provider.confirm !== undefined
+
 /** A payer who pays at a provider in two steps only confirms. */
 async function tryFinish(rig: Rig, { key }: Attempt, ending: CheckoutEnding): Promise<boolean> {
   const { confirm } = rig.provider
   try {
-    if (rig.gateway.complete && confirm && ending.kind === 'pays') await confirm(key)
+    if (isTwoSteps(rig) && confirm && ending.kind === 'pays') await confirm(key)
     else await rig.provider.finish(key, ending)
     return true
   } catch {
@@ -110,14 +146,22 @@ async function tryFinish(rig: Rig, { key }: Attempt, ending: CheckoutEnding): Pr
 }
 
 /** As the service does: the completing call is made again only if its outcome proves that nothing was executed. */
-async function completeOnce(rig: Rig, attempt: Attempt, stored: Stored, prng: Prng): Promise<void> {
+async function completeOnce(
+  rig: Rig,
+  attempt: Attempt,
+  stored: Stored,
+  prng: Prng,
+  credential?: string,
+): Promise<void> {
   const anyFault = () => (prng.nextBool(0.6) ? prng.pick(FAULTS) : undefined)
   let isMarked = false
   for (let rounds = 1 + prng.nextInt(5); rounds > 0; rounds -= 1) {
     const outcome = await poll(rig, attempt, stored, anyFault())
     if (isMarked || outcome.kind !== 'pending' || !outcome.canComplete) continue
     const reference = outcome.gatewayReference ?? stored.reference ?? ''
-    const completed = await withFault(rig, anyFault(), async () => rig.gateway.complete?.(attempt, reference))
+    const completed = await withFault(rig, anyFault(), async () =>
+      rig.gateway.complete?.(attempt, reference, credential),
+    )
     assert.ok(completed)
     isMarked = !isUnexecuted(completed)
     if (!isMarked) assert.equal(await rig.provider.executions(attempt.key), 0, inspect(completed))

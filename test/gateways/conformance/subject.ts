@@ -63,6 +63,11 @@ export interface FakeProvider {
   refundWebhook?(refundKey: string): Webhook | null | Promise<Webhook | null>
   /** The executed refunds of the attempt with this key, in minor units. Required if the connector has refund. */
   refunds?(attemptKey: string): readonly bigint[] | Promise<readonly bigint[]>
+  /**
+   * The callback that has the saved method of a paid checkout, for a provider that tells it nowhere else. Required if the
+   * subject has savesByCallback.
+   */
+  savedMethodWebhook?(key: string): Webhook | Promise<Webhook>
   /** The provider rejects every access token that it has granted so far. Required if the subject has a prelude. */
   rejectTokens?(): void
 }
@@ -78,6 +83,8 @@ export interface Webhook {
   /** The address that the connector gave to the provider for it; the webhook address of the account when absent. */
   url?: string
 }
+
+export type TokenOperation = 'start' | 'verify' | 'charge' | 'refund' | 'verifyRefund'
 
 export type EmptyReply = 'checkout' | 'charge' | 'complete' | 'refund' | 'cancel'
 
@@ -124,10 +131,28 @@ export interface Subject {
   readonly withoutTimes?: true
   /** Its records name only its own id of the payment, and no currency. */
   readonly keylessRecords?: true
-  /** The calls get an access token first: the paths at which the provider grants it. */
-  readonly prelude?: { readonly path: RegExp }
+  /** The calls get an access token first: the paths at which the provider grants it, and which operations, if not all. */
+  readonly prelude?: { readonly path: RegExp; readonly operations?: readonly TokenOperation[] }
+  /** Credentials that are not secret, such as a key that is part of the page's URL. */
+  readonly publicCredentials?: readonly string[]
+  /** Only charges of saved methods have a completing call: checkouts end on the provider's page. */
+  readonly completesCharges?: true
+  /** A saved method is told by a callback only. */
+  readonly savesByCallback?: true
+  /** The names of the fields that tell the status, if it is told by true and false. */
+  readonly booleanStatuses?: readonly string[]
   start(t: TestContext): Promise<FakeProvider>
   open(connection: Connection): Gateway
+}
+
+/** The values that may appear in no answer and no URL. */
+export function secretsOf(
+  { publicCredentials = [] }: Subject,
+  credentials: Subject['credentials'],
+): string[] {
+  return Object.entries(credentials).flatMap(([name, value]) =>
+    publicCredentials.includes(name) ? [] : [value],
+  )
 }
 
 /** Whether all of its tests run in npm test. */

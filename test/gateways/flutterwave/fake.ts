@@ -99,7 +99,7 @@ interface Refund {
 }
 
 export interface FakeFlutterwave
-  extends Required<Omit<FakeProvider, 'confirm' | 'refundWebhook' | 'rejectTokens'>> {
+  extends Required<Omit<FakeProvider, 'confirm' | 'refundWebhook' | 'rejectTokens' | 'savedMethodWebhook'>> {
   /** Opens a chargeback in this status, or gives the open one this status. Returns the webhook about it. */
   chargeBack(key: string, status: string): Webhook
   /** Advances the provider's clock. */

@@ -36,7 +36,9 @@ interface FakeState {
 
 export async function startFakePaystack(
   t: Pick<TestContext, 'after'>,
-): Promise<Required<Omit<FakeProvider, 'confirm' | 'refundWebhook' | 'rejectTokens'>>> {
+): Promise<
+  Required<Omit<FakeProvider, 'confirm' | 'refundWebhook' | 'rejectTokens' | 'savedMethodWebhook'>>
+> {
   const payments = new Map<string, FakePayment>()
   const state: FakeState = { payments, authorizations: new Map(), refunds: createFakeRefunds(payments) }
   const server = await startFakeServer(t, async (request) => answer(state, request), {

@@ -22,7 +22,9 @@ interface Payment {
 }
 
 export interface FakeTokenpay
-  extends Required<Omit<FakeProvider, 'confirm' | 'dispute' | 'refundInDashboard' | 'refundWebhook'>> {
+  extends Required<
+    Omit<FakeProvider, 'confirm' | 'dispute' | 'refundInDashboard' | 'refundWebhook' | 'savedMethodWebhook'>
+  > {
   /** How often it was asked for a token. */
   grants(): number
   setTokenLife(seconds: number): void

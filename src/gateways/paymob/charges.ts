@@ -1,0 +1,79 @@
+// Charges of saved cards, in two calls: an intention with the MOTO integration, which takes no money, and the pay request
+// with the card's token. The intention is stored between them, and only its holder can pay it.
+
+import type { Attempt, Gateway, Outcome } from '../gateway.ts'
+import { declined, refused, type Unknown, unknown, unrecognized } from '../reply.ts'
+import { type Client, describeError, type ErrorReply } from './client.ts'
+import {
+  fromIntentionReply,
+  fromRefusedIntention,
+  INTENTIONS,
+  type Intention,
+  isIntention,
+  toIntentionBody,
+} from './intentions.ts'
+import { fromTransaction, fromTransactionReply } from './transactions.ts'
+
+interface Charges {
+  client: Client
+  /** The id of the MOTO integration. */
+  moto: string
+  notificationUrl(key: string): string
+}
+
+/** The reference of a charge that waits for its pay request: the order, and the secret that opens the intention. */
+const toReference = ({ intention_order_id: order, client_secret: secret }: Intention) => `${order}:${secret}`
+
+/** The secret of the intention; undefined for any other reference. */
+export function clientSecretIn(reference: string | null): string | undefined {
+  return /^[0-9]+:([A-Za-z0-9_-]+)$/.exec(reference ?? '')?.[1]
+}
+
+export function openCharges({ client, moto, notificationUrl }: Charges) {
+  return {
+    async chargeSaved(attempt: Attempt): Promise<Outcome> {
+      const body = toIntentionBody(attempt, {
+        integrations: [moto],
+        notificationUrl: notificationUrl(attempt.key),
+      })
+      const made = fromIntentionReply(await client.submit(INTENTIONS, body), attempt.key)
+      if (isIntention(made))
+        return { kind: 'pending', gatewayReference: toReference(made), canComplete: true }
+      if (made.kind !== 'error') return made
+      return made.http === 429 ? unknown('no_answer', describeError(made)) : fromRefusedIntention(made)
+    },
+
+    async complete({ key }, reference, credential): Promise<Outcome> {
+      const secret = clientSecretIn(reference)
+      if (secret === undefined || !credential)
+        return refused('provider_unavailable', 'Paymob completes only charges of saved cards')
+      const found = fromIntentionReply(await client.retrieveIntention(secret), key)
+      const paymentKey = isIntention(found) ? paymentKeyOf(found, moto) : fromMissing(found)
+      if (typeof paymentKey !== 'string') return paymentKey
+      const source = { identifier: credential, subtype: 'TOKEN' }
+      const paid = fromTransactionReply(await client.pay({ source, payment_token: paymentKey }))
+      if (paid.kind === 'found') return fromTransaction(paid.transaction, { key, reference })
+      // Even a rejected request: the order may have been paid by an earlier one.
+      return paid.kind === 'unknown' ? paid : unrecognized(fromRejected(paid))
+    },
+  } satisfies Pick<Gateway, 'chargeSaved' | 'complete'>
+}
+
+const fromRejected = (paid: ErrorReply | { kind: 'nothing' }) =>
+  paid.kind === 'error' ? describeError(paid) : 'Paymob answered the pay request with nothing'
+
+function paymentKeyOf({ payment_keys: keys }: Intention, moto: string): string | Unknown {
+  const found = keys?.find(({ integration }) => integration === moto) ?? keys?.[0]
+  return found?.key ?? unknown('not_sent', 'the intention of Paymob has no payment key')
+}
+
+/** The pay request was not sent. An intention that is gone can never be paid. */
+function fromMissing(found: ErrorReply | Unknown): Outcome {
+  if (found.kind === 'unknown') return { ...found, reason: 'not_sent' }
+  if (found.http !== 404) return unknown('not_sent', describeError(found))
+  return declined(
+    null,
+    'provider_unavailable',
+    'the intention of Paymob has expired, and nothing was charged',
+  )
+}

@@ -1,0 +1,187 @@
+// The connector to Paymob in Egypt: cards, mobile wallets and kiosks on Paymob's page, and charges of saved cards.
+
+import type { Connection, GatewayDefinition, ManualCheck } from '../definition.ts'
+import type {
+  CheckoutChoice,
+  Gateway,
+  GatewayBehavior,
+  GatewayCheck,
+  Outcome,
+  Rail,
+  StatusQuery,
+} from '../gateway.ts'
+import { checkByHand, checkFailed, checkOk, refused, unknown, unrecognized } from '../reply.ts'
+import { readCallback } from './callbacks.ts'
+import { clientSecretIn, openCharges } from './charges.ts'
+import { createClient } from './client.ts'
+import { type Account, CREDENTIALS, readAccount } from './credentials.ts'
+import {
+  fromIntentionReply,
+  fromRefusedIntention,
+  INTENTIONS,
+  isIntention,
+  toIntentionBody,
+} from './intentions.ts'
+import { openRefunds, pathOf } from './refunds.ts'
+import { openCardReports, toSavedMethod } from './saved-card.ts'
+import {
+  type Found,
+  fromRefusedQuery,
+  fromTransaction,
+  fromTransactionReply,
+  parentOf,
+} from './transactions.ts'
+
+const BEHAVIOR: GatewayBehavior = {
+  // Whether Paymob refuses a second intention with the same reference is not documented, so none is sent.
+  keyRetentionHours: 0,
+  cachesErrors: false,
+  lookupByReference: true,
+  notResendable: { absentAfterHours: 1 },
+  // Only the response has the secret that opens the page, or that pays the charge.
+  lostPageIsUnpayable: true,
+  // The payer may try again on the same page.
+  paysAfterDecline: true,
+  sequentialRefunds: true,
+  nonIdempotentRefunds: true,
+}
+
+const CARD: Rail = { currency: 'EGP', countries: ['EG'], channels: ['card'] }
+const WALLET: Rail = { currency: 'EGP', countries: ['EG'], channels: ['mobile_money'] }
+
+const MANUAL_CHECKS: readonly ManualCheck[] = [
+  {
+    about: 'integrations',
+    detail:
+      'Every integration id belongs to one mode: use the ids of live integrations with the live keys (Developers → Payment integrations). The card integration must take the money at once: not Auth, not Verification.',
+  },
+  {
+    about: 'saved cards',
+    detail:
+      'Ask Paymob to enable "save card" on the page and a MOTO integration, and set GATEWAY_PAYMOB_MOTO_INTEGRATION. Without both no card is saved.',
+  },
+  {
+    about: 'refunds',
+    detail:
+      'Refund here, not in the dashboard of Paymob: it tells only how much was returned, so a refund that was made there may be taken for a lost one of the same amount.',
+  },
+]
+
+export const PAYMOB: GatewayDefinition = {
+  name: 'paymob',
+  title: 'Paymob',
+  rails: [CARD, WALLET],
+  behavior: BEHAVIOR,
+  credentials: CREDENTIALS,
+  manualChecks: MANUAL_CHECKS,
+  baseUrl: { test: 'https://accept.paymob.com', live: 'https://accept.paymob.com' },
+  open,
+}
+
+const INQUIRY = '/api/ecommerce/orders/transaction_inquiry'
+
+function open(connection: Connection): Gateway {
+  const { baseUrl, clock, callbackUrl, credentials } = connection
+  const account = readAccount(credentials)
+  const { publicKey, hmacSecret, moto } = account
+  const client = createClient(connection, account)
+  const cards = openCardReports(account.secretKey)
+  const notificationUrl = (key: string) => callbackUrl({ kind: 'attempt', key })
+
+  const find = async (key: string): Promise<Found> => {
+    const found = await client.ask(INQUIRY, fromTransactionReply, { merchant_order_id: key })
+    const parent = found.kind === 'found' ? parentOf(found.transaction) : undefined
+    if (parent === undefined) return found
+    // The last transaction of the order is a refund: the payment is its parent.
+    if (parent === '') return unrecognized('Paymob answered a refund without its payment')
+    return client.ask(pathOf(parent), fromTransactionReply)
+  }
+
+  const verify = async (query: StatusQuery, reference: string | null): Promise<Outcome> => {
+    const found = await find(query.key)
+    if (found.kind === 'unknown') return found
+    if (found.kind === 'error') return fromRefusedQuery(found)
+    if (found.kind === 'nothing') return fromNothing(reference)
+    const outcome = fromTransaction(found.transaction, { key: query.key, reference })
+    const card = query.report === undefined || !moto ? undefined : cards.read(query.report)
+    // A card of another order is not the payer's of this one.
+    if (outcome.kind !== 'succeeded' || card?.order !== found.transaction.order.id) return outcome
+    return { ...outcome, savedMethod: toSavedMethod(card, outcome.paid.currency) }
+  }
+
+  return {
+    name: PAYMOB.name,
+    rails: railsOf(account),
+    behavior: BEHAVIOR,
+
+    async startCheckout(attempt, choice, returnUrl) {
+      const integrations = integrationsFor(account, choice)
+      if (integrations.length === 0)
+        return refused('provider_unavailable', 'the account at Paymob has no integration for this channel')
+      const { expiresAt } = attempt
+      const seconds = expiresAt && Math.floor((expiresAt.getTime() - clock.now().getTime()) / 1_000)
+      const body = toIntentionBody(attempt, {
+        integrations,
+        notificationUrl: notificationUrl(attempt.key),
+        redirectionUrl: returnUrl,
+        ...(seconds !== null && { expiration: Math.max(seconds, MIN_EXPIRATION_SECONDS) }),
+      })
+      const made = fromIntentionReply(await client.submit(INTENTIONS, body), attempt.key)
+      if (!isIntention(made)) return made.kind === 'error' ? fromRefusedIntention(made) : made
+      const page = new URLSearchParams({ publicKey, clientSecret: made.client_secret })
+      const url = `${baseUrl}/unifiedcheckout/?${page}`
+      return { kind: 'started', gatewayReference: made.intention_order_id, next: { kind: 'redirect', url } }
+    },
+
+    verify,
+
+    ...(moto && openCharges({ client, moto, notificationUrl })),
+
+    ...openRefunds(client),
+
+    parseWebhook: (request) => readCallback(request, { hmacSecret, cards }),
+
+    probe: () => client.probe(),
+
+    checkAccount: async () => [checkIntegrations(account), checkCallbacks(account)],
+  }
+}
+
+// A page that closes at once would confuse its payer.
+const MIN_EXPIRATION_SECONDS = 60
+
+/** Nothing was paid or tried yet. Without a reference it is not certain that Paymob has the intention. */
+function fromNothing(reference: string | null): Outcome {
+  if (reference === null) return unknown('not_found', 'Paymob has no payment with this reference')
+  const canComplete = clientSecretIn(reference) !== undefined
+  return { kind: 'pending', gatewayReference: reference, ...(canComplete && { canComplete }) }
+}
+
+function railsOf({ card, wallet, kiosk }: Account): Rail[] {
+  return [...(card ? [CARD] : []), ...(wallet || kiosk ? [WALLET] : [])]
+}
+
+/** Payers who want to pay cash at a kiosk find it beside the wallets. */
+function integrationsFor({ card, wallet, kiosk }: Account, { channel }: CheckoutChoice): string[] {
+  const chosen = channel === 'card' ? [card] : [wallet, kiosk]
+  return chosen.filter((id) => id !== undefined)
+}
+
+function checkIntegrations(account: Account): GatewayCheck {
+  const name = 'integrations'
+  return railsOf(account).length > 0
+    ? checkOk(name)
+    : checkFailed(
+        name,
+        'The account collects nothing: set the id of at least one integration, such as GATEWAY_PAYMOB_CARD_INTEGRATION.',
+      )
+}
+
+function checkCallbacks({ hmacSecret }: Account): GatewayCheck {
+  const name = 'callbacks'
+  if (hmacSecret) return checkOk(name)
+  return checkByHand(
+    name,
+    'Without the HMAC secret callbacks are rejected, payments are found by polling only, and cards are not saved. Set GATEWAY_PAYMOB_HMAC_SECRET.',
+  )
+}
