@@ -11,6 +11,7 @@ import { FLUTTERWAVE } from '../gateways/flutterwave/index.ts'
 import { createGatewayMeasure } from '../gateways/measure.ts'
 import { MTN_MOMO } from '../gateways/mtn-momo/index.ts'
 import { PAWAPAY } from '../gateways/pawapay/index.ts'
+import { PAYMOB } from '../gateways/paymob/index.ts'
 import { PAYSTACK } from '../gateways/paystack/index.ts'
 import { createGateways } from '../gateways/registry.ts'
 import { createSandboxGateway } from '../gateways/sandbox/index.ts'
@@ -40,6 +41,7 @@ export const GATEWAYS: readonly GatewayDefinition[] = [
   WAVE,
   CHAPA,
   BKASH,
+  PAYMOB,
 ]
 
 export const SANDBOX_PATH = '/sandbox'

@@ -23,7 +23,7 @@ export const DEFAULT_ROUTES: readonly Route[] = [
   route('BWP', 'BW', 'stripe'),
   route('CAD', null, 'stripe'),
   route('CDF', 'CD', 'pawapay stripe'),
-  route('EGP', 'EG', 'flutterwave stripe'),
+  route('EGP', 'EG', 'paymob flutterwave stripe'),
   route('ETB', 'ET', 'chapa pawapay stripe'),
   // The sandbox of MTN MoMo takes EUR alone.
   route('EUR', null, 'stripe flutterwave mtn_momo'),

@@ -10,6 +10,7 @@ import { FLUTTERWAVE } from '../flutterwave/index.ts'
 import type { Rail } from '../gateway.ts'
 import { MTN_MOMO } from '../mtn-momo/index.ts'
 import { PAWAPAY } from '../pawapay/index.ts'
+import { PAYMOB } from '../paymob/index.ts'
 import { PAYSTACK } from '../paystack/index.ts'
 import { STRIPE } from '../stripe/index.ts'
 import { WAVE } from '../wave/index.ts'
@@ -27,7 +28,7 @@ const EXPECTED: readonly Expected[] = JSON.parse(
   readFileSync(new URL('../../../test/gateways/fixtures/expected-routes.json', import.meta.url), 'utf8'),
 )
 
-const CONNECTORS = [STRIPE, PAYSTACK, FLUTTERWAVE, PAWAPAY, MTN_MOMO, DARAJA, WAVE, CHAPA, BKASH]
+const CONNECTORS = [STRIPE, PAYSTACK, FLUTTERWAVE, PAWAPAY, MTN_MOMO, DARAJA, WAVE, CHAPA, BKASH, PAYMOB]
 const available = (names: readonly string[]): AvailableGateway[] =>
   CONNECTORS.filter(({ name }) => names.includes(name)).map(({ name, rails }) => ({
     name,

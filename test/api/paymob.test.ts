@@ -1,0 +1,110 @@
+// Paymob behind the whole service: signed callbacks at secret paths, cards that are told by callback, charges in two calls,
+// refunds without a key.
+
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { sql } from '../../src/kit/db/db.ts'
+import type { Webhook } from '../gateways/conformance.ts'
+import { CARD_TOKEN, CREDENTIALS, startFakePaymob } from '../gateways/paymob/fake.ts'
+import { chargeBody } from '../support/builders.ts'
+import {
+  attemptOf,
+  deliver,
+  fileContext,
+  postponePolls,
+  readPayment,
+  startPaying,
+} from '../support/gateways.ts'
+import { eventually } from '../support/process.ts'
+import { testService } from '../support/service.ts'
+
+const paymob = await startFakePaymob(fileContext({ after }))
+const service = await testService({ after }, { env: { GATEWAY_PAYMOB_BASE_URL: paymob.server.url } })
+const { db } = service
+
+const TERMS = { amount: 1_250.5, currency: 'EGP', country: 'EG' }
+const WAIT_MS = 15_000
+
+const isSuccessful = ({ status }: { status: string }) => status === 'successful'
+
+async function newMerchant() {
+  const merchant = await service.newMerchant()
+  const saved = await service.admin.send('PUT', `/admin/v1/merchants/${merchant.uuid}/gateways/paymob`, {
+    body: JSON.stringify({ credentials: CREDENTIALS }),
+    headers: { 'content-type': 'application/json' },
+  })
+  assert.equal(saved.body.data?.probe, 'works', saved.text)
+  return merchant
+}
+
+type Merchant = Awaited<ReturnType<typeof newMerchant>>
+
+function call({ api }: Merchant, webhook: Webhook | undefined) {
+  assert.ok(webhook?.url)
+  const { pathname } = new URL(webhook.url)
+  return deliver(api, `${pathname}?hmac=${webhook.query?.hmac}`, webhook)
+}
+
+/** A checkout that was paid with a card, as a callback says. */
+async function payNew() {
+  const merchant = await newMerchant()
+  const { uuid, gateway } = await startPaying(merchant.api, TERMS)
+  assert.equal(gateway, 'paymob')
+  await postponePolls(db, uuid)
+  const { key } = await attemptOf(db, uuid)
+  await paymob.finish(key, { kind: 'pays' })
+  assert.equal((await call(merchant, await paymob.webhook(key))).http, 200)
+  const payment = await eventually(() => readPayment(merchant.api, uuid), isSuccessful, WAIT_MS)
+  return { merchant, uuid, key, payment }
+}
+
+describe('a payment at paymob', () => {
+  it('saves the card that a later callback tells, encrypted, and charges it once', async () => {
+    const { merchant, uuid, key, payment } = await payNew()
+    assert.equal(payment.receiptNumber, String(paymob.orderOf(key).transactions[0]?.id))
+    assert.equal(payment.paymentMethod, null)
+    assert.equal((await call(merchant, await paymob.savedMethodWebhook?.(key))).http, 200)
+    const saved = await eventually(
+      () => readPayment(merchant.api, uuid),
+      ({ paymentMethod }: { paymentMethod: unknown }) => paymentMethod !== null,
+      WAIT_MS,
+    )
+    const { card, recurringToken } = saved.paymentMethod
+    assert.deepEqual([card.brand, card.last4, card.expiryMonth], ['MasterCard', '2346', null])
+    assert.ok(!(await storedReport(key)).includes(CARD_TOKEN))
+
+    const { country: _country, ...terms } = TERMS
+    const made = await merchant.api.post('/api/v1/charges/recurring', chargeBody(recurringToken, terms))
+    assert.ok(made.body.data?.uuid, made.text)
+    await eventually(() => readPayment(merchant.api, made.body.data.uuid), isSuccessful, WAIT_MS)
+    assert.equal(paymob.executions((await attemptOf(db, made.body.data.uuid)).key), 1)
+  })
+
+  it('is refunded in parts, also if the response to one of them is lost', async () => {
+    const { merchant, uuid, key } = await payNew()
+    const refund = async (refundReference: string) => {
+      const body = { paymentUuid: uuid, amount: 100, refundReference }
+      const made = await merchant.api.post('/api/v1/refunds', body)
+      assert.ok(made.body.data?.uuid, made.text)
+      const read = async () => (await merchant.api.get(`/api/v1/refunds/${made.body.data.uuid}`)).body.data
+      await eventually(read, isSuccessful, WAIT_MS)
+    }
+    await refund('part-1')
+    paymob.server.injectFault('cut_off_after_acting', { on: /void_refund\/refund$/, times: 1 })
+    await refund('part-2')
+    await refund('part-3')
+    assert.deepEqual(await paymob.refunds?.(key), [10_000n, 10_000n, 10_000n])
+    assert.equal((await readPayment(merchant.api, uuid)).status, 'partially_refunded')
+  })
+})
+
+const selectReport = sql<{ report: string | null }>`
+select report
+from attempts
+where gateway_key = $1`
+
+async function storedReport(key: string): Promise<string> {
+  const [attempt] = await db.query(selectReport, [key])
+  assert.ok(attempt?.report)
+  return attempt.report
+}
