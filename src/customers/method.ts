@@ -7,7 +7,7 @@ import { column, columnTable, type RowOf } from '../kit/db/columns.ts'
 interface Card {
   brand: string
   last4: string
-  /** Null if the provider does not tell the expiry. */
+  /** Null if the provider does not report the expiry. */
   expiryMonth: number | null
   expiryYear: number | null
   country: string | null

@@ -34,7 +34,7 @@ export const SavedMethodRecord = Type.Object({
     Type.Object({
       brand: Type.String(),
       last4: Type.String(),
-      expiryMonth: Nullable(Type.Integer({ description: 'Null if the provider does not tell it.' })),
+      expiryMonth: Nullable(Type.Integer({ description: 'Null if the provider does not report it.' })),
       expiryYear: Nullable(Type.Integer()),
       country: Nullable(Type.String()),
     }),

@@ -115,7 +115,7 @@ export interface SavedMethod {
   card: {
     brand: string
     last4: string
-    /** Null if the provider does not tell the expiry. */
+    /** Null if the provider does not report the expiry. */
     expiryMonth: number | null
     expiryYear: number | null
     country: string | null
@@ -368,7 +368,7 @@ export interface RefundRequest {
   /** False for a partial refund. */
   isFull: boolean
   /**
-   * The sum of our refunds of the attempt that were submitted before this one and have not failed, for a provider that tells
+   * The sum of our refunds of the attempt that were submitted before this one and have not failed, for a provider that reports
    * only how much it has returned. Absent if there was none.
    */
   refundedBefore?: Money

@@ -46,7 +46,7 @@ update payments
 set payment_method_id = $3
 where merchant_id = $1 and id = $2 and payment_method_id is null`
 
-/** The method with which the payment was paid, if it was told after the payment had succeeded. */
+/** The method with which the payment was paid, if the provider reports it after the payment has succeeded. */
 export async function saveLateMethod(
   db: Db,
   { merchantId, id }: Pick<PaymentRow, 'merchantId' | 'id'>,

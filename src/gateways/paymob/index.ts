@@ -63,7 +63,7 @@ const MANUAL_CHECKS: readonly ManualCheck[] = [
   {
     about: 'refunds',
     detail:
-      'Refund here, not in the dashboard of Paymob: it tells only how much was returned, so a refund that was made there may be taken for a lost one of the same amount.',
+      'Refund here, not in the dashboard of Paymob: it reports only how much was returned, so a refund that was made there may be taken for a lost one of the same amount.',
   },
 ]
 

@@ -1,4 +1,4 @@
-// Saved cards. Paymob tells the token of a card only in a callback. Reports of callbacks are stored as they are, so the token
+// Saved cards. Paymob reports the token of a card only in a callback. Reports of callbacks are stored as they are, so the token
 // travels in one encrypted, with a key that follows from the account's secret key: it is readable only with the credentials.
 
 import { createCipheriv, createDecipheriv, createHash } from 'node:crypto'
@@ -65,7 +65,7 @@ export function openCardReports(secretKey: string): CardReports {
   }
 }
 
-/** Paymob does not tell when a card expires. */
+/** Paymob does not report when a card expires. */
 export function toSavedMethod({ token, last4, brand }: Card, currency: Currency): SavedMethod {
   return {
     type: 'card',

@@ -64,7 +64,7 @@ export interface FakeProvider {
   /** The executed refunds of the attempt with this key, in minor units. Required if the connector has refund. */
   refunds?(attemptKey: string): readonly bigint[] | Promise<readonly bigint[]>
   /**
-   * The callback that has the saved method of a paid checkout, for a provider that tells it nowhere else. Required if the
+   * The callback that has the saved method of a paid checkout, for a provider that reports it nowhere else. Required if the
    * subject has savesByCallback.
    */
   savedMethodWebhook?(key: string): Webhook | Promise<Webhook>
@@ -137,9 +137,9 @@ export interface Subject {
   readonly publicCredentials?: readonly string[]
   /** Only charges of saved methods have a completing call: checkouts end on the provider's page. */
   readonly completesCharges?: true
-  /** A saved method is told by a callback only. */
+  /** A saved method is reported by a callback only. */
   readonly savesByCallback?: true
-  /** The names of the fields that tell the status, if it is told by true and false. */
+  /** The names of the fields that show the status, if it is true or false. */
   readonly booleanStatuses?: readonly string[]
   start(t: TestContext): Promise<FakeProvider>
   open(connection: Connection): Gateway

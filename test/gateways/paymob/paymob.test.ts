@@ -99,7 +99,7 @@ describe('a checkout at Paymob', () => {
     assert.ok(outcome.kind === 'unknown' && outcome.reason === 'unrecognized')
   })
 
-  it('is a lost dispute if it was voided in the dashboard, of which a callback tells', async (t) => {
+  it('is a lost dispute if it was voided in the dashboard, and a callback says so', async (t) => {
     const { gateway, provider, receive } = await startPaymob(t)
     const { attempt, paid } = await payNew({ gateway, provider })
     const reading = receive(provider.voidInPaymob(attempt.key))
