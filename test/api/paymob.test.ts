@@ -25,7 +25,14 @@ const { db } = service
 const TERMS = { amount: 1_250.5, currency: 'EGP', country: 'EG' }
 const WAIT_MS = 15_000
 
-const isSuccessful = ({ status }: { status: string }) => status === 'successful'
+/** What these tests read of a payment, a charge or a refund. */
+interface Facts {
+  status: string
+  receiptNumber?: string
+  paymentMethod?: { card: { brand: string; last4: string; expiryMonth: null }; recurringToken: string } | null
+}
+
+const isSuccessful = ({ status }: Facts) => status === 'successful'
 
 async function newMerchant() {
   const merchant = await service.newMerchant()
@@ -66,9 +73,10 @@ describe('a payment at paymob', () => {
     assert.equal((await call(merchant, await paymob.savedMethodWebhook?.(key))).http, 200)
     const saved = await eventually(
       () => readPayment(merchant.api, uuid),
-      ({ paymentMethod }: { paymentMethod: unknown }) => paymentMethod !== null,
+      ({ paymentMethod }: Facts) => paymentMethod !== null,
       WAIT_MS,
     )
+    assert.ok(saved.paymentMethod)
     const { card, recurringToken } = saved.paymentMethod
     assert.deepEqual([card.brand, card.last4, card.expiryMonth], ['MasterCard', '2346', null])
     assert.ok(!(await storedReport(key)).includes(CARD_TOKEN))
