@@ -26,7 +26,10 @@ export function toRequest(refund: RefundRow): RefundRequest {
   return report === null ? request : { ...request, report }
 }
 
-type RefundDetails = Pick<RefundRequest, 'receiptNumber' | 'payerPhone' | 'otherReferences' | 'refundedBefore'>
+type RefundDetails = Pick<
+  RefundRequest,
+  'receiptNumber' | 'payerPhone' | 'otherReferences' | 'refundedBefore'
+>
 
 /**
  * What some providers need to send the money back: the receipt number of the payment, and the payer's number. Without a key
