@@ -3,6 +3,7 @@
 
 import { ApiError } from '../core/errors.ts'
 import { type Network, networksOf } from '../core/networks.ts'
+import { isPlaceholderEmail } from '../core/text/placeholder-email.ts'
 import { type Channel, type CheckoutChoice, type Instrument, isDirect } from '../gateways/gateway.ts'
 import type { Candidate } from '../gateways/registry.ts'
 import type { PaymentsApp } from '../payments/app.ts'
@@ -88,8 +89,19 @@ async function listCandidates(app: PaymentsApp, payment: PaymentRow): Promise<Ca
   const { merchantId, currency, country, amountMinor, reference: key } = payment
   const candidates = await app.gateways.candidates(merchantId, { currency, country, amountMinor, key })
   const isChosen = ({ gateway }: Candidate) => gateway.name === payment.gateway
-  return [...candidates.filter(isChosen), ...candidates.filter((one) => !isChosen(one))]
+  return [...candidates.filter(isChosen), ...candidates.filter((one) => !isChosen(one))].filter(
+    hasItsEmail(payment),
+  )
 }
+
+/** Without the payer's e-mail address, a payment goes to no gateway that is sent one. The sandbox sends no mail. */
+const hasItsEmail =
+  ({ customerEmail }: PaymentRow) =>
+  ({ gateway }: Candidate) =>
+    !isPlaceholderEmail(customerEmail) ||
+    gateway.behavior.worksWithoutEmail === true ||
+    gateway.instruments !== undefined ||
+    gateway.settlesDirectly === true
 
 /** The candidates that offer the chosen channel and network, in order. The payer's input must satisfy the first of them. */
 export async function requireOffered(

@@ -287,6 +287,8 @@ export interface GatewayBehavior {
    * is only checked, never sent again.
    */
   nonIdempotentRefunds?: true
+  /** It is sent no e-mail address of the payer, so a payment link does not ask for one. */
+  worksWithoutEmail?: true
   /** It returns only the whole paid amount. */
   fullRefundsOnly?: true
   /** It marks an attempt due in the same transaction as every change, so polling in between is not needed. */

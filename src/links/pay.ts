@@ -5,15 +5,18 @@ import { initiatePayment } from '../checkout/initiate.ts'
 import { ApiError } from '../core/errors.ts'
 import { base62 } from '../core/ids.ts'
 import type { Money } from '../core/money.ts'
+import { placeholderEmail } from '../core/text/placeholder-email.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { isOpen, isUnpaid } from '../payments/states.ts'
 import type { LinksApp } from './app.ts'
 import type { LinkRow } from './link.ts'
 import { findLinkBySlug } from './queries.ts'
-import { requireRoute } from './require-route.ts'
+import { needsEmail, requireRoute } from './require-route.ts'
 
 export interface LinkView {
   link: LinkRow
+  /** A gateway needs the payer's e-mail address; otherwise the form does not ask for it. */
+  asksEmail: boolean
   /** `busy`: payments in progress have reserved all slots; `closed`: the merchant is suspended or no gateway can collect. */
   state: LinkRow['status'] | 'busy' | 'closed'
 }
@@ -22,7 +25,8 @@ export interface LinkView {
 export async function openLink(app: LinksApp, slug: string): Promise<LinkView> {
   const link = await findLinkBySlug(app.db, slug, app.clock.now())
   if (!link) throw new ApiError('payment_link_not_found')
-  return { link, state: await stateOf(app, link) }
+  const state = await stateOf(app, link)
+  return { link, state, asksEmail: state !== 'active' || (await needsEmail(app, link.merchantId, link)) }
 }
 
 async function stateOf(app: LinksApp, link: LinkRow): Promise<LinkView['state']> {
@@ -44,7 +48,8 @@ async function hasRoute(app: LinksApp, link: LinkRow): Promise<boolean> {
 export interface Payer {
   firstname: string
   lastname: string
-  email: string
+  /** Null: the payer was not asked. */
+  email: string | null
   amount: Money
   /** Identifies the form: submitting it twice makes one payment. */
   formToken: string
@@ -57,9 +62,11 @@ export async function startLinkPayment(
   payer: Payer,
 ): Promise<PaymentRow | undefined> {
   const merchant = await app.requireMerchant(link.merchantId)
-  const { firstname, lastname, email, amount } = payer
+  const { firstname, lastname, amount } = payer
+  const reference = referenceOf(link, payer)
+  const email = payer.email ?? placeholderEmail(reference)
   const input = {
-    reference: referenceOf(link, payer),
+    reference,
     amount,
     description: link.title,
     metadata: link.metadata,

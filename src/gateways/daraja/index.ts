@@ -46,6 +46,7 @@ const RAILS: readonly Rail[] = [
 const ABSENT_AFTER_HOURS = 45
 
 const BEHAVIOR: GatewayBehavior = {
+  worksWithoutEmail: true,
   keyRetentionHours: 0,
   cachesErrors: false,
   lookupByReference: false,

@@ -23,6 +23,7 @@ import type { Busy } from './response.ts'
 import { readCallback, toPaymentBody } from './wire.ts'
 
 const BEHAVIOR: GatewayBehavior = {
+  worksWithoutEmail: true,
   // MTN accepts an id once, and answers 409 to the next request with it. It does not say how long it keeps ids.
   keyRetentionHours: 24,
   // A rejected request leaves nothing, so the same id is evaluated again.

@@ -19,6 +19,7 @@ import { createSigner, readPrivateKey, signatureHeaders } from './signed-request
 import { fromDepositStatus, fromStart, toPageBody } from './wire.ts'
 
 const BEHAVIOR: GatewayBehavior = {
+  worksWithoutEmail: true,
   // Deposit and refund ids are unique for good, and pawaPay ignores a second request with one. It does not publish how
   // long it keeps them, so we rely on a common retention only. Opening a page twice gives two pages for one deposit.
   keyRetentionHours: 24,

@@ -35,6 +35,7 @@ const RAILS: readonly Rail[] = [
 ]
 
 const BEHAVIOR: GatewayBehavior = {
+  worksWithoutEmail: true,
   // A key is not an idempotency key of Wave. Before a session is made, an earlier one of the same key is searched for; how
   // long sessions can be found is not published.
   keyRetentionHours: 24,

@@ -5,7 +5,7 @@ import { containsCardNumber } from '../../core/card-number.ts'
 import { type Money, money } from '../../core/money.ts'
 import { isEmail, isPersonName } from '../../core/text/formats.ts'
 import type { LinkRow } from '../../links/link.ts'
-import type { Payer } from '../../links/pay.ts'
+import type { LinkView, Payer } from '../../links/pay.ts'
 
 import { readTypedAmount } from './amount.ts'
 
@@ -35,16 +35,19 @@ export interface LinkForm {
 }
 
 /** The payer and the amount, or the problems to correct. */
-export function readPayer(link: LinkRow, form: Texts): Omit<Payer, 'formToken'> | Problem[] {
+export function readPayer(
+  { link, asksEmail }: Pick<LinkView, 'link' | 'asksEmail'>,
+  form: Texts,
+): Omit<Payer, 'formToken'> | Problem[] {
   const firstname = readName(form.firstname)
   const lastname = readName(form.lastname)
-  const email = (form.email ?? '').normalize('NFC').trim()
+  const email = asksEmail ? (form.email ?? '').normalize('NFC').trim() : null
   const amount = readAmount(link, form.amount ?? '')
   const problems = [
     ...(typeof amount === 'string' ? [amount] : []),
     ...nameProblems('firstname', firstname),
     ...nameProblems('lastname', lastname),
-    ...(isEmail(email) && !containsCardNumber(email) ? [] : (['email'] as const)),
+    ...(email === null || (isEmail(email) && !containsCardNumber(email)) ? [] : (['email'] as const)),
   ]
   return typeof amount === 'string' || problems.length > 0 ? problems : { firstname, lastname, email, amount }
 }

@@ -15,7 +15,8 @@ interface CompleteForm {
   linkId: string
   /** The client's address. */
   visitor: string
-  email: string
+  /** Null: the payer was not asked. */
+  email: string | null
 }
 
 export type FormLimits = (form: CompleteForm) => void
@@ -27,6 +28,6 @@ export function createFormLimits(app: { clock: Clock }): FormLimits {
   return ({ linkId, visitor, email }) => {
     perVisitor(visitor)
     perLink(linkId)
-    perPayer(`${linkId} ${email.toLowerCase()}`)
+    if (email !== null) perPayer(`${linkId} ${email.toLowerCase()}`)
   }
 }

@@ -80,11 +80,12 @@ async function factsOf(app: LinksApp, request: PageRequest): Promise<LinkFacts> 
 }
 
 async function startPayment(app: LinksApp, request: PageRequest, limits: FormLimits): Promise<PageResponse> {
-  const { link, state } = await openLink(app, request.params.slug ?? '')
+  const opened = await openLink(app, request.params.slug ?? '')
+  const { link, state } = opened
   const path = pathOf(request)
   // The page shows the reason.
   if (state !== 'active') return { http: 303, redirectTo: path }
-  const payer = readPayer(link, request.form)
+  const payer = readPayer(opened, request.form)
   if (Array.isArray(payer)) return redirectWithProblem(path, request.form, payer)
   limits({ linkId: link.id, visitor: request.visitor, email: payer.email })
   try {

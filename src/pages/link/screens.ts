@@ -35,7 +35,7 @@ export function linkScreen(facts: LinkFacts): LinkScreen {
 }
 
 function openScreen(facts: LinkFacts): LinkScreen {
-  const { translator, path, formToken, link, merchant } = facts
+  const { translator, path, formToken, link, merchant, asksEmail } = facts
   const amount = fixedAmount(link)
   const title = amount
     ? translator.t('payTitle', { amount: translator.amount(amount), merchant: merchant.name })
@@ -50,7 +50,7 @@ function openScreen(facts: LinkFacts): LinkScreen {
 ${link.amountMinor === null && amountField(facts)}
 ${field(facts, 'firstname', html`type="text" autocomplete="given-name" maxlength="100"`)}
 ${field(facts, 'lastname', html`type="text" autocomplete="family-name" maxlength="100"`)}
-${field(facts, 'email', html`type="email" autocomplete="email" dir="ltr" maxlength="254"`)}
+${asksEmail && field(facts, 'email', html`type="email" autocomplete="email" dir="ltr" maxlength="254"`)}
 <button class="main">${translator.t('linkContinue')}</button>
 </form>
 <p class="dim foot">${translator.t('linkNext')}</p></section></div>`,
