@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { CURRENCIES } from '../core/currency.ts'
-import { examplePhone, maskPhone, readPhone } from './phone.ts'
+import { examplePhone, maskPhone, phoneProblem, readPhone } from './phone.ts'
 
 const COUNTRIES = [...new Set(Object.values(CURRENCIES).flatMap(({ countries }) => [...countries]))]
 
@@ -125,5 +125,33 @@ describe('showing a phone number', () => {
   it('has no example where there are no telephones', () => {
     assert.equal(examplePhone('UM'), null)
     assert.equal(examplePhone(null), null)
+  })
+})
+
+describe('the problem of a phone number', () => {
+  it('is named, so that the payer knows what to correct', () => {
+    const problems = (country: string | null, texts: readonly string[]) =>
+      texts.map((text) => phoneProblem(text, country))
+    assert.deepEqual(problems('KE', ['', ' ', 'call me', '0712', '0712 345 678 99']), [
+      'missing',
+      'missing',
+      'not_a_number',
+      'too_short',
+      'too_long',
+    ])
+    assert.deepEqual(problems('KE', ['020 2345678', '+254202345678', '+256772345678', '+2547']), [
+      'not_mobile',
+      'not_mobile',
+      'foreign',
+      'too_short',
+    ])
+    assert.deepEqual(problems(null, ['0712345678', '+254712345678']), ['without_code', undefined])
+  })
+
+  it('is none for the example of any country', () => {
+    // The mobile numbers of these are in the ranges of Italy and of Great Britain.
+    const without = [...WITHOUT_PHONES, 'VA', 'IM']
+    for (const country of COUNTRIES.filter((code) => !without.includes(code)))
+      assert.equal(phoneProblem(examplePhone(country) ?? '', country), undefined, country)
   })
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { SANDBOX_INSTRUMENTS } from '../../src/gateways/sandbox/index.ts'
 import { tickingClock } from '../support/fake-clock.ts'
-import { createPayer, headingOf, mainTextOf, openCheckout, type Page } from '../support/payer.ts'
+import { choiceOf, createPayer, headingOf, mainTextOf, openCheckout, type Page } from '../support/payer.ts'
 import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
 
@@ -105,6 +105,39 @@ describe('the checkout page without JavaScript', () => {
     assert.match(waiting.html, /<noscript><meta http-equiv="refresh"/)
     await reloadUntil(checkoutUrl, isPaid)
     assert.equal((await read()).paymentMethod, null, 'mobile money is not saved')
+  })
+
+  it('keeps the number and the network after a decline on the phone, for this browser alone', async () => {
+    const { page, checkoutUrl } = await openCheckout(api, payer)
+    const typed = { ...choiceOf('mobile_cancelled'), phone: '0733 555 001', network: 'airtel_ke' }
+    await payer.submit(page, '/attempts', typed)
+    const declined = await reloadUntil(checkoutUrl, ({ html }) => html.includes('role="alert"'))
+    assert.match(declined.html, /<input type="tel" [^>]*value="0733 555 001"/)
+    assert.match(declined.html, /value="airtel_ke" checked>/)
+    const elsewhere = await createPayer().open(checkoutUrl)
+    assert.doesNotMatch(elsewhere.html, /555 001/)
+  })
+
+  it('says what is wrong with a number, with the name of the country in the payer’s language', async () => {
+    const { page, checkoutUrl, read } = await openCheckout(api, payer)
+    const messages = {
+      '': 'Enter your mobile number.',
+      '0712 34': 'This number is too short. Write all of it, like 0712 123 456.',
+      '0712 345 678 9': 'This number is too long. Write it like 0712 123 456.',
+      'my phone': 'Write the number in figures, like 0712 123 456.',
+      '020 234 5678': 'This is not a mobile number. Use one like 0712 123 456.',
+      '+256 772 345 678': 'Use a mobile number from Kenya, like 0712 123 456.',
+    }
+    for (const [phone, message] of Object.entries(messages)) {
+      const answer = await payer.submit(page, '/attempts', { ...choiceOf('mobile_success'), phone })
+      assert.ok(mainTextOf(answer).includes(message), `${phone}: ${mainTextOf(answer)}`)
+    }
+    const french = await createPayer().open(`${checkoutUrl}?problem=phone&reason=foreign&lang=fr`)
+    assert.match(
+      mainTextOf(french),
+      /Utilisez un numéro mobile de ce pays\s: Kenya\. Par exemple 0712 123 456\./,
+    )
+    assert.deepEqual((await read()).attempts, [])
   })
 
   it('shows that mobile_cancelled was not approved', async () => {
