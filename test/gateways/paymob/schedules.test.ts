@@ -44,6 +44,8 @@ describe('tries on one page of Paymob', () => {
     HAS_LARGER_FORM,
     async (t) => {
       const rig = await startPaymob(t)
+      // With a token: without one nothing is asked, which is tested elsewhere.
+      assert.equal(await rig.gateway.probe?.(), 'works')
       await forEachSeed((prng) => runTries(rig, prng))
     },
   )
