@@ -35,7 +35,7 @@ export const REST_ONLY = [
   'test/faults/random-walk.test.ts',
   'test/start/{full-disk,ordinary-user}.test.ts',
   'src/kit/embedded-postgres{,/users}.test.ts',
-  ...(HAS_BROWSER ? ['test/browser/{reference,wave,weight}.test.ts'] : []),
+  ...(HAS_BROWSER ? ['test/browser/{bkash,reference,wave,weight}.test.ts'] : []),
 ]
 // These have a larger form, or take all languages, schemes and screens there.
 export const LARGER_FORMS = [

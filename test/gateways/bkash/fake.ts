@@ -48,6 +48,8 @@ export interface FakeBkash extends FakeProvider {
   refuseCreation(code: string | null): void
   /** Staff of the merchant refund a part in the portal of bKash. */
   refundInPortal(key: string, amount: string): string
+  /** Where bKash sends the payer of this payment back to. */
+  returnUrl(paymentId: string, status: 'success' | 'failure' | 'cancel'): string
   /** How many tokens were requested. */
   grants(): number
 }
@@ -74,6 +76,7 @@ const toText = (minor: bigint) => `${minor / 100n}.${String(minor % 100n).padSta
 export async function startFakeBkash(t: Pick<TestContext, 'after'>): Promise<FakeBkash> {
   const payments = new Map<string, Payment>()
   const refunds = new Map<string, Refund[]>()
+  const callbackUrls = new Map<string, string>()
   const executed: string[] = []
   let tokens = new Set<string>()
   let grants = 0
@@ -103,6 +106,9 @@ export async function startFakeBkash(t: Pick<TestContext, 'after'>): Promise<Fak
     return { http: 200, body: { ...answer, id_token, refresh_token: randomUUID() } }
   }
 
+  const returnUrl: FakeBkash['returnUrl'] = (paymentID, status) =>
+    `${callbackUrls.get(paymentID)}?paymentID=${paymentID}&status=${status}&signature=cm8H`
+
   const create = (text: string): FakeReply => {
     const { callbackURL, ...given } = JSON.parse(text)
     if (creationError !== null) return error(creationError)
@@ -114,17 +120,16 @@ export async function startFakeBkash(t: Pick<TestContext, 'after'>): Promise<Fak
     const paymentID = `TR0011${newTrxId()}${systemClock.now().getTime()}`
     const payment = { ...given, paymentID, transactionStatus: 'Initiated', verificationStatus: 'Incomplete' }
     payments.set(paymentID, payment)
-    const returned = (status: string) =>
-      `${callbackURL}?paymentID=${paymentID}&status=${status}&signature=cm8H`
+    callbackUrls.set(paymentID, callbackURL)
     const { amount, currency, intent, merchantInvoiceNumber } = given
     return {
       http: 200,
       body: {
         ...{ paymentID, statusCode: '0000', statusMessage: 'Successful', callbackURL },
         bkashURL: `https://sandbox.payment.bkash.com/?paymentId=${paymentID}&hash=9vN&mode=0011`,
-        successCallbackURL: returned('success'),
-        failureCallbackURL: returned('failure'),
-        cancelledCallbackURL: returned('cancel'),
+        successCallbackURL: returnUrl(paymentID, 'success'),
+        failureCallbackURL: returnUrl(paymentID, 'failure'),
+        cancelledCallbackURL: returnUrl(paymentID, 'cancel'),
         ...{ amount, intent, currency, merchantInvoiceNumber },
         paymentCreateTime: timeOf(systemClock.now()),
         transactionStatus: 'Initiated',
@@ -247,6 +252,7 @@ export async function startFakeBkash(t: Pick<TestContext, 'after'>): Promise<Fak
       creationError = code
     },
     refundInPortal: (key, amount) => addRefund(requirePayment(key).paymentID, amount).refundTrxId,
+    returnUrl,
     grants: () => grants,
   }
 }
