@@ -177,7 +177,8 @@ globalThis.pageChecks = (() => {
       if (Math.abs(edge - right) > 2)
         problems.push(`${nameOf(block)} starts at ${pixels(right)}, not ${pixels(edge)}`)
     }
-    for (const radio of all('input[type=radio]').filter(isShown)) {
+    // The button of a network covers its radio button.
+    for (const radio of all('input[type=radio]:not(.networks *)').filter(isShown)) {
       const label = radio.labels[0].querySelector('span') ?? radio.labels[0]
       if (boxOf(radio).left < boxOf(label).right)
         problems.push(`${nameOf(label)} has its radio button on the left`)

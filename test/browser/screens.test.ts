@@ -56,7 +56,8 @@ const NAMES = [
   'Demo Shop',
   'Cowry',
 ]
-const CODES = /KSh|US\$|EAT|ref-[\w-]+|^[\dA-Z]{8}$|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g
+const CODES =
+  /KSh|US\$|EAT|ref-[\w-]+|^[\dA-Z]{8,10}$|^(?:[\dA-Z]{4}-){2}[\dA-Z]{4}$|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g
 
 function leftInEnglish(language: Language, english: readonly string[], words: readonly string[]): string[] {
   const isEnglish = (text: string) => {
