@@ -82,11 +82,16 @@ describe('a payment at paymob', () => {
     assert.ok(!(await storedReport(key)).includes(CARD_TOKEN))
 
     const { country: _country, ...terms } = TERMS
-    const made = await merchant.api.post('/api/v1/charges/recurring', chargeBody(recurringToken, terms))
-    assert.ok(made.body.data?.uuid, made.text)
-    const read = async () => (await merchant.api.get(`/api/v1/charges/${made.body.data.uuid}`)).body.data
-    await eventually(read, isSuccessful, WAIT_MS)
-    assert.equal(paymob.executions((await attemptOf(db, made.body.data.uuid)).key), 1)
+    const charge = async () => {
+      const made = await merchant.api.post('/api/v1/charges/recurring', chargeBody(recurringToken, terms))
+      assert.ok(made.body.data?.uuid, made.text)
+      const read = async () => (await merchant.api.get(`/api/v1/charges/${made.body.data.uuid}`)).body.data
+      await eventually(read, isSuccessful, WAIT_MS)
+      return paymob.executions((await attemptOf(db, made.body.data.uuid)).key)
+    }
+    assert.equal(await charge(), 1)
+    paymob.server.injectFault('cut_off_after_acting', { on: /payments\/pay$/, times: 1 })
+    assert.equal(await charge(), 1, 'after a lost response it is only queried')
   })
 
   it('is refunded in parts, also if the response to one of them is lost', async () => {

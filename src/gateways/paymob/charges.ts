@@ -12,6 +12,7 @@ import {
   isIntention,
   toIntentionBody,
 } from './intentions.ts'
+import { clientSecretIn, toChargeReference } from './references.ts'
 import { fromTransaction, fromTransactionReply } from './transactions.ts'
 
 interface Charges {
@@ -19,14 +20,6 @@ interface Charges {
   /** The id of the MOTO integration. */
   moto: string
   notificationUrl(key: string): string
-}
-
-/** The reference of a charge that waits for its pay request: the order, and the secret that opens the intention. */
-const toReference = ({ intention_order_id: order, client_secret: secret }: Intention) => `${order}:${secret}`
-
-/** The secret of the intention; undefined for any other reference. */
-export function clientSecretIn(reference: string | null): string | undefined {
-  return /^[0-9]+:([A-Za-z0-9_-]+)$/.exec(reference ?? '')?.[1]
 }
 
 export function openCharges({ client, moto, notificationUrl }: Charges) {
@@ -38,7 +31,7 @@ export function openCharges({ client, moto, notificationUrl }: Charges) {
       })
       const made = fromIntentionReply(await client.submit(INTENTIONS, body), attempt.key)
       if (isIntention(made))
-        return { kind: 'pending', gatewayReference: toReference(made), canComplete: true }
+        return { kind: 'pending', gatewayReference: toChargeReference(made), canComplete: true }
       if (made.kind !== 'error') return made
       return made.http === 429 ? unknown('no_answer', describeError(made)) : fromRefusedIntention(made)
     },

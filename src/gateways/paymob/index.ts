@@ -12,7 +12,7 @@ import type {
 } from '../gateway.ts'
 import { checkByHand, checkFailed, checkOk, refused, unknown, unrecognized } from '../reply.ts'
 import { readCallback } from './callbacks.ts'
-import { clientSecretIn, openCharges } from './charges.ts'
+import { openCharges } from './charges.ts'
 import { createClient } from './client.ts'
 import { type Account, CREDENTIALS, readAccount } from './credentials.ts'
 import {
@@ -22,6 +22,7 @@ import {
   isIntention,
   toIntentionBody,
 } from './intentions.ts'
+import { clientSecretIn, lookupOf, toOrderReference } from './references.ts'
 import { openRefunds, pathOf } from './refunds.ts'
 import { openCardReports, toSavedMethod } from './saved-card.ts'
 import {
@@ -88,8 +89,10 @@ function open(connection: Connection): Gateway {
   const cards = openCardReports(account.secretKey)
   const notificationUrl = (key: string) => callbackUrl({ kind: 'attempt', key })
 
-  const find = async (key: string): Promise<Found> => {
-    const found = await client.ask(INQUIRY, fromTransactionReply, { merchant_order_id: key })
+  const find = async (key: string, reference: string | null): Promise<Found> => {
+    const lookup = lookupOf(key, reference)
+    if ('transaction' in lookup) return client.ask(pathOf(lookup.transaction), fromTransactionReply)
+    const found = await client.ask(INQUIRY, fromTransactionReply, lookup.fields)
     const parent = found.kind === 'found' ? parentOf(found.transaction) : undefined
     if (parent === undefined) return found
     // The last transaction of the order is a refund: the payment is its parent.
@@ -98,7 +101,7 @@ function open(connection: Connection): Gateway {
   }
 
   const verify = async (query: StatusQuery, reference: string | null): Promise<Outcome> => {
-    const found = await find(query.key)
+    const found = await find(query.key, reference)
     if (found.kind === 'unknown') return found
     if (found.kind === 'error') return fromRefusedQuery(found)
     if (found.kind === 'nothing') return fromNothing(reference)
@@ -130,7 +133,7 @@ function open(connection: Connection): Gateway {
       if (!isIntention(made)) return made.kind === 'error' ? fromRefusedIntention(made) : made
       const page = new URLSearchParams({ publicKey, clientSecret: made.client_secret })
       const url = `${baseUrl}/unifiedcheckout/?${page}`
-      return { kind: 'started', gatewayReference: made.intention_order_id, next: { kind: 'redirect', url } }
+      return { kind: 'started', gatewayReference: toOrderReference(made), next: { kind: 'redirect', url } }
     },
 
     verify,
@@ -152,7 +155,8 @@ const MIN_EXPIRATION_SECONDS = 60
 
 /** Nothing was paid or tried yet. Without a reference it is not certain that Paymob has the intention. */
 function fromNothing(reference: string | null): Outcome {
-  if (reference === null) return unknown('not_found', 'Paymob has no payment with this reference')
+  if (!reference?.startsWith('order-'))
+    return unknown('not_found', 'Paymob has no payment with this reference')
   const canComplete = clientSecretIn(reference) !== undefined
   return { kind: 'pending', gatewayReference: reference, ...(canComplete && { canComplete }) }
 }

@@ -84,7 +84,7 @@ export function fromTransaction(
   if (order.merchant_order_id !== key) return unrecognized('Paymob answered about another payment')
   if (success) return unrecognized('Paymob answered a payment that is pending and successful')
   if (pending) return { kind: 'pending', gatewayReference: reference }
-  return fromFailed(transaction)
+  return fromFailed(transaction, reference)
 }
 
 function fromPaid(transaction: Transaction): Outcome {
@@ -120,8 +120,8 @@ function readZonedTime(text: string | null | undefined): Date | null {
   return (/(?:Z|[+-]\d\d:?\d\d)$/.test(text ?? '') && readTime(text)) || null
 }
 
-function fromFailed({ id, data }: Transaction): Outcome {
+function fromFailed({ data }: Transaction, reference: string | null): Outcome {
   const { message, acq_response_code: code, txn_response_code: name } = data ?? {}
   const text = [message, name].filter(Boolean).join(', ')
-  return declined(id, toFailureCode(code, text), text.slice(0, 200) || 'the payment failed')
+  return declined(reference, toFailureCode(code, text), text.slice(0, 200) || 'the payment failed')
 }

@@ -105,8 +105,10 @@ export async function startFakePaymob(t: TestContext): Promise<FakePaymob> {
   }
 
   const inquire = ({ text }: FakeRequest): FakeReply => {
-    const { merchant_order_id: key } = JSON.parse(text)
-    const last = orders.find((one) => one.key === key)?.transactions.at(-1)
+    const { merchant_order_id: key, order_id: id } = JSON.parse(text)
+    const last = orders
+      .find((one) => (id === undefined ? one.key === key : one.id === id))
+      ?.transactions.at(-1)
     return last ? ok(last) : error(404, 'Not found.')
   }
 

@@ -41,7 +41,7 @@ describe('a checkout at Paymob', () => {
     })
     const page = `${provider.server.url}/unifiedcheckout/?publicKey=${CREDENTIALS.publicKey}&clientSecret=${clientSecret}`
     assert.deepEqual(started.next, { kind: 'redirect', url: page })
-    assert.equal(started.gatewayReference, String(id))
+    assert.equal(started.gatewayReference, `order-${id}`)
   })
 
   it('offers wallets and kiosks for mobile money, and only channels with an integration', async (t) => {
@@ -89,6 +89,22 @@ describe('a checkout at Paymob', () => {
     assert.deepEqual(await gateway.verify(attempt, gatewayReference), pending)
     await provider.finish(attempt.key, { kind: 'waits' })
     assert.deepEqual(await gateway.verify(attempt, gatewayReference), pending)
+  })
+
+  it('is asked about by its order, without one by our key, and when it is paid by its transaction', async (t) => {
+    const { gateway, provider } = await startPaymob(t)
+    const { attempt, paid, reference } = await payNew({ gateway, provider })
+    const { id } = provider.orderOf(attempt.key)
+    const requestFor = async (known: string | null) => {
+      assert.deepEqual(await gateway.verify(attempt, known), paid)
+      const { path, text } = provider.server.requests.at(-1) ?? {}
+      return [path, text]
+    }
+    const inquiry = '/api/ecommerce/orders/transaction_inquiry'
+    assert.deepEqual(await requestFor(reference), [inquiry, JSON.stringify({ order_id: id })])
+    assert.deepEqual(await requestFor(null), [inquiry, JSON.stringify({ merchant_order_id: attempt.key })])
+    const transaction = `/api/acceptance/transactions/${paid.gatewayReference}`
+    assert.deepEqual(await requestFor(paid.gatewayReference), [transaction, ''])
   })
 
   it('is not a success if the integration only authorizes', async (t) => {
@@ -234,7 +250,7 @@ describe('a charge of a saved card at Paymob', () => {
   it('is declined if its intention is gone, because nothing can have been charged', async (t) => {
     const { gateway } = await startPaymob(t)
     const attempt = makeAttempt({ operation: 'charge', expiresAt: null })
-    const outcome = await gateway.complete?.(attempt, '1:egy_csk_test_00000000', CARD_TOKEN)
+    const outcome = await gateway.complete?.(attempt, 'order-1:egy_csk_test_00000000', CARD_TOKEN)
     assert.ok(outcome?.kind === 'declined' && !outcome.refused)
   })
 })
