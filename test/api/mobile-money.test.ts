@@ -252,6 +252,18 @@ describe('a payment at bkash', () => {
     assert.match(payment.receiptNumber, /^[0-9A-F]{10}$/)
   })
 
+  it('can be started again at once if the address of its page was lost', async () => {
+    fakeBkash.server.injectFault('cut_off_after_acting', { on: /^POST .*\/create$/, times: 1 })
+    const { api, uuid, key, page, comeBack } = await start()
+    assert.equal((await attemptOf(db, uuid)).status, 'declined')
+    await service.apiWith(undefined).postText(`${page}/attempts`, 'channel=mobile_money', FORM)
+    const second = await attemptOf(db, uuid)
+    await fakeBkash.confirm?.(second.key)
+    await comeBack()
+    await paymentWith(api, uuid, 'successful')
+    assert.deepEqual([executions(key), executions(second.key)], [0, 1])
+  })
+
   it('is executed once if the payer never returns', async () => {
     const { api, uuid, key } = await confirm()
     await paymentWith(api, uuid, 'successful')

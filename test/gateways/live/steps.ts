@@ -49,6 +49,7 @@ export interface Paid {
   attempt: Attempt
   reference: string
   savedMethod: SavedMethod | null
+  receiptNumber: string | null
 }
 
 const POLL_DELAY_MS = 5_000
@@ -129,8 +130,8 @@ export async function payCheckout(
       finding: notSeen(`Another payment was reported: ${formatPaid(outcome.paid)}, key ${outcome.key}.`),
       paid: null,
     }
-  const { gatewayReference: reference, savedMethod } = outcome
-  return { finding: seen(describeOutcome(outcome)), paid: { attempt, reference, savedMethod } }
+  const { gatewayReference: reference, savedMethod, receiptNumber = null } = outcome
+  return { finding: seen(describeOutcome(outcome)), paid: { attempt, reference, savedMethod, receiptNumber } }
 }
 
 export async function declineCheckout(stage: Stage): Promise<Finding> {
@@ -165,20 +166,25 @@ export async function refundHalf(stage: Stage, paid: Paid): Promise<Finding> {
     attemptReference: paid.reference,
     amount: money(half, amount.currency),
     isFull: half === amount.minor,
+    ...(paid.receiptNumber !== null && { receiptNumber: paid.receiptNumber }),
+    ...(stage.choice.phone !== undefined && { payerPhone: stage.choice.phone }),
   }
   const outcome = await pollRefund(stage, request, await refund.call(stage.gateway, request))
   const detail = describeRefund(outcome, request.amount)
   return outcome.kind === 'succeeded' || outcome.kind === 'pending' ? seen(detail) : notSeen(detail)
 }
 
-export async function listRefunds({ gateway }: Stage, { attempt, reference }: Paid): Promise<Finding> {
+export async function listRefunds(
+  { gateway }: Stage,
+  { attempt, reference, receiptNumber }: Paid,
+): Promise<Finding> {
   if (!gateway.listRefunds) return leftOut('The provider has no list of refunds.')
   const { key: attemptKey, amount } = attempt
   const listed = await gateway.listRefunds({
     kind: 'payment',
     attemptKey,
     attemptReference: reference,
-    receiptNumber: null,
+    receiptNumber,
     currency: amount.currency,
   })
   if (listed.kind !== 'refunds') return notSeen(listed.message)
