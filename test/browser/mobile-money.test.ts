@@ -4,9 +4,8 @@
 import assert from 'node:assert/strict'
 import { after, describe, it, type TestContext } from 'node:test'
 import type { Page } from 'playwright-core'
-import type { FailureCode } from '../../src/core/failures.ts'
 import { LANGUAGE_CODES, type Language } from '../../src/core/languages.ts'
-import { DECLINE_MESSAGES } from '../../src/pages/checkout/decline-messages.ts'
+import { messagesOfDecline } from '../../src/pages/checkout/decline-messages.ts'
 import { HAS_LARGER_FORM, LARGER_FORM_ONLY } from '../support/scale.ts'
 import { type OpenedWallet, startWalletRig, WALLET_SITE } from './wallet-rig.ts'
 import { WALLETS, type Wallet } from './wallets.ts'
@@ -15,6 +14,7 @@ const { open, clock } = await startWalletRig({ after })
 
 // Sizes of the compressed responses: of one page, and of all until the payment is made.
 const KILOBYTE = 1_024
+const SCREENS = 5
 const LIMITS = { page: 10 * KILOBYTE, flow: 40 * KILOBYTE }
 // The same number is prompted again after this time.
 const COOLDOWN_MS = 21_000
@@ -63,7 +63,7 @@ async function pressTwice(opened: OpenedWallet, wallet: Wallet): Promise<void> {
 async function assertDeclined(opened: OpenedWallet, wallet: Wallet, how: string): Promise<void> {
   const { page, translator, phone, payment } = opened
   const text = await shownText(page)
-  const { reason, advice } = DECLINE_MESSAGES[wallet.declines[how] as FailureCode]
+  const { reason, advice } = messagesOfDecline(wallet.channel, wallet.declines[how] ?? 'unknown')
   for (const id of [reason, advice]) {
     const sentence = translator.t(id, { amount: '{value}', merchant: '{value}' })
     assert.ok(text.includes(startOf(sentence)), `"${sentence}" is not in: ${text}`)
@@ -90,13 +90,16 @@ async function assertPaid({ page, translator, payment, provider, attempt }: Open
   assert.equal(provider.executions((await attempt()).key), 1)
 }
 
+/** A slow machine reloads pages, so the payment counts as the largest of as many screens as it has. */
 async function assertSizes({ sizes }: OpenedWallet): Promise<void> {
-  const bytes = await sizes()
-  assert.ok(Math.max(...bytes) <= LIMITS.page, `${bytes}`)
-  const all = bytes.reduce((sum, one) => sum + one, 0)
+  const bytes = (await sizes()).toSorted((one, other) => other - one)
+  const [largest = 0] = bytes
+  assert.ok(largest <= LIMITS.page, `${bytes}`)
+  const all = bytes.slice(0, SCREENS).reduce((sum, one) => sum + one, 0)
   assert.ok(all <= LIMITS.flow, `${all}`)
 }
 
+/** With the same number again, for which the clock of the service is advanced. */
 async function declineThenPay(t: TestContext, wallet: Wallet, language: Language): Promise<void> {
   const opened = await open(t, wallet, language)
   const [how = ''] = Object.keys(wallet.declines)
@@ -105,10 +108,20 @@ async function declineThenPay(t: TestContext, wallet: Wallet, language: Language
   await assertDeclined(opened, wallet, how)
   if (wallet.step === 'prompt') clock.advance(COOLDOWN_MS)
   await opened.press(opened.page)
+  await payWaiting(opened, wallet)
+  assert.equal(opened.submissions(), 2)
+}
+
+async function pay(t: TestContext, wallet: Wallet, language: Language): Promise<void> {
+  const opened = await open(t, wallet, language)
+  await pressTwice(opened, wallet)
+  await payWaiting(opened, wallet)
+}
+
+async function payWaiting(opened: OpenedWallet, wallet: Wallet): Promise<void> {
   await assertWaiting(opened, wallet)
   await opened.finish({ kind: 'pays' })
   await assertPaid(opened)
-  assert.equal(opened.submissions(), 2)
   await assertSizes(opened)
 }
 
@@ -166,11 +179,13 @@ const formOf = (isQuick: boolean) => (isQuick ? HAS_LARGER_FORM : LARGER_FORM_ON
 function testWallet(name: string, wallet: Wallet, language: Language): void {
   const isQuick = language === QUICK_LANGUAGE
   const { step, gateway, declines } = wallet
-  it(`by ${name}, declined and then paid, in ${language}`, formOf(isQuick), (t) =>
-    declineThenPay(t, wallet, language),
-  )
-  it(`by ${name}, declined in every other way, in ${language}`, LARGER_FORM_ONLY, async (t) => {
-    for (const how of Object.keys(declines).slice(1)) await declineWith(t, wallet, language, how)
+  if (isQuick)
+    it(`by ${name}, declined and then paid, in ${language}`, HAS_LARGER_FORM, (t) =>
+      declineThenPay(t, wallet, language),
+    )
+  else it(`by ${name}, paid, in ${language}`, LARGER_FORM_ONLY, (t) => pay(t, wallet, language))
+  it(`by ${name}, declined in every way, in ${language}`, LARGER_FORM_ONLY, async (t) => {
+    for (const how of Object.keys(declines)) await declineWith(t, wallet, language, how)
   })
   // No payer has seen the account, so another gateway shows its own.
   if (step === 'transfer') return

@@ -9,6 +9,7 @@ import type { CheckoutEnding, FakeProvider } from '../gateways/conformance.ts'
 import { initiateBody } from '../support/builders.ts'
 import { tickingClock } from '../support/fake-clock.ts'
 import { type AttemptFacts, attemptOf, fileContext, readPayment } from '../support/gateways.ts'
+import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
 import { newVisitor, startBrowser } from './browser.ts'
 import { WALLETS, type Wallet } from './wallets.ts'
@@ -41,6 +42,7 @@ export interface OpenedWallet {
 }
 
 const WIDTH = 320
+const WITHIN_MS = 30_000
 
 export async function startWalletRig(hooks: { after: typeof after }) {
   const context = fileContext(hooks)
@@ -116,8 +118,15 @@ export async function startWalletRig(hooks: { after: typeof after }) {
       submissions: () => countOf(provider, wallet) - before,
       async finish(ending) {
         await provider.finish((await attempt()).key, ending)
+        const check = page.locator('form[action$="/check"] button')
         if (wallet.step === 'page') await page.goto(`${checkoutUrl}/return`)
-        else await page.locator('form[action$="/check"] button').click()
+        else await check.click()
+        // The background work may be asking the provider at this moment.
+        await eventually(
+          async () => ((await check.count()) > 0 ? page.reload() : null),
+          (reloaded) => reloaded === null,
+          WITHIN_MS,
+        )
       },
       sizes: () => Promise.all(received.map(sizeOf)),
     }

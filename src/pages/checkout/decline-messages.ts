@@ -2,6 +2,7 @@
 // has the messages for merchants.
 
 import type { FailureCode } from '../../core/failures.ts'
+import type { Channel } from '../../gateways/gateway.ts'
 import type { MessageId } from '../locales/en.ts'
 import { amountOf } from './components.ts'
 import { type CheckoutFacts, mayHaveSentMoney } from './facts.ts'
@@ -19,7 +20,7 @@ const declineMessages = (reason: MessageId, advice: MessageId, isNotCharged = tr
   isNotCharged,
 })
 
-export const DECLINE_MESSAGES: Readonly<Record<FailureCode, DeclineMessages>> = {
+const DECLINE_MESSAGES: Readonly<Record<FailureCode, DeclineMessages>> = {
   insufficient_funds: declineMessages('failureInsufficientFunds', 'adviceTopUp'),
   do_not_honor: declineMessages('failureDoNotHonor', 'adviceDifferentCard'),
   card_expired: declineMessages('failureCardExpired', 'adviceDifferentCard'),
@@ -36,9 +37,24 @@ export const DECLINE_MESSAGES: Readonly<Record<FailureCode, DeclineMessages>> = 
   unknown: declineMessages('failureUnknown', 'adviceAnotherWay', false),
 }
 
+// A payer by mobile money has no bank and no card, and one who sends a transfer approves nothing on a phone.
+const CHANNEL_DECLINES: Partial<Record<Channel, Partial<typeof DECLINE_MESSAGES>>> = {
+  mobile_money: {
+    do_not_honor: declineMessages('failureOperatorDeclined', 'adviceAnotherWay'),
+    authentication_failed: declineMessages('failurePin', 'adviceAgain'),
+  },
+  // The money may still be on its way.
+  bank_transfer: { customer_timeout: declineMessages('failureTransferTimeout', 'ifSentMoney', false) },
+}
+
+export function messagesOfDecline(channel: Channel | undefined, code: FailureCode): DeclineMessages {
+  const own = channel === undefined ? undefined : CHANNEL_DECLINES[channel]?.[code]
+  return own ?? DECLINE_MESSAGES[code]
+}
+
 /** What happened, and that nothing was charged if that is certain for all attempts so far. */
 export function declineText(facts: CheckoutFacts, code: FailureCode): string {
-  const { reason, isNotCharged } = DECLINE_MESSAGES[code]
+  const { reason, isNotCharged } = messagesOfDecline(facts.attempt?.choice?.channel, code)
   const text = facts.translator.t(reason, { amount: amountOf(facts) })
   return isNotCharged && !mayHaveSentMoney(facts) ? `${text} ${facts.translator.t('notCharged')}` : text
 }

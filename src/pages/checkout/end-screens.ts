@@ -145,8 +145,9 @@ function methodOf({ attempts, methodLabel, translator, merchant }: CheckoutFacts
   const paid = attempts.find(({ status }) => status === 'succeeded')
   if (!paid?.choice) return null
   const { phone, network, channel } = paid.choice
-  if (phone === undefined) return translator.t(CHANNEL_MESSAGES[channel].name, { merchant: merchant.name })
-  const name = findNetwork(network ?? '')?.name ?? translator.t('mobileMoney')
+  const wallet = findNetwork(network ?? '')?.name
+  const name = wallet ?? translator.t(CHANNEL_MESSAGES[channel].name, { merchant: merchant.name })
+  if (phone === undefined) return name
   return html`${name} ${ltr(maskPhone(phone))}`
 }
 

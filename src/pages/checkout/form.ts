@@ -46,8 +46,8 @@ function readWallet(offer: Offer, form: Texts): WalletChoice | Problem {
   const { networks } = offer
   const [only] = networks.length === 1 ? networks : []
   const chosen = networks.find(({ code }) => code === form.network) ?? only
-  if (chosen?.hasPage) return { channel, network: chosen.code }
-  if (!offer.asksPhone) return chosen || networks.length === 0 ? { channel } : { kind: 'network' }
+  if (chosen && (chosen.hasPage || !offer.asksPhone)) return { channel, network: chosen.code }
+  if (!offer.asksPhone) return networks.length === 0 ? { channel } : { kind: 'network' }
   const phone = readPhone(form.phone ?? '', offer.country)
   const reason = phoneProblem(form.phone ?? '', offer.country)
   // The networks of a country prompt only numbers of that country.

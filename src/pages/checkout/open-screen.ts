@@ -14,7 +14,7 @@ import {
   type Screen,
   statusIcon,
 } from './components.ts'
-import { DECLINE_MESSAGES, declineText } from './decline-messages.ts'
+import { declineText, messagesOfDecline } from './decline-messages.ts'
 import type { CheckoutFacts } from './facts.ts'
 import { instrumentField } from './form.ts'
 import { problemText, walletFields } from './wallet-fields.ts'
@@ -166,7 +166,8 @@ function problemSummary(facts: CheckoutFacts): Html | null {
 function declineNotice(facts: CheckoutFacts): Html | null {
   const { attempt, translator, merchant, form } = facts
   if (!attempt?.failureCode) return null
-  const advice = translator.t(DECLINE_MESSAGES[attempt.failureCode].advice, { merchant: merchant.name })
+  const { advice: id } = messagesOfDecline(attempt.choice?.channel, attempt.failureCode)
+  const advice = translator.t(id, { merchant: merchant.name })
   return html`<div class="notice bad"${form.problem === null && html` role="alert"`}><p>${declineText(facts, attempt.failureCode)} ${advice}</p></div>`
 }
 
