@@ -8,7 +8,6 @@ import { LANGUAGE_CODES, type Language } from '../../src/core/languages.ts'
 import type { Api } from '../support/api.ts'
 import { attemptOf } from '../support/gateways.ts'
 import { eventually } from '../support/process.ts'
-import { HAS_LARGER_FORM, LARGER_FORM_ONLY } from '../support/scale.ts'
 import type { OpenedCheckout, Rig } from './payers.ts'
 
 /** What the payer does on the provider's page. */
@@ -32,6 +31,8 @@ interface RedirectSubject {
   paid: RedirectEnd
   failures: readonly RedirectEnd[]
   left: RedirectEnd
+  /** The options of tests that every commit runs, and of the others. */
+  forms: { quick: { only?: boolean }; larger: { only?: boolean; skip?: string } }
 }
 
 export function testRedirects(subject: RedirectSubject): void {
@@ -47,7 +48,7 @@ export function testRedirects(subject: RedirectSubject): void {
     for (const { language, end, javaScript } of cases)
       it(
         `the payer of ${title} ${end.title} in ${language}, ${javaScript ? 'with' : 'without'} JavaScript`,
-        formOf(language, end, failures),
+        formOf(subject, language, end),
         async (t) => {
           const checkout = await openCheckout(t, subject, language, javaScript)
           const key = await payThere(checkout, subject, end)
@@ -59,8 +60,8 @@ export function testRedirects(subject: RedirectSubject): void {
 }
 
 /** Every commit tests one language: paid, the first failure, and left. */
-function formOf(language: Language, end: RedirectEnd, [, ...others]: readonly RedirectEnd[]) {
-  return language === 'en' && !others.includes(end) ? HAS_LARGER_FORM : LARGER_FORM_ONLY
+function formOf({ forms, failures }: RedirectSubject, language: Language, end: RedirectEnd) {
+  return language === 'en' && !failures.slice(1).includes(end) ? forms.quick : forms.larger
 }
 
 /** The provider's page, whose only link goes back to us. */
