@@ -18,6 +18,8 @@ export interface DatabaseOptions {
   onDatabaseExit?: (reason: string) => void
   /** Called when it runs again. */
   onDatabaseRestart?: () => void
+  /** How long a request waits for a connection before it is answered with 503; tests on a busy machine wait longer. */
+  acquireTimeoutMs?: number
 }
 
 /** Starts the embedded PostgreSQL, which is used when DATABASE_URL is not set. */
@@ -47,7 +49,7 @@ export async function openDatabase(
   }
   const onError = (error: Error) => log.write('database.connection_lost', errorFields(error))
   const { poolSize, preparedStatements } = config
-  const db = connectDb({ url, poolSize, preparedStatements, onError })
+  const db = connectDb({ url, poolSize, preparedStatements, onError, acquireTimeoutMs: options.acquireTimeoutMs })
   stops.push(() => db.close())
   await requireUsableServer(db, config.environment === 'production').catch(explainDatabase(config))
   const { applied } = await migrate(db).catch(explainDatabase(config))

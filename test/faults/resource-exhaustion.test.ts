@@ -20,7 +20,11 @@ it(
   'a pool without a free connection answers 503 with Retry-After, stays alive, and recovers (F-21)',
   ONE_PROCESS,
   async (t) => {
-    const service = await testService(t, { env: { COWRY_POOL_SIZE: String(POOL_SIZE) }, role: 'api' })
+    const service = await testService(t, {
+      env: { COWRY_POOL_SIZE: String(POOL_SIZE) },
+      role: 'api',
+      acquireTimeoutMs: 2_000,
+    })
     const body = initiateBody()
     assert.equal((await service.api.post(INITIATE, initiateBody())).http, 201)
 

@@ -17,7 +17,7 @@ import { type Cleanup, testDatabaseUrl } from './database.ts'
 import { assertInvariants } from './invariants.ts'
 import { startProcess } from './process.ts'
 import { canShare, sharedValue } from './process-values.ts'
-import { connectTestDb } from './test-db.ts'
+import { connectTestDb, TEST_ACQUIRE_TIMEOUT_MS } from './test-db.ts'
 
 export interface TestService extends Service {
   databaseUrl: string
@@ -45,6 +45,8 @@ export interface TestServiceOptions {
   checksInvariants?: boolean
   /** True for a test of the demo merchant, of what all merchants share, or of the start and the stop. */
   isOwn?: boolean
+  /** Absent: longer than in operation, because the machine may be busy. */
+  acquireTimeoutMs?: number
 }
 
 /**
@@ -121,11 +123,12 @@ const WORKERS = process.env.COWRY_TEST_WORKERS
 /** For a test of what only one process has: what it asks the database, how exactly it counts, how it fails in itself. */
 export const ONE_PROCESS = { skip: WORKERS === undefined ? false : 'it is about one process' }
 
-function startInProcess(env: Record<string, string>, { role, clock, log, failpoints }: TestServiceOptions) {
+function startInProcess(env: Record<string, string>, options: TestServiceOptions) {
+  const { role, clock, failpoints, log = createLog('silent') } = options
   const config = readConfig(env, GATEWAYS)
   return startService(
     { ...config, failpoints: failpoints ?? config.failpoints },
-    { role, clock, log: log ?? createLog('silent') },
+    { role, clock, log, acquireTimeoutMs: options.acquireTimeoutMs ?? TEST_ACQUIRE_TIMEOUT_MS },
   )
 }
 
