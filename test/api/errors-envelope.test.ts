@@ -213,7 +213,7 @@ describe('paths and methods', () => {
       ['DELETE', '/api/v1/customers/x/payment-methods', 'GET, HEAD'],
       ['POST', '/api/v1/wallet/balance', 'GET, HEAD'],
       ['DELETE', '/openapi.json', 'GET, HEAD'],
-      ['GET', '/hooks/sandbox', 'POST'],
+      ['GET', '/hooks/sandbox', 'POST, PUT'],
       ['POST', '/healthz', 'GET, HEAD'],
     ]
     for (const [method, path, allow] of others) {

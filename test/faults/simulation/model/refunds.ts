@@ -6,7 +6,12 @@ import {
   updateDuplicateRefundTotal,
 } from '../../../../src/disputes/duplicates.ts'
 import { lockPayment } from '../../../../src/payments/find.ts'
-import { REFUND_FAILED, updateRefundTotals } from '../../../../src/refunds/payment-queries.ts'
+import { selectOtherReferences } from '../../../../src/refunds/gateway-refund-queries.ts'
+import {
+  REFUND_FAILED,
+  sumEarlierRefunds,
+  updateRefundTotals,
+} from '../../../../src/refunds/payment-queries.ts'
 import {
   claimDueRefunds,
   claimRefundReference,
@@ -163,7 +168,35 @@ function updateDuplicateRefund(access: TableAccess, [merchantId, id, amount]: re
   return []
 }
 
+function selectReferencesOfOthers(access: TableAccess, values: readonly unknown[]): Row[] {
+  const [merchantId, paymentId, id] = values
+  return access
+    .all('refunds')
+    .filter((row) => row.merchant_id === merchantId && row.payment_id === paymentId && row.id !== id)
+    .filter((row) => row.gateway_reference !== null)
+    .map((row) => ({ reference: row.gateway_reference }))
+}
+
+function sumOfEarlier(access: TableAccess, values: readonly unknown[]): Row[] {
+  const [merchantId, paymentId, attemptId, id, before] = values
+  const isEarlier = (row: Row) =>
+    row.submitted_at !== null && (before === null || timeOf(row.submitted_at) < timeOf(before))
+  const earlier = access
+    .all('refunds')
+    .filter((row) => row.merchant_id === merchantId && row.payment_id === paymentId)
+    .filter((row) => row.attempt_id === attemptId && row.id !== id && row.status !== 'failed')
+    .filter(isEarlier)
+  // A boundary: amounts are bigint on both sides.
+  return [{ minor: earlier.reduce((sum, row) => sum + (row.amount_minor as bigint), 0n) }]
+}
+
 export const REFUND_STATEMENTS = [
+  modelStatement('sumEarlierRefunds', (db) => sumEarlierRefunds(db, ANY_ROW), sumOfEarlier),
+  modelStatement(
+    'selectOtherReferences',
+    (db) => selectOtherReferences(db, ANY_ROW),
+    selectReferencesOfOthers,
+  ),
   modelStatement(
     'lockPayment',
     (db) => lockPayment(db, '', ''),
