@@ -49,7 +49,13 @@ export async function openDatabase(
   }
   const onError = (error: Error) => log.write('database.connection_lost', errorFields(error))
   const { poolSize, preparedStatements } = config
-  const db = connectDb({ url, poolSize, preparedStatements, onError, acquireTimeoutMs: options.acquireTimeoutMs })
+  const db = connectDb({
+    url,
+    poolSize,
+    preparedStatements,
+    onError,
+    acquireTimeoutMs: options.acquireTimeoutMs,
+  })
   stops.push(() => db.close())
   await requireUsableServer(db, config.environment === 'production').catch(explainDatabase(config))
   const { applied } = await migrate(db).catch(explainDatabase(config))
