@@ -11,7 +11,7 @@ import pg from 'pg'
 import { findPostgresBinaries } from '../src/kit/embedded-postgres/binaries.ts'
 import { startEmbeddedPostgres } from '../src/kit/embedded-postgres.ts'
 import { exitWithUsageError, parseArguments, parsePositiveInteger } from './support/command-line.ts'
-import { dealOut, writeGroup } from './support/groups.ts'
+import { largestFirst, writeGroup } from './support/groups.ts'
 import { findPgbouncer, startPgbouncer } from './support/pgbouncer.ts'
 import { dropDatabase, prepareTemplate } from './support/template.ts'
 import {
@@ -227,7 +227,9 @@ function writeEntries(folder: string, found: readonly string[]): string[] {
   const groups = [
     ...browser.filter((group) => group.length > 0),
     ...alone.map((file) => [file]),
-    ...dealOut(ROOT, together, Math.min(together.length, SHARED_PROCESSES)),
+    ...Array.from({ length: Math.min(together.length, SHARED_PROCESSES) }, () =>
+      largestFirst(ROOT, together),
+    ),
   ]
   return groups.map((group, index) =>
     writeGroup(entries, `group-${String(index + 1).padStart(3, '0')}`, ROOT, group),

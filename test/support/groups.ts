@@ -5,27 +5,34 @@ import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-/** Distributes the files by size, so that the groups take about the same time. */
-export function dealOut(root: string, files: readonly string[], count: number): string[][] {
-  const groups = Array.from({ length: count }, () => ({ bytes: 0, files: [] as string[] }))
+/** The largest files first: they are likely to take longest, and the processes that share them then end together. */
+export function largestFirst(root: string, files: readonly string[]): string[] {
   const sizes = files.map((file) => ({ file, bytes: statSync(join(root, file)).size }))
-  for (const { file, bytes } of sizes.toSorted((a, b) => b.bytes - a.bytes)) {
-    const [lightest] = groups.toSorted((a, b) => a.bytes - b.bytes)
-    if (!lightest) throw new Error('there is no group')
-    lightest.files.push(file)
-    lightest.bytes += bytes
-  }
-  return groups.map((group) => group.files).filter((group) => group.length > 0)
+  return sizes.toSorted((a, b) => b.bytes - a.bytes).map(({ file }) => file)
 }
 
-/** Writes the entry file of a group; the test runner starts one process for it. */
+/** True for the one process that asks first for the file. */
+export function claimFile(folder: string, file: string): boolean {
+  try {
+    writeFileSync(join(folder, `${encodeURIComponent(file)}.claimed`), '', { flag: 'wx' })
+    return true
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false
+    throw error
+  }
+}
+
+/**
+ * Writes the entry file of a group; the test runner starts one process for it. Groups with the same files share them: each
+ * file runs in the process that claims it first.
+ */
 export function writeGroup(folder: string, name: string, root: string, files: readonly string[]): string {
   const entry = join(folder, `${name}.test.ts`)
   const [tracking, self] = ['test-tracking.ts', 'run-group.ts'].map(toImport)
   const lines = [
     `import ${tracking}`,
     `const { runGroup } = await import(${self})`,
-    `runGroup(${JSON.stringify(root)}, ${JSON.stringify(files)})`,
+    `await runGroup(${JSON.stringify({ root, folder, files })})`,
   ]
   writeFileSync(entry, `${lines.join('\n')}\n`)
   return entry

@@ -1,13 +1,15 @@
 // The entry files that groups.ts writes call runGroup in the process of their group.
 
 import assert from 'node:assert/strict'
+import { AsyncResource } from 'node:async_hooks'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
+import { claimFile } from './groups.ts'
 import { endSharing, startSharing } from './process-values.ts'
 import { HAS_LARGER_FORM } from './scale.ts'
-import { withTracking } from './test-tracking.ts'
+import { startTracking, stopTracking } from './test-tracking.ts'
 
 // Longer than the longest file takes on a busy machine.
 const FILE_TIMEOUT_MS = 900_000
@@ -18,24 +20,46 @@ const POLL_MS = 20
 // without reading it, which does not keep a process open.
 const STANDARD_STREAMS = ['PipeWrap', 'PipeWrap', 'PipeWrap']
 
-/** Runs the files one after the other in this process. */
-export function runGroup(root: string, files: readonly string[]): void {
+export interface Group {
+  root: string
+  /** Where the processes of a run claim files. */
+  folder: string
+  files: readonly string[]
+}
+
+/** Runs the files that no other process has claimed, one after the other, in this process. */
+export async function runGroup({ root, folder, files }: Group): Promise<void> {
   startSharing()
+  // After an await, node:test would take the file that has just ended for the parent of the next test.
+  const outside = new AsyncResource('group')
+  const claimed: string[] = []
   for (const file of files) {
-    test(file, { timeout: FILE_TIMEOUT_MS, ...HAS_LARGER_FORM }, async (t) => {
-      // The tests wait until the whole file is loaded: a file that awaits between two suites would otherwise end with the
-      // first of them.
-      const loaded = Promise.withResolvers<void>()
-      t.before(() => loaded.promise, { timeout: FILE_TIMEOUT_MS })
-      try {
-        await withTracking(() => import(pathToFileURL(join(root, file)).href))
-      } finally {
-        loaded.resolve()
-      }
-    })
+    if (!claimFile(folder, file)) continue
+    claimed.push(file)
+    await outside.runInAsyncScope(() => testFile(root, file))
   }
   // A test and not a hook: the hooks of a process run when nothing keeps it open, and what the files share does.
-  test('ends', { timeout: 4 * EXIT_WITHIN_MS, ...HAS_LARGER_FORM }, async () => {
+  await outside.runInAsyncScope(() => testEnd(claimed))
+}
+
+async function testFile(root: string, file: string): Promise<void> {
+  startTracking()
+  await test(file, { timeout: FILE_TIMEOUT_MS, ...HAS_LARGER_FORM }, async (t) => {
+    // The tests wait until the whole file is loaded: a file that awaits between two suites would otherwise end with the
+    // first of them.
+    const loaded = Promise.withResolvers<void>()
+    t.before(() => loaded.promise, { timeout: FILE_TIMEOUT_MS })
+    try {
+      await import(pathToFileURL(join(root, file)).href)
+    } finally {
+      stopTracking()
+      loaded.resolve()
+    }
+  })
+}
+
+async function testEnd(files: readonly string[]): Promise<void> {
+  await test('ends', { timeout: 4 * EXIT_WITHIN_MS, ...HAS_LARGER_FORM }, async () => {
     try {
       await endSharing()
     } finally {

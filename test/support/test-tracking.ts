@@ -13,12 +13,12 @@ hooks.createHook = (callbacks) => {
 await import('node:test')
 hooks.createHook = createHook
 
-/** Runs the work, which defines suites and tests. */
-export async function withTracking(work: () => Promise<unknown>): Promise<void> {
+/** Before a file is defined as a test. */
+export function startTracking(): void {
   tracking?.enable()
-  try {
-    await work()
-  } finally {
-    tracking?.disable()
-  }
+}
+
+/** When its suites and tests are defined. */
+export function stopTracking(): void {
+  tracking?.disable()
 }
