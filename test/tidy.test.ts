@@ -18,7 +18,7 @@ import {
   REST_ONLY,
   SHARED_STATE_TESTS,
 } from './support/test-files.ts'
-import { findMetaphors, hasMetaphor } from './tidy/language.ts'
+import { findMetaphor, findMetaphors } from './tidy/language.ts'
 import {
   foldersWithoutLayer,
   MAX_PUBLIC_NAMES,
@@ -314,9 +314,10 @@ describe('the language', () => {
   })
 
   it('finds metaphors in the parts of a name', () => {
-    for (const text of ['forgetRings', 'merchant_wall', 'the doorbell', 'WALL_HEIGHT'])
-      assert.ok(hasMetaphor(text), text)
-    for (const text of ['string', 'wallet', 'user nobody', "'nobody'"]) assert.ok(!hasMetaphor(text), text)
+    const words = ['forgetRings', 'merchant_wall', 'the doorbell', 'WALL_HEIGHT'].map(findMetaphor)
+    assert.deepEqual(words, ['forget', 'wall', 'doorbell', 'WALL'])
+    for (const text of ['string', 'wallet', 'user nobody', "'nobody'"])
+      assert.equal(findMetaphor(text), undefined)
   })
 })
 

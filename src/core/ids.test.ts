@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { base62, isUuid, uuidV7 } from './ids.ts'
+import { base62, isUuid, uuidFromBase36, uuidToBase36, uuidV7 } from './ids.ts'
 
 const tenBytes = fc.uint8Array({ minLength: 10, maxLength: 10 })
 const anyTime = fc.date({ min: new Date(0), max: new Date('9999-12-31T23:59:59.999Z'), noInvalidDate: true })
@@ -66,5 +66,23 @@ describe('base62 text', () => {
     assert.equal(base62(new Uint8Array([61]), 1), 'z')
     assert.equal(base62(new Uint8Array(0), 3), '000')
     assert.throws(() => base62(new Uint8Array([62]), 1), /do not fit/)
+  })
+})
+
+describe('a UUID in base 36', () => {
+  it('has 25 digits and lower-case letters, and can be read back', () => {
+    const isReadBack = (uuid: string) => {
+      assert.match(uuidToBase36(uuid), /^[0-9a-z]{25}$/)
+      assert.equal(uuidFromBase36(uuidToBase36(uuid)), uuid)
+    }
+    for (const digit of ['0', 'f']) isReadBack('00000000-0000-0000-0000-000000000000'.replaceAll('0', digit))
+    fc.assert(fc.property(fc.uuid(), isReadBack))
+  })
+
+  it('is not read from another text', () => {
+    const uuid = '5e2f3a4b-6c7d-4e8f-9a0b-1c2d3e4f5a6b'
+    for (const text of ['', 'INV-1042', 'z'.repeat(25), uuid, uuidToBase36(uuid).toUpperCase()])
+      assert.equal(uuidFromBase36(text), undefined, text)
+    assert.throws(() => uuidToBase36('INV-1042'))
   })
 })

@@ -36,3 +36,28 @@ export function base62(bytes: Uint8Array, length: number): string {
   if (text.length > length) throw new Error(`${bytes.length} bytes do not fit ${length} base62 characters`)
   return text.padStart(length, '0')
 }
+
+const BASE36_LENGTH = 25
+const BASE36_UUID = /^[0-9a-z]{25}$/
+const MAX_UUID = 2n ** 128n
+
+/**
+ * A UUID in 25 characters, for providers whose references are too short for 36. Digits and lower-case letters only, because
+ * some providers ignore case.
+ */
+export function uuidToBase36(uuid: string): string {
+  if (!isUuid(uuid)) throw new Error('only a UUID can be written in base 36')
+  return BigInt(`0x${uuid.replaceAll('-', '')}`)
+    .toString(36)
+    .padStart(BASE36_LENGTH, '0')
+}
+
+/** Undefined if the text is not a UUID in base 36. */
+export function uuidFromBase36(text: string): string | undefined {
+  if (!BASE36_UUID.test(text)) return undefined
+  let value = 0n
+  for (const digit of text) value = value * 36n + BigInt(Number.parseInt(digit, 36))
+  if (value >= MAX_UUID) return undefined
+  const hex = value.toString(16).padStart(32, '0')
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}

@@ -14,6 +14,7 @@ import { STRIPE } from '../../src/gateways/stripe/index.ts'
 import { systemClock } from '../../src/kit/clock.ts'
 import type { Db } from '../../src/kit/db/db.ts'
 import { createHttpClient } from '../../src/kit/http/http-client.ts'
+import { cleanUp } from '../support/cleanups.ts'
 import { type FakeReply, startFakeServer } from './fake-server.ts'
 import { openMemoryTokens } from './memory-tokens.ts'
 import { requestIssues } from './schemas/requests.ts'
@@ -37,7 +38,7 @@ async function open(
   const issuesOf = requestIssues(definition.name)
   const server = await startFakeServer(t, async (request) => answer(request), { issuesOf })
   const http = createHttpClient()
-  t.after(() => http.close())
+  cleanUp(t, () => http.close())
   return definition.open({
     credentials,
     baseUrl: server.url,

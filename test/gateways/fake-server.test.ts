@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { createHttpClient, type HttpResult } from '../../src/kit/http/http-client.ts'
+import { cleanUp } from '../support/cleanups.ts'
 import { type FakeReply, type Fault, startFakeServer } from './fake-server.ts'
 
 const REPLY: FakeReply = { http: 201, body: { id: 'ch_1', amount: '100' }, headers: { 'x-request': '7' } }
@@ -12,7 +13,7 @@ async function startCounter(t: TestContext, totalTimeoutMs = 800) {
     return REPLY
   })
   const http = createHttpClient({ totalTimeoutMs })
-  t.after(() => http.close())
+  cleanUp(t, () => http.close())
   const post = (path = '/v1/charges?a=1') =>
     http.request({ method: 'POST', url: `${server.url}${path}`, headers: { 'X-Key': 'k' }, body: 'hello' })
   return { acts, server, post }
@@ -120,7 +121,7 @@ describe('the server of the fake providers', () => {
       issuesOf,
     })
     const http = createHttpClient()
-    t.after(() => http.close())
+    cleanUp(t, () => http.close())
     await http.request({ method: 'GET', url: `${server.url}/v1/refunds` })
     await http.request({ method: 'GET', url: `${server.url}/v1/charges` })
     assert.equal(hooks.length, 1)
@@ -131,5 +132,24 @@ describe('the server of the fake providers', () => {
     const { server, post } = await startCounter(t)
     await server.close()
     assert.equal(summarize(await post()), 'not_sent')
+  })
+})
+
+describe('the cleanups of a test', () => {
+  it('all run, in their order, even if an earlier one throws', async () => {
+    const hooks: (() => unknown)[] = []
+    const t = { after: (hook: () => unknown) => hooks.push(hook) } as unknown as TestContext
+    const ran: string[] = []
+    const fail = (name: string) => () => {
+      ran.push(name)
+      throw new Error(`${name} failed`)
+    }
+    cleanUp(t, fail('the first'))
+    cleanUp(t, async () => ran.push('the second'))
+    assert.equal(hooks.length, 1)
+    await assert.rejects(async () => hooks[0]?.(), /^Error: the first failed$/)
+    cleanUp(t, fail('the third'))
+    await assert.rejects(async () => hooks[0]?.(), /2 cleanups failed: .*the first failed.*the third failed/)
+    assert.deepEqual(ran, ['the first', 'the second', 'the first', 'the second', 'the third'])
   })
 })

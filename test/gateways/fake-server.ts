@@ -7,6 +7,7 @@ import { text as readText } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { cleanUp } from '../support/cleanups.ts'
 
 /**
  * How a request fails. Without `_after_acting` the provider never saw the request, unless only the response is faulty:
@@ -121,7 +122,7 @@ export async function startFakeServer(
   server.keepAliveTimeout = KEEP_ALIVE_MS
   const url = await listen(server)
   const close = () => stop(server)
-  t.after(async () => {
+  cleanUp(t, async () => {
     await close()
     if (handlerErrors.length > 0) throw new AggregateError(handlerErrors, 'the fake provider failed')
     if (issues.length > 0)
@@ -234,9 +235,14 @@ function reply(response: ServerResponse, { http, body, headers = {} }: FakeReply
 }
 
 /** Like a careless proxy it echoes the request, so a connector that passes on the page leaks the credentials. */
-function replyPage(response: ServerResponse, http: number, { headers, text }: FakeRequest): void {
+function replyPage(
+  response: ServerResponse,
+  http: number,
+  { path, query, headers, text }: FakeRequest,
+): void {
+  const echo = `${path}?${query}\n${JSON.stringify(headers)}\n\n${text}`
   response.writeHead(http, { 'content-type': 'text/html' })
-  response.end(`<!doctype html><title>${http}</title><pre>${JSON.stringify(headers)}\n\n${text}</pre>`)
+  response.end(`<!doctype html><title>${http}</title><pre>${echo}</pre>`)
 }
 
 /** Half of the body with a content-length that matches, so that only JSON parsing detects it. */

@@ -21,13 +21,14 @@ export function findMetaphors({ path, text }: TreeFile): string[] {
   if (NOT_READ.some((pattern) => pattern.test(path))) return []
   return text
     .split('\n')
-    .map((line, index) => ({ line, number: index + 1 }))
-    .filter(({ line }) => hasMetaphor(line))
-    .map(({ line, number }) => `${path}:${number} ${line.trim()}`)
+    .map((line, index) => ({ line, number: index + 1, word: findMetaphor(line) }))
+    .filter(({ word }) => word !== undefined)
+    .map(({ line, number, word }) => `${path}:${number} has the word "${word}": ${line.trim()}`)
 }
 
-export function hasMetaphor(line: string): boolean {
-  return BANNED.test(splitNames(line.replaceAll(SYSTEM_USER, '')))
+/** The first such word of the line. */
+export function findMetaphor(line: string): string | undefined {
+  return BANNED.exec(splitNames(line.replaceAll(SYSTEM_USER, '')))?.[0]
 }
 
 // The user of the operating system under which PostgreSQL runs when we are root.

@@ -40,6 +40,29 @@ describe('the coverage of currencies', () => {
     )
   })
 
+  it('has local ways for 25 of 28 currencies through gateways; BIF, BWP and MUR have them by p2p', () => {
+    const withoutGateway = currenciesWithoutLocalGateway(PLACES)
+    assert.deepEqual(withoutGateway, ['BIF', 'BWP', 'MUR'])
+    for (const currency of withoutGateway) {
+      const local = PLACES.filter((place) => place.currency === currency)
+        .flatMap(({ ways }) => ways)
+        .filter(({ isLocal }) => isLocal)
+      assert.deepEqual(
+        local.map(({ channel, gateways: [gateway] }) => [channel, gateway?.name]),
+        [['direct_mobile_money', 'p2p']],
+        currency,
+      )
+    }
+  })
+
+  it('has a local way for at least 26 of 28 currencies', () => {
+    const hasLocalWay = (currency: string) =>
+      PLACES.some((place) => place.currency === currency && place.ways.some(({ isLocal }) => isLocal))
+    const without = CURRENCY_CODES.filter((currency) => !hasLocalWay(currency))
+    assert.ok(CURRENCY_CODES.length - without.length >= 26, `without a local way: ${without.join(', ')}`)
+    assert.ok(!without.includes('BIF'))
+  })
+
   it('finds the currencies without a local gateway', () => {
     const withoutStripe = GATEWAYS.filter(({ name }) => name !== 'stripe')
     assert.ok(!currenciesWithoutLocalGateway(PLACES).includes('CAD'))

@@ -1,19 +1,10 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
+import { GATEWAYS } from '../../compose/gateways.ts'
 import { CURRENCIES, CURRENCY_CODES, type Currency } from '../../core/currency.ts'
 import type { RoutingRule } from '../../core/routing-rules.ts'
-import { BKASH } from '../bkash/index.ts'
-import { CHAPA } from '../chapa/index.ts'
-import { DARAJA } from '../daraja/index.ts'
-import { FLUTTERWAVE } from '../flutterwave/index.ts'
 import type { Rail } from '../gateway.ts'
-import { MTN_MOMO } from '../mtn-momo/index.ts'
-import { PAWAPAY } from '../pawapay/index.ts'
-import { PAYMOB } from '../paymob/index.ts'
-import { PAYSTACK } from '../paystack/index.ts'
-import { STRIPE } from '../stripe/index.ts'
-import { WAVE } from '../wave/index.ts'
 import { DEFAULT_ROUTES } from './default-routes.ts'
 import { type AvailableGateway, orderCandidates, type RoutingInput } from './routing.ts'
 
@@ -28,9 +19,8 @@ const EXPECTED: readonly Expected[] = JSON.parse(
   readFileSync(new URL('../../../test/gateways/fixtures/expected-routes.json', import.meta.url), 'utf8'),
 )
 
-const CONNECTORS = [STRIPE, PAYSTACK, FLUTTERWAVE, PAWAPAY, MTN_MOMO, DARAJA, WAVE, CHAPA, BKASH, PAYMOB]
 const available = (names: readonly string[]): AvailableGateway[] =>
-  CONNECTORS.filter(({ name }) => names.includes(name)).map(({ name, rails }) => ({
+  GATEWAYS.filter(({ name }) => names.includes(name)).map(({ name, rails }) => ({
     name,
     rails,
     health: 'up',
@@ -38,7 +28,7 @@ const available = (names: readonly string[]): AvailableGateway[] =>
 
 /** Each connector alone, every two of them, and all. */
 function subsets(): string[][] {
-  const names = CONNECTORS.map(({ name }) => name)
+  const names = GATEWAYS.map(({ name }) => name)
   const pairs = names.flatMap((name, index) => names.slice(index + 1).map((other) => [name, other]))
   return [...names.map((name) => [name]), ...pairs, names]
 }
@@ -74,7 +64,7 @@ describe('the default routes', () => {
   it('have one row per currency and country, and name only existing gateways', () => {
     const places = DEFAULT_ROUTES.map(({ currency, country }) => `${currency} ${country}`)
     assert.equal(new Set(places).size, places.length)
-    const known = CONNECTORS.map(({ name }) => name)
+    const known = GATEWAYS.map(({ name }) => name)
     assert.deepEqual(
       DEFAULT_ROUTES.flatMap(({ gateways }) => gateways).filter((name) => !known.includes(name)),
       [],

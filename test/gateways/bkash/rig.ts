@@ -8,6 +8,7 @@ import type { Connection } from '../../../src/gateways/definition.ts'
 import type { Attempt, Gateway } from '../../../src/gateways/gateway.ts'
 import { systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient } from '../../../src/kit/http/http-client.ts'
+import { cleanUp } from '../../support/cleanups.ts'
 import { PUBLIC_URL } from '../conformance.ts'
 import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
 import { openMemoryTokens } from '../memory-tokens.ts'
@@ -18,7 +19,7 @@ export const RETURN_URL = `${PUBLIC_URL}/checkout/3f9a/return`
 
 export function openOn(t: TestContext, baseUrl: string, changes: Partial<Connection> = {}): Gateway {
   const http = createHttpClient({ totalTimeoutMs: 5_000 })
-  t.after(() => http.close())
+  cleanUp(t, () => http.close())
   return BKASH.open({
     credentials: CREDENTIALS,
     baseUrl,

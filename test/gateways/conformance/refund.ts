@@ -126,7 +126,8 @@ function testFaults(subject: Subject): void {
   for (const { kind, title, reasons } of submissionFaults(subject, 'refund')) {
     it(`is unknown if ${title}, and is executed once`, async (t) => {
       const { rig, request, given } = await prepareRefund(t, subject)
-      const outcome = await submitWithFault(rig, kind, (gateway) => refund(gateway, request))
+      const withFault = subject.refundsByGet ? queryWithFault : submitWithFault
+      const outcome = await withFault(rig, kind, (gateway) => refund(gateway, request))
       assertUnknown(outcome, reasons)
       await assertExecutedOnce(rig, subject, request, given)
     })

@@ -16,9 +16,17 @@ import type {
 import { addMs, systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient } from '../../../src/kit/http/http-client.ts'
 import type { CallbackSubject } from '../../../src/secrets/callback-paths.ts'
+import { cleanUp } from '../../support/cleanups.ts'
 import { createMemoryTokenStore, openMemoryTokens } from '../memory-tokens.ts'
 import { callbackUrlAt, verifyCallbackUrl } from '../webhook-request.ts'
-import { type FakeProvider, PUBLIC_URL, type Subject, secretsOf, type Webhook } from './subject.ts'
+import {
+  type FakeProvider,
+  PUBLIC_URL,
+  type Subject,
+  secretFieldsOf,
+  secretsOf,
+  type Webhook,
+} from './subject.ts'
 
 const CUSTOMER = { email: 'amina.otieno@example.com', firstname: 'Amina', lastname: 'Otieno' }
 const RETURN_URL = `${PUBLIC_URL}/pay/return`
@@ -52,7 +60,7 @@ export interface Rig {
 
 export async function startRig(t: TestContext, subject: Subject): Promise<Rig> {
   const provider = await subject.start(t)
-  t.after(() => assertNoSecretInUrls(provider, secretsOf(subject, subject.credentials)))
+  cleanUp(t, () => assertNoSecretInUrls(provider, subject))
   const callbackUrl = callbackUrlAt(PUBLIC_URL, subject.name)
   const tokenClock = createOffsetClock()
   const shared = createMemoryTokenStore(tokenClock)
@@ -64,7 +72,7 @@ export async function startRig(t: TestContext, subject: Subject): Promise<Rig> {
     const store = hasNoToken ? createMemoryTokenStore(tokenClock) : shared
     const tokens = openMemoryTokens({ gateway: subject.name, timeoutMs }, store)
     const http = createHttpClient({ totalTimeoutMs: timeoutMs })
-    t.after(() => http.close())
+    cleanUp(t, () => http.close())
     const { url: baseUrl } = provider.server
     const mode = subject.mode ?? 'test'
     const publicUrl = () => PUBLIC_URL
@@ -187,11 +195,19 @@ function makeAttempt(subject: Subject, operation: Attempt['operation']): Attempt
   }
 }
 
+const HINT = 'send it in a header or the body, or see credentialsInQuery and publicCredentials'
+
 /** URLs end up in the access logs of every proxy. */
-function assertNoSecretInUrls({ server }: FakeProvider, secrets: readonly string[]): void {
-  for (const { path, query } of server.requests) {
-    const address = decodeURIComponent(`${path}?${query}`)
-    for (const secret of secrets) assert.ok(!address.includes(secret), 'a URL contains a credential')
+function assertNoSecretInUrls({ server }: FakeProvider, subject: Subject): void {
+  const secrets = secretFieldsOf(subject)
+  for (const { method, path, query } of server.requests) {
+    const isAllowed = subject.credentialsInQuery !== undefined
+    const address = decodeURIComponent(isAllowed ? path : `${path}?${query}`)
+    for (const [name, secret] of secrets)
+      assert.ok(
+        !address.includes(secret),
+        `the URL of ${method} ${path.replaceAll(secret, '…')} contains the credential ${name}: ${HINT}`,
+      )
   }
 }
 

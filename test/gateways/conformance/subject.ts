@@ -123,6 +123,8 @@ export interface Subject {
   readonly immediateRefunds?: true
   /** Only the response to a refund has its id: after a lost one a person must look. */
   readonly unfindableRefunds?: true
+  /** A refund is requested by GET, in one request. Elsewhere a GET only asks, and the faults of a submission leave it alone. */
+  readonly refundsByGet?: true
   /** It takes no key with a refund, so the same one is executed again: the service submits a refund once. */
   readonly keylessRefunds?: true
   /** It sends no webhooks: whatever arrives is forged. */
@@ -133,6 +135,10 @@ export interface Subject {
   readonly keylessRecords?: true
   /** The calls get an access token first: the paths at which the provider grants it, and which operations, if not all. */
   readonly prelude?: { readonly path: RegExp; readonly operations?: readonly TokenOperation[] }
+  /** Why credentials are in the query of requests, for a provider that takes them nowhere else. */
+  readonly credentialsInQuery?: string
+  /** How the provider's records name an attempt, if they cannot have our key as it is, such as `uuidToBase36`. */
+  nameOf?(key: string): string
   /** Credentials that are not secret, such as a key that is part of the page's URL. */
   readonly publicCredentials?: readonly string[]
   /** Only charges of saved methods have a completing call: checkouts end on the provider's page. */
@@ -146,14 +152,20 @@ export interface Subject {
 }
 
 /** The values that may appear in no answer and no URL. */
-export function secretsOf(
-  { publicCredentials = [] }: Subject,
-  credentials: Subject['credentials'],
-): string[] {
-  return Object.entries(credentials).flatMap(([name, value]) =>
-    publicCredentials.includes(name) ? [] : [value],
-  )
+export function secretsOf(subject: Subject, credentials: Subject['credentials']): string[] {
+  return secretFieldsOf(subject, credentials).map(([, value]) => value)
 }
+
+/** The same with the names of their fields. */
+export function secretFieldsOf(
+  { publicCredentials = [], credentials: own }: Subject,
+  credentials: Subject['credentials'] = own,
+): [name: string, value: string][] {
+  return Object.entries(credentials).filter(([name]) => !publicCredentials.includes(name))
+}
+
+/** How the provider's records name an attempt. */
+export const nameIn = (subject: Subject, key: string): string => subject.nameOf?.(key) ?? key
 
 /** Whether all of its tests run in npm test. */
 export const formOf = ({ variant }: Subject) => (variant === undefined ? {} : LARGER_FORM_ONLY)

@@ -5,6 +5,7 @@ import { openApi } from '../../../src/gateways/daraja/api.ts'
 import { readAccount } from '../../../src/gateways/daraja/credentials.ts'
 import { systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient } from '../../../src/kit/http/http-client.ts'
+import { cleanUp } from '../../support/cleanups.ts'
 import { PUBLIC_URL } from '../conformance.ts'
 import { openMemoryTokens } from '../memory-tokens.ts'
 import { CREDENTIALS, PAYOUT_CREDENTIALS } from './fake.ts'
@@ -15,7 +16,7 @@ const byName = (checks: { name: string; result: string; detail: string }[] = [])
 
 async function checksAt(t: TestContext, address: string) {
   const http = createHttpClient()
-  t.after(() => http.close())
+  cleanUp(t, () => http.close())
   const account = readAccount({ ...CREDENTIALS, pullNumber: '' })
   const connection = {
     credentials: CREDENTIALS,

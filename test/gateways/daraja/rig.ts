@@ -9,6 +9,7 @@ import { DARAJA } from '../../../src/gateways/daraja/index.ts'
 import type { Attempt, Gateway, RefundRequest, WebhookRequest } from '../../../src/gateways/gateway.ts'
 import { addMs, type Clock, systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient } from '../../../src/kit/http/http-client.ts'
+import { cleanUp } from '../../support/cleanups.ts'
 import { PUBLIC_URL, type Webhook } from '../conformance.ts'
 import { type FakeReply, startFakeServer } from '../fake-server.ts'
 import { openMemoryTokens } from '../memory-tokens.ts'
@@ -28,7 +29,7 @@ export function openOn(
   clock: Clock = systemClock,
 ): Gateway {
   const http = createHttpClient({ totalTimeoutMs: 10_000 })
-  t.after(() => http.close())
+  cleanUp(t, () => http.close())
   const addresses = { publicUrl: () => PUBLIC_URL, callbackUrl }
   return DARAJA.open({
     credentials,

@@ -7,6 +7,7 @@ import { FLUTTERWAVE } from '../../../src/gateways/flutterwave/index.ts'
 import type { RefundRequest } from '../../../src/gateways/gateway.ts'
 import { systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient } from '../../../src/kit/http/http-client.ts'
+import { cleanUp } from '../../support/cleanups.ts'
 import type { Fault } from '../fake-server.ts'
 import { openMemoryTokens } from '../memory-tokens.ts'
 import { callbackUrlAt } from '../webhook-request.ts'
@@ -89,7 +90,7 @@ describe('a charge at Flutterwave with a lost response', () => {
   it('is not reported as "not sent" if the status check of a duplicate is not sent', async (t) => {
     const { server } = await startFixedServer(t, { http: 400, body: readFixture('charge-duplicate') })
     const http = createHttpClient()
-    t.after(() => http.close())
+    cleanUp(t, () => http.close())
     const gateway = FLUTTERWAVE.open({
       credentials: CREDENTIALS,
       baseUrl: server.url,

@@ -6,6 +6,7 @@ import { FLUTTERWAVE } from '../../../src/gateways/flutterwave/index.ts'
 import type { Attempt, Gateway, Outcome } from '../../../src/gateways/gateway.ts'
 import { type Clock, systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient } from '../../../src/kit/http/http-client.ts'
+import { cleanUp } from '../../support/cleanups.ts'
 import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
 import { openMemoryTokens } from '../memory-tokens.ts'
 import { callbackUrlAt } from '../webhook-request.ts'
@@ -37,7 +38,7 @@ export function openFlutterwave(
   }: { clock?: Clock; credentials?: Record<string, string> } = {},
 ): Flutterwave {
   const http = createHttpClient({ totalTimeoutMs: 2_000 })
-  t.after(() => http.close())
+  cleanUp(t, () => http.close())
   const publicUrl = () => 'https://pay.example.com'
   const callbackUrl = callbackUrlAt(publicUrl(), FLUTTERWAVE.name)
   const gateway = FLUTTERWAVE.open({

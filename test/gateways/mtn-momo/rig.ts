@@ -8,6 +8,7 @@ import type { Attempt, CheckoutChoice, Gateway } from '../../../src/gateways/gat
 import { MTN_MOMO } from '../../../src/gateways/mtn-momo/index.ts'
 import { systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient } from '../../../src/kit/http/http-client.ts'
+import { cleanUp } from '../../support/cleanups.ts'
 import { PUBLIC_URL } from '../conformance.ts'
 import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
 import { openMemoryTokens } from '../memory-tokens.ts'
@@ -33,7 +34,7 @@ export function openOn(
   definition: Pick<GatewayDefinition, 'open'> = MTN_MOMO,
 ): Gateway {
   const http = createHttpClient({ totalTimeoutMs: 5_000 })
-  t.after(() => http.close())
+  cleanUp(t, () => http.close())
   return definition.open({
     credentials: CREDENTIALS,
     baseUrl,

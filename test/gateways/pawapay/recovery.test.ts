@@ -12,6 +12,7 @@ import type {
   StartedCheckout,
 } from '../../../src/gateways/gateway.ts'
 import { createHttpClient } from '../../../src/kit/http/http-client.ts'
+import { cleanUp } from '../../support/cleanups.ts'
 import {
   ATTEMPT,
   MOBILE_MONEY,
@@ -97,7 +98,7 @@ describe('a duplicate at pawaPay whose status check is not sent', () => {
   async function openOneWay(t: TestContext) {
     const { server } = await replayReply(t, { http: 200, body: { status: 'DUPLICATE_IGNORED' } })
     const http = createHttpClient()
-    t.after(() => http.close())
+    cleanUp(t, () => http.close())
     return openOn(t, server.url, {
       http: {
         ...http,

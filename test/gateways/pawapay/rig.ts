@@ -10,6 +10,7 @@ import type { Attempt, CheckoutChoice, Gateway } from '../../../src/gateways/gat
 import { PAWAPAY } from '../../../src/gateways/pawapay/index.ts'
 import { addMs, type Clock, systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient } from '../../../src/kit/http/http-client.ts'
+import { cleanUp } from '../../support/cleanups.ts'
 import { PUBLIC_URL } from '../conformance.ts'
 import { type FakeReply, startFakeServer } from '../fake-server.ts'
 import { openMemoryTokens } from '../memory-tokens.ts'
@@ -43,7 +44,7 @@ export function createTestClock(start: Date = systemClock.now()): TestClock {
 
 export function openOn(t: TestContext, baseUrl: string, changes: Partial<Connection> = {}): Gateway {
   const http = createHttpClient({ totalTimeoutMs: 5_000 })
-  t.after(() => http.close())
+  cleanUp(t, () => http.close())
   return PAWAPAY.open({
     credentials: { apiToken: API_TOKEN, publicKey: PAWAPAY_KEYS.publicKey },
     baseUrl,

@@ -7,6 +7,7 @@ import type { Attempt, Gateway, StatusQuery } from '../../../src/gateways/gatewa
 import { PAYMOB } from '../../../src/gateways/paymob/index.ts'
 import { addMs, systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient } from '../../../src/kit/http/http-client.ts'
+import { cleanUp } from '../../support/cleanups.ts'
 import { PUBLIC_URL, type Webhook } from '../conformance.ts'
 import { openMemoryTokens } from '../memory-tokens.ts'
 import { callbackUrlAt, verifyCallbackUrl } from '../webhook-request.ts'
@@ -17,7 +18,7 @@ export const RETURN_URL = `${PUBLIC_URL}/pay/return`
 export async function startPaymob(t: TestContext, credentials: Record<string, string> = CREDENTIALS) {
   const provider = await startFakePaymob(t)
   const http = createHttpClient({ totalTimeoutMs: 5_000 })
-  t.after(() => http.close())
+  cleanUp(t, () => http.close())
   const gateway = PAYMOB.open({
     credentials,
     baseUrl: provider.server.url,

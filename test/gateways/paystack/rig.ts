@@ -7,6 +7,7 @@ import type { Attempt, Gateway, Outcome } from '../../../src/gateways/gateway.ts
 import { PAYSTACK } from '../../../src/gateways/paystack/index.ts'
 import { type Clock, systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient } from '../../../src/kit/http/http-client.ts'
+import { cleanUp } from '../../support/cleanups.ts'
 import { type FakeReply, type FakeRequest, startFakeServer } from '../fake-server.ts'
 import { openMemoryTokens } from '../memory-tokens.ts'
 import { requestIssues } from '../schemas/requests.ts'
@@ -29,7 +30,7 @@ export function openPaystack(
   credentials: Record<string, string> = {},
 ): Required<Omit<Gateway, 'cancel'>> {
   const http = createHttpClient({ totalTimeoutMs: 2_000 })
-  t.after(() => http.close())
+  cleanUp(t, () => http.close())
   const gateway = PAYSTACK.open({
     credentials: { secretKey: FAKE_SECRET_KEY, ...credentials },
     baseUrl,

@@ -9,6 +9,7 @@ import type { GatewayDefinition } from '../../../src/gateways/definition.ts'
 import type { Attempt, CheckoutChoice, Gateway, Rail } from '../../../src/gateways/gateway.ts'
 import { systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient, type HttpClient } from '../../../src/kit/http/http-client.ts'
+import { cleanUp } from '../../support/cleanups.ts'
 import type { FakeProvider } from '../conformance.ts'
 import { callsOf, makeAttempt, openGateway, promptOn, RETURN_URL } from './connection.ts'
 import type { GivenResponse, SentRequest } from './requests.ts'
@@ -34,7 +35,7 @@ export async function driveAll(t: TestContext, driven: Driven, rails: readonly R
   const responses: Recorded['responses'] = []
   const open = (withCredentials: Record<string, string>) => {
     const http = recordResponses(createHttpClient(), responses)
-    t.after(() => http.close())
+    cleanUp(t, () => http.close())
     const { url: baseUrl } = provider.server
     return openGateway(definition, { credentials: withCredentials, baseUrl, http, clock: systemClock })
   }

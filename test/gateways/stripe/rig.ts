@@ -7,6 +7,7 @@ import type { Attempt, CheckoutChoice, Gateway, RefundRequest } from '../../../s
 import { STRIPE } from '../../../src/gateways/stripe/index.ts'
 import { addMs, type Clock, systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient } from '../../../src/kit/http/http-client.ts'
+import { cleanUp } from '../../support/cleanups.ts'
 import { PUBLIC_URL } from '../conformance.ts'
 import { type FakeReply, type FakeServer, startFakeServer } from '../fake-server.ts'
 import { openMemoryTokens } from '../memory-tokens.ts'
@@ -60,7 +61,7 @@ export function openOn(
   credentials: Record<string, string> = CREDENTIALS,
 ): Gateway {
   const http = createHttpClient()
-  t.after(() => http.close())
+  cleanUp(t, () => http.close())
   return STRIPE.open({
     credentials,
     baseUrl: url,

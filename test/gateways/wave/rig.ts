@@ -10,6 +10,7 @@ import type { Attempt, CheckoutChoice, Gateway } from '../../../src/gateways/gat
 import { WAVE } from '../../../src/gateways/wave/index.ts'
 import { systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient } from '../../../src/kit/http/http-client.ts'
+import { cleanUp } from '../../support/cleanups.ts'
 import { PUBLIC_URL } from '../conformance.ts'
 import { type FakeReply, startFakeServer } from '../fake-server.ts'
 import { openMemoryTokens } from '../memory-tokens.ts'
@@ -37,7 +38,7 @@ export const ATTEMPT: Attempt = {
 
 export function openOn(t: TestContext, baseUrl: string, changes: Partial<Connection> = {}): Gateway {
   const http = createHttpClient({ totalTimeoutMs: 5_000 })
-  t.after(() => http.close())
+  cleanUp(t, () => http.close())
   return WAVE.open({
     credentials: { apiKey: FAKE_API_KEY, webhookSecret: FAKE_WEBHOOK_SECRET },
     baseUrl,
