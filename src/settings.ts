@@ -264,7 +264,7 @@ export const SETTINGS = {
   checkoutMinutes: setting('COWRY_CHECKOUT_MINUTES', '60', integer(5, 1_440),
     'Minutes until an open checkout expires.'),
   promptsPerNumber: setting('COWRY_PROMPTS_PER_NUMBER', '5', integer(0, 1_000),
-    'Approval prompts sent to one phone number in 15 minutes, over all merchants. 0 is no limit.'),
+    'Approval prompts sent to one phone number in 15 minutes, over all merchants. 0 is no limit, also of prompts that are open at once (otherwise one).'),
   settlementHours: setting('COWRY_SETTLEMENT_HOURS', '24', integer(0, 8_760),
     'Hours until collected money settles: pending becomes available.'),
   fees: setting('COWRY_FEES', '{}', readFees,

@@ -1,4 +1,4 @@
-// Rules for payment prompts on phones: validation, cool-down and rate limit. Anyone with the link can open the checkout page,
+// Rules for payment prompts on phones: validation, cool-down, rate limit, and one open prompt per phone. Anyone with the link can open the checkout page,
 // so the page must not be usable to send prompts to other people's phones.
 
 import { ApiError, type Issue } from '../core/errors.ts'
@@ -11,7 +11,7 @@ import { readPhone } from '../kit/phone.ts'
 import { isOpenAttempt } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
-import { countPrompt } from './phone-prompt-queries.ts'
+import { type ClaimedPrompt, claimPrompt } from './phone-prompt-queries.ts'
 
 const SECOND_MS = 1_000
 
@@ -88,23 +88,41 @@ export function assertPromptCooldown(
     )
 }
 
+// Longer than the database takes to record the attempt; a process that dies in between frees the phone then.
+const RECORD_MS = 30 * SECOND_MS
+
 /**
- * Rate limit per phone number over all payments and merchants. The prompt is counted before the attempt is recorded, so
- * every prompt is counted. A crash in between, or a concurrent request that loses, wastes one.
+ * Claims the phone for this attempt over all payments and merchants: one open prompt at a time, and a rate limit. The phone
+ * is free again when the attempt or its prompt ends. The prompt is counted before the attempt is recorded, so every prompt
+ * is counted. A crash in between, or a concurrent request that loses, wastes one.
  */
-export async function consumePromptQuota(app: PaymentsApp, choice: CheckoutChoice): Promise<void> {
+export async function claimPhone(
+  app: PaymentsApp,
+  choice: CheckoutChoice,
+  attemptKey: string,
+  { isFailover }: { isFailover: boolean },
+): Promise<void> {
   const phone = promptedPhone(choice)
   const limit = app.settings.promptsPerNumber
   if (phone === undefined || limit === 0) return
   const now = app.clock.now()
-  const phoneHash = hmacSha256(app.promptKey, phone)
-  const quota = await countPrompt(app.db, phoneHash, now, addMs(now, WINDOW_MS), limit)
-  if (!quota.isAllowed)
-    throw rateLimited(
-      'This phone was asked too often; give it some rest, or pay another way.',
-      quota.windowEndsAt,
-      now,
-    )
+  const claimed = await claimPrompt(app.db, {
+    phoneHash: hmacSha256(app.promptKey, phone),
+    attemptKey,
+    now,
+    heldUntil: addMs(now, RECORD_MS),
+    newWindowEndsAt: addMs(now, WINDOW_MS),
+    limit,
+    isCounted: !isFailover,
+  })
+  if (!claimed.isAllowed) throw rejectedClaim(claimed, now)
+}
+
+function rejectedClaim({ openUntil, windowEndsAt }: ClaimedPrompt, now: Date): ApiError {
+  if (openUntil !== null)
+    return new ApiError('phone_busy', { retryAfterSeconds: secondsUntil(openUntil, now) })
+  const message = 'This phone was asked too often; give it some rest, or pay another way.'
+  return rateLimited(message, windowEndsAt, now)
 }
 
 function promptedPhone({ channel, phone }: CheckoutChoice): string | undefined {
@@ -112,8 +130,11 @@ function promptedPhone({ channel, phone }: CheckoutChoice): string | undefined {
 }
 
 function rateLimited(message: string, until: Date, now: Date): ApiError {
-  const retryAfterSeconds = Math.max(1, Math.ceil((until.getTime() - now.getTime()) / SECOND_MS))
-  return new ApiError('rate_limited', { message, retryAfterSeconds })
+  return new ApiError('rate_limited', { message, retryAfterSeconds: secondsUntil(until, now) })
+}
+
+function secondsUntil(until: Date, now: Date): number {
+  return Math.max(1, Math.ceil((until.getTime() - now.getTime()) / SECOND_MS))
 }
 
 /** Whether the prompt is so recent that the payer may be typing the PIN. */

@@ -19,7 +19,7 @@ import { movePayment, plainMove } from '../payments/move.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { requireCapacity } from './capacity.ts'
 import { requireOffered } from './offer.ts'
-import { assertPromptCooldown, consumePromptQuota } from './phone-prompts.ts'
+import { assertPromptCooldown, claimPhone } from './phone-prompts.ts'
 import { extendExpiry } from './queries.ts'
 import { submitCheckout } from './submit.ts'
 import { type CheckoutView, reloadView, withAttempts } from './view.ts'
@@ -51,15 +51,15 @@ async function startOnce(
   if (payment.status !== 'pending') return withAttempts(app, payment)
   const candidates = await requireOffered(app, payment, choice)
   assertPromptCooldown(view.attempts, choice, app.clock.now())
-  await requireCapacity(app, payment)
-  await consumePromptQuota(app, choice)
-  await app.failpoints.hit('checkout.before_start')
   // Failover: the next gateway is tried only if the one before provably began nothing that can be paid.
   let retryable: PaymentRow | undefined = payment
   for (const [index, candidate] of candidates.entries()) {
-    const action = { failovers: index, isLast: index === candidates.length - 1 }
-    // The decline has released the slot of the link.
-    if (index > 0) await requireCapacity(app, retryable)
+    const gatewayKey = newGatewayKey(app.random)
+    const action = { failovers: index, isLast: index === candidates.length - 1, gatewayKey }
+    // Also for a failover: the decline has released the slot of the link, and the phone.
+    await requireCapacity(app, retryable)
+    await claimPhone(app, choice, gatewayKey, { isFailover: index > 0 })
+    if (index === 0) await app.failpoints.hit('checkout.before_start')
     retryable = await submitToCandidate(app, retryable, candidate, choice, action)
     if (!retryable) break
   }
@@ -87,6 +87,7 @@ interface PayerAction {
   failovers: number
   /** No candidate is left after this one. */
   isLast: boolean
+  gatewayKey: string
 }
 
 /** Records the attempt, calls the gateway and applies the outcome. Returns the payment only if the next one may be tried. */
@@ -132,7 +133,7 @@ async function recordAttempt(
     operation: 'checkout',
     gateway: gateway.name,
     accountId,
-    gatewayKey: newGatewayKey(app.random),
+    gatewayKey: action.gatewayKey,
     channel: choice.channel,
     choice,
     startedAt: now,

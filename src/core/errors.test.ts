@@ -56,7 +56,7 @@ describe('the API errors', () => {
     const retryable = Object.entries(API_ERRORS).filter(([, facts]) => facts.retryable)
     assert.deepEqual(
       retryable.map(([code]) => code),
-      ['payment_link_busy', 'rate_limited', 'internal_error', 'temporarily_unavailable'],
+      ['payment_link_busy', 'phone_busy', 'rate_limited', 'internal_error', 'temporarily_unavailable'],
     )
   })
 

@@ -111,6 +111,12 @@ export const API_ERRORS = {
     'Other payments are in progress at this link; try again soon.',
     true,
   ),
+  phone_busy: apiError(
+    409,
+    'conflict_error',
+    'A payment request is open on this phone. Approve or decline it there, or let it end; then try again.',
+    true,
+  ),
   case_resolved: apiError(409, 'conflict_error', 'This case was resolved in another way already.'),
   case_awaiting_approval: apiError(
     409,

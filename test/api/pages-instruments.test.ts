@@ -118,6 +118,27 @@ describe('the checkout page without JavaScript', () => {
     assert.doesNotMatch(elsewhere.html, /555 001/)
   })
 
+  it('says that a request of another payment waits on the phone, keeps the form, and takes it when that one ended', async () => {
+    const typed = { ...choiceOf('mobile_timeout'), phone: '0733 555 002', network: 'airtel_ke' }
+    const first = await openCheckout(api, payer)
+    const waiting = await payer.submit(first.page, '/attempts', typed)
+    assert.match(mainTextOf(waiting), /Check your phone/)
+    const second = await openCheckout(api, payer)
+    const busy = await payer.submit(second.page, '/attempts', typed)
+    assert.match(
+      mainTextOf(busy),
+      /already waiting on this phone\. Approve or decline it there, or let it end\. You can try again here in 5 minutes at the latest\./,
+    )
+    assert.match(busy.html, /<input type="tel" [^>]*value="0733 555 002"/)
+    assert.match(busy.html, /value="airtel_ke" checked>/)
+    assert.deepEqual((await second.read()).attempts, [])
+
+    const cancelled = await api.post(`/api/v1/checkout/payments/${(await first.read()).uuid}/cancel`, {})
+    assert.equal(cancelled.http, 200, cancelled.text)
+    const sent = await payer.submit(busy, '/attempts', typed)
+    assert.match(mainTextOf(sent), /Check your phone/)
+  })
+
   it('says what is wrong with a number, with the name of the country in the payer’s language', async () => {
     const { page, checkoutUrl, read } = await openCheckout(api, payer)
     const messages = {

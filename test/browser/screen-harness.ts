@@ -244,7 +244,11 @@ async function promptTooOften(actor: Actor): Promise<PreparedScreen[]> {
   const soon = await submitInvalid(actor, refused, choice)
   const { page: another } = await checkout(actor)
   const often = await submitInvalid(actor, another, choice)
+  const waiting = { ...choiceOf('mobile_timeout'), phone: newPhone() }
+  await payer.submit((await checkout(actor)).page, '/attempts', waiting)
+  const busy = await submitInvalid(actor, (await checkout(actor)).page, waiting)
   return [
+    { name: 'open, a request waits on the phone', url: busy, heading: PAYS },
     { name: 'open, a phone was asked a moment ago', url: soon, heading: PAYS },
     { name: 'open, a phone was asked too often', url: often, heading: PAYS },
   ]

@@ -11,7 +11,7 @@ import { saveGatewayWebhook } from '../../src/gateway-webhooks/queries.ts'
 import type { Attempt, Gateway, Outcome, SavedMethod, StartedCheckout } from '../../src/gateways/gateway.ts'
 import { fixedGateways } from '../../src/gateways/registry.ts'
 import { createSigner, createVault } from '../../src/kit/crypto.ts'
-import { type Db, sql } from '../../src/kit/db/db.ts'
+import { type ConnectedDb, type Db, sql } from '../../src/kit/db/db.ts'
 import { createCounters } from '../../src/kit/observability/counters.ts'
 import { createLog } from '../../src/kit/observability/log.ts'
 import { systemRandom } from '../../src/kit/random.ts'
@@ -121,7 +121,7 @@ export function scriptedGateway(name = NAME): ScriptedGateway {
 
 export interface PaymentsRig {
   app: PaymentsApp
-  db: Db
+  db: ConnectedDb
   clock: FakeClock
   merchant: Merchant
   gateway: ScriptedGateway
@@ -187,7 +187,7 @@ export async function paymentsRig(t: Cleanup): Promise<PaymentsRig> {
   const cursors = createSigner(random.bytes(32))
   const promptKey = random.bytes(32)
 
-  const anotherApp = (): PaymentsApp => {
+  const anotherApp = (): PaymentsApp & { db: ConnectedDb } => {
     const db = connectTestDb({ url, poolSize: 8 })
     pools.push(db)
     return {

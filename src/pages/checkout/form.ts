@@ -19,8 +19,8 @@ export type Problem =
   | { kind: 'phone'; reason: PhoneProblem }
   /** The merchant blocks this payer. */
   | { kind: 'refused' }
-  /** When the number may be prompted again. */
-  | { kind: 'wait'; until: Date }
+  /** When the number may be prompted again: after too many prompts, or when the prompt that is open there ends by itself. */
+  | { kind: 'wait' | 'busy'; until: Date }
 
 /** What the checkout offers to the payer. */
 export type Offer = Awaited<ReturnType<typeof findOffer>>
@@ -92,7 +92,7 @@ const MAX_TYPED = 40
 export function redirectWithProblem(path: string, form: Texts, problem: Problem) {
   const query = new URLSearchParams({ problem: problem.kind })
   if (problem.kind === 'phone') query.set('reason', problem.reason)
-  if (problem.kind === 'wait') query.set('until', String(Math.ceil(problem.until.getTime() / 1_000)))
+  if ('until' in problem) query.set('until', String(Math.ceil(problem.until.getTime() / 1_000)))
   if (form.channel) query.set('channel', form.channel.slice(0, MAX_TYPED))
   if (form.network) query.set('network', form.network.slice(0, MAX_TYPED))
   return { http: 303, redirectTo: `${path}?${query}`, cookies: typedCookies(path, form) }
@@ -125,9 +125,9 @@ const MAX_WAIT_MS = 86_400_000
 function readProblem({ problem, reason, until }: Texts, now: Date): Problem | null {
   if (problem === 'choice' || problem === 'network' || problem === 'refused') return { kind: problem }
   if (problem === 'phone') return isPhoneProblem(reason) ? { kind: 'phone', reason } : null
-  if (problem !== 'wait' || !/^\d{1,11}$/.test(until ?? '')) return null
+  if ((problem !== 'wait' && problem !== 'busy') || !/^\d{1,11}$/.test(until ?? '')) return null
   const waitMs = Number(until) * 1_000 - now.getTime()
   return waitMs > 0 && waitMs <= MAX_WAIT_MS
-    ? { kind: 'wait', until: new Date(now.getTime() + waitMs) }
+    ? { kind: problem, until: new Date(now.getTime() + waitMs) }
     : null
 }

@@ -157,7 +157,13 @@ function problemSummary(facts: CheckoutFacts): Html | null {
     return html`<div class="notice bad" role="alert" tabindex="-1" autofocus><p>${problemText(facts, problem)}</p></div>`
   }
   const [first = 'card'] = orderedChannels(facts)
-  const targets = { network: 'networks', choice: `way-${first}`, phone: 'phone', wait: 'phone' }
+  const targets = {
+    network: 'networks',
+    choice: `way-${first}`,
+    phone: 'phone',
+    wait: 'phone',
+    busy: 'phone',
+  }
   return html`<div class="notice wrong" role="alert" tabindex="-1" autofocus><h2>${facts.translator.t('problemTitle')}</h2>
 <p><a href="#${targets[problem.kind]}">${problemText(facts, problem)}</a></p></div>`
 }

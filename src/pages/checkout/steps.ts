@@ -113,10 +113,10 @@ async function startPayment(
     if (SHOWN_BY_PAGE.has(error.code)) return redirectToCheckout(request)
     if (error.code === 'customer_blocked')
       return redirectWithProblem(pathOf(request), request.form, { kind: 'refused' })
-    if (error.code !== 'rate_limited') throw error
+    if (error.code !== 'rate_limited' && error.code !== 'phone_busy') throw error
     const waitMs = (error.retryAfterSeconds ?? 60) * 1_000
     return redirectWithProblem(pathOf(request), request.form, {
-      kind: 'wait',
+      kind: error.code === 'phone_busy' ? 'busy' : 'wait',
       until: new Date(now.getTime() + waitMs),
     })
   }

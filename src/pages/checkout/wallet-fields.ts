@@ -28,10 +28,12 @@ ${isWrong && html`<p class="wrong" id="network-problem">${problemText(facts, for
 ${networks.map(({ code, name, hasPage }) => html`<label><input type="radio" name="network" value="${code}"${hasPage && html` class="page"`}${code === chosen && html` checked`}><span>${name}</span></label>`)}</fieldset>`
 }
 
+const PHONE_PROBLEMS: ReadonlySet<Problem['kind'] | undefined> = new Set(['phone', 'wait', 'busy'] as const)
+
 function phoneField(facts: CheckoutFacts): Html {
   const { translator, form, payment } = facts
   const example = examplePhone(payment.country)
-  const isWrong = form.problem?.kind === 'phone' || form.problem?.kind === 'wait'
+  const isWrong = PHONE_PROBLEMS.has(form.problem?.kind)
   const describedBy = isWrong ? 'phone-hint phone-problem' : 'phone-hint'
   return html`<div class="number"><label for="phone">${translator.t('phone')}</label>
 <p class="dim" id="phone-hint">${example === null ? translator.t('phoneInternational') : translator.t('phoneExample', { example })}</p>
@@ -59,7 +61,7 @@ const PHONE_MESSAGES: Readonly<Record<PhoneProblem, MessageId>> = {
 const ANY_EXAMPLE = '+254 712 345 678'
 
 export function problemText(facts: CheckoutFacts, problem: Problem | null): string {
-  const { translator, now, merchant, payment } = facts
+  const { translator, merchant, payment } = facts
   switch (problem?.kind) {
     case 'refused':
       return translator.t('problemRefused', { merchant: merchant.name })
@@ -70,13 +72,23 @@ export function problemText(facts: CheckoutFacts, problem: Problem | null): stri
       })
     case 'network':
       return translator.t('problemNetwork')
-    case 'wait': {
-      const seconds = Math.ceil((problem.until.getTime() - now.getTime()) / 1_000)
-      return seconds < 60
-        ? translator.t('problemWaitSeconds', { seconds })
-        : translator.t('problemWaitMinutes', { minutes: Math.round(seconds / 60) })
-    }
+    case 'wait':
+    case 'busy':
+      return waitText(facts, problem)
     default:
       return translator.t('problemChoice')
   }
+}
+
+const WAIT_MESSAGES = {
+  wait: { seconds: 'problemWaitSeconds', minutes: 'problemWaitMinutes' },
+  busy: { seconds: 'problemBusySeconds', minutes: 'problemBusyMinutes' },
+} as const
+
+function waitText({ translator, now }: CheckoutFacts, { kind, until }: Extract<Problem, { until: Date }>) {
+  const seconds = Math.ceil((until.getTime() - now.getTime()) / 1_000)
+  const { seconds: short, minutes: long } = WAIT_MESSAGES[kind]
+  return seconds < 60
+    ? translator.t(short, { seconds })
+    : translator.t(long, { minutes: Math.round(seconds / 60) })
 }

@@ -61,6 +61,10 @@ export const AM: Messages = {
     'ወደዚህ ቁጥር በጣም ብዙ የክፍያ ጥያቄዎች ተልከዋል። ከ{minutes, plural, one {# ደቂቃ} other {# ደቂቃዎች}} በኋላ እንደገና ይሞክሩ፣ ወይም በሌላ መንገድ ይክፈሉ።',
   problemWaitSeconds:
     'ከጥቂት ጊዜ በፊት ወደዚህ ቁጥር የክፍያ ጥያቄ ተልኳል። ከ{seconds, plural, one {# ሰከንድ} other {# ሰከንዶች}} በኋላ እንደገና ይሞክሩ።',
+  problemBusyMinutes:
+    'በዚህ ስልክ ላይ የሚጠብቅ የክፍያ ጥያቄ አለ። እዚያ ያጽድቁት ወይም ውድቅ ያድርጉት፣ ወይም እስኪያበቃ ይጠብቁ። ቢዘገይ ከ{minutes, plural, one {# ደቂቃ} other {# ደቂቃዎች}} በኋላ እዚህ እንደገና መሞከር ይችላሉ።',
+  problemBusySeconds:
+    'በዚህ ስልክ ላይ የሚጠብቅ የክፍያ ጥያቄ አለ። እዚያ ያጽድቁት ወይም ውድቅ ያድርጉት፣ ወይም እስኪያበቃ ይጠብቁ። ቢዘገይ ከ{seconds, plural, one {# ሰከንድ} other {# ሰከንዶች}} በኋላ እዚህ እንደገና መሞከር ይችላሉ።',
   problemRefused: '{merchant} ይህን ክፍያ ከእርስዎ መቀበል አይችልም። እባክዎ ያነጋግሯቸው።',
 
   // Why an attempt was declined

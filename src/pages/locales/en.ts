@@ -62,6 +62,10 @@ export const EN = {
     'Too many requests were sent to this number. Try again in {minutes, plural, one {# minute} other {# minutes}}, or pay another way.',
   problemWaitSeconds:
     'A request was sent to this number a moment ago. Try again in {seconds, plural, one {# second} other {# seconds}}.',
+  problemBusyMinutes:
+    'A payment request is already waiting on this phone. Approve or decline it there, or let it end. You can try again here in {minutes, plural, one {# minute} other {# minutes}} at the latest.',
+  problemBusySeconds:
+    'A payment request is already waiting on this phone. Approve or decline it there, or let it end. You can try again here in {seconds, plural, one {# second} other {# seconds}} at the latest.',
   problemRefused: '{merchant} cannot take this payment from you. Please contact them.',
 
   // Why an attempt was declined

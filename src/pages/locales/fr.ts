@@ -66,6 +66,10 @@ export const FR: Messages = {
     'Trop de demandes ont été envoyées à ce numéro. Réessayez dans {minutes, plural, one {# minute} many {# de minutes} other {# minutes}}, ou payez autrement.',
   problemWaitSeconds:
     'Une demande vient d’être envoyée à ce numéro. Réessayez dans {seconds, plural, one {# seconde} many {# de secondes} other {# secondes}}.',
+  problemBusyMinutes:
+    'Une demande de paiement attend déjà sur ce téléphone. Approuvez-la ou refusez-la là-bas, ou laissez-la expirer. Vous pourrez réessayer ici dans {minutes, plural, one {# minute} many {# de minutes} other {# minutes}} au plus tard.',
+  problemBusySeconds:
+    'Une demande de paiement attend déjà sur ce téléphone. Approuvez-la ou refusez-la là-bas, ou laissez-la expirer. Vous pourrez réessayer ici dans {seconds, plural, one {# seconde} many {# de secondes} other {# secondes}} au plus tard.',
   problemRefused: '{merchant} ne peut pas accepter ce paiement de votre part. Veuillez les contacter.',
 
   // Why an attempt was declined

@@ -64,6 +64,10 @@ export const PT: Messages = {
     'Foram enviados demasiados pedidos para este número. Tente de novo daqui a {minutes, plural, one {# minuto} many {# de minutos} other {# minutos}}, ou pague de outra forma.',
   problemWaitSeconds:
     'Foi enviado há instantes um pedido para este número. Tente de novo daqui a {seconds, plural, one {# segundo} many {# de segundos} other {# segundos}}.',
+  problemBusyMinutes:
+    'Já há um pedido de pagamento à espera neste telefone. Aprove-o ou recuse-o aí, ou deixe-o terminar. Pode tentar de novo aqui daqui a {minutes, plural, one {# minuto} many {# de minutos} other {# minutos}}, o mais tardar.',
+  problemBusySeconds:
+    'Já há um pedido de pagamento à espera neste telefone. Aprove-o ou recuse-o aí, ou deixe-o terminar. Pode tentar de novo aqui daqui a {seconds, plural, one {# segundo} many {# de segundos} other {# segundos}}, o mais tardar.',
   problemRefused: '{merchant} não pode aceitar este pagamento da sua parte. Contacte-os, por favor.',
 
   // Why an attempt was declined

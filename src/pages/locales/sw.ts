@@ -64,6 +64,10 @@ export const SW: Messages = {
     'Maombi mengi mno yametumwa kwa namba hii. Jaribu tena baada ya {minutes, plural, one {dakika #} other {dakika #}}, au lipa kwa njia nyingine.',
   problemWaitSeconds:
     'Ombi limetumwa kwa namba hii muda mfupi uliopita. Jaribu tena baada ya {seconds, plural, one {sekunde #} other {sekunde #}}.',
+  problemBusyMinutes:
+    'Ombi la malipo tayari linasubiri kwenye simu hii. Likubali au likatae huko, au liache liishe. Unaweza kujaribu tena hapa baada ya {minutes, plural, one {dakika #} other {dakika #}} au kabla ya hapo.',
+  problemBusySeconds:
+    'Ombi la malipo tayari linasubiri kwenye simu hii. Likubali au likatae huko, au liache liishe. Unaweza kujaribu tena hapa baada ya {seconds, plural, one {sekunde #} other {sekunde #}} au kabla ya hapo.',
   problemRefused: '{merchant} haiwezi kupokea malipo haya kutoka kwako. Tafadhali wasiliana nao.',
 
   // Why an attempt was declined
