@@ -19,6 +19,7 @@ import { openListener } from '../gateways/sandbox/provider/listener.ts'
 import { createPostgresStore } from '../gateways/sandbox/provider/postgres-store.ts'
 import { createSandboxProvider } from '../gateways/sandbox/provider/server.ts'
 import { sandboxRails } from '../gateways/sandbox/rails.ts'
+import { SSLCOMMERZ } from '../gateways/sslcommerz/index.ts'
 import { STRIPE } from '../gateways/stripe/index.ts'
 import { WAVE } from '../gateways/wave/index.ts'
 import type { Vault } from '../kit/crypto.ts'
@@ -42,6 +43,7 @@ export const GATEWAYS: readonly GatewayDefinition[] = [
   CHAPA,
   BKASH,
   PAYMOB,
+  SSLCOMMERZ,
 ]
 
 export const SANDBOX_PATH = '/sandbox'

@@ -71,14 +71,15 @@ export function pageRoutes(app: LinksApp): PageRoute[] {
         return show(facts, { ...checkoutScreen(facts), head }, request)
       },
     },
-    {
-      method: 'GET',
+    // Some providers send the payer back with a form. Nothing in it is read: a status check says how the payment ended.
+    ...(['GET', 'POST'] as const).map((method) => ({
+      method,
       path: '/pay/{accessCode}/return',
-      handle: async (request) => {
+      handle: async (request: PageRequest) => {
         await refreshCheckout(app, await loadCheckout(app, request), 'return')
         return redirectToCheckout(request)
       },
-    },
+    })),
     {
       method: 'GET',
       path: '/pay/{accessCode}/status',

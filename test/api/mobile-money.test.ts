@@ -1,5 +1,6 @@
 // Mobile money behind the whole service. With prompts on the phone, at providers that sign no callbacks: M-Pesa by Daraja,
 // which takes no key, and MTN MoMo, where a payer who agrees is charged again. With a page and a completing call: bKash.
+// With a page for the other wallets and cards, from which the payer comes back with a form: SSLCommerz.
 
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
@@ -9,6 +10,7 @@ import { CREDENTIALS as BKASH, startFakeBkash } from '../gateways/bkash/fake.ts'
 import { PUBLIC_URL, type Webhook } from '../gateways/conformance.ts'
 import { CREDENTIALS, startFakeDaraja } from '../gateways/daraja/fake.ts'
 import { CREDENTIALS as momo, SANDBOX_MARKET, startFakeMomo } from '../gateways/mtn-momo/fake.ts'
+import { STORE, startFakeSslcommerz } from '../gateways/sslcommerz/fake.ts'
 import type { Api } from '../support/api.ts'
 import { chargeBody, initiateBody } from '../support/builders.ts'
 import {
@@ -25,6 +27,7 @@ import { testService } from '../support/service.ts'
 
 const fakeDaraja = await startFakeDaraja(fileContext({ after }))
 const fakeBkash = await startFakeBkash(fileContext({ after }))
+const fakeSslcommerz = await startFakeSslcommerz(fileContext({ after }))
 const fakeMomo = await startFakeMomo(fileContext({ after }), SANDBOX_MARKET)
 const MOMO = {
   GATEWAY_MTN_MOMO_TARGET_ENVIRONMENT: SANDBOX_MARKET.environment,
@@ -43,6 +46,7 @@ const env = {
   GATEWAY_BKASH_PASSWORD: BKASH.password,
   GATEWAY_BKASH_BASE_URL: fakeBkash.server.url,
   GATEWAY_DARAJA_BASE_URL: fakeDaraja.server.url,
+  GATEWAY_SSLCOMMERZ_BASE_URL: fakeSslcommerz.server.url,
   // MTN sends callbacks only to such an address.
   COWRY_PUBLIC_URL: PUBLIC_URL,
 }
@@ -323,5 +327,62 @@ describe('a payment at bkash', () => {
       await eventually(read, isSuccessful, WITHIN_MS)
     }
     assert.deepEqual(await fakeBkash.refunds?.(key), [10_000n, 10_000n])
+  })
+})
+
+describe('a payment at sslcommerz', () => {
+  const TERMS = { amount: 1_250.5, currency: 'BDT', country: 'BD' }
+
+  /** A merchant with an account there, beside bKash of the instance. */
+  const newMerchant = async () => {
+    const merchant = await service.newMerchant()
+    const saved = await service.admin.send(
+      'PUT',
+      `/admin/v1/merchants/${merchant.uuid}/gateways/sslcommerz`,
+      { body: JSON.stringify({ credentials: STORE }), headers: { 'content-type': 'application/json' } },
+    )
+    assert.equal(saved.body.data?.probe, 'works', saved.text)
+    return merchant
+  }
+  /** A payer who has paid on the page, and whose payment is not polled now. */
+  const pay = async (form = 'channel=card') => {
+    const { api } = await newMerchant()
+    const { uuid, page } = await startPaying(api, TERMS, form)
+    await postponePolls(db, uuid)
+    const { key, gateway } = await attemptOf(db, uuid)
+    assert.equal(gateway, 'sslcommerz')
+    await fakeSslcommerz.finish(key, { kind: 'pays' })
+    return { api, uuid, page, key }
+  }
+
+  it('is not one of bKash, whose payers go to bKash itself', async () => {
+    const { api } = await newMerchant()
+    const { uuid } = await startPaying(api, TERMS, 'channel=mobile_money&network=bkash_bd')
+    assert.equal((await attemptOf(db, uuid)).gateway, 'bkash')
+  })
+
+  it('is successful when a payer of Nagad comes back with a form, of which nothing is read', async () => {
+    const { api, uuid, page } = await pay('channel=mobile_money&network=nagad_bd')
+    const headers = { 'content-type': 'application/x-www-form-urlencoded', origin: 'null' }
+    const back = await service
+      .apiWith(undefined)
+      .postText(`${page}/return`, 'status=FAILED&tran_id=another', headers)
+    assert.equal(back.http, 303, back.text)
+    const payment = await paymentWith(api, uuid, 'successful')
+    assert.deepEqual([payment.amountPaid, payment.fee], ['1250.50', '31.26'])
+  })
+
+  it('is successful after the notification to its secret address, and is refunded in part', async () => {
+    const { api, uuid, key } = await pay()
+    const webhook = await fakeSslcommerz.webhook(key)
+    const { pathname } = new URL(webhook.url ?? '')
+    assert.equal((await deliver(api, pathname, webhook)).http, 200)
+    await paymentWith(api, uuid, 'successful')
+    const refund = { paymentUuid: uuid, amount: 100, refundReference: 'part-1' }
+    const made = await api.post('/api/v1/refunds', refund)
+    assert.ok(made.body.data?.uuid, made.text)
+    const read = async () => (await api.get(`/api/v1/refunds/${made.body.data.uuid}`)).body.data
+    await eventually(read, isSuccessful, WITHIN_MS)
+    assert.deepEqual(await fakeSslcommerz.refunds?.(key), [10_000n])
   })
 })

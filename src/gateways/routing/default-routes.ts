@@ -18,7 +18,7 @@ const route = (currency: Currency, country: string | null, gateways: string): Ro
 })
 
 export const DEFAULT_ROUTES: readonly Route[] = [
-  route('BDT', 'BD', 'bkash stripe'),
+  route('BDT', 'BD', 'bkash sslcommerz stripe'),
   route('BIF', 'BI', 'stripe'),
   route('BWP', 'BW', 'stripe'),
   route('CAD', null, 'stripe'),

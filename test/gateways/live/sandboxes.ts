@@ -86,4 +86,11 @@ export const SANDBOXES: Readonly<Record<string, ProviderSandbox>> = {
     decline: 'Cancel on the page of bKash.',
     usual: { currency: 'BDT', country: 'BD', channel: 'mobile_money' },
   },
+  sslcommerz: {
+    signUp:
+      'Register at https://developer.sslcommerz.com/registration, and copy the store id and the store password from the e-mail.',
+    pay: 'Pay with the card 4111 1111 1111 1111, 12/26, 111, and the code 111111.',
+    decline: 'Choose "Failed" on the page of the test bank.',
+    usual: { currency: 'BDT', country: 'BD', channel: 'card' },
+  },
 }

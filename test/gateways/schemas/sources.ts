@@ -138,6 +138,8 @@ export const WITHOUT_DESCRIPTION: Readonly<Record<string, string>> = {
     'bKash publishes pages (https://developer.bka.sh/docs), and no description in a form that programs read.',
   paymob:
     'Paymob publishes pages (https://developers.paymob.com), and no description in a form that programs read.',
+  sslcommerz:
+    'SSLCommerz publishes pages (https://developer.sslcommerz.com), and no description in a form that programs read.',
   wave: 'Wave publishes pages (https://docs.wave.com/checkout), and no description in a form that programs read.',
   pawapay:
     'No copy of the description of v2 (https://docs.pawapay.io/v2/api-reference/openapi_v2.yaml) was available that may be redistributed.',
