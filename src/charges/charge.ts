@@ -11,11 +11,12 @@ import { applyOutcome } from '../outcomes/apply.ts'
 import { completeIfReady } from '../outcomes/complete.ts'
 import { firstLeaseEnd, schedulePoll } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import type { AttemptRow } from '../payments/attempt.ts'
+import type { AttemptRow, PaymentWithAttempt } from '../payments/attempt.ts'
 import { newGatewayKey, toGatewayAttempt } from '../payments/gateway-request.ts'
 import { fingerprintOf } from '../payments/input.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { type Claim, emailKey, type Recorded, recordPayment, replayOrRethrow } from '../payments/record.ts'
+import type { MoveSource } from '../payments/states.ts'
 import { serializeRedacted } from '../payments/views.ts'
 import type { ChargeInput } from './input.ts'
 
@@ -85,17 +86,28 @@ async function chargeOnce(
   )
   const { payment, attempt } = recorded
   if (!attempt) return { payment, replayed: true, method }
+  const executed = await executeCharge(app, gateway, { payment, attempt, method }, 'api')
+  return { payment: executed.payment, attempt: executed.attempt, replayed: false, method }
+}
 
+/** The first call of a recorded attempt that charges a saved method, and its outcome. */
+export async function executeCharge(
+  app: PaymentsApp,
+  gateway: Gateway,
+  recorded: PaymentWithAttempt & { method: MethodRow },
+  source: MoveSource,
+): Promise<PaymentWithAttempt> {
+  const { payment, attempt, method } = recorded
   await app.failpoints.hit('charge.after_record')
   const submitted = await submitCharge(app, gateway, payment, attempt, method)
   await app.failpoints.hit('charge.after_call')
-  const { current, outcome } = await completeIfReady(app, gateway, { payment, attempt, method }, submitted)
+  const { current, outcome } = await completeIfReady(app, gateway, recorded, submitted)
   const applied = await applyOutcome(app, gateway, current, outcome, {
-    source: 'api',
+    source,
     firstCall: outcome === submitted,
   })
   await schedulePoll(app, applied, outcome, gateway.behavior)
-  return { payment: applied.payment, attempt: applied.attempt, replayed: false, method }
+  return applied
 }
 
 /** Every submission goes through here: the first one, and the resolver's retry under the same idempotency key. */

@@ -42,6 +42,13 @@ export const InitiateBody = Type.Object({
       description: 'Your intent to charge the method again. Only a signal for reports.',
     }),
   ),
+  offerSavedMethods: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description:
+        'The page offers the saved methods of this customer that can pay this payment, by their masked labels, and charges the one that the customer chooses there. Anyone with checkoutUrl can pay with them: set it only if the customer is signed in with you, never for an e-mail address that a visitor has typed.',
+    }),
+  ),
 })
 export function toInitiateInput(body: Static<typeof InitiateBody>): InitiateInput {
   const common = toCommonInput(body)
@@ -51,6 +58,7 @@ export function toInitiateInput(body: Static<typeof InitiateBody>): InitiateInpu
     ...(body.country === undefined && { isDefaultCountry: true }),
     redirectUrl: body.redirectUrl ?? null,
     isRecurring: body.isRecurring ?? false,
+    ...(body.offerSavedMethods && { offerSavedMethods: true }),
   }
 }
 

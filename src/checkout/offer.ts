@@ -11,6 +11,8 @@ import type { PaymentRow } from '../payments/payment.ts'
 import { isPromptable, promptOf, requirePromptable } from './phone-prompts.ts'
 
 interface CheckoutOffer {
+  /** The gateways behind the offer, without direct transfers. */
+  gateways: readonly Pick<Candidate, 'gateway' | 'accountId'>[]
   channels: readonly Channel[]
   instruments: readonly Instrument[]
   country: string | null
@@ -36,6 +38,7 @@ export async function findOffer(app: PaymentsApp, payment: PaymentRow): Promise<
   const shown = shownCandidates(candidates.filter((one) => !isP2p(one)))
   const networks = offeredNetworks(shown, payment)
   return {
+    gateways: shown,
     channels: [...new Set([...shown, ...candidates.filter(isP2p)].flatMap(({ channels }) => channels))],
     instruments: shown[0]?.gateway.instruments ?? [],
     country: payment.country,

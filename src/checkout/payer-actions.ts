@@ -107,7 +107,8 @@ export async function stopAttempt(
   // The money may have moved, so the attempt cannot be cancelled before a status check.
   if (isCompleting({ payment, attempt })) return { view, answered: false }
   const gateway = await gatewayOf(app, attempt)
-  const stop = gateway.cancel ?? gateway.verify
+  // A charge of a saved method cannot be stopped: the payer has nothing to do for it.
+  const stop = (attempt.operation === 'checkout' && gateway.cancel) || gateway.verify
   const outcome = await stop(toStatusQuery(payment, attempt), attempt.gatewayReference)
   await applyOutcome(app, gateway, { payment, attempt }, outcome, { source: 'checkout' })
   return { view: await reloadView(app, payment), answered: outcome.kind !== 'unknown' }

@@ -11,7 +11,7 @@ import { applyOutcome } from '../outcomes/apply.ts'
 import { hasUsedAllAttempts, isNotSubmitted } from '../outcomes/decide.ts'
 import { firstLeaseEnd, isLostPageUnpayable, schedulePoll } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import type { PaymentWithAttempt } from '../payments/attempt.ts'
+import type { AttemptRow, PaymentWithAttempt } from '../payments/attempt.ts'
 import { newAttempt } from '../payments/attempt.ts'
 import { findPayment } from '../payments/find.ts'
 import { newGatewayKey } from '../payments/gateway-request.ts'
@@ -26,6 +26,12 @@ import { type CheckoutView, reloadView, withAttempts } from './view.ts'
 
 const shareStart = createSingleFlight<CheckoutView>()
 
+/** Submits an attempt in its own way. `record` commits the attempt first. */
+type Submission = (
+  payment: PaymentRow,
+  record: (start: AttemptStart) => Promise<PaymentWithAttempt | undefined>,
+) => Promise<void>
+
 /**
  * Starts an attempt, or returns the one in progress, so that the payer is prompted once. Single flight: a second request
  * during the first one shares it, and consumes no second prompt of the phone's quota.
@@ -33,22 +39,27 @@ const shareStart = createSingleFlight<CheckoutView>()
 export function startAttempt(
   app: PaymentsApp,
   view: CheckoutView,
-  choice: CheckoutChoice,
+  how: CheckoutChoice | Submission,
 ): Promise<CheckoutView> {
-  return shareStart(app.db, view.payment.id, () => startOnce(app, view, choice))
+  return shareStart(app.db, view.payment.id, async () => {
+    if (view.payment.status === 'processing') return view
+    requireStartable(app, view)
+    await assertCollectable(app, view.payment)
+    const payment = await extendForPayerAction(app, view.payment, how)
+    // Read again, the payment may have moved: the payer may have started an attempt in another window.
+    if (payment.status !== 'pending') return withAttempts(app, payment)
+    if (typeof how === 'function') await how(payment, (start) => recordAttempt(app, payment, start))
+    else await submitInOrder(app, view, payment, how)
+    return reloadView(app, payment)
+  })
 }
 
-async function startOnce(
+async function submitInOrder(
   app: PaymentsApp,
   view: CheckoutView,
+  payment: PaymentRow,
   choice: CheckoutChoice,
-): Promise<CheckoutView> {
-  if (view.payment.status === 'processing') return view
-  requireStartable(app, view)
-  await assertCollectable(app, view.payment)
-  const payment = await extendForPayerAction(app, view.payment, choice)
-  // Read again, the payment may have moved: the payer may have started an attempt in another window.
-  if (payment.status !== 'pending') return withAttempts(app, payment)
+): Promise<void> {
   const candidates = await requireOffered(app, payment, choice)
   assertPromptCooldown(view.attempts, choice, app.clock.now())
   // Failover: the next gateway is tried only if the one before provably began nothing that can be paid.
@@ -63,7 +74,6 @@ async function startOnce(
     retryable = await submitToCandidate(app, retryable, candidate, choice, action)
     if (!retryable) break
   }
-  return reloadView(app, payment)
 }
 
 // Longer than mobile money operators wait for the PIN, so that a checkout does not expire during an open prompt.
@@ -73,11 +83,12 @@ const PAYER_ACTION_MS = 360_000
 async function extendForPayerAction(
   app: PaymentsApp,
   payment: PaymentRow,
-  { channel }: CheckoutChoice,
+  how: CheckoutChoice | Submission,
 ): Promise<PaymentRow> {
   const now = app.clock.now()
   const minExpiresAt = addMs(now, PAYER_ACTION_MS)
-  if (channel === 'card' || payment.expiresAt === null || payment.expiresAt >= minExpiresAt) return payment
+  const isByCard = typeof how !== 'function' && how.channel === 'card'
+  if (isByCard || payment.expiresAt === null || payment.expiresAt >= minExpiresAt) return payment
   await extendExpiry(app.db, payment.merchantId, payment.id, now, minExpiresAt)
   return (await findPayment(app.db, payment.merchantId, payment.id)) ?? payment
 }
@@ -98,8 +109,16 @@ async function submitToCandidate(
   choice: CheckoutChoice,
   action: PayerAction,
 ): Promise<PaymentRow | undefined> {
-  const { gateway } = candidate
-  const current = await recordAttempt(app, payment, candidate, choice, action)
+  const { gateway, accountId } = candidate
+  const start = {
+    operation: 'checkout',
+    gateway: gateway.name,
+    accountId,
+    gatewayKey: action.gatewayKey,
+    channel: choice.channel,
+    choice,
+  } as const
+  const current = await recordAttempt(app, payment, start, action.failovers > 0 ? 1 : 0)
   if (!current) return undefined
   await app.failpoints.hit('checkout.after_start')
   const outcome = await submitCheckout(app, gateway, current)
@@ -118,34 +137,34 @@ async function submitToCandidate(
   return applied.payment
 }
 
-/** Undefined when another request has moved the payment since it was read. */
+type AttemptStart = Pick<
+  AttemptRow,
+  'operation' | 'gateway' | 'accountId' | 'gatewayKey' | 'channel' | 'choice'
+> &
+  Partial<Pick<AttemptRow, 'paymentMethodId'>>
+
+/** Undefined when another request has moved the payment since it was read, or the attempt may not start any more. */
 async function recordAttempt(
   app: PaymentsApp,
   payment: PaymentRow,
-  { gateway, accountId }: Candidate,
-  choice: CheckoutChoice,
-  action: PayerAction,
+  start: AttemptStart,
+  failovers = 0,
 ): Promise<PaymentWithAttempt | undefined> {
   const now = app.clock.now()
   const attempt = newAttempt(payment, {
+    ...start,
     id: app.random.uuid(),
     number: payment.attemptsUsed + 1,
-    operation: 'checkout',
-    gateway: gateway.name,
-    accountId,
-    gatewayKey: action.gatewayKey,
-    channel: choice.channel,
-    choice,
     startedAt: now,
     dueAt: firstLeaseEnd(app, now),
   })
   const next: PaymentRow = {
     ...plainMove(payment, 'processing'),
     statusReason: 'outcome_unknown',
-    gateway: gateway.name,
-    channel: choice.channel,
+    gateway: attempt.gateway,
+    channel: attempt.channel,
     attemptsUsed: attempt.number,
-    failovers: payment.failovers + (action.failovers > 0 ? 1 : 0),
+    failovers: payment.failovers + failovers,
   }
   const moved = await movePayment(app, payment, next, {
     kind: 'attempt_started',

@@ -3,6 +3,7 @@
 import { Type } from 'typebox'
 import { LANGUAGE_CODES } from '../core/languages.ts'
 import { CurrencyCode, Enum, Metadata, Nullable, PAGE_QUERY, Timestamp, Uuid } from '../kit/http/schema.ts'
+import { maskPhone } from '../kit/phone.ts'
 import type { CustomerRow } from './customer.ts'
 import type { MethodRow } from './method.ts'
 
@@ -39,7 +40,9 @@ export const SavedMethodRecord = Type.Object({
       country: Nullable(Type.String()),
     }),
   ),
-  mobileMoney: Nullable(Type.Object({ network: Type.String(), phone: Type.String() })),
+  mobileMoney: Nullable(
+    Type.Object({ network: Type.String(), phone: Type.String({ description: 'Masked: 0712 ••• 678.' }) }),
+  ),
   bankAccount: Nullable(Type.Object({ bankName: Type.String(), last4: Type.String() })),
   isRecurringIntent: Type.Boolean(),
   consent: Nullable(
@@ -107,7 +110,7 @@ export function toSavedMethod(row: MethodRow, recurringToken: string | null, now
     paymentGateway: row.gateway,
     currencies: row.currencies,
     card: row.card,
-    mobileMoney: row.mobileMoney,
+    mobileMoney: row.mobileMoney && { ...row.mobileMoney, phone: maskPhone(row.mobileMoney.phone) },
     bankAccount: null,
     isRecurringIntent: row.isRecurringIntent,
     consent: row.consent,
@@ -125,7 +128,7 @@ export function statusOf(row: Pick<MethodRow, 'status' | 'expiresAt'>, now: Date
 
 export function labelOf(row: Pick<MethodRow, 'type' | 'card' | 'mobileMoney'>): string {
   if (row.card) return `${row.card.brand} •••• ${row.card.last4}`
-  if (row.mobileMoney) return `${row.mobileMoney.network} ${row.mobileMoney.phone}`
+  if (row.mobileMoney) return `${row.mobileMoney.network} ${maskPhone(row.mobileMoney.phone)}`
   // A wallet that holds cards and does not tell which one it charges.
   return row.type === 'card' ? 'Card' : 'Bank account'
 }

@@ -11,7 +11,7 @@ import type { MethodRow } from './method.ts'
 import { findMethod, listMethodRows, listMethodRowsById } from './method-queries.ts'
 import { serializeMethod } from './methods.ts'
 import { findCustomer } from './queries.ts'
-import type { SavedMethodView } from './schema.ts'
+import { type SavedMethodView, statusOf } from './schema.ts'
 
 export async function listCustomers(
   app: CustomersApp,
@@ -47,6 +47,19 @@ export async function listSavedMethods(
   await requireCustomer(app, merchant, customerId)
   const rows = await listMethodRows(app.db, merchant.id, customerId)
   return rows.map((row) => serializeMethod(app, row))
+}
+
+/** The saved methods of a customer that can be charged now: the default first, then the last used. */
+export async function listActiveMethods(
+  app: CustomersApp,
+  merchantId: string,
+  customerId: string,
+): Promise<MethodRow[]> {
+  const rows = await listMethodRows(app.db, merchantId, customerId)
+  const usedAt = ({ lastUsedAt, createdAt }: MethodRow) => (lastUsedAt ?? createdAt).getTime()
+  return rows
+    .filter((row) => statusOf(row, app.clock.now()) === 'active')
+    .toSorted((a, b) => Number(b.isDefault) - Number(a.isDefault) || usedAt(b) - usedAt(a))
 }
 
 export async function findSavedMethod(

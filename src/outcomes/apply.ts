@@ -26,7 +26,7 @@ import { type Move, plainMove } from '../payments/move.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import type { MoveSource } from '../payments/states.ts'
 import { type ClosedAttempt, closeAttempt } from '../payments/update-attempt.ts'
-import { methodOf } from '../payments/views.ts'
+import { chargedMethodOf, methodOf } from '../payments/views.ts'
 import { type Decision, decide } from './decide.ts'
 import { saveLateMethod, saveReceiptNumber } from './queries.ts'
 import { openRecovery } from './recovery.ts'
@@ -181,13 +181,17 @@ function pollAfterDecline(
 /** Saves the method that the outcome brings; otherwise returns the method that the payment already has. */
 async function saveOutcomeMethod(
   app: PaymentsApp,
-  { payment, attempt, method }: PaymentWithAttempt,
+  current: PaymentWithAttempt,
   outcome: Outcome,
 ): Promise<MethodRow | null> {
+  const { payment, attempt } = current
   const savedMethod = outcome.kind === 'succeeded' ? outcome.savedMethod : null
   const consent = attempt.choice?.consent
+  // A payer whose saved method was declined at a checkout may pay with another one, so the payment does not get it.
+  const isLeft = attempt.paymentMethodId !== null && outcome.kind !== 'succeeded'
+  if (isLeft) return methodOf(app, payment)
   // Null: the payer has not agreed that the method is saved.
-  if (!savedMethod || consent === null) return method ?? methodOf(app, payment)
+  if (!savedMethod || consent === null) return chargedMethodOf(app, current)
   const { merchantId, customerId, isRecurring } = payment
   const { gateway, accountId } = attempt
   const owner = { merchantId, customerId, gateway, accountId, isRecurring, consent }

@@ -9,7 +9,7 @@ import type { Gateway, Outcome } from '../gateways/gateway.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow, PaymentWithAttempt } from '../payments/attempt.ts'
 import { toStatusQuery } from '../payments/gateway-request.ts'
-import { methodOf } from '../payments/views.ts'
+import { chargedMethodOf } from '../payments/views.ts'
 import { isNotSubmitted } from './decide.ts'
 import { endCompletion, startCompletion } from './queries.ts'
 import { firstLeaseEnd } from './schedule.ts'
@@ -56,10 +56,10 @@ function waitingReference(gateway: Gateway, attempt: AttemptRow, outcome: Outcom
 /** The credential for a charge; undefined if the saved method must not be charged any more. */
 async function payerOf(
   app: PaymentsApp,
-  { payment, attempt, method: known }: PaymentWithAttempt,
+  current: PaymentWithAttempt,
 ): Promise<{ credential?: string } | undefined> {
-  if (attempt.operation === 'checkout') return {}
-  const method = known ?? (await methodOf(app, payment))
+  if (current.attempt.operation === 'checkout') return {}
+  const method = await chargedMethodOf(app, current)
   if (!method || statusOf(method, app.clock.now()) !== 'active') return undefined
   return { credential: openCredential(app, method) }
 }

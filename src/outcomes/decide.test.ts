@@ -76,6 +76,7 @@ function attemptIn(status: AttemptStatus, number = 1): AttemptRow {
     sentAt: null,
     returnedAt: null,
     completionStartedAt: null,
+    paymentMethodId: null,
     dueAt: NOW,
     polls: 0,
     fence: 1,

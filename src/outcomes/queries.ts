@@ -105,6 +105,11 @@ with started as (
       or 'active' = (
         select m.status
         from payment_methods m
+        where m.merchant_id = p.merchant_id and m.id = a.payment_method_id
+      )
+      or a.payment_method_id is null and 'active' = (
+        select m.status
+        from payment_methods m
         where m.merchant_id = p.merchant_id and m.id = p.payment_method_id
       )
     )

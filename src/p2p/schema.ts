@@ -15,8 +15,8 @@ const MIN_OPEN_MINUTES = 10
 const MAX_OPEN_MINUTES = 7 * 24 * 60
 export const DEFAULT_OPEN_MINUTES = 24 * 60
 
-// P2P saves no payment method, so there is no isRecurring.
-const { isRecurring: _, ...INITIATE_FIELDS } = InitiateBody.properties
+// P2P saves and charges no payment method.
+const { isRecurring: _recurring, offerSavedMethods: _saved, ...INITIATE_FIELDS } = InitiateBody.properties
 
 export const P2pPaymentBody = Type.Object({
   ...INITIATE_FIELDS,

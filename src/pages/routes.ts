@@ -5,7 +5,7 @@ import { canCancelAttempt, refreshCheckout } from '../checkout/payer-actions.ts'
 import { consentFormFor } from '../consents/consent.ts'
 import { ApiError } from '../core/errors.ts'
 import { isUuid } from '../core/ids.ts'
-import { labelOf } from '../customers/schema.ts'
+import type { MethodRow } from '../customers/method.ts'
 import { findSavedMethod } from '../customers/service.ts'
 import { html } from '../kit/http/html.ts'
 import type { PageResponse, PageRoute } from '../kit/http/route.ts'
@@ -13,12 +13,14 @@ import type { LinksApp } from '../links/app.ts'
 import { checkSlot } from '../links/slots.ts'
 import type { Capacity, PaymentsApp } from '../payments/app.ts'
 import type { PaymentRow } from '../payments/payment.ts'
+import { listOfferedMethods } from '../returning-payers/offered-methods.ts'
 import { SCRIPT } from './assets.ts'
 import type { Screen } from './checkout/components.ts'
 import { receiptScreen, returnsAutomatically } from './checkout/end-screens.ts'
 import { type CheckoutFacts, screenFingerprint } from './checkout/facts.ts'
 import { networkOfPhone, readFormState } from './checkout/form.ts'
 import { checkoutScreen, renderCheckout } from './checkout/page.ts'
+import { displayLabel } from './checkout/saved-options.ts'
 import { LEAVE, redirectOf, redirectToCheckout, stepRoutes } from './checkout/steps.ts'
 import { continueScreen } from './checkout/waiting-screens.ts'
 import { readTimeZone } from './formats/time.ts'
@@ -157,6 +159,7 @@ async function factsOf(app: PaymentsApp, request: PageRequest): Promise<Checkout
     transfer: await transferOf(app, view),
     merchant,
     now,
+    savedMethods: await savedMethodsOf(app, payment),
     methodLabel: await methodLabelOf(app, payment),
     path: pathOf(request),
     returnUrl: await returnUrlOf(app, view),
@@ -184,8 +187,13 @@ async function isSuspendedFor(app: PaymentsApp, { status, merchantId }: PaymentR
 async function methodLabelOf(app: PaymentsApp, payment: PaymentRow): Promise<string | null> {
   if (payment.paymentMethodId === null) return null
   const method = await findSavedMethod(app, payment.merchantId, payment.paymentMethodId)
-  // The provider writes the brand in lower case.
-  return method ? labelOf(method).replace(/^[a-z]/, (letter) => letter.toUpperCase()) : null
+  return method ? displayLabel(method) : null
+}
+
+/** Only an open payment has a form to choose them. */
+async function savedMethodsOf(app: PaymentsApp, payment: PaymentRow): Promise<MethodRow[]> {
+  if (payment.status !== 'pending') return []
+  return (await listOfferedMethods(app, payment)).map(({ method }) => method)
 }
 
 function show(facts: CheckoutFacts, screen: Screen, request: PageRequest, where = ''): PageResponse {

@@ -98,6 +98,7 @@ div.wrong{background:var(--bad-soft);border-color:var(--bad);color:var(--bad)}
 .left b{font-size:1.25rem;font-variant-numeric:tabular-nums}
 details{border:1px solid var(--line);border-radius:.75rem;padding:0 1rem;margin:0 0 1rem}
 summary{padding:.75rem 0;min-height:3rem;font-weight:600;cursor:pointer}
+.ways{border:0;padding:0;margin:0}
 .other{border-block-start:1px solid var(--line);margin-top:1.25rem;padding-top:1rem}
 .other p{margin:0}
 footer{max-width:58rem;width:100%;margin:0 auto;padding:0 1rem 1.5rem;color:var(--dim);font-size:.9375rem}

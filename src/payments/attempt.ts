@@ -27,6 +27,8 @@ export const ATTEMPT = columnTable({
   /** What the provider said in a callback to the secret path of this attempt, as JSON of the connector. */
   report: column<string | null>('text'),
   choice: column<CheckoutChoice | null>('jsonb'),
+  /** The saved method that the payer of a checkout chose. The method of a charge is in the payment. */
+  paymentMethodId: column<string | null>('uuid'),
   nextStep: column<NextStep | null>('jsonb'),
   failureCode: column<FailureCode | null>('text'),
   failureMessage: column<string | null>('text'),
@@ -66,7 +68,8 @@ export type NewAttempt = Pick<
   | 'choice'
   | 'startedAt'
   | 'dueAt'
->
+> &
+  Partial<Pick<AttemptRow, 'paymentMethodId'>>
 
 /** The columns that the insert of an attempt sets. The others have a default in the database, as `newAttempt` has. */
 export const NEW_ATTEMPT = ATTEMPT.except(
@@ -90,6 +93,7 @@ export const NEW_ATTEMPT = ATTEMPT.except(
 
 export function newAttempt(payment: Pick<PaymentRow, 'merchantId' | 'id'>, values: NewAttempt): AttemptRow {
   return {
+    paymentMethodId: null,
     ...values,
     merchantId: payment.merchantId,
     paymentId: payment.id,

@@ -16,6 +16,7 @@ export const INITIATE_BODY_EXAMPLE = {
   country: 'KE',
   redirectUrl: 'https://shop.example/thanks',
   isRecurring: true,
+  offerSavedMethods: true,
 }
 
 export const INITIATED_EXAMPLE = {
@@ -29,6 +30,7 @@ export const INITIATED_EXAMPLE = {
   checkoutUrl: 'https://pay.example/pay/0Zk4c2WQ9sT1mXb7LrYv5Ua8HeJd3NfGpKoCxIiMwEq',
   accessCode: '0Zk4c2WQ9sT1mXb7LrYv5Ua8HeJd3NfGpKoCxIiMwEq',
   isRecurring: true,
+  offerSavedMethods: true,
   description: 'Two bags of coffee',
   metadata: METADATA,
   redirectUrl: 'https://shop.example/thanks',

@@ -4,7 +4,7 @@
 //
 // It is a compare-and-set. If the payment's version or the attempt's fence has changed since the caller read them, nothing is
 // written, and the caller reads again. The same applies if a case was opened since, so that no case stays open about a
-// payment that has ended. No attempt starts for a blocked customer. While the outcome of the attempt is unknown, only an
+// payment that has ended. No attempt starts for a blocked customer, or with a saved method that cannot be charged. While the outcome of the attempt is unknown, only an
 // outcome or a person's resolution moves the payment: a call that completes the attempt may have begun since.
 //
 // If a webhook has made the attempt due since the caller read it, an attempt that ends unpaid stays due: the webhook may
@@ -127,6 +127,14 @@ moved as (
         select 1
         from customers c
         where c.merchant_id = p.merchant_id and c.id = p.customer_id and c.status = 'blocked'
+      )
+    )
+    and (
+      i.new_attempt ->> 'payment_method_id' is null
+      or (
+        select m.status = 'active' and m.customer_id = p.customer_id and coalesce(m.expires_at > i.at, true)
+        from payment_methods m
+        where m.merchant_id = p.merchant_id and m.id = (i.new_attempt ->> 'payment_method_id')::uuid
       )
     )
   returning i.n, p.customer_id, p.currency, p.version

@@ -18,6 +18,8 @@ const DETAILS = {
   isRecurring: column<boolean>('boolean'),
   /** The payment link on which the payer opened this payment. */
   linkId: column<string | null>('uuid'),
+  /** The page offers the customer's saved methods. */
+  offerSavedMethods: column<boolean>('boolean'),
 }
 
 export type PaymentDetails = RowOf<{ columns: typeof DETAILS }>
@@ -30,6 +32,7 @@ const NO_DETAILS: Readonly<PaymentDetails> = {
   redirectUrl: null,
   isRecurring: false,
   linkId: null,
+  offerSavedMethods: false,
 }
 
 /** The details out of a request that may have other fields too. */

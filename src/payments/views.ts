@@ -6,7 +6,7 @@ import { labelOf, toSavedMethod } from '../customers/schema.ts'
 import { findSavedMethod, findSavedMethods } from '../customers/service.ts'
 import type { Tx } from '../kit/db/db.ts'
 import type { PaymentsApp } from './app.ts'
-import type { AttemptRow } from './attempt.ts'
+import type { AttemptRow, PaymentWithAttempt } from './attempt.ts'
 import { findPayment, findPayments, listAttempts, listAttemptsOfPayments } from './find.ts'
 import type { PaymentRow } from './payment.ts'
 import { type PaymentSecrets, toChargeRecord, toInitiatedPayment, toPaymentRecord } from './schema.ts'
@@ -126,6 +126,15 @@ export function serializeRedacted(
 export async function methodOf(app: PaymentsApp, payment: PaymentRow): Promise<MethodRow | null> {
   if (payment.paymentMethodId === null) return null
   return (await findSavedMethod(app, payment.merchantId, payment.paymentMethodId)) ?? null
+}
+
+/** The saved method that an attempt charges; null if it charges none. */
+export async function chargedMethodOf(
+  app: PaymentsApp,
+  { payment, attempt, method }: PaymentWithAttempt,
+): Promise<MethodRow | null> {
+  if (method) return method
+  return methodOf(app, { ...payment, paymentMethodId: attempt.paymentMethodId ?? payment.paymentMethodId })
 }
 
 function summarise(method: MethodRow) {

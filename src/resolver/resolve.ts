@@ -22,7 +22,7 @@ import type { AttemptRow, PaymentWithAttempt } from '../payments/attempt.ts'
 import { findPayment, listAttempts } from '../payments/find.ts'
 import { referenceOf, toStatusQuery } from '../payments/gateway-request.ts'
 import type { ClosedAttempt } from '../payments/update-attempt.ts'
-import { methodOf } from '../payments/views.ts'
+import { chargedMethodOf } from '../payments/views.ts'
 import { type ClaimedAttempt, claimDueAttempts } from './queries.ts'
 
 /** Claims due attempts and returns one task for each. */
@@ -152,9 +152,10 @@ const PAGE_LOST: Outcome = {
 function canResubmit(app: PaymentsApp, gateway: Gateway, { payment, attempt }: PaymentWithAttempt): boolean {
   const now = app.clock.now()
   const isRetained = isKeyRetained(gateway.behavior, attempt.startedAt, now)
-  // No prompt is sent to a phone after the checkout has expired.
+  // After the checkout has expired no prompt is sent to a phone, and no saved method is charged that was not charged before.
   const isLate = payment.expiresAt !== null && payment.expiresAt <= now
-  return isRetained && !(isLate && isPrompt(gateway, attempt)) && !gateway.behavior.notResendable
+  const isTooLate = isLate && (attempt.operation === 'charge' || isPrompt(gateway, attempt))
+  return isRetained && !isTooLate && !gateway.behavior.notResendable
 }
 
 /** By the number that the payer typed, too: the rails of the account may have changed since. */
@@ -171,7 +172,7 @@ async function resubmit(
   const { payment, attempt } = current
   if (await app.isSuspended(payment.merchantId)) return undefined
   if (attempt.operation === 'checkout') return submitCheckout(app, gateway, current)
-  const method = await methodOf(app, payment)
+  const method = await chargedMethodOf(app, current)
   if (!method) throw new Error(`charge ${payment.id} has no saved method`)
   if (!(await isChargeable(app, method))) return undefined
   return submitCharge(app, gateway, payment, attempt, method)

@@ -27,6 +27,7 @@ const INITIATED_FIELDS = [
   'checkoutUrl',
   'accessCode',
   'isRecurring',
+  'offerSavedMethods',
   'description',
   'metadata',
   'redirectUrl',

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { after, describe, it } from 'node:test'
+import { maskPhone } from '../../src/kit/phone.ts'
 import { LANGUAGES } from '../../src/pages/locales.ts'
 import { CREDENTIALS as BKASH, startFakeBkash } from '../gateways/bkash/fake.ts'
 import { PUBLIC_URL, type Webhook } from '../gateways/conformance.ts'
@@ -193,7 +194,7 @@ describe('a recurring payment through MTN MoMo', { concurrency: true }, () => {
     await fakeMomo.confirm?.(key)
     const paid = await paymentWith(api, uuid, 'successful')
     const { recurringToken, type, mobileMoney, consent } = paid.paymentMethod
-    assert.deepEqual([type, mobileMoney], ['mobile_money', { network: 'MTN MoMo', phone }])
+    assert.deepEqual([type, mobileMoney], ['mobile_money', { network: 'MTN MoMo', phone: maskPhone(phone) }])
     assert.deepEqual([consent.form, consent.wordingVersion], ['notice', '2'])
     const { amount, currency } = MOMO_TERMS
     const charged = await api.post(

@@ -18,7 +18,16 @@ const { api } = service
 
 const PAYMENT_FIELDS = [
   ...['uuid', 'reference', 'status', 'sourceAmount', 'sourceCurrency', 'country', 'paymentGateway'],
-  ...['checkoutUrl', 'accessCode', 'isRecurring', 'description', 'metadata', 'redirectUrl', 'customer'],
+  ...[
+    'checkoutUrl',
+    'accessCode',
+    'isRecurring',
+    'offerSavedMethods',
+    'description',
+    'metadata',
+    'redirectUrl',
+    'customer',
+  ],
   ...[
     'expiresAt',
     'createdAt',

@@ -45,6 +45,7 @@ export const LAYERS: readonly Readonly<Record<string, string>>[] = [
   {
     resolver: 'background: polls unknown outcomes, expires checkouts',
     refunds: 'refunds, also of duplicate payments',
+    'returning-payers': 'saved methods that the checkout page offers to a returning payer',
   },
   {
     audit:
@@ -112,6 +113,7 @@ const PAYMENT_SLICES: ReadonlySet<string> = new Set([
   'refunds',
   'timeline',
   'provider-refunds',
+  'returning-payers',
 ])
 
 /** A slice is a deep module: the folders above it use few of its names. */

@@ -119,6 +119,10 @@ const ROWS: readonly AliasRow[] = [
     meant: ['isRecurring'],
   },
   {
+    said: ['show_saved_methods', 'saved_methods', 'saved_cards', 'offer_saved_cards'],
+    meant: ['offerSavedMethods'],
+  },
+  {
     said: ['per_page', 'page_size', 'size', 'count', 'take', 'rows', 'max', 'max_results'],
     meant: ['limit'],
   },

@@ -47,14 +47,30 @@ const CHANNEL_DECLINES: Partial<Record<Channel, Partial<typeof DECLINE_MESSAGES>
   bank_transfer: { customer_timeout: declineMessages('failureTransferTimeout', 'ifSentMoney', false) },
 }
 
-export function messagesOfDecline(channel: Channel | undefined, code: FailureCode): DeclineMessages {
+/** A saved method is charged without its owner's approval, so another try of it ends the same way. */
+const SAVED_DECLINES: Partial<typeof DECLINE_MESSAGES> = {
+  authentication_required: declineMessages('failureAuthenticationRequired', 'adviceAnotherWay'),
+}
+
+export function messagesOfDecline(
+  channel: Channel | undefined,
+  code: FailureCode,
+  isSaved = false,
+): DeclineMessages {
+  const saved = isSaved ? SAVED_DECLINES[code] : undefined
+  if (saved) return saved
   const own = channel === undefined ? undefined : CHANNEL_DECLINES[channel]?.[code]
   return own ?? DECLINE_MESSAGES[code]
 }
 
+/** The messages about the declined attempt of a checkout. */
+export function messagesOfAttempt(attempt: CheckoutFacts['attempt'], code: FailureCode): DeclineMessages {
+  return messagesOfDecline(attempt?.choice?.channel, code, attempt?.paymentMethodId != null)
+}
+
 /** What happened, and that nothing was charged if that is certain for all attempts so far. */
 export function declineText(facts: CheckoutFacts, code: FailureCode): string {
-  const { reason, isNotCharged } = messagesOfDecline(facts.attempt?.choice?.channel, code)
+  const { reason, isNotCharged } = messagesOfAttempt(facts.attempt, code)
   const text = facts.translator.t(reason, { amount: amountOf(facts) })
   return isNotCharged && !mayHaveSentMoney(facts) ? `${text} ${facts.translator.t('notCharged')}` : text
 }

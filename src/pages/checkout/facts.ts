@@ -3,6 +3,7 @@
 
 import { LINK_ENDED } from '../../checkout/capacity.ts'
 import type { ConsentForm } from '../../consents/consent.ts'
+import type { MethodRow } from '../../customers/method.ts'
 import { type Channel, type Instrument, isDirect } from '../../gateways/gateway.ts'
 import type { MerchantProfile } from '../../merchants/profiles.ts'
 import type { TransferRow } from '../../p2p/transfer.ts'
@@ -34,6 +35,8 @@ export interface CheckoutFacts {
   consentForm: ConsentForm | null
   /** The same for a mobile money number. */
   numberConsentForm: ConsentForm | null
+  /** The payer's saved methods to choose from; empty unless the merchant asked for it with this payment. */
+  savedMethods: readonly MethodRow[]
   /** "Visa •••• 4242" if the provider reported it, otherwise null. */
   methodLabel: string | null
   /** The URL of the payer's page, without a trailing slash. */

@@ -9,6 +9,7 @@ const NOW = new Date('2026-11-14T10:00:00Z')
 const prompted = (country: string) => networksOf(country).map((network) => ({ ...network, hasPage: false }))
 
 const OFFER: Offer = {
+  gateways: [],
   channels: ['card', 'mobile_money', 'bank_transfer'],
   instruments: [
     { name: 'mobile_success', channel: 'mobile_money', label: 'approved' },

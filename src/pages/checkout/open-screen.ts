@@ -14,28 +14,39 @@ import {
   type Screen,
   statusIcon,
 } from './components.ts'
-import { declineText, messagesOfDecline } from './decline-messages.ts'
+import { declineText, messagesOfAttempt } from './decline-messages.ts'
 import type { CheckoutFacts } from './facts.ts'
 import { instrumentField } from './form.ts'
+import { savedOptions } from './saved-options.ts'
 import { problemText, walletFields } from './wallet-fields.ts'
 
 export function openScreen(facts: CheckoutFacts): Screen {
   const { merchant, path, translator } = facts
   const channels = orderedChannels(facts)
   if (channels.length === 0) return closedScreen(facts)
-  const last = [facts.form.channel, facts.attempt?.choice?.channel].find(
-    (one) => one && channels.includes(one),
-  )
-  const checked = last ?? channels[0]
+  const checked = checkedChannel(facts, channels)
+  const options = channels.map((channel) => channelOption(facts, channel, channel === checked))
   return {
     title: translator.t('payTitle', { amount: amountOf(facts), merchant: merchant.name }),
     body: html`${problemSummary(facts)}${declineNotice(facts)}
 <form method="post" action="${path}/attempts" data-network="${path}/network" novalidate>
-<fieldset><legend>${translator.t('howToPay')}</legend>${channels.map((channel) => channelOption(facts, channel, channel === checked))}</fieldset>
+<fieldset><legend>${translator.t('howToPay')}</legend>${facts.savedMethods.length === 0 ? options : savedOptions(facts, options, checked === null)}</fieldset>
 </form>
 ${cancelForm(facts)}
 ${timeLimit(facts)}`,
   }
+}
+
+/** Null: the first saved method is chosen. After its decline the payer sees the other ways. */
+function checkedChannel(facts: CheckoutFacts, channels: readonly Channel[]): Channel | null {
+  const { form, attempt, savedMethods } = facts
+  const isSaved = attempt?.paymentMethodId != null
+  const last = [form.channel, isSaved ? undefined : attempt?.choice?.channel].find(
+    (one) => one && channels.includes(one),
+  )
+  if (last) return last
+  const isFirst = form.problem === null && !attempt?.failureCode
+  return savedMethods.length > 0 && isFirst ? null : (channels[0] ?? null)
 }
 
 /** No gateway serves the payment now, so there is nothing to choose or submit. */
@@ -172,7 +183,7 @@ function problemSummary(facts: CheckoutFacts): Html | null {
 function declineNotice(facts: CheckoutFacts): Html | null {
   const { attempt, translator, merchant, form } = facts
   if (!attempt?.failureCode) return null
-  const { advice: id } = messagesOfDecline(attempt.choice?.channel, attempt.failureCode)
+  const { advice: id } = messagesOfAttempt(attempt, attempt.failureCode)
   const advice = translator.t(id, { merchant: merchant.name })
   return html`<div class="notice bad"${form.problem === null && html` role="alert"`}><p>${declineText(facts, attempt.failureCode)} ${advice}</p></div>`
 }

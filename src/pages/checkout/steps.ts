@@ -17,11 +17,13 @@ import type { CheckoutChoice } from '../../gateways/gateway.ts'
 import type { PageResponse, PageRoute } from '../../kit/http/route.ts'
 import { markSent } from '../../p2p/transfers.ts'
 import type { PaymentsApp } from '../../payments/app.ts'
+import { payWithSavedMethod } from '../../returning-payers/start.ts'
 import { createActionLimit } from '../action-limit.ts'
 import { isLanguage } from '../locales.ts'
 import { loadCheckout, type PageRequest, pathOf } from '../page-request.ts'
 import { screenOf } from './facts.ts'
 import { readChoice, redirectWithProblem, typedCookies } from './form.ts'
+import { readSavedMethod } from './saved-options.ts'
 
 /**
  * The page that sends a payer who has cancelled back to the merchant. A redirect of the form itself would need the
@@ -101,16 +103,24 @@ async function startPayment(
   // A payer who submits the form in another tab pays after all.
   const screen = screenOf({ ...view, now })
   if (screen !== 'open' && screen !== 'cancelled_open') return redirectToCheckout(request)
-  const choice = readChoice(await findOffer(app, view.payment), request.form)
-  if ('kind' in choice) return redirectWithProblem(pathOf(request), request.form, choice)
+  const savedMethodId = readSavedMethod(request.form)
+  const choice = savedMethodId ?? readChoice(await findOffer(app, view.payment), request.form)
+  if (typeof choice !== 'string' && 'kind' in choice)
+    return redirectWithProblem(pathOf(request), request.form, choice)
   try {
-    const started = await startAttempt(app, view, await withConsent(app, view, choice, request))
+    const started =
+      typeof choice === 'string'
+        ? await payWithSavedMethod(app, view, choice)
+        : await startAttempt(app, view, await withConsent(app, view, choice, request))
     const next = redirectToCheckout(request, redirectOf(started) ? '/continue' : '')
     return { ...next, cookies: typedCookies(pathOf(request), request.form) }
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     // The payment changed meanwhile, it expired, or its link has no free slot: the page shows its state.
     if (SHOWN_BY_PAGE.has(error.code)) return redirectToCheckout(request)
+    // The method was revoked meanwhile, or was never offered on this page.
+    if (error.code === 'payment_method_not_found')
+      return redirectWithProblem(pathOf(request), request.form, { kind: 'choice' })
     if (error.code === 'customer_blocked')
       return redirectWithProblem(pathOf(request), request.form, { kind: 'refused' })
     if (error.code !== 'rate_limited' && error.code !== 'phone_busy') throw error

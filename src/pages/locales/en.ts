@@ -16,6 +16,7 @@ export const EN = {
   howToPay: 'How would you like to pay?',
   card: 'Card',
   cardHint: 'You enter your card on the secure page of the payment provider.',
+  savedMethodHint: 'Saved by {merchant}. It is charged as soon as you press the button.',
   saveNotice:
     '{merchant} saves this card and may charge it again later, as agreed with you. You can ask {merchant} to remove it.',
   saveChoice: 'Save this card. {merchant} may charge it again later, as agreed with me.',

@@ -18,6 +18,7 @@ export const FR: Messages = {
   howToPay: 'Comment souhaitez-vous payer ?',
   card: 'Carte',
   cardHint: 'Vous saisissez les données de votre carte sur la page sécurisée du prestataire de paiement.',
+  savedMethodHint: 'Enregistré par {merchant}. Le débit a lieu dès que vous appuyez sur le bouton.',
   saveNotice:
     '{merchant} enregistre cette carte et peut la débiter à nouveau plus tard, comme convenu avec vous. Vous pouvez demander à {merchant} de la supprimer.',
   saveChoice:

@@ -18,6 +18,7 @@ export const PT: Messages = {
   howToPay: 'Como deseja pagar?',
   card: 'Cartão',
   cardHint: 'Os dados do cartão são introduzidos na página segura do prestador de pagamentos.',
+  savedMethodHint: 'Guardado por {merchant}. A cobrança é feita assim que carregar no botão.',
   saveNotice:
     '{merchant} guarda este cartão e pode voltar a cobrá-lo mais tarde, conforme combinado consigo. Pode pedir a {merchant} que o remova.',
   saveChoice: 'Guardar este cartão. {merchant} pode voltar a cobrá-lo mais tarde, conforme combinado comigo.',

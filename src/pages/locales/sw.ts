@@ -18,6 +18,7 @@ export const SW: Messages = {
   howToPay: 'Ungependa kulipa kwa njia gani?',
   card: 'Kadi',
   cardHint: 'Utaweka taarifa za kadi yako kwenye ukurasa salama wa mtoa huduma za malipo.',
+  savedMethodHint: 'Imehifadhiwa na {merchant}. Itatozwa mara tu utakapobonyeza kitufe.',
   saveNotice:
     '{merchant} huhifadhi kadi hii na inaweza kuitoza tena baadaye, kama mlivyokubaliana. Unaweza kuomba {merchant} iiondoe.',
   saveChoice: 'Hifadhi kadi hii. {merchant} inaweza kuitoza tena baadaye, kama tulivyokubaliana.',

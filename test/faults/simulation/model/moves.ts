@@ -77,7 +77,8 @@ function matchesExpected(
     isExpected &&
     isHeld &&
     isDecided &&
-    isCustomerAllowed(access, payment, input)
+    isCustomerAllowed(access, payment, input) &&
+    isMethodAllowed(access, payment, input)
   )
 }
 
@@ -85,6 +86,14 @@ function isCustomerAllowed(access: TableAccess, payment: Row, input: Row): boole
   return (
     input.new_attempt === null || access.get('customers', String(payment.customer_id))?.status !== 'blocked'
   )
+}
+
+function isMethodAllowed(access: TableAccess, payment: Row, input: Row): boolean {
+  const id = (input.new_attempt as Row | null)?.payment_method_id ?? null
+  if (id === null) return true
+  const method = access.get('payment_methods', String(id))
+  const isOwn = method?.merchant_id === payment.merchant_id && method?.customer_id === payment.customer_id
+  return isOwn && method?.status === 'active' && timeOf(method.expires_at) > timeOf(input.at)
 }
 
 const OPEN: unknown[] = ['pending', 'processing']

@@ -68,7 +68,7 @@ const OPEN_ATTEMPT: unknown[] = ['started', 'awaiting_customer']
 /** Whether the payment of the attempt may still be collected by the completing call. */
 function isCompletable(access: TableAccess, payment: Row, attempt: Row, at: unknown): boolean {
   const customer = access.get('customers', String(payment.customer_id))
-  const method = access.get('payment_methods', String(payment.payment_method_id))
+  const method = access.get('payment_methods', String(attempt.payment_method_id ?? payment.payment_method_id))
   return (
     payment.status === 'processing' &&
     payment.attempts_used === attempt.number &&
