@@ -83,31 +83,40 @@ describe('several accounts of the instance at one gateway', () => {
       connections.push(connection)
       // The rails depend on the account: one country per key.
       const isUganda = connection.credentials.secretKey === 'ug'
-      return gateway('acme', [{ currency: isUganda ? 'UGX' : 'KES', channels: ['card', 'mobile_money'] }])
+      const place = isUganda
+        ? { currency: 'UGX' as const, countries: ['UG'] }
+        : { currency: 'KES' as const, countries: ['KE'] }
+      return gateway('acme', [{ ...place, channels: ['card', 'mobile_money'] }])
     },
   }
   const config = (credentials: Record<string, string>) => ({ credentials, baseUrl: 'https://acme.example' })
-  const opened = createGateways(
-    // A boundary: without merchants there is no database, and no token is asked for.
-    {
-      clock: systemClock,
-      db: { query: () => Promise.resolve([]) },
-      callbackPaths: createCallbackPaths([new Uint8Array(32)]),
-      openTokens: () => undefined,
-      routingRules: () => Promise.resolve([]),
-    } as unknown as Parameters<typeof createGateways>[0],
-    {
-      definitions: [acme],
-      configs: new Map<string, GatewayConfig>([
-        ['acme', { credentials: null, baseUrl: 'https://acme.example' }],
-        ['acme_ug', config({ secretKey: 'ug' })],
-        ['acme_ke', config({ secretKey: 'ke', channels: 'card', amounts: 'KES:10-' })],
-      ]),
-      builtIn: [],
-      mode: 'test',
-      timeoutMs: 1_000,
-      publicUrl: () => 'https://pay.example.com',
-    },
+  const openGateways = (...configs: [string, GatewayConfig][]) =>
+    createGateways(
+      // A boundary: without merchants there is no database, and no token is asked for.
+      {
+        clock: systemClock,
+        db: { query: () => Promise.resolve([]) },
+        callbackPaths: createCallbackPaths([new Uint8Array(32)]),
+        openTokens: () => undefined,
+        routingRules: () => Promise.resolve([]),
+      } as unknown as Parameters<typeof createGateways>[0],
+      {
+        definitions: [acme],
+        configs: new Map(configs),
+        builtIn: [],
+        mode: 'test',
+        timeoutMs: 1_000,
+        publicUrl: () => 'https://pay.example.com',
+      },
+    )
+  const kenya: [string, GatewayConfig] = [
+    'acme_ke',
+    config({ secretKey: 'ke', channels: 'card', amounts: 'KES:10-' }),
+  ]
+  const opened = openGateways(
+    ['acme', { credentials: null, baseUrl: 'https://acme.example' }],
+    ['acme_ug', config({ secretKey: 'ug' })],
+    kenya,
   )
   const routed = async (currency: Currency, country: string, amountMinor: bigint | null = null) => {
     const { candidates } = await opened.explain(MERCHANT, { currency, country, amountMinor, key: null })
@@ -132,6 +141,13 @@ describe('several accounts of the instance at one gateway', () => {
     assert.equal((await opened.get(MERCHANT, 'acme_ug', null)).name, 'acme_ug')
     assert.equal((await opened.findWebhookGateways('acme_ke', null)).length, 1)
     assert.deepEqual(await opened.findWebhookGateways('acme', null), [])
+  })
+
+  it('give a payment without a country the only one in which its currency is collected', async () => {
+    const kenyan = openGateways(kenya)
+    assert.equal(await kenyan.homeCountry(MERCHANT, 'KES'), 'KE')
+    assert.equal(await kenyan.homeCountry(MERCHANT, 'USD'), null, 'it collects no USD')
+    assert.equal(await opened.homeCountry(MERCHANT, 'UGX'), 'UG')
   })
 
   it('are candidates by the rails of the opened account within its limits', async () => {

@@ -272,8 +272,9 @@ function createRegistry(
         ({ gateway }) => !fallbackNames.has(gateway.name),
       )
       const own = served.filter(({ accountId }) => accountId !== null)
-      const homes = (own.length > 0 ? own : served).flatMap(
-        ({ gateway }) => onlyCountryOf(gateway.rails) ?? [],
+      // An account that collects no such currency says nothing about its payers: M-Pesa in Kenya, for a payment in USD.
+      const homes = (own.length > 0 ? own : served).flatMap(({ gateway: { rails } }) =>
+        rails.some((rail) => rail.currency === currency) ? (onlyCountryOf(rails) ?? []) : [],
       )
       const [home, ...others] = new Set(homes.filter(uses))
       return others.length === 0 ? (home ?? null) : null

@@ -19,6 +19,7 @@ const BEHAVIOR: GatewayBehavior = {
   cachesErrors: false,
   // Only by its own id.
   lookupByReference: false,
+  worksWithoutEmail: true,
   // A payment whose id is lost can be neither confirmed nor executed; bKash drops it after 24 hours.
   notResendable: { absentAfterHours: 24 },
   lostPageIsUnpayable: true,

@@ -6,6 +6,7 @@ import type { GatewayDefinition } from '../definition.ts'
 import { type Channel, isDirect, type Rail } from '../gateway.ts'
 import { servingRails, type Way, waysOf } from '../rails.ts'
 import { DEFAULT_ROUTES } from './default-routes.ts'
+import { findRoute } from './routing.ts'
 
 export interface CoveredWay {
   channel: Channel
@@ -51,7 +52,8 @@ function waysIn(
   currency: Currency,
   country: string,
 ): CoveredWay[] {
-  const offers = routedGateways(currency, country).flatMap((name) => {
+  const routed = findRoute(DEFAULT_ROUTES, currency, country)?.gateways ?? []
+  const offers = routed.flatMap((name) => {
     const rails = definitions.find((one) => one.name === name)?.rails ?? []
     return offersOf(name, servingRails(rails, { currency, country, amountMinor: null }), country)
   })
@@ -60,13 +62,6 @@ function waysIn(
   )
   const isCovered = ways.some(({ isLocal }) => isLocal)
   return isCovered ? ways : [...ways, ...p2pWays(country)]
-}
-
-function routedGateways(currency: Currency, country: string): readonly string[] {
-  const ofCurrency = DEFAULT_ROUTES.filter((route) => route.currency === currency)
-  const route =
-    ofCurrency.find((one) => one.country === country) ?? ofCurrency.find((one) => one.country === null)
-  return route?.gateways ?? []
 }
 
 function offersOf(name: string, rails: readonly Rail[], country: string): CoveredWay[] {

@@ -79,7 +79,12 @@ export function orderCandidates(input: RoutingInput): Routing {
 }
 
 /** The row of this country, else the row for any other country. */
-function findRoute(routes: readonly Route[], currency: Currency, country: string | null): Route | undefined {
+/** The route of the country, or the one of the currency. */
+export function findRoute(
+  routes: readonly Route[],
+  currency: Currency,
+  country: string | null,
+): Route | undefined {
   const rows = routes.filter((row) => row.currency === currency)
   return rows.find((row) => row.country === country) ?? rows.find((row) => row.country === null)
 }
