@@ -84,7 +84,7 @@ export async function saveRefundCallback(
 
 /** Whether the callback came to the secret path of this very attempt or refund. */
 export function provesKey(callback: CallbackSubject | null, parsed: ReceivedWebhook['parsed']): boolean {
-  const kind = callback?.kind === 'refund' ? 'own_refund' : 'payment'
+  const kind = callback?.kind === 'attempt' ? 'payment' : 'own_refund'
   return callback !== null && 'key' in callback && parsed.kind === kind && parsed.key === callback.key
 }
 

@@ -21,7 +21,8 @@ describe('a secret callback path', () => {
 
   it('proves the account, the attempt or the refund for which it was made', () => {
     const account = newAccount()
-    const subjects = [{ kind: 'account' } as const, attempt(), { kind: 'refund', key: randomUUID() } as const]
+    const refunds = (['refund', 'refund_status'] as const).map((kind) => ({ kind, key: randomUUID() }))
+    const subjects = [{ kind: 'account' } as const, attempt(), ...refunds]
     for (const owner of [INSTANCE, account])
       for (const subject of subjects) {
         const { scope, subject: text, mac } = partsOf(paths.pathOf(owner, subject))
@@ -69,8 +70,8 @@ describe('a secret callback path', () => {
 
   it('has no query, and no word that a provider refuses in an address', () => {
     for (let round = 0; round < 200; round += 1) {
-      const path = paths.pathOf(newAccount(), { kind: 'refund', key: randomUUID() })
-      assert.match(path, /^\/hooks\/mtn_momo\/[0-9a-f-]{36}\/refund-[0-9a-f-]{36}\/[0-9a-f]{32}$/)
+      const path = paths.pathOf(newAccount(), { kind: 'refund_status', key: randomUUID() })
+      assert.match(path, /^\/hooks\/mtn_momo\/[0-9a-f-]{36}\/refund_status-[0-9a-f-]{36}\/[0-9a-f]{32}$/)
       assert.doesNotMatch(path, /mpesa|m-pesa|safaricom|exe|cmd|sql|query/)
     }
   })

@@ -5,8 +5,14 @@
 import { isUuid } from '../core/ids.ts'
 import { constantTimeEquals, hmacSha256 } from '../kit/crypto.ts'
 
-/** What callbacks to a path are about: the account, or one attempt or refund by our key at the gateway. */
-export type CallbackSubject = { kind: 'account' } | { kind: 'attempt' | 'refund'; key: string }
+/**
+ * What callbacks to a path are about: the account, or one attempt or refund by our key at the gateway. `refund_status`: where
+ * the reply to a status query about a refund is a callback too, its address distinguishes it from the result of the refund.
+ */
+export type CallbackSubject = { kind: 'account' } | { kind: KeyedKind; key: string }
+
+const KEYED_KINDS = ['attempt', 'refund', 'refund_status'] as const
+type KeyedKind = (typeof KEYED_KINDS)[number]
 
 /** The account of a gateway. Both ids are null for the account of the instance. */
 export interface CallbackAccount {
@@ -64,7 +70,7 @@ function formatSubject(subject: CallbackSubject): string {
 
 function parseSubject(text: string): CallbackSubject | undefined {
   if (text === 'account') return { kind: 'account' }
-  const { kind, key } = /^(?<kind>attempt|refund)-(?<key>.+)$/.exec(text)?.groups ?? {}
-  if (!isUuid(key)) return undefined
-  return { kind: kind === 'refund' ? 'refund' : 'attempt', key }
+  const { name, key } = /^(?<name>[a-z_]+)-(?<key>.+)$/.exec(text)?.groups ?? {}
+  const kind = KEYED_KINDS.find((one) => one === name)
+  return kind !== undefined && isUuid(key) ? { kind, key } : undefined
 }

@@ -317,14 +317,16 @@ describe('the report of a callback about a refund', () => {
     const { key, read } = await refundUnderWay()
     const own = { kind: 'own_refund', key, report: REPORT } as const
     assert.equal(await sendSigned(own), 200)
-    assert.equal(await call({ kind: 'refund', key: randomUUID() }, own), 401)
+    for (const kind of ['refund', 'refund_status'] as const)
+      assert.equal(await call({ kind, key: randomUUID() }, own), 401)
     assert.equal(await call({ kind: 'attempt', key }, own), 401)
     assert.equal((await read()).report, null)
     assert.equal(await pollRefunds(), 1, 'a callback without a proved report still triggers a status check')
     assert.equal(await call({ kind: 'refund', key }, own), 200)
     assert.equal(await call({ kind: 'refund', key }, { ...own, report: '"other"' }), 200)
     assert.equal((await read()).report, REPORT)
-    assert.equal(await call({ kind: 'refund', key }, { ...own, report: '"end"', isFinalReport: true }), 200)
+    const end = { ...own, report: '"end"', isFinalReport: true } as const
+    assert.equal(await call({ kind: 'refund_status', key }, end), 200)
     assert.equal((await read()).report, '"end"')
     assert.deepEqual(
       logged.map(({ reason }) => reason),

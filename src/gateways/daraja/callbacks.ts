@@ -85,9 +85,14 @@ export function parseCallback({ callback, rawBody }: WebhookRequest, isPayout: b
   if (callback === null) return { kind: 'forged' }
   if (callback.kind === 'account') return { kind: 'ignored', reason: 'not about a payment' }
   const value = parseExactJson(rawBody.toString())
-  return callback.kind === 'attempt'
-    ? parsePush(callback.key, value, rawBody)
-    : parseRefund(callback.key, value, isPayout)
+  switch (callback.kind) {
+    case 'attempt':
+      return parsePush(callback.key, value, rawBody)
+    case 'refund':
+      return parseRefund(callback.key, value, isPayout)
+    case 'refund_status':
+      return parseRefundStatus(callback.key, value)
+  }
 }
 
 function parsePush(key: string, value: unknown, rawBody: Buffer): ParsedWebhook {
@@ -114,12 +119,30 @@ function parsePush(key: string, value: unknown, rawBody: Buffer): ParsedWebhook 
 }
 
 function parseRefund(key: string, value: unknown, isPayout: boolean): ParsedWebhook {
+  const report = toRefundReport(value)
+  if (!report) return { kind: 'ignored', reason: 'not a result' }
+  const reported = { kind: 'own_refund', key, report: JSON.stringify(report) } as const
+  // A payout has an id of ours; the result of anything else is not its end.
+  return !isPayout || report.originator === key ? { ...reported, isFinalReport: true } : reported
+}
+
+/**
+ * A status query that failed says nothing about the payout, though it may name the id of the payout: the payout may have been
+ * executed, or may be in progress.
+ */
+function parseRefundStatus(key: string, value: unknown): ParsedWebhook {
+  const report = toRefundReport(value)
+  if (report?.status === undefined) return { kind: 'ignored', reason: 'not the status of a payout' }
+  const reported = { kind: 'own_refund', key, report: JSON.stringify(report) } as const
+  return report.status === COMPLETED ? { ...reported, isFinalReport: true } : reported
+}
+
+function toRefundReport(value: unknown): RefundReport | undefined {
   const result = readResultCallback(value)?.Result
-  if (!result) return { kind: 'ignored', reason: 'not a result' }
+  if (!result) return undefined
   const given = result.ResultParameters?.ResultParameter ?? []
   const parameters = new Map((Array.isArray(given) ? given : [given]).map((one) => [one.Key, one.Value]))
-  const status = parameters.get('TransactionStatus')
-  const report: RefundReport = {
+  return {
     resultCode: result.ResultCode,
     text: (result.ResultDesc ?? '').slice(0, 100).toWellFormed(),
     ...optional('originator', result.OriginatorConversationID),
@@ -127,13 +150,9 @@ function parseRefund(key: string, value: unknown, isPayout: boolean): ParsedWebh
     ...optional('transaction', result.TransactionID),
     ...optional('amount', parameters.get('Amount')),
     ...optional('original', parameters.get('OriginalTransactionID')),
-    ...optional('status', status),
+    ...optional('status', parameters.get('TransactionStatus')),
     ...optional('receipt', parameters.get('ReceiptNo')),
   }
-  const isFinal = !isPayout || report.originator === key || status === COMPLETED
-  const reported = { kind: 'own_refund', key, report: JSON.stringify(report) } as const
-  // Anything else is the result of a status query that did not find the payout finished.
-  return isFinal ? { ...reported, isFinalReport: true } : reported
 }
 
 /** The status of a payout that has reached the payer. */

@@ -184,17 +184,17 @@ function openRefunds(
   { app, initiator, isPayout }: NonNullable<DarajaAccount['refunds']>,
 ): Pick<Gateway, 'refund' | 'verifyRefund'> {
   const api = openApi(connection, app)
-  const urlsOf = (key: string) => ({
-    result: connection.callbackUrl({ kind: 'refund', key }),
+  const urlsOf = (kind: 'refund' | 'refund_status', key: string) => ({
+    result: connection.callbackUrl({ kind, key }),
     timeout: connection.callbackUrl({ kind: 'account' }),
   })
   const askStatus = (request: Parameters<typeof toStatusBody>[0]): Promise<HttpResult | Unknown> =>
-    api.query(TRANSACTION_STATUS_PATH, toStatusBody(request, initiator, urlsOf(request.key)))
+    api.query(TRANSACTION_STATUS_PATH, toStatusBody(request, initiator, urlsOf('refund_status', request.key)))
 
   return {
     async refund(request) {
       const toBody = isPayout ? toPayout : toReversal
-      const made = toBody(request, initiator, urlsOf(request.key))
+      const made = toBody(request, initiator, urlsOf('refund', request.key))
       if ('issue' in made) return failed(made.issue)
       return fromRefund(await api.query(isPayout ? PAYOUT_PATH : REVERSAL_PATH, made.body))
     },

@@ -141,10 +141,12 @@ export function fromReport(
   const report = refundReportOf(request.report)
   if (!report) return NOT_REPORTED
   if (report.status !== undefined) return fromStatusReport(report, request)
-  const isOurs = isPayout && report.originator === request.key
-  if (isPayout && !isOurs && report.conversation !== gatewayReference) return NOT_REPORTED
-  const isOther = !isPayout && gatewayReference !== null && report.conversation !== gatewayReference
-  return isOther ? unrecognized('M-Pesa reported the end of another refund') : fromResult(report, request)
+  const isOther = gatewayReference !== null && report.conversation !== gatewayReference
+  const isOurPayout = isPayout && report.originator === request.key
+  if (isPayout && !isOurPayout && report.conversation !== gatewayReference) return NOT_REPORTED
+  // Another request that names our payout may have failed, such as a query: it does not prove that the payout failed.
+  const isTrusted = !isOther || (isOurPayout && isExecuted(report))
+  return isTrusted ? fromResult(report, request) : unrecognized('M-Pesa reported the end of another request')
 }
 
 // The money was returned before, perhaps not by this refund.

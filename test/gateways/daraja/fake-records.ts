@@ -101,11 +101,11 @@ export function resultOf({ originator, conversation, transaction, amount, behavi
   }
 }
 
-/** The result of a status query; an unknown payout has no parameters. */
-export function statusResultOf(refund: Refund | undefined) {
+/** The result of a status query, which names the id that it asked about; an unknown payout has no parameters. */
+export function statusResultOf(originator: string, refund: Refund | undefined) {
   const head = {
     ResultType: 0,
-    OriginatorConversationID: 'status-query',
+    OriginatorConversationID: originator,
     ConversationID: 'AG_20261117_status',
     TransactionID: 'SRV0000000',
   }

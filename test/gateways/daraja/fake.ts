@@ -187,7 +187,7 @@ export async function startFakeDaraja(t: Pick<TestContext, 'after'>): Promise<Fa
     statusWebhook(key) {
       const url = statusUrls.get(key)
       const made = refunds.find((one) => one.originator === key)
-      return url === undefined ? null : post(url, statusResultOf(made))
+      return url === undefined ? null : post(url, statusResultOf(key, made))
     },
   }
 }

@@ -172,8 +172,12 @@ describe('a refund at Daraja by payout', () => {
     assert.equal(summary(await rig.gateway.verifyRefund?.(request, null)), 'not_found')
     const { path, body } = lastBody(rig)
     assert.deepEqual(
-      [path, body.OriginatorConversationID],
-      ['/mpesa/transactionstatus/v1/query', request.key],
+      [path, body.OriginatorConversationID, body.ResultURL],
+      [
+        '/mpesa/transactionstatus/v1/query',
+        request.key,
+        callbackUrl({ kind: 'refund_status', key: request.key }),
+      ],
     )
     const { report, isFinal } = reportIn(rig, rig.provider.statusWebhook(request.key))
     assert.equal(isFinal, true)
@@ -184,13 +188,30 @@ describe('a refund at Daraja by payout', () => {
     assert.equal(summary(await rig.gateway.verifyRefund?.(other, null)), 'unrecognized')
   })
 
-  it('does not fail because a status query does not find it', async (t) => {
+  it('does not fail because a status query fails, though its result names the id of the payout', async (t) => {
     const rig = await startDaraja(t, PAYOUT_CREDENTIALS)
     const { request } = await payAndRefund(rig)
     await rig.gateway.verifyRefund?.(request, null)
-    const { report, isFinal } = reportIn(rig, rig.provider.statusWebhook(request.key))
-    assert.equal(isFinal, false)
-    assert.equal(summary(await rig.gateway.verifyRefund?.({ ...request, report }, null)), 'not_found')
+    const result = rig.provider.statusWebhook(request.key) ?? assert.fail()
+    assert.equal(JSON.parse(result.body.toString()).Result.OriginatorConversationID, request.key)
+    assert.equal(rig.receive(result).kind, 'ignored')
+  })
+
+  it('fails by a result about its own conversation only, if that is known', async (t) => {
+    const rig = await startDaraja(t, PAYOUT_CREDENTIALS)
+    rig.provider.setRefundBehavior('fails')
+    const { request } = await payAndRefund(rig)
+    const made = await rig.gateway.refund?.(request)
+    assert.ok(made?.kind === 'pending')
+    const { report } = reportIn(rig, rig.provider.refundWebhook(request.key))
+    const verify = (reference: string | null) => rig.gateway.verifyRefund?.({ ...request, report }, reference)
+    for (const [reference, expected] of [
+      [made.gatewayReference, 'failed'],
+      // The acknowledgement was lost: then the address and our id prove what it is about.
+      [null, 'failed'],
+      ['AG_of_another_request', 'unrecognized'],
+    ] as const)
+      assert.equal(summary(await verify(reference)), expected, String(reference))
   })
 
   it('fails before it is sent if the number of the payer is not known', async (t) => {
@@ -240,7 +261,7 @@ async function runSchedule(rig: DarajaRig, prng: Prng): Promise<void> {
   for (let rounds = 1 + prng.nextInt(4); rounds > 0; rounds -= 1) {
     const isAnswer = prng.nextBool(0.6)
     const webhook = isAnswer ? provider.refundWebhook(request.key) : provider.statusWebhook(request.key)
-    const read = webhook ? reportIn(rig, webhook) : undefined
+    const read = webhook && rig.receive(webhook).kind !== 'ignored' ? reportIn(rig, webhook) : undefined
     if (read && !stored?.isFinal && (stored === undefined || read.isFinal)) stored = read
     const query = stored ? { ...request, report: stored.report } : request
     const outcome = await gateway.verifyRefund?.(query, reference)
