@@ -120,6 +120,14 @@ describe('a gateway behind a circuit breaker', () => {
     }
   })
 
+  it('does not count a refund that waits for an earlier one', async () => {
+    const queued = { ...NOT_ANSWERED, reason: 'not_sent', queued: true } as const
+    const { gateway } = provider(() => Promise.resolve(PENDING), { refund: () => Promise.resolve(queued) })
+    const { safe, health } = protect(gateway)
+    assert.deepEqual(await times(20, async () => safe.refund?.(refund)), Array(20).fill(queued))
+    assert.equal(health(), 'up')
+  })
+
   it('rejects new submissions to a provider that does not respond, and reports them as not sent', async () => {
     const { gateway, calls } = provider(() => Promise.resolve(NOT_ANSWERED), {
       refund: () => assert.fail('a refund was sent'),

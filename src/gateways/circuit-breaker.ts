@@ -161,10 +161,11 @@ const RESPONDED: readonly UnknownReason[] = ['not_found', 'unrecognized']
 function isFailure(result: unknown): boolean {
   if (result === 'unreachable') return true
   // A boundary: the library passes on the untyped result of an operation or a probe.
-  const outcome = result as Partial<Unknown> | null
+  const outcome = result as Partial<Extract<RefundOutcome, { kind: 'unknown' }>> | null
   return (
     typeof outcome === 'object' &&
     outcome?.kind === 'unknown' &&
+    !outcome.queued &&
     !RESPONDED.includes(outcome.reason ?? 'no_answer')
   )
 }

@@ -425,7 +425,13 @@ export type RefundOutcome =
   | { kind: 'succeeded'; gatewayReference: string }
   | { kind: 'failed'; message: string; gatewayReference: string | null }
   | { kind: 'pending'; gatewayReference: string | null }
-  | { kind: 'unknown'; reason: UnknownReason; message: string }
+  | {
+      kind: 'unknown'
+      reason: UnknownReason
+      message: string
+      /** The provider has answered, and this refund was not sent, because an earlier one of the payment has not ended there. */
+      queued?: true
+    }
 
 export interface Instrument {
   name: string

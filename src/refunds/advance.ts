@@ -205,11 +205,15 @@ function isNotSent(result: Step['result']): boolean {
   return typeof result !== 'string' && result.kind === 'unknown' && result.reason === 'not_sent'
 }
 
+function isQueuedThere(result: Step['result']): boolean {
+  return typeof result !== 'string' && result.kind === 'unknown' && result.queued === true
+}
+
 // Most outages are over by then, and delayed requests have arrived.
 const REVIEW_AFTER_MS = 3_600_000
 
 function reasonOf(refund: RefundRow, result: Step['result'], isUnsent: boolean, now: Date): RefundReason {
-  if (result === 'queued') return 'queued'
+  if (result === 'queued' || isQueuedThere(result)) return 'queued'
   if (typeof result !== 'string' && isUnrecognized(result)) return 'requires_review'
   if (now >= addMs(refund.submittedAt ?? refund.createdAt, REVIEW_AFTER_MS)) return 'requires_review'
   return isUnsent ? 'gateway_unavailable' : 'outcome_unknown'

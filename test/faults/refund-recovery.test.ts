@@ -34,6 +34,7 @@ const unknown = (reason: Extract<RefundOutcome, { kind: 'unknown' }>['reason']):
 const NOT_FOUND = unknown('not_found')
 const NO_ANSWER = unknown('no_answer')
 const NOT_SENT = unknown('not_sent')
+const QUEUED: RefundOutcome = { kind: 'unknown', reason: 'not_sent', message: '', queued: true }
 
 const HOUR_MS = 3_600_000
 // Longer than any lease and any of the first backoff delays.
@@ -258,6 +259,27 @@ describe('a gateway that takes one refund of a payment at a time', () => {
     await resolve()
     assert.equal((await read(first.id)).status, 'successful')
     assert.equal(callsTo('refund').length, 3)
+  })
+
+  it('a refund that waits at the gateway for the previous one is sent when that one has ended', async () => {
+    withBehavior({ sequentialRefunds: true, nonIdempotentRefunds: true })
+    let hasEnded = false
+    const submitNext = () => (hasEnded ? GIVEN : QUEUED)
+    refunds.push(PENDING, submitNext)
+    const { id: paymentId } = await payment()
+    const first = await requestTestRefund(paymentId, 10)
+    const second = await requestTestRefund(paymentId, 20)
+    assert.deepEqual([first.statusReason, second.statusReason], [null, 'queued'])
+    refunds.push(submitNext, submitNext)
+    answers.push(() => {
+      hasEnded = true
+      return GIVEN
+    })
+    clock.advance(RECHECK_MS)
+    // No more time passes: the end of the first refund makes the second one due.
+    while ((await read(second.id)).status === 'pending') assert.ok((await resolve()) > 0)
+    assert.equal((await read(first.id)).status, 'successful')
+    assert.equal(callsTo('verify').length, 1)
   })
 })
 

@@ -64,7 +64,7 @@ const MANUAL_CHECKS: readonly ManualCheck[] = [
   {
     about: 'refunds',
     detail:
-      'Refund here, not in the dashboard of Paymob: it reports only how much was returned, so a refund that was made there may be taken for a lost one of the same amount.',
+      'Refund here, not in the dashboard of Paymob: it reports only how much was returned. After a refund there, further refunds of that payment fail here. One that is made there while the response to one of ours is lost is taken for ours if the amount is the same.',
   },
 ]
 

@@ -25,7 +25,11 @@ export function openRefunds(client: Client): Required<Pick<Gateway, 'refund' | '
   return {
     async refund(request) {
       const earlier = await findByAmount(request)
-      if (earlier === 'differs') return { kind: 'failed', message: DIFFERS, gatewayReference: null }
+      if (earlier === 'less')
+        return { ...unknown('not_sent', 'Paymob does not count an earlier refund yet'), queued: true }
+      // Nothing of this refund was sent, so the whole amount as well was returned by someone else.
+      if (earlier === 'differs' || earlier.kind === 'succeeded')
+        return { kind: 'failed', message: DIFFERS, gatewayReference: null }
       if (!isAbsent(earlier)) return beforeSubmission(earlier)
       const { attemptReference: transaction, amount } = request
       const fields = { transaction_id: Number(transaction), amount_cents: toCents(amount) }
@@ -35,7 +39,7 @@ export function openRefunds(client: Client): Required<Pick<Gateway, 'refund' | '
     async verifyRefund(request, reference) {
       if (reference === null || reference === request.attemptReference) {
         const outcome = await findByAmount(request)
-        return outcome === 'differs' ? unrecognized(DIFFERS) : outcome
+        return typeof outcome === 'string' ? unrecognized(DIFFERS) : outcome
       }
       const found = await find(reference)
       if (found.kind === 'found') return fromRefund(found.transaction, request)
@@ -57,8 +61,8 @@ function beforeSubmission(earlier: RefundOutcome): RefundOutcome {
     : earlier
 }
 
-/** `differs`: the sum is neither that without this refund nor that with it. */
-function fromPaidTransaction(found: Found, request: RefundRequest): RefundOutcome | 'differs' {
+/** `less`: an earlier refund is not counted yet. `differs`: the sum is neither that without this refund nor that with it. */
+function fromPaidTransaction(found: Found, request: RefundRequest): RefundOutcome | 'less' | 'differs' {
   if (found.kind === 'unknown') return found
   if (found.kind === 'error') return fromRefusedQuery(found)
   if (found.kind === 'nothing') return unknown('not_found', 'Paymob does not know the refunded payment')
@@ -66,6 +70,7 @@ function fromPaidTransaction(found: Found, request: RefundRequest): RefundOutcom
   if (returned == null || order.merchant_order_id !== request.attemptKey)
     return unrecognized('Paymob does not say how much of the payment it has returned')
   const ours = BigInt(returned) - (request.refundedBefore?.minor ?? 0n)
+  if (ours < 0n) return 'less'
   if (ours === 0n) return unknown('not_found', 'Paymob has not executed this refund')
   return ours === request.amount.minor
     ? { kind: 'succeeded', gatewayReference: request.attemptReference }

@@ -40,6 +40,7 @@ testConformance({
   ],
   booleanStatuses: ['success', 'pending'],
   completesCharges: true,
+  keylessRefunds: true,
   savesByCallback: true,
   unsignedCallbacks: true,
   withoutTimes: true,

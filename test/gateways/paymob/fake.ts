@@ -39,6 +39,8 @@ export interface FakePaymob extends FakeProvider {
   orderOf(key: string): FakeOrder
   /** Paymob returns money that was not requested through the API. */
   refundInPaymob(key: string, cents: number): void
+  /** The pending refunds succeed. */
+  endRefundsInPaymob(key: string): void
   voidInPaymob(key: string): Webhook
 }
 
@@ -225,6 +227,15 @@ export async function startFakePaymob(t: TestContext): Promise<FakePaymob> {
     refundInPaymob(key, cents) {
       const paid = paidOf(requireOrder(key))
       if (paid) addRefund(paid, cents, 'succeeds')
+    },
+    endRefundsInPaymob(key) {
+      const order = requireOrder(key)
+      const paid = paidOf(order)
+      const pending = order.transactions.filter((one) => one.is_refund && one.pending)
+      for (const refund of pending) {
+        Object.assign(refund, { pending: false, success: true })
+        if (paid) paid.refunded_amount_cents += refund.amount_cents
+      }
     },
     voidInPaymob(key) {
       const order = requireOrder(key)

@@ -290,6 +290,28 @@ describe('a refund at Paymob', () => {
     assert.deepEqual(await provider.refunds?.(attempt.key), [700n])
   })
 
+  it('fails, and does not succeed, if someone else has returned the same amount', async (t) => {
+    const { gateway, provider, request, attempt } = await prepare(t)
+    provider.refundInPaymob(attempt.key, 1_000)
+    assert.equal((await gateway.refund?.(request(1_000n)))?.kind, 'failed')
+    assert.equal((await gateway.refund?.(request(1_000n, 1_000n)))?.kind, 'succeeded')
+    assert.deepEqual(await provider.refunds?.(attempt.key), [1_000n, 1_000n])
+  })
+
+  it('waits while Paymob does not count an earlier one that is pending', async (t) => {
+    const { gateway, provider, request, attempt } = await prepare(t)
+    provider.setRefundBehavior?.('waits')
+    const first = await gateway.refund?.(request(1_000n))
+    assert.equal(first?.kind, 'pending')
+    provider.setRefundBehavior?.('succeeds')
+    const second = request(2_500n, 1_000n)
+    const waiting = await gateway.refund?.(second)
+    assert.ok(waiting?.kind === 'unknown' && waiting.reason === 'not_sent' && waiting.queued)
+    provider.endRefundsInPaymob(attempt.key)
+    assert.equal((await gateway.refund?.(second))?.kind, 'succeeded')
+    assert.deepEqual(await provider.refunds?.(attempt.key), [1_000n, 2_500n])
+  })
+
   it('fails if Paymob says that the amount is too large', async (t) => {
     const { gateway, request } = await prepare(t)
     assert.equal((await gateway.refund?.(request(125_051n)))?.kind, 'failed')
