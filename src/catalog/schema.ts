@@ -20,16 +20,22 @@ export const GatewayRecord = Type.Object({
   health: Health,
 })
 
+const TestOnly = Type.Boolean({
+  description:
+    'True if only the sandbox has it in this place: no gateway of this version collects it there. Do not plan with it for production.',
+})
+
 const Way = Type.Object({
   channel: Enum(CHANNELS),
   collection: Enum(['prompt', 'page', 'transfer'], {
     description:
       "prompt: our page asks for the number, and a prompt appears on the phone. page: on the provider's page. transfer: to an account that our page shows.",
   }),
-  networks: Type.Array(Type.Object({ code: Type.String(), name: Type.String() }), {
+  networks: Type.Array(Type.Object({ code: Type.String(), name: Type.String(), testOnly: TestOnly }), {
     description:
       'The mobile-money networks whose payers it reaches, the largest first; empty if the provider’s page decides.',
   }),
+  testOnly: TestOnly,
 })
 
 export const RouteRecord = Type.Object({
@@ -118,9 +124,9 @@ export const ROUTE_EXAMPLE = {
       name: 'paystack',
       channels: ['card', 'mobile_money', 'bank_transfer'],
       ways: [
-        { channel: 'card', collection: 'page', networks: [] },
-        { channel: 'mobile_money', collection: 'page', networks: [] },
-        { channel: 'bank_transfer', collection: 'page', networks: [] },
+        { channel: 'card', collection: 'page', networks: [], testOnly: false },
+        { channel: 'mobile_money', collection: 'page', networks: [], testOnly: false },
+        { channel: 'bank_transfer', collection: 'page', networks: [], testOnly: false },
       ],
       reason: 'route',
       percent: null,
@@ -129,7 +135,7 @@ export const ROUTE_EXAMPLE = {
     {
       name: 'stripe',
       channels: ['card'],
-      ways: [{ channel: 'card', collection: 'page', networks: [] }],
+      ways: [{ channel: 'card', collection: 'page', networks: [], testOnly: false }],
       reason: 'route',
       percent: null,
       health: 'up',

@@ -39,15 +39,25 @@ export async function listRoutes(app: CatalogApp, merchant: Merchant, filter: Ro
       const gateways = candidates.map((candidate) => ({
         ...candidate,
         channels: candidate.ways.map(({ channel }) => channel),
-        ways: candidate.ways.map(({ channel, collection, networks }) => ({
-          channel,
-          collection,
-          networks: networks.map(serializeNetwork),
-        })),
+        ways: candidate.ways.map(serializeWay),
       }))
       return { currency, country, gateways, leftOut }
     }),
   )
+}
+
+type Way = Awaited<ReturnType<Gateways['explain']>>['candidates'][number]['ways'][number]
+
+function serializeWay({ channel, collection, networks, testOnly }: Way) {
+  return {
+    channel,
+    collection,
+    networks: networks.map((network) => ({
+      ...serializeNetwork(network),
+      testOnly: testOnly?.networks.includes(network.code) ?? false,
+    })),
+    testOnly: testOnly?.channel ?? false,
+  }
 }
 
 interface RouteLookup {

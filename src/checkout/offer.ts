@@ -22,6 +22,8 @@ interface CheckoutOffer {
   networks: readonly OfferedNetwork[]
   /** Our page shows the account of a bank transfer; otherwise the gateway's page does. */
   showsAccount: boolean
+  /** The channels that only the sandbox has in this place. */
+  testOnlyChannels: readonly Channel[]
   /** The gateway can charge a card again, so a card is saved with the payer's consent. */
   savesCards: boolean
   /** The gateway of mobile money can charge it again if the payer agrees. */
@@ -31,6 +33,8 @@ interface CheckoutOffer {
 interface OfferedNetwork extends Network {
   /** The payer pays on the page or in the app of the network, and types no number here. */
   hasPage: boolean
+  /** Only the sandbox reaches it. */
+  isTestOnly: boolean
 }
 
 export async function findOffer(app: PaymentsApp, payment: PaymentRow): Promise<CheckoutOffer> {
@@ -45,6 +49,9 @@ export async function findOffer(app: PaymentsApp, payment: PaymentRow): Promise<
     asksPhone: networks !== null && (networks.length === 0 || networks.some(({ hasPage }) => !hasPage)),
     networks: networks ?? [],
     showsAccount: isShownAccount(shown.find(has('bank_transfer'))),
+    testOnlyChannels: shown.flatMap(({ ways }) =>
+      ways.filter(({ testOnly }) => testOnly?.channel).map(({ channel }) => channel),
+    ),
     savesCards: shown.find(has('card'))?.gateway.chargeSaved !== undefined,
     savesMobileMoney: shown.find(has('mobile_money'))?.ways.some(({ saves }) => saves) ?? false,
   }
@@ -80,7 +87,8 @@ function offeredNetworks(
   if (!first || isForAll(first)) return null
   return networksOf(country).flatMap((network) => {
     const way = ways.find(({ networks }) => networks.includes(network)) ?? ways.find(isForAll)
-    return way ? [{ ...network, hasPage: way.collection === 'page' }] : []
+    const isTestOnly = way?.testOnly?.networks.includes(network.code) ?? false
+    return way ? [{ ...network, hasPage: way.collection === 'page', isTestOnly }] : []
   })
 }
 

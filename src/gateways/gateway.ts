@@ -267,6 +267,8 @@ export interface Rail {
    * schemes, which few payers have. Absent: all countries of the rail.
    */
   localIn?: readonly string[]
+  /** Of the sandbox: the rails of the real connectors. A way that none of them has in that place is only for tests. */
+  connectors?: readonly Rail[]
 }
 
 /** How a provider treats keys, repeated requests, refunds and declined payers: it decides what is polled and submitted again. */

@@ -28,6 +28,8 @@ export interface Way {
   networks: readonly Network[]
   /** Mobile money that can be charged again if the payer agrees. */
   saves?: true
+  /** Of the sandbox, if no real connector collects the channel in this place, or reaches these networks. */
+  testOnly?: { channel: boolean; networks: readonly string[] }
 }
 
 /** The rails that collect a payment; empty if none does. */
@@ -52,6 +54,22 @@ function acceptsAmount(
 
 /** How these rails collect each of their channels in a country. */
 export function waysOf(rails: readonly Rail[], country: string | null): Way[] {
+  const connectors = rails.flatMap((rail) =>
+    servingRails(rail.connectors ?? [], { currency: rail.currency, country, amountMinor: null }),
+  )
+  const isMarked = rails.some((rail) => rail.connectors)
+  return collectedWays(rails, country).map((way) => (isMarked ? markTestOnly(way, connectors, country) : way))
+}
+
+function markTestOnly(way: Way, connectors: readonly Rail[], country: string | null): Way {
+  const having = connectors.filter(({ channels }) => channels.includes(way.channel))
+  const reached = reachedNetworks(having, country)
+  const networks = way.networks.filter((network) => !reached.includes(network)).map(({ code }) => code)
+  const isMarked = having.length === 0 || networks.length > 0
+  return isMarked ? { ...way, testOnly: { channel: having.length === 0, networks } } : way
+}
+
+function collectedWays(rails: readonly Rail[], country: string | null): Way[] {
   const channels = [...new Set(rails.flatMap((rail) => rail.channels))]
   return channels.map((channel) => {
     const having = rails.filter((rail) => rail.channels.includes(channel))

@@ -142,18 +142,24 @@ describe('the catalog of routes', () => {
     const [route] = await read(api, `${ROUTES}?currency=ZMW&country=ZM`)
     const [pawapay, sandbox] = route.gateways
     const networks = [
-      { code: 'airtel_zm', name: 'Airtel Money' },
-      { code: 'mtn_zm', name: 'MTN MoMo' },
-      { code: 'zamtel_zm', name: 'Zamtel Money' },
+      { code: 'airtel_zm', name: 'Airtel Money', testOnly: false },
+      { code: 'mtn_zm', name: 'MTN MoMo', testOnly: false },
+      { code: 'zamtel_zm', name: 'Zamtel Money', testOnly: false },
     ]
-    assert.deepEqual(pawapay.ways, [{ channel: 'mobile_money', collection: 'prompt', networks }])
+    assert.deepEqual(pawapay.ways, [
+      { channel: 'mobile_money', collection: 'prompt', networks, testOnly: false },
+    ])
     const ways = sandbox.ways.map(({ channel, collection }: Record<string, unknown>) => [channel, collection])
     assert.deepEqual(ways, [
       ['card', 'page'],
       ['mobile_money', 'prompt'],
       ['bank_transfer', 'transfer'],
     ])
-    assert.deepEqual(sandbox.ways[1].networks[0], { code: 'airtel_zm', name: 'Airtel Money' })
+    assert.deepEqual(sandbox.ways[1].networks[0], {
+      code: 'airtel_zm',
+      name: 'Airtel Money',
+      testOnly: false,
+    })
   })
 
   it('rejects an unsupported currency, and a country that does not use it', async () => {

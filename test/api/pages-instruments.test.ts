@@ -118,6 +118,36 @@ describe('the checkout page without JavaScript', () => {
     assert.doesNotMatch(elsewhere.html, /555 001/)
   })
 
+  it('marks the ways that only the sandbox has in that place, on the page and in the routes', async () => {
+    const marksOf = async (currency: string, country: string) => {
+      const { page } = await openCheckout(api, payer, { currency, country })
+      return page.html.match(/<small class="test-only">test only<\/small>/g)?.length ?? 0
+    }
+    const waysOf = async (currency: string, country: string) => {
+      const { body } = await api.get(`/api/v1/misc/routes?currency=${currency}&country=${country}`)
+      const sandbox = body.data[0].gateways.find(({ name }: { name: string }) => name === 'sandbox')
+      return sandbox.ways as { channel: string; testOnly: boolean; networks: { testOnly: boolean }[] }[]
+    }
+    // No gateway has mobile money or transfers in Botswana; foreign cards are taken there.
+    const botswana = await waysOf('BWP', 'BW')
+    assert.deepEqual(
+      botswana.map(({ channel, testOnly }) => [channel, testOnly]),
+      [
+        ['card', false],
+        ['mobile_money', true],
+        ['bank_transfer', true],
+      ],
+    )
+    assert.ok(botswana[1]?.networks.every(({ testOnly }) => testOnly))
+    assert.equal(await marksOf('BWP', 'BW'), 2)
+
+    const kenya = await waysOf('KES', 'KE')
+    const channels = kenya.filter(({ testOnly }) => testOnly)
+    const networks = kenya.flatMap((way) => (way.testOnly ? [] : way.networks.filter((one) => one.testOnly)))
+    assert.equal(await marksOf('KES', 'KE'), channels.length + networks.length)
+    assert.equal(kenya.find(({ channel }) => channel === 'mobile_money')?.testOnly, false)
+  })
+
   it('says that a request of another payment waits on the phone, keeps the form, and takes it when that one ended', async () => {
     const typed = { ...choiceOf('mobile_timeout'), phone: '0733 555 002', network: 'airtel_ke' }
     const first = await openCheckout(api, payer)

@@ -32,6 +32,28 @@ describe('the rails of the sandbox', () => {
     assert.deepEqual(channels, ['card page', 'mobile_money prompt', 'bank_transfer transfer'])
   })
 
+  it('mark the channels and networks that no connector collects in the place', () => {
+    const marks = (rails: readonly Rail[], country: string | null) =>
+      waysOf(servingRails(rails, { currency: 'KES', country, amountMinor: 1n }), country).map(
+        ({ channel, testOnly }) => [channel, testOnly ?? null],
+      )
+    const all = sandboxRails('all', CONNECTORS)([])
+    assert.deepEqual(marks(all, 'KE'), [
+      ['card', null],
+      ['mobile_money', { channel: false, networks: ['airtel_ke', 'equitel_ke', 'tkash_ke'] }],
+      ['bank_transfer', { channel: true, networks: [] }],
+    ])
+    assert.deepEqual(marks(all, null), [
+      ['card', null],
+      ['mobile_money', { channel: true, networks: [] }],
+      ['bank_transfer', { channel: true, networks: [] }],
+    ])
+    const page: Rail = { currency: 'KES', channels: ['mobile_money'] }
+    assert.equal(marks(sandboxRails('all', [page])([]), 'KE')[1]?.[1], null, 'a page reaches every network')
+    const narrowed = sandboxRails('connectors', CONNECTORS)([])
+    assert.ok(marks(narrowed, 'KE').every(([, mark]) => mark === null))
+  })
+
   it('are those of the connectors, in any amount', () => {
     const expected = ['card page', 'mobile_money prompt mpesa_ke']
     assert.deepEqual(waysWith('connectors', OF_MERCHANT), expected)

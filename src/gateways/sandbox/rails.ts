@@ -4,7 +4,7 @@ import { CURRENCY_CODES } from '../../core/currency.ts'
 import type { Rail } from '../gateway.ts'
 
 /**
- * all: every channel in every currency. connectors: only what a gateway of this version collects there. configured: only what
+ * all: every channel in every currency, with marks at what no gateway of this version collects there. connectors: only what a gateway of this version collects there. configured: only what
  * the merchant's gateways collect there; for a merchant without one, as connectors.
  */
 type SandboxWays = 'all' | 'connectors' | 'configured'
@@ -22,8 +22,12 @@ export function sandboxRails(
   ofConnectors: readonly Rail[],
 ): (ofMerchant: readonly Rail[]) => readonly Rail[] {
   const connectors = ofConnectors.map(toSandboxRail)
+  const all = ALL_RAILS.map((rail) => ({
+    ...rail,
+    connectors: connectors.filter(({ currency }) => currency === rail.currency),
+  }))
   return (ofMerchant) => {
-    if (ways === 'all') return ALL_RAILS
+    if (ways === 'all') return all
     return ways === 'connectors' || ofMerchant.length === 0 ? connectors : ofMerchant.map(toSandboxRail)
   }
 }

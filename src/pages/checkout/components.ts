@@ -35,6 +35,16 @@ export function ltr(text: string): Html {
   return html`<bdi dir="ltr">${text}</bdi>`
 }
 
+/** Marks what only the sandbox has, so that no integrator plans with it. */
+export function testOnlyMark({ translator }: CheckoutFacts): Html {
+  return html` <small class="test-only">${translator.t('testOnly')}</small>`
+}
+
+/** Names such as M-Pesa are not broken at their hyphen. */
+export function unbroken(names: readonly string[]): Html[] {
+  return names.map((name, index) => html`${index > 0 && ', '}<span class="word">${name}</span>`)
+}
+
 export function postButton(
   action: string,
   label: string,

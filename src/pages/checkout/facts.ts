@@ -29,6 +29,8 @@ export interface CheckoutFacts {
   asksPhone: boolean
   /** The networks to choose from; empty if the payer chooses on the gateway's page. */
   networks: Offer['networks']
+  /** The channels that no real gateway has in this place. */
+  testOnlyChannels: readonly Channel[]
   /** Whether our page shows the account of a bank transfer, or the gateway's page. */
   showsAccount: boolean
   /** How the page asks whether a card is saved; null if it is not saved. */

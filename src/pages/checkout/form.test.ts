@@ -6,7 +6,8 @@ import { networkOfPhone, type Offer, readChoice, readFormState, redirectWithProb
 
 const NOW = new Date('2026-11-14T10:00:00Z')
 
-const prompted = (country: string) => networksOf(country).map((network) => ({ ...network, hasPage: false }))
+const prompted = (country: string) =>
+  networksOf(country).map((network) => ({ ...network, isTestOnly: false, hasPage: false }))
 
 const OFFER: Offer = {
   gateways: [],
@@ -19,6 +20,7 @@ const OFFER: Offer = {
   asksPhone: true,
   networks: prompted('KE'),
   showsAccount: true,
+  testOnlyChannels: [],
   savesCards: true,
   savesMobileMoney: false,
 }

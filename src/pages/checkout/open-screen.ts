@@ -13,6 +13,8 @@ import {
   postButton,
   type Screen,
   statusIcon,
+  testOnlyMark,
+  unbroken,
 } from './components.ts'
 import { declineText, messagesOfAttempt } from './decline-messages.ts'
 import type { CheckoutFacts } from './facts.ts'
@@ -82,7 +84,7 @@ function channelOption(facts: CheckoutFacts, channel: Channel, isChecked: boolea
   const { translator } = facts
   const id = `way-${channel}`
   return html`<div class="way"><input type="radio" name="channel" id="${id}" value="${channel}" aria-describedby="${id}-hint"${isChecked && html` checked`}>
-<label for="${id}">${icon(channel)}<span>${channelName(facts, channel)}</span></label>
+<label for="${id}">${icon(channel)}<span>${channelName(facts, channel)}${isMarked(facts, channel) && testOnlyMark(facts)}</span></label>
 <div class="fields">${channel === 'mobile_money' && walletFields(facts)}${consentField(facts, channel)}
 <button class="main">${translator.t('payButton', { amount: amountOf(facts) })}</button>
 <p class="dim" id="${id}-hint">${channelHint(facts, channel)}${channel === 'mobile_money' && facts.asksPhone && html` ${translator.t('neverSharePin')}`}</p>${testOutcome(facts, channel)}</div></div>`
@@ -93,8 +95,15 @@ function channelName({ translator, merchant, networks }: CheckoutFacts, channel:
   const name = translator.t(CHANNEL_MESSAGES[channel].name, { merchant: merchant.name })
   if (channel !== 'mobile_money' || networks.length === 0) return name
   const names = networks.map((network) => network.name)
-  if (names.length === 1) return names[0] ?? name
-  return html`${name}<small class="names">${names.slice(0, NAMES_SHOWN).join(', ')}</small>`
+  if (names.length === 1) return html`${unbroken(names)}`
+  return html`${name}<small class="names">${unbroken(names.slice(0, NAMES_SHOWN))}</small>`
+}
+
+function isMarked({ testOnlyChannels, networks }: CheckoutFacts, channel: Channel): boolean {
+  // The name of a single network stands for the channel, and has no button with a mark of its own.
+  const isOnlyNetwork =
+    channel === 'mobile_money' && networks.length === 1 && networks[0]?.isTestOnly === true
+  return isOnlyNetwork || testOnlyChannels.includes(channel)
 }
 
 // More would not fit into two lines of a small phone.

@@ -3,6 +3,7 @@
 import { type Html, html } from '../../kit/http/html.ts'
 import { examplePhone, type PhoneProblem, readPhone } from '../../kit/phone.ts'
 import type { MessageId } from '../locales/en.ts'
+import { testOnlyMark, unbroken } from './components.ts'
 import type { CheckoutFacts } from './facts.ts'
 import type { Problem } from './form.ts'
 
@@ -25,7 +26,7 @@ function networkButtons(facts: CheckoutFacts): Html | null {
   const chosen = form.network ?? attempt?.choice?.network
   return html`<fieldset class="networks" id="networks" tabindex="-1"${isWrong && html` aria-describedby="network-problem"`}><legend>${translator.t('network')}</legend>
 ${isWrong && html`<p class="wrong" id="network-problem">${problemText(facts, form.problem)}</p>`}
-${networks.map(({ code, name, hasPage }) => html`<label><input type="radio" name="network" value="${code}"${hasPage && html` class="page"`}${code === chosen && html` checked`}><span>${name}</span></label>`)}</fieldset>`
+${networks.map(({ code, name, hasPage, isTestOnly }) => html`<label><input type="radio" name="network" value="${code}"${hasPage && html` class="page"`}${code === chosen && html` checked`}><span>${unbroken([name])}${isTestOnly && !facts.testOnlyChannels.includes('mobile_money') && testOnlyMark(facts)}</span></label>`)}</fieldset>`
 }
 
 const PHONE_PROBLEMS: ReadonlySet<Problem['kind'] | undefined> = new Set(['phone', 'wait', 'busy'] as const)

@@ -36,6 +36,7 @@ export const AM: Messages = {
   phoneExample: 'ለምሳሌ {example}',
   phoneInternational: 'ከአገር ኮድ ጋር፣ ለምሳሌ +254 712 345 678',
   network: 'የሞባይል ኔትወርክ',
+  testOnly: 'ለሙከራ ብቻ',
   testOutcome: 'የሙከራ ሁነታ፦ ምን እንዲሆን ይፈልጋሉ?',
   cancelAndReturn: 'ሰርዘው ይመለሱ',
   cancelPayment: 'ክፍያውን ይሰርዙ',

@@ -38,6 +38,7 @@ export const AR: Messages = {
   // Isolated from left to right: otherwise the groups of digits appear in reverse order.
   phoneInternational: 'مع رمز الدولة، مثال: \u2066+254 712 345 678\u2069',
   network: 'شبكة المحمول',
+  testOnly: 'للاختبار فقط',
   testOutcome: 'وضع الاختبار: ماذا يجب أن يحدث؟',
   cancelAndReturn: 'الإلغاء والعودة',
   cancelPayment: 'إلغاء عملية الدفع',

@@ -37,6 +37,7 @@ export const BN: Messages = {
   phoneExample: 'যেমন {example}',
   phoneInternational: 'দেশের কোডসহ, যেমন +254 712 345 678',
   network: 'মোবাইল নেটওয়ার্ক',
+  testOnly: 'শুধু পরীক্ষার জন্য',
   testOutcome: 'টেস্ট মোড: কী ঘটাতে চান?',
   cancelAndReturn: 'বাতিল করে ফিরে যান',
   cancelPayment: 'পেমেন্ট বাতিল করুন',

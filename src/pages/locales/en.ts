@@ -36,6 +36,7 @@ export const EN = {
   phoneExample: 'For example {example}',
   phoneInternational: 'With the country code, for example +254 712 345 678',
   network: 'Mobile network',
+  testOnly: 'test only',
   testOutcome: 'Test mode: what should happen?',
   cancelAndReturn: 'Cancel and return',
   cancelPayment: 'Cancel payment',

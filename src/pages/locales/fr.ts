@@ -40,6 +40,7 @@ export const FR: Messages = {
   phoneExample: 'Par exemple {example}',
   phoneInternational: 'Avec l’indicatif du pays, par exemple +254 712 345 678',
   network: 'Opérateur mobile',
+  testOnly: 'test seulement',
   testOutcome: 'Mode test : que doit-il se passer ?',
   cancelAndReturn: 'Annuler et revenir',
   cancelPayment: 'Annuler le paiement',

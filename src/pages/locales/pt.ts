@@ -38,6 +38,7 @@ export const PT: Messages = {
   phoneExample: 'Por exemplo {example}',
   phoneInternational: 'Com o indicativo do país, por exemplo +254 712 345 678',
   network: 'Operadora móvel',
+  testOnly: 'só para testes',
   testOutcome: 'Modo de teste: o que deve acontecer?',
   cancelAndReturn: 'Cancelar e voltar',
   cancelPayment: 'Cancelar o pagamento',

@@ -38,6 +38,7 @@ export const SW: Messages = {
   phoneExample: 'Kwa mfano {example}',
   phoneInternational: 'Pamoja na msimbo wa nchi, kwa mfano +254 712 345 678',
   network: 'Mtandao wa simu',
+  testOnly: 'kwa majaribio tu',
   testOutcome: 'Hali ya majaribio: nini kitokee?',
   cancelAndReturn: 'Ghairi na urudi',
   cancelPayment: 'Ghairi malipo',
