@@ -5,7 +5,7 @@ import { after, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { LANGUAGE_CODES, type Language } from '../../src/core/languages.ts'
 import { LANGUAGES, translate } from '../../src/pages/locales.ts'
-import { CUSTOMER } from '../support/builders.ts'
+import { CUSTOMER, saveMethod as savedByPaying } from '../support/builders.ts'
 import { newPhone } from '../support/payer.ts'
 import { eventually } from '../support/process.ts'
 import { LARGER_FORM_ONLY } from '../support/scale.ts'
@@ -213,6 +213,38 @@ describe('the consent to a saved card in a browser', { concurrency: 5 }, () => {
           [paid.paymentMethod.consent.language, paid.paymentMethod.consent.form],
           [language, 'notice'],
         )
+      },
+    )
+})
+
+describe('a saved method in a browser', { concurrency: 5 }, () => {
+  for (const language of LANGUAGE_CODES)
+    it(
+      `is first on the page of a returning payer in ${language}, and pays with one press`,
+      language === 'en' ? {} : LARGER_FORM_ONLY,
+      async (t) => {
+        const customer = { ...CUSTOMER, email: `returning-${language}@example.com` }
+        await savedByPaying(service.api, 'card_success', { customer })
+        const changes = { customer, offerSavedMethods: true }
+        const { page, checkoutUrl, read, executions } = await open(t, {
+          ...{ changes, width: 320, javaScript: language !== 'en' },
+        })
+        await page.goto(`${checkoutUrl}?lang=${language}`)
+        const saved = page.getByRole('radio', { name: 'Visa •••• 4242' })
+        assert.equal(await saved.isChecked(), true)
+        await page.getByText(translate(language, 'savedMethodHint', { merchant: 'Demo Shop' })).waitFor()
+        // The other ways are one press away, and the payer can return to the saved method.
+        assert.equal(await page.locator('#way-card').isVisible(), false)
+        await page.getByText(translate(language, 'anotherWay'), { exact: true }).click()
+        await page.locator('#way-card').check()
+        assert.equal(await page.locator('button.main').filter({ visible: true }).count(), 1)
+        await saved.check()
+        const overflow =
+          '(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.documentElement)'
+        assert.equal(await page.evaluate(overflow), 0)
+        await page.locator('button.main').filter({ visible: true }).click()
+        await waitForHeading(page, translate(language, 'paidTitle'))
+        assert.deepEqual([(await read()).status, await executions()], ['successful', 1])
       },
     )
 })

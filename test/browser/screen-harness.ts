@@ -318,6 +318,8 @@ async function open(actor: Actor): Promise<PreparedScreen[]> {
   // The demo merchant has no brand, and the payment no description.
   const { checkoutUrl: bare } = await openCheckout(actor.service.api, actor.payer)
   const prompt = choiceOf('mobile_success')
+  // The payer has paid by card before.
+  const returning = await checkout(actor, { offerSavedMethods: true })
   const submitInvalidWith = (fields: Record<string, string>) =>
     submitInvalid(actor, page, { ...prompt, ...fields })
   return [
@@ -325,6 +327,7 @@ async function open(actor: Actor): Promise<PreparedScreen[]> {
     { name: 'open, transfer first', url: nigerian, heading: 'Pay ₦1,250.50' },
     { name: 'open, from any country', url: anywhere, heading: 'Pay US$1,250.50' },
     { name: 'open, without a brand', url: bare, heading: PAYS },
+    { name: 'open, with a saved card', url: returning.checkoutUrl, heading: PAYS },
     { name: 'open, nothing chosen', url: await submitInvalidWith({ channel: '' }), heading: PAYS },
     { name: 'open, a wrong phone', url: await submitInvalidWith({ phone: '0712' }), heading: PAYS },
     {
