@@ -293,6 +293,8 @@ export interface GatewayBehavior {
   worksWithoutEmail?: true
   /** It returns only the whole paid amount. */
   fullRefundsOnly?: true
+  /** `listRefunds` answers about one payment at a time, so the paid ones are asked about one by one, a few times each. */
+  listsRefundsByPayment?: true
   /** It marks an attempt due in the same transaction as every change, so polling in between is not needed. */
   notifiesOnEveryChange?: true
   /**
@@ -388,10 +390,16 @@ export interface RefundRequest {
 
 /** Which refunds to list: those of one paid attempt, or all that were made in a period. */
 export type RefundListQuery =
-  | ({ kind: 'payment'; receiptNumber: string | null; currency: Currency } & Pick<
-      RefundRequest,
-      'attemptKey' | 'attemptReference'
-    >)
+  | ({
+      kind: 'payment'
+      receiptNumber: string | null
+      currency: Currency
+      /**
+       * The sum of the refunds of the attempt in our records that have not failed, for a provider that reports only that it
+       * has returned money, or how much.
+       */
+      refunded: Money
+    } & Pick<RefundRequest, 'attemptKey' | 'attemptReference'>)
   | { kind: 'period'; from: Date; to: Date }
 
 /** A refund at the provider: ours, or one that was made there. */

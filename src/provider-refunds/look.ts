@@ -12,6 +12,7 @@ import {
   claimAccounts,
   type DueAccount,
   scheduleLookups,
+  schedulePaid,
   wakeDisputed,
 } from './queries.ts'
 import { withoutBooked } from './unbooked.ts'
@@ -26,6 +27,9 @@ const FIRST_LOOK_BACK_MS = 7 * DAY_MS
 // The last day is looked at again: a payment may be confirmed here later than it was refunded or disputed there.
 const OVERLAP_MS = DAY_MS
 const BATCH_SIZE = 20
+// How old a payment is when its refunds are asked about, where the provider does not list those of an account. Each is a
+// request, and most refunds are made in the first days.
+const PAID_AGES_MS = [DAY_MS, 3 * DAY_MS, 10 * DAY_MS, 30 * DAY_MS]
 
 /** Looks through the accounts that are due, and returns their number. */
 export async function lookForRefunds(app: PaymentsApp): Promise<number> {
@@ -47,7 +51,9 @@ async function lookThrough(app: PaymentsApp, due: DueAccount, now: Date): Promis
     if (!gateway) return
     const owner = { gateway: name, accountId, merchantId }
     const period = (until: Date) => ({ from: addMs(until, -OVERLAP_MS), to: now })
-    const hasRefunds = await lookAtRefunds(app, gateway, owner, period(lookedUntil))
+    const hasRefunds = gateway.behavior.listsRefundsByPayment
+      ? await lookAtPaid(app, owner, lookedUntil, now)
+      : await lookAtRefunds(app, gateway, owner, period(lookedUntil))
     const hasDisputes = await lookAtDisputes(app, gateway, owner, period(disputesLookedUntil))
     const refundsUntil = hasRefunds ? now : null
     const disputesUntil = hasDisputes ? now : null
@@ -66,6 +72,13 @@ interface Owner {
 interface Period {
   from: Date
   to: Date
+}
+
+/** Makes the payments due that have reached one of the ages since the last look. */
+async function lookAtPaid(app: PaymentsApp, owner: Owner, lookedUntil: Date, now: Date): Promise<true> {
+  const periods = PAID_AGES_MS.map((age) => ({ from: addMs(lookedUntil, -age), to: addMs(now, -age) }))
+  await schedulePaid(app.db, owner, periods, now)
+  return true
 }
 
 /** False if the provider has no list, or did not answer. */

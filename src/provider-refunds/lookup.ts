@@ -2,12 +2,14 @@
 // refund and the look through an account make an attempt due; both end here, so a refund is booked once.
 
 import { listCasesOfAttempt } from '../cases/find.ts'
+import { money } from '../core/money.ts'
 import { addMs } from '../kit/clock.ts'
 import { errorFields } from '../kit/observability/log.ts'
 import { resolverLeaseEnd } from '../outcomes/schedule.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
 import { findPayment, listAttempts } from '../payments/find.ts'
+import { sumRefunds } from '../refunds/find.ts'
 import { bookRefund } from './book.ts'
 import { type ClaimedLookup, claimLookups, finishLookup, scheduleLookups } from './queries.ts'
 import { reviewUnbooked, type UnbookedRefund } from './review.ts'
@@ -33,6 +35,8 @@ export async function claimRefundLookups(app: PaymentsApp, limit: number): Promi
 const RETRY_MS = 5 * 60_000
 // A refund that failed here and is pending there may succeed days after it was made, when no look finds it any more.
 const PENDING_THERE_MS = 60 * 60_000
+// A status check or a person ends the refund whose reference is not known.
+const UNNAMED_MS = 60 * 60_000
 
 async function lookUpClaimed(app: PaymentsApp, lookup: ClaimedLookup, leasedUntil: Date): Promise<void> {
   try {
@@ -55,12 +59,16 @@ async function lookUpRefunds(app: PaymentsApp, lookup: ClaimedLookup): Promise<n
   const attempt = attempts.find(({ id }) => id === attemptId)
   const gateway = attempt && (await app.gateways.find(merchantId, attempt.gateway, attempt.accountId))
   if (!payment || !attempt || !gateway?.listRefunds) return null
+  const ours = await sumRefunds(app.db, attempt)
+  // The provider's list may not have our key, so one of ours would be taken for one of the provider's.
+  if (ours.hasUnnamed && gateway.behavior.nonIdempotentRefunds) return UNNAMED_MS
   const list = await gateway.listRefunds({
     kind: 'payment',
     attemptKey: attempt.gatewayKey,
     attemptReference: attempt.gatewayReference ?? attempt.gatewayKey,
     receiptNumber: attempt.receiptNumber,
     currency: payment.currency,
+    refunded: money(ours.minor, payment.currency),
   })
   if (list.kind === 'unknown') return RETRY_MS
   const proofs = await returnProofs(app, attempt)

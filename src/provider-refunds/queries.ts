@@ -37,6 +37,36 @@ export async function scheduleLookups(db: Db, attempts: NamedAttempts, at: Date)
   await db.query(scheduleLookupsStatement, [gateway, accountId, names, at])
 }
 
+const schedulePaidStatement = sql<unknown>`
+with paid as (
+  select p.merchant_id, p.id
+  from unnest($3::timestamptz[], $4::timestamptz[]) as period (paid_after, paid_until)
+  join payments p
+    on p.gateway = $1
+    and p.paid_at > period.paid_after
+    and p.paid_at <= period.paid_until
+)
+update attempts a
+set refund_lookup_due_at = $5
+from paid p
+where a.merchant_id = p.merchant_id
+  and a.payment_id = p.id
+  and a.gateway = $1
+  and a.account_id is not distinct from $2
+  and a.status in ('succeeded', 'duplicate_success')
+  and (a.refund_lookup_due_at is null or a.refund_lookup_due_at > $5)`
+
+/** Makes the attempts of the payments that were paid in these periods due for a lookup of their refunds. */
+export async function schedulePaid(
+  db: Db,
+  { gateway, accountId }: Pick<NamedAttempts, 'gateway' | 'accountId'>,
+  periods: readonly { from: Date; to: Date }[],
+  at: Date,
+): Promise<void> {
+  const [from, to] = [periods.map((one) => one.from), periods.map((one) => one.to)]
+  await db.query(schedulePaidStatement, [gateway, accountId, from, to, at])
+}
+
 // A dispute that is recorded with the same status is not asked about again. One with an unknown status is asked about by
 // the resolver, ever more rarely.
 const wakeDisputedStatement = sql<unknown>`

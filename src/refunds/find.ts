@@ -7,8 +7,14 @@ import type { Db, Tx } from '../kit/db/db.ts'
 import { type Page, paginate, substringPattern } from '../kit/db/pagination.ts'
 import type { Backlog } from '../kit/observability/backlog.ts'
 import type { PaymentsApp } from '../payments/app.ts'
+import type { AttemptRow } from '../payments/attempt.ts'
 import { requirePayment } from '../payments/find.ts'
-import { type GatewayAccount, selectGatewayRefunds } from './gateway-refund-queries.ts'
+import {
+  type GatewayAccount,
+  type RefundSum,
+  selectGatewayRefunds,
+  selectRefundSum,
+} from './gateway-refund-queries.ts'
 import type { RefundInput } from './input.ts'
 import { listRefundRows } from './list-queries.ts'
 import { findRefund, selectDuplicateRefund, selectRefundBacklog } from './queries.ts'
@@ -80,6 +86,11 @@ export function findGatewayRefunds(
   references: readonly string[],
 ): Promise<GatewayRefundRow[]> {
   return selectGatewayRefunds(db, account, keys, references)
+}
+
+/** The refunds of a paid attempt in our records. */
+export function sumRefunds(db: Tx, attempt: AttemptRow): Promise<RefundSum> {
+  return selectRefundSum(db, attempt)
 }
 
 /** How many refunds are due, for the operator and the metrics. */

@@ -1,6 +1,8 @@
 // Reads refunds by the names that a gateway has for them.
 
 import { sql, type Tx } from '../kit/db/db.ts'
+import { firstRow } from '../kit/db/rows.ts'
+import type { AttemptRow } from '../payments/attempt.ts'
 import type { GatewayRefundRow, RefundRow } from './refund.ts'
 
 export interface GatewayAccount {
@@ -48,4 +50,27 @@ export async function selectOtherReferences(
 ): Promise<string[]> {
   const rows = await db.query(selectOtherReferencesStatement, [merchantId, paymentId, id])
   return rows.map(({ reference }) => reference)
+}
+
+export interface RefundSum {
+  /** Of all refunds that have not failed. */
+  minor: bigint
+  /** One may have been submitted, and the gateway's reference of it is not known. */
+  hasUnnamed: boolean
+}
+
+const selectRefundSumStatement = sql<RefundSum>`
+select
+  coalesce(sum(amount_minor), 0)::bigint as minor,
+  coalesce(bool_or(status = 'pending' and gateway_reference is null), false) as "hasUnnamed"
+from refunds
+where merchant_id = $1 and payment_id = $2 and attempt_id = $3 and status <> 'failed'`
+
+/** The refunds of an attempt in our records. */
+export async function selectRefundSum(
+  db: Tx,
+  { merchantId, paymentId, id }: Pick<AttemptRow, 'merchantId' | 'paymentId' | 'id'>,
+): Promise<RefundSum> {
+  const row = await firstRow(db, selectRefundSumStatement, [merchantId, paymentId, id])
+  return row ?? { minor: 0n, hasUnnamed: false }
 }

@@ -4,8 +4,13 @@ import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
 import { OPERATOR } from '../../src/case-resolutions/request.ts'
 import { resolveCase } from '../../src/case-resolutions/resolve.ts'
-import type { ProviderRefund } from '../../src/gateways/gateway.ts'
+import type { ProviderRefund, RefundListQuery } from '../../src/gateways/gateway.ts'
+import { lookForRefunds } from '../../src/provider-refunds/look.ts'
+import { claimRefundLookups } from '../../src/provider-refunds/lookup.ts'
+import { addAccounts } from '../../src/provider-refunds/queries.ts'
 import { reviewUnbooked } from '../../src/provider-refunds/review.ts'
+import { claimRefunds } from '../../src/refunds/advance.ts'
+import { requestRefund } from '../../src/refunds/request.ts'
 import { caseTools, refundAt, resolutionRequest as request } from '../support/case-tools.ts'
 import { postingsOf } from '../support/payment-records.ts'
 import { NAME, paid, paymentsRig } from '../support/payments-rig.ts'
@@ -16,8 +21,17 @@ const other = rig.anotherApp()
 const { casesOf, caseOf, lookUp } = caseTools(rig)
 
 let atProvider: ProviderRefund[] = []
-gateway.listRefunds = async () => ({ kind: 'refunds', refunds: atProvider })
-afterEach(() => rig.endTest())
+let asked: RefundListQuery[] = []
+gateway.listRefunds = async (query) => {
+  asked.push(query)
+  return { kind: 'refunds', refunds: atProvider }
+}
+const { behavior } = gateway
+afterEach(() => {
+  gateway.behavior = behavior
+  asked = []
+  return rig.endTest()
+})
 
 async function charge(): Promise<string> {
   gateway.answers('chargeSaved', paid())
@@ -116,5 +130,57 @@ describe('a refund at the provider that exceeds the payment', () => {
     await lookUp(id)
     const { unbookedReferences, decidedReferences } = await caseOf(id, kind)
     assert.deepEqual([unbookedReferences, decidedReferences], [[excess.reference], []])
+  })
+})
+
+describe('refunds at a provider that lists those of one payment only', () => {
+  const HOUR_MS = 3_600_000
+  /** The sums of our refunds that the provider was asked about this attempt with. */
+  const sumsAsked = (key: string) =>
+    asked.flatMap((query) =>
+      query.kind === 'payment' && query.attemptKey === key ? [query.refunded.minor] : [],
+    )
+  const look = async () => {
+    await lookForRefunds(app)
+    for (const piece of await claimRefundLookups(app, 100)) await piece()
+  }
+
+  it('are found by asking about each paid payment a few times, and those without an amount open a case', async () => {
+    gateway.behavior = { ...behavior, listsRefundsByPayment: true }
+    gateway.answers('chargeSaved', ({ key, amount }) => paid({ paidAt: clock.now() })({ key, amount }))
+    const { id } = await rig.charge()
+    const { gatewayKey } = await rig.attempt(id)
+    await addAccounts(rig.db, [NAME], clock.now(), clock.now())
+    atProvider = [{ ...refundAt(1n), amount: null }]
+    await look()
+    clock.advance(23 * HOUR_MS)
+    await look()
+    assert.deepEqual(sumsAsked(gatewayKey), [], 'the payment is not a day old')
+    clock.advance(2 * HOUR_MS)
+    await look()
+    await look()
+    assert.deepEqual(sumsAsked(gatewayKey), [0n])
+    assert.match((await caseOf(id, 'refund_not_booked')).providerMessage ?? '', /unknown_amount/)
+    clock.advance(48 * HOUR_MS)
+    await look()
+    assert.deepEqual(sumsAsked(gatewayKey), [0n, 0n])
+  })
+
+  it('are not looked up while a refund of ours has no reference yet; afterwards the query has its sum', async () => {
+    gateway.behavior = { ...behavior, nonIdempotentRefunds: true, listsRefundsByPayment: true }
+    const id = await charge()
+    atProvider = []
+    gateway.refund = async () => ({ kind: 'unknown', reason: 'no_answer', message: 'lost' })
+    gateway.verifyRefund = async () => ({ kind: 'pending', gatewayReference: 're-own' })
+    const input = { payment: { uuid: id }, refundReference: null, amount: null, reason: null, metadata: {} }
+    await requestRefund(app, rig.merchant, input, undefined)
+    const { gatewayKey } = await rig.attempt(id)
+    await lookUp(id)
+    assert.deepEqual(sumsAsked(gatewayKey), [])
+    clock.advance(HOUR_MS)
+    for (const piece of await claimRefunds(app, 100)) await piece()
+    await lookUp(id)
+    const { amountPaidMinor } = await rig.payment(id)
+    assert.deepEqual(sumsAsked(gatewayKey), [amountPaidMinor])
   })
 })

@@ -25,6 +25,7 @@ const BEHAVIOR: GatewayBehavior = {
   lostPageIsUnpayable: true,
   sequentialRefunds: true,
   nonIdempotentRefunds: true,
+  listsRefundsByPayment: true,
 }
 
 const MANUAL_CHECKS: readonly ManualCheck[] = [

@@ -4,7 +4,7 @@
 import { type Static, Type } from 'typebox'
 import { equals, formatAmount, readDecimal } from '../../core/money.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
-import type { Gateway, RefundOutcome, RefundRequest } from '../gateway.ts'
+import type { Gateway, ProviderRefund, RefundListQuery, RefundOutcome, RefundRequest } from '../gateway.ts'
 import { Maybe, type Unknown, unknown, unrecognized } from '../reply.ts'
 import { type Client, describeError, exactReader, REFUNDS, readReply } from './client.ts'
 
@@ -22,7 +22,7 @@ type Refund = Static<typeof Refund>
 const readRefund = exactReader(Refund)
 const readRefunds = exactReader(Type.Object({ refundTransactions: Maybe(Type.Array(Refund)) }))
 
-type RefundOperations = Required<Pick<Gateway, 'refund' | 'verifyRefund'>>
+type RefundOperations = Required<Pick<Gateway, 'refund' | 'verifyRefund' | 'listRefunds'>>
 
 const NO_TRANSACTION = unknown('not_sent', 'the transaction of the paid payment is not known')
 
@@ -40,6 +40,39 @@ export function createRefundOperations({ call }: Client): RefundOperations {
       if (!trxId) return NO_TRANSACTION
       return fromList(await call(`${REFUNDS}/status`, { paymentId, trxId }), request, gatewayReference)
     },
+
+    async listRefunds(query) {
+      if (query.kind === 'period') return unknown('not_found', 'bKash lists the refunds of one payment only')
+      const { attemptReference: paymentId, receiptNumber: trxId } = query
+      if (!trxId) return unknown('not_found', NO_TRANSACTION.message)
+      const list = readList(await call(`${REFUNDS}/status`, { paymentId, trxId }))
+      if ('kind' in list) return list
+      return { kind: 'refunds', refunds: list.map((refund) => toListed(refund, query)) }
+    },
+  }
+}
+
+const STATUSES: Readonly<Record<string, ProviderRefund['status']>> = {
+  Completed: 'succeeded',
+  Initiated: 'pending',
+  Pending: 'pending',
+  Failed: 'failed',
+}
+
+function statusOf({ refundTransactionStatus: status }: Refund): ProviderRefund['status'] {
+  return (Object.hasOwn(STATUSES, status) ? STATUSES[status] : undefined) ?? 'unrecognized'
+}
+
+function toListed(
+  refund: Refund,
+  { attemptKey, currency }: RefundListQuery & { kind: 'payment' },
+): ProviderRefund {
+  return {
+    reference: refund.refundTrxId,
+    key: refund.sku || null,
+    paymentNames: [attemptKey],
+    amount: readDecimal(refund.refundAmount, currency) ?? null,
+    status: statusOf(refund),
   }
 }
 
@@ -60,14 +93,19 @@ function fromList(
   request: RefundRequest,
   gatewayReference: string | null,
 ): RefundOutcome {
-  const reply = readReply(result, readRefunds)
-  if (reply.kind === 'unknown') return reply
-  if (reply.kind === 'error') return unknown('no_answer', describeError(reply))
-  const refunds = reply.body.refundTransactions ?? []
-  const found = refunds.find((refund) =>
+  const list = readList(result)
+  if ('kind' in list) return list
+  const found = list.find((refund) =>
     gatewayReference === null ? isOurs(refund, request) : refund.refundTrxId === gatewayReference,
   )
   return found ? fromRefund(found, request) : unknown('not_found', 'bKash does not list this refund')
+}
+
+function readList(result: HttpResult | Unknown): Refund[] | Unknown {
+  const reply = readReply(result, readRefunds)
+  if (reply.kind === 'unknown') return reply
+  if (reply.kind === 'error') return unknown('no_answer', describeError(reply))
+  return reply.body.refundTransactions ?? []
 }
 
 /** By our key, if the list has it. Otherwise it is the refund of this amount that is none of the others. */
@@ -82,17 +120,15 @@ function isOfAmount({ refundAmount }: Refund, { amount }: RefundRequest): boolea
 }
 
 function fromRefund(refund: Refund, request: RefundRequest): RefundOutcome {
-  const { refundTrxId: gatewayReference, refundTransactionStatus: status } = refund
+  const { refundTrxId: gatewayReference } = refund
   if (!isOfAmount(refund, request)) return unrecognized('bKash answered a refund of another amount')
+  const status = statusOf(refund)
   switch (status) {
-    case 'Completed':
-      return { kind: 'succeeded', gatewayReference }
-    case 'Initiated':
-    case 'Pending':
-      return { kind: 'pending', gatewayReference }
-    case 'Failed':
+    case 'failed':
       return { kind: 'failed', message: 'bKash could not execute the refund', gatewayReference }
-    default:
+    case 'unrecognized':
       return unrecognized('bKash answered a status of a refund that we do not know')
+    default:
+      return { kind: status, gatewayReference }
   }
 }

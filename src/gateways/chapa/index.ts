@@ -25,6 +25,7 @@ const BEHAVIOR: GatewayBehavior = {
   // Whether the page takes another try after a failure is not documented.
   paysAfterDecline: true,
   nonIdempotentRefunds: true,
+  listsRefundsByPayment: true,
 }
 
 const MANUAL_CHECKS: readonly ManualCheck[] = [

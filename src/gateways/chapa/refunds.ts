@@ -5,7 +5,7 @@ import { type Static, Type } from 'typebox'
 import { formatAmount, readDecimal } from '../../core/money.ts'
 import { schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
-import type { Gateway, RefundOutcome, RefundRequest } from '../gateway.ts'
+import type { Gateway, ProviderRefund, RefundOutcome, RefundRequest } from '../gateway.ts'
 import { Maybe, unknown, unrecognized } from '../reply.ts'
 import {
   Decimal,
@@ -26,9 +26,11 @@ export interface RefundClient {
 export function createRefundOperations({
   get,
   postForm,
-}: RefundClient): Required<Pick<Gateway, 'refund' | 'verifyRefund'>> {
+}: RefundClient): Required<Pick<Gateway, 'refund' | 'verifyRefund' | 'listRefunds'>> {
+  const findPayment = async (attemptKey: string) =>
+    fromQuery(await get(`/transaction/verify/${encodeURIComponent(attemptKey)}`))
   const isRefundedByPayment = async ({ attemptKey }: RefundRequest) => {
-    const payment = fromQuery(await get(`/transaction/verify/${encodeURIComponent(attemptKey)}`))
+    const payment = await findPayment(attemptKey)
     return isPayment(payment) && payment.status === 'refunded'
   }
 
@@ -41,12 +43,35 @@ export function createRefundOperations({
     async verifyRefund(request, reference) {
       if (reference === null) return notFound()
       const outcome = fromRefundQuery(await get(`/refund/${encodeURIComponent(reference)}/verify`), request)
-      // Accepted without an id: whether our key names the refund is not documented, but the payment says the end.
-      const isByPayment = reference === request.attemptKey && isNotFound(outcome)
+      // Accepted without an id: whether our key names the refund is not documented, but the payment says the end. After a
+      // partial refund it does not say which one has ended.
+      const isByPayment = reference === request.attemptKey && request.isFull && isNotFound(outcome)
       return isByPayment && (await isRefundedByPayment(request))
         ? { kind: 'succeeded', gatewayReference: reference }
         : outcome
     },
+
+    /** Chapa says only that a payment is refunded, neither how much nor by which refund. */
+    async listRefunds(query) {
+      if (query.kind === 'period') return unknown('not_found', 'Chapa has no list of refunds')
+      const { attemptKey, refunded } = query
+      const payment = await findPayment(attemptKey)
+      if (!isPayment(payment))
+        return payment.kind === 'error' ? unknown('no_answer', describeError(payment)) : payment
+      const isForeign = payment.status === 'refunded' && refunded.minor === 0n
+      return { kind: 'refunds', refunds: isForeign ? [unnamedRefund(attemptKey)] : [] }
+    },
+  }
+}
+
+/** A refund that is none of ours. Without an amount it is not booked: a person decides. */
+function unnamedRefund(attemptKey: string): ProviderRefund {
+  return {
+    reference: attemptKey,
+    key: null,
+    paymentNames: [attemptKey],
+    amount: null,
+    status: 'succeeded',
   }
 }
 

@@ -17,6 +17,7 @@ const readEvent = jsonReader(
 
 /** Charges, and refunds under both of their names. Payouts are not ours. */
 const EVENTS = /^(?:charge|refund)\./
+const REFUNDS = /^(?:charge\.refunded$|refund\.)/
 
 export function readSignedEvent(
   secrets: readonly string[],
@@ -32,7 +33,11 @@ export function readSignedEvent(
   if (!key || !isUuid(key)) return { kind: 'ignored', reason: 'a payment that is not ours' }
   // A webhook has no id, and a repeated one is identical.
   const eventId = `${event}:${key}:${updatedAt ?? ''}`
-  return { kind: 'payment', key, eventId, ...(event === 'charge.reversed' && { isDispute: true as const }) }
+  return {
+    ...{ kind: 'payment', key, eventId },
+    ...(event === 'charge.reversed' && { isDispute: true }),
+    ...(REFUNDS.test(event) && { isRefund: true }),
+  }
 }
 
 /**

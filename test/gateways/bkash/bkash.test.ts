@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it, type TestContext } from 'node:test'
+import { inspect } from 'node:util'
 import { money } from '../../../src/core/money.ts'
 import { BKASH } from '../../../src/gateways/bkash/index.ts'
 import { readBkashTime } from '../../../src/gateways/bkash/wire.ts'
@@ -352,6 +353,29 @@ describe('a refund at bKash', () => {
       const { gateway } = await replay(t, { http: 400, body })
       assert.equal((await gateway.refund?.(request))?.kind, kind, externalCode)
     }
+  })
+
+  it('is listed with those that were made in the portal', async (t) => {
+    const list = readFixture('refund-list')
+    const [first, ...others] = list.refundTransactions
+    const refundTransactions = [{ ...first, sku: request.key }, ...others]
+    const { gateway, server } = await replay(t, { http: 200, body: { ...list, refundTransactions } })
+    const listed = await gateway.listRefunds?.({
+      ...{ kind: 'payment', attemptKey: KEY, attemptReference: PAYMENT_ID, receiptNumber: '6H6201QDIY' },
+      ...{ currency: 'BDT', refunded: money(0n, 'BDT') },
+    })
+    assert.deepEqual(JSON.parse(server.requests.at(-1)?.text ?? ''), {
+      paymentId: PAYMENT_ID,
+      trxId: '6H6201QDIY',
+    })
+    assert.ok(listed?.kind === 'refunds', inspect(listed))
+    assert.deepEqual(
+      listed.refunds.map(({ reference, key, amount, status }) => [reference, key, amount?.minor, status]),
+      [
+        ['DIK50PG0VX', request.key, 100_050n, 'succeeded'],
+        ['DIK60PG0ZZ', null, 20_000n, 'succeeded'],
+      ],
+    )
   })
 
   it('is not sent without the transaction of the payment', async (t) => {

@@ -203,7 +203,8 @@ describe('a refund at Chapa', () => {
   })
 
   it('ends when the payment is refunded, if it was accepted without an id', async (t) => {
-    const { provider, gateway, attempt, request } = await paid(t)
+    const { provider, gateway, attempt, request: partial } = await paid(t)
+    const request = { ...partial, amount: attempt.amount, isFull: true }
     provider.omitRefundIds()
     const made = await gateway.refund?.(request)
     assert.deepEqual(made, { kind: 'pending', gatewayReference: attempt.key })
@@ -211,6 +212,27 @@ describe('a refund at Chapa', () => {
     assert.ok(before?.kind === 'unknown' && before.reason === 'not_found', inspect(before))
     provider.setStatus(attempt.key, 'refunded')
     assert.equal((await gateway.verifyRefund?.(request, attempt.key))?.kind, 'succeeded')
+    // The status of the payment does not say which of several partial refunds has ended.
+    const part = await gateway.verifyRefund?.(partial, attempt.key)
+    assert.ok(part?.kind === 'unknown' && part.reason === 'not_found', inspect(part))
+  })
+
+  it('is looked up without its amount if it was made in the dashboard and none of ours explains it', async (t) => {
+    const { provider, gateway, attempt } = await paid(t)
+    const list = (refundedMinor: bigint) =>
+      gateway.listRefunds?.({
+        ...{ kind: 'payment', attemptKey: attempt.key, attemptReference: 'AP1', receiptNumber: 'AP1' },
+        ...{ currency: 'ETB', refunded: money(refundedMinor, 'ETB') },
+      })
+    assert.deepEqual(await list(0n), { kind: 'refunds', refunds: [] })
+    provider.setStatus(attempt.key, 'refunded')
+    assert.deepEqual(await list(5_000n), { kind: 'refunds', refunds: [] })
+    const found = await list(0n)
+    assert.ok(found?.kind === 'refunds', inspect(found))
+    assert.deepEqual(
+      found.refunds.map(({ reference, key, amount, status }) => [reference, key, amount, status]),
+      [[attempt.key, null, null, 'succeeded']],
+    )
   })
 
   it('is not taken for done because the payment is refunded, if its response was lost', async (t) => {
@@ -317,8 +339,12 @@ describe('webhooks of Chapa', () => {
     }
     const reversed = parse({ ...event, event: 'charge.reversed' })
     assert.ok(reversed.kind === 'payment' && reversed.isDispute === true, inspect(reversed))
-    for (const name of ['charge.failed/cancelled', 'charge.refunded', 'refund.success'])
-      assert.equal(parse({ ...event, event: name }).kind, 'payment')
+    const failed = parse({ ...event, event: 'charge.failed/cancelled' })
+    assert.ok(failed.kind === 'payment' && !failed.isDispute && !failed.isRefund, inspect(failed))
+    for (const name of ['charge.refunded', 'refund.success']) {
+      const refunded = parse({ ...event, event: name })
+      assert.ok(refunded.kind === 'payment' && refunded.isRefund === true, inspect(refunded))
+    }
     assert.equal(parse(readFixture('webhook-payout')).kind, 'ignored')
     assert.equal(parse({ ...event, tx_ref: '4FGFF4FFGD3' }).kind, 'ignored')
   })

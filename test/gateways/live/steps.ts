@@ -186,6 +186,7 @@ export async function listRefunds(
     attemptReference: reference,
     receiptNumber,
     currency: amount.currency,
+    refunded: money(0n, amount.currency),
   })
   if (listed.kind !== 'refunds') return notSeen(listed.message)
   return seen(`The list has ${listed.refunds.length} refunds of the payment.`)

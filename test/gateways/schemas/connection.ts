@@ -136,6 +136,7 @@ function refundCalls({ refund, verifyRefund, listRefunds }: Gateway, called: Cal
     ...request,
     receiptNumber: receipt,
     currency: amount.currency,
+    refunded: money(0n, amount.currency),
   } as const
   return {
     refund: refund && (() => refund(request)),
