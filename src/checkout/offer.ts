@@ -35,6 +35,8 @@ interface OfferedNetwork extends Network {
   hasPage: boolean
   /** Only the sandbox reaches it. */
   isTestOnly: boolean
+  /** The gateway that collects from it can charge the number again. */
+  isSaved: boolean
 }
 
 export async function findOffer(app: PaymentsApp, payment: PaymentRow): Promise<CheckoutOffer> {
@@ -53,8 +55,15 @@ export async function findOffer(app: PaymentsApp, payment: PaymentRow): Promise<
       ways.filter(({ testOnly }) => testOnly?.channel).map(({ channel }) => channel),
     ),
     savesCards: shown.find(has('card'))?.gateway.chargeSaved !== undefined,
-    savesMobileMoney: shown.find(has('mobile_money'))?.ways.some(({ saves }) => saves) ?? false,
+    savesMobileMoney: savesNumbers(shown, networks),
   }
+}
+
+/** Where no network is known, all numbers go to the first gateway. */
+function savesNumbers(shown: readonly Candidate[], networks: readonly OfferedNetwork[] | null): boolean {
+  if (networks === null) return false
+  if (networks.length > 0) return networks.some(({ isSaved }) => isSaved)
+  return shown.find(has('mobile_money'))?.ways.some(({ saves }) => saves) ?? false
 }
 
 const has =
@@ -87,8 +96,9 @@ function offeredNetworks(
   if (!first || isForAll(first)) return null
   return networksOf(country).flatMap((network) => {
     const way = ways.find(({ networks }) => networks.includes(network)) ?? ways.find(isForAll)
-    const isTestOnly = way?.testOnly?.networks.includes(network.code) ?? false
-    return way ? [{ ...network, hasPage: way.collection === 'page', isTestOnly }] : []
+    if (!way) return []
+    const isTestOnly = way.testOnly?.networks.includes(network.code) ?? false
+    return [{ ...network, hasPage: way.collection === 'page', isTestOnly, isSaved: way.saves === true }]
   })
 }
 

@@ -7,7 +7,7 @@ import { networkOfPhone, type Offer, readChoice, readFormState, redirectWithProb
 const NOW = new Date('2026-11-14T10:00:00Z')
 
 const prompted = (country: string) =>
-  networksOf(country).map((network) => ({ ...network, isTestOnly: false, hasPage: false }))
+  networksOf(country).map((network) => ({ ...network, hasPage: false, isTestOnly: false, isSaved: false }))
 
 const OFFER: Offer = {
   gateways: [],

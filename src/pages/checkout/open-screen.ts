@@ -137,16 +137,24 @@ function consentField(facts: CheckoutFacts, channel: Channel): Html | null {
   if (channel !== 'mobile_money' || !facts.asksPhone) return null
   return consentInput(facts.numberConsentForm, translator, {
     ...{ shown: 'numberConsent', ticked: 'saveNumber' },
-    ...{ notice: translator.t('saveNumberNotice', to), choice: translator.t('saveNumberChoice', to) },
+    notice: html`${savedNetworks(facts)}${translator.t('saveNumberNotice', to)}`,
+    choice: html`${savedNetworks(facts)}${translator.t('saveNumberChoice', to)}`,
   })
+}
+
+/** Which numbers the text is about, if not those of all networks are saved. */
+function savedNetworks({ networks }: CheckoutFacts): Html | null {
+  const saved = networks.filter(({ isSaved }) => isSaved)
+  if (saved.length === networks.length) return null
+  return html`<b>${saved.map(({ name }) => name).join(', ')}:</b> `
 }
 
 /** The names of the form's fields, and the texts. */
 interface ConsentTexts {
   shown: string
   ticked: string
-  notice: string
-  choice: string
+  notice: string | Html
+  choice: string | Html
 }
 
 function consentInput(
