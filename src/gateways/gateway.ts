@@ -190,6 +190,8 @@ export type Outcome =
        */
       reason: UnknownReason
       message: string
+      /** Only of `complete`: the provider has answered, but the call that moves the money was not made. */
+      unsent?: true
     }
 
 /** A webhook as it arrived. */
@@ -332,8 +334,8 @@ export interface Gateway {
   chargeSaved?(attempt: Attempt, credential: string): Promise<Outcome>
   /**
    * The call that moves the money of an attempt that was pending with `canComplete`. It is made at most once, unless its
-   * outcome proves that nothing was executed: `not_sent`, refused, or again pending with `canComplete`. The completion of
-   * a charge gets the credential of its saved method.
+   * outcome proves that nothing was executed: `not_sent`, `unsent`, refused, or again pending with `canComplete`. The
+   * completion of a charge gets the credential of its saved method.
    */
   complete?(query: StatusQuery, gatewayReference: string, credential?: string): Promise<Outcome>
   /**

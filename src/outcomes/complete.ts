@@ -83,6 +83,7 @@ async function complete(
 }
 
 function provesNothingExecuted(outcome: Outcome): boolean {
+  if (outcome.kind === 'unknown' && outcome.unsent) return true
   return isNotSubmitted(outcome) || (outcome.kind === 'pending' && outcome.canComplete === true)
 }
 

@@ -36,6 +36,7 @@ const HOUR_MS = 3_600_000
 const LEASE_MS = 60_000
 
 const READY: Outcome = { kind: 'pending', gatewayReference: 'gw-1', canComplete: true }
+const NOT_UNDERSTOOD = { kind: 'unknown', reason: 'unrecognized', message: 'another form' } as const
 const REFUSED: Outcome = { ...CANCELLED, code: 'provider_unavailable', refused: true } as Outcome
 
 afterEach(() => rig.endTest())
@@ -264,6 +265,24 @@ describe('a charge in two steps', () => {
     assert.equal(await statesOf(charge), 'processing outcome_unknown started')
     await resolveAfter(LEASE_MS, READY)
     assert.equal(await statesOf(charge), PAID)
+  })
+
+  it('a charge that is not completed because the provider is not understood has a case, and is completed later', async () => {
+    gateway.answers('chargeSaved', READY)
+    gateway.answers('complete', { ...NOT_UNDERSTOOD, unsent: true }, paid())
+    const charge = await rig.charge()
+    assert.equal(await statesOf(charge), 'processing needs_review started')
+    assert.equal(await isMarked(charge), false)
+    await resolveAfter(HOUR_MS, READY)
+    assert.equal(await statesOf(charge), PAID)
+    assert.equal(await countCompletions(charge), 2)
+
+    gateway.answers('chargeSaved', READY)
+    gateway.answers('complete', NOT_UNDERSTOOD)
+    const sent = await rig.charge()
+    assert.equal(await isMarked(sent), true)
+    await resolveAfter(HOUR_MS, READY)
+    assert.equal(await countCompletions(sent), 1)
   })
 
   const ENDS: Record<string, (charge: PaymentRow) => Promise<unknown>> = {

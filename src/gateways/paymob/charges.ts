@@ -7,22 +7,27 @@ import { type Client, describeError, type ErrorReply } from './client.ts'
 import {
   fromIntentionReply,
   fromRefusedIntention,
+  fromRetrievedIntention,
   INTENTIONS,
-  type Intention,
   isIntention,
+  type PaymentKeys,
   toIntentionBody,
 } from './intentions.ts'
-import { clientSecretIn, toChargeReference } from './references.ts'
+import { readChargeReference, toChargeReference } from './references.ts'
+import { openSealer } from './sealed-text.ts'
 import { fromTransaction, fromTransactionReply } from './transactions.ts'
 
 interface Charges {
   client: Client
   /** The id of the MOTO integration. */
   moto: string
+  /** Of the account. */
+  secretKey: string
   notificationUrl(key: string): string
 }
 
-export function openCharges({ client, moto, notificationUrl }: Charges) {
+export function openCharges({ client, moto, secretKey, notificationUrl }: Charges) {
+  const sealer = openSealer(secretKey, 'paymob intention')
   return {
     async chargeSaved(attempt: Attempt): Promise<Outcome> {
       const body = toIntentionBody(attempt, {
@@ -31,18 +36,20 @@ export function openCharges({ client, moto, notificationUrl }: Charges) {
       })
       const made = fromIntentionReply(await client.submit(INTENTIONS, body), attempt.key)
       if (isIntention(made))
-        return { kind: 'pending', gatewayReference: toChargeReference(made), canComplete: true }
+        return { kind: 'pending', gatewayReference: toChargeReference(made, sealer), canComplete: true }
       if (made.kind !== 'error') return made
       return made.http === 429 ? unknown('no_answer', describeError(made)) : fromRefusedIntention(made)
     },
 
     async complete({ key }, reference, credential): Promise<Outcome> {
-      const secret = clientSecretIn(reference)
-      if (secret === undefined || !credential)
+      const charge = readChargeReference(reference)
+      if (!charge || !credential)
         return refused('provider_unavailable', 'Paymob completes only charges of saved cards')
-      const found = fromIntentionReply(await client.retrieveIntention(secret), key)
-      const paymentKey = isIntention(found) ? paymentKeyOf(found, moto) : fromMissing(found)
-      if (typeof paymentKey !== 'string') return paymentKey
+      const secret = sealer.unseal(charge.sealedSecret)
+      if (secret === undefined) return UNREADABLE
+      const found = fromRetrievedIntention(await client.retrieveIntention(secret), key)
+      if ('kind' in found) return fromMissing(found, charge.order)
+      const paymentKey = paymentKeyOf(found, moto)
       const source = { identifier: credential, subtype: 'TOKEN' }
       const paid = fromTransactionReply(await client.pay({ source, payment_token: paymentKey }))
       if (paid.kind === 'found') return fromTransaction(paid.transaction, { key, reference })
@@ -55,17 +62,22 @@ export function openCharges({ client, moto, notificationUrl }: Charges) {
 const fromRejected = (paid: ErrorReply | { kind: 'nothing' }) =>
   paid.kind === 'error' ? describeError(paid) : 'Paymob answered the pay request with nothing'
 
-function paymentKeyOf({ payment_keys: keys }: Intention, moto: string): string | Unknown {
-  const found = keys?.find(({ integration }) => integration === moto) ?? keys?.[0]
-  return found?.key ?? unknown('not_sent', 'the intention of Paymob has no payment key')
+const UNREADABLE: Unknown = {
+  ...unrecognized('the charge was begun with another secret key of the account at Paymob'),
+  unsent: true,
+}
+
+function paymentKeyOf({ payment_keys: keys }: PaymentKeys, moto: string): string | undefined {
+  return (keys.find(({ integration }) => integration === moto) ?? keys[0])?.key
 }
 
 /** The pay request was not sent. An intention that is gone can never be paid. */
-function fromMissing(found: ErrorReply | Unknown): Outcome {
-  if (found.kind === 'unknown') return { ...found, reason: 'not_sent' }
+function fromMissing(found: ErrorReply | Unknown, order: string): Outcome {
+  if (found.kind === 'unknown')
+    return found.reason === 'unrecognized' ? { ...found, unsent: true } : { ...found, reason: 'not_sent' }
   if (found.http !== 404) return unknown('not_sent', describeError(found))
   return declined(
-    null,
+    order,
     'provider_unavailable',
     'the intention of Paymob has expired, and nothing was charged',
   )

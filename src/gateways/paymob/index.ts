@@ -22,7 +22,7 @@ import {
   isIntention,
   toIntentionBody,
 } from './intentions.ts'
-import { clientSecretIn, lookupOf, toOrderReference } from './references.ts'
+import { lookupOf, readChargeReference, toOrderReference } from './references.ts'
 import { openRefunds, pathOf } from './refunds.ts'
 import { openCardReports, toSavedMethod } from './saved-card.ts'
 import {
@@ -84,9 +84,9 @@ const INQUIRY = '/api/ecommerce/orders/transaction_inquiry'
 function open(connection: Connection): Gateway {
   const { baseUrl, clock, callbackUrl, credentials } = connection
   const account = readAccount(credentials)
-  const { publicKey, hmacSecret, moto } = account
+  const { secretKey, publicKey, hmacSecret, moto } = account
   const client = createClient(connection, account)
-  const cards = openCardReports(account.secretKey)
+  const cards = openCardReports(secretKey)
   const notificationUrl = (key: string) => callbackUrl({ kind: 'attempt', key })
 
   const find = async (key: string, reference: string | null): Promise<Found> => {
@@ -138,7 +138,7 @@ function open(connection: Connection): Gateway {
 
     verify,
 
-    ...(moto && openCharges({ client, moto, notificationUrl })),
+    ...(moto && openCharges({ client, moto, notificationUrl, secretKey })),
 
     ...openRefunds(client),
 
@@ -157,7 +157,7 @@ const MIN_EXPIRATION_SECONDS = 60
 function fromNothing(reference: string | null): Outcome {
   if (!reference?.startsWith('order-'))
     return unknown('not_found', 'Paymob has no payment with this reference')
-  const canComplete = clientSecretIn(reference) !== undefined
+  const canComplete = readChargeReference(reference) !== undefined
   return { kind: 'pending', gatewayReference: reference, ...(canComplete && { canComplete }) }
 }
 

@@ -54,18 +54,12 @@ export function toCents({ minor }: Money): number {
 
 export const Digits = Type.String({ pattern: '^(0|[1-9][0-9]{0,17})$' })
 
+const Name = Maybe(Type.String({ maxLength: 200 }))
+
 const Intention = Type.Object({
   client_secret: Type.String({ pattern: '^[A-Za-z0-9_-]{8,200}$' }),
   intention_order_id: Digits,
-  special_reference: Maybe(Type.String({ maxLength: 200 })),
-  payment_keys: Maybe(
-    Type.Array(
-      Type.Object({
-        integration: Maybe(Digits),
-        key: Type.String({ minLength: 1, maxLength: 8_000 }),
-      }),
-    ),
-  ),
+  special_reference: Name,
 })
 export type Intention = Static<typeof Intention>
 
@@ -74,9 +68,35 @@ const readIntention = schemaReader(Intention)
 /** The intention of a response, Paymob's error, or why the outcome is unknown. */
 export function fromIntentionReply(result: HttpResult, key: string): Intention | ErrorReply | Unknown {
   const reply = readReply(result, readIntention)
-  if (reply.kind !== 'body') return reply
-  const { special_reference: name } = reply.body
-  return name && name !== key ? unrecognized('Paymob answered about another payment') : reply.body
+  return reply.kind === 'body' ? ofPayment(reply.body, key) : reply
+}
+
+function ofPayment<Body extends Pick<Intention, 'special_reference'>>(
+  body: Body,
+  key: string,
+): Body | Unknown {
+  const { special_reference: name } = body
+  return name && name !== key ? unrecognized('Paymob answered about another payment') : body
+}
+
+const readPaymentKeys = schemaReader(
+  Type.Object({
+    special_reference: Name,
+    payment_keys: Type.Array(
+      Type.Object({
+        integration: Maybe(Digits),
+        key: Type.String({ minLength: 1, maxLength: 8_000 }),
+      }),
+      { minItems: 1 },
+    ),
+  }),
+)
+export type PaymentKeys = NonNullable<ReturnType<typeof readPaymentKeys>>
+
+/** The payment keys of an intention that was retrieved. */
+export function fromRetrievedIntention(result: HttpResult, key: string): PaymentKeys | ErrorReply | Unknown {
+  const reply = readReply(result, readPaymentKeys)
+  return reply.kind === 'body' ? ofPayment(reply.body, key) : reply
 }
 
 export function isIntention(value: Intention | ErrorReply | Unknown): value is Intention {

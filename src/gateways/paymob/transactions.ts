@@ -11,6 +11,7 @@ import { declined, Maybe, readTime, receipt, type Unknown, unknown, unrecognized
 import { describeError, type ErrorReply, readReply } from './client.ts'
 import { toFailureCode } from './declines.ts'
 import { Digits } from './intentions.ts'
+import { readChargeReference } from './references.ts'
 
 const Text = (maxLength: number) => Type.String({ maxLength })
 const Flag = Maybe(Type.Boolean())
@@ -72,12 +73,13 @@ export function parentOf(transaction: Transaction): string | undefined {
   return isRefund || isVoid || hasParent ? (transaction.parent_transaction ?? '') : undefined
 }
 
-/** `reference`: the one that is stored, which stays while the payment is open. */
+/** `reference`: the one that is stored. It stays while the payment is open, except that of a charge: its one try has begun. */
 export function fromTransaction(
   transaction: Transaction,
-  { key, reference }: { key: string; reference: string | null },
+  { key, reference: stored }: { key: string; reference: string | null },
 ): Outcome {
-  const { success, pending, order } = transaction
+  const { id, success, pending, order } = transaction
+  const reference = readChargeReference(stored) ? id : stored
   if (parentOf(transaction) !== undefined) return unrecognized('Paymob answered about a refund')
   if (success && !pending) return fromPaid(transaction)
   // A record about another payment says nothing about this one; a success is compared by our caller.

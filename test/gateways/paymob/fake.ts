@@ -158,7 +158,7 @@ export async function startFakePaymob(t: TestContext): Promise<FakePaymob> {
         const [, , , , publicKey, secret] = path.split('/')
         const order = orders.find(({ clientSecret }) => clientSecret === secret)
         return order && publicKey === CREDENTIALS.publicKey
-          ? ok(toIntention(order))
+          ? ok(toRetrieved(order))
           : error(404, 'Not found.')
       }
       case 'POST /api/acceptance/payments/pay':
@@ -261,6 +261,9 @@ function toIntention(order: FakeOrder) {
     intention_detail: { amount: order.amount, currency: order.currency },
   }
 }
+
+/** An intention that is read with its secret: which other fields it has is not documented. */
+const toRetrieved = (order: FakeOrder) => ({ payment_keys: toIntention(order).payment_keys })
 
 /** What Paymob says about a request that it does not accept; undefined if it does. */
 function findProblem(fields: Record<string, unknown>): unknown {

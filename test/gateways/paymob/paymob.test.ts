@@ -248,10 +248,54 @@ describe('a charge of a saved card at Paymob', () => {
   })
 
   it('is declined if its intention is gone, because nothing can have been charged', async (t) => {
-    const { gateway } = await startPaymob(t)
+    const { gateway, provider } = await startPaymob(t)
     const attempt = makeAttempt({ operation: 'charge', expiresAt: null })
-    const outcome = await gateway.complete?.(attempt, 'order-1:egy_csk_test_00000000', CARD_TOKEN)
+    const begun = await gateway.chargeSaved?.(attempt, CARD_TOKEN)
+    assert.ok(begun?.kind === 'pending' && begun.gatewayReference)
+    const order = provider.orderOf(attempt.key)
+    order.clientSecret = 'gone'
+    const outcome = await gateway.complete?.(attempt, begun.gatewayReference, CARD_TOKEN)
     assert.ok(outcome?.kind === 'declined' && !outcome.refused)
+    assert.equal(outcome.gatewayReference, `order-${order.id}`)
+  })
+
+  it('has its transaction as the reference once it was tried, and never the secret of its intention', async (t) => {
+    const { gateway, provider } = await startPaymob(t)
+    for (const behavior of ['waits', { declines: '51' }] as const) {
+      const credential = (await provider.savedCredential?.(behavior)) ?? ''
+      const attempt = makeAttempt({ operation: 'charge', expiresAt: null })
+      const begun = await gateway.chargeSaved?.(attempt, credential)
+      assert.ok(begun?.kind === 'pending' && begun.gatewayReference)
+      const waiting = await gateway.verify(attempt, begun.gatewayReference)
+      const tried = await gateway.complete?.(attempt, begun.gatewayReference, credential)
+      const checked = await gateway.verify(attempt, begun.gatewayReference)
+      const { clientSecret, transactions } = provider.orderOf(attempt.key)
+      for (const encoding of ['utf8', 'hex', 'base64', 'base64url'] as const)
+        assert.ok(!JSON.stringify([begun, waiting]).includes(Buffer.from(clientSecret).toString(encoding)))
+      assert.deepEqual(tried, checked)
+      assert.equal(tried?.kind, behavior === 'waits' ? 'pending' : 'declined')
+      const id = String(transactions[0]?.id)
+      assert.ok(tried && 'gatewayReference' in tried && tried.gatewayReference === id)
+      assert.deepEqual(await gateway.verify(attempt, id), checked)
+    }
+  })
+
+  it('is not recognized, and not sent, if the intention has no payment key or was made with another secret key', async (t) => {
+    const { gateway, provider } = await startPaymob(t)
+    const attempt = makeAttempt({ operation: 'charge', expiresAt: null })
+    const begun = await gateway.chargeSaved?.(attempt, CARD_TOKEN)
+    assert.ok(begun?.kind === 'pending' && begun.gatewayReference)
+    const secretKey = CREDENTIALS.secretKey.replaceAll('0', '1')
+    const { gateway: other } = await startPaymob(t, { ...CREDENTIALS, secretKey })
+    const order = provider.orderOf(attempt.key)
+    const { paymentKey } = order
+    order.paymentKey = ''
+    for (const one of [gateway, other]) {
+      const outcome = await one.complete?.(attempt, begun.gatewayReference, CARD_TOKEN)
+      assert.ok(outcome?.kind === 'unknown' && outcome.reason === 'unrecognized' && outcome.unsent)
+    }
+    order.paymentKey = paymentKey
+    assert.equal((await gateway.complete?.(attempt, begun.gatewayReference, CARD_TOKEN))?.kind, 'succeeded')
   })
 })
 
