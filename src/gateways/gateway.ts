@@ -348,7 +348,7 @@ export interface Gateway {
   listRefunds?(query: RefundListQuery): Promise<RefundList>
   /** The disputes that were opened in a period, for providers whose webhooks about them are lost or not sent. */
   listDisputes?(period: { from: Date; to: Date }): Promise<DisputeList>
-  /** A call without effect that checks credentials before they are stored. */
+  /** A call without effect that checks credentials before they are stored, and whether a provider that was down is up again. */
   probe?(): Promise<'works' | 'refused' | 'unreachable'>
   /** Calls without effect that check the settings of the account at the provider. Credentials work already. */
   checkAccount?(): Promise<GatewayCheck[]>

@@ -12,6 +12,8 @@ import { type Declined, isJsonBody, refused, type Unknown, unknown, withoutRespo
  */
 export const TOKEN_REJECTED = Symbol('the provider rejects the token')
 
+export type Probed = 'works' | 'refused' | 'unreachable'
+
 type Call<Result> = (token: string) => Promise<Result | typeof TOKEN_REJECTED>
 
 export interface TokenCalls {
@@ -19,8 +21,11 @@ export interface TokenCalls {
   submit<Result>(grant: TokenGrant, call: Call<Result>): Promise<Result | Unknown | Declined>
   /** For all other operations, which are made again later: without a token they are unknown, and not sent. */
   query<Result>(grant: TokenGrant, call: Call<Result>): Promise<Result | Unknown>
-  /** For probe: whether the provider grants a token and accepts it in the call. Without a call a valid token is enough. */
-  probe(grant: TokenGrant, call?: Call<'works' | 'unreachable'>): Promise<'works' | 'refused' | 'unreachable'>
+  /**
+   * For probe: whether the provider grants a token, and answers a call without effect. A stored token proves neither, so the
+   * call makes a request.
+   */
+  probe(grant: TokenGrant, call: Call<Probed>): Promise<Probed>
 }
 
 /** `timeoutMs`: the limit of one request. An operation must begin its last request within this time. */
@@ -52,7 +57,7 @@ export function createTokenCalls(
       const result = await attempt(grant, call)
       return result instanceof NoToken ? unknown('not_sent', result.failure.message) : result
     },
-    async probe(grant, call = async () => 'works') {
+    async probe(grant, call) {
       const result = await attempt(grant, call)
       if (!(result instanceof NoToken)) return result
       return result.failure.kind === 'refused' ? 'refused' : 'unreachable'
@@ -94,4 +99,11 @@ export function readTokenReply(
   const granted = status === 200 ? read(body) : undefined
   if (granted) return { kind: 'granted', ...granted }
   return { kind: 'failed', message: `${title} granted no access token: HTTP ${status}` }
+}
+
+/** The usual reply to a probe: an error of the provider also shows that it works, unless it is down or busy. */
+export function readProbeReply(result: HttpResult): 'works' | 'unreachable' {
+  if (result.kind !== 'answered') return 'unreachable'
+  const { status, body } = result
+  return status < 500 && status !== 429 && isJsonBody(body) ? 'works' : 'unreachable'
 }

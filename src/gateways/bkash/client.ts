@@ -15,9 +15,10 @@ import {
   unknown,
   withoutResponse,
 } from '../reply.ts'
-import { readTokenReply, TOKEN_REJECTED } from '../token-calls.ts'
+import { type Probed, readProbeReply, readTokenReply, TOKEN_REJECTED } from '../token-calls.ts'
 
 export const CHECKOUT = '/v1.2.0-beta/tokenized/checkout'
+export const STATUS = `${CHECKOUT}/payment/status`
 /** The refunds of version 2 are not below the path of version 1. */
 export const REFUNDS = '/v2/tokenized-checkout/refund/payment'
 
@@ -26,7 +27,7 @@ export interface Client {
   submit(path: string, fields: object): Promise<HttpResult | Unknown | Declined>
   /** For all other calls. */
   call(path: string, fields: object): Promise<HttpResult | Unknown>
-  probe(): Promise<'works' | 'refused' | 'unreachable'>
+  probe(): Promise<Probed>
 }
 
 // More than two requests within an hour block the account for an hour.
@@ -66,8 +67,23 @@ export function createClient({ credentials, baseUrl, http, tokens }: Connection)
   return {
     submit: (path, fields) => tokens.submit(grant, withToken(path, fields)),
     call: (path, fields) => tokens.query(grant, withToken(path, fields)),
-    probe: () => tokens.probe(grant),
+    probe: () =>
+      tokens.probe(grant, async (token) => {
+        const result = await withToken(STATUS, { paymentID: NO_PAYMENT })(token)
+        return result === TOKEN_REJECTED ? result : fromProbe(result)
+      }),
   }
+}
+
+// It has the form of their ids, and no payment has it.
+const NO_PAYMENT = 'TR0000000000000000000'
+
+/** A conflict, or an error inside bKash: it may work the next time, and nothing says that the request is wrong. */
+export const PASSING: readonly string[] = ['2003', '2020', '2024', '503', 'too_many_requests']
+
+function fromProbe(result: HttpResult): 'works' | 'unreachable' {
+  const code = result.kind === 'answered' ? codeOf(result.body) : undefined
+  return code !== undefined && PASSING.includes(code) ? 'unreachable' : readProbeReply(result)
 }
 
 /** The front server checks the token before anything else. A page is not its word. */

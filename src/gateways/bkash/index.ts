@@ -5,7 +5,7 @@
 import type { Connection, GatewayDefinition, ManualCheck } from '../definition.ts'
 import type { Gateway, GatewayBehavior, Outcome, Rail, StatusQuery } from '../gateway.ts'
 import { unknown } from '../reply.ts'
-import { CHECKOUT, createClient } from './client.ts'
+import { CHECKOUT, createClient, STATUS } from './client.ts'
 import { CREDENTIALS } from './credentials.ts'
 import { createRefundOperations } from './refunds.ts'
 import { confirmDecline, fromCreate, fromExecute, fromStatus, toPaymentBody } from './wire.ts'
@@ -56,7 +56,7 @@ function openBkash(connection: Connection): Gateway {
   const client = createClient(connection)
 
   const verifyById = async (query: StatusQuery, paymentID: string): Promise<Outcome> => {
-    const result = await client.call(`${CHECKOUT}/payment/status`, { paymentID })
+    const result = await client.call(STATUS, { paymentID })
     return fromStatus(result, query, paymentID, connection.clock.now())
   }
 

@@ -9,7 +9,7 @@ import { addMs } from '../../kit/clock.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Attempt, Outcome, StartedCheckout, StatusQuery } from '../gateway.ts'
 import { declined, Maybe, receipt, refused, type Unknown, unknown, unrecognized } from '../reply.ts'
-import { describeError, type ErrorReply, exactReader, readReply } from './client.ts'
+import { describeError, type ErrorReply, exactReader, PASSING, readReply } from './client.ts'
 
 // Without an agreement: the payer enters wallet number, one-time code and PIN.
 const CHECKOUT_MODE = '0011'
@@ -75,8 +75,6 @@ export function fromCreate(result: HttpResult | Unknown, key: string): StartedCh
   return { kind: 'started', gatewayReference: paymentID, next: { kind: 'redirect', url: bkashURL } }
 }
 
-/** A conflict, or an error inside bKash: it may work the next time, and nothing says that the request is wrong. */
-const PASSING: readonly string[] = ['2003', '2020', '2024', '503', 'too_many_requests']
 const readPaymentId = exactReader(Type.Object({ paymentID: Identity }))
 
 function fromRefusedCreate(error: ErrorReply, result: HttpResult | Unknown): Outcome {

@@ -7,7 +7,7 @@ import { jsonReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Connection } from '../definition.ts'
 import { type Declined, Maybe, type Unknown } from '../reply.ts'
-import { readTokenReply, TOKEN_REJECTED } from '../token-calls.ts'
+import { type Probed, readTokenReply, TOKEN_REJECTED } from '../token-calls.ts'
 
 export const TOKEN_PATH = '/oauth/v1/generate'
 
@@ -23,7 +23,8 @@ export interface DarajaApi {
   /** For prompts: wrong credentials refuse the attempt. */
   submit(path: string, body: object): Promise<HttpResult | Unknown | Declined>
   query(path: string, body: object): Promise<HttpResult | Unknown>
-  probe(): Promise<'works' | 'refused' | 'unreachable'>
+  /** A query without effect. */
+  probe(path: string, body: object, read: (result: HttpResult) => Probed): Promise<Probed>
 }
 
 export function openApi({ baseUrl, http, tokens }: Connection, app: App): DarajaApi {
@@ -47,7 +48,11 @@ export function openApi({ baseUrl, http, tokens }: Connection, app: App): Daraja
   return {
     submit: (path, body) => tokens.submit(grant, post(path, body)),
     query: (path, body) => tokens.query(grant, post(path, body)),
-    probe: () => tokens.probe(grant),
+    probe: (path, body, read) =>
+      tokens.probe(grant, async (token) => {
+        const result = await post(path, body)(token)
+        return result === TOKEN_REJECTED ? result : read(result)
+      }),
   }
 }
 
@@ -117,18 +122,27 @@ function isTokenRejected(result: HttpResult): boolean {
 
 // The limits of requests in a moment and in all.
 const THROTTLED: readonly string[] = ['500.003.02', '500.003.03']
+
+export const TOO_MANY_REQUESTS = 'Daraja received too many requests'
+
+export function isThrottled(result: HttpResult): boolean {
+  if (result.kind === 'answered' && result.status === 429) return true
+  const error = readError(result)
+  if (!error) return false
+  const isFault = error.code === `${error.http}.fault`
+  return THROTTLED.includes(error.code) || (isFault && /spike arrest|quota/i.test(error.text))
+}
+
 const REJECTION_STATUSES: readonly number[] = [400, 401, 403, 404]
 // Reasons of 500.001.1001 that refuse the request. The same code also means that a payment is being processed.
 const REFUSING_TEXT = /wrong credentials|merchant does not exist|unable to lock subscriber/i
 
 /** Why the request was rejected before M-Pesa processed it; undefined if it may have been processed. */
 export function rejectionOf(result: HttpResult): string | undefined {
-  if (result.kind === 'answered' && result.status === 429) return 'Daraja received too many requests'
+  if (isThrottled(result)) return TOO_MANY_REQUESTS
   const error = readError(result)
   if (!error) return undefined
   const { http, code, text } = error
-  if (THROTTLED.includes(code) || (code === `${http}.fault` && /spike arrest|quota/i.test(text)))
-    return 'Daraja received too many requests'
   const isRejected = REJECTION_STATUSES.includes(http) && code.startsWith(`${http}.`)
   const isRefused = code === '500.001.1001' && REFUSING_TEXT.test(text)
   return isRejected || isRefused ? `Daraja rejected it: ${describe(error)}` : undefined

@@ -23,7 +23,7 @@ import {
   toReversal,
   toStatusBody,
 } from './refunds.ts'
-import { fromStatus, type PromptStatus, QUERY_PATH } from './status.ts'
+import { fromProbe, fromStatus, NO_PROMPT, type PromptStatus, QUERY_PATH } from './status.ts'
 import { fromListTime, fromTimestamp } from './times.ts'
 
 const NAME = 'daraja'
@@ -89,7 +89,6 @@ function open(connection: Connection): Gateway {
     ...prompts,
     ...(refunds && openRefunds(connection, refunds)),
     parseWebhook: (request) => parseCallback(request, refunds?.isPayout ?? false),
-    probe: api.probe,
     checkAccount: () => checkDarajaAccount(account, api, connection.callbackUrl({ kind: 'account' })),
   }
 }
@@ -105,16 +104,20 @@ function openPrompts(
   { clock, callbackUrl }: Connection,
   { payee, pullNumber }: DarajaAccount,
   api: DarajaApi,
-): Pick<Gateway, 'startCheckout' | 'verify'> {
+): Pick<Gateway, 'startCheckout' | 'verify' | 'probe'> {
   /** Undefined if the account has no list. */
   const find = (query: StatusQuery) =>
     pullNumber === undefined
       ? undefined
       : findListed({ api, shortcode: payee.shortcode, now: clock.now() }, query)
 
+  const toQueryBody = (reference: string) => ({
+    ...authorize(payee, clock.now()),
+    CheckoutRequestID: reference,
+  })
+
   const askStatus = async (reference: string, report: PushReport | undefined): Promise<PromptStatus> => {
-    const body = { ...authorize(payee, clock.now()), CheckoutRequestID: reference }
-    const result = await api.query(QUERY_PATH, body)
+    const result = await api.query(QUERY_PATH, toQueryBody(reference))
     return isOutcome(result) ? result : fromStatus(result, reference, report)
   }
 
@@ -136,6 +139,8 @@ function openPrompts(
       if (status.kind === 'paid') return toSuccess(query, reference, report, listed)
       return isListed(listed) ? toSuccess(query, reference, report, listed) : status
     },
+
+    probe: () => api.probe(QUERY_PATH, toQueryBody(NO_PROMPT), fromProbe),
   }
 }
 

@@ -7,7 +7,8 @@ import { jsonReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Outcome } from '../gateway.ts'
 import { declined, fromUnexpectedBody, Maybe, unknown, unrecognized, withoutResponse } from '../reply.ts'
-import { describe, readError } from './api.ts'
+import { type Probed, readProbeReply } from '../token-calls.ts'
+import { describe, isThrottled, readError } from './api.ts'
 import type { PushReport } from './callbacks.ts'
 
 export const QUERY_PATH = '/mpesa/stkpushquery/v1/query'
@@ -45,6 +46,21 @@ export function fromStatus(
   if (status.CheckoutRequestID !== reference)
     return unrecognized('Daraja answered about another payment than ours')
   return fromResult(String(status.ResultCode), status.ResultDesc ?? '', reference, report)
+}
+
+/** It has the form of their ids, and no prompt has it. */
+export const NO_PROMPT = 'ws_CO_01012000000000000000000000'
+
+// What M-Pesa answers about a prompt also has this code if M-Pesa or something before it fails.
+const OUTAGE = /internal|server error|unreachable|unavailable|time.?out|try again/i
+
+/** The query checks the shortcode with its passkey, and answers also about a prompt that does not exist. */
+export function fromProbe(result: HttpResult): Probed {
+  if (isThrottled(result)) return 'unreachable'
+  const error = readError(result)
+  if (error?.code !== '500.001.1001') return readProbeReply(result)
+  if (/wrong credentials|merchant does not exist/i.test(error.text)) return 'refused'
+  return OUTAGE.test(error.text) ? 'unreachable' : 'works'
 }
 
 function fromResult(

@@ -5,7 +5,7 @@ import { parseExactJson, schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { GatewayCheck } from '../gateway.ts'
 import { checkByHand, checkFailed, checkOk } from '../reply.ts'
-import type { Product } from './client.ts'
+import { BALANCE_PATH, type Product } from './client.ts'
 
 interface MomoAccount {
   currency: string
@@ -24,7 +24,7 @@ const readBalance = schemaReader(Type.Object({ currency: Type.String({ minLength
 
 async function checkCurrency({ collection, currency }: MomoAccount): Promise<GatewayCheck> {
   const name = 'currency'
-  const given = await collection.get('/v1_0/account/balance', fromBalance)
+  const given = await collection.get(BALANCE_PATH, fromBalance)
   if (typeof given !== 'string')
     return checkByHand(name, `MTN MoMo did not return the balance: see that the account is in ${currency}.`)
   if (given === currency) return checkOk(name, given)

@@ -6,7 +6,8 @@ import { parseExactJson, schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Connection } from '../definition.ts'
 import { type Declined, isJsonBody, type Unknown } from '../reply.ts'
-import { readTokenReply, TOKEN_REJECTED } from '../token-calls.ts'
+import { type Probed, readTokenReply, TOKEN_REJECTED } from '../token-calls.ts'
+import { fromProbe } from './response.ts'
 
 export interface ProductKeys {
   product: 'collection' | 'disbursement'
@@ -23,6 +24,9 @@ export interface Submission {
   callbackUrl?: string
 }
 
+/** Both products have it. */
+export const BALANCE_PATH = '/v1_0/account/balance'
+
 type Read<Result> = (result: HttpResult) => Result
 
 export interface Product {
@@ -38,7 +42,7 @@ export interface Product {
   /** For refunds, which are made again later. */
   submitLater<Result>(path: string, read: Read<Result>, submission: Submission): Promise<Result | Unknown>
   get<Result>(path: string, read: Read<Result>): Promise<Result | Unknown>
-  probe(): Promise<'works' | 'refused' | 'unreachable'>
+  probe(): Promise<Probed>
 }
 
 export function openProduct(
@@ -79,7 +83,7 @@ export function openProduct(
     submit: (path, read, submission) => tokens.submit(grant, call(path, read, submission)),
     submitLater: (path, read, submission) => tokens.query(grant, call(path, read, submission)),
     get: (path, read) => tokens.query(grant, call(path, read)),
-    probe: () => tokens.probe(grant),
+    probe: () => tokens.probe(grant, call(BALANCE_PATH, fromProbe)),
   }
 }
 

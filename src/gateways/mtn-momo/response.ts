@@ -15,6 +15,7 @@ import {
   unknown,
   withoutResponse,
 } from '../reply.ts'
+import { readProbeReply } from '../token-calls.ts'
 
 const Text = Type.String({ maxLength: 200 })
 const Identity = Type.String({ minLength: 1, maxLength: 100 })
@@ -114,6 +115,12 @@ export function readSubmission(result: HttpResult): SubmissionReply {
 }
 
 const isDenied = (http: number, code: string) => http === 500 && DENIALS.includes(code)
+
+/** An account that may not read its balance is denied it, which is an answer too. */
+export function fromProbe(result: HttpResult): 'works' | 'unreachable' {
+  const isAnswered = result.kind === 'answered' && isDenied(result.status, errorCodeOf(result.body))
+  return isAnswered ? 'works' : readProbeReply(result)
+}
 
 function describe(http: number, code: string): string {
   const advice = ADVICE[code] ?? (http === 403 ? ADVICE.FORBIDDEN_IP : undefined)

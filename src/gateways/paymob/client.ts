@@ -7,7 +7,7 @@ import { jsonReader, parseExactJson } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Connection } from '../definition.ts'
 import { fromUnexpectedBody, isJsonBody, type Unknown, unknown, withoutResponse } from '../reply.ts'
-import { readTokenReply, TOKEN_REJECTED } from '../token-calls.ts'
+import { type Probed, readProbeReply, readTokenReply, TOKEN_REJECTED } from '../token-calls.ts'
 import type { Account } from './credentials.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -20,8 +20,13 @@ export interface Client {
   retrieveIntention(clientSecret: string): Promise<HttpResult>
   /** With the access token. Fields are sent by POST. */
   ask<Result>(path: string, read: (result: HttpResult) => Result, fields?: Fields): Promise<Result | Unknown>
-  probe(): Promise<'works' | 'refused' | 'unreachable'>
+  probe(): Promise<Probed>
 }
+
+export const INQUIRY = '/api/ecommerce/orders/transaction_inquiry'
+
+// Our keys are UUIDs, so no order has it.
+const NO_ORDER = 'probe'
 
 // Documented as 60 minutes; Paymob does not say it in its response.
 const TOKEN_MS = 60 * 60_000
@@ -49,17 +54,19 @@ export function createClient({ baseUrl, http, tokens }: Connection, account: Acc
         readToken,
       ),
   }
+  const withToken =
+    <Result>(path: string, read: (result: HttpResult) => Result, fields?: Fields) =>
+    async (token: string) => {
+      const result = await send(fields ? 'POST' : 'GET', path, `Bearer ${token}`, fields)
+      return isTokenRejected(result) ? TOKEN_REJECTED : read(result)
+    }
   return {
     submit: (path, fields) => send('POST', path, `Token ${account.secretKey}`, fields),
     pay: (fields) => send('POST', '/api/acceptance/payments/pay', undefined, fields),
     retrieveIntention: (clientSecret) =>
       send('GET', `/v1/intention/element/${account.publicKey}/${encodeURIComponent(clientSecret)}/`),
-    ask: (path, read, fields) =>
-      tokens.query(grant, async (token) => {
-        const result = await send(fields ? 'POST' : 'GET', path, `Bearer ${token}`, fields)
-        return isTokenRejected(result) ? TOKEN_REJECTED : read(result)
-      }),
-    probe: () => tokens.probe(grant),
+    ask: (path, read, fields) => tokens.query(grant, withToken(path, read, fields)),
+    probe: () => tokens.probe(grant, withToken(INQUIRY, readProbeReply, { merchant_order_id: NO_ORDER })),
   }
 }
 

@@ -13,7 +13,7 @@ import type {
 import { checkByHand, checkFailed, checkOk, refused, unknown, unrecognized } from '../reply.ts'
 import { readCallback } from './callbacks.ts'
 import { openCharges } from './charges.ts'
-import { createClient } from './client.ts'
+import { createClient, INQUIRY } from './client.ts'
 import { type Account, CREDENTIALS, readAccount } from './credentials.ts'
 import {
   fromIntentionReply,
@@ -78,8 +78,6 @@ export const PAYMOB: GatewayDefinition = {
   baseUrl: { test: 'https://accept.paymob.com', live: 'https://accept.paymob.com' },
   open,
 }
-
-const INQUIRY = '/api/ecommerce/orders/transaction_inquiry'
 
 function open(connection: Connection): Gateway {
   const { baseUrl, clock, callbackUrl, credentials } = connection

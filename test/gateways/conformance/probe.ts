@@ -30,6 +30,16 @@ export function testProbe(subject: Subject): void {
       assert.equal(await probe(rig.open({ credentials: subject.otherCredentials })), 'refused')
     })
 
+    it('makes a request, also if it has an access token', async (t) => {
+      const rig = await startRig(t, subject)
+      const { requests } = rig.provider.server
+      const before = requests.length
+      assert.equal(await probe(rig.gateway), 'works')
+      const made = requests.slice(before).filter(({ path }) => !subject.prelude?.path.test(path))
+      assert.notEqual(made.length, 0, 'the circuit breaker would close while the provider is down')
+      assert.equal(await queryWithFault(rig, 'http_500', probe), 'unreachable')
+    })
+
     it('is unreachable if the connection is refused', async (t) => {
       const rig = withoutToken(await startRig(t, subject))
       const gateway = await refuseConnections(rig)

@@ -178,6 +178,35 @@ describe('the status of a prompt of Daraja', () => {
   })
 })
 
+describe('a probe of Daraja', () => {
+  it('works by any answer of M-Pesa about a prompt that does not exist, and not by an outage', async (t) => {
+    const cases = [
+      [error(500, '500.001.1001', 'The transaction does not exist'), 'works'],
+      [error(500, '500.001.1001', 'The transaction is being processed'), 'works'],
+      [error(400, '400.002.02', 'Bad Request - Invalid CheckoutRequestID'), 'works'],
+      [{ http: 200, body: { ResponseCode: '0', ResultCode: '1032' } }, 'works'],
+      [error(500, '500.001.1001', 'Internal Server Error'), 'unreachable'],
+      [error(500, '500.003.1001', 'Service is currently unreachable'), 'unreachable'],
+      [error(500, '500.003.02', 'System is busy'), 'unreachable'],
+      [fault(500, 'Spike arrest violation. Allowed rate : 5ps'), 'unreachable'],
+      [{ http: 200, body: '<html></html>' }, 'unreachable'],
+    ] as const
+    for (const [reply, expected] of cases)
+      assert.equal(await (await replay(t, reply)).gateway.probe?.(), expected, inspect(reply))
+  })
+
+  it('sends no prompt, and is refused with the passkey of another shortcode', async (t) => {
+    const { provider, gateway } = await startDaraja(t)
+    assert.equal(await gateway.probe?.(), 'works')
+    assert.deepEqual(
+      provider.server.requests.map(({ path }) => path),
+      ['/oauth/v1/generate', '/mpesa/stkpushquery/v1/query'],
+    )
+    const wrong = await startDaraja(t, { ...CREDENTIALS, passkey: '0'.repeat(64) })
+    assert.equal(await wrong.gateway.probe?.(), 'refused')
+  })
+})
+
 describe('a callback of Daraja', () => {
   const url = callbackUrl({ kind: 'attempt', key: KEY })
   const read = async (name: string, gateway: { parseWebhook: typeof parse }) =>

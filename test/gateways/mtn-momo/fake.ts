@@ -183,7 +183,7 @@ export async function startFakeMomo(
   }
 
   const find = (path: string): FakeReply => {
-    if (path === '/collection/v1_0/account/balance')
+    if (/^\/(collection|disbursement)\/v1_0\/account\/balance$/.test(path))
       return { http: 200, body: { availableBalance: '1000', currency: market.currency } }
     const [, number] = /^\/collection\/v1_0\/preapprovals\/MSISDN\/(\d+)$/.exec(path) ?? []
     if (number !== undefined)

@@ -24,7 +24,7 @@ import {
   unrecognized,
   withoutResponse,
 } from '../../../src/gateways/reply.ts'
-import { readTokenReply, TOKEN_REJECTED } from '../../../src/gateways/token-calls.ts'
+import { readProbeReply, readTokenReply, TOKEN_REJECTED } from '../../../src/gateways/token-calls.ts'
 import { constantTimeEquals, hmacSha256 } from '../../../src/kit/crypto.ts'
 import { jsonReader } from '../../../src/kit/exact-json.ts'
 import type { HttpResult } from '../../../src/kit/http/http-client.ts'
@@ -118,7 +118,11 @@ export const openTokenpay =
       refund: ({ key, attemptKey, amount: { minor } }) =>
         read('/refunds', fromRefund, { key, payment: attemptKey, amount: String(minor) }),
       verifyRefund: ({ key }) => read(`/refunds/${key}`, fromRefund),
-      probe: () => tokens.probe(grant),
+      probe: () =>
+        tokens.probe(grant, async (token) => {
+          const result = await call('/payments/probe')(token)
+          return result === TOKEN_REJECTED ? result : readProbeReply(result)
+        }),
       parseWebhook: readSigned(appSecret),
     }
   }
