@@ -89,7 +89,7 @@ const ROWS: readonly AliasRow[] = [
     said: ['phone', 'phone_number', 'phonenumber', 'msisdn', 'mobile', 'mobile_number', 'telephone', 'tel'],
     meant: ['phone', 'phoneNumber'],
     otherwise:
-      'The payer enters the phone number on the checkout page; POST and PATCH /api/v1/customers store one as phone.',
+      'Send the payer’s number as customer.phone when you initiate the payment: the checkout page shows it, and the payer can change it. POST and PATCH /api/v1/customers store one as phone.',
   },
   { said: ['customer_details', 'customer_info', 'payer', 'buyer', 'user', 'client'], meant: ['customer'] },
   { said: ['currency_code', 'ccy'], meant: ['currency'] },

@@ -64,8 +64,28 @@ export function messagesOfDecline(
 }
 
 /** The messages about the declined attempt of a checkout. */
-export function messagesOfAttempt(attempt: CheckoutFacts['attempt'], code: FailureCode): DeclineMessages {
+function messagesOfAttempt(attempt: CheckoutFacts['attempt'], code: FailureCode): DeclineMessages {
   return messagesOfDecline(attempt?.choice?.channel, code, attempt?.paymentMethodId != null)
+}
+
+// What to do where the page offers one way to pay.
+const ONLY_WAY_ADVICE: Partial<Record<MessageId, MessageId>> = {
+  adviceAgain: 'adviceOnlyAgain',
+  adviceAnotherWay: 'linkClosedText',
+  adviceDifferentCard: 'adviceOnlyCard',
+  adviceTopUp: 'adviceOnlyTopUp',
+  adviceChangeNumber: 'adviceOnlyNumber',
+}
+
+/** What to do after the decline: another way to pay is advised only if there is one. */
+export function adviceAfterDecline(
+  { channels, networks, attempt }: Pick<CheckoutFacts, 'channels' | 'networks' | 'attempt'>,
+  code: FailureCode,
+): MessageId {
+  const { advice } = messagesOfAttempt(attempt, code)
+  // Beside a saved method the form itself is another way.
+  const hasOtherWay = channels.length > 1 || networks.length > 1 || attempt?.paymentMethodId != null
+  return hasOtherWay ? advice : (ONLY_WAY_ADVICE[advice] ?? advice)
 }
 
 /** What happened, and that nothing was charged if that is certain for all attempts so far. */

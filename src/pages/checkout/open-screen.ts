@@ -16,7 +16,7 @@ import {
   testOnlyMark,
   unbroken,
 } from './components.ts'
-import { declineText, messagesOfAttempt } from './decline-messages.ts'
+import { adviceAfterDecline, declineText } from './decline-messages.ts'
 import type { CheckoutFacts } from './facts.ts'
 import { instrumentField } from './form.ts'
 import { savedOptions } from './saved-options.ts'
@@ -200,7 +200,7 @@ function problemSummary(facts: CheckoutFacts): Html | null {
 function declineNotice(facts: CheckoutFacts): Html | null {
   const { attempt, translator, merchant, form } = facts
   if (!attempt?.failureCode) return null
-  const { advice: id } = messagesOfAttempt(attempt, attempt.failureCode)
+  const id = adviceAfterDecline(facts, attempt.failureCode)
   const advice = translator.t(id, { merchant: merchant.name })
   return html`<div class="notice bad"${form.problem === null && html` role="alert"`}><p>${declineText(facts, attempt.failureCode)} ${advice}</p></div>`
 }

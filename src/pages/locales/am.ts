@@ -94,6 +94,10 @@ export const AM: Messages = {
   adviceTopUp: 'አካውንትዎ ላይ ገንዘብ ጨምረው እንደገና ይሞክሩ፣ ወይም በሌላ መንገድ ይክፈሉ።',
   adviceApprove: 'እንደገና ይሞክሩና ክፍያውን ያጽድቁ።',
   adviceChangeNumber: 'ቁጥሩን ያረጋግጡ፣ ወይም በሌላ መንገድ ይክፈሉ።',
+  adviceOnlyAgain: 'እንደገና ይሞክሩ።',
+  adviceOnlyCard: 'ሌላ ካርድ ይሞክሩ።',
+  adviceOnlyTopUp: 'አካውንትዎ ላይ ገንዘብ ጨምረው እንደገና ይሞክሩ።',
+  adviceOnlyNumber: 'ቁጥሩን አረጋግጠው እንደገና ይሞክሩ።',
   notCharged: 'ምንም ገንዘብ አልተቀነሰብዎትም።',
 
   // Waiting for the approval on the phone

@@ -97,6 +97,10 @@ export const AR: Messages = {
   adviceTopUp: 'أضف مالًا إلى حسابك وحاول مرة أخرى، أو ادفع بطريقة أخرى.',
   adviceApprove: 'حاول مرة أخرى ووافق على العملية.',
   adviceChangeNumber: 'تحقّق من الرقم، أو ادفع بطريقة أخرى.',
+  adviceOnlyAgain: 'حاول مرة أخرى.',
+  adviceOnlyCard: 'جرّب بطاقة أخرى.',
+  adviceOnlyTopUp: 'أضف مالًا إلى حسابك وحاول مرة أخرى.',
+  adviceOnlyNumber: 'تحقّق من الرقم وحاول مرة أخرى.',
   notCharged: 'لم يُخصم منك أي مبلغ.',
 
   // Waiting for the approval on the phone

@@ -96,6 +96,10 @@ export const BN: Messages = {
   adviceTopUp: 'অ্যাকাউন্টে টাকা যোগ করে আবার চেষ্টা করুন, অথবা অন্যভাবে পেমেন্ট করুন।',
   adviceApprove: 'আবার চেষ্টা করুন এবং পেমেন্ট অনুমোদন করুন।',
   adviceChangeNumber: 'নম্বরটি দেখে নিন, অথবা অন্যভাবে পেমেন্ট করুন।',
+  adviceOnlyAgain: 'আবার চেষ্টা করুন।',
+  adviceOnlyCard: 'অন্য কার্ড দিয়ে চেষ্টা করুন।',
+  adviceOnlyTopUp: 'অ্যাকাউন্টে টাকা যোগ করে আবার চেষ্টা করুন।',
+  adviceOnlyNumber: 'নম্বরটি দেখে নিয়ে আবার চেষ্টা করুন।',
   notCharged: 'আপনার কোনো টাকা কাটা হয়নি।',
 
   // Waiting for the approval on the phone

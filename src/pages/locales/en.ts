@@ -95,6 +95,10 @@ export const EN = {
   adviceTopUp: 'Top up and try again, or pay another way.',
   adviceApprove: 'Try again and approve it.',
   adviceChangeNumber: 'Check the number, or pay another way.',
+  adviceOnlyAgain: 'Try again.',
+  adviceOnlyCard: 'Try a different card.',
+  adviceOnlyTopUp: 'Top up and try again.',
+  adviceOnlyNumber: 'Check the number and try again.',
   notCharged: 'You have not been charged.',
 
   // Waiting for the approval on the phone

@@ -99,6 +99,10 @@ export const FR: Messages = {
   adviceTopUp: 'Rechargez votre compte et réessayez, ou payez autrement.',
   adviceApprove: 'Réessayez et validez le paiement.',
   adviceChangeNumber: 'Vérifiez le numéro, ou payez autrement.',
+  adviceOnlyAgain: 'Réessayez.',
+  adviceOnlyCard: 'Essayez une autre carte.',
+  adviceOnlyTopUp: 'Rechargez votre compte et réessayez.',
+  adviceOnlyNumber: 'Vérifiez le numéro et réessayez.',
   notCharged: 'Aucun montant n’a été débité.',
 
   // Waiting for the approval on the phone

@@ -97,6 +97,10 @@ export const PT: Messages = {
   adviceTopUp: 'Reforce o saldo e tente de novo, ou pague de outra forma.',
   adviceApprove: 'Tente de novo e aprove o pagamento.',
   adviceChangeNumber: 'Verifique o número, ou pague de outra forma.',
+  adviceOnlyAgain: 'Tente de novo.',
+  adviceOnlyCard: 'Tente com outro cartão.',
+  adviceOnlyTopUp: 'Reforce o saldo e tente de novo.',
+  adviceOnlyNumber: 'Verifique o número e tente de novo.',
   notCharged: 'Não lhe foi cobrado nada.',
 
   // Waiting for the approval on the phone

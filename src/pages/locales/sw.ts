@@ -97,6 +97,10 @@ export const SW: Messages = {
   adviceTopUp: 'Ongeza salio na ujaribu tena, au lipa kwa njia nyingine.',
   adviceApprove: 'Jaribu tena na uidhinishe malipo.',
   adviceChangeNumber: 'Kagua namba, au lipa kwa njia nyingine.',
+  adviceOnlyAgain: 'Jaribu tena.',
+  adviceOnlyCard: 'Jaribu kadi nyingine.',
+  adviceOnlyTopUp: 'Ongeza salio na ujaribu tena.',
+  adviceOnlyNumber: 'Kagua namba na ujaribu tena.',
   notCharged: 'Hujakatwa pesa zozote.',
 
   // Waiting for the approval on the phone
