@@ -85,7 +85,11 @@ export function adviceAfterDecline(
   const { advice } = messagesOfAttempt(attempt, code)
   // Beside a saved method the form itself is another way.
   const hasOtherWay = channels.length > 1 || networks.length > 1 || attempt?.paymentMethodId != null
-  return hasOtherWay ? advice : (ONLY_WAY_ADVICE[advice] ?? advice)
+  return hasOtherWay ? advice : onlyWayAdvice(advice)
+}
+
+export function onlyWayAdvice(advice: MessageId): MessageId {
+  return ONLY_WAY_ADVICE[advice] ?? advice
 }
 
 /** What happened, and that nothing was charged if that is certain for all attempts so far. */
