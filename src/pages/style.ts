@@ -50,7 +50,7 @@ svg{fill:none;stroke:currentColor;stroke-width:1.8;stroke-linecap:round;stroke-l
 .way>input:checked~.fields{display:block}
 .fields p,.ask p{margin:0 0 .5rem}
 .word,.test-only{white-space:nowrap}
-.networks span>.word{display:inline;min-height:0;padding:0;border:0}
+.networks span .word{display:inline;min-height:0;padding:0;border:0}
 .test-only{font-weight:400;color:var(--dim);font-size:.8125rem;line-height:1.2}
 .networks{display:grid;grid-template-columns:1fr 1fr;gap:.5rem;margin:0}
 .networks legend,.networks p{grid-column:1/-1}

@@ -42,7 +42,12 @@ export function testOnlyMark({ translator }: CheckoutFacts): Html {
 
 /** Names such as M-Pesa are not broken at their hyphen. */
 export function unbroken(names: readonly string[]): Html[] {
-  return names.map((name, index) => html`${index > 0 && ', '}<span class="word">${name}</span>`)
+  return names.map((name, index) => html`${index > 0 && ', '}<bdi>${name.split(' ').map(unbrokenWord)}</bdi>`)
+}
+
+function unbrokenWord(word: string, index: number): Html {
+  const shown = word.includes('-') ? html`<span class="word">${word}</span>` : word
+  return html`${index > 0 && ' '}${shown}`
 }
 
 export function postButton(
