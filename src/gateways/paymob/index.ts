@@ -1,5 +1,6 @@
 // The connector to Paymob in Egypt: cards, mobile wallets and kiosks on Paymob's page, and charges of saved cards.
 
+import { addMs } from '../../kit/clock.ts'
 import type { Connection, GatewayDefinition, ManualCheck } from '../definition.ts'
 import type {
   CheckoutChoice,
@@ -10,7 +11,7 @@ import type {
   Rail,
   StatusQuery,
 } from '../gateway.ts'
-import { checkByHand, checkFailed, checkOk, refused, unknown, unrecognized } from '../reply.ts'
+import { checkByHand, checkFailed, checkOk, declined, refused, unknown, unrecognized } from '../reply.ts'
 import { readCallback } from './callbacks.ts'
 import { openCharges } from './charges.ts'
 import { createClient, INQUIRY } from './client.ts'
@@ -102,7 +103,7 @@ function open(connection: Connection): Gateway {
     const found = await find(query.key, reference)
     if (found.kind === 'unknown') return found
     if (found.kind === 'error') return fromRefusedQuery(found)
-    if (found.kind === 'nothing') return fromNothing(reference)
+    if (found.kind === 'nothing') return fromNothing(query, reference, clock.now())
     const outcome = fromTransaction(found.transaction, { key: query.key, reference })
     const card = query.report === undefined || !moto ? undefined : cards.read(query.report)
     // A card of another order is not the payer's of this one.
@@ -151,10 +152,18 @@ function open(connection: Connection): Gateway {
 // A page that closes at once would confuse its payer.
 const MIN_EXPIRATION_SECONDS = 60
 
-/** Nothing was paid or tried yet. Without a reference it is not certain that Paymob has the intention. */
-function fromNothing(reference: string | null): Outcome {
+// For a payer who pays in the last moment, and for clocks that differ.
+const PAGE_MARGIN_MS = 60 * 60_000
+
+/**
+ * Nothing was paid or tried yet. Without a reference it is not certain that Paymob has the intention. Its page closes with
+ * our checkout; a code for a kiosk, which is paid later, would be a transaction.
+ */
+function fromNothing({ operation, expiresAt }: StatusQuery, reference: string | null, now: Date): Outcome {
   if (!reference?.startsWith('order-'))
     return unknown('not_found', 'Paymob has no payment with this reference')
+  if (operation === 'checkout' && expiresAt !== null && addMs(expiresAt, PAGE_MARGIN_MS) <= now)
+    return declined(reference, 'customer_timeout', 'the page of Paymob expired unpaid')
   const canComplete = readChargeReference(reference) !== undefined
   return { kind: 'pending', gatewayReference: reference, ...(canComplete && { canComplete }) }
 }

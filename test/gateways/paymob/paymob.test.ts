@@ -8,6 +8,7 @@ import { money } from '../../../src/core/money.ts'
 import type { RefundRequest } from '../../../src/gateways/gateway.ts'
 import { CREDENTIALS as FIELDS } from '../../../src/gateways/paymob/credentials.ts'
 import { PAYMOB } from '../../../src/gateways/paymob/index.ts'
+import { addMs, systemClock } from '../../../src/kit/clock.ts'
 import { callbackUrlAt } from '../webhook-request.ts'
 import { CARD_TOKEN, CREDENTIALS } from './fake.ts'
 import { type FakeTransaction, makeTransaction, signTransaction } from './records.ts'
@@ -89,6 +90,21 @@ describe('a checkout at Paymob', () => {
     assert.deepEqual(await gateway.verify(attempt, gatewayReference), pending)
     await provider.finish(attempt.key, { kind: 'waits' })
     assert.deepEqual(await gateway.verify(attempt, gatewayReference), pending)
+  })
+
+  it('ends when its page has expired unpaid, but not while a cash code waits, and a later payment is found', async (t) => {
+    const { gateway, provider } = await startPaymob(t)
+    const attempt = makeAttempt()
+    const { gatewayReference } = await startCard(gateway, attempt)
+    const checkAt = (minutes: number) =>
+      gateway.verify({ ...attempt, expiresAt: addMs(systemClock.now(), -minutes * 60_000) }, gatewayReference)
+    assert.equal((await checkAt(50)).kind, 'pending')
+    const left = await checkAt(61)
+    assert.ok(left.kind === 'declined' && left.code === 'customer_timeout')
+    await provider.finish(attempt.key, { kind: 'waits' })
+    assert.equal((await checkAt(61)).kind, 'pending')
+    await provider.finish(attempt.key, { kind: 'pays' })
+    assert.equal((await checkAt(61)).kind, 'succeeded')
   })
 
   it('is asked about by its order, without one by our key, and when it is paid by its transaction', async (t) => {
