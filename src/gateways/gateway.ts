@@ -264,10 +264,7 @@ export interface Rail {
   saves?: true
   /** A bank transfer goes to an account that our page shows; otherwise the provider's page shows it. */
   transfers?: true
-  /**
-   * The countries whose payers have a local way to pay here. In the others the provider takes only cards of international
-   * schemes, which few payers have. Absent: all countries of the rail.
-   */
+  /** Where payers have a local way to pay; elsewhere only international cards are taken. Absent: all countries of the rail. */
   localIn?: readonly string[]
   /** Of the sandbox: the rails of the real connectors. A way that none of them has in that place is only for tests. */
   connectors?: readonly Rail[]
