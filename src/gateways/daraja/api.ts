@@ -135,7 +135,7 @@ export function isThrottled(result: HttpResult): boolean {
 
 const REJECTION_STATUSES: readonly number[] = [400, 401, 403, 404]
 // Reasons of 500.001.1001 that refuse the request. The same code also means that a payment is being processed.
-const REFUSING_TEXT = /wrong credentials|merchant does not exist|unable to lock subscriber/i
+const REFUSING_TEXT = /wrong credentials|merchant does not exist/i
 
 /** Why the request was rejected before M-Pesa processed it; undefined if it may have been processed. */
 export function rejectionOf(result: HttpResult): string | undefined {
@@ -146,6 +146,12 @@ export function rejectionOf(result: HttpResult): string | undefined {
   const isRejected = REJECTION_STATUSES.includes(http) && code.startsWith(`${http}.`)
   const isRefused = code === '500.001.1001' && REFUSING_TEXT.test(text)
   return isRejected || isRefused ? `Daraja rejected it: ${describe(error)}` : undefined
+}
+
+/** M-Pesa did not begin the request, because another payment of this payer is open, perhaps one of another merchant. */
+export function isPayerBusy(result: HttpResult): boolean {
+  const error = readError(result)
+  return error?.code === '500.001.1001' && /unable to lock subscriber/i.test(error.text)
 }
 
 const MAX_TEXT = 120

@@ -7,9 +7,9 @@ import { addMs } from '../../kit/clock.ts'
 import { jsonReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Attempt, CheckoutChoice, Outcome, StartedCheckout } from '../gateway.ts'
-import { fromUnexpectedBody, refused, unknown, unrecognized, withoutResponse } from '../reply.ts'
+import { declined, fromUnexpectedBody, refused, unknown, unrecognized, withoutResponse } from '../reply.ts'
 import { toShillings } from './amounts.ts'
-import { rejectionOf } from './api.ts'
+import { isPayerBusy, rejectionOf } from './api.ts'
 import { toTimestamp } from './times.ts'
 
 export const PUSH_PATH = '/mpesa/stkpush/v1/processrequest'
@@ -100,7 +100,11 @@ const readNotAccepted = jsonReader(
 // Without an answer the prompt ends after about a minute, and the result follows some seconds later.
 const PROMPT_MS = 90_000
 
+const PAYER_BUSY = 'M-Pesa is processing another payment of this payer'
+
 export function fromPush(result: HttpResult, phone: string, now: Date): StartedCheckout | Outcome {
+  // The payer tries again later. With another gateway there would be two open prompts.
+  if (isPayerBusy(result)) return declined(null, 'provider_unavailable', PAYER_BUSY)
   const rejection = rejectionOf(result)
   if (rejection !== undefined) return refused('provider_unavailable', rejection)
   if (result.kind !== 'answered') return withoutResponse(result)

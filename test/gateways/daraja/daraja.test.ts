@@ -104,7 +104,8 @@ describe('a prompt of Daraja', () => {
       [error(500, '500.001.1001', 'Merchant does not exist'), 'refused provider_unavailable'],
       [
         error(500, '500.001.1001', 'Unable to lock subscriber, a transaction is already in process'),
-        'refused provider_unavailable',
+        // No other gateway is tried: the payer has an open prompt.
+        'declined provider_unavailable',
       ],
       [error(500, '500.001.1001', 'The transaction is being processed'), 'no_answer'],
       [error(500, '500.001.1001', 'Server error'), 'no_answer'],
