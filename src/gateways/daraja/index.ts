@@ -134,7 +134,7 @@ function openPrompts(
       if (reference === null || RECEIPT.test(reference)) return fromList(await find(query), query)
       const report = pushReportOf(query.report, reference)
       const status = await askStatus(reference, report)
-      const needsList = status.kind === 'paid' ? !report?.receipt : isDisputed(status, report)
+      const needsList = status.kind === 'paid' ? !report?.receipt : contradictsReport(status, report)
       const listed = needsList ? await find(query) : undefined
       if (status.kind === 'paid') return toSuccess(query, reference, report, listed)
       return isListed(listed) ? toSuccess(query, reference, report, listed) : status
@@ -147,8 +147,8 @@ function openPrompts(
 // A payment that was found in the list has its receipt number as its reference; prompts have longer ids.
 const RECEIPT = /^[A-Z0-9]{10}$/
 
-/** The callback says that it was paid, and the query does not answer. */
-function isDisputed(status: PromptStatus, report: PushReport | undefined): boolean {
+/** The callback says that it was paid, and the query does not confirm it. */
+function contradictsReport(status: PromptStatus, report: PushReport | undefined): boolean {
   return status.kind === 'unknown' && report?.resultCode === '0'
 }
 
