@@ -8,7 +8,7 @@ import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { RefundOutcome, RefundRequest } from '../gateway.ts'
 import { fromUnexpectedBody, type Unknown, unknown, unrecognized, withoutResponse } from '../reply.ts'
 import { fromShillings, toShillings } from './amounts.ts'
-import { describe, isOutcome, readError, rejectionOf } from './api.ts'
+import { describe, isOutcome, isThrottled, readError, rejectionOf, TOO_MANY_REQUESTS } from './api.ts'
 import { COMPLETED, type RefundReport, refundReportOf } from './callbacks.ts'
 import { toMsisdn } from './push.ts'
 
@@ -111,6 +111,8 @@ const DUPLICATE = '500.002.1001'
 export function fromRefund(result: HttpResult | Unknown): RefundOutcome {
   if (isOutcome(result)) return result
   if (readError(result)?.code === DUPLICATE) return { kind: 'pending', gatewayReference: null }
+  // Nothing was begun, and the same request works later.
+  if (isThrottled(result)) return unknown('not_sent', TOO_MANY_REQUESTS)
   const rejection = rejectionOf(result)
   // Without key retention the service sends a refund once, so no earlier request can have been executed.
   if (rejection !== undefined) return failed(rejection)
