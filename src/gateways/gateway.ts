@@ -50,6 +50,8 @@ export interface StatusQuery
   report?: string
   /** The number that the payer entered on our page, E.164. */
   phone?: string
+  /** The payer agreed that the method is saved, and it is not saved yet. */
+  savesMethod?: true
 }
 
 /** The payer's choice on our page: the channel, and the input that the channel needs. */
@@ -137,10 +139,7 @@ export interface DisputeReport {
 
 export type UnknownReason = 'not_sent' | 'not_found' | 'no_answer' | 'unreadable' | 'unrecognized'
 
-/**
- * The four outcomes. After `unknown` the only legal next step is a status check, or the same request with the same key
- * within the gateway's key retention.
- */
+/** After `unknown` the only legal next step is a status check, or the same request with the same key while it is kept. */
 export type Outcome =
   | {
       kind: 'succeeded'
@@ -153,6 +152,8 @@ export type Outcome =
       fee?: Money
       key: string
       savedMethod: SavedMethod | null
+      /** The provider did not answer whether the method can be charged again: it is asked again, after the payment. */
+      isMethodPending?: true
       /** Null if the provider does not say it: then it is the time at which we learned of the payment. */
       paidAt: Date | null
       /**
@@ -276,17 +277,11 @@ export interface GatewayBehavior {
   /** The gateway also replays an error under the same key. */
   cachesErrors: boolean
   lookupByReference: boolean
-  /**
-   * Its page lets the payer retry after a decline that was already reported, so declined attempts are polled for a
-   * while.
-   */
+  /** Its page lets the payer retry after a decline that was already reported, so declined attempts are polled a while. */
   paysAfterDecline?: true
   /** It takes one refund of a payment at a time: the next one is sent when the gateway knows the one before. */
   sequentialRefunds?: true
-  /**
-   * It has no idempotency key for refunds and would execute a repeated one twice, so a refund that may have been sent
-   * is only checked, never sent again.
-   */
+  /** It has no key for refunds and would execute a repeated one twice: one that may have been sent is only checked. */
   nonIdempotentRefunds?: true
   /** It is sent no e-mail address of the payer, so a payment link does not ask for one. */
   worksWithoutEmail?: true
@@ -335,9 +330,7 @@ export interface Gateway {
    * completion of a charge gets the credential of its saved method.
    */
   complete?(query: StatusQuery, gatewayReference: string, credential?: string): Promise<Outcome>
-  /**
-   * Cancels an attempt that the payer has not paid: `declined` if it is cancelled, `succeeded` if it was paid before.
-   */
+  /** Cancels an attempt that the payer has not paid: `declined` if it is cancelled, `succeeded` if it was paid before. */
   cancel?(query: StatusQuery, gatewayReference: string | null): Promise<Outcome>
   refund?(refund: RefundRequest): Promise<RefundOutcome>
   verifyRefund?(refund: RefundRequest, gatewayReference: string | null): Promise<RefundOutcome>
@@ -393,10 +386,7 @@ export type RefundListQuery =
       kind: 'payment'
       receiptNumber: string | null
       currency: Currency
-      /**
-       * The sum of the refunds of the attempt in our records that have not failed, for a provider that reports only that it
-       * has returned money, or how much.
-       */
+      /** The sum of our refunds that have not failed: some providers report only a sum, or that money was returned. */
       refunded: Money
     } & Pick<RefundRequest, 'attemptKey' | 'attemptReference'>)
   | { kind: 'period'; from: Date; to: Date }

@@ -32,7 +32,7 @@ import { saveLateMethod, saveReceiptNumber } from './queries.ts'
 import { openRecovery } from './recovery.ts'
 import { reviewUncertain } from './review.ts'
 import { sanitizeOutcome } from './sanitize.ts'
-import { declinedPollAt, openPagePollAt } from './schedule.ts'
+import { declinedPollAt, isMethodPending, methodPollAt, openPagePollAt } from './schedule.ts'
 
 export interface OutcomeContext {
   source: MoveSource
@@ -151,7 +151,9 @@ async function applyMove(
     paymentMethodId: method?.id ?? payment.paymentMethodId,
     recoveryPaymentId: recovery?.id ?? payment.recoveryPaymentId,
   }
-  const dueAt = pollAfterDecline(app, gateway, current, decision)
+  const dueAt = isMethodPending(outcome)
+    ? methodPollAt(app, attempt)
+    : pollAfterDecline(app, gateway, current, decision)
   const receiptNumber = receiptNumberOf(outcome) ?? attempt.receiptNumber
   const nextAttempt: AttemptRow = { ...endedAttempt(attempt, decision), receiptNumber, endedAt: now, dueAt }
   const ended = {
@@ -228,14 +230,18 @@ function endedAttempt(attempt: AttemptRow, decision: MoveDecision): AttemptRow {
   }
 }
 
-/** The receipt number and the saved method may arrive after the proof of the payment, in the report of a callback. */
+/**
+ * The receipt number and the saved method may arrive after the proof of the payment: in the report of a callback, or when the
+ * provider is asked again.
+ */
 async function saveLateFacts(app: PaymentsApp, current: PaymentWithAttempt, outcome: Outcome): Promise<void> {
   const { payment, attempt } = current
   if (outcome.kind !== 'succeeded' || outcome.key !== attempt.gatewayKey) return
   const receiptNumber = receiptNumberOf(outcome)
   if (receiptNumber !== null && attempt.receiptNumber === null)
     await saveReceiptNumber(app.db, attempt, receiptNumber)
-  const isLate = attempt.status === 'succeeded' && payment.paymentMethodId === null && attempt.report !== null
+  const isExpected = attempt.report !== null || Boolean(attempt.choice?.consent)
+  const isLate = attempt.status === 'succeeded' && payment.paymentMethodId === null && isExpected
   const method = isLate && outcome.savedMethod ? await saveOutcomeMethod(app, current, outcome) : null
   if (method) await saveLateMethod(app.db, payment, method.id)
 }

@@ -83,17 +83,28 @@ export function nextPollAt(
 
 const PAID: readonly AttemptRow['status'][] = ['succeeded', 'duplicate_success']
 
-/** The next poll of a paid attempt. Such an attempt is polled because a webhook reported a dispute. */
+/** The next poll of a paid attempt. It is polled because of a dispute, or because its method is not saved yet. */
 function nextPaidPollAt(
   app: PaymentsApp,
   { payment, attempt }: PaymentWithAttempt,
   outcome: Outcome,
 ): Date | null {
   const isUnanswered = outcome.kind === 'unknown' && outcome.reason !== 'not_found'
+  if (isMethodPending(outcome)) return methodPollAt(app, attempt)
   if (!isUnanswered && !isDisputed(payment, attempt, outcome)) return null
   const now = app.clock.now()
   const delayMs = isUnanswered ? pollDelayMs({ payment, attempt }, outcome, now) : DISPUTE_POLL_DELAY_MS
   return addMs(now, jittered(app.random, delayMs))
+}
+
+export function isMethodPending(outcome: Outcome): boolean {
+  return outcome.kind === 'succeeded' && outcome.isMethodPending === true
+}
+
+/** When to ask again whether the method of a paid attempt can be charged again; the connector ends it. */
+export function methodPollAt(app: PaymentsApp, { startedAt }: AttemptRow): Date {
+  const now = app.clock.now()
+  return addMs(now, jittered(app.random, unrecognizedBackoffMs(startedAt, now)))
 }
 
 /** The payment's status shows it; for a duplicate payment only the gateway's report does. */

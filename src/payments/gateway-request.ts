@@ -34,10 +34,12 @@ export function toStatusQuery(payment: PaymentRow, attempt: AttemptRow): StatusQ
   const { amountMinor, currency, expiresAt } = payment
   const phone = attempt.choice?.phone
   const isPaid = attempt.status === 'succeeded' || attempt.status === 'duplicate_success'
+  const savesMethod = Boolean(attempt.choice?.consent) && !(isPaid && payment.paymentMethodId !== null)
   return {
     ...{ key, operation, startedAt, expiresAt, amount: money(amountMinor, currency) },
     ...(report !== null && { report }),
     ...(phone !== undefined && { phone }),
+    ...(savesMethod && { savesMethod }),
     ...(isPaid && { isPaid }),
   }
 }

@@ -5,15 +5,22 @@ import { randomUUID } from 'node:crypto'
 import { after, afterEach, describe, it } from 'node:test'
 import { startAttempt } from '../../src/checkout/start-attempt.ts'
 import { requireCheckoutPayment } from '../../src/checkout/view.ts'
+import type { MethodConsent } from '../../src/consents/consent.ts'
 import { gatewayWebhookRoutes, retryGatewayWebhooks } from '../../src/gateway-webhooks/receive.ts'
-import type { ParsedWebhook, RefundOutcome, RefundRequest, StatusQuery } from '../../src/gateways/gateway.ts'
+import type {
+  CheckoutChoice,
+  ParsedWebhook,
+  RefundOutcome,
+  RefundRequest,
+  StatusQuery,
+} from '../../src/gateways/gateway.ts'
 import { sql } from '../../src/kit/db/db.ts'
 import type { LogFields } from '../../src/kit/observability/log.ts'
 import { claimRefunds } from '../../src/refunds/advance.ts'
 import { requestRefund } from '../../src/refunds/request.ts'
 import type { CallbackSubject } from '../../src/secrets/callback-paths.ts'
 import { newReference } from '../support/builders.ts'
-import { NAME, paid, paymentsRig, STARTED } from '../support/payments-rig.ts'
+import { CARD, NAME, paid, paymentsRig, STARTED } from '../support/payments-rig.ts'
 
 const rig = await paymentsRig({ after })
 const { app, clock, db, gateway } = rig
@@ -75,12 +82,13 @@ async function sendSigned(body: Payload): Promise<number | undefined> {
 const setReference = sql<unknown>`update attempts set gateway_reference = $2, due_at = $3 where payment_id = $1`
 
 /** A checkout whose payer acts at the provider; its next poll is in a day. */
-async function underWay(reference: string | null = `ref-${randomUUID()}`) {
+async function underWay(
+  reference: string | null = `ref-${randomUUID()}`,
+  choice: CheckoutChoice = { channel: 'card' },
+) {
   const payment = await rig.checkout()
   gateway.answers('startCheckout', STARTED)
-  await startAttempt(app, await requireCheckoutPayment(app, rig.merchant, payment.reference), {
-    channel: 'card',
-  })
+  await startAttempt(app, await requireCheckoutPayment(app, rig.merchant, payment.reference), choice)
   const storeAnswer = (one: string | null) =>
     db.query(setReference, [payment.id, one, new Date(clock.now().getTime() + DAY_MS)])
   await storeAnswer(reference)
@@ -355,5 +363,35 @@ describe('a success without a time', () => {
     gateway.answers('verify', paid({ paidAt: null }))
     assert.equal(await rig.resolve(), 1)
     assert.deepEqual((await rig.payment(id)).paidAt, learnedAt)
+  })
+})
+
+describe('the method of a paid checkout about which the provider does not answer', () => {
+  const CONSENT: MethodConsent = {
+    agreedAt: '2026-11-17T03:00:00Z',
+    source: 'checkout',
+    form: 'notice',
+    wordingVersion: '2',
+    language: 'en',
+  }
+
+  it('does not delay the payment, and is saved when the provider answers', async () => {
+    const { id } = await underWay(undefined, { channel: 'card', consent: CONSENT })
+    await rig.deliverWebhook(await rig.attempt(id))
+    gateway.answers('verify', paid({ isMethodPending: true }))
+    assert.equal(await rig.resolve(), 1)
+    assert.equal(queries.at(-1)?.savesMethod, true)
+    const first = await rig.payment(id)
+    assert.deepEqual([first.status, first.paymentMethodId], ['successful', null])
+    for (const answer of [paid({ isMethodPending: true }), paid({ savedMethod: CARD })]) {
+      clock.advance(DAY_MS)
+      gateway.answers('verify', answer)
+      assert.equal(await rig.resolve(), 1)
+      assert.deepEqual([queries.at(-1)?.isPaid, queries.at(-1)?.savesMethod], [true, true])
+    }
+    assert.notEqual((await rig.payment(id)).paymentMethodId, null)
+    clock.advance(DAY_MS)
+    assert.equal(await rig.resolve(), 0, 'it is saved')
+    assert.equal(await rig.credits(id), 1)
   })
 })

@@ -42,6 +42,8 @@ export interface Product {
   /** For refunds, which are made again later. */
   submitLater<Result>(path: string, read: Read<Result>, submission: Submission): Promise<Result | Unknown>
   get<Result>(path: string, read: Read<Result>): Promise<Result | Unknown>
+  /** Whether it was removed is not known. */
+  remove(path: string): Promise<void>
   probe(): Promise<Probed>
 }
 
@@ -63,10 +65,15 @@ export function openProduct(
   }
 
   const call =
-    <Result>(path: string, read: Read<Result>, submission?: Submission) =>
+    <Result>(
+      path: string,
+      read: Read<Result>,
+      submission?: Submission,
+      method: 'GET' | 'POST' | 'DELETE' = submission ? 'POST' : 'GET',
+    ) =>
     async (token: string): Promise<Result | typeof TOKEN_REJECTED> => {
       const result = await http.request({
-        method: submission ? 'POST' : 'GET',
+        method,
         url: `${baseUrl}/${product}${path}`,
         headers: {
           authorization: `Bearer ${token}`,
@@ -83,6 +90,12 @@ export function openProduct(
     submit: (path, read, submission) => tokens.submit(grant, call(path, read, submission)),
     submitLater: (path, read, submission) => tokens.query(grant, call(path, read, submission)),
     get: (path, read) => tokens.query(grant, call(path, read)),
+    remove: async (path) => {
+      await tokens.query(
+        grant,
+        call(path, () => null, undefined, 'DELETE'),
+      )
+    },
     probe: () => tokens.probe(grant, call(BALANCE_PATH, fromProbe)),
   }
 }

@@ -28,8 +28,8 @@ interface Account {
   clock: Clock
 }
 
-// Longer than a failure of a few requests. The payment itself must not wait for long.
-const SAVE_WITHIN_MS = 15 * 60_000
+// Longer than most failures. The payment itself does not wait.
+const SAVE_WITHIN_MS = 24 * 3_600_000
 
 export interface Recurring extends Required<Pick<Gateway, 'verify' | 'complete' | 'chargeSaved'>> {
   /** Asks the payer for a pre-approval, or for the payment alone. Pending: MTN has accepted the request. */
@@ -42,22 +42,26 @@ export function openRecurring(account: Account): Recurring {
   const { collection, payments, callback, validitySeconds, clock } = account
   const find = (id: string) => collection.get(`/v2_0/preapproval/${id}`, readPreapproval)
 
-  /** If MTN does not answer it is asked again for a while, because a method that is not saved now is lost. */
+  /** If MTN does not answer it is asked again for a while. The payment is paid, whatever it answers. */
   const withMethod = async (paid: Succeeded, query: StatusQuery, holder: Holder): Promise<Outcome> => {
     const { key, startedAt } = query
     const record = await find(preapprovalIdOf(key))
     if (!('kind' in record)) return { ...paid, savedMethod: toSavedMethod(record, key, holder) }
     // Not found, or an error that will not change: the payment was requested without a pre-approval.
     const isOver = record.reason === 'not_found' || record.reason === 'unrecognized'
-    return isOver || clock.now() > addMs(startedAt, SAVE_WITHIN_MS) ? paid : settle<Outcome>(record, paid)
+    if (isOver || clock.now() > addMs(startedAt, SAVE_WITHIN_MS)) return paid
+    return { ...paid, isMethodPending: true }
   }
 
+  /** A pre-approval that is not saved must not stay in force. If MTN does not answer, it ends with its validity. */
+  const forget = (key: string) => collection.remove(`/v1_0/preapproval/${preapprovalIdOf(key)}`)
+
   const verify = async (query: StatusQuery): Promise<Outcome> => {
-    const { key, operation, phone, isPaid } = query
+    const { key, operation, phone, savesMethod } = query
     const outcome = await payments.verify(key)
     if (operation === 'charge' || phone === undefined) return outcome
     const holder = { phone, currency: query.amount.currency }
-    if (outcome.kind === 'succeeded') return isPaid ? outcome : withMethod(outcome, query, holder)
+    if (outcome.kind === 'succeeded') return savesMethod ? withMethod(outcome, query, holder) : outcome
     if (outcome.kind !== 'unknown' || outcome.reason !== 'not_found') return outcome
     const record = await find(preapprovalIdOf(key))
     return 'kind' in record ? record : fromPreapproval(record, key, holder)
@@ -113,7 +117,11 @@ export function openRecurring(account: Account): Recurring {
       const { phone } = query
       if (phone === undefined) return refused('provider_unavailable', 'MTN MoMo needs a phone number')
       const outcome = await payments.request(toApprovedBody(query, phone))
-      return outcome.kind === 'busy' ? { kind: 'pending', gatewayReference, canComplete: true } : outcome
+      if (outcome.kind === 'busy') return { kind: 'pending', gatewayReference, canComplete: true }
+      // The owner of the number has approved this payment alone, or it is not made. If that is unknown it is made again.
+      const isUnneeded = outcome.kind === 'declined' || (outcome.kind !== 'unknown' && !query.savesMethod)
+      if (isUnneeded) await forget(query.key)
+      return outcome
     },
 
     async chargeSaved(attempt, text) {

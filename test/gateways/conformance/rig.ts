@@ -177,9 +177,10 @@ function createOffsetClock() {
 /** Also what a status query about it has. */
 function makeAttempt(subject: Subject, operation: Attempt['operation']): Attempt & StatusQuery {
   const startedAt = systemClock.now()
-  const phone = subject.choice?.phone
+  const { phone, consent } = subject.choice ?? {}
   return {
     ...(phone !== undefined && operation === 'checkout' && { phone }),
+    ...(consent && operation === 'checkout' && { savesMethod: true }),
     key: randomUUID(),
     operation,
     paymentId: randomUUID(),

@@ -64,6 +64,8 @@ export interface FakeMomo extends FakeProvider {
   /** Whether it has a request to pay, or a pre-approval, for this key. */
   knows(key: string): boolean
   isRequested(key: string): boolean
+  /** How many pre-approvals are in force. */
+  approved(): number
   /** The payer approves whatever the phone asks for this key. */
   approve(key: string): void
 }
@@ -194,6 +196,13 @@ export async function startFakeMomo(
     return found ? { http: 200, body: found } : NOT_FOUND
   }
 
+  const remove = (path: string): FakeReply => {
+    const preapproval = preapprovals.get(path.replace('/collection/v1_0/preapproval/', ''))
+    if (!preapproval) return NOT_FOUND
+    preapproval.status = 'CANCELLED'
+    return { http: 200 }
+  }
+
   const answer = (request: FakeRequest): FakeReply => {
     const { method, path, headers } = request
     const [, product = ''] = path.split('/')
@@ -209,6 +218,7 @@ export async function startFakeMomo(
     if (!tokens.has(token) || !token.startsWith(product)) return { http: 401 }
     if (headers['x-target-environment'] !== market.environment)
       return reply(500, 'NOT_ALLOWED_TARGET_ENVIRONMENT')
+    if (method === 'DELETE') return remove(path)
     return method === 'POST' ? submit(request) : find(path)
   }
 
@@ -226,6 +236,7 @@ export async function startFakeMomo(
     },
     knows: (key) => payments.has(key) || preapprovals.has(preapprovalIdOf(key)),
     isRequested: (key) => payments.has(key),
+    approved: () => [...preapprovals.values()].filter(({ status }) => status === 'APPROVED').length,
     approve(key) {
       if (payments.get(key)?.status === 'PENDING') pay(key, { kind: 'pays' })
       const preapproval = preapprovals.get(preapprovalIdOf(key))

@@ -61,7 +61,7 @@ async function startAccount(t: TestContext) {
   const start = (attempt: Attempt, choice: CheckoutChoice = SAVING) =>
     momo.gateway.startCheckout(attempt, choice, 'https://pay.example.com/return')
   const verify = (attempt: Attempt, changes: Partial<StatusQuery> = {}) =>
-    momo.gateway.verify({ ...attempt, phone: PHONE, ...changes }, null)
+    momo.gateway.verify({ ...attempt, phone: PHONE, savesMethod: true, ...changes }, null)
   const paths = () =>
     momo.provider.server.requests.map(({ method, path }) => `${method} ${path.replace(KEYS, '')}`)
   return { ...momo, start, verify, paths }
@@ -128,7 +128,7 @@ describe('a checkout at MTN MoMo whose payer agrees to be charged again', () => 
   })
 
   it('saves the number with the approval, also until when it is valid', async (t) => {
-    const { start, provider, verify } = await startAccount(t)
+    const { start, provider, verify, gateway } = await startAccount(t)
     const attempt = makeAttempt()
     await start(attempt)
     await provider.finish(attempt.key, { kind: 'pays' })
@@ -144,22 +144,29 @@ describe('a checkout at MTN MoMo whose payer agrees to be charged again', () => 
       tokenExpiresAt: new Date('2027-11-17T03:00:00Z'),
     })
     provider.server.clearFaults()
-    // A payment that we know to be paid is only asked about itself.
+    // Without the consent, and after it was saved, MTN is only asked about the payment.
     const asked = provider.server.requests.length
-    await verify(attempt, { isPaid: true })
+    const { savesMethod, ...query } = { ...attempt, phone: PHONE, savesMethod: true }
+    await gateway.verify(query, null)
     assert.equal(provider.server.requests.length, asked + 1)
   })
 
-  it('waits for the pre-approval if MTN does not return it, but not for long', async (t) => {
+  it('is paid at once if MTN does not return the pre-approval, and the number is saved later', async (t) => {
     const { start, provider, verify } = await startAccount(t)
     const attempt = makeAttempt()
     await start(attempt)
     await provider.finish(attempt.key, { kind: 'pays' })
     provider.server.injectFault('http_500', { on: /preapproval/ })
     const asked = await verify(attempt)
-    assert.ok(asked.kind === 'unknown' && asked.reason === 'no_answer', inspect(asked))
-    const late = await verify(attempt, { startedAt: addMs(attempt.startedAt, -16 * 60_000) })
-    assert.ok(late.kind === 'succeeded' && late.savedMethod === null, inspect(late))
+    assert.ok(
+      asked.kind === 'succeeded' && asked.savedMethod === null && asked.isMethodPending,
+      inspect(asked),
+    )
+    const late = await verify(attempt, { startedAt: addMs(attempt.startedAt, -25 * 3_600_000) })
+    assert.ok(late.kind === 'succeeded' && !late.isMethodPending, inspect(late))
+    provider.server.clearFaults()
+    const again = await verify(attempt, { isPaid: true })
+    assert.ok(again.kind === 'succeeded' && again.savedMethod && !again.isMethodPending, inspect(again))
   })
 
   it('is not ended by the pre-approval of another payer or another currency', async (t) => {
@@ -207,9 +214,11 @@ describe('a number with a pre-approval at MTN MoMo, entered in another checkout'
     assert.ok(!provider.isRequested(attempt.key))
     assert.deepEqual(await verify(attempt), { kind: 'pending', gatewayReference: attempt.key })
     await provider.confirm?.(attempt.key)
+    assert.equal(provider.approved(), 2)
     await gateway.complete?.({ ...attempt, phone: PHONE }, attempt.key)
     assert.equal((await verify(attempt)).kind, 'succeeded')
     assert.equal(provider.executions(attempt.key), 1)
+    assert.equal(provider.approved(), 1, 'the second one is not saved, so it does not stay in force')
   })
 
   it('is refused if MTN does not ask its owner again, also if the payer of the checkout agrees to be charged again', async (t) => {
