@@ -54,7 +54,7 @@ export function openRecurring(account: Account): Recurring {
   }
 
   /** A pre-approval that is not saved must not stay in force. If MTN does not answer, it ends with its validity. */
-  const forget = (key: string) => collection.remove(`/v1_0/preapproval/${preapprovalIdOf(key)}`)
+  const removePreapproval = (key: string) => collection.remove(`/v1_0/preapproval/${preapprovalIdOf(key)}`)
 
   const verify = async (query: StatusQuery): Promise<Outcome> => {
     const { key, operation, phone, savesMethod } = query
@@ -120,7 +120,7 @@ export function openRecurring(account: Account): Recurring {
       if (outcome.kind === 'busy') return { kind: 'pending', gatewayReference, canComplete: true }
       // The owner of the number has approved this payment alone, or it is not made. If that is unknown it is made again.
       const isUnneeded = outcome.kind === 'declined' || (outcome.kind !== 'unknown' && !query.savesMethod)
-      if (isUnneeded) await forget(query.key)
+      if (isUnneeded) await removePreapproval(query.key)
       return outcome
     },
 

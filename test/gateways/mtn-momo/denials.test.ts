@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { inspect } from 'node:util'
-import type { Attempt, Outcome, StartedCheckout } from '../../../src/gateways/gateway.ts'
+import type { Attempt, Outcome, StartedCheckout, StatusQuery } from '../../../src/gateways/gateway.ts'
 import { createPrng, type Prng } from '../../faults/simulation/prng.ts'
 import { HAS_LARGER_FORM, sized } from '../../support/scale.ts'
 import { withFailureContext } from '../conformance/faults.ts'
@@ -62,8 +62,9 @@ async function runCheckout(momo: Momo, prng: Prng): Promise<void> {
   const { gateway, provider } = momo
   // Mostly a new number; some have a pre-approval from an earlier schedule.
   const phone = `+23324${String(prng.nextInt(1_000)).padStart(7, '0')}`
-  const attempt = { ...makeAttempt(), phone }
-  const choice = { ...CHOICE, phone, consent: prng.nextBool(0.6) ? CONSENT : null }
+  const consent = prng.nextBool(0.6) ? CONSENT : null
+  const attempt = { ...makeAttempt(), phone, ...(consent && { savesMethod: true as const }) }
+  const choice = { ...CHOICE, phone, consent }
   for (let rounds = 3; rounds > 0; rounds -= 1) {
     const answer = await troubled(momo, prng, () =>
       gateway.startCheckout(attempt, choice, 'https://pay.example.com'),
@@ -75,15 +76,24 @@ async function runCheckout(momo: Momo, prng: Prng): Promise<void> {
   if (!provider.knows(attempt.key)) return
   const pays = prng.nextBool(0.7)
   if (pays) await provider.approve(attempt.key)
-  await followUp(momo, attempt, prng)
+  const completed = await followUp(momo, attempt, prng)
   const end = await gateway.verify(attempt, null)
   assertTrue(momo, attempt, end)
+  // Its pre-approval was removed.
+  if (completed?.kind === 'declined') return assert.equal(end.kind, 'declined', inspect(end))
   const isWaiting = end.kind === 'pending'
   assert.ok(isWaiting || (pays && end.kind === 'succeeded'), inspect(end))
 }
 
-/** Polls, and one completing call, which is made again only if its outcome proves that nothing was executed. */
-async function followUp(momo: Momo, attempt: Attempt & { phone: string }, prng: Prng): Promise<void> {
+/**
+ * Polls, and one completing call, which is made again only if its outcome proves that nothing was executed. Returns its outcome
+ * if that is final.
+ */
+async function followUp(
+  momo: Momo,
+  attempt: Attempt & StatusQuery,
+  prng: Prng,
+): Promise<Outcome | undefined> {
   const { gateway } = momo
   let isMarked = false
   for (let polls = 1 + prng.nextInt(4); polls > 0; polls -= 1) {
@@ -93,10 +103,11 @@ async function followUp(momo: Momo, attempt: Attempt & { phone: string }, prng: 
     const completed = await troubled(momo, prng, async () => gateway.complete?.(attempt, attempt.key))
     assert.ok(completed)
     assertTrue(momo, attempt, completed)
-    if (isFinal(completed)) return
+    if (isFinal(completed)) return completed
     isMarked = !(completed.kind === 'pending' && completed.canComplete)
     if (!isMarked) assert.ok(!momo.provider.isRequested(attempt.key), inspect(completed))
   }
+  return undefined
 }
 
 const BEHAVIORS: readonly ChargeBehavior[] = [
