@@ -6,6 +6,7 @@ import type { Currency } from '../core/currency.ts'
 import type { FailureCode } from '../core/failures.ts'
 import type { Money } from '../core/money.ts'
 import type { CallbackSubject } from '../secrets/callback-paths.ts'
+import type { SavedMethod } from './saved-method.ts'
 
 const PROVIDER_CHANNELS = ['card', 'mobile_money', 'bank_transfer'] as const
 const DIRECT_CHANNELS = ['direct_mobile_money', 'direct_bank_transfer'] as const
@@ -106,26 +107,6 @@ export interface StartedCheckout {
   kind: 'started'
   gatewayReference: string
   next: NextStep
-}
-
-/** A payment method that the provider lets us charge again. `credential` is the provider's token: encrypted at rest. */
-export interface SavedMethod {
-  type: 'card' | 'mobile_money' | 'bank_account'
-  credential: string
-  /** The same card has the same fingerprint each time it is saved. */
-  fingerprint: string
-  card: {
-    brand: string
-    last4: string
-    /** Null if the provider does not report the expiry. */
-    expiryMonth: number | null
-    expiryYear: number | null
-    country: string | null
-  } | null
-  mobileMoney: { network: string; phone: string } | null
-  currencies: Currency[]
-  /** When the provider's token ends; absent if it lives as long as the card. */
-  tokenExpiresAt?: Date
 }
 
 /** A chargeback as the gateway reports it now. `lost` also covers money that was reversed without a dispute. */

@@ -1,5 +1,6 @@
 import { sanitizeText, sanitizeTexts } from '../core/sanitize-text.ts'
-import type { Outcome, SavedMethod } from '../gateways/gateway.ts'
+import type { Outcome } from '../gateways/gateway.ts'
+import type { SavedMethod } from '../gateways/saved-method.ts'
 
 /** The provider's texts are stored, so characters that PostgreSQL cannot store are removed. */
 export function sanitizeOutcome(outcome: Outcome): Outcome {

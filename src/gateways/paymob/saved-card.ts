@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { Type } from 'typebox'
 import type { Currency } from '../../core/currency.ts'
 import { jsonReader } from '../../kit/exact-json.ts'
-import type { SavedMethod } from '../gateway.ts'
+import type { SavedMethod } from '../saved-method.ts'
 import { Digits } from './intentions.ts'
 import { openSealer } from './sealed-text.ts'
 

@@ -3,8 +3,8 @@
 import { Type } from 'typebox'
 import type { Currency } from '../../core/currency.ts'
 import { parseExactJson, schemaReader } from '../../kit/exact-json.ts'
-import type { SavedMethod } from '../gateway.ts'
 import { Maybe } from '../reply.ts'
+import type { SavedMethod } from '../saved-method.ts'
 import { Text } from './json.ts'
 
 const CredentialBody = Type.Object({ authorization_code: Text(), email: Text() })

@@ -14,7 +14,6 @@ import {
   isDirect,
   type NextStep,
   type Outcome,
-  type SavedMethod,
   type StartedCheckout,
 } from '../gateway.ts'
 import {
@@ -27,6 +26,7 @@ import {
   unrecognized,
   withoutResponse,
 } from '../reply.ts'
+import type { SavedMethod } from '../saved-method.ts'
 
 // Texts have a maximum length: this provider writes no longer ones.
 export const Text = (maxLength: number) => Type.String({ maxLength })

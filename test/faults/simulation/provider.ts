@@ -9,9 +9,9 @@ import type {
   Outcome,
   RefundOutcome,
   RefundRequest,
-  SavedMethod,
   StartedCheckout,
 } from '../../../src/gateways/gateway.ts'
+import type { SavedMethod } from '../../../src/gateways/saved-method.ts'
 import type { Prng } from './prng.ts'
 import type { Sim } from './sim.ts'
 

@@ -10,8 +10,8 @@ import type {
   Outcome,
   RefundOutcome,
   RefundRequest,
-  SavedMethod,
 } from '../../../src/gateways/gateway.ts'
+import type { SavedMethod } from '../../../src/gateways/saved-method.ts'
 import { redactPageUrl } from './redact.ts'
 import type { ProviderSandbox } from './sandboxes.ts'
 
