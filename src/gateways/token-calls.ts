@@ -34,9 +34,9 @@ export function createTokenCalls(
   { clock, timeoutMs }: { clock: Clock; timeoutMs: number },
 ): TokenCalls {
   const attempt = async <Result>(grant: TokenGrant, call: Call<Result>): Promise<Result | NoToken> => {
+    const startedMs = clock.now().getTime()
     const first = await tokens.get(grant)
     if (first.kind !== 'token') return new NoToken(first)
-    const startedMs = clock.now().getTime()
     const result = await call(first.token)
     if (result !== TOKEN_REJECTED) return result
     // The new token may take the other half. After that another process may have taken over the operation.

@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
 import { inspect } from 'node:util'
 import { createTokenSources } from '../../../src/gateway-tokens/source.ts'
+import type { TokenStore } from '../../../src/gateway-tokens/store.ts'
 import { type ConnectionFactory, createConnectionFactory } from '../../../src/gateways/connections.ts'
 import { sealCredentials } from '../../../src/gateways/credentials.ts'
 import type { GatewayDefinition } from '../../../src/gateways/definition.ts'
@@ -23,8 +24,8 @@ const ON_TOKEN = new RegExp(TOKEN_PATH)
 
 async function startFactory(t: TestContext, timeoutMs: number) {
   const clock = frozenClock()
-  // How long each request takes, by the clock of the service.
-  const network = { delayMs: 0 }
+  // How long each request and each read of a token takes, by the clock of the service.
+  const network = { delayMs: 0, readMs: 0 }
   const wrap = (http: HttpClient): HttpClient => ({
     ...http,
     async request(request) {
@@ -41,7 +42,15 @@ async function startFactory(t: TestContext, timeoutMs: number) {
     open: openTokenpay({ grants: 2, perMs: 3_600_000 }),
   }
   const tools = { vault: TEST_VAULT, clock }
-  const store = createMemoryTokenStore(clock)
+  const memory = createMemoryTokenStore(clock)
+  const store: TokenStore = {
+    ...memory,
+    async read(id) {
+      const found = await memory.read(id)
+      clock.advance(network.readMs)
+      return found
+    },
+  }
   const tokens = createTokenSources({ ...tools, store, log: SILENT_LOG, key: TOKEN_KEY })
   const callbackPaths = createCallbackPaths([TOKEN_KEY])
   const factory = createConnectionFactory(
@@ -56,7 +65,7 @@ async function startFactory(t: TestContext, timeoutMs: number) {
     await factory.close()
     await tokens.close()
   })
-  return { provider, factory, network }
+  return { provider, factory, network, clock }
 }
 
 function requireInstanceGateway({ instanceGateways: [first] }: ConnectionFactory) {
@@ -98,6 +107,19 @@ describe('a gateway with access tokens', () => {
     provider.rejectTokens()
     network.delayMs = 6_000
     const outcome = await charge(gateway)
+    assert.ok(outcome.kind === 'unknown' && outcome.reason === 'not_sent', inspect(outcome))
+    assert.match(outcome.message, /took too long/)
+    assert.equal(provider.grants(), 1)
+  })
+
+  it('counts the time until it had the token as part of the operation', async (t) => {
+    const { provider, factory, network, clock } = await startFactory(t, 10_000)
+    assert.equal(await factory.checkCredentials('tokenpay', CREDENTIALS), 'works')
+    provider.rejectTokens()
+    // Old enough to be replaced.
+    clock.advance(60_000)
+    Object.assign(network, { readMs: 4_000, delayMs: 4_000 })
+    const outcome = await charge(requireInstanceGateway(factory))
     assert.ok(outcome.kind === 'unknown' && outcome.reason === 'not_sent', inspect(outcome))
     assert.match(outcome.message, /took too long/)
     assert.equal(provider.grants(), 1)
