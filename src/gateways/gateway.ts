@@ -283,6 +283,11 @@ export interface GatewayBehavior {
    * that is lost, a new attempt is safe at once. The old one is polled on. Does not apply to prompts on a phone.
    */
   lostPageIsUnpayable?: true
+  /**
+   * After this a call of `complete` is over at the provider too: longer than its own time limit. Until then the payer cannot
+   * pay in another way, because both could be paid. Absent: five minutes.
+   */
+  completesWithinMs?: number
 }
 
 export interface Gateway {

@@ -12,17 +12,12 @@ import { toStatusQuery } from '../payments/gateway-request.ts'
 import { chargedMethodOf } from '../payments/views.ts'
 import { isNotSubmitted } from './decide.ts'
 import { endCompletion, startCompletion } from './queries.ts'
-import { firstLeaseEnd } from './schedule.ts'
+import { completionEnd, firstLeaseEnd, isCompleting } from './schedule.ts'
 
 /** An outcome, and the attempt as it is stored now. */
 interface Reported {
   current: PaymentWithAttempt
   outcome: Outcome
-}
-
-/** The call was begun, and it is not known whether it moved the money. */
-export function isCompleting({ payment, attempt }: Pick<PaymentWithAttempt, 'payment' | 'attempt'>): boolean {
-  return attempt.completionStartedAt !== null && payment.statusReason === 'outcome_unknown'
 }
 
 /** Makes the completing call if the outcome says that the provider waits for it. Otherwise returns the outcome as it is. */
@@ -35,7 +30,7 @@ export async function completeIfReady(
   const unchanged = { current, outcome }
   const reference = waitingReference(gateway, current.attempt, outcome)
   if (reference === null) return unchanged
-  if (current.attempt.completionStartedAt !== null) return stopWaiting(app, current, outcome)
+  if (current.attempt.completionStartedAt !== null) return stopWaiting(app, gateway, current, outcome)
   const payer = await payerOf(app, current)
   if (!payer || (await app.isSuspended(current.payment.merchantId))) return unchanged
   const now = app.clock.now()
@@ -88,17 +83,18 @@ function provesNothingExecuted(outcome: Outcome): boolean {
 }
 
 /**
- * The provider still waits, although our call was made and is over. The call is not repeated, because it may arrive late. The
- * payer may switch to another method, and the checkout may expire.
+ * The provider still waits, although our call was made and is over there too. The call is not repeated, because it may arrive
+ * late. The payer may switch to another method, and the checkout may expire.
  */
 async function stopWaiting(
   app: PaymentsApp,
+  { behavior }: Gateway,
   current: PaymentWithAttempt,
   outcome: Outcome,
 ): Promise<Reported> {
   const { payment, attempt } = current
   const startedAt = attempt.completionStartedAt
-  const isOver = startedAt !== null && firstLeaseEnd(app, startedAt) <= app.clock.now()
+  const isOver = startedAt !== null && completionEnd(app, behavior, startedAt) <= app.clock.now()
   if (!isOver || !isCompleting(current) || attempt.operation !== 'checkout') return { current, outcome }
   await endCompletion(app.db, attempt, { isRepeatable: false })
   return { current: { ...current, payment: { ...payment, statusReason: 'awaiting_customer' } }, outcome }

@@ -184,7 +184,8 @@ function pollDelayMs(current: PaymentWithAttempt, outcome: Outcome, now: Date): 
 }
 
 function backoffOf({ payment, attempt }: PaymentWithAttempt, outcome: Outcome): number[] {
-  if (attempt.status === 'started' || outcome.kind === 'unknown') return UNKNOWN_BACKOFF_MS
+  const isUnknown = attempt.status === 'started' || outcome.kind === 'unknown'
+  if (isUnknown || isCompleting({ payment, attempt })) return UNKNOWN_BACKOFF_MS
   return isOpen(payment.status) ? AWAITING_BACKOFF_MS : LATE_BACKOFF_MS
 }
 
@@ -226,6 +227,21 @@ export function firstLeaseEnd(app: Pick<PaymentsApp, 'settings'>, now: Date): Da
   return addMs(now, app.settings.gatewayTimeoutMs + LEASE_SLACK_MS)
 }
 
+// Providers end their own calls after half a minute or a minute.
+const COMPLETES_WITHIN_MS = 5 * MINUTE
+
+/**
+ * When a completing call that began at `startedAt` is over at the provider as well. It runs there after our timeout, and the
+ * status is still that of a payment that can be completed.
+ */
+export function completionEnd(
+  app: Pick<PaymentsApp, 'settings'>,
+  { completesWithinMs = COMPLETES_WITHIN_MS }: GatewayBehavior,
+  startedAt: Date,
+): Date {
+  return addMs(firstLeaseEnd(app, startedAt), completesWithinMs)
+}
+
 /** Long enough for one status check and one submission. If the process dies, the attempt can be claimed again then. */
 export function resolverLeaseEnd(app: Pick<PaymentsApp, 'settings'>, now: Date): Date {
   return addMs(now, 2 * app.settings.gatewayTimeoutMs + RESOLVER_SLACK_MS)
@@ -240,6 +256,11 @@ const RETENTION_MARGIN = 0.9
 /** Whether a request that was first submitted at `since` may be retried under the same idempotency key. */
 export function isKeyRetained({ keyRetentionHours }: GatewayBehavior, since: Date, now: Date): boolean {
   return now < addMs(since, keyRetentionHours * HOUR * RETENTION_MARGIN)
+}
+
+/** The completing call was begun, and it is not known whether it moved the money. */
+export function isCompleting({ payment, attempt }: Pick<PaymentWithAttempt, 'payment' | 'attempt'>): boolean {
+  return attempt.completionStartedAt !== null && payment.statusReason === 'outcome_unknown'
 }
 
 export function isOpenAttempt(attempt: AttemptRow): boolean {

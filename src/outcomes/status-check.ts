@@ -12,9 +12,9 @@ import { gatewayOf, referenceOf, toStatusQuery } from '../payments/gateway-reque
 import type { PaymentRow } from '../payments/payment.ts'
 import { isUnpaid, type MoveSource } from '../payments/states.ts'
 import { applyOutcome } from './apply.ts'
-import { completeIfReady, isCompleting } from './complete.ts'
+import { completeIfReady } from './complete.ts'
 import { claimPoll } from './queries.ts'
-import { isOpenAttempt, isPolledAfterDecline } from './schedule.ts'
+import { isCompleting, isOpenAttempt, isPolledAfterDecline } from './schedule.ts'
 
 const STATUS_CHECK_WINDOW_MS = 3_000
 

@@ -34,6 +34,8 @@ const { app, clock, gateway } = rig
 const HOUR_MS = 3_600_000
 // Longer than any lease here.
 const LEASE_MS = 60_000
+// After this a completing call is over at the provider too.
+const CALL_OVER_MS = 6 * 60_000
 
 const READY: Outcome = { kind: 'pending', gatewayReference: 'gw-1', canComplete: true }
 const NOT_UNDERSTOOD = { kind: 'unknown', reason: 'unrecognized', message: 'another form' } as const
@@ -172,7 +174,7 @@ describe('the outcome of a completing call', () => {
     const payment = await started()
     gateway.answers('complete', NO_ANSWER)
     await resolveAfter(LEASE_MS, READY)
-    await resolveAfter(LEASE_MS, READY)
+    await resolveAfter(CALL_OVER_MS, READY)
     assert.equal(await statesOf(payment), AWAITING)
     clock.advance(HOUR_MS)
     gateway.answers('verify', READY)
@@ -182,6 +184,56 @@ describe('the outcome of a completing call', () => {
     // The call had arrived late.
     await resolveAfter(HOUR_MS, paid())
     assert.equal((await rig.payment(payment.id)).status, 'successful')
+  })
+})
+
+describe('a completing call that outlasts our timeout', () => {
+  const leave = async (payment: PaymentRow) => {
+    await assert.rejects(cancelPayment(app, rig.merchant, payment.id, undefined), { code: 'invalid_state' })
+    await cancelAttempt(app, await readCheckout(payment))
+    await cancelCheckout(app, await readCheckout(payment))
+    await startAttempt(app, await readCheckout(payment), { channel: 'card' })
+  }
+
+  it('the payer cannot pay in another way while the provider executes the call, and is charged once', async () => {
+    const payment = await started()
+    gateway.answers('complete', NO_ANSWER)
+    await resolveAfter(LEASE_MS, READY)
+    // The provider executes the call for 20 seconds, and reports until then that it waits for one.
+    await resolveAfter(13_000, READY)
+    await leave(payment)
+    assert.equal(await statesOf(payment), UNKNOWN)
+    await resolveAfter(7_000, paid())
+    assert.equal(await statesOf(payment), PAID)
+    assert.equal(await rig.credits(payment.id), 1)
+    assert.equal(await countCompletions(payment), 1)
+  })
+
+  it('the checkout does not expire while the provider executes the call', async () => {
+    const payment = await started()
+    clock.advance(HOUR_MS - 20_000)
+    gateway.answers('complete', NO_ANSWER)
+    await resolveAfter(0, READY)
+    clock.advance(21_000)
+    gateway.answers('verify', READY)
+    assert.equal(await rig.expire(), 1)
+    assert.equal(await statesOf(payment), UNKNOWN)
+  })
+
+  it('a connector declares how long a call runs at the provider', async (t) => {
+    const { behavior } = gateway
+    t.after(() => {
+      gateway.behavior = behavior
+    })
+    gateway.behavior = { ...behavior, completesWithinMs: 120_000 }
+    const payment = await started()
+    gateway.answers('complete', NO_ANSWER)
+    await resolveAfter(LEASE_MS, READY)
+    await resolveAfter(120_000, READY)
+    assert.equal(await statesOf(payment), UNKNOWN)
+    // With the time that our own call may take.
+    await resolveAfter(13_000, READY)
+    assert.equal(await statesOf(payment), AWAITING)
   })
 })
 

@@ -23,6 +23,8 @@ const BEHAVIOR: GatewayBehavior = {
   // A payment whose id is lost can be neither confirmed nor executed; bKash drops it after 24 hours.
   notResendable: { absentAfterHours: 24 },
   lostPageIsUnpayable: true,
+  // Its own limit for every call is 30 seconds.
+  completesWithinMs: 120_000,
   sequentialRefunds: true,
   nonIdempotentRefunds: true,
   listsRefundsByPayment: true,

@@ -185,6 +185,7 @@ async function payAtCheckout(world: World, accessCode: string): Promise<void> {
     if (key === undefined || !page) return
     const isAbandoned = isSent ? await actOnProviderPage(world, page, key) : true
     await returnToCheckout(world, accessCode, isAbandoned)
+    if (page.completes && sim.prng.nextBool(0.5)) await switchMethod(world, accessCode)
   }
 }
 
@@ -221,6 +222,16 @@ async function actOnProviderPage(world: World, page: Provider, key: string): Pro
   const laterMs = prng.nextBool(0.3) ? prng.between(60_000, 500_000) : prng.between(1_000, 30_000)
   if (prng.nextBool(0.8)) scheduler.after(laterMs, 'payer pays late', () => page.pay(key))
   return true
+}
+
+/** The payer has confirmed, sees no result, and wants to pay in another way. */
+async function switchMethod(world: World, accessCode: string): Promise<void> {
+  const { sim, dispatcher, invariants } = world
+  await pause(world, sim.prng.between(5_000, 30_000))
+  const reply = await dispatcher.call(anyMachine(world), 'switches', async ({ app }) =>
+    cancelAttempt(app, await requireCheckout(app, accessCode)),
+  )
+  if (reply.kind === 'answered') invariants.observePayment(reply.value.payment)
 }
 
 async function returnToCheckout(world: World, accessCode: string, isUnpaid: boolean): Promise<void> {

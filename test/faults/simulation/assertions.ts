@@ -2,15 +2,28 @@
 // must agree with those of the providers.
 
 import { MANUAL_REVIEW_STATES } from './invariants.ts'
+import { timeOf } from './model/statement.ts'
 import type { Row, Store } from './model/store.ts'
-import type { Provider } from './provider.ts'
+import { type Provider, SLOWEST_COMPLETION_MS } from './provider.ts'
 import type { Sim } from './sim.ts'
+
+const MINUTE_MS = 60_000
 
 /** I22: a minute after the last fault no outcome is unknown. A payer may still take their time. */
 export function checkLiveness(sim: Sim, store: Store): void {
+  // A payer who confirmed only now: the provider may be slow to complete the payment.
+  const slowestMs = sim.scheduler.now() - SLOWEST_COMPLETION_MS - MINUTE_MS
+  const isJustCompleted = ({ id }: Row) =>
+    store
+      .rows('attempts')
+      .some(
+        ({ payment_id: paymentId, completion_started_at: at }) =>
+          paymentId === id && at !== null && timeOf(at) > slowestMs,
+      )
   for (const payment of store.rows('payments')) {
     const isWaiting = payment.status === 'processing' && payment.status_reason === 'outcome_unknown'
-    if (isWaiting) sim.reportViolation(`I22: ${payment.kind} ${payment.id} is still processing`)
+    if (isWaiting && !isJustCompleted(payment))
+      sim.reportViolation(`I22: ${payment.kind} ${payment.id} is still processing`)
   }
 }
 
@@ -47,10 +60,12 @@ function checkProvider(sim: Sim, store: Store, provider: Provider): void {
   let expected = 0n
   const paidCharges = new Set<string>()
   const keys = new Set<string>()
-  for (const { key, paymentId, amountMinor } of provider.executions) {
+  for (const { key, paymentId, amountMinor, atMs } of provider.executions) {
     const attempt = store.rows('attempts').find((row) => row.gateway_key === key)
     if (keys.has(key)) reportViolation(`I6: ${key} was executed twice`)
     keys.add(key)
+    if (attempt && wasReleasedEarly(store, attempt, atMs))
+      reportViolation(`I6: ${paymentId} could be paid in another way while its completing call ran`)
     if (store.find('payments', paymentId)?.kind === 'charge') {
       if (paidCharges.has(paymentId)) reportViolation(`I6: charge ${paymentId} was executed twice`)
       paidCharges.add(paymentId)
@@ -77,6 +92,18 @@ function checkProvider(sim: Sim, store: Store, provider: Provider): void {
   if (sum(postings) !== expected)
     reportViolation(`I21: the ledger has ${sum(postings)} at ${provider.name}, which has ${expected}`)
 }
+
+/** Whether the payment was ended or given back to the payer after the completing call began and before it was executed. */
+function wasReleasedEarly(store: Store, attempt: Row, executedAtMs: number): boolean {
+  const { payment_id: paymentId, completion_started_at: startedAt } = attempt
+  if (startedAt === null) return false
+  return store.rows('moves').some(({ payment_id: id, to_status: to, proof, at }) => {
+    const isRelease = RELEASED.includes(to) && proof !== 'declined'
+    return id === paymentId && isRelease && timeOf(at) > timeOf(startedAt) && timeOf(at) < executedAtMs
+  })
+}
+
+const RELEASED: unknown[] = ['pending', 'cancelled', 'expired']
 
 /** I3: balances, pending settlements and the statement agree with the postings. */
 function checkBalances(sim: Sim, store: Store): void {

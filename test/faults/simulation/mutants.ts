@@ -324,16 +324,26 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'completed again after an unknown outcome',
-    detectedBySeed: 299,
+    detectedBySeed: 116,
     rationale: 'The gateway still waits, so the completing call was lost.',
     mutation: {
       completes: true,
+      ...withBehavior({ completesWithinMs: 0 }),
       statements: {
         endCompletion:
           (run) =>
           (access, [merchantId, id, at]) =>
             run(access, [merchantId, id, at, true]),
       },
+    },
+  },
+  {
+    name: 'completed for as long as we wait',
+    detectedBySeed: 130,
+    rationale: 'We no longer wait for the completing call, so the payer may pay in another way.',
+    mutation: {
+      completes: true,
+      ...withBehavior({ completesWithinMs: 0 }),
     },
   },
   {

@@ -91,8 +91,10 @@ export interface ProviderOptions {
 
 const HOUR_MS = 3_600_000
 
-// Longer than a completing call may be in transit.
-const CONFIRMED_MS = 45_000
+export const SLOWEST_COMPLETION_MS = 40_000
+// A completing call may start late by a pause of its process, be in transit, and be executed late.
+const COMPLETES_WITHIN_MS = 120_000
+const CONFIRMED_MS = 180_000
 
 const REJECTED: Outcome = {
   kind: 'declined',
@@ -224,11 +226,12 @@ export function createProvider(sim: Sim, options: ProviderOptions): Provider {
     if (payment.status !== 'confirmed' && !completing.has(key)) return toOutcome(payment, payment.status)
     completing.add(key)
     const end = () => (payment.status === 'declined' ? undefined : collect(payment))
-    if (!sim.injects('executionDelayed')) {
+    // Slow also when there are no other faults: most payers confirm after those.
+    if (!sim.injects('executionDelayed') && prng.nextBool(0.8)) {
       end()
       return toOutcome(payment, payment.status)
     }
-    const delayMs = prng.between(0, 40_000)
+    const delayMs = prng.between(0, SLOWEST_COMPLETION_MS)
     sim.extendFaultWindow(delayMs)
     scheduler.after(delayMs, `${options.name} completes late`, end)
     return 'no_response'
@@ -347,6 +350,7 @@ export function drawBehavior(
   const keyRetentionHours = hasShortKeyRetention ? 25_000 / HOUR_MS : 24
   const behavior: GatewayBehavior = {
     ...{ keyRetentionHours, cachesErrors: true, lookupByReference: true },
+    completesWithinMs: COMPLETES_WITHIN_MS,
     ...(prng.nextBool(0.3) && { paysAfterDecline: true }),
     ...(prng.nextBool(0.2) && { sequentialRefunds: true }),
     ...(prng.nextBool(0.2) && { nonIdempotentRefunds: true }),
