@@ -1,4 +1,4 @@
-// The connector on a fake provider, or on recorded responses, and a payment in Bangladesh.
+// The connector on a fake provider, or on example responses, and a payment in Bangladesh.
 
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -72,7 +72,7 @@ export async function replay(t: TestContext, answer: (request: FakeRequest) => u
   return openOn(t, server.url)
 }
 
-/** A recorded response, about ATTEMPT. */
+/** An example response, about ATTEMPT. */
 export function readFixture(name: string) {
   const text = readFileSync(path.join(import.meta.dirname, 'fixtures', `${name}.json`), 'utf8')
   return JSON.parse(text.replaceAll('@TRAN_ID@', tranIdOf(ATTEMPT.key)))
