@@ -6,7 +6,7 @@ import type { FailureCode } from '../core/failures.ts'
 import type { Money } from '../core/money.ts'
 import { parseJson } from '../kit/exact-json.ts'
 import type { HttpResult } from '../kit/http/http-client.ts'
-import type { GatewayCheck, Outcome } from './gateway.ts'
+import type { GatewayCheck, Outcome, RefundOutcome } from './gateway.ts'
 
 export type Succeeded = Extract<Outcome, { kind: 'succeeded' }>
 export type Declined = Extract<Outcome, { kind: 'declined' }>
@@ -72,6 +72,19 @@ export function receipt(number: string | null | undefined): { receiptNumber?: st
 export function reportedFee(fee: Money | undefined, paid: Money): { fee?: Money } {
   const isPart = fee?.currency === paid.currency && fee.minor >= 0n && fee.minor <= paid.minor
   return fee && isPart ? { fee } : {}
+}
+
+/**
+ * The outcome of a status check after a request that the provider has, as its response proves. A check that was not sent does
+ * not mean that the request was not. `ifNotFound`: the outcome if the provider does not find it.
+ */
+export function assumeSubmitted<Result extends Outcome | RefundOutcome>(
+  checked: Result,
+  ifNotFound: Result = checked,
+): Result {
+  if (checked.kind !== 'unknown') return checked
+  if (checked.reason === 'not_found') return ifNotFound
+  return checked.reason === 'not_sent' ? { ...checked, reason: 'no_answer' } : checked
 }
 
 /** The outcome of a request without a response: it may have arrived unless no byte was sent. */

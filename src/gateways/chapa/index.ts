@@ -5,7 +5,7 @@ import type { Mode } from '../../core/merchant.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Connection, CredentialField, GatewayDefinition, ManualCheck } from '../definition.ts'
 import type { Gateway, GatewayBehavior, GatewayCheck, Outcome, Rail, StatusQuery } from '../gateway.ts'
-import { checkByHand, checkOk, unknown } from '../reply.ts'
+import { assumeSubmitted, checkByHand, checkOk, unknown } from '../reply.ts'
 import { createRefundOperations } from './refunds.ts'
 import { isKeyRefused, readReply } from './response.ts'
 import { readSignedEvent } from './webhooks.ts'
@@ -85,7 +85,12 @@ export const CHAPA: GatewayDefinition = {
   open: openChapa,
 }
 
-function openChapa({ credentials, baseUrl, http, mode }: Connection): Gateway {
+const REFERENCE_TAKEN = unknown(
+  'no_answer',
+  'Chapa already has this reference, and its status check does not',
+)
+
+function openChapa({ credentials, baseUrl, http, mode, clock }: Connection): Gateway {
   const { secretKey, webhookSecret } = credentials
   // With an empty secret anyone could sign a webhook.
   if (!secretKey) throw new Error('Chapa cannot be opened without its secretKey')
@@ -100,7 +105,7 @@ function openChapa({ credentials, baseUrl, http, mode }: Connection): Gateway {
   }
 
   const verify = async (query: StatusQuery): Promise<Outcome> =>
-    fromVerify(await get(`/transaction/verify/${encodeURIComponent(query.key)}`), query, mode)
+    fromVerify(await get(`/transaction/verify/${encodeURIComponent(query.key)}`), query, mode, clock.now())
 
   return {
     name: CHAPA.name,
@@ -111,10 +116,7 @@ function openChapa({ credentials, baseUrl, http, mode }: Connection): Gateway {
       const body = JSON.stringify(toPaymentBody(attempt, returnUrl))
       const started = fromStart(await post('/transaction/initialize', 'application/json', body), attempt.key)
       if (started.kind !== 'duplicate') return started
-      const outcome = await verify(attempt)
-      if (outcome.kind !== 'unknown') return outcome
-      // The reference is taken, so neither "not sent" nor "not found" is true, whatever this status check returned.
-      return unknown('no_answer', `Chapa already has this reference; its status check: ${outcome.message}`)
+      return assumeSubmitted(await verify(attempt), REFERENCE_TAKEN)
     },
 
     verify,

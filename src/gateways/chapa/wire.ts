@@ -5,6 +5,7 @@ import { type Static, Type } from 'typebox'
 import { isCurrency } from '../../core/currency.ts'
 import type { Mode } from '../../core/merchant.ts'
 import { formatAmount, readDecimal } from '../../core/money.ts'
+import { addMs } from '../../kit/clock.ts'
 import { schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Attempt, Outcome, StartedCheckout, StatusQuery } from '../gateway.ts'
@@ -102,16 +103,26 @@ export function isPayment(value: Payment | ErrorReply | Unknown): value is Payme
   return 'currency' in value
 }
 
-export function fromVerify(result: HttpResult, query: Pick<StatusQuery, 'key'>, mode: Mode): Outcome {
+type Query = Pick<StatusQuery, 'key' | 'expiresAt'>
+
+export function fromVerify(result: HttpResult, query: Query, mode: Mode, now: Date): Outcome {
   const found = fromQuery(result)
   if (isPayment(found)) return fromPayment(found, query.key, mode)
-  return found.kind === 'error' ? fromNoPayment(found, query.key) : found
+  return found.kind === 'error' ? fromNoPayment(found, query, now) : found
 }
 
+// A payer who has the page still open may pay later than our checkout allows.
+const LATE_PAYER_MS = 24 * 3_600_000
+
 /** A page that the payer has not paid is an error; an error about access says nothing about the payment. */
-function fromNoPayment(error: ErrorReply, key: string): Outcome {
-  if (error.http === 404 && /not paid yet/i.test(error.words))
-    return { kind: 'pending', gatewayReference: key }
+function fromNoPayment(error: ErrorReply, { key, expiresAt }: Query, now: Date): Outcome {
+  if (error.http === 404 && /not paid yet/i.test(error.words)) {
+    // Chapa's page does not end with our checkout: a later payment is reported by webhook.
+    const hasPayerLeft = expiresAt !== null && addMs(expiresAt, LATE_PAYER_MS) <= now
+    return hasPayerLeft
+      ? declined(key, 'customer_timeout', 'the page of Chapa was left unpaid')
+      : { kind: 'pending', gatewayReference: key }
+  }
   if (error.http === 404 && /not found|invalid transaction/i.test(error.words))
     return unknown('not_found', 'Chapa does not know this reference')
   return unknown(error.http === 404 ? 'unrecognized' : 'no_answer', describeError(error))

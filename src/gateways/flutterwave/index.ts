@@ -8,7 +8,7 @@ import { constantTimeEquals } from '../../kit/crypto.ts'
 import { collectionField, collectsDirectly, onProvidersPage } from '../collection.ts'
 import type { Connection, CredentialField, GatewayDefinition, ManualCheck } from '../definition.ts'
 import type { Attempt, Gateway, GatewayBehavior, GatewayCheck, Outcome, StatusQuery } from '../gateway.ts'
-import { checkByHand, checkFailed, checkOk, unknown } from '../reply.ts'
+import { assumeSubmitted, checkByHand, checkFailed, checkOk, unknown } from '../reply.ts'
 import { createChargebackOperations } from './chargebacks.ts'
 import { createClient } from './client.ts'
 import { type DirectCharge, fromDirectCharge, toDirectCharge } from './direct.ts'
@@ -121,6 +121,11 @@ export const FLUTTERWAVE: GatewayDefinition = {
   open: openFlutterwave,
 }
 
+const REFERENCE_TAKEN = unknown(
+  'no_answer',
+  'Flutterwave already has this reference, and its status check does not',
+)
+
 function openFlutterwave(connection: Connection): Gateway {
   const { clock, publicUrl } = connection
   const { webhookHash = '', merchantCountry } = connection.credentials
@@ -140,13 +145,7 @@ function openFlutterwave(connection: Connection): Gateway {
     attempt: Attempt,
   ) => {
     if (!isDuplicateReference(result)) return result
-    const outcome = await verify(attempt)
-    if (outcome.kind !== 'unknown') return outcome
-    // The reference is taken, so neither "not sent" nor "not found" is true, whatever this status check returned.
-    return unknown(
-      'no_answer',
-      `Flutterwave already has this reference; its status check: ${outcome.message}`,
-    )
+    return assumeSubmitted(await verify(attempt), REFERENCE_TAKEN)
   }
 
   const startDirect = async (charge: DirectCharge) => {

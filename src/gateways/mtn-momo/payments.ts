@@ -1,8 +1,8 @@
 // Requests to pay at MTN MoMo: asking the payer, and asking MTN what has become of it.
 
 import { isIP } from 'node:net'
-import type { Outcome, RefundOutcome } from '../gateway.ts'
-import { unknown } from '../reply.ts'
+import type { Outcome } from '../gateway.ts'
+import { assumeSubmitted, unknown } from '../reply.ts'
 import type { Product, Submission } from './client.ts'
 import { type Busy, readStatus, readSubmission } from './response.ts'
 import { fromRejection, fromTransaction, type PaymentBody } from './wire.ts'
@@ -28,9 +28,9 @@ export function openPayments(collection: Product, callback: (key: string) => Cal
         case 'accepted':
           return { kind: 'pending', gatewayReference: key }
         case 'repeated':
-          return settle(await verify(key), REPEATED)
+          return assumeSubmitted(await verify(key), REPEATED)
         case 'denied':
-          return settle(await verify(key), fromRejection(reply))
+          return assumeSubmitted(await verify(key), fromRejection(reply))
         case 'rejected':
           return fromRejection(reply)
         default:
@@ -41,16 +41,6 @@ export function openPayments(collection: Product, callback: (key: string) => Cal
 }
 
 export const REPEATED: Outcome = unknown('no_answer', 'MTN MoMo has this request and does not return it')
-
-/**
- * The outcome of a status check after a request. `otherwise`: the outcome if MTN does not have it. A check that was not
- * sent does not mean that the request was not.
- */
-export function settle<Result extends Outcome | RefundOutcome>(checked: Result, otherwise: Result): Result {
-  if (checked.kind !== 'unknown') return checked
-  if (checked.reason === 'not_found') return otherwise
-  return checked.reason === 'not_sent' ? { ...checked, reason: 'no_answer' } : checked
-}
 
 export type CallbackAddress = Pick<Submission, 'callbackUrl'>
 

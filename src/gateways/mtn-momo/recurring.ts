@@ -3,9 +3,9 @@
 
 import { addMs, type Clock } from '../../kit/clock.ts'
 import type { Attempt, Gateway, Outcome, StatusQuery } from '../gateway.ts'
-import { declined, refused, type Succeeded, unknown } from '../reply.ts'
+import { assumeSubmitted, declined, refused, type Succeeded, unknown } from '../reply.ts'
 import type { Product } from './client.ts'
-import { type CallbackAddress, type Payments, REPEATED, settle } from './payments.ts'
+import { type CallbackAddress, type Payments, REPEATED } from './payments.ts'
 import {
   fromPreapproval,
   type Holder,
@@ -81,10 +81,10 @@ export function openRecurring(account: Account): Recurring {
       case 'accepted':
         return { kind: 'pending', gatewayReference: key }
       case 'repeated':
-        return settle(await ask(), REPEATED)
+        return assumeSubmitted(await ask(), REPEATED)
       case 'denied': {
         const outcome = await ask()
-        return isNotFound(outcome) ? { kind: 'unavailable' } : settle(outcome, REPEATED)
+        return isNotFound(outcome) ? { kind: 'unavailable' } : assumeSubmitted(outcome, REPEATED)
       }
       case 'rejected':
         return { kind: 'unavailable' }
@@ -133,7 +133,7 @@ export function openRecurring(account: Account): Recurring {
       if ('kind' in record && !isNotFound(record)) return record
       // Without an approval MTN would prompt the payer, who does not expect it.
       if ('kind' in record || record.status !== 'APPROVED' || !isOf(record, credential))
-        return settle(await payments.verify(attempt.key), NOT_APPROVED)
+        return assumeSubmitted(await payments.verify(attempt.key), NOT_APPROVED)
       const outcome = await payments.request(toPaymentBody(attempt, credential.phone))
       return outcome.kind === 'busy' ? unknown('no_answer', outcome.message) : outcome
     },

@@ -2,9 +2,8 @@
 
 import { equals } from '../../core/money.ts'
 import type { Gateway, RefundOutcome, RefundRequest } from '../gateway.ts'
-import { type Unknown, unknown, unrecognized } from '../reply.ts'
+import { assumeSubmitted, type Unknown, unknown, unrecognized } from '../reply.ts'
 import type { Product } from './client.ts'
-import { settle } from './payments.ts'
 import {
   readPaid,
   readStatus,
@@ -25,7 +24,9 @@ export function openRefunds(disbursement: Product): Required<Pick<Gateway, 'refu
       const submission = { id: request.key, body: toRefundBody(request) }
       const reply = await disbursement.submitLater('/v1_0/refund', readSubmission, submission)
       const outcome = fromRefundReply(reply, request.key)
-      return outcome.kind === 'ask' ? settle(await verifyRefund(request), outcome.otherwise) : outcome
+      return outcome.kind === 'ask'
+        ? assumeSubmitted(await verifyRefund(request), outcome.otherwise)
+        : outcome
     },
   }
 }

@@ -148,7 +148,7 @@ async function continueDeposit(
 const URL_TRIES = 4
 const URL_DELAY_MS = 700
 
-/** If it is not found in time, the next status check leads here again. */
+/** If it is not found in time, the next status check leads here again, a second or two later. */
 async function findAuthorisationUrl(
   api: DepositApi,
   { attempt }: DirectCheckout,
@@ -164,5 +164,5 @@ async function findAuthorisationUrl(
       }
     if (tries < URL_TRIES) await api.clock.sleep(URL_DELAY_MS)
   }
-  return unrecognized("pawaPay has not returned the operator's page yet")
+  return unknown('not_found', "pawaPay has not returned the operator's page yet")
 }

@@ -7,8 +7,8 @@ import { jsonReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import { collectionField, collectsDirectly } from '../collection.ts'
 import type { Connection, CredentialField, GatewayDefinition } from '../definition.ts'
-import type { Attempt, Gateway, GatewayBehavior, Outcome, RefundOutcome, StatusQuery } from '../gateway.ts'
-import { isJsonBody, refused } from '../reply.ts'
+import type { Attempt, Gateway, GatewayBehavior, StatusQuery } from '../gateway.ts'
+import { assumeSubmitted, isJsonBody, refused } from '../reply.ts'
 import { checkPawapayAccount } from './account-checks.ts'
 import { readCallback } from './callbacks.ts'
 import { startDeposit } from './deposits.ts'
@@ -145,12 +145,6 @@ function open(connection: Connection): Gateway {
 
   const verifyRefund: Gateway['verifyRefund'] = async (request) =>
     fromRefundStatus(await get(`/refunds/${encodeURIComponent(request.key)}`), request)
-
-  /**
-   * A duplicate proves that an earlier request arrived, so a status check that was not sent does not mean "not sent".
-   */
-  const assumeSubmitted = <Result extends Outcome | RefundOutcome>(result: Result): Result =>
-    result.kind === 'unknown' && result.reason === 'not_sent' ? { ...result, reason: 'no_answer' } : result
 
   const startPage = async (attempt: Attempt, returnUrl: string, phoneNumber?: string) => {
     const body = toPageBody(attempt, returnUrl, phoneNumber)

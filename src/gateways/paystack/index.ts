@@ -15,7 +15,7 @@ import type {
   Outcome,
   StatusQuery,
 } from '../gateway.ts'
-import { checkByHand, checkOk, declined } from '../reply.ts'
+import { assumeSubmitted, checkByHand, checkOk, declined } from '../reply.ts'
 import { fromDirect, promptStep, toDirectBody } from './direct.ts'
 import { disputesPath, withDisputes } from './disputes.ts'
 import { Digits } from './json.ts'
@@ -110,14 +110,6 @@ function openPaystack({ credentials, baseUrl, http, clock }: Connection): Gatewa
     const disputes = readReply(await call('GET', disputesPath(paid.gatewayReference)))
     return withDisputes(disputes, { paid, isReversed: isReversed(reply) })
   }
-
-  /**
-   * A duplicate proves that an earlier request arrived, so a status check that was not sent does not mean "not sent".
-   */
-  const assumeSubmitted = (outcome: Outcome): Outcome =>
-    outcome.kind === 'unknown' && outcome.reason === 'not_sent'
-      ? { ...outcome, reason: 'no_answer' }
-      : outcome
 
   const startPage = async (attempt: Attempt, choice: CheckoutChoice, returnUrl: string) => {
     const body = toInitializeBody(attempt, choice, returnUrl)

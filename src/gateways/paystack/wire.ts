@@ -162,7 +162,7 @@ type Transaction = Type.Static<typeof Transaction>
 const readTransaction = schemaReader(Transaction)
 const readDigits = schemaReader(Digits)
 
-type QueryContext = Pick<StatusQuery, 'key' | 'operation' | 'startedAt' | 'expiresAt' | 'isPaid'>
+type QueryContext = Pick<StatusQuery, 'key' | 'operation' | 'startedAt' | 'expiresAt' | 'isPaid' | 'phone'>
 
 export function fromTransaction(data: unknown, about: QueryContext, now: Date): Outcome {
   const record = readTransaction(data)
@@ -187,6 +187,23 @@ export function fromTransaction(data: unknown, about: QueryContext, now: Date): 
     case 'abandoned':
       if (hasPayerLeft(about, now))
         return declined(gatewayReference, 'customer_timeout', 'the page of Paystack was left unpaid')
+      return isUnattended(about, now)
+        ? authenticationRequired(gatewayReference)
+        : { kind: 'pending', gatewayReference }
+    case 'timeout':
+      return declined(gatewayReference, 'customer_timeout', 'the payer did not act in time')
+    case 'send_otp':
+    case 'send_pin':
+    case 'send_phone':
+    case 'send_birthday':
+    case 'send_address':
+      // Only our page could ask for it, and never does. On Paystack's own page the payer may be entering it.
+      if (about.phone !== undefined)
+        return declined(
+          gatewayReference,
+          'provider_unavailable',
+          'Paystack asks for a code that we cannot ask for',
+        )
       return isUnattended(about, now)
         ? authenticationRequired(gatewayReference)
         : { kind: 'pending', gatewayReference }

@@ -287,7 +287,7 @@ function readMoney(
   return amount == null || currency == null ? undefined : fromAmount(amount, currency)
 }
 
-/** An invalid date if the time is missing: the connector, which has a clock, replaces it. */
+/** Null if the time is missing: then the time counts at which we learned of it. */
 function fromSeconds(unixSeconds: number | null | undefined): Date | null {
   return typeof unixSeconds === 'number' ? new Date(unixSeconds * 1_000) : null
 }
@@ -301,7 +301,7 @@ function unknownStatus(status: string): Outcome {
 }
 
 function unreadableSuccess(): Outcome {
-  return unrecognized('Stripe answered a success without a key, or without an amount that can be')
+  return unrecognized('Stripe answered a success without a key, or without an amount that can be read')
 }
 
 const readBalance = schemaReader(Type.Object({ object: Type.Literal('balance') }))

@@ -4,6 +4,7 @@ import { inspect } from 'node:util'
 import { money } from '../../../src/core/money.ts'
 import { CHAPA } from '../../../src/gateways/chapa/index.ts'
 import type { RefundOutcome, RefundRequest } from '../../../src/gateways/gateway.ts'
+import { addMs, systemClock } from '../../../src/kit/clock.ts'
 import { hmacSha256 } from '../../../src/kit/crypto.ts'
 import { createPrng } from '../../faults/simulation/prng.ts'
 import { HAS_LARGER_FORM, sized } from '../../support/scale.ts'
@@ -113,8 +114,18 @@ describe('the responses of Chapa', () => {
     }
   })
 
-  it('leave an unpaid page pending, although Chapa answers 404', async (t) => {
-    assert.equal((await verify(t, 404, readFixture('not-paid-yet'))).kind, 'pending')
+  it('leave an unpaid page pending, although Chapa answers 404, until a day after our checkout', async (t) => {
+    const now = systemClock.now()
+    for (const [hours, kind] of [
+      [0, 'pending'],
+      [23, 'pending'],
+      [25, 'declined'],
+    ] as const) {
+      const gateway = await replay(t, { http: 404, body: readFixture('not-paid-yet') })
+      const outcome = await gateway.verify({ ...ATTEMPT, expiresAt: addMs(now, -hours * 3_600_000) }, null)
+      assert.equal(outcome.kind, kind, `${hours} hours`)
+      assert.equal(outcome.kind === 'declined' && outcome.code, kind === 'declined' && 'customer_timeout')
+    }
   })
 
   it('distinguish a reference that Chapa does not know, and any other 404', async (t) => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { inspect } from 'node:util'
 import { money } from '../../../src/core/money.ts'
 import { PAYSTACK } from '../../../src/gateways/paystack/index.ts'
 import { addMs, systemClock } from '../../../src/kit/clock.ts'
@@ -250,6 +251,20 @@ describe('a payment at Paystack', () => {
     }
   })
 
+  it('a prompt of Paystack that its payer did not answer has timed out', async (t) => {
+    const outcome = await verifyAnswer(t, altered('verify-abandoned', { status: 'timeout' }))
+    assert.ok(outcome.kind === 'declined' && outcome.code === 'customer_timeout', inspect(outcome))
+  })
+
+  it('a payment at Paystack that wants a code ends if the payer is on our page, which cannot ask for it', async (t) => {
+    for (const status of ['send_otp', 'send_pin', 'send_phone', 'send_birthday', 'send_address']) {
+      const body = altered('verify-abandoned', { status })
+      const outcome = await verifyAnswer(t, body, 200, { phone: '+233551234987' })
+      assert.ok(outcome.kind === 'declined' && outcome.code === 'provider_unavailable', inspect(outcome))
+      assert.equal((await verifyAnswer(t, body)).kind, 'pending', 'it may be entered on the page of Paystack')
+    }
+  })
+
   it('a payment at Paystack that was reversed is not credited', async (t) => {
     const outcome = await verifyAnswer(t, altered('verify-success', { status: 'reversed' }))
     assert.ok(outcome.kind === 'declined')
@@ -257,7 +272,7 @@ describe('a payment at Paystack', () => {
   })
 
   it('a payment at Paystack with an unknown status is unknown, never pending', async (t) => {
-    for (const status of ['SUCCESS', 'successful', 'send_otp', '']) {
+    for (const status of ['SUCCESS', 'successful', 'send_money', '']) {
       const outcome = await verifyAnswer(t, altered('verify-success', { status }))
       assert.ok(outcome.kind === 'unknown', status)
       assert.equal(outcome.reason, 'unrecognized')

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { money } from '../../../src/core/money.ts'
-import type { Attempt, Gateway, Outcome } from '../../../src/gateways/gateway.ts'
+import type { Attempt, Gateway, Outcome, StatusQuery } from '../../../src/gateways/gateway.ts'
 import { PAYSTACK } from '../../../src/gateways/paystack/index.ts'
 import { type Clock, systemClock } from '../../../src/kit/clock.ts'
 import { createHttpClient } from '../../../src/kit/http/http-client.ts'
@@ -70,7 +70,7 @@ export async function verifyAnswer(
   t: Test,
   body: unknown,
   http = 200,
-  changes: Partial<Attempt> = {},
+  changes: Partial<Attempt & StatusQuery> = {},
 ): Promise<Outcome> {
   const { gateway } = await startFixedServer(t, { http, body })
   return gateway.verify(makeAttempt({ key: FIXTURE_KEY, ...changes }), null)
