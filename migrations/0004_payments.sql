@@ -209,8 +209,8 @@ create table gateway_webhooks (
   handled_at timestamptz,
   -- When its key is looked up again; null when it was found, or after days without success.
   due_at timestamptz,
-  -- A webhook about a dispute also triggers a status check of an attempt that has succeeded.
-  is_dispute boolean not null default false,
+  -- It also triggers a status check of an attempt that has succeeded: it is about a dispute, or has a report.
+  checks_paid boolean not null default false,
   unique nulls not distinct (gateway, event_id, account_id),
   check (handled_at is null or due_at is null)
 );

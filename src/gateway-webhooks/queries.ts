@@ -12,15 +12,15 @@ export interface GatewayWebhook {
   /** The attempt's key at the gateway, or else the provider's own id of the payment. */
   key: string | null
   gatewayReference: string | null
-  /** The webhook reports a dispute, so an attempt that has succeeded is polled too. */
-  isDispute?: boolean
+  /** An attempt that has succeeded is polled too: the webhook reports a dispute, or has a report. */
+  checksPaid?: boolean
 }
 
-// Late payments are accepted, so a declined attempt is polled too. A paid attempt is polled only for a dispute: a repeated
-// success webhook costs no status check.
-const wakeCondition = (isDispute: string) => `(
+// Late payments are accepted, so a declined attempt is polled too. A paid attempt is polled only for a dispute or a report: a
+// repeated success webhook costs no status check.
+const wakeCondition = (checksPaid: string) => `(
     a.status in ('started', 'awaiting_customer', 'declined', 'requires_review')
-    or (a.status in ('succeeded', 'duplicate_success') and ${isDispute})
+    or (a.status in ('succeeded', 'duplicate_success') and ${checksPaid})
   )`
 
 // Tenant isolation: only attempts of the account that signed the webhook are woken, never another merchant's.
@@ -36,7 +36,7 @@ with matched as (
 ),
 inserted as (
   insert into gateway_webhooks (
-    gateway, account_id, event_id, gateway_key, received_at, handled_at, due_at, is_dispute, gateway_reference
+    gateway, account_id, event_id, gateway_key, received_at, handled_at, due_at, checks_paid, gateway_reference
   )
   select
     $1, $2, $3, $4, $5::timestamptz,
@@ -70,8 +70,8 @@ export async function saveGatewayWebhook(
   now: Date,
   retryAt: Date,
 ): Promise<string[]> {
-  const { gateway, accountId, eventId, key, gatewayReference, isDispute = false } = webhook
-  const values = [gateway, accountId, eventId, key, now, retryAt, isDispute, gatewayReference]
+  const { gateway, accountId, eventId, key, gatewayReference, checksPaid = false } = webhook
+  const values = [gateway, accountId, eventId, key, now, retryAt, checksPaid, gatewayReference]
   return (await db.query(saveGatewayWebhookStatement, values)).map((row) => row.key)
 }
 
@@ -130,7 +130,7 @@ export async function saveReport(
 // backup; a webhook about another system's payment costs a dozen lookups.
 const retryUnmatchedWebhooksStatement = sql<{ isHandled: boolean }>`
 with due as (
-  select id, gateway, account_id, gateway_key, gateway_reference, is_dispute
+  select id, gateway, account_id, gateway_key, gateway_reference, checks_paid
   from gateway_webhooks
   where due_at <= $1
   order by due_at
@@ -138,14 +138,14 @@ with due as (
   for update skip locked
 ),
 matched as (
-  select d.id as webhook_id, d.is_dispute, a.merchant_id, a.id
+  select d.id as webhook_id, d.checks_paid, a.merchant_id, a.id
   from due d
   join attempts a
     on a.gateway_key = d.gateway_key
     and a.gateway = d.gateway
     and a.account_id is not distinct from d.account_id
   union all
-  select d.id as webhook_id, d.is_dispute, a.merchant_id, a.id
+  select d.id as webhook_id, d.checks_paid, a.merchant_id, a.id
   from due d
   join attempts a
     on a.gateway_reference = d.gateway_reference
@@ -158,7 +158,7 @@ woken as (
   from matched k
   where a.merchant_id = k.merchant_id
     and a.id = k.id
-    and ${wakeCondition('k.is_dispute')}
+    and ${wakeCondition('k.checks_paid')}
     and (a.due_at is null or a.due_at > $1)
 )
 update gateway_webhooks e

@@ -38,12 +38,18 @@ export async function saveWebhook(
   if (key !== undefined && !isUuid(key)) return
   const now = app.clock.now()
   await app.failpoints.hit('gateway_webhook.before_save')
-  const hasReport = key !== undefined && (await saveHints(app, received, parsed))
+  const report = key === undefined ? null : await saveHints(app, received, parsed)
   const gatewayReference = key === undefined ? sanitizeText(parsed.gatewayReference) : null
   const webhook = {
-    ...{ gateway, accountId, eventId: eventIdOf(received, parsed), key: key ?? null, gatewayReference },
-    // A report may say more about a paid attempt, such as its receipt number, so that one is checked too.
-    isDispute: isDispute === true || hasReport,
+    ...{
+      gateway,
+      accountId,
+      eventId: eventIdOf(received, parsed, report),
+      key: key ?? null,
+      gatewayReference,
+    },
+    // A report may say more about a paid attempt, such as its receipt number.
+    checksPaid: isDispute === true || report !== null,
   }
   const retryAt = addMs(now, key === undefined ? REFERENCE_RETRY_MS : KEY_RETRY_MS)
   const keys = await saveGatewayWebhook(app.db, webhook, now, retryAt)
@@ -52,19 +58,19 @@ export async function saveWebhook(
     await app.wakeRefunds({ gateway, accountId, key: one, isRefund })
 }
 
-/** Before the attempt is made due, so that the status check uses them. Returns whether its report is stored. */
+/** Before the attempt is made due, so that the status check uses them. Returns its report if that is stored. */
 async function saveHints(
   app: PaymentsApp,
   received: ReceivedWebhook,
   parsed: Extract<Payment, { key: string }>,
-): Promise<boolean> {
+): Promise<string | null> {
   const { referenceHint, key } = parsed
   const attempt = { gateway: received.name, accountId: received.accountId, key }
   if (referenceHint !== undefined) await saveReferenceHint(app.db, attempt, sanitizeText(referenceHint))
   const report = readReport(app, received, parsed)
   const saved = report === null ? undefined : await saveReport(app.db, attempt, report)
   warnIfIgnored(app, received, saved)
-  return saved?.isStored === true
+  return report !== null && saved?.isStored === true ? report.text : null
 }
 
 /** Stores the report of a callback about a refund and makes the refund due. */
@@ -109,9 +115,13 @@ function warnIfIgnored(app: PaymentsApp, { name: gateway }: ReceivedWebhook, sav
     app.log.write('gateway_webhook.report_ignored', { gateway, reason: 'another_report' })
 }
 
-/** Nothing but its path proves the id of an unsigned callback, so the id counts for that attempt only. */
-function eventIdOf({ callback }: ReceivedWebhook, { eventId }: Payment): string {
-  return storableId(callback !== null && 'key' in callback ? `${callback.key}:${eventId}` : eventId)
+/**
+ * Nothing but its path proves the id of an unsigned callback, so the id counts for that attempt only. A provider may use one
+ * id for several callbacks: another report is another event.
+ */
+function eventIdOf({ callback }: ReceivedWebhook, { eventId }: Payment, report: string | null): string {
+  const subject = callback !== null && 'key' in callback ? [callback.key] : []
+  return storableId([...subject, eventId, ...(report === null ? [] : [hashOf(report)])].join(':'))
 }
 
 const MAX_ID_LENGTH = 200
@@ -119,5 +129,7 @@ const MAX_ID_LENGTH = 200
 /** An id that PostgreSQL cannot store is replaced by its hash, which is unique too. */
 function storableId(eventId: string): string {
   const isStorable = eventId !== '' && eventId.length <= MAX_ID_LENGTH && sanitizeText(eventId) === eventId
-  return isStorable ? eventId : `sha256:${createHash('sha256').update(eventId).digest('hex')}`
+  return isStorable ? eventId : `sha256:${hashOf(eventId)}`
 }
+
+const hashOf = (text: string) => createHash('sha256').update(text).digest('hex')

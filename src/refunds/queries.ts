@@ -290,11 +290,12 @@ export async function markRefundsDue(
 }
 
 // The refunds that markRefundsDue would mark. A report is kept with any refund.
+const IS_WOKEN = `(r.due_at > $6 or ${IS_RECHECKABLE})`
 const wakeRefundByKeyStatement = sql<SavedReport>`
 update refunds r
 set
-  due_at = case when r.due_at > $6 or ${IS_RECHECKABLE} then $6 else r.due_at end,
-  polls = 0,
+  due_at = case when ${IS_WOKEN} then $6 else r.due_at end,
+  polls = case when ${IS_WOKEN} then 0 else r.polls end,
   report = case when r.report is null or ($5 and not r.report_is_final) then coalesce($4, r.report) else r.report end,
   report_is_final = r.report_is_final or ($5 and $4 is not null)
 where r.gateway_key = $3 and r.gateway = $1 and r.account_id is not distinct from $2

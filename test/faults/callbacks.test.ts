@@ -224,6 +224,22 @@ describe('the report of a callback about an attempt', () => {
     )
   })
 
+  it('triggers a status check if it is a new one, although the callback has the same event id', async () => {
+    const { id, key } = await underWay()
+    const send = (report: string, isFinal = false) =>
+      call({ kind: 'attempt', key }, { ...withReport(key, report, isFinal), eventId: 'the same' } as Payload)
+    await send('"timeout"')
+    gateway.answers('verify', { kind: 'pending', gatewayReference: null })
+    assert.equal(await rig.resolve(), 1)
+    await send('"timeout"')
+    assert.equal(await rig.resolve(), 0, 'a repeated callback costs no status check')
+    await send('"paid"', true)
+    gateway.answers('verify', paid())
+    assert.equal(await rig.resolve(), 1)
+    assert.equal(queries.at(-1)?.report, '"paid"')
+    assert.equal((await rig.payment(id)).status, 'successful')
+  })
+
   it('is stored without control characters, and not if it has more than 4 KB', async () => {
     const [one, other] = [await underWay(), await underWay()]
     const odd = '"a\u0000b\u0007\ud800"'
@@ -256,7 +272,7 @@ describe('the report of a callback about an attempt', () => {
     assert.equal(await receiptOf(), 'NE10ABCDEF')
     assert.equal(await call({ kind: 'attempt', key }, callback), 200)
     assert.equal(await rig.resolve(), 0, 'a repeated callback costs no status check')
-    await rig.deliverWebhook(await rig.attempt(id), { isDispute: true })
+    await rig.deliverWebhook(await rig.attempt(id), { checksPaid: true })
     gateway.answers('verify', fromReport({ receiptNumber: 'ANOTHER' }))
     assert.equal(await rig.resolve(), 1)
     assert.equal(await receiptOf(), 'NE10ABCDEF')
@@ -273,8 +289,8 @@ describe('the report of a callback about an attempt', () => {
 })
 
 describe('the report of a callback about a refund', () => {
-  const selectRefund = sql<{ key: string; status: string; report: string | null }>`
-    select gateway_key as key, status, report from refunds where payment_id = $1`
+  const selectRefund = sql<{ key: string; status: string; report: string | null; polls: number }>`
+    select gateway_key as key, status, report, polls from refunds where payment_id = $1`
 
   /** A refund whose outcome no status check returns. */
   async function refundUnderWay() {
@@ -342,6 +358,21 @@ describe('the report of a callback about a refund', () => {
     )
   })
 
+  it('does not make a refund that is due already look like one that was never polled', async () => {
+    const { key, read } = await refundUnderWay()
+    const own = { kind: 'own_refund', key } as const
+    clock.advance(DAY_MS)
+    assert.equal(await pollRefunds(), 1)
+    const { polls } = await read()
+    assert.ok(polls > 0)
+    clock.advance(DAY_MS)
+    assert.equal(await call({ kind: 'refund', key }, own), 200)
+    assert.equal((await read()).polls, polls)
+    assert.equal(await pollRefunds(), 1)
+    assert.equal(await call({ kind: 'refund', key }, own), 200)
+    assert.equal((await read()).polls, 0)
+  })
+
   it('changes nothing if we do not know the refund', async () => {
     const key = randomUUID()
     assert.equal(await call({ kind: 'refund', key }, { kind: 'own_refund', key, report: REPORT }), 200)
@@ -359,7 +390,7 @@ describe('a success without a time', () => {
     assert.equal(await rig.resolve(), 1)
     assert.deepEqual((await rig.payment(id)).paidAt, learnedAt)
     clock.advance(60_000)
-    await rig.deliverWebhook(await rig.attempt(id), { isDispute: true })
+    await rig.deliverWebhook(await rig.attempt(id), { checksPaid: true })
     gateway.answers('verify', paid({ paidAt: null }))
     assert.equal(await rig.resolve(), 1)
     assert.deepEqual((await rig.payment(id)).paidAt, learnedAt)
@@ -384,7 +415,8 @@ describe('the method of a paid checkout about which the provider does not answer
     const first = await rig.payment(id)
     assert.deepEqual([first.status, first.paymentMethodId], ['successful', null])
     for (const answer of [paid({ isMethodPending: true }), paid({ savedMethod: CARD })]) {
-      clock.advance(DAY_MS)
+      // The next poll is up to a day later, and the jitter adds a fifth.
+      clock.advance(2 * DAY_MS)
       gateway.answers('verify', answer)
       assert.equal(await rig.resolve(), 1)
       assert.deepEqual([queries.at(-1)?.isPaid, queries.at(-1)?.savesMethod], [true, true])

@@ -361,7 +361,7 @@ describe('an unknown answer about a paid payment', () => {
     await rig.resolve()
     assert.equal((await casesOf(id))[0]?.resolution, 'gateway_answered')
     const hear = async () => {
-      await rig.deliverWebhook(await rig.attempt(id), { isDispute: true })
+      await rig.deliverWebhook(await rig.attempt(id), { checksPaid: true })
       gateway.answers('verify', unrecognized)
       await rig.resolve()
     }

@@ -276,7 +276,7 @@ describe('a webhook about a payment that has succeeded', () => {
   }
 
   const notifyDispute = (attempt: Awaited<ReturnType<typeof rig.attempt>>) =>
-    rig.deliverWebhook(attempt, { isDispute: true })
+    rig.deliverWebhook(attempt, { checksPaid: true })
 
   it('a webhook about a successful payment triggers a status check only when it is about a dispute', async () => {
     const { id, attempt } = await paidCharge()

@@ -321,7 +321,7 @@ describe('a chargeback of a duplicate payment', () => {
 
   it('a chargeback of a duplicate payment is polled on its webhook, and every day while it is open', async () => {
     const id = await paidTwice()
-    await rig.deliverWebhook(await rig.attempt(id, 1), { isDispute: true })
+    await rig.deliverWebhook(await rig.attempt(id, 1), { checksPaid: true })
     gateway.answers('verify', paid({ disputes: dispute('open') }), paid({ disputes: dispute('won') }))
     assert.equal(await rig.resolve(), 1)
     assert.deepEqual(await serializedOf(id), ['duplicate_disputed open'])

@@ -139,7 +139,7 @@ export interface PaymentsRig {
   resolve(): Promise<number>
   expire(): Promise<number>
   /** Delivers a webhook about the attempt, each time with a new id. */
-  deliverWebhook(attempt: AttemptRow, about?: { isDispute: true }): Promise<void>
+  deliverWebhook(attempt: AttemptRow, about?: { checksPaid: true }): Promise<void>
   /** How often the payment was credited. */
   credits(paymentId: string): Promise<number>
   /** Resets the script and open payments, so that they do not affect the next test. */

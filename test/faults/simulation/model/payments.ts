@@ -136,9 +136,9 @@ function claimAttempts(access: TableAccess, [now, leaseUntil, limit, saturated]:
 const PAID: unknown[] = ['succeeded', 'duplicate_success']
 const WAKEABLE: unknown[] = ['started', 'awaiting_customer', 'declined', 'requires_review']
 
-function wakeAttempts(access: TableAccess, attempts: readonly Row[], isDispute: unknown, at: unknown): void {
+function wakeAttempts(access: TableAccess, attempts: readonly Row[], checksPaid: unknown, at: unknown): void {
   for (const attempt of attempts) {
-    const isWakeable = WAKEABLE.includes(attempt.status) || (PAID.includes(attempt.status) && isDispute)
+    const isWakeable = WAKEABLE.includes(attempt.status) || (PAID.includes(attempt.status) && checksPaid)
     if (isWakeable && timeOf(attempt.due_at) > timeOf(at))
       access.update('attempts', attempt, { due_at: at, polls: 0 })
   }
@@ -153,7 +153,7 @@ const attemptsAt = (access: TableAccess, { gateway_key, gateway_reference, gatew
   })
 
 function recordWebhook(access: TableAccess, values: readonly unknown[]): Row[] {
-  const [gateway, account_id, event_id, gateway_key, received_at, retryAt, is_dispute, gateway_reference] =
+  const [gateway, account_id, event_id, gateway_key, received_at, retryAt, checks_paid, gateway_reference] =
     values
   const about = { gateway, account_id, gateway_key, gateway_reference }
   const known = attemptsAt(access, about)
@@ -164,10 +164,10 @@ function recordWebhook(access: TableAccess, values: readonly unknown[]): Row[] {
     ...about,
     event_id,
     received_at,
-    is_dispute,
+    checks_paid,
     ...handled,
   })
-  if (isRecorded) wakeAttempts(access, known, is_dispute, received_at)
+  if (isRecorded) wakeAttempts(access, known, checks_paid, received_at)
   return known.map(({ gateway_key: key }) => ({ key }))
 }
 
@@ -176,7 +176,7 @@ const MINUTE_MS = 60_000
 function retryGatewayWebhooks(access: TableAccess, [now, expireBefore, limit]: readonly unknown[]): Row[] {
   return claim(access, 'gateway_webhooks', 'due_at', now, limit).map((event) => {
     const known = attemptsAt(access, event)
-    wakeAttempts(access, known, event.is_dispute, now)
+    wakeAttempts(access, known, event.checks_paid, now)
     const isKnown = known.length > 0
     const ageMs = timeOf(now) - timeOf(event.received_at)
     const nextAt = new Date(timeOf(now) + Math.max(ageMs, MINUTE_MS))

@@ -130,7 +130,7 @@ export function moneyTables(): Rules {
           'handled_at',
           'due_at',
         ),
-        is_dispute: false,
+        checks_paid: false,
       },
       primaryKey: (row) => compositeKey(row.gateway, row.event_id, row.account_id),
     }),
