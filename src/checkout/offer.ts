@@ -7,8 +7,9 @@ import { isPlaceholderEmail } from '../core/text/placeholder-email.ts'
 import { type Channel, type CheckoutChoice, type Instrument, isDirect } from '../gateways/gateway.ts'
 import type { Candidate } from '../gateways/registry.ts'
 import type { PaymentsApp } from '../payments/app.ts'
+import { customerPhoneOf } from '../payments/gateway-request.ts'
 import type { PaymentRow } from '../payments/payment.ts'
-import { isPromptable, promptOf, requirePromptable } from './phone-prompts.ts'
+import { isPromptable, phoneRequired, promptOf, requirePromptable } from './phone-prompts.ts'
 
 interface CheckoutOffer {
   /** The gateways behind the offer, without direct transfers. */
@@ -18,6 +19,8 @@ interface CheckoutOffer {
   country: string | null
   /** A gateway of mobile money prompts the phone, so our page asks for the number; otherwise the gateway's page does. */
   asksPhone: boolean
+  /** The channels whose gateway wants a number of every payer: our page asks for it, and no prompt is sent to it. */
+  contactChannels: readonly Channel[]
   /** The networks to choose from, the largest first; empty if the payer chooses on the gateway's page. */
   networks: readonly OfferedNetwork[]
   /** Our page shows the account of a bank transfer; otherwise the gateway's page does. */
@@ -43,9 +46,14 @@ export async function findOffer(app: PaymentsApp, payment: PaymentRow): Promise<
   const candidates = await listCandidates(app, payment)
   const shown = shownCandidates(candidates.filter((one) => !isP2p(one)))
   const networks = offeredNetworks(shown, payment)
+  const channels = [...new Set([...shown, ...candidates.filter(isP2p)].flatMap((one) => one.channels))]
   return {
     gateways: shown,
-    channels: [...new Set([...shown, ...candidates.filter(isP2p)].flatMap(({ channels }) => channels))],
+    channels,
+    contactChannels: channels.filter((channel) => {
+      const first = shown.find(has(channel))
+      return first !== undefined && !hasItsPhone(payment, { channel })(first)
+    }),
     instruments: shown[0]?.gateway.instruments ?? [],
     country: payment.country,
     asksPhone: networks !== null && (networks.length === 0 || networks.some(({ hasPage }) => !hasPage)),
@@ -124,6 +132,13 @@ const hasItsEmail =
     gateway.instruments !== undefined ||
     gateway.settlesDirectly === true
 
+/** Without a number of the payer, a payment goes to no gateway that wants one. */
+const hasItsPhone =
+  (payment: PaymentRow, choice: CheckoutChoice) =>
+  ({ ways }: Candidate) =>
+    customerPhoneOf(payment, choice) !== undefined ||
+    !ways.some(({ channel, needsPhone }) => channel === choice.channel && needsPhone)
+
 /** The candidates that offer the chosen channel and network, in order. The payer's input must satisfy the first of them. */
 export async function requireOffered(
   app: PaymentsApp,
@@ -145,9 +160,11 @@ export async function requireOffered(
     })
   }
   requirePromptable(first, choice, offeredNetworks(shown, payment) ?? [])
+  if (!hasItsPhone(payment, choice)(first)) throw phoneRequired()
   const able = considered
     .filter(has(choice.channel))
     .filter((one) => isPromptable(one, choice) && reachesNetwork(one, choice))
+    .filter(hasItsPhone(payment, choice))
   // A payer who chose a network or typed a number expects its prompt or its page; pages of aggregators are a fallback.
   return able.toSorted((one, other) => fallbackRank(one, choice) - fallbackRank(other, choice))
 }

@@ -54,12 +54,16 @@ function promptIssues(
   return [...phoneIssues(candidate, choice), ...networkIssues(networks, choice)]
 }
 
+const PHONE_REQUIRED: Issue = { field: 'phone', code: 'required', message: 'A phone number is needed.' }
+
+export function phoneRequired(): ApiError {
+  return new ApiError('validation_failed', { details: [PHONE_REQUIRED] })
+}
+
 function phoneIssues(candidate: Candidate, { phone, instrument }: CheckoutChoice): Issue[] {
   if (phone === undefined) {
     const isSandboxInstrument = instrument !== undefined && candidate.gateway.instruments !== undefined
-    return isSandboxInstrument || !promptOf(candidate)
-      ? []
-      : [{ field: 'phone', code: 'required', message: 'A phone number is needed.' }]
+    return isSandboxInstrument || !promptOf(candidate) ? [] : [PHONE_REQUIRED]
   }
   if (readPhone(phone, null)?.e164 === phone) return []
   return [{ field: 'phone', code: 'invalid_format', message: 'This is not the number of a mobile phone.' }]

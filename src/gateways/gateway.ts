@@ -36,7 +36,8 @@ export interface Attempt {
   amount: Money
   country: string | null
   description: string | null
-  customer: { email: string; firstname: string; lastname: string }
+  /** The phone is E.164: the number that the merchant sent, or that the payer entered on our page. */
+  customer: { email: string; firstname: string; lastname: string; phone?: string }
   startedAt: Date
   /** When our checkout expires, for providers whose page can expire with it; null for a charge without the payer. */
   expiresAt: Date | null
@@ -51,6 +52,8 @@ export interface StatusQuery
   report?: string
   /** The number that the payer entered on our page, E.164. */
   phone?: string
+  /** The phone of the customer of the attempt. */
+  customerPhone?: string
   /** The payer agreed that the method is saved, and it is not saved yet. */
   savesMethod?: true
 }
@@ -62,6 +65,8 @@ export interface CheckoutChoice {
   instrument?: string
   /** E.164, such as +254712345678. */
   phone?: string
+  /** The payer's number for a provider that wants one (`needsPhone`), E.164; it is not prompted. */
+  contactPhone?: string
   /** The code of a network in core/networks.ts. */
   network?: string
   /** The payer's consent to save the method. Null: it must not be saved. Absent: the payer was not asked. */
@@ -242,6 +247,8 @@ export interface Rail {
   prompts?: true
   /** The networks that mobile money reaches (codes of core/networks.ts). Absent: all networks of the country. */
   networks?: readonly string[]
+  /** The provider wants a number of every payer, so our page asks for it unless the merchant has sent one. */
+  needsPhone?: true
   /** Mobile money can be charged again if the payer agrees, so our page asks; `chargeSaved` charges it. */
   saves?: true
   /** A bank transfer goes to an account that our page shows; otherwise the provider's page shows it. */

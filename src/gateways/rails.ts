@@ -28,6 +28,8 @@ export interface Way {
   networks: readonly Network[]
   /** Mobile money that can be charged again if the payer agrees. */
   saves?: true
+  /** The provider wants a number of every payer, also on its own page. */
+  needsPhone?: true
   /** Of the sandbox, if no real connector collects the channel in this place, or reaches these networks. */
   testOnly?: { channel: boolean; networks: readonly string[] }
 }
@@ -81,11 +83,13 @@ function collectedWays(rails: readonly Rail[], country: string | null): Way[] {
       isDirect(channel) || (channel === 'bank_transfer' && having.some((rail) => rail.transfers))
     const isNamed = channel === 'mobile_money' && having.every(({ networks }) => networks !== undefined)
     const networks = isNamed ? reachedNetworks(having, country) : []
-    return { channel, collection: isShown ? 'transfer' : 'page', networks, ...saved }
+    const contact = having.some(({ needsPhone }) => needsPhone) && CONTACT
+    return { channel, collection: isShown ? 'transfer' : 'page', networks, ...saved, ...contact }
   })
 }
 
 const SAVED = { saves: true } as const
+const CONTACT = { needsPhone: true } as const
 
 function reachedNetworks(rails: readonly Rail[], country: string | null): Network[] {
   return networksOf(country).filter(({ code }) =>

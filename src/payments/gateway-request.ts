@@ -8,6 +8,7 @@ import type { PaymentRow } from './payment.ts'
 
 /** The attempt in the form that a gateway connector takes. */
 export function toGatewayAttempt(payment: PaymentRow, attempt: AttemptRow, merchantName: string): Attempt {
+  const phone = customerPhoneOf(payment, attempt.choice)
   return {
     key: attempt.gatewayKey,
     operation: attempt.operation,
@@ -22,10 +23,19 @@ export function toGatewayAttempt(payment: PaymentRow, attempt: AttemptRow, merch
       email: payment.customerEmail,
       firstname: payment.customerFirstname,
       lastname: payment.customerLastname,
+      ...(phone !== undefined && { phone }),
     },
     startedAt: attempt.startedAt,
     expiresAt: payment.expiresAt,
   }
+}
+
+/** The payer's number: the merchant sends it, or the payer enters it on our page. */
+export function customerPhoneOf(
+  { customerPhone }: Pick<PaymentRow, 'customerPhone'>,
+  choice: AttemptRow['choice'],
+): string | undefined {
+  return choice?.phone ?? choice?.contactPhone ?? customerPhone ?? undefined
 }
 
 /** The status query for an attempt. */
@@ -33,12 +43,14 @@ export function toStatusQuery(payment: PaymentRow, attempt: AttemptRow): StatusQ
   const { gatewayKey: key, operation, startedAt, report } = attempt
   const { amountMinor, currency, expiresAt } = payment
   const phone = attempt.choice?.phone
+  const customerPhone = customerPhoneOf(payment, attempt.choice)
   const isPaid = attempt.status === 'succeeded' || attempt.status === 'duplicate_success'
   const savesMethod = Boolean(attempt.choice?.consent) && !(isPaid && payment.paymentMethodId !== null)
   return {
     ...{ key, operation, startedAt, expiresAt, amount: money(amountMinor, currency) },
     ...(report !== null && { report }),
     ...(phone !== undefined && { phone }),
+    ...(customerPhone !== undefined && { customerPhone }),
     ...(savesMethod && { savesMethod }),
     ...(isPaid && { isPaid }),
   }

@@ -6,7 +6,7 @@ import { after, describe, it } from 'node:test'
 import { sql } from '../../src/kit/db/db.ts'
 import type { Webhook } from '../gateways/conformance.ts'
 import { CARD_TOKEN, CREDENTIALS, startFakePaymob } from '../gateways/paymob/fake.ts'
-import { chargeBody } from '../support/builders.ts'
+import { CUSTOMER, chargeBody } from '../support/builders.ts'
 import {
   attemptOf,
   deliver,
@@ -23,6 +23,7 @@ const service = await testService({ after }, { env: { GATEWAY_PAYMOB_BASE_URL: p
 const { db } = service
 
 const TERMS = { amount: 1_250.5, currency: 'EGP', country: 'EG' }
+const FORM = 'channel=card&consent=notice&language=en&card_phone=010+1234+5678'
 const WAIT_MS = 15_000
 
 /** What these tests read of a payment, a charge or a refund. */
@@ -55,7 +56,7 @@ function call({ api }: Merchant, webhook: Webhook | undefined) {
 /** A checkout that was paid with a card, as a callback says. */
 async function payNew() {
   const merchant = await newMerchant()
-  const { uuid, gateway } = await startPaying(merchant.api, TERMS)
+  const { uuid, gateway } = await startPaying(merchant.api, TERMS, FORM)
   assert.equal(gateway, 'paymob')
   await postponePolls(db, uuid)
   const { key } = await attemptOf(db, uuid)
@@ -92,6 +93,34 @@ describe('a payment at paymob', () => {
     assert.equal(await charge(), 1)
     paymob.server.injectFault('cut_off_after_acting', { on: /payments\/pay$/, times: 1 })
     assert.equal(await charge(), 1, 'after a lost response it is only queried')
+    const phones = paymob.server.requests
+      .filter(({ path }) => path === '/v1/intention/')
+      .map(({ text }) => JSON.parse(text).billing_data.phone_number)
+    assert.deepEqual([...new Set(phones)], ['+201012345678'], 'a charge has the number of the checkout')
+  })
+
+  it('asks for the number that Paymob wants, unless the merchant has sent it', async () => {
+    const { api } = await newMerchant()
+    const asked = await startPaying(api, TERMS, 'channel=mobile_money&mobile_money_phone=010')
+    const problem = new URL(asked.pressed.headers.get('location') ?? '', 'https://pay.example').search
+    assert.match(problem, /problem=phone&reason=too_short/)
+    const page = (await api.get(`${asked.page}${problem}`)).text
+    for (const field of ['card_phone', 'mobile_money_phone'])
+      assert.match(
+        page,
+        new RegExp(`<label for="${field}">[^]*<input type="tel" id="${field}" name="${field}"`),
+      )
+    assert.match(page, /href="#mobile_money_phone"/)
+    assert.match(page, /id="mobile_money_phone-problem"/)
+    assert.doesNotMatch(page, /id="card_phone-problem"/)
+
+    const known = { ...TERMS, customer: { ...CUSTOMER, phone: '+201112345678' } }
+    const { uuid, page: path, pressed } = await startPaying(api, known)
+    assert.match(pressed.headers.get('location') ?? '', /continue/)
+    assert.doesNotMatch((await api.get(path)).text, /type="tel"/)
+    const { key } = await attemptOf(db, uuid)
+    const sent = paymob.server.requests.find(({ text }) => text.includes(key))
+    assert.equal(JSON.parse(sent?.text ?? '{}').billing_data?.phone_number, '+201112345678')
   })
 
   it('is refunded in parts, also if the response to one of them is lost', async () => {

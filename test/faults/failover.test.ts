@@ -199,6 +199,25 @@ describe('gateways with different channels', () => {
     assert.deepEqual([asksPhone, networks], [false, []])
     assert.deepEqual(await choose(pageFirst, { channel: 'mobile_money' }), ['cards'])
   })
+
+  it('a gateway that wants a number of every payer gets no payment without one, and the page asks for it if it is the first', async () => {
+    const contact: Gateway = {
+      ...scriptedGateway('contact'),
+      rails: [{ currency: 'KES', channels: ['card'], needsPhone: true }],
+    }
+    const [contactFirst, cardsFirst] = [appWith(contact, cards), appWith(cards, contact)]
+    const askedBy = async (one: PaymentsApp, payment: PaymentRow) =>
+      (await findOffer(one, payment)).contactChannels
+    const payment = await rig.checkout()
+    assert.deepEqual(await askedBy(contactFirst, payment), ['card'])
+    assert.deepEqual(await askedBy(contactFirst, { ...payment, customerPhone: PHONE.phone }), [])
+    assert.deepEqual(await askedBy(cardsFirst, payment), [])
+    const typed = { channel: 'card', contactPhone: PHONE.phone } as const
+    assert.deepEqual(await choose(contactFirst, typed), ['contact', 'cards'])
+    await assert.rejects(choose(contactFirst, { channel: 'card' }), hasIssue('phone'))
+    assert.deepEqual(await choose(cardsFirst, { channel: 'card' }), ['cards'])
+    assert.deepEqual(await choose(cardsFirst, typed), ['cards', 'contact'])
+  })
 })
 
 const hasIssue = (field: string) => (error: unknown) =>

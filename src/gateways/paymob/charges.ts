@@ -12,8 +12,10 @@ import {
   isIntention,
   type PaymentKeys,
   toIntentionBody,
+  withoutPhone,
 } from './intentions.ts'
 import { readChargeReference, toChargeReference } from './references.ts'
+import { readCredential } from './saved-card.ts'
 import { openSealer } from './sealed-text.ts'
 import { fromTransaction, fromTransactionReply } from './transactions.ts'
 
@@ -29,8 +31,11 @@ interface Charges {
 export function openCharges({ client, moto, secretKey, notificationUrl }: Charges) {
   const sealer = openSealer(secretKey, 'paymob intention')
   return {
-    async chargeSaved(attempt: Attempt): Promise<Outcome> {
+    async chargeSaved(attempt: Attempt, credential): Promise<Outcome> {
+      const phone = attempt.customer.phone ?? readCredential(credential).phone
+      if (phone === undefined) return withoutPhone()
       const body = toIntentionBody(attempt, {
+        phone,
         integrations: [moto],
         notificationUrl: notificationUrl(attempt.key),
       })
@@ -50,7 +55,7 @@ export function openCharges({ client, moto, secretKey, notificationUrl }: Charge
       const found = fromRetrievedIntention(await client.retrieveIntention(secret), key)
       if ('kind' in found) return fromMissing(found, charge.order)
       const paymentKey = paymentKeyOf(found, moto)
-      const source = { identifier: credential, subtype: 'TOKEN' }
+      const source = { identifier: readCredential(credential).token, subtype: 'TOKEN' }
       const paid = fromTransactionReply(await client.pay({ source, payment_token: paymentKey }))
       if (paid.kind === 'found') return fromTransaction(paid.transaction, { key, reference })
       // Even a rejected request: the order may have been paid by an earlier one.

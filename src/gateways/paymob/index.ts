@@ -22,6 +22,7 @@ import {
   INTENTIONS,
   isIntention,
   toIntentionBody,
+  withoutPhone,
 } from './intentions.ts'
 import { lookupOf, readChargeReference, toOrderReference } from './references.ts'
 import { openRefunds, pathOf } from './refunds.ts'
@@ -48,8 +49,9 @@ const BEHAVIOR: GatewayBehavior = {
   nonIdempotentRefunds: true,
 }
 
-const CARD: Rail = { currency: 'EGP', countries: ['EG'], channels: ['card'] }
-const WALLET: Rail = { currency: 'EGP', countries: ['EG'], channels: ['mobile_money'] }
+const EGYPT = { currency: 'EGP', countries: ['EG'], needsPhone: true } as const
+const CARD: Rail = { ...EGYPT, channels: ['card'] }
+const WALLET: Rail = { ...EGYPT, channels: ['mobile_money'] }
 
 const MANUAL_CHECKS: readonly ManualCheck[] = [
   {
@@ -108,7 +110,7 @@ function open(connection: Connection): Gateway {
     const card = query.report === undefined || !moto ? undefined : cards.read(query.report)
     // A card of another order is not the payer's of this one.
     if (outcome.kind !== 'succeeded' || card?.order !== found.transaction.order.id) return outcome
-    return { ...outcome, savedMethod: toSavedMethod(card, outcome.paid.currency) }
+    return { ...outcome, savedMethod: toSavedMethod(card, outcome.paid.currency, query.customerPhone) }
   }
 
   return {
@@ -120,9 +122,12 @@ function open(connection: Connection): Gateway {
       const integrations = integrationsFor(account, choice)
       if (integrations.length === 0)
         return refused('provider_unavailable', 'the account at Paymob has no integration for this channel')
+      const { phone } = attempt.customer
+      if (phone === undefined) return withoutPhone()
       const { expiresAt } = attempt
       const seconds = expiresAt && Math.floor((expiresAt.getTime() - clock.now().getTime()) / 1_000)
       const body = toIntentionBody(attempt, {
+        phone,
         integrations,
         notificationUrl: notificationUrl(attempt.key),
         redirectionUrl: returnUrl,

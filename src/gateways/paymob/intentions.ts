@@ -12,6 +12,8 @@ import { describeError, type ErrorReply, readReply } from './client.ts'
 export const INTENTIONS = '/v1/intention/'
 
 interface Terms {
+  /** Of the payer, E.164. */
+  phone: string
   integrations: readonly string[]
   notificationUrl: string
   redirectionUrl?: string
@@ -19,7 +21,7 @@ interface Terms {
   expiration?: number
 }
 
-/** Paymob wants a text in every field of the payer. */
+/** Paymob wants a text in every field of the payer; that of the phone must be a number. */
 const NOT_AVAILABLE = 'NA'
 
 export function toIntentionBody(attempt: Attempt, terms: Terms) {
@@ -37,7 +39,7 @@ export function toIntentionBody(attempt: Attempt, terms: Terms) {
     payment_methods: terms.integrations.map(Number),
     // Their sum must be the amount.
     items: [{ name: item, amount: toCents(amount), description: item, quantity: 1 }],
-    billing_data: { ...payer, phone_number: NOT_AVAILABLE },
+    billing_data: { ...payer, phone_number: terms.phone },
     customer: payer,
     special_reference: key,
     notification_url: terms.notificationUrl,
@@ -101,6 +103,11 @@ export function fromRetrievedIntention(result: HttpResult, key: string): Payment
 
 export function isIntention(value: Intention | ErrorReply | Unknown): value is Intention {
   return 'client_secret' in value
+}
+
+/** Nothing is sent. */
+export function withoutPhone(): Outcome {
+  return refused('provider_unavailable', 'Paymob wants a phone number of every payer: send customer.phone')
 }
 
 /** Statuses that prove that no intention was made. */

@@ -44,11 +44,21 @@ export function openCardReports(secretKey: string): CardReports {
   }
 }
 
+/** The token of a card, and the number of its payer, which every charge needs. */
+export function readCredential(credential: string): { token: string; phone?: string } {
+  const [, token = credential, phone] = /^(.+):(\+[0-9]+)$/.exec(credential) ?? []
+  return { token, ...(phone !== undefined && { phone }) }
+}
+
 /** Paymob does not report when a card expires. */
-export function toSavedMethod({ token, last4, brand }: Card, currency: Currency): SavedMethod {
+export function toSavedMethod(
+  { token, last4, brand }: Card,
+  currency: Currency,
+  phone: string | undefined,
+): SavedMethod {
   return {
     type: 'card',
-    credential: token,
+    credential: phone === undefined ? token : `${token}:${phone}`,
     fingerprint: createHash('sha256').update(token).digest('hex'),
     card: { brand, last4, expiryMonth: null, expiryYear: null, country: null },
     mobileMoney: null,

@@ -27,6 +27,8 @@ export interface CheckoutFacts {
   instruments: readonly Instrument[]
   /** Whether our page asks for the phone number, or the gateway's page. */
   asksPhone: boolean
+  /** The channels whose gateway wants a number of every payer, which our page asks for. */
+  contactChannels: readonly Channel[]
   /** The networks to choose from; empty if the payer chooses on the gateway's page. */
   networks: Offer['networks']
   /** The channels that no real gateway has in this place. */

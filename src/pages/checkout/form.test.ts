@@ -18,6 +18,7 @@ const OFFER: Offer = {
   ],
   country: 'KE',
   asksPhone: true,
+  contactChannels: [],
   networks: prompted('KE'),
   showsAccount: true,
   testOnlyChannels: [],
@@ -88,6 +89,33 @@ describe('the choice of a payer', () => {
   it('needs no phone number if the gateway asks for it', () => {
     const choice = readChoice({ ...OFFER, asksPhone: false, networks: [] }, { channel: 'mobile_money' })
     assert.deepEqual(choice, { channel: 'mobile_money', instrument: undefined })
+  })
+
+  it('needs a phone number, which is not prompted, in a channel whose gateway wants one', () => {
+    const offer: Offer = {
+      ...OFFER,
+      country: 'EG',
+      asksPhone: false,
+      networks: [],
+      contactChannels: ['card'],
+    }
+    const card = { channel: 'card', instrument: undefined }
+    assert.deepEqual(readChoice(offer, { channel: 'card', card_phone: '010 1234 5678' }), {
+      ...card,
+      contactPhone: '+201012345678',
+    })
+    assert.deepEqual(readChoice(offer, { channel: 'card', card_phone: '+254712345678' }), {
+      ...card,
+      contactPhone: '+254712345678',
+    })
+    const form = { channel: 'card', phone: '010 1234 5678' }
+    assert.deepEqual(readChoice(offer, form), { kind: 'phone', reason: 'missing' })
+    assert.deepEqual(readChoice(offer, { ...form, card_phone: '010' }), {
+      kind: 'phone',
+      reason: 'too_short',
+    })
+    const wallet = readChoice(offer, { channel: 'mobile_money', card_phone: '010 1234 5678' })
+    assert.deepEqual(wallet, { channel: 'mobile_money', instrument: undefined })
   })
 
   it('needs no phone number for a network with a page of its own', () => {

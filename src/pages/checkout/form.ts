@@ -3,7 +3,7 @@
 
 import type { findOffer } from '../../checkout/offer.ts'
 import { findNetwork, guessNetwork } from '../../core/networks.ts'
-import type { Channel, CheckoutChoice } from '../../gateways/gateway.ts'
+import { CHANNELS, type Channel, type CheckoutChoice } from '../../gateways/gateway.ts'
 import { isPhoneProblem, type PhoneProblem, phoneProblem, readPhone } from '../../kit/phone.ts'
 
 /** The input that the open screen shows again. */
@@ -32,10 +32,29 @@ export function readChoice(offer: Offer, form: Texts): CheckoutChoice | Problem 
   const channel = offer.channels.find((one) => one === form.channel)
   if (!channel) return { kind: 'choice' }
   const instrument = readInstrument(offer, channel, form[instrumentField(channel)] ?? '')
-  if (channel !== 'mobile_money') return { channel, instrument }
+  const contact = readContact(offer, channel, form)
+  if ('kind' in contact) return contact
+  if (channel !== 'mobile_money') return { channel, instrument, ...contact }
   const choice = readWallet(offer, form)
   if ('kind' in choice) return choice
-  return { instrument, ...choice }
+  return { instrument, ...contact, ...choice }
+}
+
+/** Each channel has its own field, because browsers also send the fields of the other channels. */
+export const contactField = (channel: Channel) => `${channel}_phone`
+
+/** The number that the provider wants of every payer, of any country. */
+function readContact(
+  offer: Offer,
+  channel: Channel,
+  form: Texts,
+): Pick<CheckoutChoice, 'contactPhone'> | Problem {
+  if (!offer.contactChannels.includes(channel)) return {}
+  const text = form[contactField(channel)] ?? ''
+  const phone = readPhone(text, offer.country)
+  return phone
+    ? { contactPhone: phone.e164 }
+    : { kind: 'phone', reason: phoneProblem(text, offer.country) ?? 'not_a_number' }
 }
 
 type WalletChoice = Pick<CheckoutChoice, 'channel' | 'phone' | 'network'>
@@ -101,7 +120,8 @@ export function redirectWithProblem(path: string, form: Texts, problem: Problem)
 /** Keeps the typed number for the next form in this browser. */
 export function typedCookies(path: string, form: Texts) {
   // The cut may split a surrogate pair.
-  const phone = (form.phone ?? '').slice(0, MAX_TYPED).toWellFormed()
+  const typed = form.phone || CHANNELS.map((channel) => form[contactField(channel)]).find(Boolean)
+  const phone = (typed ?? '').slice(0, MAX_TYPED).toWellFormed()
   return phone === '' ? [] : [{ name: TYPED_COOKIE, value: phone, path, maxAgeSeconds: TYPED_SECONDS }]
 }
 

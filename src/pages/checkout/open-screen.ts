@@ -20,7 +20,7 @@ import { adviceAfterDecline, declineText } from './decline-messages.ts'
 import type { CheckoutFacts } from './facts.ts'
 import { instrumentField } from './form.ts'
 import { savedOptions } from './saved-options.ts'
-import { problemText, walletFields } from './wallet-fields.ts'
+import { contactFields, problemText, walletFields, wrongPhoneField } from './wallet-fields.ts'
 
 export function openScreen(facts: CheckoutFacts): Screen {
   const { merchant, path, translator } = facts
@@ -85,7 +85,7 @@ function channelOption(facts: CheckoutFacts, channel: Channel, isChecked: boolea
   const id = `way-${channel}`
   return html`<div class="way"><input type="radio" name="channel" id="${id}" value="${channel}" aria-describedby="${id}-hint"${isChecked && html` checked`}>
 <label for="${id}">${icon(channel)}<span>${channelName(facts, channel)}${isMarked(facts, channel) && testOnlyMark(facts)}</span></label>
-<div class="fields">${channel === 'mobile_money' && walletFields(facts)}${consentField(facts, channel)}
+<div class="fields">${channel === 'mobile_money' && walletFields(facts)}${contactFields(facts, channel)}${consentField(facts, channel)}
 <button class="main">${translator.t('payButton', { amount: amountOf(facts) })}</button>
 <p class="dim" id="${id}-hint">${channelHint(facts, channel)}${channel === 'mobile_money' && facts.asksPhone && html` ${translator.t('neverSharePin')}`}</p>${testOutcome(facts, channel)}</div></div>`
 }
@@ -188,7 +188,7 @@ function problemSummary(facts: CheckoutFacts): Html | null {
   const targets = {
     network: 'networks',
     choice: `way-${first}`,
-    phone: 'phone',
+    phone: wrongPhoneField(facts),
     wait: 'phone',
     busy: 'phone',
   }

@@ -1,14 +1,15 @@
 // The fields of mobile money: the network as buttons, the number, and what is wrong with either.
 
+import type { Channel } from '../../gateways/gateway.ts'
 import { type Html, html } from '../../kit/http/html.ts'
 import { examplePhone, type PhoneProblem, readPhone } from '../../kit/phone.ts'
 import type { MessageId } from '../locales/en.ts'
 import { testOnlyMark, unbroken } from './components.ts'
 import type { CheckoutFacts } from './facts.ts'
-import type { Problem } from './form.ts'
+import { contactField, type Problem } from './form.ts'
 
 export function walletFields(facts: CheckoutFacts): Html {
-  return html`${networkButtons(facts)}${facts.asksPhone && phoneField(facts)}${facts.asksPhone && pageHint(facts)}`
+  return html`${networkButtons(facts)}${facts.asksPhone && phoneField(facts, 'phone')}${facts.asksPhone && pageHint(facts)}`
 }
 
 /** Shown instead of the number when the payer chooses a network with a page of its own. */
@@ -31,15 +32,27 @@ ${networks.map(({ code, name, hasPage, isTestOnly }) => html`<label><input type=
 
 const PHONE_PROBLEMS: ReadonlySet<Problem['kind'] | undefined> = new Set(['phone', 'wait', 'busy'] as const)
 
-function phoneField(facts: CheckoutFacts): Html {
+/** The number that the gateway of a channel wants of every payer, if the merchant has not sent it. */
+export function contactFields(facts: CheckoutFacts, channel: Channel): Html | null {
+  return facts.contactChannels.includes(channel) ? phoneField(facts, contactField(channel)) : null
+}
+
+/** The field with the wrong number. */
+export function wrongPhoneField({ form, contactChannels }: CheckoutFacts): string {
+  const { channel } = form
+  return channel !== null && contactChannels.includes(channel) ? contactField(channel) : 'phone'
+}
+
+/** `id` is also the name of the field. */
+function phoneField(facts: CheckoutFacts, id: string): Html {
   const { translator, form, payment } = facts
   const example = examplePhone(payment.country)
-  const isWrong = PHONE_PROBLEMS.has(form.problem?.kind)
-  const describedBy = isWrong ? 'phone-hint phone-problem' : 'phone-hint'
-  return html`<div class="number"><label for="phone">${translator.t('phone')}</label>
-<p class="dim" id="phone-hint">${example === null ? translator.t('phoneInternational') : translator.t('phoneExample', { example })}</p>
-${isWrong && html`<p class="wrong" id="phone-problem">${problemText(facts, form.problem)}</p>`}
-<input type="tel" id="phone" name="phone" value="${form.phone || knownPhone(facts)}" autocomplete="tel" dir="ltr" maxlength="40" aria-describedby="${describedBy}"${isWrong && html` aria-invalid="true"`}></div>`
+  const isWrong = PHONE_PROBLEMS.has(form.problem?.kind) && wrongPhoneField(facts) === id
+  const describedBy = isWrong ? `${id}-hint ${id}-problem` : `${id}-hint`
+  return html`<div class="number"><label for="${id}">${translator.t('phone')}</label>
+<p class="dim" id="${id}-hint">${example === null ? translator.t('phoneInternational') : translator.t('phoneExample', { example })}</p>
+${isWrong && html`<p class="wrong" id="${id}-problem">${problemText(facts, form.problem)}</p>`}
+<input type="tel" id="${id}" name="${id}" value="${form.phone || knownPhone(facts)}" autocomplete="tel" dir="ltr" maxlength="40" aria-describedby="${describedBy}"${isWrong && html` aria-invalid="true"`}></div>`
 }
 
 /** The number that the merchant sent, as people of its country write it. */

@@ -28,7 +28,12 @@ import {
   type Webhook,
 } from './subject.ts'
 
-const CUSTOMER = { email: 'amina.otieno@example.com', firstname: 'Amina', lastname: 'Otieno' }
+const CUSTOMER = {
+  email: 'amina.otieno@example.com',
+  firstname: 'Amina',
+  lastname: 'Otieno',
+  phone: '+254712345678',
+}
 const RETURN_URL = `${PUBLIC_URL}/pay/return`
 
 // Long enough that a busy machine does not cause timeouts, which would look like a broken connector.

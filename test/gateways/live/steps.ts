@@ -86,7 +86,7 @@ export function newAttempt({ amount, country, now }: Stage, operation: Attempt['
     amount,
     country,
     description: 'Test payment',
-    customer: { email: 'payer@example.com', firstname: 'Test', lastname: 'Payer' },
+    customer: { email: 'payer@example.com', firstname: 'Test', lastname: 'Payer', phone: '+201012345678' },
     startedAt,
     expiresAt: isCheckout ? new Date(startedAt.getTime() + CHECKOUT_MS) : null,
   }

@@ -276,6 +276,8 @@ function findProblem(fields: Record<string, unknown>): unknown {
   const given = new Map(Object.entries(Object(billing)))
   const missing = wanted.find((name) => typeof given.get(name) !== 'string' || given.get(name) === '')
   if (missing) return { billing_data: { [missing]: ['This field is required.'] } }
+  if (!/^\+[1-9][0-9]{6,14}$/.test(String(given.get('phone_number'))))
+    return { billing_data: { phone_number: ['Enter a valid phone number.'] } }
   return /^https?:\/\//.test(String(url)) ? undefined : { notification_url: ['Enter a valid URL.'] }
 }
 

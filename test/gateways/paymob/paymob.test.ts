@@ -32,7 +32,7 @@ describe('a checkout at Paymob', () => {
         first_name: 'Amina',
         last_name: 'NA',
         email: 'amina.otieno@example.com',
-        phone_number: 'NA',
+        phone_number: '+201012345678',
       },
       customer: { first_name: 'Amina', last_name: 'NA', email: 'amina.otieno@example.com' },
       special_reference: attempt.key,
@@ -43,6 +43,17 @@ describe('a checkout at Paymob', () => {
     const page = `${provider.server.url}/unifiedcheckout/?publicKey=${CREDENTIALS.publicKey}&clientSecret=${clientSecret}`
     assert.deepEqual(started.next, { kind: 'redirect', url: page })
     assert.equal(started.gatewayReference, `order-${id}`)
+  })
+
+  it('is not sent without the number of its payer', async (t) => {
+    const { provider, gateway } = await startPaymob(t)
+    const { phone: _phone, ...customer } = makeAttempt().customer
+    const outcomes = [
+      await gateway.startCheckout(makeAttempt({ customer }), { channel: 'card' }, RETURN_URL),
+      await gateway.chargeSaved?.(makeAttempt({ customer, operation: 'charge' }), CARD_TOKEN),
+    ]
+    for (const outcome of outcomes) assert.ok(outcome?.kind === 'declined' && outcome.refused)
+    assert.deepEqual(provider.server.requests, [])
   })
 
   it('offers wallets and kiosks for mobile money, and only channels with an integration', async (t) => {
@@ -242,6 +253,29 @@ describe('a callback of Paymob', () => {
 })
 
 describe('a charge of a saved card at Paymob', () => {
+  it('has the number of the checkout that saved the card, unless the merchant sends one', async (t) => {
+    const { gateway, provider, receive } = await startPaymob(t)
+    const { attempt, reference } = await payNew({ gateway, provider })
+    const webhook = await provider.savedMethodWebhook?.(attempt.key)
+    const reading = webhook && receive(webhook)
+    assert.ok(reading?.kind === 'payment' && reading.key !== undefined && reading.report)
+    const query = { ...attempt, report: reading.report, customerPhone: '+201234567890' }
+    const paid = await gateway.verify(query, reference)
+    assert.ok(paid.kind === 'succeeded' && paid.savedMethod)
+    const { credential } = paid.savedMethod
+    const { phone: _phone, ...customer } = attempt.customer
+    const chargeOf = async (changes: Partial<typeof attempt>) => {
+      const charged = makeAttempt({ operation: 'charge', expiresAt: null, ...changes })
+      const begun = await gateway.chargeSaved?.(charged, credential)
+      const { text } = provider.server.requests.at(-1) ?? {}
+      assert.ok(begun?.kind === 'pending' && begun.gatewayReference)
+      const end = await gateway.complete?.(charged, begun.gatewayReference, credential)
+      return [end?.kind, JSON.parse(text ?? '').billing_data.phone_number]
+    }
+    assert.deepEqual(await chargeOf({ customer }), ['succeeded', '+201234567890'])
+    assert.deepEqual(await chargeOf({}), ['succeeded', '+201012345678'])
+  })
+
   it('is an intention with the MOTO integration, then one pay request with the token', async (t) => {
     const { gateway, provider } = await startPaymob(t)
     const attempt = makeAttempt({ operation: 'charge', expiresAt: null })

@@ -48,7 +48,7 @@ export function makeAttempt(changes: Partial<Attempt> = {}): Attempt & StatusQue
     amount: money(125_050n, 'EGP'),
     country: 'EG',
     description: 'Two books',
-    customer: { email: 'amina.otieno@example.com', firstname: 'Amina', lastname: '' },
+    customer: { email: 'amina.otieno@example.com', firstname: 'Amina', lastname: '', phone: '+201012345678' },
     startedAt: systemClock.now(),
     expiresAt: addMs(systemClock.now(), 30 * 60_000 + 500),
     ...changes,
