@@ -55,15 +55,29 @@ export async function saveAccount(
   const trimmed = withoutBlanks(credentials)
   const issues = credentialIssues(definition, trimmed, app.mode)
   if (issues.length > 0) throw errorFromIssues(issues)
-  const credentialCheck = isChecked ? await app.gateways.checkCredentials(name, trimmed) : 'unchecked'
+  const account = { merchantId, id: app.random.uuid(), gateway: name }
+  const credentialCheck = isChecked ? await check(app, account, trimmed) : 'unchecked'
   if (credentialCheck === 'refused')
     throw new ApiError('gateway_credentials_refused', {
       message: `${definition.title} refused these credentials; nothing was changed.`,
     })
-  const account = await storeAccount(app, merchantId, name, trimmed)
+  const stored = await storeAccount(app, account, trimmed)
   app.gateways.invalidate(merchantId)
   app.log.write('gateway.credentials_saved', { merchantId, gateway: name, outcome: credentialCheck })
-  return { account, credentialCheck }
+  return { account: stored, credentialCheck }
+}
+
+/** The names of an account; the id is a new one, in case the merchant has none yet. */
+type NewAccount = Pick<AccountRow, 'merchantId' | 'id' | 'gateway'>
+
+/** Checks the credentials as those of the account, so that the access token of the check is deleted with it. */
+async function check(
+  app: AccountsApp,
+  { merchantId, id, gateway }: NewAccount,
+  credentials: Credentials,
+): Promise<CredentialCheck> {
+  const live = await findLiveAccount(app.db, merchantId, gateway)
+  return app.gateways.checkCredentials(gateway, credentials, { merchantId, accountId: live?.id ?? id })
 }
 
 /** Trims like the settings do: a pasted line break is not part of a key, and an empty text counts as absent. */
@@ -77,13 +91,12 @@ const STORE_ATTEMPTS = 3
 
 async function storeAccount(
   app: AccountsApp,
-  merchantId: string,
-  gateway: string,
+  { merchantId, id, gateway }: NewAccount,
   credentials: Credentials,
 ): Promise<AccountRow> {
   for (let attempt = 0; attempt < STORE_ATTEMPTS; attempt += 1) {
     const live = await findLiveAccount(app.db, merchantId, gateway)
-    const accountKey = { merchantId, id: live?.id ?? app.random.uuid(), gateway }
+    const accountKey = { merchantId, id: live?.id ?? id, gateway }
     const sealed = sealCredentials(app.vault, accountKey, credentials)
     const now = app.clock.now()
     const stored = live

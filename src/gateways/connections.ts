@@ -28,6 +28,9 @@ export interface ConnectedGateway {
   health(): Health
 }
 
+/** The merchant and the merchant's account; both null for an account of the instance. */
+export type AccountOwner = Pick<CallbackAccount, 'merchantId' | 'accountId'>
+
 export interface ConnectionFactory {
   readonly definitions: readonly GatewayDefinition[]
   /** The definition of an account, with or without a label; undefined if no gateway has such an account. */
@@ -42,6 +45,7 @@ export interface ConnectionFactory {
   checkCredentials(
     name: string,
     credentials: Credentials,
+    owner: AccountOwner,
   ): Promise<'works' | 'refused' | 'unreachable' | 'unchecked'>
   close(): Promise<void>
 }
@@ -107,7 +111,7 @@ export function createConnectionFactory(
     definition: AccountDefinition,
     credentials: Credentials,
     http: HttpClient,
-    ids: Pick<CallbackAccount, 'merchantId' | 'accountId'> = INSTANCE,
+    ids: AccountOwner = INSTANCE,
   ): ConnectedGateway => {
     const account = { gateway: definition.name, ...ids }
     const baseUrl = baseUrlOf(definition)
@@ -162,12 +166,12 @@ export function createConnectionFactory(
       evictOldest(accounts, clients)
       return opened
     },
-    async checkCredentials(name, credentials) {
+    async checkCredentials(name, credentials, owner) {
       const definition = findDefinition(name)
       if (!definition) throw new Error(`there is no gateway named ${name}`)
       const http = createHttpClient({ totalTimeoutMs: options.timeoutMs })
       try {
-        return (await connect(definition, credentials, http).gateway.probe?.()) ?? 'unchecked'
+        return (await connect(definition, credentials, http, owner).gateway.probe?.()) ?? 'unchecked'
       } finally {
         await http.close()
       }
@@ -178,7 +182,7 @@ export function createConnectionFactory(
   }
 }
 
-const INSTANCE = { merchantId: null, accountId: null }
+const INSTANCE: AccountOwner = { merchantId: null, accountId: null }
 
 /** Each gateway, and after it its accounts in the order of their labels. */
 function namesInOrder(

@@ -16,6 +16,7 @@ import { type CallbackPaths, createCallbackPaths } from '../secrets/callback-pat
 import type { AccountDefinition } from './account-definition.ts'
 import { type AccountRow, listAccountRows } from './account-queries.ts'
 import {
+  type AccountOwner,
   type ConnectedGateway,
   type ConnectionFactory,
   type ConnectionFactoryOptions,
@@ -97,7 +98,7 @@ export interface Gateways {
   /** The definition of an account, with or without a label; undefined if no gateway has such an account. */
   findDefinition(name: string): AccountDefinition | undefined
   /** Checks credentials with a call without effect; `unchecked` if the gateway has no such call. */
-  checkCredentials(name: string, credentials: Credentials): Promise<CredentialCheck>
+  checkCredentials(name: string, credentials: Credentials, owner: AccountOwner): Promise<CredentialCheck>
   close(): Promise<void>
 }
 
@@ -301,7 +302,7 @@ function createRegistry(
         baseUrl: connections.baseUrlOf(definition),
       })),
     findDefinition: connections.findDefinition,
-    checkCredentials: (name, credentials) => connections.checkCredentials(name, credentials),
+    checkCredentials: connections.checkCredentials,
     close: () => connections.close(),
   }
 }

@@ -3,6 +3,7 @@ import { Writable } from 'node:stream'
 import { after, afterEach, describe, it } from 'node:test'
 import { sql } from '../../src/kit/db/db.ts'
 import { createLog } from '../../src/kit/observability/log.ts'
+import { CREDENTIALS as BKASH_CREDENTIALS, startFakeBkash } from '../gateways/bkash/fake.ts'
 import { FAKE_SECRET_KEY, startFakePaystack } from '../gateways/paystack/fake.ts'
 import type { Api } from '../support/api.ts'
 import { assertApiError, assertKeys, ISO_TIME, UNKNOWN_UUID, UUID_V7 } from '../support/assertions.ts'
@@ -14,6 +15,7 @@ const OTHER_KEY = 'sk_test_ffffffffffffffffffffffffffffffffffffffff'
 const PROBE = '/balance'
 
 const paystack = await startFakePaystack(fileContext({ after }))
+const bkash = await startFakeBkash(fileContext({ after }))
 let logged = ''
 const log = createLog(
   'debug',
@@ -24,7 +26,8 @@ const log = createLog(
     },
   }),
 )
-const service = await testService({ after }, { env: { GATEWAY_PAYSTACK_BASE_URL: paystack.server.url }, log })
+const env = { GATEWAY_PAYSTACK_BASE_URL: paystack.server.url, GATEWAY_BKASH_BASE_URL: bkash.server.url }
+const service = await testService({ after }, { env, log })
 const { admin } = service
 afterEach(() => paystack.server.clearFaults())
 
@@ -192,6 +195,21 @@ describe("a merchant's own account at a gateway", () => {
     assertApiError(await remove(uuid), 'gateway_account_not_found')
     const next = (await put(uuid, { secretKey: FAKE_SECRET_KEY })).body.data
     assert.notEqual(next.uuid, first.uuid)
+  })
+
+  it('keeps no access token of a revoked account, also if only the check of the credentials had requested one', async () => {
+    const { uuid } = await service.newMerchant()
+    const selectTokens = sql<{ accountId: string; sealed: string | null }>`
+      select account_id as "accountId", sealed from gateway_tokens where gateway = 'bkash'`
+    const saved = await put(uuid, BKASH_CREDENTIALS, '', 'bkash')
+    assert.equal(saved.body.data.probe, 'works', saved.text)
+    const { uuid: accountId } = saved.body.data
+    const [token] = await service.db.query(selectTokens)
+    assert.ok(token?.sealed)
+    assert.equal(token.accountId, accountId)
+    assert.equal((await put(uuid, BKASH_CREDENTIALS, '', 'bkash')).body.data.uuid, accountId)
+    assert.equal((await admin.send('DELETE', pathOf(uuid, 'bkash'))).body.data.status, 'revoked')
+    assert.deepEqual(await service.db.query(selectTokens), [{ accountId, sealed: null }])
   })
 
   it('creates one account for parallel requests of operators', async () => {

@@ -20,6 +20,7 @@ import { charge } from './processes.ts'
 
 const RAILS = [{ currency: 'KES', channels: ['card'] }] as const
 const BEHAVIOR = { keyRetentionHours: 24, cachesErrors: false, lookupByReference: true }
+const OWNER = { merchantId: randomUUID(), accountId: randomUUID() }
 const ON_TOKEN = new RegExp(TOKEN_PATH)
 
 async function startFactory(t: TestContext, timeoutMs: number) {
@@ -87,9 +88,9 @@ describe('a gateway with access tokens', () => {
 
   it('uses the token of the credential check, so that the check costs nothing of the ration', async (t) => {
     const { provider, factory } = await startFactory(t, 10_000)
-    assert.equal(await factory.checkCredentials('tokenpay', CREDENTIALS), 'works')
+    assert.equal(await factory.checkCredentials('tokenpay', CREDENTIALS, OWNER), 'works')
     const now = systemClock.now()
-    const key = { merchantId: randomUUID(), id: randomUUID(), gateway: 'tokenpay' }
+    const key = { merchantId: OWNER.merchantId, id: OWNER.accountId, gateway: 'tokenpay' }
     const sealed = sealCredentials(TEST_VAULT, key, CREDENTIALS)
     const account = { ...key, sealed, createdAt: now, updatedAt: now, revokedAt: null }
     const opened = factory.connectAccount(account)
@@ -97,7 +98,7 @@ describe('a gateway with access tokens', () => {
     assert.equal((await charge(opened.gateway)).kind, 'succeeded')
     assert.equal(provider.grants(), 1)
     const wrong = { ...CREDENTIALS, appSecret: 'wrong' }
-    assert.equal(await factory.checkCredentials('tokenpay', wrong), 'refused')
+    assert.equal(await factory.checkCredentials('tokenpay', wrong, OWNER), 'refused')
   })
 
   it('does not repeat a call whose token was rejected too late, and reports it as not sent', async (t) => {
@@ -114,7 +115,7 @@ describe('a gateway with access tokens', () => {
 
   it('counts the time until it had the token as part of the operation', async (t) => {
     const { provider, factory, network, clock } = await startFactory(t, 10_000)
-    assert.equal(await factory.checkCredentials('tokenpay', CREDENTIALS), 'works')
+    assert.equal(await factory.checkCredentials('tokenpay', CREDENTIALS, OWNER), 'works')
     provider.rejectTokens()
     // Old enough to be replaced.
     clock.advance(60_000)
