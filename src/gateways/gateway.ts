@@ -167,6 +167,8 @@ export type Outcome =
       gatewayReference: string | null
       /** The payer has confirmed, or may have, and the provider moves the money when we call `complete`. */
       canComplete?: true
+      /** The method settles in days: until then a pending payment needs no case. */
+      settlesBy?: Date
     }
   | {
       kind: 'unknown'

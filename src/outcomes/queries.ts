@@ -8,21 +8,23 @@ const rescheduleAttemptStatement = sql<unknown>`
 update attempts
 set
   due_at = case when due_at = $4 then $5 else due_at end,
-  gateway_reference = coalesce($6, gateway_reference)
+  gateway_reference = coalesce($6, gateway_reference),
+  settles_by = coalesce($7, settles_by)
 where merchant_id = $1 and id = $2 and fence = $3`
 
 /**
- * Sets the next poll, or null for none, and the gateway's reference. A no-op if another process has claimed the attempt
+ * Sets the next poll, or null for none, and what a pending outcome says. A no-op if another process has claimed the attempt
  * since. If a webhook has made the attempt due since, its time stays: it may report what happened after our check.
  */
 export async function rescheduleAttempt(
   db: Db,
   attempt: AttemptRow,
   dueAt: Date | null,
-  gatewayReference: string | null,
+  { gatewayReference, settlesBy }: { gatewayReference: string | null; settlesBy: Date | null },
 ): Promise<void> {
   const { merchantId, id, fence, dueAt: leasedUntil } = attempt
-  await db.query(rescheduleAttemptStatement, [merchantId, id, fence, leasedUntil, dueAt, gatewayReference])
+  const values = [merchantId, id, fence, leasedUntil, dueAt, gatewayReference, settlesBy]
+  await db.query(rescheduleAttemptStatement, values)
 }
 
 const saveReceiptNumberStatement = sql<unknown>`

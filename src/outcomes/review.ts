@@ -43,5 +43,10 @@ function reviewKind({ payment, attempt }: PaymentWithAttempt, outcome: Outcome, 
   if (isUnderReview(payment)) return null
   if (isUnrecognized(outcome)) return 'unknown_answer'
   const isOverdue = addMs(payment.expiresAt ?? payment.createdAt, PROCESSING_LIMIT_MS) <= now
-  return isOverdue ? 'processing_too_long' : null
+  return isOverdue && !isSettling(outcome, now) ? 'processing_too_long' : null
+}
+
+/** The gateway has the payment, by a method that takes days. */
+function isSettling(outcome: Outcome, now: Date): boolean {
+  return outcome.kind === 'pending' && outcome.settlesBy !== undefined && now < outcome.settlesBy
 }

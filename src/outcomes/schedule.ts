@@ -77,7 +77,10 @@ export function nextPollAt(
     !isOpenAttempt(current.attempt) && (outcome.kind === 'succeeded' || outcome.kind === 'declined')
   if (isEnded) return outcome.kind === 'declined' ? declinedPollAt(app, current, behavior) : null
   if (isPageLost(current.attempt, behavior)) return openPagePollAt(app, current)
-  if (isPollingOver(current, now) || isWebhookExpected(current, outcome, behavior)) return null
+  // Its limit is later than the end of polling, and a poll opens the case.
+  const isSettling = outcome.kind === 'pending' && outcome.settlesBy !== undefined
+  const isOver = isPollingOver(current, now) && !isSettling
+  if (isOver || isWebhookExpected(current, outcome, behavior)) return null
   return addMs(now, jittered(app.random, pollDelayMs(current, outcome, now)))
 }
 
@@ -202,12 +205,15 @@ export async function schedulePoll(
 ): Promise<void> {
   if (current.attempt.dueAt === null) return
   logOutcome(app, current.attempt, outcome)
-  const reference = outcome.kind === 'pending' ? outcome.gatewayReference : null
   const isNewCall = isResubmitted && outcome.kind === 'unknown' && outcome.reason === 'no_answer'
   const pollAt = isNewCall
     ? addMs(app.clock.now(), jittered(app.random, resubmittedBackoffMs(current.attempt.polls)))
     : nextPollAt(app, current, outcome, behavior)
-  await rescheduleAttempt(app.db, current.attempt, pollAt, reference)
+  const isPending = outcome.kind === 'pending'
+  await rescheduleAttempt(app.db, current.attempt, pollAt, {
+    gatewayReference: isPending ? outcome.gatewayReference : null,
+    settlesBy: (isPending ? outcome.settlesBy : null) ?? null,
+  })
 }
 
 function logOutcome({ log }: PaymentsApp, attempt: AttemptRow, outcome: Outcome): void {

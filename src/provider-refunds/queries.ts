@@ -37,20 +37,28 @@ export async function scheduleLookups(db: Db, attempts: NamedAttempts, at: Date)
   await db.query(scheduleLookupsStatement, [gateway, accountId, names, at])
 }
 
+// Lateral, with an offset: the planner then reads payments and attempts by their indexes, however many it expects.
 const schedulePaidStatement = sql<unknown>`
-with paid as (
-  select p.merchant_id, p.id
-  from unnest($3::timestamptz[], $4::timestamptz[]) as period (paid_after, paid_until)
-  join payments p
-    on p.gateway = $1
-    and p.paid_at > period.paid_after
-    and p.paid_at <= period.paid_until
-)
 update attempts a
 set refund_lookup_due_at = $5
-from paid p
-where a.merchant_id = p.merchant_id
-  and a.payment_id = p.id
+where a.gateway_key = any (
+    array(
+      select paid.gateway_key
+      from unnest($3::timestamptz[], $4::timestamptz[]) as period (paid_after, paid_until)
+      cross join lateral (
+        select merchant_id, id
+        from payments
+        where gateway = $1 and paid_at > period.paid_after and paid_at <= period.paid_until
+        offset 0
+      ) p
+      cross join lateral (
+        select gateway_key
+        from attempts
+        where merchant_id = p.merchant_id and payment_id = p.id
+        offset 0
+      ) paid
+    )
+  )
   and a.gateway = $1
   and a.account_id is not distinct from $2
   and a.status in ('succeeded', 'duplicate_success')

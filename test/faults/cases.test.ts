@@ -10,7 +10,8 @@ import { listCases } from '../../src/cases/find.ts'
 import { startAttempt } from '../../src/checkout/start-attempt.ts'
 import { ApiError } from '../../src/core/errors.ts'
 import { money } from '../../src/core/money.ts'
-import type { RefundOutcome } from '../../src/gateways/gateway.ts'
+import type { Outcome, RefundOutcome } from '../../src/gateways/gateway.ts'
+import { sql } from '../../src/kit/db/db.ts'
 import { PROCESSING_LIMIT_MS } from '../../src/outcomes/review.ts'
 import { claimRefunds } from '../../src/refunds/advance.ts'
 import { listRefunds } from '../../src/refunds/find.ts'
@@ -198,7 +199,30 @@ describe('the limit of processing', () => {
     await rig.resolve()
     assert.deepEqual(await casesOf(id), [])
   })
+
+  it('a debit that settles in days opens no case before it must have settled, while its gateway answers', async () => {
+    gateway.answers('chargeSaved', NO_ANSWER)
+    const { id } = await rig.charge()
+    const settlesBy = new Date(clock.now().getTime() + 21 * 24 * HOUR_MS)
+    const settling: Outcome = { kind: 'pending', gatewayReference: 'pi_1', settlesBy }
+    const poll = async (hours: number) => {
+      clock.advance(hours * HOUR_MS)
+      gateway.answers('verify', settling)
+      assert.equal(await rig.resolve(), 1)
+    }
+    for (const hours of [1, 48, 18 * 24]) await poll(hours)
+    assert.deepEqual(await casesOf(id), [])
+    assert.deepEqual(await rig.db.query(selectOverdue, [id]), [])
+    await poll(2 * 24)
+    assert.deepEqual(
+      (await casesOf(id)).map(({ kind }) => kind),
+      ['processing_too_long'],
+    )
+  })
 })
+
+const selectOverdue = sql<unknown>`
+  select from invariant_i13_no_processing_beyond_the_limit where payment_id = $1`
 
 /** A checkout whose gateway reports a success that does not match. */
 async function mismatch(changes: Parameters<typeof paid>[0]): Promise<string> {

@@ -2,6 +2,7 @@
 
 import { type Static, Type } from 'typebox'
 import type { Money } from '../../core/money.ts'
+import { addMs } from '../../kit/clock.ts'
 import { schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { Outcome, StartedCheckout } from '../gateway.ts'
@@ -190,8 +191,9 @@ function fromCompleteSession(session: Session): Outcome {
 function fromUnpaidSession(session: Session): Outcome {
   const intent = readIntent(session.payment_intent)
   switch (intent?.status) {
-    case undefined:
     case 'processing':
+      return settling(session.id, intent)
+    case undefined:
     case 'requires_action':
     case 'requires_confirmation':
     case 'requires_capture':
@@ -242,6 +244,7 @@ function readIntentState(intent: Intent, error?: StripeError): Outcome {
     case 'succeeded':
       return fromPaidIntent(intent)
     case 'processing':
+      return settling(id, intent)
     case 'requires_capture':
       return pending(id)
     case 'requires_action':
@@ -294,6 +297,15 @@ function fromSeconds(unixSeconds: number | null | undefined): Date | null {
 
 function pending(gatewayReference: string): Outcome {
   return { kind: 'pending', gatewayReference }
+}
+
+// Stripe may hear of a SEPA debit only after 14 business days.
+const DEBIT_MS = 21 * 86_400_000
+
+/** Debits of bank accounts are processing for days; cards for a moment at most. */
+function settling(gatewayReference: string, intent: Intent): Outcome {
+  const created = fromSeconds(intent.created)
+  return { kind: 'pending', gatewayReference, ...(created && { settlesBy: addMs(created, DEBIT_MS) }) }
 }
 
 function unknownStatus(status: string): Outcome {

@@ -195,6 +195,13 @@ describe('a cancellation at Stripe', () => {
 })
 
 describe('a payment at Stripe', () => {
+  it('that is processing is a debit, which may take 14 business days', async (t) => {
+    const gateway = await startFixedReply(t, { http: 200, body: { ...intent, status: 'processing' } })
+    const outcome = await gateway.chargeSaved?.(makeCharge({ key: FIXTURE_KEY }), SAVED)
+    assert.ok(outcome?.kind === 'pending', JSON.stringify(outcome))
+    assert.deepEqual(outcome.settlesBy, new Date((intent.created + 21 * 86_400) * 1_000))
+  })
+
   const states: [changes: object, expected: string][] = [
     [{ status: 'succeeded' }, 'paid 125050 KES'],
     [{ status: 'succeeded', amount_received: 125_049 }, 'paid 125049 KES'],

@@ -107,12 +107,13 @@ function finishCompletion(access: TableAccess, [merchantId, id, at, clears]: rea
 }
 
 function postpone(access: TableAccess, values: readonly unknown[]): Row[] {
-  const [merchantId, id, fence, leasedUntil, due, reference] = values
+  const [merchantId, id, fence, leasedUntil, due, reference, settlesBy] = values
   const attempt = findOwned(access, 'attempts', merchantId, id)
   if (attempt?.fence !== fence || !attempt) return []
   access.update('attempts', attempt, {
     due_at: isSame(attempt.due_at, leasedUntil) ? due : attempt.due_at,
     gateway_reference: reference ?? attempt.gateway_reference,
+    settles_by: settlesBy ?? attempt.settles_by,
   })
   return []
 }
@@ -277,7 +278,11 @@ export const PAYMENT_STATEMENTS = [
     (db) => endCompletion(db, ANY_ROW, { isRepeatable: true }),
     finishCompletion,
   ),
-  modelStatement('rescheduleAttempt', (db) => rescheduleAttempt(db, ANY_ROW, null, null), postpone),
+  modelStatement(
+    'rescheduleAttempt',
+    (db) => rescheduleAttempt(db, ANY_ROW, null, { gatewayReference: null, settlesBy: null }),
+    postpone,
+  ),
   modelStatement(
     'claimPoll',
     (db) => claimPoll(db, ANY_ROW, new Date(0), new Date(0)),

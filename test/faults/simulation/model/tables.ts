@@ -193,6 +193,7 @@ function attempts(): TableRules {
       fence: 1,
       refunded_minor: 0n,
       report_is_final: false,
+      settles_by: null,
     },
     uniques: {
       number: (row) => compositeKey(row.payment_id, row.number),
