@@ -302,9 +302,12 @@ function pending(gatewayReference: string): Outcome {
 // Stripe may hear of a SEPA debit only after 14 business days.
 const DEBIT_MS = 21 * 86_400_000
 
-/** Debits of bank accounts are processing for days; cards for a moment at most. */
+const readMethodType = schemaReader(Type.Object({ type: Text(50) }))
+
+/** Debits are processing for days, cards for a moment at most. Of a charge Stripe does not say the type of the method. */
 function settling(gatewayReference: string, intent: Intent): Outcome {
-  const created = fromSeconds(intent.created)
+  const isDebit = (readMethodType(intent.payment_method)?.type ?? 'sepa_debit') === 'sepa_debit'
+  const created = isDebit ? fromSeconds(intent.created) : null
   return { kind: 'pending', gatewayReference, ...(created && { settlesBy: addMs(created, DEBIT_MS) }) }
 }
 

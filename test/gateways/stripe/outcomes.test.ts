@@ -195,11 +195,19 @@ describe('a cancellation at Stripe', () => {
 })
 
 describe('a payment at Stripe', () => {
-  it('that is processing is a debit, which may take 14 business days', async (t) => {
-    const gateway = await startFixedReply(t, { http: 200, body: { ...intent, status: 'processing' } })
-    const outcome = await gateway.chargeSaved?.(makeCharge({ key: FIXTURE_KEY }), SAVED)
-    assert.ok(outcome?.kind === 'pending', JSON.stringify(outcome))
-    assert.deepEqual(outcome.settlesBy, new Date((intent.created + 21 * 86_400) * 1_000))
+  it('a debit may be processing for 14 business days, and no other method', async (t) => {
+    const in21Days = new Date((intent.created + 21 * 86_400) * 1_000)
+    for (const [method, expected] of [
+      ['pm_1', in21Days],
+      [{ id: 'pm_1', type: 'sepa_debit' }, in21Days],
+      [{ id: 'pm_1', type: 'ng_bank_transfer' }, undefined],
+    ] as const) {
+      const body = { ...intent, status: 'processing', payment_method: method }
+      const gateway = await startFixedReply(t, { http: 200, body })
+      const outcome = await gateway.chargeSaved?.(makeCharge({ key: FIXTURE_KEY }), SAVED)
+      assert.ok(outcome?.kind === 'pending', JSON.stringify(outcome))
+      assert.deepEqual(outcome.settlesBy, expected)
+    }
   })
 
   const states: [changes: object, expected: string][] = [
