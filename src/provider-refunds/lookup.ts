@@ -71,6 +71,9 @@ async function lookUpRefunds(app: PaymentsApp, lookup: ClaimedLookup): Promise<n
     refunded: money(ours.minor, payment.currency),
   })
   if (list.kind === 'unknown') return RETRY_MS
+  // A refund of ours that was submitted meanwhile may be in the list. Each is recorded before it is sent.
+  const isOutdated = (await sumRefunds(app.db, attempt)).minor !== ours.minor
+  if (isOutdated && gateway.behavior.nonIdempotentRefunds) return RETRY_MS
   const proofs = await returnProofs(app, attempt)
   const unproved = list.refunds.filter(({ reference }) => !proofs.includes(reference))
   const { unknown, failedHere } = await withoutBooked(app.db, attempt, unproved)

@@ -33,6 +33,11 @@ interface Facts {
   paymentMethod?: { card: { brand: string; last4: string; expiryMonth: null }; recurringToken: string } | null
 }
 
+interface CaseFacts {
+  kind: string
+  providerMessage: string
+}
+
 const isSuccessful = ({ status }: Facts) => status === 'successful'
 
 async function newMerchant() {
@@ -138,6 +143,22 @@ describe('a payment at paymob', () => {
     await refund('part-3')
     assert.deepEqual(await paymob.refunds?.(key), [10_000n, 10_000n, 10_000n])
     assert.equal((await readPayment(merchant.api, uuid)).status, 'partially_refunded')
+  })
+
+  it('has a case if it was refunded in the dashboard, and then a refund here fails', async () => {
+    const { merchant, uuid, key } = await payNew()
+    assert.equal((await call(merchant, paymob.refundInPaymob(key, 5_000))).http, 200)
+    const readCases = async () => (await merchant.api.get('/api/v1/cases')).body.data
+    const [found] = await eventually(readCases, (cases: CaseFacts[]) => cases.length > 0, WAIT_MS)
+    assert.equal(found?.kind, 'refund_not_booked')
+    assert.match(found.providerMessage, /50\.00 EGP/)
+    const made = await merchant.api.post('/api/v1/refunds', {
+      ...{ paymentUuid: uuid, amount: 50, refundReference: 'same-amount' },
+    })
+    const read = async () => (await merchant.api.get(`/api/v1/refunds/${made.body.data?.uuid}`)).body.data
+    await eventually(read, ({ status }: Facts) => status === 'failed', WAIT_MS)
+    assert.deepEqual(await paymob.refunds?.(key), [5_000n])
+    assert.equal((await readPayment(merchant.api, uuid)).status, 'successful')
   })
 })
 

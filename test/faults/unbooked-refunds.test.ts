@@ -22,8 +22,10 @@ const { casesOf, caseOf, lookUp } = caseTools(rig)
 
 let atProvider: ProviderRefund[] = []
 let asked: RefundListQuery[] = []
+let duringList: () => Promise<unknown> = async () => undefined
 gateway.listRefunds = async (query) => {
   asked.push(query)
+  await duringList()
   return { kind: 'refunds', refunds: atProvider }
 }
 const { behavior } = gateway
@@ -182,5 +184,24 @@ describe('refunds at a provider that lists those of one payment only', () => {
     await lookUp(id)
     const { amountPaidMinor } = await rig.payment(id)
     assert.deepEqual(sumsAsked(gatewayKey), [amountPaidMinor])
+  })
+
+  it('are looked up again if a refund of ours was sent meanwhile, because it may be in the list', async () => {
+    gateway.behavior = { ...behavior, nonIdempotentRefunds: true, listsRefundsByPayment: true }
+    const id = await charge()
+    gateway.refund = async () => ({ kind: 'succeeded', gatewayReference: 're-meanwhile' })
+    const input = { payment: { uuid: id }, refundReference: null, amount: null, reason: null, metadata: {} }
+    duringList = async () => {
+      await requestRefund(app, rig.merchant, input, undefined)
+      atProvider = [{ ...refundAt(10_000n), status: 'unrecognized' }]
+    }
+    await lookUp(id)
+    assert.deepEqual(await casesOf(id), [])
+    duringList = async () => undefined
+    atProvider = []
+    const { gatewayKey } = await rig.attempt(id)
+    clock.advance(HOUR_MS)
+    for (const piece of await claimRefundLookups(app, 100)) await piece()
+    assert.deepEqual(sumsAsked(gatewayKey), [0n, 10_000n])
   })
 })

@@ -53,7 +53,8 @@ export function readCallback(request: WebhookRequest, { hmacSecret, cards }: Key
     key: callback.key,
     eventId: createHash('sha256').update(rawBody).digest('hex'),
   } as const
-  if (type === 'TRANSACTION') return { ...payment, ...(isVoid(obj) && { isDispute: true }) }
+  if (type === 'TRANSACTION')
+    return { ...payment, ...(isVoid(obj) && { isDispute: true }), ...(isRefund(obj) && { isRefund: true }) }
   const card = isToken ? readSavedCard(obj) : undefined
   if (!card) return { kind: 'ignored', reason: 'not a callback that we know' }
   return { ...payment, report: cards.write(card), isFinalReport: true }
@@ -83,6 +84,11 @@ function isSigned(secret: string, text: string, given: string): boolean {
 /** A void takes the money of a paid attempt back. */
 function isVoid(obj: Readonly<Record<string, unknown>>): boolean {
   return obj.is_void === true || obj.is_voided === true
+}
+
+/** About a refund, or about a payment of which something was returned. */
+function isRefund(obj: Readonly<Record<string, unknown>>): boolean {
+  return obj.is_refund === true || obj.is_refunded === true
 }
 
 function readSavedCard(obj: unknown): Card | undefined {

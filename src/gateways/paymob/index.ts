@@ -47,6 +47,7 @@ const BEHAVIOR: GatewayBehavior = {
   paysAfterDecline: true,
   sequentialRefunds: true,
   nonIdempotentRefunds: true,
+  listsRefundsByPayment: true,
 }
 
 const EGYPT = { currency: 'EGP', countries: ['EG'], needsPhone: true } as const

@@ -1,8 +1,9 @@
 // Refunds. Paymob takes no key with them and has no list of them. The paid transaction says how much of it was returned: that
 // amount, compared with our earlier refunds, decides whether a refund was executed.
 
+import { money } from '../../core/money.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
-import type { Gateway, RefundOutcome, RefundRequest } from '../gateway.ts'
+import type { Gateway, ProviderRefund, RefundListQuery, RefundOutcome, RefundRequest } from '../gateway.ts'
 import { unknown, unrecognized } from '../reply.ts'
 import { type Client, describeError } from './client.ts'
 import { toCents } from './intentions.ts'
@@ -16,7 +17,9 @@ import {
 
 export const pathOf = (id: string) => `/api/acceptance/transactions/${encodeURIComponent(id)}`
 
-export function openRefunds(client: Client): Required<Pick<Gateway, 'refund' | 'verifyRefund'>> {
+export function openRefunds(
+  client: Client,
+): Required<Pick<Gateway, 'refund' | 'verifyRefund' | 'listRefunds'>> {
   const find = (id: string) => client.ask(pathOf(id), fromTransactionReply)
 
   const findByAmount = async (request: RefundRequest) =>
@@ -46,8 +49,35 @@ export function openRefunds(client: Client): Required<Pick<Gateway, 'refund' | '
       if (found.kind === 'nothing') return unknown('not_found', 'Paymob does not know this refund')
       return found.kind === 'error' ? fromRefusedQuery(found) : found
     },
+
+    /** Paymob says only how much of a payment it has returned. */
+    async listRefunds(query) {
+      if (query.kind === 'period') return unknown('not_found', 'Paymob has no list of refunds')
+      const found = await find(query.attemptReference)
+      if (found.kind === 'unknown') return found
+      if (found.kind === 'error') return fromRefusedQuery(found)
+      const returned = found.kind === 'found' ? BigInt(found.transaction.refunded_amount_cents ?? 0) : 0n
+      const isForeign = returned > query.refunded.minor
+      return { kind: 'refunds', refunds: isForeign ? [unnamedRefund(query, returned)] : [] }
+    },
   }
 }
+
+/** What was returned beyond our refunds. Whether it is one refund or several is not known: a person decides. */
+function unnamedRefund(
+  { attemptKey, attemptReference, refunded }: PaymentQuery,
+  returned: bigint,
+): ProviderRefund {
+  return {
+    reference: `${attemptReference}-returned-${returned}`,
+    key: null,
+    paymentNames: [attemptKey],
+    amount: money(returned - refunded.minor, refunded.currency),
+    status: 'unrecognized',
+  }
+}
+
+type PaymentQuery = Extract<RefundListQuery, { kind: 'payment' }>
 
 const DIFFERS =
   'Paymob has returned another amount of this payment than was requested here: make further refunds in its dashboard'

@@ -38,7 +38,7 @@ export const CARD_TOKEN = 'e98aceb96f5a370ddf46460db9d555f88bf12448f80e1839b39f7
 export interface FakePaymob extends FakeProvider {
   orderOf(key: string): FakeOrder
   /** Paymob returns money that was not requested through the API. */
-  refundInPaymob(key: string, cents: number): void
+  refundInPaymob(key: string, cents: number): Webhook
   /** The pending refunds succeed. */
   endRefundsInPaymob(key: string): void
   voidInPaymob(key: string): Webhook
@@ -225,8 +225,10 @@ export async function startFakePaymob(t: TestContext): Promise<FakePaymob> {
         .transactions.filter(({ is_refund: isRefund, success }) => isRefund && success)
         .map(({ amount_cents: cents }) => BigInt(cents)),
     refundInPaymob(key, cents) {
-      const paid = paidOf(requireOrder(key))
-      if (paid) addRefund(paid, cents, 'succeeds')
+      const order = requireOrder(key)
+      const paid = paidOf(order)
+      if (!paid) throw new Error('it was not paid')
+      return sendTransaction(order, addRefund(paid, cents, 'succeeds'))
     },
     endRefundsInPaymob(key) {
       const order = requireOrder(key)

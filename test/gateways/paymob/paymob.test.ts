@@ -1,11 +1,8 @@
-// What only Paymob has: its requests, signed fields, integrations by account, tries on one page, tokens of cards, refunds by
-// amount.
+// What only Paymob has: its requests, signed fields, integrations by account, tries on one page, tokens of cards.
 
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
-import { money } from '../../../src/core/money.ts'
-import type { RefundRequest } from '../../../src/gateways/gateway.ts'
 import { CREDENTIALS as FIELDS } from '../../../src/gateways/paymob/credentials.ts'
 import { PAYMOB } from '../../../src/gateways/paymob/index.ts'
 import { addMs, systemClock } from '../../../src/kit/clock.ts'
@@ -346,69 +343,6 @@ describe('a charge of a saved card at Paymob', () => {
     }
     order.paymentKey = paymentKey
     assert.equal((await gateway.complete?.(attempt, begun.gatewayReference, CARD_TOKEN))?.kind, 'succeeded')
-  })
-})
-
-describe('a refund at Paymob', () => {
-  const prepare = async (t: Parameters<typeof startPaymob>[0]) => {
-    const { gateway, provider } = await startPaymob(t)
-    const { attempt, paid, reference } = await payNew({ gateway, provider })
-    const request = (minor: bigint, before = 0n): RefundRequest => ({
-      ...{ key: randomUUID(), attemptKey: attempt.key, attemptReference: paid.gatewayReference },
-      ...{ amount: money(minor, 'EGP'), isFull: false },
-      ...(before > 0n && { refundedBefore: money(before, 'EGP') }),
-    })
-    return { gateway, provider, attempt, reference, request }
-  }
-
-  it('is found by the returned amount after a lost response, also after earlier refunds of the same amount', async (t) => {
-    const { gateway, provider, request, attempt, reference } = await prepare(t)
-    assert.equal((await gateway.refund?.(request(1_000n)))?.kind, 'succeeded')
-    const second = request(1_000n, 1_000n)
-    assert.equal((await gateway.verifyRefund?.(second, null))?.kind, 'unknown')
-    provider.server.injectFault('cut_off_after_acting', { on: /refund$/, times: 1 })
-    assert.equal((await gateway.refund?.(second))?.kind, 'unknown')
-    assert.equal((await gateway.verifyRefund?.(second, null))?.kind, 'succeeded')
-    assert.deepEqual(await provider.refunds?.(attempt.key), [1_000n, 1_000n])
-    // The last transaction of the order is a refund now.
-    assert.equal((await gateway.verify(attempt, reference)).kind, 'succeeded')
-  })
-
-  it('is not sent if Paymob has returned an amount that was not requested here', async (t) => {
-    const { gateway, provider, request, attempt } = await prepare(t)
-    provider.refundInPaymob(attempt.key, 700)
-    const outcome = await gateway.refund?.(request(1_000n))
-    assert.equal(outcome?.kind, 'failed')
-    const checked = await gateway.verifyRefund?.(request(1_000n), null)
-    assert.ok(checked?.kind === 'unknown' && checked.reason === 'unrecognized')
-    assert.deepEqual(await provider.refunds?.(attempt.key), [700n])
-  })
-
-  it('fails, and does not succeed, if someone else has returned the same amount', async (t) => {
-    const { gateway, provider, request, attempt } = await prepare(t)
-    provider.refundInPaymob(attempt.key, 1_000)
-    assert.equal((await gateway.refund?.(request(1_000n)))?.kind, 'failed')
-    assert.equal((await gateway.refund?.(request(1_000n, 1_000n)))?.kind, 'succeeded')
-    assert.deepEqual(await provider.refunds?.(attempt.key), [1_000n, 1_000n])
-  })
-
-  it('waits while Paymob does not count an earlier one that is pending', async (t) => {
-    const { gateway, provider, request, attempt } = await prepare(t)
-    provider.setRefundBehavior?.('waits')
-    const first = await gateway.refund?.(request(1_000n))
-    assert.equal(first?.kind, 'pending')
-    provider.setRefundBehavior?.('succeeds')
-    const second = request(2_500n, 1_000n)
-    const waiting = await gateway.refund?.(second)
-    assert.ok(waiting?.kind === 'unknown' && waiting.reason === 'not_sent' && waiting.queued)
-    provider.endRefundsInPaymob(attempt.key)
-    assert.equal((await gateway.refund?.(second))?.kind, 'succeeded')
-    assert.deepEqual(await provider.refunds?.(attempt.key), [1_000n, 2_500n])
-  })
-
-  it('fails if Paymob says that the amount is too large', async (t) => {
-    const { gateway, request } = await prepare(t)
-    assert.equal((await gateway.refund?.(request(125_051n)))?.kind, 'failed')
   })
 })
 
