@@ -9,7 +9,7 @@ import type { Candidate } from '../gateways/registry.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { customerPhoneOf } from '../payments/gateway-request.ts'
 import type { PaymentRow } from '../payments/payment.ts'
-import { isPromptable, phoneRequired, promptOf, requirePromptable } from './phone-prompts.ts'
+import { isOnPage, isPromptable, phoneRequired, promptOf, requirePromptable } from './phone-prompts.ts'
 
 interface CheckoutOffer {
   /** The gateways behind the offer, without direct transfers. */
@@ -106,7 +106,8 @@ function offeredNetworks(
     const way = ways.find(({ networks }) => networks.includes(network)) ?? ways.find(isForAll)
     if (!way) return []
     const isTestOnly = way.testOnly?.networks.includes(network.code) ?? false
-    return [{ ...network, hasPage: way.collection === 'page', isTestOnly, isSaved: way.saves === true }]
+    const hasPage = way.collection === 'page' || isOnPage(way, network.code)
+    return [{ ...network, hasPage, isTestOnly, isSaved: way.saves === true }]
   })
 }
 

@@ -45,6 +45,11 @@ export function promptOf({ ways }: Candidate): Candidate['ways'][number] | undef
   return ways.find(({ collection }) => collection === 'prompt')
 }
 
+/** The payers of this network pay on the provider's page, although others are prompted. */
+export function isOnPage({ pageNetworks = [] }: Candidate['ways'][number], network: string): boolean {
+  return pageNetworks.includes(network)
+}
+
 function promptIssues(
   candidate: Candidate,
   choice: CheckoutChoice,
@@ -60,10 +65,11 @@ export function phoneRequired(): ApiError {
   return new ApiError('validation_failed', { details: [PHONE_REQUIRED] })
 }
 
-function phoneIssues(candidate: Candidate, { phone, instrument }: CheckoutChoice): Issue[] {
+function phoneIssues(candidate: Candidate, { phone, instrument, network = '' }: CheckoutChoice): Issue[] {
   if (phone === undefined) {
     const isSandboxInstrument = instrument !== undefined && candidate.gateway.instruments !== undefined
-    return isSandboxInstrument || !promptOf(candidate) ? [] : [PHONE_REQUIRED]
+    const prompt = promptOf(candidate)
+    return isSandboxInstrument || !prompt || isOnPage(prompt, network) ? [] : [PHONE_REQUIRED]
   }
   if (readPhone(phone, null)?.e164 === phone) return []
   return [{ field: 'phone', code: 'invalid_format', message: 'This is not the number of a mobile phone.' }]

@@ -123,7 +123,7 @@ async function submitToCandidate(
   await app.failpoints.hit('checkout.after_start')
   const outcome = await submitCheckout(app, gateway, current)
   await app.failpoints.hit('checkout.after_call')
-  const isPageLost = isLostPageUnpayable(gateway.behavior, current.attempt)
+  const isPageLost = isLostPageUnpayable(gateway, current.attempt)
   const isSafe = isNotSubmitted(outcome) || (isPageLost && outcome.kind === 'unknown')
   const canFailOver = !action.isLast && isSafe
   const context = { source: 'checkout', firstCall: true, canFailOver, isPageLost } as const

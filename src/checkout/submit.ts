@@ -24,7 +24,7 @@ export async function submitCheckout(
     attempt.choice,
     `${checkoutUrl(app, accessCode)}/return`,
   )
-  if (started.kind === 'pending' && isLostPageUnpayable(gateway.behavior, attempt)) {
+  if (started.kind === 'pending' && isLostPageUnpayable(gateway, attempt)) {
     return { kind: 'unknown', reason: 'no_answer', message: `${gateway.name} does not return its page again` }
   }
   if (started.kind === 'pending') {

@@ -21,5 +21,5 @@ export function collectsDirectly({ collection }: Readonly<Record<string, string>
 
 /** The rails of an account whose payers enter everything on the provider's page. */
 export function onProvidersPage(rails: readonly Rail[]): Rail[] {
-  return rails.map(({ prompts, networks, transfers, ...rail }) => rail)
+  return rails.map(({ prompts, networks, pageNetworks, transfers, ...rail }) => rail)
 }

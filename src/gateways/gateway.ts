@@ -249,6 +249,8 @@ export interface Rail {
   prompts?: true
   /** The networks that mobile money reaches (codes of core/networks.ts). Absent: all networks of the country. */
   networks?: readonly string[]
+  /** Those of them whose payers always pay on the provider's page, although the others are prompted. */
+  pageNetworks?: readonly string[]
   /** The provider wants a number of every payer, so our page asks for it unless the merchant has sent one. */
   needsPhone?: true
   /** Mobile money can be charged again if the payer agrees, so our page asks; `chargeSaved` charges it. */

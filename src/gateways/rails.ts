@@ -26,6 +26,8 @@ export interface Way {
    * another channel.
    */
   networks: readonly Network[]
+  /** The codes of those that are collected on the provider's page, although the others are prompted. */
+  pageNetworks?: readonly string[]
   /** Mobile money that can be charged again if the payer agrees. */
   saves?: true
   /** The provider wants a number of every payer, also on its own page. */
@@ -77,8 +79,14 @@ function collectedWays(rails: readonly Rail[], country: string | null): Way[] {
     const having = rails.filter((rail) => rail.channels.includes(channel))
     const prompting = channel === 'mobile_money' ? having.filter(({ prompts }) => prompts) : []
     const saved = channel === 'mobile_money' && having.some(({ saves }) => saves) && SAVED
-    if (prompting.length > 0)
-      return { channel, collection: 'prompt', networks: reachedNetworks(prompting, country), ...saved }
+    if (prompting.length > 0) {
+      const onPage = prompting.flatMap(({ pageNetworks = [] }) => pageNetworks)
+      const networks = reachedNetworks(prompting, country)
+      return {
+        ...{ channel, collection: 'prompt', networks, ...saved },
+        ...(onPage.length > 0 && { pageNetworks: onPage }),
+      }
+    }
     const isShown =
       isDirect(channel) || (channel === 'bank_transfer' && having.some((rail) => rail.transfers))
     const isNamed = channel === 'mobile_money' && having.every(({ networks }) => networks !== undefined)

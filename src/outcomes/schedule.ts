@@ -1,7 +1,7 @@
 // The poll schedule: when the resolver makes the next poll of a gateway, with which backoff, and how long a lease lasts.
 
 import { DISPUTE_POLL_DELAY_MS } from '../disputes/apply-dispute.ts'
-import type { GatewayBehavior, Outcome, RefundOutcome } from '../gateways/gateway.ts'
+import type { Gateway, GatewayBehavior, Outcome, RefundOutcome } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { jittered } from '../kit/random.ts'
 import type { PaymentsApp } from '../payments/app.ts'
@@ -148,10 +148,12 @@ const MAX_DECLINED_POLL_DELAY_MS = 5 * MINUTE
  * on the phone reaches the payer without us.
  */
 export function isLostPageUnpayable(
-  { lostPageIsUnpayable }: GatewayBehavior,
+  { behavior, rails }: Pick<Gateway, 'behavior' | 'rails'>,
   { operation, choice }: AttemptRow,
 ): boolean {
-  return lostPageIsUnpayable === true && operation === 'checkout' && choice?.phone === undefined
+  const isOnPage = rails.some(({ pageNetworks }) => pageNetworks?.includes(choice?.network ?? ''))
+  const isPage = choice?.phone === undefined || isOnPage
+  return behavior.lostPageIsUnpayable === true && operation === 'checkout' && isPage
 }
 
 /** It was declined because the response with the URL of its page was lost. */

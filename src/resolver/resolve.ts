@@ -66,7 +66,7 @@ async function resolveAttempt(app: PaymentsApp, current: PaymentWithAttempt): Pr
   }
   let outcome = await gateway.verify(toStatusQuery(payment, attempt), referenceOf(attempt))
   let resubmitted: Outcome | undefined
-  const isPageLost = isLostPageUnpayable(gateway.behavior, attempt)
+  const isPageLost = isLostPageUnpayable(gateway, attempt)
   const isAbsent = isUnknownToGateway(attempt, outcome) && isProvenAbsent(app, gateway, attempt)
   if (isAbsent) outcome = NEVER_ARRIVED
   else if (isUnknownToGateway(attempt, outcome)) {
@@ -118,7 +118,7 @@ function needsReview(app: PaymentsApp, gateway: Gateway, current: PaymentWithAtt
   const { behavior } = gateway
   // It had accepted the attempt before.
   if (behavior.notResendable) return isBeyondAbsence(app, behavior, current.attempt)
-  return !canResubmit(app, gateway, current) && !isLostPageUnpayable(gateway.behavior, current.attempt)
+  return !canResubmit(app, gateway, current) && !isLostPageUnpayable(gateway, current.attempt)
 }
 
 /** The gateway waits for the payer, but its response with the next step got lost. */
@@ -138,7 +138,7 @@ async function recoverSubmission(
 ): Promise<Outcome> {
   const canRetry = canResubmit(app, gateway, current) && !(await app.isSuspended(current.payment.merchantId))
   if (canRetry) return submitCheckout(app, gateway, current)
-  if (isLostPageUnpayable(gateway.behavior, current.attempt)) return PAGE_LOST
+  if (isLostPageUnpayable(gateway, current.attempt)) return PAGE_LOST
   await markAwaitingCustomer(app, current, pending, null, gateway.behavior)
   return pending
 }

@@ -10,8 +10,10 @@ interface PaystackRail {
   minimumMinor: bigint
   /** Our channels, each with Paystack's names for its payment options. */
   channels: Partial<Record<Channel, readonly string[]>>
-  /** The networks whose payers enter their number on our page. */
+  /** The networks whose payers enter their number on our page, unless they are among the next. */
   networks?: readonly string[]
+  /** Those of them whose payers go to Paystack's page. */
+  pageNetworks?: readonly string[]
   /** Our page shows the account to pay into. */
   transfers?: true
 }
@@ -32,6 +34,8 @@ const PAYSTACK_RAILS: readonly PaystackRail[] = [
     minimumMinor: 10n,
     channels: { ...CARD, ...MOBILE_MONEY },
     networks: ['mtn_gh', 'telecel_gh', 'at_gh'],
+    // Telecel Cash wants a voucher that the payer gets by USSD, and Paystack's page asks for it.
+    pageNetworks: ['telecel_gh'],
   },
   {
     currency: 'KES',
@@ -56,7 +60,6 @@ const PAYSTACK_RAILS: readonly PaystackRail[] = [
   },
 ]
 
-// Telecel Cash is missing: it wants a voucher that the payer gets by USSD, and Paystack's page asks for it.
 const PROVIDERS: Readonly<Record<string, string>> = {
   mtn_gh: 'mtn',
   at_gh: 'atl',
@@ -81,6 +84,7 @@ export const RAILS: readonly Rail[] = PAYSTACK_RAILS.map((rail) => ({
   channels: channelsOf(rail),
   minimumMinor: rail.minimumMinor,
   ...(rail.networks && { prompts: true as const, networks: rail.networks }),
+  ...(rail.pageNetworks && { pageNetworks: rail.pageNetworks }),
   ...(rail.transfers && { transfers: rail.transfers }),
 }))
 

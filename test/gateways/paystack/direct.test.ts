@@ -192,6 +192,14 @@ describe('the rails of Paystack on our page', () => {
     ])
   })
 
+  it("lead payers of Telecel Cash to Paystack's page, without a number", () => {
+    const [, ghana] = waysOf(
+      servingRails(PAYSTACK.rails, { currency: 'GHS', country: 'GH', amountMinor: 100_000n }),
+      'GH',
+    )
+    assert.deepEqual(ghana?.pageNetworks, ['telecel_gh'])
+  })
+
   it("are all on Paystack's page if the account is set so", async (t) => {
     const { server, gateway } = await startPaystack(t, { collection: 'page' })
     assert.ok(waysFor('GHS', 'GH', gateway.rails).every(([, collection]) => collection === 'page'))
