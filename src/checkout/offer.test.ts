@@ -64,17 +64,19 @@ it('payers of a network on the page of a gateway that prompts others enter no nu
   assert.equal((await choose(airtel)).length, 1)
 })
 
-it('a lost page is unpayable without a number, and with one if the network always has a page', () => {
+it('a lost page is unpayable without a number, and with one if the network or the gateway has only pages', () => {
   const [mtn = '', airtel = ''] = networksOf('UG').map(({ code }) => code)
   const mixed = gateway('mixed', { prompts: true, networks: [mtn, airtel], pageNetworks: [airtel] })
   const paged = { ...mixed, behavior: { ...mixed.behavior, lostPageIsUnpayable: true as const } }
   const choice = { channel: 'mobile_money', phone: '+256771234567' } as const
-  const isUnpayable = (network: string, isTyped: boolean) => {
+  const isUnpayable = (network: string, isTyped: boolean, by: Gateway = paged) => {
     const { phone, ...unnumbered } = choice
     const attempt = { operation: 'checkout', choice: { ...(isTyped ? choice : unnumbered), network } }
     // A boundary: no more of the attempt is read.
-    return isLostPageUnpayable(paged, attempt as AttemptRow)
+    return isLostPageUnpayable(by, attempt as AttemptRow)
   }
   assert.deepEqual([isUnpayable(mtn, true), isUnpayable(airtel, true)], [false, true])
   assert.deepEqual([isUnpayable(mtn, false), isUnpayable(airtel, false)], [true, true])
+  const onlyPages = { ...paged, rails: gateway('pages', { needsPhone: true }).rails }
+  assert.equal(isUnpayable(mtn, true, onlyPages), true)
 })

@@ -152,8 +152,9 @@ export function isLostPageUnpayable(
   { operation, choice }: AttemptRow,
 ): boolean {
   const isOnPage = rails.some(({ pageNetworks }) => pageNetworks?.includes(choice?.network ?? ''))
-  const isPage = choice?.phone === undefined || isOnPage
-  return behavior.lostPageIsUnpayable === true && operation === 'checkout' && isPage
+  // Without prompts, the number is one that the provider's page needs.
+  const isPrompt = choice?.phone !== undefined && !isOnPage && rails.some(({ prompts }) => prompts)
+  return behavior.lostPageIsUnpayable === true && operation === 'checkout' && !isPrompt
 }
 
 /** It was declined because the response with the URL of its page was lost. */
