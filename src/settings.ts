@@ -278,7 +278,7 @@ export const SETTINGS = {
   sandboxSecret: optional('COWRY_SANDBOX_SECRET', '$(openssl rand -base64 33)', printableText,
     'Secret shared with a separate sandbox gateway. Staging only.'),
   sandboxWays: setting('COWRY_SANDBOX_WAYS', 'all', oneOf('all', 'connectors', 'configured'),
-    'Ways to pay that the sandbox offers: all, connectors (only what a gateway of this version collects in that place), or configured (only what the configured gateways collect). Staging only.'),
+    'Ways to pay that the sandbox offers: all, connectors (only what a gateway of this version collects in that place), or configured (only what the configured gateways collect, in the amounts that they take). Staging only.'),
   trustProxy: setting('COWRY_TRUST_PROXY', 'false', flag,
     'Whether to trust X-Forwarded-For and X-Forwarded-Proto; only behind a proxy that sets them.'),
   gatewayTimeoutMs: setting('COWRY_GATEWAY_TIMEOUT_MS', '10000', integer(100, 120_000),

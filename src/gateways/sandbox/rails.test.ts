@@ -10,12 +10,19 @@ const CONNECTORS: readonly Rail[] = [
   { currency: 'KES', countries: ['KE'], channels: ['mobile_money'], prompts: true, networks: ['mpesa_ke'] },
 ]
 const OF_MERCHANT: readonly Rail[] = [
-  { currency: 'KES', channels: ['bank_transfer'], transfers: true, stepMinor: 100n },
+  {
+    ...{ currency: 'KES', channels: ['bank_transfer'], transfers: true },
+    ...{ minimumMinor: 100n, maximumMinor: 25_000_000n, stepMinor: 100n },
+  },
 ]
 
-function waysWith(...[ways, ofMerchant = []]: [Parameters<typeof sandboxRails>[0], (readonly Rail[])?]) {
+function waysWith(
+  ways: Parameters<typeof sandboxRails>[0],
+  ofMerchant: readonly Rail[] = [],
+  amountMinor = 1n,
+) {
   const rails = sandboxRails(ways, CONNECTORS)(ofMerchant)
-  const serving = servingRails(rails, { currency: 'KES', country: 'KE', amountMinor: 1n })
+  const serving = servingRails(rails, { currency: 'KES', country: 'KE', amountMinor })
   return waysOf(serving, 'KE').map(({ channel, collection, networks }) =>
     [channel, collection, ...networks.map(({ code }) => code)].join(' '),
   )
@@ -60,7 +67,10 @@ describe('the rails of the sandbox', () => {
     assert.deepEqual(waysWith('configured'), expected, 'the merchant has no gateway')
   })
 
-  it('are those of the gateways that the merchant has configured', () => {
-    assert.deepEqual(waysWith('configured', OF_MERCHANT), ['bank_transfer transfer'])
+  it('are those of the gateways that the merchant has configured, in the amounts that they take', () => {
+    const served = (amountMinor: bigint) => waysWith('configured', OF_MERCHANT, amountMinor)
+    for (const amount of [100n, 1_100n, 25_000_000n])
+      assert.deepEqual(served(amount), ['bank_transfer transfer'], `${amount}`)
+    for (const amount of [50n, 1_050n, 25_000_100n]) assert.deepEqual(served(amount), [], `${amount}`)
   })
 })

@@ -4,8 +4,9 @@ import { CURRENCY_CODES } from '../../core/currency.ts'
 import type { Rail } from '../gateway.ts'
 
 /**
- * all: every channel in every currency, with marks at what no gateway of this version collects there. connectors: only what a gateway of this version collects there. configured: only what
- * the merchant's gateways collect there; for a merchant without one, as connectors.
+ * all: every channel in every currency, with marks at what no gateway of this version collects there. connectors: only what a gateway of this version collects there, in any amount.
+ * configured: only what the merchant's gateways collect there, in the amounts that they take; for a merchant without one, as
+ * connectors.
  */
 type SandboxWays = 'all' | 'connectors' | 'configured'
 
@@ -21,18 +22,17 @@ export function sandboxRails(
   ways: SandboxWays,
   ofConnectors: readonly Rail[],
 ): (ofMerchant: readonly Rail[]) => readonly Rail[] {
-  const connectors = ofConnectors.map(toSandboxRail)
+  const connectors = ofConnectors.map(inAnyAmount)
   const all = ALL_RAILS.map((rail) => ({
     ...rail,
     connectors: connectors.filter(({ currency }) => currency === rail.currency),
   }))
   return (ofMerchant) => {
     if (ways === 'all') return all
-    return ways === 'connectors' || ofMerchant.length === 0 ? connectors : ofMerchant.map(toSandboxRail)
+    return ways === 'connectors' || ofMerchant.length === 0 ? connectors : ofMerchant
   }
 }
 
-/** The sandbox takes every amount. */
-function toSandboxRail({ minimumMinor, maximumMinor, stepMinor, ...rail }: Rail): Rail {
+function inAnyAmount({ minimumMinor, maximumMinor, stepMinor, ...rail }: Rail): Rail {
   return rail
 }
