@@ -81,9 +81,9 @@ function openSslcommerz(connection: Connection): Gateway {
     rails: RAILS,
     behavior: BEHAVIOR,
 
-    async startCheckout(attempt, { phone }, returnUrl) {
+    async startCheckout(attempt, _choice, returnUrl) {
       const ipnUrl = connection.callbackUrl({ kind: 'attempt', key: attempt.key })
-      return fromSession(await client.open(toSessionFields(attempt, { phone, returnUrl, ipnUrl })))
+      return fromSession(await client.open(toSessionFields(attempt, { returnUrl, ipnUrl })))
     },
 
     async verify({ key }, reference) {

@@ -29,17 +29,18 @@ import { describeRejection, exactReader, readReply } from './client.ts'
 const MAX_NAME = 50
 const MAX_PRODUCT = 100
 
-// SSLCommerz requires an address and a phone number of the payer, which we do not ask for.
+// SSLCommerz requires an address of the payer, which we do not have.
 const PLACEHOLDERS = {
   cus_add1: 'Not given',
   cus_city: 'Dhaka',
   cus_country: 'Bangladesh',
 } as const
+// Its page works with any number, so payers whose number we do not know are not asked for one.
 const NO_PHONE = '01700000000'
 
 export function toSessionFields(
   { key, amount, customer, description, reference }: Attempt,
-  { phone, returnUrl, ipnUrl }: { phone: string | undefined; returnUrl: string; ipnUrl: string },
+  { returnUrl, ipnUrl }: { returnUrl: string; ipnUrl: string },
 ): Record<string, string> {
   const name = `${customer.firstname} ${customer.lastname}`.trim()
   return {
@@ -54,7 +55,7 @@ export function toSessionFields(
     emi_option: '0',
     cus_name: name.slice(0, MAX_NAME) || 'Customer',
     cus_email: customer.email,
-    cus_phone: phone ?? NO_PHONE,
+    cus_phone: customer.phone ?? NO_PHONE,
     ...PLACEHOLDERS,
     shipping_method: 'NO',
     num_of_item: '1',

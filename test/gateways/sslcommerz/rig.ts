@@ -30,7 +30,7 @@ export const ATTEMPT: Attempt = {
   amount: money(125_050n, 'BDT'),
   country: 'BD',
   description: 'Two books & more',
-  customer: { email: 'nusrat@example.com', firstname: 'Nusrat', lastname: 'Jahan' },
+  customer: { email: 'nusrat@example.com', firstname: 'Nusrat', lastname: 'Jahan', phone: '+8801712345678' },
   startedAt: systemClock.now(),
   expiresAt: null,
 }

@@ -41,7 +41,7 @@ describe('the requests to SSLCommerz', () => {
       emi_option: '0',
       cus_name: 'Nusrat Jahan',
       cus_email: 'nusrat@example.com',
-      cus_phone: '01700000000',
+      cus_phone: '+8801712345678',
       cus_add1: 'Not given',
       cus_city: 'Dhaka',
       cus_country: 'Bangladesh',
@@ -51,6 +51,13 @@ describe('the requests to SSLCommerz', () => {
       product_category: 'General',
       product_profile: 'general',
     })
+  })
+
+  it('have a placeholder for the number of a payer that is not known', async (t) => {
+    const { provider, start } = await startSslcommerz(t)
+    const { phone: _phone, ...customer } = ATTEMPT.customer
+    await start({ ...ATTEMPT, customer })
+    assert.equal(new URLSearchParams(provider.server.requests[0]?.text).get('cus_phone'), '01700000000')
   })
 
   it('write amounts as decimals, from the minimum to the maximum', async (t) => {
