@@ -222,6 +222,20 @@ describe('the credentials of a gateway', () => {
     })
   })
 
+  it('are an issue without any of those of which one is needed', () => {
+    const CHOICE = ['merchantNumber', 'webhookSecret']
+    const optional = GATEWAY.credentials.map((field) => ({
+      ...field,
+      isRequired: field.name === 'secretKey',
+    }))
+    const gateway = { ...GATEWAY, credentials: optional, requiresOneOf: CHOICE }
+    assert.throws(
+      () => readConfig(KEY, [gateway]),
+      /GATEWAY_ACME_MERCHANT_NUMBER or GATEWAY_ACME_WEBHOOK_SECRET is missing: GATEWAY_ACME_SECRET_KEY needs one of them/,
+    )
+    for (const env of [{}, BOTH, { ...KEY, GATEWAY_ACME_WEBHOOK_SECRET: 's' }]) readConfig(env, [gateway])
+  })
+
   it('are an issue when they are incomplete or malformed, reported together with all others', () => {
     assertAcmeIssue(KEY, /^GATEWAY_ACME_MERCHANT_NUMBER is missing: GATEWAY_ACME_SECRET_KEY needs it/)
     assertAcmeIssue(

@@ -150,11 +150,15 @@ function readGateway(
 ): GatewayConfig {
   const { credentials: table, required, baseUrl } = gatewaySettings(gateway, mode)
   const given = Object.values(table).filter((setting) => textOf(env, setting) !== null)
-  const missing = required.filter((setting) => !given.includes(setting))
-  if (given.length > 0)
-    issues.push(
-      ...missing.map(({ name }) => `${name} is missing: ${given.map((one) => one.name).join(', ')} needs it`),
-    )
+  const isMissing = (setting: Setting<unknown>) => given.every((one) => one !== setting)
+  const needing = given.map(({ name }) => name).join(', ')
+  if (given.length > 0) {
+    const missing = required.filter(isMissing)
+    issues.push(...missing.map(({ name }) => `${name} is missing: ${needing} needs it`))
+    const choice = (gateway.requiresOneOf ?? []).flatMap((field) => table[field] ?? [])
+    if (choice.length > 0 && choice.every(isMissing))
+      issues.push(`${choice.map(({ name }) => name).join(' or ')} is missing: ${needing} needs one of them`)
+  }
   const values = readTable({ ...table, baseUrl }, env, issues)
   const { baseUrl: address, ...texts } = values
   const credentials = Object.entries(texts).filter((entry): entry is [string, string] => entry[1] !== null)

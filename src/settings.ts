@@ -337,6 +337,8 @@ export interface ConfigurableGateway {
     readonly meaning: string
     validate(text: string, mode: Mode): string | undefined
   }[]
+  /** The names of optional credentials of which at least one must be set. */
+  readonly requiresOneOf?: readonly string[]
   readonly baseUrl: Readonly<Record<Mode, string>>
   /** For an account with a label: the gateway's own name. */
   readonly gateway?: string

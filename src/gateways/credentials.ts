@@ -36,7 +36,15 @@ export function credentialIssues(definition: GatewayDefinition, given: Credentia
     const message = validate(text, mode)
     return message === undefined ? [] : [issue(name, 'invalid_format', `${message}.`)]
   })
-  return [...unknown, ...wrong]
+  return [...unknown, ...wrong, ...missingChoice(definition, given)]
+}
+
+function missingChoice(
+  { requiresOneOf: [first, ...others] = [] }: GatewayDefinition,
+  given: Credentials,
+): Issue[] {
+  if (first === undefined || [first, ...others].some((name) => given[name])) return []
+  return [issue(first, 'required', `is required, or one of these: ${others.join(', ')}.`)]
 }
 
 function issue(name: string, code: string, message: string): Issue {

@@ -17,6 +17,8 @@ export interface GatewayDefinition {
   readonly behavior: GatewayBehavior
   /** What an operator provides: in environment variables for all merchants, or through the API for one merchant. */
   readonly credentials: readonly CredentialField[]
+  /** The names of optional credentials of which at least one must be set. */
+  readonly requiresOneOf?: readonly string[]
   /** The provider's API; GATEWAY_<NAME>_BASE_URL overrides it. */
   readonly baseUrl: Readonly<Record<Mode, string>>
   /** What only a person can look up at the provider; shown by cowry doctor. */

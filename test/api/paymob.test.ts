@@ -40,12 +40,16 @@ interface CaseFacts {
 
 const isSuccessful = ({ status }: Facts) => status === 'successful'
 
-async function newMerchant() {
-  const merchant = await service.newMerchant()
-  const saved = await service.admin.send('PUT', `/admin/v1/merchants/${merchant.uuid}/gateways/paymob`, {
-    body: JSON.stringify({ credentials: CREDENTIALS }),
+function saveAccount(merchantUuid: string, credentials: object) {
+  return service.admin.send('PUT', `/admin/v1/merchants/${merchantUuid}/gateways/paymob`, {
+    body: JSON.stringify({ credentials }),
     headers: { 'content-type': 'application/json' },
   })
+}
+
+async function newMerchant() {
+  const merchant = await service.newMerchant()
+  const saved = await saveAccount(merchant.uuid, CREDENTIALS)
   assert.equal(saved.body.data?.probe, 'works', saved.text)
   return merchant
 }
@@ -70,6 +74,20 @@ async function payNew() {
   const payment = await eventually(() => readPayment(merchant.api, uuid), isSuccessful, WAIT_MS)
   return { merchant, uuid, key, payment }
 }
+
+describe('an account at paymob', () => {
+  it('is not saved without an integration that collects', async () => {
+    const { uuid } = await service.newMerchant()
+    const { secretKey, publicKey, apiKey, motoIntegration, kioskIntegration } = CREDENTIALS
+    const keys = { secretKey, publicKey, apiKey }
+    const rejected = await saveAccount(uuid, { ...keys, motoIntegration })
+    assert.equal(rejected.http, 400, rejected.text)
+    const [issue, ...others] = rejected.body.error.details
+    assert.deepEqual([issue.field, issue.code, others], ['credentials.cardIntegration', 'required', []])
+    assert.match(issue.message, /walletIntegration, kioskIntegration/)
+    assert.equal((await saveAccount(uuid, { ...keys, kioskIntegration })).body.data?.probe, 'works')
+  })
+})
 
 describe('a payment at paymob', () => {
   it('saves the card that a later callback reports, encrypted, and charges it once', async () => {

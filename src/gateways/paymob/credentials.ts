@@ -62,6 +62,9 @@ export const CREDENTIALS: readonly CredentialField[] = [
   ),
 ]
 
+/** Without any of them the account collects nothing. */
+export const COLLECTING_INTEGRATIONS = ['cardIntegration', 'walletIntegration', 'kioskIntegration'] as const
+
 function integration(method: string, meaning: string): CredentialField {
   return { name: `${method}Integration`, isRequired: false, meaning, validate: validateId }
 }

@@ -15,7 +15,7 @@ import { checkByHand, checkFailed, checkOk, declined, refused, unknown, unrecogn
 import { readCallback } from './callbacks.ts'
 import { openCharges } from './charges.ts'
 import { createClient, INQUIRY } from './client.ts'
-import { type Account, CREDENTIALS, readAccount } from './credentials.ts'
+import { type Account, COLLECTING_INTEGRATIONS, CREDENTIALS, readAccount } from './credentials.ts'
 import {
   fromIntentionReply,
   fromRefusedIntention,
@@ -78,6 +78,7 @@ export const PAYMOB: GatewayDefinition = {
   rails: [CARD, WALLET],
   behavior: BEHAVIOR,
   credentials: CREDENTIALS,
+  requiresOneOf: COLLECTING_INTEGRATIONS,
   manualChecks: MANUAL_CHECKS,
   baseUrl: { test: 'https://accept.paymob.com', live: 'https://accept.paymob.com' },
   open,

@@ -184,11 +184,13 @@ const envName = (field: string) =>
 
 describe('the command for live runs', () => {
   it('says what to get and where, without credentials and with live ones', () => {
-    for (const { name, title, credentials } of GATEWAYS) {
+    for (const { name, title, credentials, requiresOneOf = [] } of GATEWAYS) {
       assert.ok(SANDBOXES[name], `sandboxes.ts has no row for ${name}`)
       const text = describeMissing(accountOf(name), {}) ?? ''
       assert.ok(text.includes(title) && text.includes('https://'), text)
-      const required = credentials.filter(({ isRequired }) => isRequired)
+      const required = credentials.filter(
+        ({ name, isRequired }) => isRequired || requiresOneOf.includes(name),
+      )
       assert.equal(text.split('\n').filter((line) => line.startsWith('  GATEWAY_')).length, required.length)
     }
     const env = { GATEWAY_PAYSTACK_SECRET_KEY: FAKE_SECRET_KEY }
@@ -201,7 +203,8 @@ describe('the command for live runs', () => {
     const wave = accountOf('wave')
     const env = { GATEWAY_WAVE_API_KEY: 'wave_sn_prod_0123456789' }
     assert.equal(describeMissing(wave, env), undefined)
-    assert.match(describeMissing(wave, {}) ?? '', /live credentials/)
+    assert.match(describeMissing(wave, {}) ?? '', /live credentials[\s\S]*--real-money/)
+    assert.doesNotMatch(describeMissing(accountOf('paystack'), {}) ?? '', /--real-money/)
     assert.match(requireAgreement(wave, false) ?? '', /--real-money/)
     assert.deepEqual(
       [requireAgreement(wave, true), requireAgreement(accountOf('paystack'), false)],

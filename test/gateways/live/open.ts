@@ -64,10 +64,24 @@ export function describeMissing(account: AccountDefinition, env: Env): string | 
     const issue = validate(value, modeOf(account))
     return issue === undefined ? [] : [`  ${variable}  ${issue}`]
   })
+  issues.push(...describeChoice(account, given))
   if (issues.length === 0) return undefined
   const { signUp } = sandboxOf(account)
-  const which = modeOf(account) === 'test' ? 'test credentials of its sandbox' : 'live credentials'
-  return `${account.title} needs ${which}.\n\n${signUp}\n\nThen set:\n${issues.join('\n')}`
+  const isTest = modeOf(account) === 'test'
+  const which = isTest ? 'test credentials of its sandbox' : 'live credentials'
+  const option = isTest ? '' : '\n\nThe run moves real money: add --real-money if you agree.'
+  return `${account.title} needs ${which}.\n\n${signUp}\n\nThen set:\n${issues.join('\n')}${option}`
+}
+
+/** The credentials of which at least one must be set, if none is. */
+function describeChoice(
+  { name, credentials, requiresOneOf = [] }: AccountDefinition,
+  given: object,
+): string[] {
+  if (requiresOneOf.length === 0 || requiresOneOf.some((field) => field in given)) return []
+  const fields = credentials.filter((field) => requiresOneOf.includes(field.name))
+  const lines = fields.map((field) => `  ${envNameOf(name, field.name)}  ${field.meaning}`)
+  return ['and at least one of these:', ...lines]
 }
 
 interface PlaceOptions {
