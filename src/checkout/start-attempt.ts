@@ -22,7 +22,7 @@ import { requireOffered } from './offer.ts'
 import { assertPromptCooldown, claimPhone } from './phone-prompts.ts'
 import { extendExpiry } from './queries.ts'
 import { submitCheckout } from './submit.ts'
-import { type CheckoutView, reloadView, withAttempts } from './view.ts'
+import { type CheckoutView, reloadView } from './view.ts'
 
 const shareStart = createSingleFlight<CheckoutView>()
 
@@ -45,21 +45,15 @@ export function startAttempt(
     if (view.payment.status === 'processing') return view
     requireStartable(app, view)
     await assertCollectable(app, view.payment)
-    const payment = await extendForPayerAction(app, view.payment, how)
-    // Read again, the payment may have moved: the payer may have started an attempt in another window.
-    if (payment.status !== 'pending') return withAttempts(app, payment)
-    if (typeof how === 'function') await how(payment, (start) => recordAttempt(app, payment, start))
-    else await submitInOrder(app, view, payment, how)
+    const { payment } = view
+    if (typeof how === 'function') await how(payment, (start) => recordExtended(app, payment, start))
+    else await submitInOrder(app, view, how)
     return reloadView(app, payment)
   })
 }
 
-async function submitInOrder(
-  app: PaymentsApp,
-  view: CheckoutView,
-  payment: PaymentRow,
-  choice: CheckoutChoice,
-): Promise<void> {
+async function submitInOrder(app: PaymentsApp, view: CheckoutView, choice: CheckoutChoice): Promise<void> {
+  const { payment } = view
   const candidates = await requireOffered(app, payment, choice)
   assertPromptCooldown(view.attempts, choice, app.clock.now())
   // Failover: the next gateway is tried only if the one before provably began nothing that can be paid.
@@ -70,7 +64,11 @@ async function submitInOrder(
     // Also for a failover: the decline has released the slot of the link, and the phone.
     await requireCapacity(app, retryable)
     await claimPhone(app, choice, gatewayKey, { isFailover: index > 0 })
-    if (index === 0) await app.failpoints.hit('checkout.before_start')
+    if (index === 0) {
+      retryable = choice.channel === 'card' ? payment : await extendForPayerAction(app, payment)
+      if (!retryable) break
+      await app.failpoints.hit('checkout.before_start')
+    }
     retryable = await submitToCandidate(app, retryable, candidate, choice, action)
     if (!retryable) break
   }
@@ -79,18 +77,27 @@ async function submitInOrder(
 // Longer than mobile money operators wait for the PIN, so that a checkout does not expire during an open prompt.
 const PAYER_ACTION_MS = 360_000
 
-/** Extends a checkout that is about to expire, so that a payer who acts on a phone or another page can finish. */
-async function extendForPayerAction(
-  app: PaymentsApp,
-  payment: PaymentRow,
-  how: CheckoutChoice | Submission,
-): Promise<PaymentRow> {
+/**
+ * Extends a checkout that is about to expire, so that a payer who acts on a phone or another page can finish. Only when the
+ * attempt is about to be recorded: a rejected form must not keep a checkout open. Undefined if the payment has moved since it
+ * was read, because the payer has started an attempt in another window.
+ */
+async function extendForPayerAction(app: PaymentsApp, payment: PaymentRow): Promise<PaymentRow | undefined> {
   const now = app.clock.now()
   const minExpiresAt = addMs(now, PAYER_ACTION_MS)
-  const isByCard = typeof how !== 'function' && how.channel === 'card'
-  if (isByCard || payment.expiresAt === null || payment.expiresAt >= minExpiresAt) return payment
+  if (payment.expiresAt === null || payment.expiresAt >= minExpiresAt) return payment
   await extendExpiry(app.db, payment.merchantId, payment.id, now, minExpiresAt)
-  return (await findPayment(app.db, payment.merchantId, payment.id)) ?? payment
+  const extended = await findPayment(app.db, payment.merchantId, payment.id)
+  return extended?.status === 'pending' ? extended : undefined
+}
+
+async function recordExtended(
+  app: PaymentsApp,
+  payment: PaymentRow,
+  start: AttemptStart,
+): Promise<PaymentWithAttempt | undefined> {
+  const extended = await extendForPayerAction(app, payment)
+  return extended && recordAttempt(app, extended, start)
 }
 
 interface PayerAction {

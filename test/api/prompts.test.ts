@@ -352,6 +352,20 @@ describe('extending an open checkout', () => {
     assert.deepEqual([after.expiresAt, after.dueAt], [extended.payment.expiresAt, extended.payment.expiresAt])
   })
 
+  it('extends a checkout for a payer who acts on a phone, but not for a rejected form', async () => {
+    const [busy, free] = [newPhone(), newPhone()]
+    const payment = await rig.checkout()
+    clock.advance(58 * MINUTE)
+    await promptPhone(busy)
+    await assert.rejects(startAttempt(app, await readCheckout(payment), prompt(busy)), { code: 'phone_busy' })
+    assert.equal(leftMs(await readCheckout(payment)), 2 * MINUTE)
+
+    gateway.answers('startCheckout', prompted(free))
+    const started = await startAttempt(app, await readCheckout(payment), prompt(free))
+    assert.equal(started.payment.status, 'processing')
+    assert.equal(leftMs(started), 6 * MINUTE)
+  })
+
   it('extends a checkout also for an attempt that was started on an older page', async () => {
     const payment = await rig.checkout()
     const before = await readCheckout(payment)
