@@ -73,10 +73,11 @@ export function pageRoutes(app: LinksApp): PageRoute[] {
         return show(facts, { ...checkoutScreen(facts), head }, request)
       },
     },
-    // Some providers send the payer back with a form. Nothing in it is read: a status check says how the payment ended.
+    // Providers send the payer back with a query or a form of theirs. A status check says how the payment ended.
     ...(['GET', 'POST'] as const).map((method) => ({
       method,
       path: '/pay/{accessCode}/return',
+      ignoresInput: true as const,
       handle: async (request: PageRequest) => {
         await refreshCheckout(app, await loadCheckout(app, request), 'return')
         return redirectToCheckout(request)

@@ -7,13 +7,15 @@ import { parsePairs, queryTextOf } from '../input/query.ts'
 import { addressOwner } from '../security/rate-limit.ts'
 import { readCookies } from './cookies.ts'
 
-export function readPageRequest(request: FastifyRequest) {
+/** With `ignoresInput` the query and the form are empty. */
+export function readPageRequest(request: FastifyRequest, ignoresInput = false) {
+  const queryText = ignoresInput ? '' : queryTextOf(request.raw.url)
   const issues: Issue[] = []
   const headers = headerTexts(request)
   const input = {
     // A boundary: the router's parameters are strings by name.
     params: checkedTexts(Object.entries(request.params as Record<string, string>), issues),
-    query: checkedTexts(parsePairs(queryTextOf(request.raw.url)), issues),
+    query: checkedTexts(parsePairs(queryText), issues),
     form: checkedTexts(typeof request.body === 'string' ? parsePairs(request.body) : [], issues),
     headers,
     cookies: readCookies(headers.cookie),

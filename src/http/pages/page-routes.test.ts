@@ -196,4 +196,30 @@ describe('a page route', () => {
     assert.match(large.body, /16 KB/)
     assert.equal((await post('/pay/abc', '{}')).http, 415)
   })
+
+  it('that ignores its input refuses none, and passes none on', async () => {
+    const seen: unknown[] = []
+    const handle: PageRoute['handle'] = async ({ query, form }) => {
+      seen.push({ ...query }, { ...form })
+      return { http: 200, html: '' }
+    }
+    const { get, post } = fakeShell({
+      pageRoutes: (['GET', 'POST'] as const).map((method) => ({
+        ...{ method, path: '/pay/{accessCode}/return', handle, ignoresInput: true },
+      })),
+    })
+    for (const response of [
+      await get('/pay/abc/return?%ff&x=%00'),
+      await post('/pay/abc/return', 'issuer=Soci%E9t%E9&x=%00', FORM),
+      await post('/pay/abc/return', `x=${'x'.repeat(20_000)}`, FORM),
+      await post('/pay/abc/return', '{', { 'content-type': 'application/json' }),
+      await post('/pay/abc/return', 'text', { 'content-type': 'multipart/form-data' }),
+      await post('/pay/abc/return', 'text', {}),
+    ])
+      assert.equal(response.http, 200)
+    assert.deepEqual(
+      seen,
+      Array.from({ length: 12 }, () => ({})),
+    )
+  })
 })

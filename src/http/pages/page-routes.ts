@@ -23,18 +23,27 @@ export function registerPageRoutes(app: FastifyInstance, needs: Needs, routes: r
       { parseAs: 'string', bodyLimit: FORM_LIMIT },
       (_request, body, done) => done(null, body),
     )
-    for (const route of routes) {
-      scope.route({
-        method: route.method,
-        url: frameworkPath(route.path),
-        bodyLimit: FORM_LIMIT,
-        handler: (request, reply) =>
-          needs.requestTracker.run(request, reply, async () => {
-            const styleNonce = createNonce(needs.random)
-            const response = await route.handle({ ...readPageRequest(request), styleNonce })
-            return sendPage(needs, reply, response, styleNonce)
-          }),
-      })
-    }
+    for (const route of routes.filter(({ ignoresInput }) => !ignoresInput)) register(scope, needs, route)
+  })
+  app.register(async (scope) => {
+    scope.removeAllContentTypeParsers()
+    // Node.js discards a body that was not read when the response has been sent.
+    scope.addContentTypeParser('*', (_request, _body, done) => done(null))
+    for (const route of routes.filter(({ ignoresInput }) => ignoresInput)) register(scope, needs, route)
+  })
+}
+
+function register(scope: FastifyInstance, needs: Needs, route: PageRoute): void {
+  scope.route({
+    method: route.method,
+    url: frameworkPath(route.path),
+    bodyLimit: FORM_LIMIT,
+    handler: (request, reply) =>
+      needs.requestTracker.run(request, reply, async () => {
+        const styleNonce = createNonce(needs.random)
+        const input = readPageRequest(request, route.ignoresInput)
+        const response = await route.handle({ ...input, styleNonce })
+        return sendPage(needs, reply, response, styleNonce)
+      }),
   })
 }

@@ -192,6 +192,8 @@ export interface PageResponse {
 export interface PageRoute {
   method: 'GET' | 'POST'
   path: string
+  /** The query and the body are not read, so that nothing in them can be refused: both are empty. */
+  ignoresInput?: true
   handle: (input: {
     params: Record<string, string>
     query: Record<string, string>
