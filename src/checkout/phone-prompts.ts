@@ -1,5 +1,5 @@
-// Rules for payment prompts on phones: validation, cool-down, rate limit, and one open prompt per phone. Anyone with the link can open the checkout page,
-// so the page must not be usable to send prompts to other people's phones.
+// Rules for payment prompts on phones: validation, cool-down, rate limit, and one open prompt per phone. Anyone with the link
+// can open the checkout page, so the page must not be usable to send prompts to other people's phones.
 
 import { ApiError, type Issue } from '../core/errors.ts'
 import type { Network } from '../core/networks.ts'
@@ -78,6 +78,14 @@ function phoneIssues(candidate: Candidate, { phone, instrument, network = '' }: 
 function networkIssues(networks: readonly Pick<Network, 'code'>[], { network }: CheckoutChoice): Issue[] {
   if (network === undefined || networks.some(({ code }) => code === network)) return []
   return [{ field: 'network', code: 'not_allowed', message: 'This network is not offered here.' }]
+}
+
+/** Rejects a new attempt after the payer has cancelled one whose prompt may still be approved: both could be paid. */
+export function assertNoRecentPrompt(attempts: readonly AttemptRow[], now: Date): void {
+  const open = attempts.find((attempt) => isRecentPrompt(attempt, now))
+  if (!open) return
+  const message = 'The last request may still be open on the phone; it could be paid too.'
+  throw rateLimited(message, addMs(open.startedAt, PROMPT_GRACE_MS), now)
 }
 
 /** Rejects a prompt to the same phone for the same payment while the previous prompt may still be open. */

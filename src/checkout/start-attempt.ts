@@ -19,7 +19,7 @@ import { movePayment, plainMove } from '../payments/move.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { requireCapacity } from './capacity.ts'
 import { requireOffered } from './offer.ts'
-import { assertPromptCooldown, claimPhone } from './phone-prompts.ts'
+import { assertNoRecentPrompt, assertPromptCooldown, claimPhone } from './phone-prompts.ts'
 import { extendExpiry } from './queries.ts'
 import { submitCheckout } from './submit.ts'
 import { type CheckoutView, reloadView } from './view.ts'
@@ -44,6 +44,7 @@ export function startAttempt(
   return shareStart(app.db, view.payment.id, async () => {
     if (view.payment.status === 'processing') return view
     requireStartable(app, view)
+    assertNoRecentPrompt(view.attempts, app.clock.now())
     await assertCollectable(app, view.payment)
     const { payment } = view
     if (typeof how === 'function') await how(payment, (start) => recordExtended(app, payment, start))

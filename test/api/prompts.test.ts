@@ -5,7 +5,12 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, afterEach, describe, it } from 'node:test'
 import { checkoutJobs } from '../../src/checkout/jobs.ts'
-import { canCancelAttempt, cancelAttempt, extendCheckout } from '../../src/checkout/payer-actions.ts'
+import {
+  canCancelAttempt,
+  cancelAttempt,
+  cancelCheckout,
+  extendCheckout,
+} from '../../src/checkout/payer-actions.ts'
 import { startAttempt } from '../../src/checkout/start-attempt.ts'
 import type { CheckoutView } from '../../src/checkout/view.ts'
 import type { CheckoutChoice } from '../../src/gateways/gateway.ts'
@@ -15,7 +20,7 @@ import { claimExpiries } from '../../src/resolver/expire.ts'
 import { untilBlocked } from '../support/blocked-sessions.ts'
 import { payWith } from '../support/builders.ts'
 import { eventsOf, pathOf } from '../support/payment-records.ts'
-import { CANCELLED, NO_ANSWER, paymentsRig, STARTED } from '../support/payments-rig.ts'
+import { CANCELLED, NO_ANSWER, PENDING, paymentsRig, STARTED } from '../support/payments-rig.ts'
 import { apiErrorOf, prompt, promptRig } from '../support/prompt-rig.ts'
 import { testService } from '../support/service.ts'
 
@@ -150,7 +155,7 @@ describe('the rate limit of prompts to one phone', () => {
 
 describe('a tester who names only an instrument', () => {
   it('counts no prompt when a tester names only an instrument', async (t) => {
-    const service = await testService(t)
+    const service = await testService(t, { isOwn: true })
     for (let n = 0; n <= LIMIT; n += 1)
       assert.equal((await payWith(service.api, 'mobile_success')).status, 'successful')
     assert.deepEqual(await service.db.query(selectPrompts), [])
@@ -281,6 +286,23 @@ describe('leaving an attempt for another method', () => {
     assert.deepEqual(await cancelAttempt(app, opened), opened)
     const over = await decline(await promptPhone(newPhone()))
     assert.equal(canCancelAttempt(over, clock.now()), false)
+  })
+})
+
+describe('a payer who cancels a checkout with an open prompt', () => {
+  it('starts no other attempt before the prompt is a minute old', async () => {
+    const { payment } = await promptPhone(newPhone())
+    gateway.answers('cancel', PENDING)
+    await cancelCheckout(app, await readCheckout(payment))
+    const left = await readCheckout(payment)
+    assert.deepEqual([left.payment.status, left.attempts[0]?.status], ['pending', 'awaiting_customer'])
+    for (const choice of [prompt(newPhone()), { channel: 'card' } as const])
+      assert.equal((await apiErrorOf(startAttempt(app, left, choice))).code, 'rate_limited')
+
+    clock.advance(MINUTE)
+    gateway.answers('startCheckout', STARTED)
+    const started = await startAttempt(app, await readCheckout(payment), { channel: 'card' })
+    assert.equal(started.payment.status, 'processing')
   })
 })
 

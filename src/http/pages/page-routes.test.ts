@@ -197,7 +197,7 @@ describe('a page route', () => {
     assert.equal((await post('/pay/abc', '{}')).http, 415)
   })
 
-  it('that ignores its input refuses none, and passes none on', async () => {
+  it('refuses and passes on no query and no body if it ignores its input', async () => {
     const seen: unknown[] = []
     const handle: PageRoute['handle'] = async ({ query, form }) => {
       seen.push({ ...query }, { ...form })

@@ -57,8 +57,9 @@ describe('the choice of a payer', () => {
       return 'network' in choice ? choice.network : choice
     }
     assert.equal(network('airtel_ke'), 'airtel_ke')
-    assert.equal(network('mtn_ug'), 'mpesa_ke')
-    assert.equal(network('<script>'), 'mpesa_ke')
+    assert.deepEqual(network('mtn_ug'), { kind: 'network' })
+    assert.deepEqual(network('<script>'), { kind: 'network' })
+    assert.equal(network(''), 'mpesa_ke')
   })
 
   it('needs no network if there is only one', () => {

@@ -64,7 +64,9 @@ function readWallet(offer: Offer, form: Texts): WalletChoice | Problem {
   const channel = 'mobile_money'
   const { networks } = offer
   const [only] = networks.length === 1 ? networks : []
-  const chosen = networks.find(({ code }) => code === form.network) ?? only
+  const named = networks.find(({ code }) => code === form.network)
+  if (form.network && networks.length > 0 && !named) return { kind: 'network' }
+  const chosen = named ?? only
   if (chosen && (chosen.hasPage || !offer.asksPhone)) return { channel, network: chosen.code }
   if (!offer.asksPhone) return networks.length === 0 ? { channel } : { kind: 'network' }
   const phone = readPhone(form.phone ?? '', offer.country)
