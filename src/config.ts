@@ -48,6 +48,8 @@ export interface Config {
   readonly checkoutMinutes: number
   /** 0: no limit. */
   readonly promptsPerNumber: number
+  /** 0: no limit. */
+  readonly promptsPerVisitor: number
   readonly settlementHours: number
   readonly fees: FeeTable
   readonly logLevel: LogLevel

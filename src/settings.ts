@@ -265,6 +265,8 @@ export const SETTINGS = {
     'Minutes until an open checkout expires.'),
   promptsPerNumber: setting('COWRY_PROMPTS_PER_NUMBER', '5', integer(0, 1_000),
     'Approval prompts sent to one phone number in 15 minutes, over all merchants. 0 is no limit, also of prompts that are open at once (otherwise one).'),
+  promptsPerVisitor: setting('COWRY_PROMPTS_PER_VISITOR', '30', integer(0, 10_000),
+    'Phone numbers that one address can prompt through one payment link in 15 minutes, besides those that have paid; per process. 0 is no limit.'),
   settlementHours: setting('COWRY_SETTLEMENT_HOURS', '24', integer(0, 8_760),
     'Hours until collected money settles: pending becomes available.'),
   fees: setting('COWRY_FEES', '{}', readFees,

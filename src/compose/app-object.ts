@@ -62,6 +62,7 @@ export async function composeApp(parts: Parts, addresses: Addresses) {
       publicUrl: addresses.publicUrl,
       checkoutMs: config.checkoutMinutes * 60_000,
       promptsPerNumber: config.promptsPerNumber,
+      promptsPerVisitor: config.promptsPerVisitor,
       settlementMs: config.settlementHours * 3_600_000,
       gatewayTimeoutMs: config.gatewayTimeoutMs,
       fees: config.fees,

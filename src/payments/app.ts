@@ -25,6 +25,8 @@ export interface PaymentSettings {
   checkoutMs: number
   /** How many prompts one phone may get in 15 minutes; 0 means no limit. */
   promptsPerNumber: number
+  /** How many phones one visitor of a payment link may prompt in 15 minutes; 0 means no limit. */
+  promptsPerVisitor: number
   settlementMs: number
   /** The timeout of one gateway call. */
   gatewayTimeoutMs: number

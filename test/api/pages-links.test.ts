@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { tickingClock } from '../support/fake-clock.ts'
 import { fillIn, makeLink, payAt, VISITOR } from '../support/links.ts'
-import { createPayer, headingOf, mainTextOf } from '../support/payer.ts'
+import { choiceOf, createPayer, headingOf, mainTextOf, newPhone } from '../support/payer.ts'
 import { eventually } from '../support/process.ts'
 import { LARGER_FORM_ONLY } from '../support/scale.ts'
 import { testService } from '../support/service.ts'
@@ -13,7 +13,7 @@ const DAY_MS = 1_440 * MINUTE_MS
 const clock = tickingClock()
 const service = await testService(
   { after },
-  { clock, env: { COWRY_RATE_LIMIT: '0', COWRY_TRUST_PROXY: 'true' } },
+  { clock, env: { COWRY_RATE_LIMIT: '0', COWRY_TRUST_PROXY: 'true', COWRY_PROMPTS_PER_VISITOR: '2' } },
 )
 const { api } = service
 
@@ -208,6 +208,44 @@ describe('the form of a payment link', () => {
       sent.push(await submit('203.0.113.9', { ...VISITOR, email: `payer-${n}@example.com` }))
     assert.deepEqual(sent, [...Array.from({ length: 120 }, () => 303), 429])
     assert.equal(await submit('203.0.113.10', VISITOR), 303)
+  })
+
+  it('lets one visitor prompt some phones only, besides those that have paid', async () => {
+    const link = await makeLink(api)
+    const prompt = async (at: { url: string }, phone: string, address = '203.0.113.21') => {
+      const payer = createPayer()
+      const opened = await payer.open((await fillIn(payer, await payer.open(at.url))).location ?? '')
+      const answer = await fetch(`${opened.url}/attempts`, {
+        method: 'POST',
+        body: new URLSearchParams({ ...choiceOf('mobile_timeout'), phone, network: 'mpesa_ke' }),
+        headers: { 'x-forwarded-for': address },
+        redirect: 'manual',
+      })
+      assert.equal(answer.status, 303)
+      const next = new URL(answer.headers.get('location') ?? '', opened.url)
+      return { problem: next.searchParams.get('problem'), show: () => payer.open(next.href) }
+    }
+    const [first, second, third] = [newPhone(), newPhone(), newPhone()]
+    assert.equal((await prompt(link, first)).problem, null)
+    const [{ reference }] = (await api.get(`/api/v1/payment-links/${link.uuid}/payments?limit=1`)).body.data
+    assert.equal((await prompt(link, second)).problem, null)
+    const limited = await prompt(link, third)
+    assert.equal(limited.problem, 'visitor')
+    assert.match(
+      mainTextOf(await limited.show()),
+      /Too many different numbers were entered from this internet connection\. Try again in 15 minutes, or/,
+    )
+    assert.equal((await prompt(link, second)).problem, 'busy', 'the same number again')
+    assert.equal((await prompt(link, third, '203.0.113.22')).problem, null, 'another visitor')
+    assert.equal((await prompt(await makeLink(api), newPhone())).problem, null, 'another link')
+
+    await api.post(`/api/v1/sandbox/payments/${reference}/complete`, { instrument: 'mobile_success' })
+    const read = async () => (await api.get(`/api/v1/payment-links/${link.uuid}`)).body.data
+    await eventually(read, ({ paymentsCount }) => paymentsCount === 1, 10_000)
+    assert.equal((await prompt(link, newPhone())).problem, null, 'in place of the one who has paid')
+    assert.equal((await prompt(link, newPhone())).problem, 'visitor')
+    clock.advance(15 * MINUTE_MS)
+    assert.equal((await prompt(link, newPhone())).problem, null)
   })
 
   it('rate limits the form of a link per payer and minute', async () => {

@@ -34,6 +34,7 @@ export async function startTarget(t: Cleanup): Promise<RunningTarget> {
     COWRY_ADMIN_TOKEN: ADMIN_TOKEN,
     COWRY_RATE_LIMIT: '0',
     COWRY_PROMPTS_PER_NUMBER: '0',
+    COWRY_PROMPTS_PER_VISITOR: '0',
   })
   const { url, demoKey: key } = running.facts
   const api = createApi(url, { 'x-api-key': key })

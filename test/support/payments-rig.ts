@@ -214,6 +214,7 @@ export async function paymentsRig(t: Cleanup): Promise<PaymentsRig> {
         publicUrl: () => 'http://cowry.example',
         checkoutMs: HOUR_MS,
         promptsPerNumber: 5,
+        promptsPerVisitor: 30,
         settlementMs: 24 * HOUR_MS,
         gatewayTimeoutMs: GATEWAY_TIMEOUT_MS,
         fees: new Map(),

@@ -21,6 +21,8 @@ export type Problem =
   | { kind: 'refused' }
   /** When the number may be prompted again: after too many prompts, or when the prompt that is open there ends by itself. */
   | { kind: 'wait' | 'busy'; until: Date }
+  /** When the visitor may have another number prompted through this link. */
+  | { kind: 'visitor'; until: Date }
 
 /** What the checkout offers to the payer. */
 export type Offer = Awaited<ReturnType<typeof findOffer>>
@@ -142,14 +144,15 @@ export function readFormState(
   }
 }
 
+const WAITS = ['wait', 'busy', 'visitor'] as const
+
 const MAX_WAIT_MS = 86_400_000
 
 function readProblem({ problem, reason, until }: Texts, now: Date): Problem | null {
   if (problem === 'choice' || problem === 'network' || problem === 'refused') return { kind: problem }
   if (problem === 'phone') return isPhoneProblem(reason) ? { kind: 'phone', reason } : null
-  if ((problem !== 'wait' && problem !== 'busy') || !/^\d{1,11}$/.test(until ?? '')) return null
+  const kind = WAITS.find((one) => one === problem)
+  if (!kind || !/^\d{1,11}$/.test(until ?? '')) return null
   const waitMs = Number(until) * 1_000 - now.getTime()
-  return waitMs > 0 && waitMs <= MAX_WAIT_MS
-    ? { kind: problem, until: new Date(now.getTime() + waitMs) }
-    : null
+  return waitMs > 0 && waitMs <= MAX_WAIT_MS ? { kind, until: new Date(now.getTime() + waitMs) } : null
 }

@@ -191,6 +191,7 @@ function problemSummary(facts: CheckoutFacts): Html | null {
     phone: wrongPhoneField(facts),
     wait: 'phone',
     busy: 'phone',
+    visitor: 'phone',
   }
   return html`<div class="notice wrong" role="alert" tabindex="-1" autofocus><h2>${facts.translator.t('problemTitle')}</h2>
 <p><a href="#${targets[problem.kind]}">${problemText(facts, problem)}</a></p></div>`

@@ -23,6 +23,7 @@ import { isLanguage } from '../locales.ts'
 import { loadCheckout, type PageRequest, pathOf } from '../page-request.ts'
 import { screenOf } from './facts.ts'
 import { readChoice, redirectWithProblem, typedCookies } from './form.ts'
+import { createPromptLimit, type PromptLimit } from './prompt-limit.ts'
 import { readSavedMethod } from './saved-options.ts'
 
 /**
@@ -31,7 +32,12 @@ import { readSavedMethod } from './saved-options.ts'
  */
 export const LEAVE = '/leave'
 
-type Step = (app: PaymentsApp, view: CheckoutView, request: PageRequest) => Promise<PageResponse>
+type Step = (
+  app: PaymentsApp,
+  view: CheckoutView,
+  request: PageRequest,
+  limitPrompts: PromptLimit,
+) => Promise<PageResponse>
 
 const STEPS: Readonly<Record<string, Step>> = {
   attempts: startPayment,
@@ -68,6 +74,7 @@ const ACTIONS_PER_MINUTE = 20
 
 export function stepRoutes(app: PaymentsApp): PageRoute[] {
   const limit = createActionLimit(app, ACTIONS_PER_MINUTE)
+  const limitPrompts = createPromptLimit(app)
   return Object.entries(STEPS).flatMap(([name, step]): PageRoute[] => [
     {
       method: 'POST',
@@ -75,7 +82,7 @@ export function stepRoutes(app: PaymentsApp): PageRoute[] {
       handle: async (request) => {
         const view = await loadCheckout(app, request)
         limit(view.payment.id)
-        return step(app, view, request)
+        return step(app, view, request, limitPrompts)
       },
     },
     // A reload or a shared URL of an action redirects to its page.
@@ -98,6 +105,7 @@ async function startPayment(
   app: PaymentsApp,
   view: CheckoutView,
   request: PageRequest,
+  limitPrompts: PromptLimit,
 ): Promise<PageResponse> {
   const now = app.clock.now()
   // A payer who submits the form in another tab pays after all.
@@ -107,6 +115,10 @@ async function startPayment(
   const choice = savedMethodId ?? readChoice(await findOffer(app, view.payment), request.form)
   if (typeof choice !== 'string' && 'kind' in choice)
     return redirectWithProblem(pathOf(request), request.form, choice)
+  const phone = typeof choice !== 'string' && choice.channel === 'mobile_money' ? choice.phone : undefined
+  const { payment } = view
+  const until = phone && (await limitPrompts({ payment, visitor: request.visitor, phone }))
+  if (until) return redirectWithProblem(pathOf(request), request.form, { kind: 'visitor', until })
   try {
     const started =
       typeof choice === 'string'

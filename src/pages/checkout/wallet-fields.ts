@@ -30,7 +30,12 @@ ${isWrong && html`<p class="wrong" id="network-problem">${problemText(facts, for
 ${networks.map(({ code, name, hasPage, isTestOnly }) => html`<label><input type="radio" name="network" value="${code}"${hasPage && html` class="page"`}${code === chosen && html` checked`}><span>${unbroken([name])}${isTestOnly && !facts.testOnlyChannels.includes('mobile_money') && testOnlyMark(facts)}</span></label>`)}</fieldset>`
 }
 
-const PHONE_PROBLEMS: ReadonlySet<Problem['kind'] | undefined> = new Set(['phone', 'wait', 'busy'] as const)
+const PHONE_PROBLEMS: ReadonlySet<Problem['kind'] | undefined> = new Set([
+  'phone',
+  'wait',
+  'busy',
+  'visitor',
+] as const)
 
 /** The number that the gateway of a channel wants of every payer, if the merchant has not sent it. */
 export function contactFields(facts: CheckoutFacts, channel: Channel): Html | null {
@@ -88,6 +93,7 @@ export function problemText(facts: CheckoutFacts, problem: Problem | null): stri
       return translator.t('problemNetwork')
     case 'wait':
     case 'busy':
+    case 'visitor':
       return waitText(facts, problem)
     default:
       return translator.t('problemChoice')
@@ -97,12 +103,13 @@ export function problemText(facts: CheckoutFacts, problem: Problem | null): stri
 const WAIT_MESSAGES = {
   wait: { seconds: 'problemWaitSeconds', minutes: 'problemWaitMinutes' },
   busy: { seconds: 'problemBusySeconds', minutes: 'problemBusyMinutes' },
+  visitor: { minutes: 'problemVisitor' },
 } as const
 
 function waitText({ translator, now }: CheckoutFacts, { kind, until }: Extract<Problem, { until: Date }>) {
   const seconds = Math.ceil((until.getTime() - now.getTime()) / 1_000)
-  const { seconds: short, minutes: long } = WAIT_MESSAGES[kind]
-  return seconds < 60
-    ? translator.t(short, { seconds })
-    : translator.t(long, { minutes: Math.round(seconds / 60) })
+  const messages = WAIT_MESSAGES[kind]
+  return 'seconds' in messages && seconds < 60
+    ? translator.t(messages.seconds, { seconds })
+    : translator.t(messages.minutes, { minutes: Math.max(1, Math.round(seconds / 60)) })
 }

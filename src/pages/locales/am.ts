@@ -59,6 +59,8 @@ export const AM: Messages = {
   problemPhoneForeign: 'የ{country} የሞባይል ቁጥር ይጠቀሙ፣ ለምሳሌ {example}።',
   problemPhoneCode: 'ቁጥሩን ከአገር ኮድ ጋር ይጻፉ፣ ለምሳሌ {example}።',
   problemNetwork: 'የሞባይል ኔትወርክዎን ይምረጡ፦ ከዚህ ቁጥር መለየት አልቻልንም።',
+  problemVisitor:
+    'ከዚህ የኢንተርኔት ግንኙነት በጣም ብዙ የተለያዩ ቁጥሮች ገብተዋል። ከ{minutes, plural, one {# ደቂቃ} other {# ደቂቃዎች}} በኋላ እንደገና ይሞክሩ፣ ወይም በሌላ መንገድ ይክፈሉ።',
   problemWaitMinutes:
     'ወደዚህ ቁጥር በጣም ብዙ የክፍያ ጥያቄዎች ተልከዋል። ከ{minutes, plural, one {# ደቂቃ} other {# ደቂቃዎች}} በኋላ እንደገና ይሞክሩ፣ ወይም በሌላ መንገድ ይክፈሉ።',
   problemWaitSeconds:

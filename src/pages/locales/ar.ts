@@ -62,6 +62,8 @@ export const AR: Messages = {
   problemPhoneForeign: 'استخدم رقم هاتف محمول من {country}، مثل {example}.',
   problemPhoneCode: 'اكتب الرقم مع رمز الدولة، مثل {example}.',
   problemNetwork: 'اختر شبكة المحمول: لا يمكننا معرفتها من هذا الرقم.',
+  problemVisitor:
+    'أُدخلت أرقام مختلفة كثيرة جدًا من هذا الاتصال بالإنترنت. حاول مرة أخرى بعد {minutes, plural, zero {# دقيقة} one {دقيقة واحدة} two {دقيقتين} few {# دقائق} many {# دقيقة} other {# دقيقة}}، أو ادفع بطريقة أخرى.',
   problemWaitMinutes:
     'أُرسلت طلبات دفع كثيرة جدًا إلى هذا الرقم. حاول مرة أخرى بعد {minutes, plural, zero {# دقيقة} one {دقيقة واحدة} two {دقيقتين} few {# دقائق} many {# دقيقة} other {# دقيقة}}، أو ادفع بطريقة أخرى.',
   problemWaitSeconds:

@@ -61,6 +61,8 @@ export const BN: Messages = {
   problemPhoneForeign: '{country}-এর একটি মোবাইল নম্বর দিন, যেমন {example}।',
   problemPhoneCode: 'দেশের কোডসহ নম্বরটি লিখুন, যেমন {example}।',
   problemNetwork: 'আপনার মোবাইল নেটওয়ার্ক বেছে নিন: এই নম্বর থেকে আমরা তা বুঝতে পারছি না।',
+  problemVisitor:
+    'এই ইন্টারনেট সংযোগ থেকে খুব বেশি আলাদা নম্বর দেওয়া হয়েছে। {minutes, plural, one {# মিনিট} other {# মিনিট}} পরে আবার চেষ্টা করুন, অথবা অন্যভাবে পেমেন্ট করুন।',
   problemWaitMinutes:
     'এই নম্বরে খুব বেশি অনুরোধ পাঠানো হয়েছে। {minutes, plural, one {# মিনিট} other {# মিনিট}} পরে আবার চেষ্টা করুন, অথবা অন্যভাবে পেমেন্ট করুন।',
   problemWaitSeconds:

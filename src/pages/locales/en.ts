@@ -60,6 +60,8 @@ export const EN = {
   problemPhoneForeign: 'Use a mobile number from {country}, like {example}.',
   problemPhoneCode: 'Write the number with its country code, like {example}.',
   problemNetwork: 'Choose your mobile network: we cannot tell it from this number.',
+  problemVisitor:
+    'Too many different numbers were entered from this internet connection. Try again in {minutes, plural, one {# minute} other {# minutes}}, or pay another way.',
   problemWaitMinutes:
     'Too many requests were sent to this number. Try again in {minutes, plural, one {# minute} other {# minutes}}, or pay another way.',
   problemWaitSeconds:

@@ -64,6 +64,8 @@ export const FR: Messages = {
   problemPhoneForeign: 'Utilisez un numéro mobile de ce pays : {country}. Par exemple {example}.',
   problemPhoneCode: 'Écrivez le numéro avec l’indicatif du pays, comme {example}.',
   problemNetwork: 'Choisissez votre opérateur mobile : ce numéro ne permet pas de le reconnaître.',
+  problemVisitor:
+    'Trop de numéros différents ont été saisis depuis cette connexion Internet. Réessayez dans {minutes, plural, one {# minute} many {# de minutes} other {# minutes}}, ou payez autrement.',
   problemWaitMinutes:
     'Trop de demandes ont été envoyées à ce numéro. Réessayez dans {minutes, plural, one {# minute} many {# de minutes} other {# minutes}}, ou payez autrement.',
   problemWaitSeconds:

@@ -62,6 +62,8 @@ export const PT: Messages = {
   problemPhoneForeign: 'Use um número de telemóvel deste país: {country}. Por exemplo {example}.',
   problemPhoneCode: 'Escreva o número com o indicativo do país, como {example}.',
   problemNetwork: 'Escolha a sua operadora móvel: não a conseguimos identificar por este número.',
+  problemVisitor:
+    'Foram introduzidos demasiados números diferentes a partir desta ligação à Internet. Tente de novo daqui a {minutes, plural, one {# minuto} many {# de minutos} other {# minutos}}, ou pague de outra forma.',
   problemWaitMinutes:
     'Foram enviados demasiados pedidos para este número. Tente de novo daqui a {minutes, plural, one {# minuto} many {# de minutos} other {# minutos}}, ou pague de outra forma.',
   problemWaitSeconds:

@@ -62,6 +62,8 @@ export const SW: Messages = {
   problemPhoneForeign: 'Tumia namba ya simu ya {country}, kama {example}.',
   problemPhoneCode: 'Andika namba pamoja na msimbo wa nchi, kama {example}.',
   problemNetwork: 'Chagua mtandao wako wa simu: hatuwezi kuutambua kwa namba hii.',
+  problemVisitor:
+    'Namba nyingi mno tofauti zimeingizwa kupitia muunganisho huu wa intaneti. Jaribu tena baada ya {minutes, plural, one {dakika #} other {dakika #}}, au lipa kwa njia nyingine.',
   problemWaitMinutes:
     'Maombi mengi mno yametumwa kwa namba hii. Jaribu tena baada ya {minutes, plural, one {dakika #} other {dakika #}}, au lipa kwa njia nyingine.',
   problemWaitSeconds:

@@ -184,6 +184,7 @@ async function startService(
       COWRY_RATE_LIMIT: '0',
       COWRY_POOL_SIZE: '8',
       COWRY_PROMPTS_PER_NUMBER: '0',
+      COWRY_PROMPTS_PER_VISITOR: '0',
       COWRY_GATEWAY_TIMEOUT_MS: String(GATEWAY_TIMEOUT_MS),
     },
     onStart,

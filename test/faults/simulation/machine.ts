@@ -60,6 +60,7 @@ export const SETTINGS = {
   publicUrl: () => 'https://cowry.example',
   checkoutMs: 180_000,
   promptsPerNumber: 0,
+  promptsPerVisitor: 0,
   settlementMs: 60_000,
   gatewayTimeoutMs: 10_000,
   fees: new Map([['alpha', new Map([['KES', { partsPerMillion: 29_000n, fixedMinor: 7n }]])]]),
