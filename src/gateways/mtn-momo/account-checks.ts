@@ -45,7 +45,7 @@ function checkCallbacks({ callbackUrl, sendsCallbackUrl }: MomoAccount): Gateway
   if (sendsCallbackUrl)
     return checkByHand(
       name,
-      `See that the callback host of the API user is ${host}: with another one MTN MoMo rejects payments.`,
+      `See that the callback host of the API user is ${host}: with another one MTN MoMo rejects payments. It sends a callback once, and only to https with a certificate of a well-known authority.`,
     )
   return checkByHand(
     name,

@@ -46,11 +46,6 @@ export const MTN_MOMO: GatewayDefinition = {
       detail:
         'MTN accepts live calls only from registered addresses: give the addresses of this service to the MTN of the country, for Collection and for Disbursement.',
     },
-    {
-      about: 'callbacks',
-      detail:
-        'Register the host of COWRY_PUBLIC_URL as the callback host of the API user. MTN sends a callback once, and only to https with a certificate of a well-known authority.',
-    },
   ],
   baseUrl: { test: 'https://sandbox.momodeveloper.mtn.com', live: 'https://proxy.momoapi.mtn.com' },
   open,

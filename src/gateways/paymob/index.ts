@@ -11,7 +11,7 @@ import type {
   Rail,
   StatusQuery,
 } from '../gateway.ts'
-import { checkByHand, checkFailed, checkOk, declined, refused, unknown, unrecognized } from '../reply.ts'
+import { checkByHand, checkOk, declined, refused, unknown, unrecognized } from '../reply.ts'
 import { readCallback } from './callbacks.ts'
 import { openCharges } from './charges.ts'
 import { createClient, INQUIRY } from './client.ts'
@@ -152,7 +152,7 @@ function open(connection: Connection): Gateway {
 
     probe: () => client.probe(),
 
-    checkAccount: async () => [checkIntegrations(account), checkCallbacks(account)],
+    checkAccount: async () => [checkCallbacks(account)],
   }
 }
 
@@ -183,16 +183,6 @@ function railsOf({ card, wallet, kiosk }: Account): Rail[] {
 function integrationsFor({ card, wallet, kiosk }: Account, { channel }: CheckoutChoice): string[] {
   const chosen = channel === 'card' ? [card] : [wallet, kiosk]
   return chosen.filter((id) => id !== undefined)
-}
-
-function checkIntegrations(account: Account): GatewayCheck {
-  const name = 'integrations'
-  return railsOf(account).length > 0
-    ? checkOk(name)
-    : checkFailed(
-        name,
-        'The account collects nothing: set the id of at least one integration, such as GATEWAY_PAYMOB_CARD_INTEGRATION.',
-      )
 }
 
 function checkCallbacks({ hmacSecret }: Account): GatewayCheck {

@@ -357,6 +357,8 @@ describe('an account of MTN MoMo', () => {
     const results = () => checks.map(({ name, result }) => `${name} ${result}`)
     assert.deepEqual(results(), ['currency ok', 'callbacks by_hand', 'refunds ok'])
     assert.match(checks[1]?.detail ?? '', /is pay\.example\.com:/)
+    const byHand = MTN_MOMO.manualChecks?.map(({ about }) => about)
+    assert.deepEqual(byHand, ['addresses'], 'nothing is listed twice')
     provider.server.alter((value) => ({ ...Object(value), currency: 'UGX' }))
     const [currency] = (await gateway.checkAccount?.()) ?? []
     assert.deepEqual([currency?.result, /is in UGX/.test(currency?.detail ?? '')], ['failed', true])
