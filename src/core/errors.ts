@@ -137,7 +137,7 @@ export const API_ERRORS = {
 
   idempotency_key_reused: unprocessable('This Idempotency-Key was used with another body.'),
   no_route_available: unprocessable(
-    'No configured gateway serves this currency and country. GET /api/v1/misc/gateways lists your gateways and what each collects; the operator of this service adds gateways.',
+    'No configured gateway serves this currency, country and amount. GET /api/v1/misc/gateways lists your gateways and what each collects; GET /api/v1/misc/routes says why each is left out; the operator of this service adds gateways.',
   ),
   recurring_token_inactive: unprocessable('The recurring token was revoked or has expired.'),
   customer_mismatch: unprocessable('The recurring token belongs to a customer with another e-mail.'),
