@@ -388,7 +388,7 @@ const MISTAKES: Mistake[] = [
     'a currency without a gateway',
     async () => (await clientWithoutGateways()).post(INITIATE, initiateBody()),
     'no_route_available',
-    /misc\/gateways lists your gateways and what each collects; the operator/,
+    /misc\/gateways lists your gateways and what each collects; GET \/api\/v1\/misc\/routes says why/,
   ],
 ]
 
