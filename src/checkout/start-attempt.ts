@@ -48,9 +48,19 @@ export function startAttempt(
     await assertCollectable(app, view.payment)
     const { payment } = view
     if (typeof how === 'function') await how(payment, (start) => recordExtended(app, payment, start))
-    else await submitInOrder(app, view, how)
+    else await submitOnce(app, view, how)
     return reloadView(app, payment)
   })
+}
+
+/** The phone may be busy with this payment: the payer has pressed in two windows, and the other request was first. */
+async function submitOnce(app: PaymentsApp, view: CheckoutView, choice: CheckoutChoice): Promise<void> {
+  try {
+    await submitInOrder(app, view, choice)
+  } catch (error) {
+    const isBusy = error instanceof ApiError && error.code === 'phone_busy'
+    if (!isBusy || (await reloadView(app, view.payment)).payment.status === 'pending') throw error
+  }
 }
 
 async function submitInOrder(app: PaymentsApp, view: CheckoutView, choice: CheckoutChoice): Promise<void> {

@@ -14,6 +14,8 @@ const rig = await paymentsRig({ after })
 const { app, gateway, merchant, clock } = rig
 const CHOICE = { channel: 'mobile_money', phone: '+254712345678' } as const
 
+const promptCount = () => gateway.calls.filter((call) => call.startsWith('startCheckout')).length
+
 /** The same process, which runs a callback before it sends this statement. */
 function interrupted(other: PaymentsApp, marker: string, interrupt: () => Promise<unknown>): PaymentsApp {
   let isOpen = true
@@ -37,10 +39,24 @@ it('prompts the phone once when a payer presses twice in the last minutes of a c
   gateway.answers('startCheckout', STARTED)
   const view = await requireCheckoutPayment(app, merchant, reference)
   const first = () => startAttempt(app, view, CHOICE)
-  const second = interrupted(rig.anotherApp(), 'set expires_at = $4', first)
+  const second = interrupted(rig.anotherApp(), 'insert into phone_prompts', first)
   const seen = await startAttempt(second, view, CHOICE)
   assert.equal(seen.payment.status, 'processing')
   assert.equal(seen.attempts.length, 1)
   assert.deepEqual(await pathOf(rig.db, id), ['pending', 'processing'])
-  assert.equal(gateway.calls.filter((call) => call.startsWith('startCheckout')).length, 1)
+  assert.equal(promptCount(), 1)
+})
+
+it('prompts the phone once when the payer presses again before the first attempt is recorded', async () => {
+  const { id, reference } = await rig.checkout()
+  clock.advance(57 * 60_000)
+  const before = promptCount()
+  gateway.answers('startCheckout', STARTED)
+  const view = await requireCheckoutPayment(app, merchant, reference)
+  const choice = { ...CHOICE, phone: '+254712345679' }
+  const again = () => assert.rejects(startAttempt(rig.anotherApp(), view, choice), { code: 'phone_busy' })
+  const seen = await startAttempt(interrupted(app, 'set expires_at = $4', again), view, choice)
+  assert.equal(seen.payment.status, 'processing')
+  assert.deepEqual(await pathOf(rig.db, id), ['pending', 'processing'])
+  assert.equal(promptCount(), before + 1)
 })

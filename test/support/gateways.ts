@@ -53,11 +53,14 @@ const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 /** A number that no other test prompts: prompts are limited per number. */
 const newZambianNumber = () => `26076${randomInt(1_000_000, 10_000_000)}`
 
-/** The form of the page for a channel, or a whole form as it is. A card is saved after the notice about it; mobile money is a prompt on the phone. */
-function payerForm(channel: string): string {
+/**
+ * The form of the page for a channel, or a whole form as it is. A card is saved after the notice about it; mobile money is a
+ * prompt on a phone in Zambia, and elsewhere the page of the provider.
+ */
+function payerForm(channel: string, country: unknown = 'ZM'): string {
   if (channel.includes('=')) return channel
   if (channel === 'card') return 'channel=card&consent=notice&language=en'
-  if (channel !== 'mobile_money') return `channel=${channel}`
+  if (channel !== 'mobile_money' || country !== 'ZM') return `channel=${channel}`
   return `channel=mobile_money&phone=%2B${newZambianNumber()}&network=mtn_zm`
 }
 
@@ -67,7 +70,7 @@ export async function startPaying(api: Api, changes: Record<string, unknown>, ch
   assert.equal(made.http, 201, made.text)
   const { uuid, checkoutUrl, paymentGateway, reference } = made.body.data
   const page = new URL(checkoutUrl).pathname
-  const pressed = await api.postText(`${page}/attempts`, payerForm(channel), FORM)
+  const pressed = await api.postText(`${page}/attempts`, payerForm(channel, changes.country), FORM)
   assert.equal(pressed.http, 303, pressed.text)
   return { uuid: String(uuid), page, gateway: String(paymentGateway), reference, pressed }
 }
