@@ -121,7 +121,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'refund that timed out has failed',
-    detectedBySeed: 166,
+    detectedBySeed: 440,
     rationale: 'Without a response there is no refund.',
     mutation: withRefundReading((outcome) =>
       isUnknown(outcome, 'no_answer')
@@ -143,7 +143,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'outcome without version check',
-    detectedBySeed: 1,
+    detectedBySeed: 15,
     rationale: 'No other process applies an outcome to the same payment at the same moment.',
     mutation: {
       statements: movesWithout('version'),
@@ -155,7 +155,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'no terminal guard',
-    detectedBySeed: 1,
+    detectedBySeed: 6,
     rationale: 'A success is a success, however often it is reported.',
     mutation: {
       jobs: reapplySuccess,
