@@ -211,8 +211,11 @@ describe('the waiting page of a fresh prompt', { concurrency: 6 }, () => {
     const phone = newPhone()
     const otherPayer = createPayer()
     for (let round = 1; round <= 5; round += 1) {
-      const { page } = await openCheckout(service.api, otherPayer)
+      const { page, uuid } = await openCheckout(service.api, otherPayer)
       await otherPayer.submit(page, '/attempts', { ...choiceOf('mobile_timeout'), phone })
+      // One prompt at a time is open on a phone.
+      const cancelled = await service.api.post(`/api/v1/checkout/payments/${uuid}/cancel`, {})
+      assert.equal(cancelled.http, 200, cancelled.text)
     }
     const { page, read } = await open(t)
     await payWith(page, 'mobile_success', phone)
