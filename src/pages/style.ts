@@ -49,7 +49,7 @@ svg{fill:none;stroke:currentColor;stroke-width:1.8;stroke-linecap:round;stroke-l
 .fields{display:none;padding:0 1rem 1rem}
 .way>input:checked~.fields{display:block}
 .fields p,.ask p{margin:0 0 .5rem}
-.word,.test-only{white-space:nowrap}
+.word{white-space:nowrap}
 .networks span .word{display:inline;min-height:0;padding:0;border:0}
 .test-only{font-weight:400;color:var(--dim);font-size:.8125rem;line-height:1.2}
 .networks{display:grid;grid-template-columns:1fr 1fr;gap:.5rem;margin:0}
