@@ -79,8 +79,9 @@ async function runCheckout(momo: Momo, prng: Prng): Promise<void> {
   const completed = await followUp(momo, attempt, prng)
   const end = await gateway.verify(attempt, null)
   assertTrue(momo, attempt, end)
-  // Its pre-approval was removed.
-  if (completed?.kind === 'declined') return assert.equal(end.kind, 'declined', inspect(end))
+  // Its pre-approval was removed, unless the request for that was lost too. Nobody completes a declined payment.
+  if (completed?.kind === 'declined')
+    return assert.ok(['declined', 'pending'].includes(end.kind), inspect(end))
   const isWaiting = end.kind === 'pending'
   assert.ok(isWaiting || (pays && end.kind === 'succeeded'), inspect(end))
 }
