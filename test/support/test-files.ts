@@ -62,6 +62,7 @@ export const ALONE = [
 // Each of these groups has one process with one browser. They start before the files that share any process.
 export const BROWSER_GROUPS = [
   /^test\/browser\/(?:checkout|checkout-(?:language|waiting)|p2p|reference)\.test/,
+  /^test\/browser\/(?:mobile-money|bkash|wave)\.test/,
   /^test\/browser\//,
 ]
 
