@@ -79,7 +79,7 @@ async function runCheckout(momo: Momo, prng: Prng): Promise<void> {
   const completed = await followUp(momo, attempt, prng)
   const end = await gateway.verify(attempt, null)
   assertTrue(momo, attempt, end)
-  // Its pre-approval was removed, unless the request for that was lost too. Nobody completes a declined payment.
+  // Its pre-approval was removed, unless the request for that was lost too. A declined payment is not completed.
   if (completed?.kind === 'declined')
     return assert.ok(['declined', 'pending'].includes(end.kind), inspect(end))
   const isWaiting = end.kind === 'pending'
