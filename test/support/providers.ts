@@ -18,6 +18,7 @@ import * as paystack from '../gateways/paystack/fake.ts'
 import * as stripe from '../gateways/stripe/fake.ts'
 import * as wave from '../gateways/wave/fake.ts'
 import { readPayment, startPaying } from './gateways.ts'
+import { eventually } from './process.ts'
 import type { TestService } from './service.ts'
 
 export interface ProviderFacts {
@@ -109,13 +110,15 @@ export async function newMerchantAt(service: TestService, name: ProviderName) {
   return { ...merchant, accountId: await addAccount(service, merchant.uuid, name) }
 }
 
-/** Returns the id of the account. */
+/** Returns the id of the account. On a busy machine the first probe may take longer than the timeout of the service. */
 export async function addAccount(service: TestService, merchantId: string, name: ProviderName) {
   const { credentials } = PROVIDERS[name]
-  const answer = await service.admin.send('PUT', `/admin/v1/merchants/${merchantId}/gateways/${name}`, {
-    body: JSON.stringify({ credentials }),
-    headers: { 'content-type': 'application/json' },
-  })
+  const save = () =>
+    service.admin.send('PUT', `/admin/v1/merchants/${merchantId}/gateways/${name}`, {
+      body: JSON.stringify({ credentials }),
+      headers: { 'content-type': 'application/json' },
+    })
+  const answer = await eventually(save, ({ body }) => body.data?.probe !== 'unreachable', 15_000)
   assert.equal(answer.body.data?.probe, 'works', answer.text)
   return String(answer.body.data.uuid)
 }
