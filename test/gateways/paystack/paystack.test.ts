@@ -244,7 +244,7 @@ describe('a payment at Paystack', () => {
     })
   })
 
-  it('a payment at Paystack that somebody is paying is pending, however late it is', async (t) => {
+  it('a payment at Paystack that a payer is making is pending, however late it is', async (t) => {
     for (const status of ['ongoing', 'pending', 'processing', 'queued']) {
       const outcome = await verifyAnswer(t, altered('verify-abandoned', { status }), 200, left(48))
       assert.equal(outcome.kind, 'pending', status)
