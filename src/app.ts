@@ -1,12 +1,12 @@
 // The composition root: creates the parts of the service and starts them in this order. The steps are in src/compose/.
 
-import { ensureDemoMerchant } from './api-keys/demo-merchant.ts'
+import { ensureStagingMerchants } from './api-keys/demo-merchant.ts'
 import { composeApp } from './compose/app-object.ts'
 import { type DatabaseOptions, isolateTenants, openDatabase } from './compose/database.ts'
 import { composeShell } from './compose/http-shell.ts'
 import { backgroundJobs } from './compose/jobs.ts'
 import type { Parts, Stops } from './compose/parts.ts'
-import { type Config, publicUrlOf, type Role } from './config.ts'
+import { type Config, publicUrlOf, type Role, weakTokens } from './config.ts'
 import { openMetricsListener } from './http/metrics.ts'
 import { type Clock, systemClock } from './kit/clock.ts'
 import type { Db } from './kit/db/db.ts'
@@ -78,10 +78,15 @@ async function compose(parts: Parts) {
 
   const { app, provider } = await composeApp(parts, { localUrl, publicUrl })
   // The raw handle: failpoints must not fire during the start.
-  const demo = app.mode === 'test' ? await ensureDemoMerchant({ ...app, db: parts.db }, config.dataDir) : null
+  const staging =
+    app.mode === 'test' ? await ensureStagingMerchants({ ...app, db: parts.db }, config.dataDir) : null
+  for (const reason of weakTokens(config)) parts.log.write('settings.weak_token', { reason })
   if (app.mode === 'live' && !app.gateways.supported.some(({ isConfigured }) => isConfigured))
     parts.log.write('gateway.none_configured')
-  const shell = role === 'worker' ? null : await composeShell(parts, app, provider)
+  const shell =
+    role === 'worker'
+      ? null
+      : await composeShell(parts, app, { provider, testShop: staging?.testShop ?? null })
   let isShellOpen = false
   const stopShell = async () => {
     if (!isShellOpen) return
@@ -110,5 +115,5 @@ async function compose(parts: Parts) {
     if (!shell) throw new Error('the role worker serves no API document')
     return shell.openApi()
   }
-  return { url: localUrl(), publicUrl: publicUrl(), demoKey: demo?.apiKey ?? null, openApi }
+  return { url: localUrl(), publicUrl: publicUrl(), demoKey: staging?.demo.apiKey ?? null, openApi }
 }

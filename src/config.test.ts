@@ -3,7 +3,14 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { GATEWAYS } from './compose/gateways.ts'
-import { ConfigError, publicUrlOf, readClientConfig, readConfig, renderEnvExample } from './config.ts'
+import {
+  ConfigError,
+  publicUrlOf,
+  readClientConfig,
+  readConfig,
+  renderEnvExample,
+  weakTokens,
+} from './config.ts'
 import { allSettings } from './settings.ts'
 
 const key = () => randomBytes(32).toString('base64')
@@ -91,6 +98,15 @@ describe('the settings of a staging instance', () => {
   })
 })
 
+describe('a token that can be guessed', () => {
+  it('is accepted in staging, and named for a warning', () => {
+    const config = readConfig({ COWRY_ADMIN_TOKEN: 'abc', COWRY_METRICS_TOKEN: key() })
+    assert.equal(config.adminToken, 'abc')
+    assert.deepEqual(weakTokens(config), ['COWRY_ADMIN_TOKEN'])
+    assert.deepEqual(weakTokens(readConfig({})), [])
+  })
+})
+
 describe('fees', () => {
   it('are exact, in parts per million and minor units, and * applies to the currencies not named', () => {
     const fees = { paystack: { NGN: { percent: '1.5', fixed: '100' }, '*': { percent: '3.8999' } } }
@@ -121,6 +137,12 @@ describe('a production instance', () => {
     const config = readConfig(PRODUCTION)
     assert.equal(config.mode, 'live')
     assert.equal(config.publicUrl, 'https://pay.example.com')
+  })
+
+  it('serves no agents unless it is set, and then only tools that read unless that is set too', () => {
+    assert.equal(readConfig(PRODUCTION).mcp, 'off')
+    assert.equal(readConfig({ ...PRODUCTION, COWRY_MCP: 'read' }).mcp, 'read')
+    assert.equal(readConfig({}).mcp, 'write')
   })
 
   it('F-91: reports all missing settings at once', () => {

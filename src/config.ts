@@ -72,6 +72,8 @@ export interface Config {
   /** 0: never. */
   readonly invariantCheckMinutes: number
   readonly preparedStatements: boolean
+  /** Which tools the MCP server offers to agents. */
+  readonly mcp: 'off' | 'read' | 'write'
   /** Null: no traces. */
   readonly traces: (TraceTarget & { readonly ratio: number }) | null
   readonly failpoints: Failpoints
@@ -128,6 +130,7 @@ export function readConfig(env: Env = process.env, gateways: readonly Configurab
     publicUrl: values.publicUrl ?? publicUrlOf(values.host, values.port),
     // In staging, the developer's webhook receiver usually runs on this machine.
     webhookAllow: values.webhookAllow ?? (mode === 'test' ? ALLOW_LOOPBACK : ALLOW_NOTHING),
+    mcp: values.mcp ?? (mode === 'test' ? 'write' : 'off'),
     mode,
     gateways: access,
   })
@@ -261,16 +264,20 @@ function weakSecretIssues({
   const issues: string[] = []
   if (publicUrl && !publicUrl.startsWith('https:'))
     issues.push(`COWRY_PUBLIC_URL must begin with https in production, not ${publicUrl}`)
-  for (const [name, token] of Object.entries({
-    COWRY_ADMIN_TOKEN: adminToken,
-    COWRY_METRICS_TOKEN: metricsToken,
-  })) {
-    if (token && isWeakToken(token))
-      issues.push(`${name} must be at least ${MIN_TOKEN_LENGTH} random characters (openssl rand -base64 33)`)
-  }
+  for (const name of weakTokens({ adminToken, metricsToken }))
+    issues.push(`${name} must be at least ${MIN_TOKEN_LENGTH} random characters (openssl rand -base64 33)`)
   if (keyPepper && encryptionKeys?.some(({ key }) => Buffer.compare(key, keyPepper) === 0))
     issues.push('COWRY_KEY_PEPPER must differ from every key of COWRY_ENCRYPTION_KEYS')
   return issues
+}
+
+/** The names of the settings whose tokens can be guessed. Production refuses them; staging logs a warning. */
+export function weakTokens({
+  adminToken,
+  metricsToken,
+}: Partial<Pick<Config, 'adminToken' | 'metricsToken'>>): string[] {
+  const tokens = { COWRY_ADMIN_TOKEN: adminToken, COWRY_METRICS_TOKEN: metricsToken }
+  return Object.entries(tokens).flatMap(([name, token]) => (token && isWeakToken(token) ? [name] : []))
 }
 
 function isWeakToken(token: string): boolean {

@@ -3,21 +3,27 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { CASE_KIND_NAMES, kindFacts } from './cases/case-kinds.ts'
+import { EVENT_DATA } from './compose/event-data.ts'
 import { GATEWAYS } from './compose/gateways.ts'
-import { merchantRoutes } from './compose/routes.ts'
+import { describedOperatorRoutes, merchantRoutes } from './compose/routes.ts'
 import { renderEnvExample } from './config.ts'
+import { isRecord } from './core/canonical.ts'
 import { CURRENCIES, CURRENCY_CODES } from './core/currency.ts'
-import { API_ERRORS } from './core/errors.ts'
 import { EVENT_TYPES } from './core/event-types.ts'
 import { FAILURES } from './core/failures.ts'
 import { LOG_LINES } from './core/log-lines.ts'
 import { grantsScope, SCOPES } from './core/merchant.ts'
 import { METRICS } from './core/metric-definitions.ts'
 import { networksOf } from './core/networks.ts'
+import { renderErrorPage } from './docs-site/error-help/page.ts'
 import { coverageOf, currenciesWithoutLocalGateway, type PlaceCoverage } from './gateways/routing/coverage.ts'
 import { SANDBOX_INSTRUMENTS } from './gateways/sandbox/index.ts'
+import { logRoutes } from './http/log-routes.ts'
 import { openApiDocument } from './http/openapi/document.ts'
+import { operatorDocument } from './http/openapi/operator-document.ts'
+import { renderDocument } from './http/openapi/render.ts'
 import type { Route } from './kit/http/route.ts'
+import { TOOLS } from './mcp/tools.ts'
 import { TRANSFER_MEANINGS, TRANSFER_MOVES, TRANSFER_STATUSES } from './p2p/states.ts'
 import { LANGUAGES } from './pages/locales.ts'
 import { PAYMENT_MOVES, PAYMENT_STATUSES, STATUS_MEANINGS } from './payments/states.ts'
@@ -30,6 +36,7 @@ export function renderDocs(): Record<string, string> {
   return {
     '.env.example': renderEnvExample(GATEWAYS),
     'openapi.json': renderOpenApi(),
+    'openapi-admin.json': renderOperatorOpenApi(),
     'docs/generated/cases.md': renderCases(),
     'docs/generated/config.md': renderSettings(),
     'docs/generated/coverage.md': renderCoverage(),
@@ -44,6 +51,7 @@ export function renderDocs(): Record<string, string> {
     'docs/generated/metrics.md': renderMetricList(),
     'docs/generated/scopes.md': renderScopes(),
     'docs/generated/states.md': renderStates(),
+    'docs/generated/tools.md': renderTools(),
     'docs/generated/transfers.md': renderTransfers(),
   }
 }
@@ -65,7 +73,12 @@ function describedRoutes(): Route[] {
 }
 
 function renderOpenApi(): string {
-  return `${JSON.stringify(openApiDocument(describedRoutes(), {}), null, 2)}\n`
+  return renderDocument(openApiDocument(describedRoutes(), { eventData: EVENT_DATA }))
+}
+
+function renderOperatorOpenApi(): string {
+  const routes = [...describedOperatorRoutes(), ...logRoutes({ readLines: async () => [] })]
+  return renderDocument(operatorDocument(routes, {}))
 }
 
 function renderScopes(): string {
@@ -124,7 +137,7 @@ function summarizeCoverage(places: readonly PlaceCoverage[]): string {
   const total = CURRENCY_CODES.length
   return `Local: payers of the country need no card of an international scheme that is charged from abroad. prompt: on the payer's
 phone, after our page has asked for the number. page: on the provider's page. transfer: to an account that our page shows.
-p2p: to the merchant's own account, and the merchant confirms it ([p2p.md](../p2p.md)); shown only where no gateway has a
+p2p: to the merchant's own account, and the merchant confirms it ([p2p.md](../guides/p2p.md)); shown only where no gateway has a
 local way.
 
 ${total - without.length} of ${total} currencies have a local way through a gateway. Only foreign cards or p2p: ${without.join(', ') || 'none'}.`
@@ -215,14 +228,7 @@ function renderNetworks(): string {
 }
 
 function renderErrors(): string {
-  const rows = Object.entries(API_ERRORS).map(([name, { http, type, retryable, message }]) => [
-    code(name),
-    String(http),
-    code(type),
-    retryable ? 'yes' : 'no',
-    message,
-  ])
-  return page('Errors', 'src/core/errors.ts', ['Code', 'HTTP', 'Type', 'Retryable', 'Message'], rows)
+  return renderErrorPage(sourceLine('src/core/errors.ts'))
 }
 
 function renderStates(): string {
@@ -233,8 +239,7 @@ function renderStates(): string {
   ])
   const heads = ['Status', 'Meaning', 'May move to']
   const arrows = PAYMENT_STATUSES.flatMap((from) => PAYMENT_MOVES[from].map((to) => `  ${from} --> ${to}`))
-  return [
-    page('States of payments and charges', 'src/payments/states.ts', heads, rows),
+  const picture = [
     'A checkout starts `pending`, a recurring charge `processing`.',
     '',
     '```mermaid',
@@ -243,8 +248,25 @@ function renderStates(): string {
     '  [*] --> processing',
     ...arrows,
     '```',
-    '',
   ].join('\n')
+  const table = page('States of payments and charges', 'src/payments/states.ts', heads, rows)
+  return table.replace('\n| Status', `\n${picture}\n\n| Status`)
+}
+
+function renderTools(): string {
+  const rows = TOOLS.map(({ name, description, scopes, inputSchema, isWrite }) => [
+    code(name),
+    isWrite ? 'writes' : 'reads',
+    scopes.map(code).join(' ') || '–',
+    argumentsOf(inputSchema).map(code).join(' '),
+    description,
+  ])
+  const heads = ['Tool', 'Access', 'Scopes of the key', 'Arguments', 'What it does']
+  return page('Tools for agents', 'src/mcp/tools.ts', heads, rows)
+}
+
+function argumentsOf(schema: object): string[] {
+  return 'properties' in schema && isRecord(schema.properties) ? Object.keys(schema.properties) : []
 }
 
 function renderTransfers(): string {
@@ -262,7 +284,7 @@ function page(title: string, source: string, heads: string[], rows: string[][]):
   return [
     `# ${title}`,
     '',
-    `Written from \`${source}\` by \`npm run docs\`; change it there.`,
+    sourceLine(source),
     '',
     line(heads),
     line(heads.map(() => '---')),
@@ -272,3 +294,5 @@ function page(title: string, source: string, heads: string[], rows: string[][]):
 }
 
 const code = (text: string) => `\`${text}\``
+
+const sourceLine = (source: string) => `Written from \`${source}\` by \`npm run docs\`; change it there.`

@@ -10,7 +10,7 @@ import type { Clock } from './kit/clock.ts'
 import type { Db } from './kit/db/db.ts'
 import { findInvariantCheck, type InvariantCheck } from './kit/db/invariant-checks.ts'
 import { type OperatorRoute, ok, operatorRoute } from './kit/http/route.ts'
-import { Nullable, Timestamp } from './kit/http/schema.ts'
+import { count, Nullable, namedObject, Timestamp, text } from './kit/http/schema.ts'
 import type { Backlog } from './kit/observability/backlog.ts'
 import { readSettlementBacklog } from './ledger/service.ts'
 import { readRefundBacklog } from './refunds/find.ts'
@@ -42,26 +42,57 @@ export async function readInstanceState({ db, clock }: Needs): Promise<InstanceS
   return { jobs: [...payments, ...refunds, ...settlements, deliveries], deliveries, openCases, invariants }
 }
 
-const JobsState = Type.Object({
-  /** Counts stop at 10,000 for each job. */
-  jobs: Type.Array(
-    Type.Object({ name: Type.String(), due: Type.Integer(), oldestDueAt: Nullable(Timestamp) }),
-  ),
-  deliveries: Type.Object({
-    pending: Type.Integer(),
-    oldestPendingAt: Nullable(Timestamp),
-    failingEndpoints: Type.Integer(),
-  }),
-  openCases: Type.Object({ merchant: Type.Integer(), operator: Type.Integer() }),
-  invariantsCheckedAt: Nullable(Timestamp),
-})
+const JobsState = namedObject(
+  'Backlog',
+  {
+    jobs: Type.Array(
+      namedObject('JobBacklog', {
+        name: text('The name of the job.'),
+        due: count('How many records are due for it. The count stops at 10,000.'),
+        oldestDueAt: Nullable(
+          Timestamp,
+          'Since when the oldest of them is due, in UTC. Null if none is due.',
+        ),
+      }),
+      { description: 'The background jobs and their backlog.' },
+    ),
+    deliveries: namedObject(
+      'DeliveryBacklog',
+      {
+        pending: count('How many deliveries are not finished.'),
+        oldestPendingAt: Nullable(
+          Timestamp,
+          'When the oldest of them was created, in UTC. Null if there is none.',
+        ),
+        failingEndpoints: count('How many webhook endpoints fail at present.'),
+      },
+      { description: 'The deliveries of events to webhook endpoints.' },
+    ),
+    openCases: namedObject(
+      'OpenCases',
+      {
+        merchant: count('Those that merchants decide.'),
+        operator: count('Those that the operator decides.'),
+      },
+      { description: 'How many cases are open.' },
+    ),
+    invariantsCheckedAt: Nullable(
+      Timestamp,
+      'When the invariants were last checked, in UTC. Null before the first check.',
+    ),
+  },
+  { description: 'What the background jobs have to do.' },
+)
 
 export function instanceRoutes(app: Needs): OperatorRoute[] {
   return [
     operatorRoute({
       method: 'GET',
       path: '/admin/v1/jobs',
-      summary: 'Read the backlog of background jobs and of event deliveries',
+      operationId: 'jobs.get',
+      summary: 'Get the backlog of background jobs and of event deliveries',
+      description:
+        'The same in every process. A job whose oldest record is due for minutes does not keep up.',
       response: { http: 200, data: JobsState },
       errors: [],
       handle: async () => ok('Background jobs.', serializeState(await readInstanceState(app))),

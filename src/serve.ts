@@ -133,15 +133,24 @@ function watchProcess(end: (code: number) => void, logFault: (key: LogKey, error
 
 function serviceInfo(role: Role, service: ServiceInfo) {
   const { demoKey } = service
-  const [url, reference] = role === 'worker' ? [null, null] : [service.url, `${service.publicUrl}/docs`]
+  const [url, reference] = role === 'worker' ? [null, null] : [service.url, `${service.publicUrl}/docs/api`]
   return { role, pid: process.pid, url, reference, demoKey }
 }
 
 function banner(role: Role, service: ServiceInfo): string[] {
   if (role === 'worker') return ['Cowry does the background work; Ctrl-C ends it.']
-  const lines = [`Cowry listens on   ${service.url}`, `API reference      ${service.publicUrl}/docs`]
+  const lines = [`Cowry listens on   ${service.url}`, `Documentation      ${service.publicUrl}/docs`]
   if (service.demoKey === null) return lines
-  return [...lines, `Demo key           ${service.demoKey}`, '', curlLine(service.url, service.demoKey), '']
+  // Browsers do not send the part after #, and the page keeps the key in its tab.
+  const quickstart = `${service.publicUrl}/docs/quickstart#key=${service.demoKey}`
+  return [
+    ...lines,
+    `Demo key           ${service.demoKey}`,
+    `Quickstart         ${quickstart}`,
+    '',
+    curlLine(service.url, service.demoKey),
+    '',
+  ]
 }
 
 /** One line that can be pasted repeatedly: the shell generates a new reference each time. */

@@ -301,6 +301,8 @@ export const SETTINGS = {
     'Days to keep idempotency keys. A week covers a queue that was stopped over a long weekend.'),
   deliveryRetentionDays: setting('COWRY_DELIVERY_RETENTION_DAYS', '30', integer(30, 400),
     'Days to keep delivery records. Attempt logs are dropped by month.'),
+  mcp: optional('COWRY_MCP', 'read', oneOf('off', 'read', 'write'),
+    'MCP server for agents at /mcp: off, only tools that read, or also tools that write. Absent: write in staging, off in production.'),
   traceEndpoint: optional('OTEL_EXPORTER_OTLP_ENDPOINT', 'http://127.0.0.1:4318', readCollector,
     'OpenTelemetry collector that receives traces as OTLP over HTTP in JSON. Absent: no traces.'),
   traceHeaders: setting('OTEL_EXPORTER_OTLP_HEADERS', '', readHeaders,

@@ -1,31 +1,52 @@
 import { constantTimeEquals } from '../kit/crypto.ts'
 import type { Db } from '../kit/db/db.ts'
 import { createMerchant, type ManagedMerchant, requireMerchant } from '../merchants/service.ts'
-import { findDemoKey, saveDemoKey, writeDemoKeyFile } from '../secrets/demo-key.ts'
+import {
+  findDemoKey,
+  findTestShopId,
+  saveDemoKey,
+  saveTestShopId,
+  writeDemoKeyFile,
+} from '../secrets/demo-key.ts'
 import { hashSecret, parseApiKey } from './key-format.ts'
 import { findKeyOwner, type KeyOwnerRow, lockDemoMerchant } from './queries.ts'
 import { type ApiKeysApp, createKey } from './service.ts'
 
-export interface DemoMerchant {
+interface DemoMerchant {
   merchant: ManagedMerchant
   apiKey: string
 }
 
+interface StagingMerchants {
+  demo: DemoMerchant
+  /** Collects the test payments of the landing page's visitors, so that the demo key does not list them. It has no key. */
+  testShop: ManagedMerchant
+}
+
 /**
- * Staging starts with a demo merchant. Its API key is stored in clear, in the database and in the data folder, and replaced
+ * Staging starts with a demo merchant and a test shop. The demo merchant's API key is stored in clear, in the database and in the data folder, and replaced
  * when it no longer works. A lock serializes processes that start together.
  */
-export async function ensureDemoMerchant(
+export async function ensureStagingMerchants(
   app: Omit<ApiKeysApp, 'db'> & { db: Db },
   dataDir: string,
-): Promise<DemoMerchant> {
+): Promise<StagingMerchants> {
   if (app.mode !== 'test') throw new Error('there is no demo merchant outside staging')
-  const demo = await app.db.transaction(async (tx) => {
+  const merchants = await app.db.transaction(async (tx) => {
     await lockDemoMerchant(tx)
-    return findOrCreateDemo({ ...app, db: tx })
+    const own = { ...app, db: tx }
+    return { demo: await findOrCreateDemo(own), testShop: await findOrCreateTestShop(own) }
   })
-  await writeDemoKeyFile(dataDir, demo.apiKey, app.random)
-  return demo
+  await writeDemoKeyFile(dataDir, merchants.demo.apiKey, app.random)
+  return merchants
+}
+
+async function findOrCreateTestShop(app: ApiKeysApp): Promise<ManagedMerchant> {
+  const id = await findTestShopId(app.db)
+  if (id !== undefined) return requireMerchant(app, id)
+  const merchant = await createMerchant(app, { name: 'Test Shop' })
+  await saveTestShopId(app.db, merchant.id)
+  return merchant
 }
 
 async function findOrCreateDemo(app: ApiKeysApp): Promise<DemoMerchant> {

@@ -20,7 +20,10 @@ export const operatorKeyRoutes = (app: ApiKeysApp): OperatorRoute[] => [
   operatorRoute({
     method: 'POST',
     path: '/admin/v1/merchants/{uuid}/keys',
+    operationId: 'apiKeys.create',
     summary: 'Create an API key; it is shown only in this response',
+    description:
+      'Give it to the merchant: only a hash of it is stored. Without scopes it has all but those of API keys.',
     params: UuidParams,
     body: CreateKeyBody,
     response: { http: 201, data: CreatedKeyRecord },
@@ -31,7 +34,9 @@ export const operatorKeyRoutes = (app: ApiKeysApp): OperatorRoute[] => [
   operatorRoute({
     method: 'GET',
     path: '/admin/v1/merchants/{uuid}/keys',
+    operationId: 'apiKeys.list',
     summary: 'List the API keys of a merchant, newest first',
+    description: 'Including revoked and expired keys, without the keys themselves.',
     params: UuidParams,
     query: ListQuery,
     response: { http: 200, data: KeyRecord, list: true },
@@ -48,7 +53,9 @@ export const operatorKeyRoutes = (app: ApiKeysApp): OperatorRoute[] => [
   operatorRoute({
     method: 'POST',
     path: '/admin/v1/keys/{keyId}/rotate',
+    operationId: 'apiKeys.rotate',
     summary: 'Replace an API key; the old one works until the overlap is over',
+    description: 'Creates a key with the same rights, which is shown only in this response.',
     params: KeyParams,
     body: RotateKeyBody,
     response: { http: 201, data: CreatedKeyRecord },
@@ -62,7 +69,9 @@ export const operatorKeyRoutes = (app: ApiKeysApp): OperatorRoute[] => [
   operatorRoute({
     method: 'POST',
     path: '/admin/v1/keys/{keyId}/revoke',
+    operationId: 'apiKeys.revoke',
     summary: 'Revoke an API key at once and permanently',
+    description: 'Every process refuses it within 5 seconds. A repeat changes nothing.',
     params: KeyParams,
     response: { http: 200, data: KeyRecord },
     errors: ['api_key_not_found'],

@@ -8,7 +8,7 @@ import { API_KEY, KEY_COLUMNS, type KeyRow } from './api-key.ts'
 
 const lockDemoStatement = sql<unknown>`select pg_advisory_xact_lock(${ADVISORY_LOCKS.demoMerchant})`
 
-/** Until the transaction ends, no other process creates the demo merchant or its key. */
+/** Until the transaction ends, no other process creates the demo merchant, its key or the test shop. */
 export async function lockDemoMerchant(tx: Tx): Promise<void> {
   await tx.query(lockDemoStatement)
 }

@@ -36,6 +36,7 @@ const readRoutes = (app: SelfServiceKeysApp): Route[] => [
     scope: 'keys:read',
     method: 'GET',
     path: PATH,
+    operationId: 'apiKeys.list',
     summary: 'List your API keys',
     description:
       'Newest first, including revoked and expired keys. The keys themselves are never shown again.',
@@ -54,7 +55,10 @@ const readRoutes = (app: SelfServiceKeysApp): Route[] => [
     scope: 'keys:read',
     method: 'GET',
     path: `${PATH}/{keyId}`,
+    operationId: 'apiKeys.get',
     summary: 'Get an API key',
+    description:
+      'The record of a key: its rights, and when it was last used. The key itself is never shown again.',
     params: KeyParams,
     response: { http: 200, data: SelfServiceKeyRecord },
     errors: ['validation_failed', 'api_key_not_found'],
@@ -71,6 +75,7 @@ const createRoutes = (app: SelfServiceKeysApp): Route[] => [
     ...COMMON,
     method: 'POST',
     path: PATH,
+    operationId: 'apiKeys.create',
     summary: 'Create an API key',
     description: `The key is shown only in this response. A key can grant only its own rights: its scopes, addresses, expiry and rate limit; absent fields are copied from it. There may be ${MAX_LIVE_KEYS} live keys. A retry with the same \`Idempotency-Key\` returns the record with \`apiKey\` null: if the response with the key was lost, revoke the key and create another.`,
     body: CreateSelfServiceKeyBody,
@@ -94,7 +99,8 @@ const createRoutes = (app: SelfServiceKeysApp): Route[] => [
     ...COMMON,
     method: 'POST',
     path: `${PATH}/{keyId}/rotate`,
-    summary: 'Replace an API key',
+    operationId: 'apiKeys.rotate',
+    summary: 'Rotate an API key',
     description:
       'Creates a key with the same rights, shown only in this response. The old key works for another `overlapHours` (0 to 168, 24 by default). A key can replace itself and every key that has no more rights than it. A retry with the same `Idempotency-Key` returns the record with `apiKey` null.',
     params: KeyParams,
@@ -114,6 +120,7 @@ const revokeRoute = (app: SelfServiceKeysApp): Route =>
     ...COMMON,
     method: 'POST',
     path: `${PATH}/{keyId}/revoke`,
+    operationId: 'apiKeys.revoke',
     summary: 'Revoke an API key permanently',
     description:
       'Takes effect everywhere within 5 seconds; a repeat changes nothing. A key can revoke any of your keys, also one with more rights than its own. It revokes itself only with `confirmSelf`.',

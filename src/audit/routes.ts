@@ -29,6 +29,7 @@ export function auditRoutes(app: AuditApp): Route[] {
     route({
       ...COMMON,
       path: '/api/v1/audit',
+      operationId: 'audit.list',
       summary: 'List the audit log',
       description:
         'Who changed what, when and from which address: API keys, webhook endpoints, customers, payment links, P2P accounts and confirmations, refunds, and what operators changed in your account. Entries are written with the change itself, never changed, and chained by hashes. Payments are not in it; their moves are their history.',
@@ -44,7 +45,8 @@ export function auditRoutes(app: AuditApp): Route[] {
     route({
       ...COMMON,
       path: '/api/v1/audit/export',
-      summary: 'Download the audit log',
+      operationId: 'audit.export',
+      summary: 'Export the audit log as CSV',
       description:
         'The entries from the oldest on, as a CSV file (RFC 4180, UTF-8 with a byte order mark), of any length. The column record has the text that was hashed: hash is SHA-256 over the bytes of previousHash and this text.',
       query: AuditExportQuery,
@@ -67,7 +69,9 @@ export function operatorAuditRoutes(app: AuditApp): OperatorRoute[] {
     operatorRoute({
       method: 'GET',
       path: '/admin/v1/audit',
+      operationId: 'audit.list',
       summary: 'List the audit log of all merchants and operators',
+      description: 'Newest first. Every entry has the text that was hashed.',
       query: OperatorAuditQuery,
       response: { http: 200, data: OperatorAuditRecord, list: true },
       errors: [],
@@ -79,7 +83,9 @@ export function operatorAuditRoutes(app: AuditApp): OperatorRoute[] {
     operatorRoute({
       method: 'GET',
       path: '/admin/v1/audit/export',
-      summary: 'Download the audit log as CSV',
+      operationId: 'audit.export',
+      summary: 'Export the audit log as CSV',
+      description: 'The entries from the oldest on, with the text that was hashed. Any number of entries.',
       query: OperatorAuditExportQuery,
       response: { http: 200, data: Type.String(), file: 'text/csv' },
       errors: [],
@@ -89,7 +95,10 @@ export function operatorAuditRoutes(app: AuditApp): OperatorRoute[] {
     operatorRoute({
       method: 'GET',
       path: '/admin/v1/audit/verify',
+      operationId: 'audit.verify',
       summary: 'Recalculate the hashes of the audit log',
+      description:
+        'Finds entries that were changed or removed. Store the digest elsewhere, to detect a chain that was written anew.',
       query: VerifyQuery,
       response: { http: 200, data: VerificationRecord },
       errors: [],

@@ -1,28 +1,47 @@
 import { type Static, Type } from 'typebox'
-import { Enum, Metadata, Nullable, PAGE_QUERY, Timestamp, Uuid, UuidInput } from '../kit/http/schema.ts'
+import {
+  CreatedAt,
+  count,
+  described,
+  Enum,
+  flag,
+  Nullable,
+  namedExtension,
+  namedObject,
+  PAGE_QUERY,
+  text,
+  Uuid,
+  UuidInput,
+} from '../kit/http/schema.ts'
 import { type EntryRow, OBJECT_TYPES } from './entry.ts'
 
-const text = (maxLength: number, description: string) =>
+const exactly = (maxLength: number, description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength, description }))
 
 export const OPERATION_MESSAGE =
   'must be the method and path of an operation whose changes are audited, as the reference writes them, such as POST /api/v1/refunds.'
 
 const FILTER = {
-  object: text(64, 'The id of the changed object, such as the uuid of an endpoint or the id of an API key.'),
-  objectType: Type.Optional(Enum(OBJECT_TYPES, { description: 'The type of the changed object.' })),
-  actor: text(40, 'The id of the API key, or the fingerprint of the operator token.'),
+  object: exactly(
+    64,
+    'Only changes of the object with this id, such as the uuid of an endpoint or the id of an API key.',
+  ),
+  objectType: Type.Optional(Enum(OBJECT_TYPES, { description: 'Only changes of objects of this type.' })),
+  actor: exactly(
+    40,
+    'Only changes by this API key (its keyId), or by the operator token with this fingerprint.',
+  ),
   operation: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 120,
       pattern: '^(?:POST|PUT|PATCH|DELETE) /\\S+$',
-      description: 'Method and path, such as `POST /api/v1/refunds`.',
+      description: 'Only changes by this operation: method and path, such as `POST /api/v1/refunds`.',
       'x-message': OPERATION_MESSAGE,
     }),
   ),
-  requestId: text(64, 'The request, as in the X-Request-Id header.'),
-  address: text(45, "The client's IP address."),
+  requestId: exactly(64, 'Only changes by the request with this X-Request-Id.'),
+  address: exactly(45, 'Only changes from this IP address.'),
 }
 
 const { createdFrom, createdTo } = PAGE_QUERY
@@ -31,7 +50,9 @@ export const AuditQuery = Type.Object({ ...PAGE_QUERY, ...FILTER })
 export const AuditExportQuery = Type.Object({ createdFrom, createdTo, ...FILTER })
 
 const MERCHANT = {
-  merchant: Type.Optional(UuidInput),
+  merchant: Type.Optional(
+    described(UuidInput, 'The uuid of a merchant. Absent: all merchants, and the operators’ own changes.'),
+  ),
 }
 export const OperatorAuditQuery = Type.Object({ ...PAGE_QUERY, ...FILTER, ...MERCHANT })
 export const OperatorAuditExportQuery = Type.Object({ createdFrom, createdTo, ...FILTER, ...MERCHANT })
@@ -39,49 +60,83 @@ export const VerifyQuery = Type.Object(MERCHANT)
 
 export type AuditFilter = Static<typeof AuditExportQuery>
 
-export const AuditRecord = Type.Object({
-  uuid: Uuid,
-  number: Type.Integer({ minimum: 1, description: 'The position in the chain, without gaps.' }),
-  actor: Type.Object({
-    type: Enum(['api_key', 'operator']),
-    id: Type.String({ description: 'The id of the API key, or the fingerprint of the operator token.' }),
-  }),
-  address: Nullable(Type.String({ description: "The client's IP address." })),
-  requestId: Nullable(Type.String()),
-  operation: Type.String(),
-  object: Type.Object({ type: Type.String(), id: Type.String() }),
-  changes: Type.Array(
-    Type.Object({
-      type: Type.String(),
-      id: Type.String(),
-      before: Nullable(Metadata),
-      after: Nullable(Metadata),
-    }),
-    {
-      description:
-        'Every changed row, with the fields that changed. before is null for a new row, after for a deleted one. Secrets and personal data are shown as [redacted]. If an operation changed more than a hundred rows, the last element has the type more_changes and the count of the others.',
-    },
-  ),
-  createdAt: Timestamp,
-  previousHash: Type.String({ description: 'The hash of the entry before, in hexadecimal.' }),
-  hash: Type.String({ description: 'SHA-256 over the bytes of previousHash and the text of the entry.' }),
-})
+const ChangedFields = Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true })
 
-export const OperatorAuditRecord = Type.Object({
-  ...AuditRecord.properties,
-  merchant: Nullable(Uuid),
-  record: Type.String({ description: 'The text that was hashed.' }),
-})
+export const AuditRecord = namedObject(
+  'AuditEntry',
+  {
+    uuid: Uuid,
+    number: Type.Integer({ minimum: 1, description: 'The position in the chain, without gaps.' }),
+    actor: namedObject(
+      'AuditActor',
+      {
+        type: Enum(['api_key', 'operator'], { description: 'An API key of yours, or the operator.' }),
+        id: text('The keyId of the API key, or the fingerprint of the operator token.', 'kL1mN2oP3qR4'),
+      },
+      { description: 'Who made the change.' },
+    ),
+    address: Nullable(
+      Type.String({ examples: ['203.0.113.7'] }),
+      'The IP address of the client. Null if it is not known.',
+    ),
+    requestId: Nullable(Type.String(), 'The X-Request-Id of the request. Null if it had none.'),
+    operation: text('Method and path of the operation.', 'POST /api/v1/api-keys/{keyId}/revoke'),
+    object: namedObject(
+      'AuditObject',
+      {
+        type: text('The type of the object.', 'api_key'),
+        id: text('The id of the object, such as a uuid or a keyId.'),
+      },
+      { description: 'The object that the path names, otherwise the first that was changed.' },
+    ),
+    changes: Type.Array(
+      namedObject('AuditChange', {
+        type: text('The type of the changed row.', 'api_key'),
+        id: text('The id of the changed row.'),
+        before: Nullable(ChangedFields, 'The changed fields before the change. Null for a new row.'),
+        after: Nullable(ChangedFields, 'The changed fields after the change. Null for a deleted row.'),
+      }),
+      {
+        description:
+          'Every changed row, with the fields that changed. before is null for a new row, after for a deleted one. Secrets and personal data are shown as [redacted]. If an operation changed more than a hundred rows, the last element has the type more_changes and the count of the others.',
+      },
+    ),
+    createdAt: CreatedAt,
+    previousHash: Type.String({ description: 'The hash of the entry before, in hexadecimal.' }),
+    hash: Type.String({ description: 'SHA-256 over the bytes of previousHash and the text of the entry.' }),
+  },
+  { description: 'One change that an API key or an operator made.' },
+)
+
+export const OperatorAuditRecord = namedExtension(
+  'OperatorAuditEntry',
+  AuditRecord,
+  {
+    merchant: Nullable(Uuid, 'The uuid of the merchant. Null for a change of no merchant.'),
+    record: Type.String({ description: 'The text that was hashed.' }),
+  },
+  { description: 'An audit entry with its merchant and the text that was hashed.' },
+)
 export type OperatorAuditRecord = Static<typeof OperatorAuditRecord>
 
-export const VerificationRecord = Type.Object({
-  intact: Type.Boolean(),
-  chains: Type.Integer(),
-  entries: Type.Integer(),
-  violations: Type.Integer(),
-  firstViolations: Type.Array(Type.Object({ chain: Uuid, number: Type.Integer() })),
-  digest: Type.String(),
-})
+export const VerificationRecord = namedObject(
+  'AuditVerification',
+  {
+    intact: flag('Whether there is no violation.'),
+    chains: count('The number of chains: one for each merchant, and one for the operators.'),
+    entries: count('The number of entries that were verified.'),
+    violations: count('The number of entries that were changed, or that are missing.'),
+    firstViolations: Type.Array(
+      namedObject('AuditViolation', {
+        chain: described(Uuid, 'The chain: the uuid of its merchant, or the nil UUID for the operators.'),
+        number: count('The position of the entry in the chain.'),
+      }),
+      { description: 'The first violations.' },
+    ),
+    digest: text('A digest over the last hashes of all chains: store it elsewhere, and compare it later.'),
+  },
+  { description: 'The result of recalculating the hashes.' },
+)
 
 export function toAuditRecord(row: EntryRow): OperatorAuditRecord {
   const { actorType, actorId, address, requestId, operation, objectType, objectId, changes } = row

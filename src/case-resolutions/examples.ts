@@ -1,11 +1,11 @@
 // The examples in the OpenAPI document. A test validates them against the schemas.
 
-import { CASE_KINDS } from '../cases/case-kinds.ts'
+import { kindFacts } from '../cases/case-kinds.ts'
 
 export const CASE_EXAMPLE = {
   uuid: '0197a3c4-1c2d-7b6a-9e0f-4d5c6b7a8f90',
   kind: 'underpaid',
-  meaning: CASE_KINDS.underpaid.meaning,
+  meaning: kindFacts('underpaid').meaning,
   owner: 'merchant',
   state: 'open',
   paymentUuid: '0197a3c2-9a01-7d10-8a52-0d2f6d3e9b11',

@@ -7,16 +7,32 @@ import { listCases, requireCase } from '../cases/find.ts'
 import { CaseRecord, ResolutionName, toCaseRecord } from '../cases/schema.ts'
 import type { KeyClaim } from '../kit/db/idempotency.ts'
 import { listed, type OperatorRoute, ok, operatorRoute, type Route, route } from '../kit/http/route.ts'
-import { Enum, Nullable, PAGE_QUERY, Uuid, UuidInput, UuidParams } from '../kit/http/schema.ts'
+import {
+  described,
+  Enum,
+  NamedEnum,
+  Nullable,
+  namedExtension,
+  namedObject,
+  PAGE_QUERY,
+  Uuid,
+  UuidInput,
+  UuidParams,
+} from '../kit/http/schema.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { CASE_EXAMPLE, RESOLVE_BODY_EXAMPLE, RESOLVED_EXAMPLE } from './examples.ts'
 import { type Actor, keyActor, OPERATOR, resolutionsFor } from './request.ts'
 import { type Resolved, resolveCase } from './resolve.ts'
 
 const FILTERS = {
-  state: Type.Optional(Enum(['open', 'resolved', 'all'], { default: 'open' })),
-  kind: Type.Optional(Enum(CASE_KIND_NAMES)),
-  payment: Type.Optional(UuidInput),
+  state: Type.Optional(
+    Enum(['open', 'resolved', 'all'], {
+      default: 'open',
+      description: 'Only cases in this state. open includes those that await an approval.',
+    }),
+  ),
+  kind: Type.Optional(NamedEnum('CaseKind', CASE_KIND_NAMES, { description: 'Only cases of this kind.' })),
+  payment: Type.Optional(described(UuidInput, 'Only cases of the payment or charge with this uuid.')),
 }
 
 const CasesQuery = Type.Object({ ...PAGE_QUERY, ...FILTERS })
@@ -24,30 +40,37 @@ const CasesQuery = Type.Object({ ...PAGE_QUERY, ...FILTERS })
 const { page, limit, cursor } = PAGE_QUERY
 const OperatorCasesQuery = Type.Object({
   ...{ page, limit, cursor, ...FILTERS },
-  owner: Type.Optional(Enum(['merchant', 'operator'])),
+  owner: Type.Optional(
+    NamedEnum('CaseOwner', ['merchant', 'operator'], {
+      description: 'Only cases that the merchant, or the operator, decides.',
+    }),
+  ),
 })
 
-const ResolveBody = Type.Object({
+const ResolveBody = namedObject('ResolveCaseRequest', {
   resolution: ResolutionName,
   note: Type.String({
     minLength: 1,
     maxLength: 500,
     pattern: '\\S',
-    description: 'Why; kept with the case.',
+    description: 'Why you decide so. It is kept with the case.',
   }),
   proof: Type.Optional(
     Nullable(
-      Type.String({
-        minLength: 1,
-        maxLength: 200,
-        pattern: '\\S',
-        description: 'The provider’s own reference, where the resolution relies on its records.',
-      }),
+      Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' }),
+      'The provider’s own reference, where the resolution relies on its records.',
     ),
   ),
 })
 
-const OperatorCaseRecord = Type.Object({ ...CaseRecord.properties, merchantUuid: Uuid })
+const OperatorCaseRecord = namedExtension(
+  'OperatorCase',
+  CaseRecord,
+  {
+    merchantUuid: described(Uuid, 'The uuid of the merchant whose payment it is.'),
+  },
+  { description: 'A case with its merchant.' },
+)
 
 const PATH = '/api/v1/cases'
 const COMMON = { tag: 'Charges' } as const
@@ -75,6 +98,7 @@ function readRoutes(app: PaymentsApp): Route[] {
       method: 'GET',
       path: PATH,
       scope: 'cases:read',
+      operationId: 'cases.list',
       summary: 'List the cases that need your decision',
       description:
         'A case is opened where a payment or refund cannot end by itself: another amount arrived, or a refund failed after its success. Each is also reported by the event payment.needs_review. Open ones by default, newest first.',
@@ -96,6 +120,7 @@ function readRoutes(app: PaymentsApp): Route[] {
       method: 'GET',
       path: `${PATH}/{uuid}`,
       scope: 'cases:read',
+      operationId: 'cases.get',
       summary: 'Get a case',
       description:
         'A case that the operator decides (owner: operator) can be read but not resolved; its resolutions are empty.',
@@ -118,6 +143,7 @@ function resolveRoute(app: PaymentsApp): Route {
     method: 'POST',
     path: `${PATH}/{uuid}/resolve`,
     scope: 'cases:write',
+    operationId: 'cases.resolve',
     summary: 'Resolve a case',
     description:
       'Decides what happens with the payment or refund. The field resolutions of the case lists what is possible. The same resolution and proof again return the record, with Idempotent-Replayed: true. After another resolution the response is 409 case_resolved, which names the one that stands. Where your settings (caseApprovals) require a second person, the first call proposes the resolution (state awaiting_approval), and the same resolution and proof with an API key of another person approve it: one that the operator has created, and that was not created or rotated with the first key.',
@@ -148,7 +174,9 @@ export function operatorCaseRoutes(app: PaymentsApp): OperatorRoute[] {
     operatorRoute({
       method: 'GET',
       path: '/admin/v1/cases',
+      operationId: 'cases.list',
       summary: 'List the cases that need a decision, oldest first; only open ones by default',
+      description: 'Of all merchants. `owner` narrows them to those that the operator decides.',
       query: OperatorCasesQuery,
       response: { http: 200, data: OperatorCaseRecord, list: true },
       errors: ['validation_failed'],
@@ -164,7 +192,9 @@ export function operatorCaseRoutes(app: PaymentsApp): OperatorRoute[] {
     operatorRoute({
       method: 'GET',
       path: '/admin/v1/cases/{uuid}',
-      summary: 'Read a case',
+      operationId: 'cases.get',
+      summary: 'Get a case',
+      description: 'With the resolutions that the operator may choose now.',
       params: UuidParams,
       response: { http: 200, data: OperatorCaseRecord },
       errors: ['invalid_uuid', 'case_not_found'],
@@ -174,7 +204,10 @@ export function operatorCaseRoutes(app: PaymentsApp): OperatorRoute[] {
     operatorRoute({
       method: 'POST',
       path: '/admin/v1/cases/{uuid}/resolve',
+      operationId: 'cases.resolve',
       summary: 'Resolve a case',
+      description:
+        'Decides what happens with the payment or refund, for the operator. The merchant gets the event case.resolved. The same resolution and proof again return the record.',
       params: UuidParams,
       body: ResolveBody,
       response: { http: 200, data: OperatorCaseRecord },

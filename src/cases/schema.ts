@@ -3,7 +3,21 @@
 import { type Static, Type } from 'typebox'
 import { isCurrency } from '../core/currency.ts'
 import { formatAmount, money } from '../core/money.ts'
-import { AmountText, CurrencyCode, Enum, Nullable, Timestamp, Uuid } from '../kit/http/schema.ts'
+import {
+  AmountText,
+  amountText,
+  CurrencyCode,
+  count,
+  described,
+  Enum,
+  NamedEnum,
+  Nullable,
+  namedObject,
+  Timestamp,
+  text,
+  timestamp,
+  Uuid,
+} from '../kit/http/schema.ts'
 import { isUnpaid, PAYMENT_STATUSES } from '../payments/states.ts'
 import type { CaseDetails } from './case.ts'
 import {
@@ -17,7 +31,7 @@ import {
   type Resolution,
 } from './case-kinds.ts'
 
-const describe = (texts: Readonly<Record<string, string>>) =>
+const meaningsOf = (texts: Readonly<Record<string, string>>) =>
   Object.entries(texts)
     .map(([name, meaning]) => `${name}: ${meaning}`)
     .join(' ')
@@ -26,54 +40,92 @@ const KIND_MEANINGS = Object.fromEntries(CASE_KIND_NAMES.map((name) => [name, CA
 
 export const CASE_STATES = ['open', 'awaiting_approval', 'resolved'] as const
 
-export const ResolutionName = Enum(RESOLUTION_NAMES, { description: describe(RESOLUTIONS) })
-
-export const CaseRecord = Type.Object({
-  uuid: Uuid,
-  kind: Enum(CASE_KIND_NAMES, { description: describe(KIND_MEANINGS) }),
-  meaning: Type.String(),
-  owner: Enum(['merchant', 'operator'], { description: 'Who decides.' }),
-  state: Enum(CASE_STATES),
-  paymentUuid: Uuid,
-  paymentReference: Type.String(),
-  paymentStatus: Enum(PAYMENT_STATUSES),
-  attemptUuid: Uuid,
-  refundUuid: Nullable(Uuid),
-  amount: Type.Unsafe<string>({ ...AmountText, description: 'The amount that was asked for.' }),
-  currency: CurrencyCode,
-  amountReceived: Nullable(AmountText),
-  receivedCurrency: Nullable(Type.String()),
-  refundAmount: Nullable(AmountText),
-  paymentGateway: Type.String(),
-  gatewayReference: Nullable(Type.String({ description: 'The provider’s own reference.' })),
-  gatewayKey: Type.String({ description: 'Our key at the provider.' }),
-  providerMessage: Nullable(Type.String({ description: 'The provider’s own words.' })),
-  askedAt: Type.Unsafe<string>({ ...Timestamp, description: 'When the provider was asked for the money.' }),
-  checks: Type.Integer({ description: 'How often the provider was asked for the outcome since.' }),
-  resolutions: Type.Array(Enum(RESOLUTION_NAMES), { description: 'The possible resolutions now.' }),
-  resolution: Nullable(
-    Enum([...RESOLUTION_NAMES, 'gateway_answered'], {
-      description: 'How it was resolved. gateway_answered: the gateway reported the outcome meanwhile.',
-    }),
-  ),
-  note: Nullable(Type.String()),
-  proof: Nullable(Type.String()),
-  resolvedBy: Nullable(Type.String({ description: 'An API key, operator, or service.' })),
-  proposal: Nullable(
-    Type.Object(
-      {
-        resolution: Enum(RESOLUTION_NAMES),
-        note: Type.String(),
-        proof: Nullable(Type.String()),
-        by: Type.String(),
-        at: Timestamp,
-      },
-      { description: 'A resolution that waits for the approval of another person.' },
-    ),
-  ),
-  openedAt: Timestamp,
-  resolvedAt: Nullable(Timestamp),
+export const ResolutionName = NamedEnum('CaseResolution', RESOLUTION_NAMES, {
+  description: meaningsOf(RESOLUTIONS),
 })
+
+export const CaseRecord = namedObject(
+  'Case',
+  {
+    uuid: Uuid,
+    kind: NamedEnum('CaseKind', CASE_KIND_NAMES, { description: meaningsOf(KIND_MEANINGS) }),
+    meaning: text('The kind in a sentence, for people.', 'The payer paid less than was asked for.'),
+    owner: NamedEnum('CaseOwner', ['merchant', 'operator'], {
+      description: 'Who decides: you, or the operator of this service.',
+    }),
+    state: Enum(CASE_STATES, {
+      description:
+        'open: it needs a decision. awaiting_approval: a second person has to approve the proposal. resolved: it is decided.',
+    }),
+    paymentUuid: described(Uuid, 'The uuid of the payment or charge.'),
+    paymentReference: text('Your reference of the payment or charge.', 'order-1042'),
+    paymentStatus: NamedEnum('PaymentStatus', PAYMENT_STATUSES, {
+      description: 'The status of the payment now.',
+    }),
+    attemptUuid: described(Uuid, 'The uuid of the attempt that needs the decision.'),
+    refundUuid: Nullable(
+      Uuid,
+      'The uuid of the refund that needs the decision. Null if it is not about one.',
+    ),
+    amount: amountText('The amount that was asked for.'),
+    currency: CurrencyCode,
+    amountReceived: Nullable(
+      AmountText,
+      'The amount that the provider reports as paid, in major units of receivedCurrency. Null if it is not known.',
+    ),
+    receivedCurrency: Nullable(
+      Type.String({ examples: ['KES'] }),
+      'The currency in which it was paid, as the provider writes it. Null if it is not known.',
+    ),
+    refundAmount: Nullable(
+      AmountText,
+      'The amount of the refund, a decimal in major units. Null if the case is not about one.',
+    ),
+    paymentGateway: text('The gateway of the attempt.', 'paystack'),
+    gatewayReference: Nullable(
+      Type.String(),
+      'The provider’s id of the payment or refund. Null if it is not known.',
+    ),
+    gatewayKey: text('Our reference and idempotency key at the provider.'),
+    providerMessage: Nullable(Type.String(), 'The provider’s own message. Null if there was none.'),
+    askedAt: timestamp('When the provider was asked for the money or for the refund, in UTC.'),
+    checks: count('How often the provider was asked for the outcome since.'),
+    resolutions: Type.Array(NamedEnum('CaseResolution', RESOLUTION_NAMES), {
+      description: 'The resolutions that you may choose now. Empty for a resolved case.',
+    }),
+    resolution: Nullable(
+      Enum([...RESOLUTION_NAMES, 'gateway_answered']),
+      'How it was resolved. gateway_answered: the gateway reported the outcome meanwhile. Null while it is open.',
+    ),
+    note: Nullable(
+      Type.String(),
+      'Why it was resolved so, as the person wrote it. Null if there is no note.',
+    ),
+    proof: Nullable(
+      Type.String(),
+      'The provider’s reference that proves the resolution. Null if none was given.',
+    ),
+    resolvedBy: Nullable(
+      Type.String({ examples: ['key:h3Kd82mQpX0a'] }),
+      'Who resolved it: `key:` and the keyId of an API key, `operator`, or `service`. Null while it is open.',
+    ),
+    proposal: Nullable(
+      namedObject('CaseProposal', {
+        resolution: NamedEnum('CaseResolution', RESOLUTION_NAMES, {
+          description: 'The proposed resolution.',
+        }),
+        note: text('Why it is proposed.'),
+        proof: Nullable(Type.String(), 'The provider’s reference that proves it. Null if none was given.'),
+        by: text('Who proposed it: `key:` and the keyId of an API key.', 'key:h3Kd82mQpX0a'),
+        at: timestamp('When it was proposed, in UTC.'),
+      }),
+      'A resolution that waits for the approval of another person. Null if there is none.',
+    ),
+    openedAt: timestamp('When the case was opened, in UTC.'),
+    resolvedAt: Nullable(Timestamp, 'When it was resolved, in UTC. Null while it is open.'),
+  },
+  { description: 'A payment or refund that cannot end by itself: a person must decide.' },
+)
 export type CaseRecord = Static<typeof CaseRecord>
 
 export function toCaseRecord({ row, facts }: CaseDetails): CaseRecord {

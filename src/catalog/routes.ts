@@ -20,6 +20,7 @@ export function catalogRoutes(app: CatalogApp): Route[] {
       path: '/api/v1/misc/currencies',
       tag: 'Misc',
       scope: 'checkout:read',
+      operationId: 'currencies.list',
       summary: 'List the currencies',
       description:
         'All supported currencies, with the amount format and the smallest amount your gateways accept.',
@@ -36,8 +37,9 @@ export function catalogRoutes(app: CatalogApp): Route[] {
       path: '/api/v1/misc/countries',
       tag: 'Misc',
       scope: 'checkout:read',
+      operationId: 'countries.list',
       summary: 'List the countries',
-      description: 'Those that use one of the currencies, with their mobile-money networks.',
+      description: 'The countries that use one of the currencies, with their mobile-money networks.',
       response: { http: 200, data: CountryRecord, list: true },
       errors: [],
       examples: { data: [COUNTRY_EXAMPLE] },
@@ -51,6 +53,7 @@ export function catalogRoutes(app: CatalogApp): Route[] {
       path: '/api/v1/misc/gateways',
       tag: 'Misc',
       scope: 'checkout:read',
+      operationId: 'gateways.list',
       summary: 'List the gateways that serve you',
       description:
         'The gateways that are configured for you, with the currencies and channels that they collect. Health is as seen by this service: a gateway that is down has not responded lately and is tried last.',
@@ -67,7 +70,8 @@ export function catalogRoutes(app: CatalogApp): Route[] {
       path: '/api/v1/misc/routes',
       tag: 'Misc',
       scope: 'checkout:read',
-      summary: 'Show which gateways a payment would go through',
+      operationId: 'routes.list',
+      summary: 'List the gateways that a payment would go through',
       description:
         'For a currency and a country, or for all: the gateways that are tried, in this order, and those that are skipped, with the reason. The next gateway is tried only if the previous one provably started nothing. With a split, percent is the share of payments that go to a gateway first.',
       query: RoutesQuery,

@@ -1,96 +1,151 @@
 import { type Static, Type } from 'typebox'
 import { CURRENCY_CODES } from '../core/currency.ts'
 import { CHANNELS } from '../gateways/gateway.ts'
-import { AmountText, CurrencyCode, CurrencyFilter, Enum, Nullable } from '../kit/http/schema.ts'
+import {
+  AmountText,
+  CountryCode,
+  CurrencyCode,
+  CurrencyFilter,
+  Enum,
+  flag,
+  NamedEnum,
+  Nullable,
+  namedObject,
+  text,
+} from '../kit/http/schema.ts'
 
-const Channels = Type.Array(Enum(CHANNELS))
-const Health = Enum(['up', 'down'])
-
-export const GatewayRecord = Type.Object({
-  name: Type.String(),
-  title: Type.String(),
-  currencies: Type.Array(CurrencyCode),
-  countries: Type.Array(Type.String()),
-  channels: Channels,
-  /** Whether a payment method can be saved and charged again. */
-  recurring: Type.Boolean(),
-  refunds: Type.Boolean(),
-  /** False if only the whole amount can be refunded. */
-  partialRefunds: Type.Boolean(),
-  health: Health,
+const Channels = Type.Array(NamedEnum('Channel', CHANNELS), {
+  description:
+    'How payers can pay. The direct channels are transfers to your own account, which you confirm.',
 })
+const Health = NamedEnum('GatewayHealth', ['up', 'down'], {
+  description: 'As this service sees it. down: it has not responded lately, and is tried last.',
+})
+const GatewayName = text('The name of the gateway, or of one of several accounts at it.', 'paystack')
+
+export const GatewayRecord = namedObject(
+  'Gateway',
+  {
+    name: GatewayName,
+    title: text('The name for people.', 'Paystack'),
+    currencies: Type.Array(CurrencyCode, { description: 'The currencies that it collects.' }),
+    countries: Type.Array(CountryCode, {
+      description: 'The countries in which it collects, as ISO 3166-1 alpha-2 codes.',
+    }),
+    channels: Channels,
+    recurring: flag('Whether a payment method can be saved and charged again.'),
+    refunds: flag('Whether payments can be refunded through it.'),
+    partialRefunds: flag('Whether a part of a payment can be refunded. False: only the whole amount.'),
+    health: Health,
+  },
+  { description: 'A gateway that collects payments for you.' },
+)
 
 const TestOnly = Type.Boolean({
   description:
     'True if only the sandbox has it in this place: no gateway of this version collects it there. Do not plan with it for production.',
 })
 
-const Way = Type.Object({
-  channel: Enum(CHANNELS),
+const NETWORK = {
+  code: text('The code of the network, for requests.', 'mpesa_ke'),
+  name: text('The name that payers know.', 'M-Pesa'),
+}
+
+const Way = namedObject('RouteWay', {
+  channel: NamedEnum('Channel', CHANNELS, { description: 'The channel that is collected in this way.' }),
   collection: Enum(['prompt', 'page', 'transfer'], {
     description:
       "prompt: our page asks for the number, and a prompt appears on the phone. page: on the provider's page. transfer: to an account that our page shows.",
   }),
-  networks: Type.Array(Type.Object({ code: Type.String(), name: Type.String(), testOnly: TestOnly }), {
+  networks: Type.Array(namedObject('RouteNetwork', { ...NETWORK, testOnly: TestOnly }), {
     description:
       'The mobile-money networks whose payers it reaches, the largest first; empty if the provider’s page decides.',
   }),
   testOnly: TestOnly,
 })
 
-export const RouteRecord = Type.Object({
-  currency: CurrencyCode,
-  /** Null: any other country of the currency, or no country. */
-  country: Nullable(Type.String()),
-  /** In the order of the attempts. */
-  gateways: Type.Array(
-    Type.Object({
-      name: Type.String(),
-      channels: Channels,
-      ways: Type.Array(Way, { description: 'How each channel is collected.' }),
-      reason: Enum(['split', 'preferred', 'route', 'rails']),
-      percent: Nullable(Type.Integer()),
-      health: Health,
-    }),
-  ),
-  leftOut: Type.Array(
-    Type.Object({
-      name: Type.String(),
-      reason: Enum(['not_configured', 'excluded', 'not_in_route', 'not_collected', 'amount']),
-    }),
-  ),
-})
+export const RouteRecord = namedObject(
+  'Route',
+  {
+    currency: CurrencyCode,
+    country: Nullable(
+      CountryCode,
+      'The country, an ISO 3166-1 alpha-2 code. Null: any other country of the currency, or no country.',
+    ),
+    gateways: Type.Array(
+      namedObject('RouteGateway', {
+        name: GatewayName,
+        channels: Channels,
+        ways: Type.Array(Way, { description: 'How each channel is collected.' }),
+        reason: Enum(['split', 'preferred', 'route', 'rails'], {
+          description:
+            'Why it is tried. split, preferred: by your routing settings. route: by the routes of this service. rails: it collects the currency there.',
+        }),
+        percent: Nullable(
+          Type.Integer({ examples: [70] }),
+          'The percentage of payments that go to this gateway first. Null without a split.',
+        ),
+        health: Health,
+      }),
+      { description: 'The gateways that are tried, in this order.' },
+    ),
+    leftOut: Type.Array(
+      namedObject('RouteExclusion', {
+        name: GatewayName,
+        reason: Enum(['not_configured', 'excluded', 'not_in_route', 'not_collected', 'amount'], {
+          description:
+            'not_configured: it has no credentials. excluded: by your routing settings. not_in_route: the route names others. not_collected: it does not collect the currency there. amount: it does not take the amount.',
+        }),
+      }),
+      { description: 'The gateways that are not tried, with the reason.' },
+    ),
+  },
+  { description: 'The gateways of one currency and country.' },
+)
 
-export const CurrencyRecord = Type.Object({
-  code: CurrencyCode,
-  name: Type.String({ description: 'In English.' }),
-  decimals: Type.Integer({ description: 'An amount with more decimals is refused, never rounded.' }),
-  minimum: Nullable(
-    Type.String({
-      ...AmountText,
+export const CurrencyRecord = namedObject(
+  'Currency',
+  {
+    code: CurrencyCode,
+    name: text('The name of the currency in English.', 'Kenyan Shilling'),
+    decimals: Type.Integer({
       description:
-        'The smallest amount that a gateway of yours takes; another may want more. Null: none serves this currency.',
+        'The number of decimals of an amount, 0 or 2. An amount with more is refused, never rounded.',
     }),
-  ),
-  maximum: Nullable(
-    Type.String({
-      ...AmountText,
-      description: 'The largest amount that a gateway of yours takes. Null: no gateway declares a limit.',
+    minimum: Nullable(
+      AmountText,
+      'The smallest amount that a gateway of yours takes, in major units; another may want more. Null: none serves this currency.',
+    ),
+    maximum: Nullable(
+      AmountText,
+      'The largest amount that a gateway of yours takes, in major units. Null: no gateway declares a limit.',
+    ),
+    countries: Type.Array(CountryCode, {
+      description: 'The countries that use it, as ISO 3166-1 alpha-2 codes.',
     }),
-  ),
-  countries: Type.Array(Type.String()),
-  countryRequired: Type.Boolean({ description: 'Whether a payment must name one of the countries.' }),
-})
+    countryRequired: Type.Boolean({ description: 'Whether a payment must name one of the countries.' }),
+  },
+  { description: 'A currency in which payments can be collected.' },
+)
 
-export const CountryRecord = Type.Object({
-  code: Type.String(),
-  name: Type.String({ description: 'In English.' }),
-  callingCode: Nullable(Type.String()),
-  currencies: Type.Array(CurrencyCode),
-  networks: Type.Array(Type.Object({ code: Type.String(), name: Type.String() }), {
-    description: 'Mobile-money networks, the largest first.',
-  }),
-})
+export const CountryRecord = namedObject(
+  'Country',
+  {
+    code: CountryCode,
+    name: text('The name of the country in English.', 'Kenya'),
+    callingCode: Nullable(
+      Type.String({ examples: ['+254'] }),
+      'The calling code of its phone numbers. Null if it is not known.',
+    ),
+    currencies: Type.Array(CurrencyCode, {
+      description: 'The currencies of this service that are used there.',
+    }),
+    networks: Type.Array(namedObject('MobileNetwork', NETWORK, { description: 'A mobile-money network.' }), {
+      description: 'Mobile-money networks, the largest first.',
+    }),
+  },
+  { description: 'A country in which payments can be collected.' },
+)
 
 export const RoutesQuery = Type.Object({
   currency: Type.Optional(CurrencyFilter),
@@ -99,6 +154,8 @@ export const RoutesQuery = Type.Object({
       pattern: '^[A-Za-z]{2}$',
       'x-code': 'invalid_country',
       'x-message': 'must be an ISO 3166-1 alpha-2 code.',
+      description: 'Only routes of this country, by its ISO 3166-1 alpha-2 code.',
+      examples: ['KE'],
     }),
   ),
 })

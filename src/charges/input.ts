@@ -3,7 +3,7 @@ import type { Currency } from '../core/currency.ts'
 import type { Issue } from '../core/errors.ts'
 import { metadataIssues } from '../kit/http/metadata.ts'
 import type { BodyFacts } from '../kit/http/route.ts'
-import { CurrencyInput, Metadata } from '../kit/http/schema.ts'
+import { CurrencyInput, described, Metadata, namedObject } from '../kit/http/schema.ts'
 import {
   amountIssues,
   customerIssues,
@@ -13,13 +13,21 @@ import {
   toCommonInput,
 } from '../payments/input.ts'
 
-export const RecurringChargeBody = Type.Object({
+export const RecurringChargeBody = namedObject('CreateChargeRequest', {
   ...SHARED_FIELDS,
   metadata: Metadata,
   currency: Type.Optional(Type.Unsafe<Currency>({ ...CurrencyInput, 'x-null': 'refused' })),
-  amount: Type.Number({ description: 'In major units.' }),
-  recurringToken: Type.String({ minLength: 1, maxLength: 200 }),
-  description: Description,
+  amount: Type.Number({
+    description: 'The amount to charge, in major units. At most the decimals of the currency.',
+    examples: [1250.5],
+  }),
+  recurringToken: Type.String({
+    minLength: 1,
+    maxLength: 200,
+    description:
+      'The `recurringToken` of a saved payment method, from the payment that saved it or from the customer’s methods. It decides the gateway.',
+  }),
+  description: described(Description, 'What the charge is for.'),
 })
 export interface ChargeInput extends PaymentInput {
   recurringToken: string

@@ -16,9 +16,10 @@ export function chargeRoutes(app: PaymentsApp): Route[] {
       audited: false,
       tag: 'Charges',
       scope: 'charges:write',
+      operationId: 'charges.create',
       summary: 'Charge a saved payment method again',
       description:
-        'A decline is 201 with status failed and its failure. An unknown outcome is 201 with status processing; it is resolved by checking the status at the gateway, never by charging again.',
+        'Charges the method of a recurringToken without the customer present, such as for a subscription. A decline is 201 with status failed and its failure. An unknown outcome is 201 with status processing; it is resolved by checking the status at the gateway, never by charging again.',
       body: RecurringChargeBody,
       issues: chargeIssues,
       response: { http: 201, data: ChargeRecord },
@@ -55,7 +56,10 @@ export function chargeRoutes(app: PaymentsApp): Route[] {
       path: '/api/v1/charges/{uuid}',
       tag: 'Charges',
       scope: 'charges:read',
+      operationId: 'charges.get',
       summary: 'Get a charge as it is stored',
+      description:
+        'Reads our record without asking the gateway. A charge that is still processing ends by itself; its event reports the outcome.',
       params: UuidParams,
       response: { http: 200, data: ChargeRecord },
       errors: ['invalid_uuid', 'charge_not_found'],

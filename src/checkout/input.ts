@@ -3,7 +3,7 @@ import { COUNTRY_REQUIRED_CURRENCIES, defaultCountry } from '../core/currency.ts
 import type { Issue } from '../core/errors.ts'
 import { metadataIssues } from '../kit/http/metadata.ts'
 import type { BodyFacts } from '../kit/http/route.ts'
-import { CurrencyInput, Metadata } from '../kit/http/schema.ts'
+import { CurrencyInput, Metadata, namedObject } from '../kit/http/schema.ts'
 import {
   amountIssues,
   countryIssues,
@@ -15,8 +15,12 @@ import {
 } from '../payments/input.ts'
 import { readReturnUrl } from './return-url.ts'
 
-export const InitiateBody = Type.Object({
-  amount: Type.Number({ description: 'In major units: 1250.5 is KES 1,250.50.' }),
+export const InitiateBody = namedObject('InitiatePaymentRequest', {
+  amount: Type.Number({
+    description:
+      'The amount to collect, in major units: 1250.5 is KES 1,250.50. At most the decimals of the currency.',
+    examples: [1250.5],
+  }),
   ...SHARED_FIELDS,
   description: Type.Optional(Description),
   metadata: Type.Optional(Metadata),
@@ -27,6 +31,7 @@ export const InitiateBody = Type.Object({
       'x-code': 'invalid_country',
       'x-message': 'must be an ISO 3166-1 alpha-2 code of a country that uses the currency.',
       description: `Selects the rails of the currency. Required for ${COUNTRY_REQUIRED_CURRENCIES}. Absent: the country of your gateway account if it collects in one country alone, otherwise the main country of the currency.`,
+      examples: ['KE'],
     }),
   ),
   redirectUrl: Type.Optional(
@@ -34,6 +39,7 @@ export const InitiateBody = Type.Object({
       maxLength: 2048,
       description:
         'Where the customer is sent after completing or abandoning checkout, with reference and status appended. The status is a hint: verify the payment before you deliver. An https address; http only in staging. If the operator has registered origins for you (settings.redirectOrigins), it must be on one of them; in staging, localhost always may.',
+      examples: ['https://shop.example/thanks'],
     }),
   ),
   isRecurring: Type.Optional(

@@ -1,15 +1,10 @@
 import { Type } from 'typebox'
 import { ApiError, errorFromIssues } from '../core/errors.ts'
 import { created, ok, type Route, route } from '../kit/http/route.ts'
-import { UuidInput, UuidParams } from '../kit/http/schema.ts'
+import { described, UuidInput, UuidParams } from '../kit/http/schema.ts'
 import { verifyPayment } from '../outcomes/verify.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import {
-  CANCELLED_EXAMPLE,
-  INITIATE_BODY_EXAMPLE,
-  INITIATED_EXAMPLE,
-  PAYMENT_EXAMPLE,
-} from '../payments/examples.ts'
+import { INITIATE_BODY_EXAMPLE, INITIATED_EXAMPLE, PAYMENT_EXAMPLE } from '../payments/examples.ts'
 import { requirePayment } from '../payments/find.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { InitiatedPayment, PaymentRecord } from '../payments/schema.ts'
@@ -27,6 +22,7 @@ export function checkoutRoutes(app: PaymentsApp): Route[] {
       audited: false,
       tag: 'Checkout',
       scope: 'checkout:write',
+      operationId: 'payments.initiate',
       summary: 'Initiate a payment',
       description:
         'Opens a checkout on the gateway that serves the currency and country. Send the customer to checkoutUrl. The same reference with the same body returns the same record, with Idempotent-Replayed: true: also the open checkout of a customer who has cancelled and comes back. A payment that has ended unpaid stays ended, and the message says so: a new try takes a new reference.',
@@ -56,12 +52,21 @@ export function checkoutRoutes(app: PaymentsApp): Route[] {
       path: '/api/v1/checkout/verify-payment',
       tag: 'Checkout',
       scope: 'checkout:read',
+      operationId: 'payments.verify',
       summary: 'Verify a payment',
       description:
-        'Checks the status at the gateway if the payment is not final, at most once every three seconds. Returns the stored record if the gateway cannot be reached.',
+        'Call it when the customer comes back to your redirectUrl, and before you deliver. Checks the status at the gateway if the payment is not final, at most once every three seconds. Returns the stored record if the gateway cannot be reached.',
       query: Type.Object({
-        reference: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
-        uuid: Type.Optional(UuidInput),
+        reference: Type.Optional(
+          Type.String({
+            minLength: 1,
+            maxLength: 100,
+            description: 'Your reference of the payment or charge. This or `uuid` is required.',
+          }),
+        ),
+        uuid: Type.Optional(
+          described(UuidInput, 'The uuid of the payment or charge, instead of `reference`.'),
+        ),
       }),
       response: { http: 200, data: PaymentRecord },
       errors: ['missing_reference', 'invalid_uuid', 'payment_not_found'],
@@ -76,7 +81,10 @@ export function checkoutRoutes(app: PaymentsApp): Route[] {
       path: '/api/v1/checkout/payments/{uuid}',
       tag: 'Checkout',
       scope: 'checkout:read',
+      operationId: 'payments.get',
       summary: 'Get a payment as it is stored',
+      description:
+        'Reads our record without asking the gateway, so it is fast and never waits. Use verify-payment where the current state at the gateway matters, such as before you deliver.',
       params: UuidParams,
       response: { http: 200, data: PaymentRecord },
       errors: ['invalid_uuid', 'payment_not_found'],
@@ -93,13 +101,13 @@ export function checkoutRoutes(app: PaymentsApp): Route[] {
       audited: false,
       tag: 'Checkout',
       scope: 'checkout:write',
+      operationId: 'payments.cancel',
       summary: 'Cancel a payment',
       description:
         'Ends an open checkout: the payment is abandoned and the customer can no longer pay. An open attempt is stopped at the gateway first; where the gateway cannot stop it and the customer pays anyway, the payment becomes successful. While the outcome of an attempt is unknown, nothing is cancelled. A repeat returns the record.',
       params: UuidParams,
       response: { http: 200, data: PaymentRecord },
       errors: ['invalid_uuid', 'payment_not_found', 'invalid_state'],
-      examples: { data: CANCELLED_EXAMPLE },
       handle: async ({ merchant, params, idempotencyKey }) => {
         const { record, replayed } = await cancelPayment(app, merchant, params.uuid, idempotencyKey)
         return ok('Payment cancelled.', await serializePayment(app, record), replayed)

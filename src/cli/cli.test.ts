@@ -36,6 +36,7 @@ const COMMANDS = [
   ['events', 'list'],
   ['events', 'show'],
   ['events', 'replay'],
+  ['mcp'],
   ['logs', 'tail'],
   ['doctor'],
   ['docs'],

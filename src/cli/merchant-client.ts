@@ -13,6 +13,13 @@ export interface MerchantClient extends Pick<ServiceClient, 'url' | 'postForm'> 
   readonly prefix: string
   /** Returns the envelope of a success; throws a CommandError with the service's reason otherwise. */
   call(method: Method, path: string, body?: object): Promise<Envelope>
+  /** Posts JSON text unchanged, and returns any response. */
+  postText(
+    path: string,
+    text: string,
+    headers: Record<string, string>,
+    timeoutMs: number,
+  ): Promise<{ status: number; text: string }>
 }
 
 export interface KeyOption {
@@ -20,6 +27,8 @@ export interface KeyOption {
 }
 
 export interface KeySource extends KeyOption {
+  /** Instead of the address in the settings. */
+  url?: string
   /** Said if there is no key, by a command that production does not have. */
   stagingOnly?: string
 }
@@ -27,9 +36,9 @@ export interface KeySource extends KeyOption {
 export async function connectMerchant(
   config: ClientConfig,
   http: HttpClient,
-  { merchantKey, stagingOnly }: KeySource,
+  { merchantKey, stagingOnly, url: givenUrl }: KeySource,
 ): Promise<MerchantClient> {
-  const service = await connectService(config, http)
+  const service = await connectService({ ...config, url: givenUrl ?? config.url }, http)
   const { url, postForm } = service
   const apiKey = merchantKey ?? config.apiKey ?? (await findDemoKey(config, url, stagingOnly))
   // A header cannot carry other characters, and no key contains them.
@@ -44,6 +53,8 @@ export async function connectMerchant(
       if (envelope.status === 'success') return envelope
       throw status === 401 ? invalidKey(url, envelope) : commandErrorOf(envelope)
     },
+    postText: (path, text, headers, timeoutMs) =>
+      service.postText(path, text, { ...headers, 'x-api-key': apiKey }, timeoutMs),
   }
 }
 

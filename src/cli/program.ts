@@ -16,6 +16,7 @@ import { addGatewayCommands } from './commands/gateways.ts'
 import { addKeyCommands } from './commands/keys.ts'
 import { addListenCommand } from './commands/listen.ts'
 import { addLogCommands } from './commands/logs.ts'
+import { addMcpCommand } from './commands/mcp.ts'
 import { addMerchantCommands } from './commands/merchants.ts'
 import { addReconcileCommands } from './commands/reconcile.ts'
 import { addSandboxCommand } from './commands/sandbox.ts'
@@ -72,6 +73,7 @@ function buildProgram(terminal: Terminal, json: boolean, shell: Shell): Command 
   addTriggerCommand(program, shell)
   addClockCommands(program, shell)
   addEventCommands(program, shell)
+  addMcpCommand(program, shell)
   addLogCommands(program, shell)
   addReconcileCommands(program, shell)
   addAuditCommands(program, shell)
@@ -83,8 +85,8 @@ function buildProgram(terminal: Terminal, json: boolean, shell: Shell): Command 
 
 const HELP_FOOTER = `
 The commands call a running service. On its machine they find its address in the data folder (COWRY_DATA_DIR). On
-another machine set COWRY_URL, and COWRY_ADMIN_TOKEN for operator commands. Listen, trigger, clock and events act for a
-merchant: the demo merchant of the data folder, or the owner of COWRY_API_KEY.`
+another machine set COWRY_URL, and COWRY_ADMIN_TOKEN for operator commands. Listen, trigger, clock, events and mcp act for
+a merchant: the demo merchant of the data folder, or the owner of COWRY_API_KEY.`
 
 function makeShell(
   terminal: Terminal,

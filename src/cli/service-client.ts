@@ -1,6 +1,7 @@
 // The HTTP client of the commands. On the machine of the service it reads the address from the data folder.
 
 import type { ClientConfig } from '../config.ts'
+import { isRecord } from '../core/canonical.ts'
 import type { HttpClient } from '../kit/http/http-client.ts'
 import { readServerFile } from './server-file.ts'
 import { CommandError, type Envelope } from './terminal.ts'
@@ -22,6 +23,13 @@ export interface ServiceClient {
   call(request: ServiceRequest): Promise<{ status: number; body: unknown }>
   /** Returns the envelope of a success or of an error. */
   callForEnvelope(request: ServiceRequest): Promise<{ status: number; envelope: Envelope }>
+  /** Posts JSON text unchanged, and returns any response. */
+  postText(
+    path: string,
+    text: string,
+    headers: Record<string, string>,
+    timeoutMs: number,
+  ): Promise<{ status: number; text: string }>
   /** Posts a form as a browser does; returns the redirect target, if any. */
   postForm(path: string, fields: Record<string, string>): Promise<{ status: number; location: string | null }>
 }
@@ -52,6 +60,12 @@ export async function connectService(config: ClientConfig, http: HttpClient): Pr
       const { status, body } = await call(request)
       if (!isEnvelope(body)) throw unexpectedResponse(url, status)
       return { status, envelope: body }
+    },
+    async postText(path, text, headers, totalTimeoutMs) {
+      const json = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
+      const request = { method: 'POST', url: `${url}${path}`, body: text, totalTimeoutMs } as const
+      const { status, body } = await send({ ...request, headers: { ...headers, ...json } })
+      return { status, text: body.toString('utf8') }
     },
     async postForm(path, fields) {
       const headers = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -90,7 +104,14 @@ export function isTransient(error: unknown): boolean {
   return isUnreachable || ('retryable' in details && details.retryable === true)
 }
 
-const TRANSIENT_CODES: readonly string[] = ['service_unreachable', 'outcome_unknown', 'unexpected_answer']
+/** The request was sent, and no response came. */
+export function isOutcomeUnknown({ envelope }: CommandError): boolean {
+  return isRecord(envelope.error) && envelope.error.code === OUTCOME_UNKNOWN
+}
+
+const OUTCOME_UNKNOWN = 'outcome_unknown'
+
+const TRANSIENT_CODES: readonly string[] = ['service_unreachable', OUTCOME_UNKNOWN, 'unexpected_answer']
 
 function unreachable(url: string, config: ClientConfig, error: string): CommandError {
   const advice = config.url
@@ -101,7 +122,7 @@ function unreachable(url: string, config: ClientConfig, error: string): CommandE
 
 function outcomeUnknown(url: string, error: string): CommandError {
   return new CommandError(
-    'outcome_unknown',
+    OUTCOME_UNKNOWN,
     `The service at ${url} did not respond (${error}). The change may have been made: list before you repeat.`,
   )
 }

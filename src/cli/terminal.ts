@@ -1,11 +1,14 @@
 // Output of commands: tables and records for people, one JSON document for scripts.
 
+import type { Readable } from 'node:stream'
 import { styleText } from 'node:util'
 
 /** Where a command writes; tests pass their own. */
 export interface Terminal {
   out(text: string): void
   err(text: string): void
+  /** What a command reads; absent means standard input. */
+  input?: Readable
   /** Whether the terminal shows colours; absent means no. */
   hasColours?: boolean
 }

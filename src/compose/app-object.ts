@@ -57,6 +57,7 @@ export async function composeApp(parts: Parts, addresses: Addresses) {
     finishDelivery: createDeliveryWriter(unscopedDb),
     failpoints: config.failpoints,
     promptKey: secrets.promptKey,
+    confirmationKey: secrets.confirmationKey,
     settings: {
       mode,
       publicUrl: addresses.publicUrl,

@@ -1,31 +1,53 @@
 import { authenticate, isSecretGuess } from '../api-keys/authenticate.ts'
 import { syncRateLimits } from '../api-keys/rate-limits.ts'
+import type { Merchant } from '../core/merchant.ts'
+import { ERROR_HELP } from '../docs-site/error-help/page.ts'
+import { docsErrorPage, docsRoutes } from '../docs-site/routes.ts'
 import { gatewayWebhookRoutes } from '../gateway-webhooks/receive.ts'
 import type { SandboxProvider } from '../gateways/sandbox/provider/server.ts'
 import { createRequestMetrics } from '../http/metrics.ts'
 import { createHttpShell } from '../http/server.ts'
 import type { Db } from '../kit/db/db.ts'
+import { findKey } from '../kit/db/idempotency.ts'
 import { requireUsableServer } from '../kit/db/server-check.ts'
+import { runAsMerchant } from '../kit/db/tenant-isolation.ts'
 import { errorFields, type Log } from '../kit/observability/log.ts'
+import { createConfirmations } from '../mcp/confirmation.ts'
+import { createMcpEndpoint, type McpEndpoint } from '../mcp/protocol.ts'
 import { errorPage } from '../pages/error-page.ts'
+import { landingRoutes } from '../pages/landing/routes.ts'
 import { pageRoutes } from '../pages/routes.ts'
 import { ensureAdminToken, isAdminToken } from '../secrets/admin-token.ts'
 import type { App } from './app-object.ts'
+import { EVENT_DATA } from './event-data.ts'
 import { SANDBOX_PATH } from './gateways.ts'
 import type { Parts } from './parts.ts'
 import { allOperatorRoutes, merchantRoutes } from './routes.ts'
 
+interface ShellParts {
+  provider: SandboxProvider | null
+  /** Null in production. */
+  testShop: Merchant | null
+}
+
 /** The HTTP server with the routes of every slice; it does not listen yet. */
-export async function composeShell(parts: Parts, app: App, provider: SandboxProvider | null) {
+export async function composeShell(parts: Parts, app: App, { provider, testShop }: ShellParts) {
   const { config, clock, log, readLines, random, db, measured, tracing } = parts
   const adminToken = await ensureAdminToken(config, random)
   const { metricsToken } = config
+  const isTest = app.mode === 'test'
   return createHttpShell({
     routes: merchantRoutes(app),
     operatorRoutes: allOperatorRoutes(app, db),
-    pageRoutes: pageRoutes(app),
-    errorPage: errorPage({ isTest: app.mode === 'test' }),
+    eventData: EVENT_DATA,
+    pageRoutes: [
+      ...landingRoutes(app, testShop),
+      ...pageRoutes(app),
+      ...docsRoutes({ isTest, publicUrl: app.settings.publicUrl }),
+    ],
+    errorPage: docsErrorPage(errorPage({ isTest })),
     gatewayWebhookRoutes: gatewayWebhookRoutes(app),
+    mcp: composeMcp(parts, app),
     mounts: provider ? { [SANDBOX_PATH]: provider.handle } : {},
     authenticate: (request) => authenticate(app, request),
     isWrongSecret: isSecretGuess,
@@ -45,6 +67,19 @@ export async function composeShell(parts: Parts, app: App, provider: SandboxProv
     random,
     log,
     readLines,
+  })
+}
+
+function composeMcp({ config, clock, random }: Parts, app: App): McpEndpoint | undefined {
+  if (config.mcp === 'off') return undefined
+  return createMcpEndpoint({
+    clock,
+    confirmations: createConfirmations(app.confirmationKey, clock, random),
+    publicUrl: app.settings.publicUrl,
+    isKeyUsed: (merchantId, key) =>
+      runAsMerchant(merchantId, async () => (await findKey(app.db, merchantId, key)) !== undefined),
+    errorHelp: (code) => ERROR_HELP[code],
+    allowsWrites: config.mcp === 'write',
   })
 }
 

@@ -98,9 +98,14 @@ export function allOperatorRoutes(app: App, unscopedDb: Db): OperatorRoute[] {
 // Building the routes only reads the settings; their handlers, which need the rest, are not called.
 const WITHOUT_HANDLERS = { settings: { mode: 'test' } } as App
 
+/** The operations of operators to be described. Their handlers must not be called. */
+export function describedOperatorRoutes(): OperatorRoute[] {
+  return allOperatorRoutes(WITHOUT_HANDLERS, {} as Db)
+}
+
 /** The names under which the audit log records the operations of merchants and operators. */
 function auditedOperations(): string[] {
-  const routes = [...merchantRoutes(WITHOUT_HANDLERS), ...allOperatorRoutes(WITHOUT_HANDLERS, {} as Db)]
+  const routes = [...merchantRoutes(WITHOUT_HANDLERS), ...describedOperatorRoutes()]
   const audited = routes.filter((route) => route.method !== 'GET' && route.audited !== false)
   return audited.map(({ method, path }) => `${method} ${path}`)
 }

@@ -292,6 +292,12 @@ const DEFINITIONS = {
     'merchantId, reason',
     'Its key is not on the keyring, or the row was changed outside of the service. Put the key back, and run it again.',
   ),
+  'settings.weak_token': line(
+    'warn',
+    'A token of the settings can be guessed.',
+    'reason',
+    'Set the named setting to at least 32 random characters (openssl rand -base64 33). Production refuses such a token.',
+  ),
   'gateway.none_configured': line(
     'warn',
     'No gateway is configured: only merchants with a gateway account of their own can collect payments.',

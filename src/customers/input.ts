@@ -7,23 +7,33 @@ import { errorFromIssues, type Issue } from '../core/errors.ts'
 import { searchTextOf } from '../core/search-text.ts'
 import { metadataIssues } from '../kit/http/metadata.ts'
 import type { BodyFacts } from '../kit/http/route.ts'
-import { CountryInput, Email, Metadata, PersonName } from '../kit/http/schema.ts'
+import { CountryInput, described, Email, Metadata, namedObject, PersonName } from '../kit/http/schema.ts'
 import type { CustomerFields, CustomerRow } from './customer.ts'
 
 // E.164 allows at most fifteen digits; with the country code no number has fewer than seven.
 const PHONE_PATTERN = '\\+[1-9][0-9]{6,14}'
 const PHONE_MESSAGE = 'must be in international form without spaces, such as +254712345678.'
 
-export const CreateCustomerBody = Type.Object({
+const FirstName = described(PersonName, 'The first name. The next payment overwrites it with its own.')
+const LastName = described(PersonName, 'The last name. The next payment overwrites it with its own.')
+
+export const CreateCustomerBody = namedObject('CreateCustomerRequest', {
   email: Email,
-  firstname: PersonName,
-  lastname: PersonName,
-  country: Type.Optional(CountryInput),
-  phone: Type.Optional(Type.String({ pattern: `^${PHONE_PATTERN}$`, 'x-message': PHONE_MESSAGE })),
+  firstname: FirstName,
+  lastname: LastName,
+  country: Type.Optional(described(CountryInput, 'Where the customer is, an ISO 3166-1 alpha-2 code.')),
+  phone: Type.Optional(
+    Type.String({
+      pattern: `^${PHONE_PATTERN}$`,
+      'x-message': PHONE_MESSAGE,
+      description: 'The phone number in E.164.',
+      examples: ['+254712345678'],
+    }),
+  ),
   metadata: Type.Optional(Metadata),
 })
 
-export const UpdateCustomerBody = Type.Object({
+export const UpdateCustomerBody = namedObject('UpdateCustomerRequest', {
   email: Type.Optional(
     Type.Unsafe<string>({
       ...Email,
@@ -31,20 +41,21 @@ export const UpdateCustomerBody = Type.Object({
         'The identity of the customer: it must not be another customer’s. Saved methods stay with the customer and are charged under the new e-mail; a payment with the old one makes a new customer.',
     }),
   ),
-  firstname: Type.Optional(PersonName),
-  lastname: Type.Optional(PersonName),
+  firstname: Type.Optional(FirstName),
+  lastname: Type.Optional(LastName),
   country: Type.Optional(
     Type.String({
       pattern: '^(?:[A-Za-z]{2})?$',
       'x-message': 'must be an ISO 3166-1 alpha-2 code, or empty to remove it.',
-      description: 'An empty text removes it.',
+      description: 'Where the customer is, an ISO 3166-1 alpha-2 code. An empty text removes it.',
     }),
   ),
   phone: Type.Optional(
     Type.String({
       pattern: `^(?:${PHONE_PATTERN})?$`,
       'x-message': PHONE_MESSAGE,
-      description: 'An empty text removes it.',
+      description: 'The phone number in E.164. An empty text removes it.',
+      examples: ['+254712345678'],
     }),
   ),
   metadata: Type.Optional(
@@ -56,14 +67,14 @@ export const UpdateCustomerBody = Type.Object({
   ),
 })
 
-export const BlockCustomerBody = Type.Object({
+export const BlockCustomerBody = namedObject('BlockCustomerRequest', {
   reason: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 255,
       pattern: '\\S',
       'x-multiline': true,
-      description: 'For yourself; the customer never sees it.',
+      description: 'Why you block the customer, who never sees it.',
     }),
   ),
 })

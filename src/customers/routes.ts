@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { singlePage } from '../core/page.ts'
 import { created, listed, ok, type Route, route } from '../kit/http/route.ts'
-import { UuidInput, UuidParams } from '../kit/http/schema.ts'
+import { described, UuidInput, UuidParams } from '../kit/http/schema.ts'
 import type { CustomersApp } from './app.ts'
 import { CUSTOMER_BODY_EXAMPLE, CUSTOMER_EXAMPLE, METHOD_EXAMPLE, NEW_CUSTOMER_EXAMPLE } from './examples.ts'
 import {
@@ -27,6 +27,7 @@ function readRoutes(app: CustomersApp): Route[] {
       path: '/api/v1/customers',
       tag: 'Customers',
       scope: 'customers:read',
+      operationId: 'customers.list',
       summary: 'List customers',
       description: 'Newest first. Searchable by name or e-mail; use cursors for deep pages.',
       query: CustomersQuery,
@@ -43,7 +44,9 @@ function readRoutes(app: CustomersApp): Route[] {
       path: '/api/v1/customers/{uuid}',
       tag: 'Customers',
       scope: 'customers:read',
+      operationId: 'customers.get',
       summary: 'Get a customer',
+      description: 'With the totals of its successful payments.',
       params: UuidParams,
       response: { http: 200, data: CustomerRecord },
       errors: ['invalid_uuid', 'customer_not_found'],
@@ -56,7 +59,10 @@ function readRoutes(app: CustomersApp): Route[] {
       path: '/api/v1/customers/{uuid}/payment-methods',
       tag: 'Customers',
       scope: 'customers:read',
+      operationId: 'paymentMethods.list',
       summary: "List a customer's saved payment methods",
+      description:
+        'All of them, also expired and revoked ones. Charge an active one with its recurringToken.',
       params: UuidParams,
       response: { http: 200, data: SavedMethodRecord, list: true },
       errors: ['invalid_uuid', 'customer_not_found'],
@@ -76,6 +82,7 @@ function writeRoutes(app: CustomersApp): Route[] {
       path: '/api/v1/customers',
       tag: 'Customer',
       scope: 'customers:write',
+      operationId: 'customers.create',
       summary: 'Create a customer',
       description:
         'Not needed before a payment: every payment and charge creates its customer. If the e-mail already exists, the response is 409 with the uuid of the customer.',
@@ -95,7 +102,8 @@ function writeRoutes(app: CustomersApp): Route[] {
       path: '/api/v1/customers/{uuid}',
       tag: 'Customer',
       scope: 'customers:write',
-      summary: 'Change a customer',
+      operationId: 'customers.update',
+      summary: 'Update a customer',
       description:
         'Absent fields stay unchanged. Metadata is merged by key: a given key is replaced, a null key is removed. The next payment overwrites the names with its own.',
       params: UuidParams,
@@ -123,6 +131,7 @@ function blockRoutes(app: CustomersApp): Route[] {
       path: '/api/v1/customers/{uuid}/block',
       tag: 'Customer',
       scope: 'customers:write',
+      operationId: 'customers.block',
       summary: 'Block a customer',
       description:
         'From now on the customer can neither pay nor be charged: 422 customer_blocked. An attempt in progress continues, and you receive the money that it collects.',
@@ -144,7 +153,9 @@ function blockRoutes(app: CustomersApp): Route[] {
       path: '/api/v1/customers/{uuid}/unblock',
       tag: 'Customer',
       scope: 'customers:write',
+      operationId: 'customers.unblock',
       summary: 'Unblock a customer',
+      description: 'From now on the customer can pay and be charged again. A repeat changes nothing.',
       params: UuidParams,
       response: { http: 200, data: CustomerRecord },
       errors: ['invalid_uuid', 'customer_not_found'],
@@ -157,7 +168,10 @@ function blockRoutes(app: CustomersApp): Route[] {
   ]
 }
 
-const MethodParams = Type.Object({ uuid: UuidInput, methodUuid: UuidInput })
+const MethodParams = Type.Object({
+  uuid: described(UuidInput, 'The uuid of the customer.'),
+  methodUuid: described(UuidInput, 'The uuid of the saved payment method.'),
+})
 
 function methodRoutes(app: CustomersApp): Route[] {
   return [
@@ -166,6 +180,7 @@ function methodRoutes(app: CustomersApp): Route[] {
       path: '/api/v1/customers/{uuid}/payment-methods/{methodUuid}',
       tag: 'Customer',
       scope: 'customers:write',
+      operationId: 'paymentMethods.revoke',
       summary: 'Revoke a saved payment method',
       description:
         'Charges with its token fail with recurring_token_inactive permanently; the same card saved again has another token. If it was the default, the method that was used last becomes the default. A repeat returns the same record.',
@@ -181,6 +196,7 @@ function methodRoutes(app: CustomersApp): Route[] {
       path: '/api/v1/customers/{uuid}/payment-methods/{methodUuid}/default',
       tag: 'Customer',
       scope: 'customers:write',
+      operationId: 'paymentMethods.setDefault',
       summary: 'Make a saved payment method the default',
       description: 'A customer has one default. A revoked or expired method cannot be the default.',
       params: MethodParams,

@@ -2,68 +2,143 @@
 
 import { Type } from 'typebox'
 import { LANGUAGE_CODES } from '../core/languages.ts'
-import { CurrencyCode, Enum, Metadata, Nullable, PAGE_QUERY, Timestamp, Uuid } from '../kit/http/schema.ts'
+import {
+  CountryCode,
+  CreatedAt,
+  CurrencyCode,
+  count,
+  Enum,
+  flag,
+  Metadata,
+  NamedEnum,
+  Nullable,
+  namedObject,
+  PAGE_QUERY,
+  Timestamp,
+  text,
+  timestamp,
+  UpdatedAt,
+  Uuid,
+} from '../kit/http/schema.ts'
 import { maskPhone } from '../kit/phone.ts'
 import type { CustomerRow } from './customer.ts'
 import type { MethodRow } from './method.ts'
 
-export const CustomerRecord = Type.Object({
-  uuid: Uuid,
-  firstname: Type.String(),
-  lastname: Type.String(),
-  email: Type.String(),
-  country: Nullable(Type.String()),
-  phone: Nullable(Type.String()),
-  metadata: Metadata,
-  status: Enum(['active', 'blocked']),
-  statusReason: Nullable(Type.String({ description: 'Why the customer is blocked, as you wrote it.' })),
-  totals: Type.Object({ successfulPayments: Type.Integer(), lastPaymentAt: Nullable(Timestamp) }),
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
-})
-
-export const SavedMethodRecord = Type.Object({
-  uuid: Uuid,
-  type: Enum(['card', 'mobile_money', 'bank_account']),
-  status: Enum(['active', 'expired', 'revoked']),
-  label: Type.String(),
-  recurringToken: Nullable(Type.String({ description: 'Charges this method again. It never changes.' })),
-  isDefault: Type.Boolean(),
-  paymentGateway: Type.String(),
-  currencies: Type.Array(CurrencyCode),
-  card: Nullable(
-    Type.Object({
-      brand: Type.String(),
-      last4: Type.String(),
-      expiryMonth: Nullable(Type.Integer({ description: 'Null if the provider does not report it.' })),
-      expiryYear: Nullable(Type.Integer()),
-      country: Nullable(Type.String()),
-    }),
-  ),
-  mobileMoney: Nullable(
-    Type.Object({ network: Type.String(), phone: Type.String({ description: 'Masked: 0712 ••• 678.' }) }),
-  ),
-  bankAccount: Nullable(Type.Object({ bankName: Type.String(), last4: Type.String() })),
-  isRecurringIntent: Type.Boolean(),
-  consent: Nullable(
-    Type.Object(
-      {
-        agreedAt: Timestamp,
-        source: Enum(['checkout', 'payment_link', 'sandbox']),
-        form: Enum(['notice', 'checkbox']),
-        wordingVersion: Type.String(),
-        language: Enum(LANGUAGE_CODES),
-      },
-      {
-        description:
-          'When, where and to which wording, in which language, the customer agreed that the method is saved and charged again. The texts of each version are in docs/checkout.md. Null: the customer was not asked.',
-      },
+export const CustomerRecord = namedObject(
+  'Customer',
+  {
+    uuid: Uuid,
+    firstname: text('The first name, from the latest payment or change.', 'Amina'),
+    lastname: text('The last name, from the latest payment or change.', 'Odhiambo'),
+    email: text('The e-mail address, which identifies the customer.', 'amina@example.com'),
+    country: Nullable(
+      CountryCode,
+      'Where the customer is, an ISO 3166-1 alpha-2 code. Null if you never sent it.',
     ),
-  ),
-  expiresAt: Nullable(Timestamp),
-  lastUsedAt: Nullable(Timestamp),
-  createdAt: Timestamp,
-})
+    phone: Nullable(
+      Type.String({ examples: ['+254712345678'] }),
+      'The phone number in E.164. Null if you never sent it.',
+    ),
+    metadata: Metadata,
+    status: Enum(['active', 'blocked'], {
+      description: 'blocked: you have blocked the customer, who can neither pay nor be charged.',
+    }),
+    statusReason: Nullable(
+      Type.String(),
+      'Why the customer is blocked, as you wrote it. Null if you gave no reason, or the customer is active.',
+    ),
+    totals: namedObject(
+      'CustomerTotals',
+      {
+        successfulPayments: count('How many payments and charges of the customer have succeeded.'),
+        lastPaymentAt: Nullable(Timestamp, 'When the last of them was paid, in UTC. Null before the first.'),
+      },
+      { description: 'What the customer has paid so far.' },
+    ),
+    createdAt: CreatedAt,
+    updatedAt: UpdatedAt,
+  },
+  { description: 'A customer of yours, identified by the e-mail address.' },
+)
+
+export const SavedMethodRecord = namedObject(
+  'PaymentMethod',
+  {
+    uuid: Uuid,
+    type: Enum(['card', 'mobile_money', 'bank_account'], {
+      description: 'What is charged. The object of the same name has its details.',
+    }),
+    status: Enum(['active', 'expired', 'revoked'], {
+      description:
+        'Only an active method can be charged. expired: its time has passed. revoked: you revoked it.',
+    }),
+    label: text('The masked name of the method, to show to the customer.', 'Visa •••• 4242'),
+    recurringToken: Nullable(
+      Type.String({ examples: ['rtk_4fV9aQ2kLm8ZxT1uYwB7cN3dR6sE0gHjPqKvXiOoUyA'] }),
+      'Send it to charge this method again. It never changes. Null in events, because it is a secret.',
+    ),
+    isDefault: flag('Whether it is the default method of the customer, who has at most one.'),
+    paymentGateway: text('The gateway that saved the method, and that charges it.', 'paystack'),
+    currencies: Type.Array(CurrencyCode, { description: 'The currencies in which it can be charged.' }),
+    card: Nullable(
+      namedObject('Card', {
+        brand: text('The card scheme, as the provider names it.', 'Visa'),
+        last4: text('The last four digits of the card number.', '4242'),
+        expiryMonth: Nullable(
+          Type.Integer(),
+          'The month, 1 to 12, at whose end the card expires. Null if the provider does not report it.',
+        ),
+        expiryYear: Nullable(
+          Type.Integer({ examples: [2031] }),
+          'The year in which the card expires, in four digits. Null if the provider does not report it.',
+        ),
+        country: Nullable(
+          CountryCode,
+          'The country of the issuing bank, an ISO 3166-1 alpha-2 code. Null if the provider does not report it.',
+        ),
+      }),
+      'The card. Null for another type, and for a wallet that does not tell which card it charges.',
+    ),
+    mobileMoney: Nullable(
+      namedObject('MobileMoney', {
+        network: text('The name of the mobile-money network.', 'MTN MoMo'),
+        phone: text('The phone number, masked.', '0712 ••• 678'),
+      }),
+      'The mobile-money account. Null for another type.',
+    ),
+    bankAccount: Nullable(
+      namedObject('BankAccount', {
+        bankName: text('The name of the bank.'),
+        last4: text('The last four characters of the account number.'),
+      }),
+      'The bank account. Always null: no gateway of this version reports it.',
+    ),
+    isRecurringIntent: flag('Whether a payment that saved it had isRecurring. Only a signal for reports.'),
+    consent: Nullable(
+      namedObject('Consent', {
+        agreedAt: timestamp('When the customer agreed, in UTC.'),
+        source: Enum(['checkout', 'payment_link', 'sandbox'], {
+          description: 'Where: on a checkout, on a payment link, or simulated in the sandbox.',
+        }),
+        form: Enum(['notice', 'checkbox'], {
+          description: 'notice: a text above the button. checkbox: a box that the customer ticked.',
+        }),
+        wordingVersion: text('The version of the text that the customer saw.', '2'),
+        language: NamedEnum('LanguageCode', LANGUAGE_CODES, {
+          description: 'The language of the text, an ISO 639-1 code.',
+        }),
+      }),
+      'How the customer agreed that the method is saved and charged again. The texts of each version are in docs/checkout.md. Null: the customer was not asked.',
+    ),
+    expiresAt: Nullable(
+      Timestamp,
+      'From when on it can not be charged any more, in UTC. Null if that is not known.',
+    ),
+    lastUsedAt: Nullable(Timestamp, 'When it was last charged, in UTC. Null if it never was.'),
+    createdAt: CreatedAt,
+  },
+  { description: 'A saved card, mobile-money account or bank account of a customer.' },
+)
 
 export const CustomersQuery = Type.Object({
   ...PAGE_QUERY,

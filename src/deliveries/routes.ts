@@ -2,13 +2,12 @@
 
 import type { Issue } from '../core/errors.ts'
 import { singlePage } from '../core/page.ts'
-import { EVENT_EXAMPLE } from '../events/examples.ts'
 import { EventRecord, EventsQuery } from '../events/schema.ts'
 import { listEvents, requireEvent } from '../events/service.ts'
 import type { IdempotentResult } from '../kit/db/idempotency.ts'
 import { created, listed, ok, type Route, type RouteResponse, route } from '../kit/http/route.ts'
 import { UuidParams } from '../kit/http/schema.ts'
-import { ENDPOINT_EXAMPLE } from '../webhook-endpoints/examples.ts'
+import { ENDPOINT_EXAMPLE, TEST_EVENT_EXAMPLE } from '../webhook-endpoints/examples.ts'
 import type { DeliveriesApp } from './app.ts'
 import type { ReplayRow } from './delivery.ts'
 import { DELIVERY_EXAMPLE, PROGRESS_EXAMPLE, RANGE_EXAMPLE, REPLAY_EXAMPLE } from './examples.ts'
@@ -43,13 +42,14 @@ const eventRoutes = (app: DeliveriesApp): Route[] => [
     scope: 'webhooks:read',
     method: 'GET',
     path: EVENTS,
+    operationId: 'events.list',
     summary: 'List events',
     description:
       'Newest first, including events to which no endpoint is subscribed; use cursors for deep pages.',
     query: EventsQuery,
     response: { http: 200, data: EventRecord, list: true },
     errors: ['validation_failed', 'invalid_uuid'],
-    examples: { data: [EVENT_EXAMPLE] },
+    examples: { data: [TEST_EVENT_EXAMPLE] },
     handle: async ({ merchant, query }) => {
       const { rows, meta } = await listEvents(app, merchant, query)
       const events = rows.map(({ body }) => body)
@@ -61,12 +61,13 @@ const eventRoutes = (app: DeliveriesApp): Route[] => [
     scope: 'webhooks:read',
     method: 'GET',
     path: `${EVENTS}/{uuid}`,
+    operationId: 'events.get',
     summary: 'Get an event',
-    description: 'As it is delivered.',
+    description: 'The event as it is delivered to webhook endpoints.',
     params: UuidParams,
     response: { http: 200, data: EventRecord },
     errors: ['invalid_uuid', 'event_not_found'],
-    examples: { data: EVENT_EXAMPLE },
+    examples: { data: TEST_EVENT_EXAMPLE },
     handle: async ({ merchant, params }) =>
       ok('Event retrieved.', (await requireEvent(app, merchant, params.uuid)).body),
   }),
@@ -75,8 +76,9 @@ const eventRoutes = (app: DeliveriesApp): Route[] => [
     scope: 'webhooks:read',
     method: 'GET',
     path: `${EVENTS}/{uuid}/deliveries`,
+    operationId: 'events.listDeliveries',
     summary: 'List the deliveries of an event',
-    description: `One for each endpoint, with its attempts. Kept for ${RETENTION_DAYS} days after they ended.`,
+    description: `One delivery for each endpoint, with its attempts: it shows why an endpoint did not get the event. Kept for ${RETENTION_DAYS} days after they ended.`,
     params: UuidParams,
     response: { http: 200, data: DeliveryRecord, list: true },
     errors: ['invalid_uuid', 'event_not_found'],
@@ -94,9 +96,10 @@ const replayRoutes = (app: DeliveriesApp): Route[] => [
     ...COMMON,
     method: 'POST',
     path: `${EVENTS}/{uuid}/replay`,
+    operationId: 'events.replay',
     summary: 'Replay an event',
     description:
-      'To every enabled endpoint that is subscribed to it, or to the given endpoint, with the same id and body.',
+      'Sends it again to every enabled endpoint that is subscribed to it, or to the given endpoint, with the same id and body.',
     params: UuidParams,
     body: ReplayEventBody,
     response: { http: 201, data: ReplayRecord },
@@ -116,6 +119,7 @@ const replayRoutes = (app: DeliveriesApp): Route[] => [
     ...COMMON,
     method: 'POST',
     path: `${EVENTS}/replay`,
+    operationId: 'events.replayPeriod',
     summary: 'Replay the events of a period',
     description: `Any number of events, oldest first, in batches. The replay is queued; get it by its uuid to see its progress. At most ${MAX_QUEUED_REPLAYS} at once.`,
     body: ReplayRangeBody,
@@ -137,8 +141,9 @@ const replayRoutes = (app: DeliveriesApp): Route[] => [
     scope: 'webhooks:read',
     method: 'GET',
     path: '/api/v1/webhooks/replays/{uuid}',
+    operationId: 'events.getReplay',
     summary: 'Get the progress of a replay',
-    description: `Kept for ${RETENTION_DAYS} days after it ended.`,
+    description: `Whether the replay is complete, and how much was sent so far. Kept for ${RETENTION_DAYS} days after it ended.`,
     params: UuidParams,
     response: { http: 200, data: ReplayRecord },
     errors: ['invalid_uuid', 'replay_not_found'],

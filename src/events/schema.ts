@@ -2,35 +2,60 @@
 
 import { Type } from 'typebox'
 import { EVENT_TYPE_NAMES } from '../core/event-types.ts'
-import { Enum, PAGE_QUERY, Timestamp, Uuid, UuidInput } from '../kit/http/schema.ts'
+import {
+  CreatedAt,
+  described,
+  Enum,
+  NamedEnum,
+  namedObject,
+  PAGE_QUERY,
+  text,
+  Uuid,
+  UuidInput,
+} from '../kit/http/schema.ts'
 import { RESOURCE_TYPES } from './service.ts'
 
 export const EventsQuery = Type.Object({
   ...PAGE_QUERY,
   type: Type.Optional(
-    Enum(EVENT_TYPE_NAMES, {
+    NamedEnum('EventType', EVENT_TYPE_NAMES, {
+      description: 'Only events of this type.',
       'x-message':
         'must be one event type, such as payment.successful. Only webhook endpoints take patterns such as payment.*.',
     }),
   ),
-  resource: Type.Optional({ ...UuidInput, description: 'The uuid of a payment, refund or other record.' }),
+  resource: Type.Optional(
+    described(UuidInput, 'Only events of the payment, refund or other record with this uuid.'),
+  ),
 })
-export const EventRecord = Type.Object({
-  id: Uuid,
-  type: Enum(EVENT_TYPE_NAMES),
-  apiVersion: Type.String(),
-  mode: Enum(['test', 'live']),
-  createdAt: Timestamp,
-  resource: Type.Object({
-    type: Enum(RESOURCE_TYPES),
-    uuid: Uuid,
-    version: Type.Integer({
-      description: 'Increases by one with every event of the resource: drop older versions.',
+export const EventRecord = namedObject(
+  'Event',
+  {
+    id: described(
+      Uuid,
+      'The id of the event, the same in every delivery and replay: handle each id once. It is the webhook-id header.',
+    ),
+    type: NamedEnum('EventType', EVENT_TYPE_NAMES, { description: 'What happened.' }),
+    apiVersion: text('The version of the API whose records `data` follows.', '1.0'),
+    mode: NamedEnum('Mode', ['test', 'live'], { description: 'test: from staging. live: from production.' }),
+    createdAt: CreatedAt,
+    resource: namedObject(
+      'EventResource',
+      {
+        type: Enum(RESOURCE_TYPES, { description: 'The type of the record.' }),
+        uuid: described(Uuid, 'The uuid of the record.'),
+        version: Type.Integer({
+          description: 'Increases by one with every event of the record: drop older versions.',
+          examples: [3],
+        }),
+      },
+      { description: 'The record that the event is about.' },
+    ),
+    data: Type.Unsafe<Record<string, unknown>>({
+      type: 'object',
+      additionalProperties: true,
+      description: 'The record as the API returned it at that moment, without secrets.',
     }),
-  }),
-  data: Type.Unsafe<Record<string, unknown>>({
-    type: 'object',
-    additionalProperties: true,
-    description: 'The record as the API returned it at that moment, without secrets.',
-  }),
-})
+  },
+  { description: 'Something that happened to a record. It is delivered to your webhook endpoints.' },
+)

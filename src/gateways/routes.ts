@@ -51,7 +51,10 @@ const readRoutes = (app: Needs): OperatorRoute[] => [
   operatorRoute({
     method: 'GET',
     path: '/admin/v1/gateways',
+    operationId: 'gateways.list',
     summary: 'List the gateways, and which of them have credentials configured',
+    description:
+      'With the credentials and limits that an account of each gateway has, and the webhook URL to enter at the provider.',
     response: { http: 200, data: GatewayRecord, list: true },
     errors: [],
     handle: async () => {
@@ -62,7 +65,9 @@ const readRoutes = (app: Needs): OperatorRoute[] => [
   operatorRoute({
     method: 'GET',
     path: '/admin/v1/merchants/{uuid}/gateways',
+    operationId: 'gatewayAccounts.list',
     summary: 'List the gateways of a merchant, and whose account each of them uses',
+    description: 'A merchant’s own account at a gateway replaces those of the instance there.',
     params: UuidParams,
     response: { http: 200, data: MerchantGatewayRecord, list: true },
     errors: ['merchant_not_found'],
@@ -78,7 +83,10 @@ const readRoutes = (app: Needs): OperatorRoute[] => [
   operatorRoute({
     method: 'GET',
     path: ACCOUNT_PATH,
-    summary: "Read a merchant's own account at a gateway, without its credentials",
+    operationId: 'gatewayAccounts.get',
+    summary: "Get a merchant's own account at a gateway, without its credentials",
+    description:
+      'Credentials are write-only: only whether they are set, and their last characters, are shown.',
     params: GatewayParams,
     response: { http: 200, data: AccountRecord },
     errors: ['merchant_not_found', 'gateway_not_found', 'gateway_account_not_found'],
@@ -93,7 +101,10 @@ const writeRoutes = (app: Needs): OperatorRoute[] => [
   operatorRoute({
     method: 'PUT',
     path: ACCOUNT_PATH,
+    operationId: 'gatewayAccounts.save',
     summary: 'Create or replace the credentials of a merchant’s own account at a gateway',
+    description:
+      'The provider is asked whether it accepts them before they are stored, unless `probe` is false. New payments use the account from then on.',
     params: GatewayParams,
     query: AccountQuery,
     body: AccountBody,
@@ -110,7 +121,10 @@ const writeRoutes = (app: Needs): OperatorRoute[] => [
   operatorRoute({
     method: 'DELETE',
     path: ACCOUNT_PATH,
+    operationId: 'gatewayAccounts.revoke',
     summary: "Revoke a merchant's own account at a gateway for new payments",
+    description:
+      'Payments that it began are still resolved with it. New ones use the account of the instance, if it has one.',
     params: GatewayParams,
     response: { http: 200, data: AccountRecord },
     errors: ['merchant_not_found', 'gateway_not_found', 'gateway_account_not_found'],

@@ -87,7 +87,7 @@ function parametersIn({ segments }: Template): number {
 }
 
 /** The path of a request target, without its query; a base address that ends with a slash begins it with two. */
-function pathOf(url: string | undefined): string {
+export function pathOf(url: string | undefined): string {
   return (url ?? '/').split('?', 1)[0]?.replace(/^\/+/, '/') ?? '/'
 }
 
@@ -97,7 +97,7 @@ export function routeNotFound(findPath: FindPath, url: string | undefined, publi
   if (meant !== undefined)
     return new ApiError('route_not_found', { message: `There is no such path; did you mean ${meant}?` })
   if (!isApiPath(path)) return new ApiError('route_not_found')
-  const message = `${API_ERRORS.route_not_found.message} The reference of all operations is at ${publicUrl}/docs.`
+  const message = `${API_ERRORS.route_not_found.message} The reference of all operations is at ${publicUrl}/docs/api.`
   return new ApiError('route_not_found', { message })
 }
 
@@ -107,7 +107,7 @@ export function hasTrailingSlash(url: string | undefined): boolean {
   return path.endsWith('/') && isApiPath(path)
 }
 
-function isApiPath(path: string): boolean {
+export function isApiPath(path: string): boolean {
   return /^\/(?:api|admin)(?:\/|$)/i.test(path)
 }
 

@@ -4,7 +4,17 @@
 
 import { type Static, Type } from 'typebox'
 import { type OperatorRoute, ok, operatorRoute } from '../kit/http/route.ts'
-import { Enum, Metadata, Timestamp, Uuid, UuidInput } from '../kit/http/schema.ts'
+import {
+  count,
+  described,
+  Metadata,
+  NamedEnum,
+  namedObject,
+  text,
+  timestamp,
+  Uuid,
+  UuidInput,
+} from '../kit/http/schema.ts'
 import { LINE_LEVELS, type ProcessLines } from '../kit/observability/recent-lines.ts'
 import type { HttpShellOptions } from './options.ts'
 
@@ -14,42 +24,68 @@ const MAX_LINES = 500
 const READ_POSITION = '[0-9a-f-]{36}:[0-9]{1,15}'
 
 const LogsQuery = Type.Object({
-  /** `process:next` of each process in the last response, separated by commas. */
   after: Type.Optional(
-    Type.String({ pattern: `^${READ_POSITION}(?:,${READ_POSITION})*$`, maxLength: 4_000 }),
-  ),
-  level: Type.Optional(Enum(LINE_LEVELS, { default: 'debug' })),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LINES, default: 100 })),
-  merchant: Type.Optional(UuidInput),
-  requestId: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
-})
-
-const LogsResponse = Type.Object({
-  processes: Type.Array(
-    Type.Object({
-      /** Changes at a restart, when the sequence numbers begin again. */
-      process: Uuid,
-      /** The oldest line that the process still keeps. */
-      oldest: Type.Integer(),
-      latest: Type.Integer(),
-      /** The position to send for the next read. */
-      next: Type.Integer(),
+    Type.String({
+      pattern: `^${READ_POSITION}(?:,${READ_POSITION})*$`,
+      maxLength: 4_000,
+      description:
+        '`process:next` of each process in the last response, separated by commas: only newer lines. Absent: the latest lines.',
     }),
   ),
-  lines: Type.Array(
-    Type.Object({
-      process: Uuid,
-      sequence: Type.Integer(),
-      at: Timestamp,
-      level: Enum(LINE_LEVELS),
-      key: Type.String(),
-      message: Type.String(),
-      fields: Metadata,
+  level: Type.Optional(
+    NamedEnum('LogLevel', LINE_LEVELS, {
+      default: 'debug',
+      description: 'Only lines of this level and more severe ones.',
+    }),
+  ),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: MAX_LINES, default: 100, description: 'The number of lines.' }),
+  ),
+  merchant: Type.Optional(described(UuidInput, 'Only lines about the merchant with this uuid.')),
+  requestId: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 128,
+      description: 'Only lines of the request with this X-Request-Id.',
     }),
   ),
 })
 
-export function logRoutes({ readLines }: HttpShellOptions): OperatorRoute[] {
+const LogsResponse = namedObject(
+  'Logs',
+  {
+    processes: Type.Array(
+      namedObject('LogProcess', {
+        process: described(
+          Uuid,
+          'The id of the process. It changes at a restart, when the sequence numbers begin again.',
+        ),
+        oldest: count('The sequence number of the oldest line that the process still keeps.'),
+        latest: count('The sequence number of its latest line.'),
+        next: count('The position to send for the next read.'),
+      }),
+      { description: 'The processes that share this address and responded.' },
+    ),
+    lines: Type.Array(
+      namedObject('LogLine', {
+        process: described(Uuid, 'The id of the process that wrote the line.'),
+        sequence: count('The number of the line in its process. It increases by one with each line.'),
+        at: timestamp('When the line was written, in UTC.'),
+        level: NamedEnum('LogLevel', LINE_LEVELS, { description: 'How severe it is.' }),
+        key: text(
+          'The stable key of the line: docs/generated/logs.md lists them.',
+          'payment.outcome_unknown',
+        ),
+        message: text('What happened, for people. It may change.'),
+        fields: described(Metadata, 'The facts of the line by their names.'),
+      }),
+      { description: 'The lines of all processes, oldest first.' },
+    ),
+  },
+  { description: 'The latest log lines.' },
+)
+
+export function logRoutes({ readLines }: Pick<HttpShellOptions, 'readLines'>): OperatorRoute[] {
   return readLines ? [logRoute(readLines)] : []
 }
 
@@ -57,7 +93,10 @@ const logRoute = (readLines: NonNullable<HttpShellOptions['readLines']>): Operat
   operatorRoute({
     method: 'GET',
     path: LOGS_PATH,
-    summary: 'Read the last lines of the log of the processes that share this address',
+    operationId: 'logs.get',
+    summary: 'Get the latest log lines of the processes that share this address',
+    description:
+      'Kept in memory: about an hour of a quiet service. Send `after` to read on. Behind a load balancer each machine has its own lines.',
     query: LogsQuery,
     response: { http: 200, data: LogsResponse },
     errors: [],

@@ -11,8 +11,9 @@ import type { Log } from '../kit/observability/log.ts'
 import type { ProcessLines, ProcessLinesQuery } from '../kit/observability/recent-lines.ts'
 import type { Tracer } from '../kit/observability/trace.ts'
 import type { Random } from '../kit/random.ts'
+import type { McpEndpoint } from '../mcp/protocol.ts'
 import type { CompletedRequest, ReadMetrics } from './metrics.ts'
-
+import type { EventData } from './openapi/events.ts'
 import type { SyncRateLimits } from './security/shared-rate-limit.ts'
 
 /**
@@ -32,10 +33,14 @@ export type Mount = (request: IncomingMessage, response: ServerResponse) => void
 export interface HttpShellOptions {
   routes: Route[]
   operatorRoutes: OperatorRoute[]
+  /** For the OpenAPI document. */
+  eventData?: EventData
   pageRoutes: PageRoute[]
   /** Renders error pages for payers; if absent, the HTTP shell renders a small page. */
   errorPage?: ErrorPage
   gatewayWebhookRoutes: GatewayWebhookRoute[]
+  /** Answers the messages of agents at /mcp; if absent, the path does not exist. */
+  mcp?: McpEndpoint
   /** Embedded servers by path prefix, such as /sandbox. */
   mounts: Record<string, Mount>
   /** Throws an ApiError for a key that is missing, wrong, expired, revoked or not allowed. */

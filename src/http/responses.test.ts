@@ -15,6 +15,7 @@ function routeThatThrows(error: unknown): Route {
     path: '/api/v1/throws',
     tag: 'Misc',
     scope: 'wallet:read',
+    operationId: 'throws.get',
     summary: 'Throw',
     response: { http: 200, data: Type.Object({}) },
     errors: [],
@@ -226,7 +227,7 @@ describe('every response of the HTTP shell', () => {
       const headers: Record<string, string> = given === undefined ? {} : { 'x-request-id': given }
       return String((await shell.inject({ url, headers })).headers['x-request-id'])
     }
-    for (const url of [PATH, '/nope', '/%zz', '/healthz', '/docs', '/docs/errors', '/openapi.json']) {
+    for (const url of [PATH, '/nope', '/%zz', '/healthz', '/docs/api', '/openapi.json']) {
       assert.equal(await idOf(url, 'order.17_retry-2'), 'order.17_retry-2', url)
       assert.match(await idOf(url), /^[0-9a-f-]{36}$/, url)
       for (const other of ['short', 'has space in it', 'x'.repeat(129), 'semi;colon', 'ünicode-id'])

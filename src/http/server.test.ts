@@ -233,6 +233,7 @@ function slowRoute() {
       path: '/api/v1/slow',
       tag: 'Misc',
       scope: 'wallet:read',
+      operationId: 'slow.get',
       summary: 'Be slow',
       response: { http: 200, data: Type.Object({}) },
       errors: [],

@@ -17,9 +17,11 @@ import {
   routeNotFound,
 } from './known-paths.ts'
 import { logRoutes } from './log-routes.ts'
+import { registerMcp } from './mcp.ts'
 import { registerMetrics } from './metrics.ts'
 import { createNodeServer, respondToClientError } from './node-server.ts'
 import { openApiDocument } from './openapi/document.ts'
+import { OPERATOR_DOCUMENT_PATH, operatorDocument } from './openapi/operator-document.ts'
 import { registerReference } from './openapi/reference.ts'
 import type { HttpShell, HttpShellOptions } from './options.ts'
 import { createCompress } from './pages/compression.ts'
@@ -28,6 +30,7 @@ import { registerPageRoutes } from './pages/page-routes.ts'
 import { registerGatewayWebhookRoutes, registerMounts } from './raw-routes.ts'
 import { createRequestTracker, type RequestTracker } from './request-context.ts'
 import { type Authorization, createAuthorization } from './security/authorization.ts'
+import { createDocumentationLimit } from './security/documentation-limit.ts'
 import { securityHeaders } from './security/headers.ts'
 import { registerPolicyReports } from './security/policy-reports.ts'
 
@@ -42,9 +45,15 @@ export function createHttpShell(options: HttpShellOptions): HttpShell {
   const { environment, random, log, errorPage } = options
   const parts = { requestTracker, headers, environment, random, log, errorPage, compress: createCompress() }
   const app = createFramework(options, parts)
-  const openApi = cachedDocument(options)
+  const { routes, eventData } = options
+  const operatorRoutes = [...options.operatorRoutes, ...logRoutes(options)]
+  const openApi = cachedDocument(options, (publicUrl) => openApiDocument(routes, { publicUrl, eventData }))
+  const operatorOpenApi = cachedDocument(options, (publicUrl) =>
+    operatorDocument(operatorRoutes, { publicUrl }),
+  )
   const authorization = createAuthorization(options)
-  registerRoutes(app, options, { ...parts, authorization, openApi, isStopping: () => stopping })
+  const needs = { ...parts, authorization, openApi, operatorOpenApi, isStopping: () => stopping }
+  registerRoutes(app, { ...options, operatorRoutes }, needs)
   return {
     async listen(host, port) {
       await app.listen({ host, port })
@@ -112,7 +121,9 @@ function createFramework(options: HttpShellOptions, parts: Parts): FastifyInstan
       void sendError(error, request, reply)
     },
   })
-  const findPath = createPathFinder([...options.routes, ...options.operatorRoutes].map(({ path }) => path))
+  const paths = [...options.routes, ...options.operatorRoutes].map(({ path }) => path)
+  const findPath = createPathFinder([...paths, OPERATOR_DOCUMENT_PATH])
+  const limitDocumentation = createDocumentationLimit(options)
   const beginRequest = (request: FastifyRequest, reply: FastifyReply): void => {
     parts.requestTracker.begin(request, reply)
     reply.headers(parts.headers.api).header('x-request-id', request.id)
@@ -120,7 +131,8 @@ function createFramework(options: HttpShellOptions, parts: Parts): FastifyInstan
   app.decorateRequest('requestContext')
   app.addHook('onRequest', (request, reply, done) => {
     beginRequest(request, reply)
-    done(requestError(request, () => routeNotFound(findPath, request.raw.url, options.publicUrl())))
+    const notFound = () => routeNotFound(findPath, request.raw.url, options.publicUrl())
+    done(limitDocumentation(request) ?? requestError(request, notFound))
   })
   app.setErrorHandler(sendError)
   return app
@@ -201,6 +213,7 @@ function toApiError(options: HttpShellOptions, error: unknown, request: FastifyR
 interface Needs extends Parts {
   authorization: Authorization
   openApi(): object
+  operatorOpenApi(): object
   isStopping(): boolean
 }
 
@@ -209,10 +222,10 @@ function registerRoutes(app: FastifyInstance, options: HttpShellOptions, needs: 
   registerHealth(app, options.ready, needs.isStopping)
   registerReference(app, needs)
   registerMounts(app, options.mounts, options.log)
-  const operatorRoutes = [...options.operatorRoutes, ...logRoutes(options)]
-  const { failpoints } = options
+  const { routes, operatorRoutes, failpoints } = options
   if (options.readMetrics) registerMetrics(app, needs.authorization.authorizeScraper, options.readMetrics)
-  registerJsonRoutes(app, { ...needs, clock: options.clock, failpoints }, options.routes, operatorRoutes)
+  registerJsonRoutes(app, { ...needs, clock: options.clock, failpoints }, routes, operatorRoutes)
+  if (options.mcp) registerMcp(app, { ...needs, publicUrl: options.publicUrl }, options.mcp)
   registerPageRoutes(app, needs, options.pageRoutes)
   registerPolicyReports(app, options.clock, options.log)
   registerGatewayWebhookRoutes(app, needs, options.gatewayWebhookRoutes)
@@ -255,13 +268,15 @@ function registerMethodNotAllowed(
   }
 }
 
-/** Caches the document; it changes only when the public URL becomes known. */
-function cachedDocument(options: HttpShellOptions): () => object {
+/** Caches a document; it changes only when the public URL becomes known. */
+function cachedDocument(
+  options: Pick<HttpShellOptions, 'publicUrl'>,
+  write: (publicUrl: string) => object,
+): () => object {
   let cached: { publicUrl: string; document: object } | undefined
   return () => {
     const publicUrl = options.publicUrl()
-    if (cached?.publicUrl !== publicUrl)
-      cached = { publicUrl, document: openApiDocument(options.routes, { publicUrl }) }
+    if (cached?.publicUrl !== publicUrl) cached = { publicUrl, document: write(publicUrl) }
     return cached.document
   }
 }

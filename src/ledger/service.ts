@@ -16,6 +16,7 @@ import {
   selectBalances,
   selectSettlementBacklog,
 } from './queries.ts'
+import type { SettlementRecord } from './schema.ts'
 
 export interface Posting {
   account: string
@@ -128,11 +129,12 @@ export async function recordSettlementEvents(
   const events = settled.map(({ merchantId, currency, amountMinor, payments }): EventInput => {
     const uuid = app.random.uuid()
     const amount = formatAmount(money(amountMinor, currency))
+    const data: SettlementRecord = { uuid, currency, amount, payments, settledAt: settledAt.toISOString() }
     return {
       merchantId,
       type: 'wallet.settled',
       resource: { type: 'settlement', uuid, version: 1 },
-      data: { uuid, currency, amount, payments, settledAt: settledAt.toISOString() },
+      data,
     }
   })
   await recordEvents(app, tx, app.mode, events)

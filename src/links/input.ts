@@ -13,27 +13,64 @@ import { errorFromIssues, type Issue } from '../core/errors.ts'
 import { parseAmount } from '../core/money.ts'
 import { metadataIssues } from '../kit/http/metadata.ts'
 import type { BodyFacts } from '../kit/http/route.ts'
-import { CurrencyInput, Enum, Metadata, Nullable, VISIBLE_TEXT } from '../kit/http/schema.ts'
+import {
+  CurrencyInput,
+  described,
+  Metadata,
+  NamedEnum,
+  Nullable,
+  namedObject,
+  VISIBLE_TEXT,
+} from '../kit/http/schema.ts'
 import { amountIssues, countryIssues } from '../payments/input.ts'
 import { LINK_USAGES, type LinkRow, type LinkTerms, type LinkUsage, type NewLink } from './link.ts'
 
-const Title = Type.String({ ...VISIBLE_TEXT, maxLength: 100 })
-const Description = Type.String({ maxLength: 255, 'x-multiline': true })
+const Title = Type.String({
+  ...VISIBLE_TEXT,
+  maxLength: 100,
+  description: 'What is paid for. Payers see it.',
+  examples: ['Ticket for the coffee tasting'],
+})
+const Description = Type.String({
+  maxLength: 255,
+  'x-multiline': true,
+  description: 'More about it, which payers see too.',
+})
 const RedirectUrl = Type.String({
   maxLength: 2048,
   description: 'Where payers are sent after paying, as for initiate-payment.',
 })
-const ExpiresAt = Type.String({ format: 'date-time', description: 'In the future.' })
+const ExpiresAt = Type.String({
+  format: 'date-time',
+  description: 'Until when the link can be paid, a time in the future. Absent: it does not expire.',
+  examples: ['2026-04-01T09:00:00.000Z'],
+})
 
 // More payments than any link gets, and few enough to count quickly.
-const MaxPayments = Type.Integer({ minimum: 1, maximum: 1_000_000 })
+const MaxPayments = Type.Integer({
+  minimum: 1,
+  maximum: 1_000_000,
+  description: 'How many payments the link takes. Absent: any number, or one if usage is single.',
+})
 
-export const CreateLinkBody = Type.Object({
+const MinAmount = Type.Number({
+  description: 'The smallest amount that the payer may choose, in major units. Only without amount.',
+})
+const MaxAmount = Type.Number({
+  description: 'The largest amount that the payer may choose, in major units. Only without amount.',
+})
+
+export const CreateLinkBody = namedObject('CreatePaymentLinkRequest', {
   title: Title,
   description: Type.Optional(Description),
-  amount: Type.Optional(Type.Number({ description: 'In major units. Without it the payer chooses.' })),
-  minAmount: Type.Optional(Type.Number({ description: 'The smallest amount that the payer may choose.' })),
-  maxAmount: Type.Optional(Type.Number({ description: 'The largest amount that the payer may choose.' })),
+  amount: Type.Optional(
+    Type.Number({
+      description: 'The amount of each payment, in major units. Absent: the payer chooses it.',
+      examples: [1250.5],
+    }),
+  ),
+  minAmount: Type.Optional(MinAmount),
+  maxAmount: Type.Optional(MaxAmount),
   currency: Type.Optional(CurrencyInput),
   country: Type.Optional(
     Type.String({
@@ -41,24 +78,40 @@ export const CreateLinkBody = Type.Object({
       'x-code': 'invalid_country',
       'x-message': 'must be an ISO 3166-1 alpha-2 code of a country that uses the currency.',
       description: `Selects the rails of the currency. Required for ${COUNTRY_REQUIRED_CURRENCIES}.`,
+      examples: ['KE'],
     }),
   ),
-  usage: Type.Optional(Enum(LINK_USAGES, { default: 'multi', description: 'single: one payment.' })),
+  usage: Type.Optional(
+    NamedEnum('PaymentLinkUsage', LINK_USAGES, {
+      default: 'multi',
+      description: 'single: it takes one payment. multi: it takes many.',
+    }),
+  ),
   maxPayments: Type.Optional(MaxPayments),
   redirectUrl: Type.Optional(RedirectUrl),
   metadata: Type.Optional(Metadata),
   expiresAt: Type.Optional(ExpiresAt),
 })
 
-export const ChangeLinkBody = Type.Object({
+export const ChangeLinkBody = namedObject('UpdatePaymentLinkRequest', {
   title: Type.Optional(Title),
-  description: Type.Optional(Nullable(Description)),
-  minAmount: Type.Optional(Nullable(Type.Number())),
-  maxAmount: Type.Optional(Nullable(Type.Number())),
-  maxPayments: Type.Optional(Nullable(MaxPayments)),
-  redirectUrl: Type.Optional(Nullable(RedirectUrl)),
-  metadata: Type.Optional(Metadata),
-  expiresAt: Type.Optional(Nullable(ExpiresAt)),
+  description: Type.Optional(Nullable(Description, 'More about it, which payers see too. Null removes it.')),
+  minAmount: Type.Optional(
+    Nullable(Type.Number(), 'The smallest amount that the payer may choose, in major units. Null: no limit.'),
+  ),
+  maxAmount: Type.Optional(
+    Nullable(Type.Number(), 'The largest amount that the payer may choose, in major units. Null: no limit.'),
+  ),
+  maxPayments: Type.Optional(Nullable(MaxPayments, 'How many payments the link takes. Null: any number.')),
+  redirectUrl: Type.Optional(
+    Nullable(RedirectUrl, 'Where payers are sent after paying. Null: they stay on our receipt.'),
+  ),
+  metadata: Type.Optional(
+    described(Metadata, 'Your own keys and values. They replace all those that the link has.'),
+  ),
+  expiresAt: Type.Optional(
+    Nullable(ExpiresAt, 'Until when the link can be paid, a time in the future. Null: it does not expire.'),
+  ),
 })
 
 export type CreateLink = Static<typeof CreateLinkBody>

@@ -1,10 +1,19 @@
 // Pagination of the operators' lists: by page number only, without cursors.
 
 import { type Static, Type } from 'typebox'
-import { COUNT_CAP, DEFAULT_LIMIT, MAX_LIMIT, type PageMeta } from '../core/page.ts'
+import { COUNT_CAP, DEFAULT_LIMIT, type PageMeta } from '../core/page.ts'
+import { PAGE_QUERY } from '../kit/http/schema.ts'
+
 export const ListQuery = Type.Object({
-  page: Type.Optional(Type.Integer({ minimum: 1, maximum: COUNT_CAP, default: 1 })),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT })),
+  page: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: COUNT_CAP,
+      default: 1,
+      description: 'The number of the page, from 1.',
+    }),
+  ),
+  limit: PAGE_QUERY.limit,
 })
 
 export type ListWindow = Static<typeof ListQuery>

@@ -31,7 +31,9 @@ const merchantRoutes = (app: MerchantsApp): OperatorRoute[] => [
   operatorRoute({
     method: 'POST',
     path: '/admin/v1/merchants',
+    operationId: 'merchants.create',
     summary: 'Create a merchant',
+    description: 'Creates a merchant in the mode of this instance. Then create its API key.',
     body: CreateMerchantBody,
     response: { http: 201, data: MerchantRecord },
     errors: [],
@@ -41,7 +43,9 @@ const merchantRoutes = (app: MerchantsApp): OperatorRoute[] => [
   operatorRoute({
     method: 'GET',
     path: '/admin/v1/merchants',
+    operationId: 'merchants.list',
     summary: 'List merchants, newest first',
+    description: 'By pages, without cursors.',
     query: ListQuery,
     response: { http: 200, data: MerchantRecord, list: true },
     errors: [],
@@ -53,7 +57,9 @@ const merchantRoutes = (app: MerchantsApp): OperatorRoute[] => [
   operatorRoute({
     method: 'GET',
     path: '/admin/v1/merchants/{uuid}',
-    summary: 'Read a merchant',
+    operationId: 'merchants.get',
+    summary: 'Get a merchant',
+    description: 'With its settings.',
     params: UuidParams,
     response: { http: 200, data: MerchantRecord },
     errors: ['merchant_not_found'],
@@ -62,7 +68,10 @@ const merchantRoutes = (app: MerchantsApp): OperatorRoute[] => [
   operatorRoute({
     method: 'PATCH',
     path: '/admin/v1/merchants/{uuid}',
-    summary: 'Change the name, base currency or settings of a merchant',
+    operationId: 'merchants.update',
+    summary: 'Update the name, base currency or settings of a merchant',
+    description:
+      'Absent fields and settings stay unchanged; null clears a setting. It takes effect within seconds in every process.',
     params: UuidParams,
     body: UpdateMerchantBody,
     response: { http: 200, data: MerchantRecord },
@@ -73,7 +82,10 @@ const merchantRoutes = (app: MerchantsApp): OperatorRoute[] => [
   operatorRoute({
     method: 'POST',
     path: '/admin/v1/merchants/{uuid}/suspend',
+    operationId: 'merchants.suspend',
     summary: 'Suspend a merchant: all its keys stop working',
+    description:
+      'It collects nothing from now on, also at open checkouts. Attempts in progress are still resolved. A repeat changes nothing.',
     params: UuidParams,
     response: { http: 200, data: MerchantRecord },
     errors: ['merchant_not_found'],
@@ -83,7 +95,9 @@ const merchantRoutes = (app: MerchantsApp): OperatorRoute[] => [
   operatorRoute({
     method: 'POST',
     path: '/admin/v1/merchants/{uuid}/activate',
+    operationId: 'merchants.activate',
     summary: 'Activate a suspended merchant',
+    description: 'Its keys work again, and open checkouts can be paid. A repeat changes nothing.',
     params: UuidParams,
     response: { http: 200, data: MerchantRecord },
     errors: ['merchant_not_found'],
@@ -96,8 +110,10 @@ const invariantsRoute = (checkInvariants: () => Promise<Invariant[]>): OperatorR
   operatorRoute({
     method: 'GET',
     path: '/admin/v1/invariants',
+    operationId: 'invariants.check',
     summary: 'Check the invariants of the money; each count must be 0',
-    response: { http: 200, data: Type.Array(InvariantRecord) },
+    description: 'Runs every check now, over the whole database. The same checks run every hour.',
+    response: { http: 200, data: Type.Array(InvariantRecord, { description: 'Every invariant.' }) },
     errors: [],
     handle: async () => ok('Invariants.', await checkInvariants()),
   })

@@ -20,7 +20,8 @@ export function p2pAccountRoutes(app: P2pAccountsApp): Route[] {
       ...COMMON,
       method: 'POST',
       path: '/api/v1/p2p/accounts',
-      summary: 'Add a receiving account',
+      operationId: 'p2pAccounts.create',
+      summary: 'Create a receiving account',
       description:
         'A bank or mobile-money account of yours that payers can send money to. Checkout offers it for its currency and country, and P2P payments are sent to it. If several match, an account of the same country is preferred, then the oldest.',
       body: AccountBody,
@@ -44,7 +45,9 @@ export function p2pAccountRoutes(app: P2pAccountsApp): Route[] {
       scope: 'p2p:read',
       method: 'GET',
       path: '/api/v1/p2p/accounts',
+      operationId: 'p2pAccounts.list',
       summary: 'List receiving accounts',
+      description: 'Newest first, including inactive ones. Deleted accounts are left out.',
       query: AccountsQuery,
       response: { http: 200, data: AccountRecord, list: true },
       errors: ['validation_failed', 'invalid_currency'],
@@ -70,7 +73,9 @@ function singleAccountRoutes(app: P2pAccountsApp): Route[] {
       ...common,
       scope: 'p2p:read',
       method: 'GET',
+      operationId: 'p2pAccounts.get',
       summary: 'Get a receiving account',
+      description: 'As your payers see it, with whether new payments use it.',
       errors: ['invalid_uuid', 'p2p_account_not_found'],
       examples: { data: ACCOUNT_EXAMPLE },
       handle: async ({ merchant, params }) =>
@@ -79,7 +84,8 @@ function singleAccountRoutes(app: P2pAccountsApp): Route[] {
     route({
       ...common,
       method: 'PATCH',
-      summary: 'Change, enable or disable a receiving account',
+      operationId: 'p2pAccounts.update',
+      summary: 'Update, enable or disable a receiving account',
       description:
         'Absent fields stay unchanged. Payments that already show the account keep what they show. Channel, currency and country cannot be changed: add another account.',
       body: AccountChanges,
@@ -93,6 +99,7 @@ function singleAccountRoutes(app: P2pAccountsApp): Route[] {
     route({
       ...common,
       method: 'DELETE',
+      operationId: 'p2pAccounts.delete',
       summary: 'Delete a receiving account',
       description: 'No new payment uses it. Payments that already show this account keep it.',
       errors: ['invalid_uuid', 'p2p_account_not_found'],

@@ -57,6 +57,7 @@ function paymentRoutes(app: P2pApp): Route[] {
       method: 'POST',
       path: PATH,
       audited: false,
+      operationId: 'p2pPayments.initiate',
       summary: 'Request a transfer to your own account',
       description:
         'A payment whose payer sends the money to a receiving account of yours. The response has the instructions for the payer; checkoutUrl shows them too. You confirm the amount that arrives. The money is recorded but not credited to your wallet, because you already have it. The same reference with the same body returns the same record, with Idempotent-Replayed: true.',
@@ -85,6 +86,7 @@ function paymentRoutes(app: P2pApp): Route[] {
       scope: 'p2p:read',
       method: 'GET',
       path: PATH,
+      operationId: 'p2pPayments.list',
       summary: 'List P2P payments',
       description:
         'Includes payments whose payers chose a transfer in checkout. Match money on your account to its payment by the narration.',
@@ -102,7 +104,10 @@ function paymentRoutes(app: P2pApp): Route[] {
       scope: 'p2p:read',
       method: 'GET',
       path: `${PATH}/{uuid}`,
+      operationId: 'p2pPayments.get',
       summary: 'Get a P2P payment',
+      description:
+        'The payment with its transfer: the instructions, and what has arrived by your confirmation.',
       params: UuidParams,
       response: { http: 200, data: P2pPaymentRecord },
       errors: ['invalid_uuid', 'p2p_payment_not_found'],
@@ -127,6 +132,7 @@ function confirmRoutes(app: P2pApp): Route[] {
     route({
       ...ACTION,
       path: `${PATH}/{uuid}/mark-paid`,
+      operationId: 'p2pPayments.markPaid',
       summary: 'Mark a transfer as paid',
       description:
         'The payer can do the same on the page. You then have seven days to confirm the money before the payment expires. Nothing changes while the payer is paying by another method.',
@@ -140,6 +146,7 @@ function confirmRoutes(app: P2pApp): Route[] {
     route({
       ...ACTION,
       path: `${PATH}/{uuid}/confirm`,
+      operationId: 'p2pPayments.confirm',
       summary: 'Confirm the received amount',
       description:
         'receivedAmount is the total that has arrived so far. With the whole amount or more, the payment succeeds for the requested amount; you return the excess. With less, the payment stays open as underpaid (or expired, if it had expired): confirm the new total when the rest arrives, or reject. Until then the payer can neither cancel nor use another method. You can also confirm before the transfer is marked as paid, and after it has expired. A repeat with the same amount returns the record.',
@@ -167,6 +174,7 @@ function endRoutes(app: P2pApp): Route[] {
     route({
       ...ACTION,
       path: `${PATH}/{uuid}/reject`,
+      operationId: 'p2pPayments.reject',
       summary: 'Reject a transfer whose money, or the rest of it, did not arrive',
       description: 'The payment fails. You return the money that arrived for an underpaid transfer.',
       body: RejectBody,
@@ -182,6 +190,7 @@ function endRoutes(app: P2pApp): Route[] {
     route({
       ...ACTION,
       path: `${PATH}/{uuid}/cancel`,
+      operationId: 'p2pPayments.cancel',
       summary: 'Cancel a transfer',
       description: 'Possible until the transfer is marked as paid. The payment fails.',
       errors: ['invalid_uuid', 'p2p_payment_not_found', 'invalid_state'],

@@ -24,7 +24,6 @@ import { displayLabel } from './checkout/saved-options.ts'
 import { LEAVE, redirectOf, redirectToCheckout, stepRoutes } from './checkout/steps.ts'
 import { continueScreen } from './checkout/waiting-screens.ts'
 import { readTimeZone } from './formats/time.ts'
-import { landingPage } from './landing-page.ts'
 import { chooseLanguage, languageCookies, languagesFromCookies } from './language.ts'
 import { linkPageRoutes } from './link/routes.ts'
 import { isLanguage } from './locales.ts'
@@ -33,7 +32,6 @@ import { translatorFor } from './translator.ts'
 
 export function pageRoutes(app: LinksApp): PageRoute[] {
   return [
-    { method: 'GET', path: '/', handle: async ({ styleNonce }) => landingPage(app, styleNonce) },
     { method: 'GET', path: SCRIPT.path, handle: async () => SCRIPT_ANSWER },
     { method: 'GET', path: '/assets/logos/{merchant}/{digest}', handle: (request) => showLogo(app, request) },
     {

@@ -78,6 +78,8 @@ button,.button{display:block;width:100%;min-height:3rem;border:1px solid var(--a
 .link{border-color:transparent;background:transparent;color:var(--dim);font-weight:500;text-decoration:underline;text-underline-offset:.15em}
 .copy{width:auto;min-height:2.5rem;margin:0;padding:.25rem .75rem;background:transparent;color:var(--accent);font-size:.9375rem}
 .copyable{display:flex;gap:.5rem;align-items:center}
+.code .copy{margin:0 0 .75rem auto}
+details pre{max-height:26rem;overflow-y:auto}
 .copyable .button{margin:0;flex:1}
 button[disabled]{opacity:.6;cursor:progress}
 :focus-visible{outline:3px solid var(--accent);outline-offset:2px;border-radius:.25rem}
@@ -111,7 +113,7 @@ nav ul{list-style:none;display:flex;flex-wrap:wrap;gap:0 1rem;padding:0;margin:0
 nav a{padding:.5rem 0;margin:0;color:var(--dim)}
 nav a[aria-current]{color:var(--ink);font-weight:650;text-decoration:none}
 code{font-family:ui-monospace,SFMono-Regular,Menlo,monospace;overflow-wrap:anywhere}
-pre{white-space:pre-wrap;overflow-wrap:anywhere;padding:1rem;border:1px solid var(--line);border-radius:.75rem;background:var(--soft)}
+pre{white-space:pre-wrap;overflow-wrap:anywhere;padding:1rem;margin:.5rem 0 .75rem;font-size:.8125rem;border:1px solid var(--line);border-radius:.75rem;background:var(--soft)}
 [hidden]{display:none!important}
 .visually-hidden{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 @media (max-width:30rem){.test{padding:.125rem 1rem;font-size:.875rem}.brand{padding:.375rem 1rem 0;font-size:1rem}.brand img,.mono{width:1.75rem;height:1.75rem}.mono{font-size:1rem}main{padding-top:.25rem}.summary{padding:.125rem 0 .375rem}.summary h1,.summary p{font-size:1rem;margin:0}.amount{display:inline-block;font-size:1.5rem}.sheet{padding:.625rem .75rem}.sheet legend{margin-bottom:.25rem}.way{margin-bottom:.375rem}.way>label{min-height:3rem;padding-block:.25rem}.way>input{inset-block-start:.875rem}.fields label{margin-top:.375rem}.fields{padding:0 .75rem .75rem}.way>label .test-only{display:block;line-height:1;padding-bottom:.25rem}.way>label span{line-height:1.25}.networks{gap:.375rem}.number p{margin-bottom:.125rem}}

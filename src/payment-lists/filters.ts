@@ -6,7 +6,16 @@ import { FAILURES, type FailureCode } from '../core/failures.ts'
 import { parseAccountName } from '../core/gateway-accounts/name.ts'
 import { oneOfIssue } from '../core/text/spelling.ts'
 import { CHANNELS } from '../gateways/gateway.ts'
-import { CurrencyFilter, Enum, EnumList, PAGE_QUERY, UuidInput } from '../kit/http/schema.ts'
+import {
+  CurrencyFilter,
+  described,
+  Enum,
+  EnumList,
+  NamedEnum,
+  PAGE_QUERY,
+  timestamp,
+  UuidInput,
+} from '../kit/http/schema.ts'
 import {
   PAYMENT_STATUSES,
   type PaymentStatus,
@@ -51,6 +60,7 @@ const amount = (description: string) =>
     pattern: '^\\d{1,12}(?:\\.\\d{1,2})?$',
     description,
     'x-message': 'must be an amount in major units, such as 1250.50.',
+    examples: ['1250.50'],
   })
 
 /** One pair for each key of an order, a customer or a campaign; more pairs find no fewer payments. */
@@ -58,18 +68,29 @@ const MAX_METADATA_PAIRS = 5
 
 export const FILTER_QUERY = {
   ...PAGE_QUERY,
-  status: Type.Optional(EnumList(PAYMENT_STATUSES, 'One status or several.')),
+  status: Type.Optional(
+    EnumList(NamedEnum('PaymentStatus', PAYMENT_STATUSES), 'Only payments with one of these statuses.'),
+  ),
   currency: Type.Optional(CurrencyFilter),
   paymentGateway: Type.Optional(
-    Type.String({ pattern: '^[a-z][a-z0-9_]{0,39}$', 'x-message': 'must be the name of a gateway.' }),
+    Type.String({
+      pattern: '^[a-z][a-z0-9_]{0,39}$',
+      'x-message': 'must be the name of a gateway.',
+      description: 'Only payments of this gateway, by its name.',
+      examples: ['paystack'],
+    }),
   ),
   channel: Type.Optional(
     Enum(CHANNEL_FILTERS, {
-      description: 'The channel of the latest attempt; saved for charges of saved methods.',
+      description: 'Only payments whose latest attempt has this channel; saved for charges of saved methods.',
     }),
   ),
-  failureCode: Type.Optional(Enum(FAILURE_CODES)),
-  statusReason: Type.Optional(Enum(STATUS_REASONS)),
+  failureCode: Type.Optional(
+    NamedEnum('FailureCode', FAILURE_CODES, {
+      description: 'Only payments that were declined for this reason.',
+    }),
+  ),
+  statusReason: Type.Optional(Enum(STATUS_REASONS, { description: 'Only payments with this statusReason.' })),
   gatewayReference: Type.Optional(
     Type.String({
       minLength: 1,
@@ -78,14 +99,12 @@ export const FILTER_QUERY = {
         'A whole reference at the provider: the gatewayReference, receiptNumber (such as an M-Pesa code) or gatewayKey of the payment or of one of its attempts.',
     }),
   ),
-  minAmount: Type.Optional(amount('From this amount, inclusive, in major units of the payment’s currency.')),
-  maxAmount: Type.Optional(amount('Up to this amount, inclusive, in major units of the payment’s currency.')),
-  paidFrom: Type.Optional(
-    Type.String({ format: 'date-time', description: 'Paid from this time on, inclusive.' }),
+  minAmount: Type.Optional(
+    amount('Only payments of at least this amount, in major units of their currency.'),
   ),
-  paidTo: Type.Optional(
-    Type.String({ format: 'date-time', description: 'Paid until this time, inclusive.' }),
-  ),
+  maxAmount: Type.Optional(amount('Only payments of at most this amount, in major units of their currency.')),
+  paidFrom: Type.Optional(timestamp('Paid at this time or later.')),
+  paidTo: Type.Optional(timestamp('Paid at this time or earlier.')),
   metadata: Type.Optional(
     Type.Unsafe<Record<string, string>>({
       type: 'object',
@@ -109,7 +128,7 @@ export const FILTER_QUERY = {
 export const PaymentsWithinQuery = Type.Object(FILTER_QUERY)
 
 const CUSTOMER = {
-  customer: Type.Optional(Type.Unsafe<string>({ ...UuidInput, description: 'The uuid of a customer.' })),
+  customer: Type.Optional(described(UuidInput, 'Only payments of the customer with this uuid.')),
 }
 
 export const PaymentsQuery = Type.Object({ ...FILTER_QUERY, ...CUSTOMER })
@@ -118,7 +137,9 @@ export const AllPaymentsQuery = Type.Object({
   ...FILTER_QUERY,
   ...CUSTOMER,
   kind: Type.Optional(
-    Enum(['checkout', 'charge'], { description: 'Checkout payments, or charges of saved methods.' }),
+    NamedEnum('PaymentKind', ['checkout', 'charge'], {
+      description: 'Only checkout payments, or only charges of saved methods.',
+    }),
   ),
 })
 

@@ -1,6 +1,5 @@
-import { Type } from 'typebox'
 import { listed, type Route, route } from '../kit/http/route.ts'
-import { Enum, UuidParams } from '../kit/http/schema.ts'
+import { NamedEnum, namedExtension, UuidParams } from '../kit/http/schema.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { CHARGE_EXAMPLE, PAYMENT_EXAMPLE } from '../payments/examples.ts'
 import type { PaymentRow } from '../payments/payment.ts'
@@ -9,14 +8,20 @@ import { serializeCharges, serializePayments } from '../payments/views.ts'
 import { AllPaymentsQuery, PaymentsQuery, PaymentsWithinQuery } from './filters.ts'
 import { listCustomerPayments, listPayments, type PaymentListsApp } from './list.ts'
 
-const ListedPayment = Type.Object({
-  kind: Enum(['checkout', 'charge'], { description: 'A checkout payment, or a charge of a saved method.' }),
-  ...PaymentRecord.properties,
-})
+const ListedPayment = namedExtension(
+  'PaymentOrCharge',
+  PaymentRecord,
+  {
+    kind: NamedEnum('PaymentKind', ['checkout', 'charge'], {
+      description: 'A checkout payment, or a charge of a saved method.',
+    }),
+  },
+  { description: 'A payment or a charge, in the form of a payment.' },
+)
 
 async function serializeWithKind(app: PaymentsApp, rows: readonly PaymentRow[]) {
   const records = await serializePayments(app, rows)
-  return records.map((record, index) => ({ kind: rows[index]?.kind, ...record }))
+  return records.map((record, index) => ({ ...record, kind: rows[index]?.kind }))
 }
 
 const FILTERS =
@@ -30,12 +35,13 @@ export function paymentListRoutes(app: PaymentListsApp): Route[] {
       tag: 'Checkout',
       scope: 'checkout:read',
       alsoScope: 'charges:read',
+      operationId: 'payments.listAll',
       summary: 'List payments and charges together',
       description: `${FILTERS} A charge has the form that verify-payment returns.`,
       query: AllPaymentsQuery,
       response: { http: 200, data: ListedPayment, list: true },
       errors: ['validation_failed', 'invalid_currency', 'invalid_uuid'],
-      examples: { data: [{ kind: 'checkout', ...PAYMENT_EXAMPLE }] },
+      examples: { data: [{ ...PAYMENT_EXAMPLE, kind: 'checkout' }] },
       handle: async ({ merchant, query }) => {
         const { rows, meta } = await listPayments(app, merchant, {}, query)
         return listed('Payments retrieved.', await serializeWithKind(app, rows), meta)
@@ -46,6 +52,7 @@ export function paymentListRoutes(app: PaymentListsApp): Route[] {
       path: '/api/v1/checkout/payments',
       tag: 'Checkout',
       scope: 'checkout:read',
+      operationId: 'payments.list',
       summary: 'List payments',
       description: FILTERS,
       query: PaymentsQuery,
@@ -62,6 +69,7 @@ export function paymentListRoutes(app: PaymentListsApp): Route[] {
       path: '/api/v1/charges',
       tag: 'Charges',
       scope: 'charges:read',
+      operationId: 'charges.list',
       summary: 'List charges',
       description: FILTERS,
       query: PaymentsQuery,
@@ -78,6 +86,7 @@ export function paymentListRoutes(app: PaymentListsApp): Route[] {
       path: '/api/v1/customers/{uuid}/payments',
       tag: 'Customer',
       scope: 'customers:read',
+      operationId: 'customers.listPayments',
       summary: "List a customer's payments",
       description:
         'Payments and charges together, newest first, with the filters of the other lists. A charge has the form that verify-payment returns.',

@@ -80,19 +80,6 @@ export const PAYMENT_EXAMPLE = {
   paymentLink: null,
 }
 
-export const CANCELLED_EXAMPLE = {
-  ...PAYMENT_EXAMPLE,
-  status: 'abandoned',
-  statusReason: 'merchant_cancelled',
-  amountPaid: null,
-  fee: null,
-  netAmount: null,
-  paidAt: null,
-  receiptCode: null,
-  attempts: [],
-  paymentMethod: null,
-}
-
 export const CHARGE_BODY_EXAMPLE = {
   reference: 'subscription-7-march',
   customer: CUSTOMER,

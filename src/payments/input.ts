@@ -17,7 +17,7 @@ import {
 import { type Issue, newIssue } from '../core/errors.ts'
 import { type Money, parseAmount } from '../core/money.ts'
 import type { BodyFacts } from '../kit/http/route.ts'
-import { CountryInput, Email, PersonName } from '../kit/http/schema.ts'
+import { CountryInput, described, Email, namedObject, PersonName } from '../kit/http/schema.ts'
 import { readPhone } from '../kit/phone.ts'
 import type { PaymentDetails } from './payment.ts'
 
@@ -26,25 +26,42 @@ export const Reference = Type.String({
   maxLength: 100,
   pattern: '^\\S(?:[\\s\\S]*\\S)?$',
   'x-message': 'must be 1 to 100 characters without white space at the ends.',
-  description: 'Your own name for this payment. A repeat with the same body returns the same record.',
+  description:
+    'Your own name for this payment, unique among your payments and charges. A repeat with the same body returns the same record.',
+  examples: ['order-1042'],
 })
 
-export const PaymentCustomer = Type.Object({
-  email: Email,
-  firstname: PersonName,
-  lastname: PersonName,
-  country: Type.Optional(CountryInput),
-  phone: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 40,
-      description:
-        'A mobile number with its country code, or as people write it in the country of the payment. The checkout page shows it in its field, and the customer has it from then on.',
-    }),
-  ),
-})
+export const PaymentCustomer = namedObject(
+  'PaymentCustomer',
+  {
+    email: Email,
+    firstname: described(PersonName, 'The first name of the customer.'),
+    lastname: described(PersonName, 'The last name of the customer.'),
+    country: Type.Optional(
+      described(
+        CountryInput,
+        'Where the customer is, an ISO 3166-1 alpha-2 code. It does not select the rails; the country of the payment does.',
+      ),
+    ),
+    phone: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 40,
+        description:
+          'A mobile number with its country code, or as people write it in the country of the payment. The checkout page shows it in its field, and the customer has it from then on.',
+        examples: ['+254712345678'],
+      }),
+    ),
+  },
+  { description: 'Who pays. The e-mail address identifies the customer; the latest names win.' },
+)
 
-export const Description = Type.String({ maxLength: 255, 'x-multiline': true })
+export const Description = Type.String({
+  maxLength: 255,
+  'x-multiline': true,
+  description: 'What the payment is for. The customer sees it on the checkout page.',
+  examples: ['Two bags of coffee'],
+})
 
 /** The fields that the bodies of a checkout and of a charge share. `toCommonInput` reads them. */
 export const SHARED_FIELDS = { reference: Reference, customer: PaymentCustomer }

@@ -3,7 +3,7 @@
 
 import type { Currency } from '../core/currency.ts'
 import { type Db, sql } from '../kit/db/db.ts'
-import type { AttemptStatus } from '../payments/states.ts'
+import type { AttemptRow } from '../payments/attempt.ts'
 
 /** An account at a gateway: the merchant's own, or the instance's if merchantId is null. */
 export interface GatewayAccount {
@@ -18,7 +18,7 @@ export interface CollectedRow {
   key: string
   /** The gateway's own id of the payment. */
   reference: string | null
-  status: AttemptStatus
+  status: AttemptRow['status']
   paidMinor: bigint | null
   paidCurrency: Currency | null
   /** The fee that the instance keeps. */

@@ -39,7 +39,10 @@ function fileRoutes(app: ReconciliationApp): OperatorRoute[] {
     operatorRoute({
       method: 'POST',
       path: '/admin/v1/reconciliations',
+      operationId: 'reconciliations.create',
       summary: 'Reconcile a settlement file with the ledger; the same file again changes nothing',
+      description:
+        'Money that matches becomes available at once, and every difference becomes a break. An invalid line rejects the whole file.',
       body: ReconcileBody,
       bodyLimit: FILE_LIMIT,
       response: { http: 201, data: ReconciliationRecord },
@@ -54,7 +57,9 @@ function fileRoutes(app: ReconciliationApp): OperatorRoute[] {
       method: 'POST',
       path: '/admin/v1/reconciliations/preview',
       audited: false,
+      operationId: 'reconciliations.preview',
       summary: 'Reconcile a settlement file without writing anything (dry run)',
+      description: 'Shows what the same request without /preview would find and change.',
       body: ReconcileBody,
       bodyLimit: FILE_LIMIT,
       response: { http: 200, data: PreviewRecord },
@@ -74,7 +79,9 @@ function fileRoutes(app: ReconciliationApp): OperatorRoute[] {
     operatorRoute({
       method: 'GET',
       path: '/admin/v1/reconciliations',
+      operationId: 'reconciliations.list',
       summary: 'List the reconciled files, newest first',
+      description: 'With the counts of each file.',
       query: ReconciliationsQuery,
       response: { http: 200, data: ReconciliationRecord, list: true },
       errors: ['validation_failed'],
@@ -86,7 +93,9 @@ function fileRoutes(app: ReconciliationApp): OperatorRoute[] {
     operatorRoute({
       method: 'GET',
       path: '/admin/v1/reconciliations/{uuid}',
-      summary: 'Read the result of a reconciled file',
+      operationId: 'reconciliations.get',
+      summary: 'Get the result of a reconciled file',
+      description: 'Its counts; the breaks are listed by `reconciliation`.',
       params: UuidParams,
       response: { http: 200, data: ReconciliationRecord },
       errors: ['invalid_uuid', 'reconciliation_not_found'],
@@ -102,7 +111,9 @@ function breakRoutes(app: ReconciliationApp): OperatorRoute[] {
     operatorRoute({
       method: 'GET',
       path: '/admin/v1/reconciliation-breaks',
+      operationId: 'reconciliationBreaks.list',
       summary: 'List breaks between the files and the ledger, the oldest first; only open ones by default',
+      description: 'A later file that agrees closes a break, or you close it with a note.',
       query: BreaksQuery,
       response: { http: 200, data: BreakRecord, list: true },
       errors: ['validation_failed', 'invalid_uuid'],
@@ -121,7 +132,9 @@ function breakRoutes(app: ReconciliationApp): OperatorRoute[] {
     operatorRoute({
       method: 'GET',
       path: '/admin/v1/reconciliation-breaks/{uuid}',
-      summary: 'Read a break',
+      operationId: 'reconciliationBreaks.get',
+      summary: 'Get a break',
+      description: 'With what our records and the file say.',
       params: UuidParams,
       response: { http: 200, data: BreakRecord },
       errors: ['invalid_uuid', 'reconciliation_break_not_found'],
@@ -130,7 +143,9 @@ function breakRoutes(app: ReconciliationApp): OperatorRoute[] {
     operatorRoute({
       method: 'POST',
       path: '/admin/v1/reconciliation-breaks/{uuid}/close',
+      operationId: 'reconciliationBreaks.close',
       summary: 'Close a break with a note; it stays closed while both sides are unchanged',
+      description: 'For a difference that is explained. Nothing is posted to the ledger.',
       params: UuidParams,
       body: CloseBody,
       response: { http: 200, data: BreakRecord },
@@ -141,7 +156,9 @@ function breakRoutes(app: ReconciliationApp): OperatorRoute[] {
     operatorRoute({
       method: 'POST',
       path: '/admin/v1/reconciliation-breaks/{uuid}/assign',
+      operationId: 'reconciliationBreaks.assign',
       summary: 'Assign a break to an owner',
+      description: 'Names who works on it. A repeat replaces the owner.',
       params: UuidParams,
       body: AssignBody,
       response: { http: 200, data: BreakRecord },

@@ -15,6 +15,7 @@ export function refundRoutes(app: PaymentsApp): Route[] {
       path: '/api/v1/refunds',
       tag: 'Charges',
       scope: 'refunds:write',
+      operationId: 'refunds.create',
       summary: 'Refund a payment or charge',
       description:
         'Refunds the given amount, or without an amount the whole remainder. A partial refund needs your own refundReference or an Idempotency-Key header, so that a retry cannot refund twice. Refunds together never exceed the paid amount. If the gateway rejects the refund, the response is 201 with status failed, and no money moves. A refund without a final outcome is pending; its status is polled, and it is never paid twice. The whole amount is taken from your wallet, available money first, then pending; fees are not returned, so available can go below zero. Each refund has its own refund.successful event; the payment changes its state, with an event, at the first and the last one.',
@@ -49,6 +50,7 @@ export function refundRoutes(app: PaymentsApp): Route[] {
       path: '/api/v1/refunds',
       tag: 'Charges',
       scope: 'refunds:read',
+      operationId: 'refunds.list',
       summary: 'List refunds',
       description: 'Newest first, including automatic refunds of duplicate payments.',
       query: RefundsQuery,
@@ -65,7 +67,10 @@ export function refundRoutes(app: PaymentsApp): Route[] {
       path: '/api/v1/refunds/{uuid}',
       tag: 'Charges',
       scope: 'refunds:read',
+      operationId: 'refunds.get',
       summary: 'Get a refund as it is stored',
+      description:
+        'Reads our record without asking the gateway. A pending refund ends by itself; its event reports the outcome.',
       params: UuidParams,
       response: { http: 200, data: RefundRecord },
       errors: ['invalid_uuid', 'refund_not_found'],

@@ -3,30 +3,42 @@ import { singlePage } from '../core/page.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Db } from '../kit/db/db.ts'
 import { listed, type Route, route } from '../kit/http/route.ts'
-import { AmountText, CurrencyCode, EnumList, Nullable } from '../kit/http/schema.ts'
+import { amountText, CurrencyCode, count, Enum, EnumList, Nullable, namedObject } from '../kit/http/schema.ts'
 import { GROUPS, reportCollections } from './collections.ts'
 
-const amount = (description: string) => Type.String({ ...AmountText, description })
-const grouped = (description: string) => Nullable(Type.String({ description }))
+const grouped = (description: string, example: string) =>
+  Nullable(Type.String({ examples: [example] }), description)
 
-const CollectionRecord = Type.Object({
-  day: grouped('The day in UTC; null unless the report is grouped by day.'),
-  currency: CurrencyCode,
-  paymentGateway: grouped('Null unless the report is grouped by gateway.'),
-  channel: grouped('Null unless the report is grouped by channel, and for payments without an attempt.'),
-  status: grouped('Null unless the report is grouped by status.'),
-  payments: Type.Integer({ description: 'All payments and charges, also those that are not paid.' }),
-  paidPayments: Type.Integer({ description: 'Those that were paid, also if they were refunded later.' }),
-  amount: amount('The total that was requested.'),
-  amountPaid: amount('The total that was collected.'),
-  fees: amount('The total of the known fees.'),
-  unknownFees: Type.Integer({ description: 'How many paid payments have an unknown fee.' }),
-  netAmount: amount('amountPaid without fees.'),
-  refundedAmount: amount('What was refunded of these payments until now.'),
-})
+const CollectionRecord = namedObject(
+  'CollectionReport',
+  {
+    day: grouped('The day in UTC. Null unless the report is grouped by day.', '2026-03-14'),
+    currency: CurrencyCode,
+    paymentGateway: grouped('The gateway. Null unless the report is grouped by gateway.', 'paystack'),
+    channel: grouped(
+      'The channel. Null unless the report is grouped by channel, and for payments without an attempt.',
+      'card',
+    ),
+    status: grouped('The status. Null unless the report is grouped by status.', 'successful'),
+    payments: count('The number of payments and charges, also of those that are not paid.'),
+    paidPayments: count('The number of those that were paid, also if they were refunded later.'),
+    amount: amountText('The total that was requested.'),
+    amountPaid: amountText('The total that was collected.'),
+    fees: amountText('The total of the known fees.'),
+    unknownFees: count('How many paid payments have an unknown fee.'),
+    netAmount: amountText('amountPaid less fees.'),
+    refundedAmount: amountText('What was refunded of these payments until now.'),
+  },
+  { description: 'The sums of the payments of one group, in one currency.' },
+)
 
 const day = (description: string) =>
-  Type.String({ format: 'date', description, 'x-message': 'must be a day, such as 2026-03-14.' })
+  Type.String({
+    format: 'date',
+    description,
+    'x-message': 'must be a day, such as 2026-03-14.',
+    examples: ['2026-03-14'],
+  })
 
 export function reportRoutes(app: { db: Db; clock: Clock }): Route[] {
   return [
@@ -35,13 +47,14 @@ export function reportRoutes(app: { db: Db; clock: Clock }): Route[] {
       path: '/api/v1/reports/collections',
       tag: 'Misc',
       scope: 'reports:read',
-      summary: 'Report collections',
+      operationId: 'reports.collections',
+      summary: 'Get the report of collections',
       description:
         'Sums of payments and charges, grouped by one or more of day, currency, gateway, channel and status. Currencies are never added together, so every row has one. A payment counts on the day on which it was paid, or on which it was created while it is not paid; days are in UTC. The sums are exact at the time of the request and agree with the ledger. At most 366 days.',
       query: Type.Object({
-        from: Type.Optional(day('The first day; absent: 30 days up to the last one.')),
-        to: Type.Optional(day('The last day, inclusive; absent: today.')),
-        groupBy: Type.Optional(EnumList(GROUPS, 'By day if absent.')),
+        from: Type.Optional(day('The first day, in UTC. Absent: 30 days up to the last one.')),
+        to: Type.Optional(day('The last day, inclusive, in UTC. Absent: today.')),
+        groupBy: Type.Optional(EnumList(Enum(GROUPS), 'What each row stands for. Absent: a day.')),
       }),
       response: { http: 200, data: CollectionRecord, list: true },
       errors: ['validation_failed'],

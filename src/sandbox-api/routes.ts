@@ -3,7 +3,16 @@ import { singlePage } from '../core/page.ts'
 import { SANDBOX_INSTRUMENTS } from '../gateways/sandbox/index.ts'
 import type { IdempotentResult } from '../kit/db/idempotency.ts'
 import { listed, ok, type Route, type RouteResponse, route } from '../kit/http/route.ts'
-import { AmountText, CurrencyCode, Enum, Timestamp, Uuid } from '../kit/http/schema.ts'
+import {
+  amountText,
+  CurrencyCode,
+  described,
+  Enum,
+  namedObject,
+  text,
+  timestamp,
+  Uuid,
+} from '../kit/http/schema.ts'
 import { PAYMENT_EXAMPLE } from '../payments/examples.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { PaymentRecord } from '../payments/schema.ts'
@@ -14,18 +23,29 @@ import { simulateOnce } from './simulate-once.ts'
 
 const INSTRUMENT_NAMES = SANDBOX_INSTRUMENTS.map(({ name }) => name)
 
-const REFERENCE = Type.Object({ reference: Type.String({ minLength: 1, maxLength: 100 }) })
+const REFERENCE = Type.Object({
+  reference: Type.String({
+    minLength: 1,
+    maxLength: 100,
+    description: 'Your reference of the payment or charge.',
+    examples: ['order-1042'],
+  }),
+})
 
 const PAYMENT_PATH = '/api/v1/sandbox/payments/{reference}'
 
-const ExecutionRecord = Type.Object({
-  uuid: Uuid,
-  kind: Type.String(),
-  amount: AmountText,
-  currency: CurrencyCode,
-  status: Type.String(),
-  executedAt: Timestamp,
-})
+const ExecutionRecord = namedObject(
+  'SandboxExecution',
+  {
+    uuid: described(Uuid, 'The id of the execution at the sandbox provider.'),
+    kind: text('What was executed: checkout, charge or refund.', 'checkout'),
+    amount: amountText('The amount that moved.'),
+    currency: CurrencyCode,
+    status: text('Always successful: only money that moved is listed.', 'successful'),
+    executedAt: timestamp('When the provider executed it, in UTC.'),
+  },
+  { description: 'A movement of money at the sandbox provider.' },
+)
 
 export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
   return [
@@ -35,10 +55,17 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
       audited: false,
       tag: 'Misc',
       scope: 'checkout:write',
+      operationId: 'sandbox.completePayment',
       summary: 'Complete a payment as the customer would (staging only)',
-      description: 'Opens the checkout page, pays with a test instrument and waits for the outcome.',
+      description:
+        'For automated tests: opens the checkout page, pays with a test instrument and waits for the outcome. Events and webhooks follow as for a real payment.',
       params: REFERENCE,
-      body: Type.Object({ instrument: Enum(INSTRUMENT_NAMES) }),
+      body: namedObject('CompleteSandboxPaymentRequest', {
+        instrument: Enum(INSTRUMENT_NAMES, {
+          description:
+            'The test instrument, which decides what happens. docs/generated/instruments.md lists them.',
+        }),
+      }),
       response: { http: 200, data: PaymentRecord },
       errors: [
         'payment_not_found',
@@ -64,11 +91,16 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
       audited: false,
       tag: 'Misc',
       scope: 'checkout:write',
+      operationId: 'sandbox.disputePayment',
       summary: 'Simulate a dispute by the customer’s bank (staging only)',
       description:
         'Opens a chargeback about a payment or charge that was paid in the sandbox (`open`), and decides it: for you (`won`) or for the customer (`lost`).',
       params: REFERENCE,
-      body: Type.Object({ outcome: Enum(['open', 'won', 'lost']) }),
+      body: namedObject('DisputeSandboxPaymentRequest', {
+        outcome: Enum(['open', 'won', 'lost'], {
+          description: 'Open the dispute, or decide it: for you (won), or for the customer (lost).',
+        }),
+      }),
       response: { http: 200, data: PaymentRecord },
       errors: ['payment_not_found', 'invalid_state'],
       examples: { body: { outcome: 'open' }, data: { ...PAYMENT_EXAMPLE, status: 'disputed' } },
@@ -86,8 +118,10 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
       audited: false,
       tag: 'Misc',
       scope: 'checkout:write',
+      operationId: 'sandbox.reversePayment',
       summary: 'Simulate a reversal by the provider (staging only)',
-      description: 'The provider takes the money back without a dispute.',
+      description:
+        'The provider takes the money of a paid payment or charge back without a dispute: the payment becomes reversed.',
       params: REFERENCE,
       response: { http: 200, data: PaymentRecord },
       errors: ['payment_not_found', 'invalid_state'],
@@ -105,8 +139,10 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
       path: '/api/v1/sandbox/executions',
       tag: 'Misc',
       scope: 'checkout:read',
+      operationId: 'sandbox.listExecutions',
       summary: 'List the executions of the sandbox provider (staging only)',
-      description: 'Each time that the provider really took money. Compare with it to count double charges.',
+      description:
+        'Every movement of money of a payment or charge at the sandbox provider. Your tests compare with it, to detect double charges.',
       query: REFERENCE,
       response: { http: 200, data: ExecutionRecord, list: true },
       errors: ['payment_not_found'],

@@ -1,5 +1,5 @@
 // The API key of the staging demo merchant. It is stored in clear twice: in the database, where all processes share it, and
-// in the data folder, where the command line reads it.
+// in the data folder, where the command line reads it. Beside it, the id of the merchant of the landing page's test payments.
 
 import { join } from 'node:path'
 import type { Tx } from '../kit/db/db.ts'
@@ -8,6 +8,7 @@ import type { Random } from '../kit/random.ts'
 import { findSecret, putSecret } from './queries.ts'
 
 const DEMO_SECRET = 'demo_key'
+const TEST_SHOP = 'test_shop_id'
 
 const demoKeyPath = (dataDir: string) => join(dataDir, 'demo-key')
 
@@ -17,6 +18,14 @@ export function findDemoKey(db: Tx): Promise<string | undefined> {
 
 export function saveDemoKey(db: Tx, apiKey: string): Promise<void> {
   return putSecret(db, DEMO_SECRET, apiKey)
+}
+
+export function findTestShopId(db: Tx): Promise<string | undefined> {
+  return findSecret(db, TEST_SHOP)
+}
+
+export function saveTestShopId(db: Tx, merchantId: string): Promise<void> {
+  return putSecret(db, TEST_SHOP, merchantId)
 }
 
 /** Undefined when no service has run on this data folder. */

@@ -2,28 +2,49 @@
 
 import { Type } from 'typebox'
 import { type OperatorRoute, ok, operatorRoute } from '../kit/http/route.ts'
-import { Nullable } from '../kit/http/schema.ts'
+import { count, flag, Nullable, namedObject, text } from '../kit/http/schema.ts'
 import { type ResealApp, resealBatch } from './reseal.ts'
 
 const DEFAULT_LIMIT = 500
 
-const ResealBody = Type.Object({
-  /** The cursor of the previous batch; absent: a new pass. */
-  cursor: Type.Optional(Type.String({ maxLength: 1_000 })),
-  /** The rows of a batch. */
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, default: DEFAULT_LIMIT })),
+const ResealBody = namedObject('ResealRequest', {
+  cursor: Type.Optional(
+    Type.String({
+      maxLength: 1_000,
+      description: 'The cursor of the previous batch. Absent: a new pass begins.',
+    }),
+  ),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 1_000,
+      default: DEFAULT_LIMIT,
+      description: 'The number of rows of the batch.',
+    }),
+  ),
 })
 
-const ResealRecord = Type.Object({
-  keyId: Type.String(),
-  table: Type.String(),
-  read: Type.Integer(),
-  resealed: Type.Integer(),
-  left: Type.Record(Type.String(), Type.Integer()),
-  isCheck: Type.Boolean(),
-  cursor: Nullable(Type.String()),
-  retiredKeys: Type.Array(Type.String()),
-})
+const ResealRecord = namedObject(
+  'ResealProgress',
+  {
+    keyId: text('The id of the key that encrypts now: the first of COWRY_ENCRYPTION_KEYS.', 'k2'),
+    table: text('The table of the batch.', 'payments'),
+    read: count('How many rows were read.'),
+    resealed: count('How many values were encrypted again.'),
+    left: Type.Record(Type.String(), Type.Integer(), {
+      description:
+        'How many values could not be encrypted again, by the id of their key: they do not decrypt, or the row was changed at the same time.',
+      examples: [{ k1: 2 }],
+    }),
+    isCheck: flag('Whether it is the pass that checks again after one that found nothing.'),
+    cursor: Nullable(Type.String(), 'Send it for the next batch. Null at the end.'),
+    retiredKeys: Type.Array(Type.String(), {
+      description:
+        'The ids of the keys that are not needed any more: remove them from COWRY_ENCRYPTION_KEYS.',
+    }),
+  },
+  { description: 'The result of a batch.' },
+)
 
 export function encryptionRoutes(app: ResealApp): OperatorRoute[] {
   return [
@@ -31,7 +52,10 @@ export function encryptionRoutes(app: ResealApp): OperatorRoute[] {
     operatorRoute({
       method: 'POST',
       path: '/admin/v1/encryption/reseal',
+      operationId: 'encryption.reseal',
       summary: 'Encrypt a batch of values of older keys again with the first key of COWRY_ENCRYPTION_KEYS',
+      description:
+        'Repeat it with the cursor of each response until the cursor is null; then the retired keys can be removed from the setting. `cowry keys reseal` does so.',
       body: ResealBody,
       response: { http: 200, data: ResealRecord },
       errors: ['validation_failed'],

@@ -15,6 +15,8 @@ export interface InstanceSecrets {
   callbackKeys: readonly Uint8Array[]
   /** Hashes phone numbers that are only counted, not stored. */
   promptKey: Uint8Array
+  /** Signs confirmation tokens of agents' writes, the same in every process. */
+  confirmationKey: Uint8Array
   /** Hashes the accounts and secrets of gateways' access tokens. */
   tokenKey: Uint8Array
   /** Shared by the sandbox connector and its provider; empty in production, which has no sandbox. */
@@ -46,6 +48,7 @@ export async function loadSecrets(db: Tx, config: Settings, random: Random): Pro
     cursorKey: deriveSecret(keyPepper, 'list cursors'),
     callbackKeys: encryptionKeys.map(({ key }) => deriveSecret(key, 'callback paths')),
     promptKey: deriveSecret(keyPepper, 'phone prompts'),
+    confirmationKey: deriveSecret(keyPepper, 'confirmations'),
     tokenKey: deriveSecret(keyPepper, 'gateway tokens'),
     sandboxSecret,
     sandboxWebhookSecret: sandboxSecret && sandboxWebhookSecretOf(sandboxSecret),

@@ -3,7 +3,7 @@ import { ApiError, type Issue, newIssue } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import { claimKey, releaseIdempotencyKey } from '../kit/db/idempotency.ts'
 import { ok, type Route, route } from '../kit/http/route.ts'
-import { Nullable, Timestamp } from '../kit/http/schema.ts'
+import { count, flag, Nullable, namedObject, Timestamp } from '../kit/http/schema.ts'
 import { advanceTestClock, readTestClock, type TestClock, type TestClockApp } from './advance.ts'
 
 const PATH = '/api/v1/sandbox/clock'
@@ -11,28 +11,35 @@ const PATH = '/api/v1/sandbox/clock'
 // Ten years: longer than the life of a saved test card.
 const MAX_SECONDS = 10 * 365 * 24 * 3_600
 
-const TestClockRecord = Type.Object({
-  advancedSeconds: Type.Integer({ description: 'By how much you have advanced the clock in total.' }),
-  lastAdvancedAt: Nullable(Timestamp),
-  nextDueAt: Nullable(
-    Type.String({
-      format: 'date-time',
-      description: 'When the next thing happens by itself: send it as `to` to see it.',
-    }),
-  ),
-  isCaughtUp: Type.Boolean({
-    description: 'False while the service is still working on what is due, such as a slow webhook endpoint.',
-  }),
-})
+const TestClockRecord = namedObject(
+  'TestClock',
+  {
+    advancedSeconds: count('By how many seconds you have advanced the clock in total.'),
+    lastAdvancedAt: Nullable(Timestamp, 'When you last advanced it, in UTC. Null if you never did.'),
+    nextDueAt: Nullable(
+      Timestamp,
+      'When the next thing happens by itself: send it as `to` to see it. Null if nothing is scheduled.',
+    ),
+    isCaughtUp: flag(
+      'Whether everything that is due is done. False while, for example, a slow webhook endpoint is called.',
+    ),
+  },
+  { description: 'How far you have advanced time in staging.' },
+)
 
-const AdvanceBody = Type.Object({
+const AdvanceBody = namedObject('AdvanceTestClockRequest', {
   seconds: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_SECONDS, description: 'By how many seconds.' }),
+    Type.Integer({
+      minimum: 1,
+      maximum: MAX_SECONDS,
+      description: 'By how many seconds to advance the clock. This or `to` is required.',
+    }),
   ),
   to: Type.Optional(
     Type.String({
       format: 'date-time',
-      description: 'Or to which time in the future, such as the `expiresAt` of a payment.',
+      description:
+        'To which time to advance the clock, instead of `seconds`: in the future, such as the `expiresAt` of a payment.',
     }),
   ),
 })
@@ -52,7 +59,8 @@ export function testClockRoutes(app: TestClockApp): Route[] {
       path: PATH,
       tag: 'Misc',
       scope: 'checkout:read',
-      summary: 'Read the test clock (staging only)',
+      operationId: 'testClock.get',
+      summary: 'Get the test clock (staging only)',
       description: 'By how much you have advanced it, and when the next thing happens by itself.',
       response: { http: 200, data: TestClockRecord },
       errors: [],
@@ -66,6 +74,7 @@ export function testClockRoutes(app: TestClockApp): Route[] {
       audited: false,
       tag: 'Misc',
       scope: 'checkout:write',
+      operationId: 'testClock.advance',
       summary: 'Advance the test clock (staging only)',
       description:
         'Lets time pass for you alone, by `seconds` or until `to`: checkouts and cards expire, money settles, charges, refunds and webhook deliveries are retried, disputes open and end. Everything that becomes due is done before the response, as far as that takes less than eight seconds. Scheduled times come nearer; records keep the real time at which they were made, so there is nothing to reset, and nothing is undone.',

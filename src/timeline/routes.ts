@@ -4,7 +4,16 @@ import { Type } from 'typebox'
 import { formatAmount, money } from '../core/money.ts'
 import { singlePage } from '../core/page.ts'
 import { listed, type Route, route } from '../kit/http/route.ts'
-import { AmountText, Enum, Nullable, Timestamp, Uuid, UuidParams } from '../kit/http/schema.ts'
+import {
+  AmountText,
+  Enum,
+  Nullable,
+  namedObject,
+  text,
+  timestamp,
+  Uuid,
+  UuidParams,
+} from '../kit/http/schema.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { requirePayment } from '../payments/find.ts'
 import type { PaymentRow } from '../payments/payment.ts'
@@ -35,21 +44,32 @@ const TYPES: Readonly<Record<TimelineType, string>> = {
 // Object.keys returns string[]; the keys of this constant are exactly those of its type.
 const TYPE_NAMES = Object.keys(TYPES) as TimelineType[]
 
-const TimelineEntry = Type.Object({
-  at: Timestamp,
-  type: Enum(TYPE_NAMES, {
-    description: Object.entries(TYPES)
-      .map(([type, meaning]) => `\`${type}\`: ${meaning}`)
-      .join(' '),
-  }),
-  message: Type.String({ description: 'What happened, for people; may change.' }),
-  uuid: Nullable(Uuid),
-  status: Nullable(
-    Type.String({ description: 'The new status, the type of the event, or the response to a delivery.' }),
-  ),
-  paymentGateway: Nullable(Type.String()),
-  amount: Nullable(AmountText),
-})
+const TimelineEntry = namedObject(
+  'TimelineEntry',
+  {
+    at: timestamp('When it happened, in UTC.'),
+    type: Enum(TYPE_NAMES, {
+      description: Object.entries(TYPES)
+        .map(([type, meaning]) => `\`${type}\`: ${meaning}`)
+        .join(' '),
+    }),
+    message: text('What happened, in a sentence for people. It may change.'),
+    uuid: Nullable(
+      Uuid,
+      'The id of the attempt, refund, dispute, case or event that it is about. Null if there is none.',
+    ),
+    status: Nullable(
+      Type.String(),
+      'The new status, the type of the event, or the response to a delivery. Null for other entries.',
+    ),
+    paymentGateway: Nullable(
+      Type.String(),
+      'The gateway of the attempt or refund. Null for entries that are about neither.',
+    ),
+    amount: Nullable(AmountText, 'The amount that it is about, in major units. Null if there is none.'),
+  },
+  { description: 'One thing that happened to a payment.' },
+)
 
 export function timelineRoutes(app: PaymentsApp): Route[] {
   return [
@@ -59,8 +79,9 @@ export function timelineRoutes(app: PaymentsApp): Route[] {
       tag: 'Checkout',
       scope: 'checkout:read',
       alsoScope: 'charges:read',
+      operationId: 'payments.timeline',
       summary: 'Get the timeline of a payment or charge',
-      description: `What happened, oldest first: changes of the status, attempts, questions to the gateway, refunds, disputes, cases, events and their deliveries. At most ${MAX_ENTRIES.toLocaleString('en')} entries.`,
+      description: `For support: what happened, oldest first: changes of the status, attempts, status checks at the gateway, refunds, disputes, cases, events and their deliveries. At most ${MAX_ENTRIES.toLocaleString('en')} entries.`,
       params: UuidParams,
       response: { http: 200, data: TimelineEntry, list: true },
       errors: ['invalid_uuid', 'payment_not_found'],

@@ -2,39 +2,58 @@
 
 import { type Static, Type } from 'typebox'
 import { EVENT_PATTERNS, EVENT_TYPE_NAMES } from '../core/event-types.ts'
-import { Enum, Nullable, Timestamp, Uuid } from '../kit/http/schema.ts'
+import {
+  CreatedAt,
+  described,
+  Enum,
+  NamedEnum,
+  Nullable,
+  namedExtension,
+  namedObject,
+  Timestamp,
+  text,
+  timestamp,
+  UpdatedAt,
+  Uuid,
+} from '../kit/http/schema.ts'
 import type { EndpointRow } from './endpoint.ts'
 import { DISABLED_REASONS, type DisabledReason, ENDPOINT_STATUSES } from './states.ts'
 
 // The type of Object.keys is wider than the keys of this constant object.
 const DISABLED_REASON_NAMES = Object.keys(DISABLED_REASONS) as DisabledReason[]
 
-const time = (description: string) => Type.String({ format: 'date-time', description })
-
 const UrlInput = Type.String({
   minLength: 1,
   maxLength: 2_048,
-  description: 'A public https address. In staging also http on your own machine.',
+  description: 'Where events are sent: a public https address. In staging also http on your own machine.',
+  examples: ['https://shop.example/webhooks'],
 })
 
-const DescriptionInput = Type.String({ maxLength: 255, 'x-multiline': true })
+const DescriptionInput = Type.String({
+  maxLength: 255,
+  'x-multiline': true,
+  description: 'What the endpoint is for, for yourself.',
+})
 
-const EventsInput = Type.Array(Enum([...EVENT_PATTERNS, ...EVENT_TYPE_NAMES]), {
+const EventsInput = Type.Array(NamedEnum('EventPattern', [...EVENT_PATTERNS, ...EVENT_TYPE_NAMES]), {
   minItems: 1,
   maxItems: 100,
   description:
     'The event types to send, or patterns of them: payment.* is every type that begins with "payment.", * is all of them. A pattern also matches types that are added later.',
+  examples: [['payment.*', 'refund.successful']],
 })
 
-export const CreateEndpointBody = Type.Object({
+export const CreateEndpointBody = namedObject('CreateWebhookEndpointRequest', {
   url: UrlInput,
   description: Type.Optional(DescriptionInput),
   events: Type.Optional({ ...EventsInput, default: ['*'] }),
 })
 
-export const ChangeEndpointBody = Type.Object({
+export const ChangeEndpointBody = namedObject('UpdateWebhookEndpointRequest', {
   url: Type.Optional(UrlInput),
-  description: Type.Optional({ ...DescriptionInput, description: 'An empty text removes it.' }),
+  description: Type.Optional(
+    described(DescriptionInput, 'What the endpoint is for, for yourself. An empty text removes it.'),
+  ),
   events: Type.Optional(EventsInput),
   enabled: Type.Optional(
     Type.Boolean({
@@ -44,44 +63,64 @@ export const ChangeEndpointBody = Type.Object({
   ),
 })
 
-export const RotateSecretBody = Type.Object({
+export const RotateSecretBody = namedObject('RotateWebhookSecretRequest', {
   overlapHours: Type.Optional(
     Type.Integer({
       minimum: 0,
       maximum: 168,
       default: 24,
-      description: 'How long deliveries are signed with the old secret too.',
+      description: 'For how many hours deliveries are signed with the old secret too.',
     }),
   ),
 })
 
 const ENDPOINT = {
   uuid: Uuid,
-  url: Type.String(),
-  description: Nullable(Type.String()),
-  events: Type.Array(Type.String()),
+  url: text('Where events are sent.', 'https://shop.example/webhooks'),
+  description: Nullable(
+    Type.String(),
+    'What the endpoint is for, as you wrote it. Null if you wrote nothing.',
+  ),
+  events: Type.Array(Type.String(), {
+    description: 'The event types that are sent, or patterns of them. `*` is all types.',
+    examples: [['payment.*', 'refund.successful']],
+  }),
   status: Enum(ENDPOINT_STATUSES, {
-    description: 'Only the response to its deletion has the status deleted.',
+    description:
+      'Only an enabled endpoint gets deliveries. Only the response to its deletion has the status deleted.',
   }),
   disabled: Nullable(
-    Type.Object({ reason: Enum(DISABLED_REASON_NAMES), message: Type.String(), at: Timestamp }),
+    namedObject('DisabledEndpoint', {
+      reason: Enum(DISABLED_REASON_NAMES, { description: 'Why it is disabled. Branch on this.' }),
+      message: text('The reason in a sentence.'),
+      at: timestamp('When it was disabled, in UTC.'),
+    }),
+    'Why and when it was disabled. Null while it is enabled.',
   ),
   failingSince: Nullable(
-    time('Every attempt since then has failed, without a gap of more than 27 hours between attempts.'),
+    Timestamp,
+    'Every attempt since then has failed, without a gap of more than 27 hours between attempts. Null if the latest succeeded.',
   ),
-  previousSecretUntil: Nullable(time('Until then deliveries are signed with the previous secret too.')),
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
+  previousSecretUntil: Nullable(
+    Timestamp,
+    'Until then deliveries are signed with the previous secret too. Null if there is none.',
+  ),
+  createdAt: CreatedAt,
+  updatedAt: UpdatedAt,
 }
 
-export const EndpointRecord = Type.Object(ENDPOINT)
-
-export const EndpointWithSecret = Type.Object({
-  ...ENDPOINT,
-  secret: Type.String({
-    description: 'Verifies the signature of every delivery. Shown here only: store it.',
-  }),
+export const EndpointRecord = namedObject('WebhookEndpoint', ENDPOINT, {
+  description: 'A URL of yours to which events are delivered.',
 })
+
+export const EndpointWithSecret = namedExtension(
+  'WebhookEndpointWithSecret',
+  EndpointRecord,
+  {
+    secret: text('Verifies the signature of every delivery: whsec_ and base64. Shown here only: store it.'),
+  },
+  { description: 'A webhook endpoint with its secret, which is shown only here.' },
+)
 
 /** The test clock makes this time older, even older than the endpoint, because the limit of failing is counted from it. */
 function failingSinceOf({ failingSince, createdAt }: EndpointRow): Date | null {

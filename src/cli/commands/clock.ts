@@ -15,7 +15,7 @@ type Advance = { seconds: number } | { to: string }
 export function addClockCommands(program: Command, shell: Shell): void {
   const clock = program
     .command('clock')
-    .description('Let time pass for a merchant in staging: docs/testing.md.')
+    .description('Let time pass for a merchant in staging: docs/guides/testing.md.')
   withKey(withJson(clock.command('show')))
     .description('Show by how much the clock was advanced, and when the next thing happens.')
     .action((options: Options) => call(shell, options, 'GET', PATH))

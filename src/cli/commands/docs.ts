@@ -6,7 +6,7 @@ import type { Shell } from '../shell.ts'
 
 export function addDocsCommand(program: Command, shell: Shell): void {
   withJson(program.command('docs'))
-    .description('Write openapi.json, .env.example and docs/generated from the code.')
+    .description('Write the OpenAPI documents, .env.example and docs/generated from the code.')
     .action(async (options: JsonOption) => {
       const files = await shell.entryPoints.writeDocs()
       const message = `${files.length} files written.`

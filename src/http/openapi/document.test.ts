@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { Type } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import { fakeShell, thingRoutes } from '../../../test/support/fake-shell.ts'
-import { API_ERRORS } from '../../core/errors.ts'
-import { created, route } from '../../kit/http/route.ts'
+import { operationsOf as resolvedOperations } from '../../../test/support/openapi.ts'
+import { created, type OperationId, route } from '../../kit/http/route.ts'
+import { Nullable, named, namedExtension, namedObject } from '../../kit/http/schema.ts'
 import { openApiDocument } from './document.ts'
 
 interface Operation {
@@ -18,7 +19,7 @@ interface Operation {
 interface Media {
   schema: object
   example?: unknown
-  examples?: Record<string, { $ref: string }>
+  examples?: Record<string, { value: unknown }>
 }
 
 interface Document {
@@ -28,7 +29,13 @@ interface Document {
   tags: { name: string; description: string }[]
   security: object[]
   paths: Record<string, Record<string, Operation>>
-  components: { securitySchemes: Record<string, object>; examples: Record<string, { value: unknown }> }
+  components: {
+    securitySchemes: Record<string, object>
+    examples: Record<string, { value: unknown }>
+    schemas: Record<string, Record<string, unknown>>
+    parameters: Record<string, object>
+    responses: Record<string, object>
+  }
 }
 
 function documentOf(routes = thingRoutes({}), publicUrl?: string): Document {
@@ -37,7 +44,12 @@ function documentOf(routes = thingRoutes({}), publicUrl?: string): Document {
 }
 
 function operationsOf(document: Document): Operation[] {
-  return Object.values(document.paths).flatMap((path) => Object.values(path))
+  return resolvedOperations(document).map(({ operation }) => operation)
+}
+
+/** The operation of a path, with everything that it refers to. */
+function operationAt(document: Document, name: string): Operation | undefined {
+  return resolvedOperations(document).find((one) => one.name === name)?.operation
 }
 
 function resolve(document: object, ref: string): unknown {
@@ -52,6 +64,19 @@ function everyValue(value: unknown, visit: (key: string, value: unknown) => void
     everyValue(member, visit)
   }
 }
+
+const potRoute = (operationId: OperationId, response: { data: TSchema; list?: boolean }) =>
+  route({
+    method: 'POST',
+    path: `/api/v1/${operationId}`,
+    tag: 'Misc',
+    scope: 'wallet:read',
+    operationId,
+    summary: 'Pots',
+    response: { http: 201, ...response },
+    errors: [],
+    handle: async () => created('', {}),
+  })
 
 describe('the OpenAPI document', () => {
   it('has the title, version and tags of the interface', () => {
@@ -86,19 +111,19 @@ describe('the OpenAPI document', () => {
 
   it('has one operation per route, each with a unique id', () => {
     const ids = operationsOf(documentOf()).map((operation) => operation.operationId)
-    assert.deepEqual(ids.sort(), ['getThingsByUuid', 'listThings', 'postThings', 'postThingsByUuidTouch'])
+    assert.deepEqual(ids.sort(), ['things.create', 'things.get', 'things.list', 'things.touch'])
   })
 
   it('has no dangling references, and none of our own schema keywords', () => {
     const document = documentOf()
     everyValue(document, (key, value) => {
       if (key === '$ref') assert.notEqual(resolve(document, String(value)), undefined, String(value))
-      assert.equal(/^(x-|~)/.test(key), false, key)
+      assert.equal(/^(x-|~)/.test(key) && key !== 'x-tagGroups', false, key)
     })
   })
 
   it('documents every error code of an operation under its status, with an example', () => {
-    const operation = documentOf().paths['/api/v1/things']?.post
+    const operation = operationAt(documentOf(), 'POST /api/v1/things')
     const codes = Object.entries(operation?.responses ?? {}).map(([status, response]) => [
       status,
       Object.keys(response.content['application/json']?.examples ?? {}),
@@ -115,7 +140,16 @@ describe('the OpenAPI document', () => {
       500: ['internal_error'],
       503: ['temporarily_unavailable'],
     })
-    assert.deepEqual(Object.keys(documentOf().components.examples).sort(), Object.keys(API_ERRORS).sort())
+  })
+
+  it('has an example for every error code that an operation can return, and for no other', () => {
+    const document = documentOf()
+    const returned = operationsOf(document).flatMap(({ responses }) =>
+      Object.values(responses).flatMap(({ content }) =>
+        Object.keys(content['application/json']?.examples ?? {}),
+      ),
+    )
+    assert.deepEqual(Object.keys(document.components.examples).sort(), [...new Set(returned)].sort())
   })
 
   it('includes the error codes of the route', () => {
@@ -124,28 +158,23 @@ describe('the OpenAPI document', () => {
     const document = documentOf([
       { ...first, errors: ['duplicate_reference', 'no_route_available', 'invalid_country'] },
     ])
-    const responses = document.paths['/api/v1/things']?.post?.responses
+    const responses = operationAt(document, 'POST /api/v1/things')?.responses
     assert.ok(responses?.['409']?.content['application/json']?.examples?.duplicate_reference)
     assert.ok(responses?.['422']?.content['application/json']?.examples?.no_route_available)
-    assert.ok(responses?.['400']?.content['application/problem+json'])
+    assert.deepEqual(Object.keys(responses?.['400']?.content ?? {}), ['application/json'])
   })
 
   it('documents headers, and the Idempotency-Key of every POST', () => {
-    const paths = documentOf().paths
-    const post = paths['/api/v1/things']?.post
-    assert.ok(post?.parameters.some((parameter) => parameter.$ref?.endsWith('/IdempotencyKey')))
-    assert.deepEqual(Object.keys(post?.responses['201']?.headers ?? {}), [
-      'X-Request-Id',
-      'RateLimit-Policy',
-      'RateLimit',
-      'Idempotent-Replayed',
-    ])
+    const document = documentOf()
+    const post = operationAt(document, 'POST /api/v1/things')
+    assert.ok(post?.parameters.some((parameter) => parameter.name === 'Idempotency-Key'))
+    assert.deepEqual(Object.keys(post?.responses['201']?.headers ?? {}), ['Idempotent-Replayed'])
     assert.deepEqual(Object.keys(post?.responses['429']?.headers ?? {}), ['X-Request-Id', 'Retry-After'])
-    assert.equal(paths['/api/v1/things']?.get?.parameters.length, 4)
+    assert.equal(operationAt(document, 'GET /api/v1/things')?.parameters.length, 4)
   })
 
   it('describes path and query parameters', () => {
-    const parameters = documentOf().paths['/api/v1/things/{uuid}']?.get?.parameters
+    const parameters = operationAt(documentOf(), 'GET /api/v1/things/{uuid}')?.parameters
     assert.deepEqual(parameters, [
       { name: 'uuid', in: 'path', required: true, schema: { type: 'string', format: 'uuid' } },
     ])
@@ -167,7 +196,7 @@ describe('the OpenAPI document', () => {
         Object.values(response.content),
       )
       for (const { schema, example, examples } of [...bodies, ...responses]) {
-        const shared = Object.values(examples ?? {}).map(({ $ref }) => Object(resolve(document, $ref)).value)
+        const shared = Object.values(examples ?? {}).map(({ value }) => value)
         for (const value of [...(example === undefined ? [] : [example]), ...shared]) {
           check(schema, value, operation.operationId)
           checked += 1
@@ -189,6 +218,7 @@ describe('the OpenAPI document', () => {
         path: '/api/v1/words',
         tag: 'Misc',
         scope: 'wallet:read',
+        operationId: 'words.create',
         summary: 'Words',
         response: { http: 201, data: response },
         errors: [],
@@ -201,6 +231,56 @@ describe('the OpenAPI document', () => {
       note: { type: ['string', 'null'] },
       kind: { description: 'Which.', type: 'string', enum: ['a', 'b'] },
       both: { type: ['string', 'null'], enum: ['a', null] },
+    })
+  })
+
+  it('writes a named schema once, under its name, and refers to it', () => {
+    const Colour = named('Colour', Type.Unsafe<string>({ type: 'string', enum: ['red'], 'x-code': 'x' }))
+    const Pot = namedObject('Pot', {
+      colour: Colour,
+      lid: Type.Optional(Nullable(Type.Unsafe<string>({ ...Colour, description: 'Of the lid.' }))),
+      other: Type.Unsafe<string>({ ...Colour, enum: ['blue'] }),
+    })
+    const BigPot = namedExtension('BigPot', Pot, { litres: Type.Integer() }, { description: 'For many.' })
+    const colour = { $ref: '#/components/schemas/Colour' }
+    const document = documentOf([
+      potRoute('pots.list', { data: Pot, list: true }),
+      potRoute('bigPots.create', { data: BigPot }),
+    ])
+    const { schemas } = document.components
+    assert.deepEqual(schemas.Colour, { type: 'string', enum: ['red'] })
+    assert.deepEqual(schemas.Pot?.properties, {
+      colour,
+      lid: { description: 'Of the lid.', anyOf: [colour, { type: 'null' }] },
+      other: { type: 'string', enum: ['blue'] },
+    })
+    assert.equal(schemas.BigPot?.description, 'For many.')
+    assert.deepEqual(schemas.BigPot?.allOf, [
+      { $ref: '#/components/schemas/Pot' },
+      { type: 'object', required: ['litres'], properties: { litres: { type: 'integer' } } },
+    ])
+    assert.deepEqual(Object(schemas.PotList?.properties).data, {
+      type: 'array',
+      items: { $ref: '#/components/schemas/Pot' },
+      description: 'The records of this page.',
+    })
+    assert.deepEqual(Object(schemas.BigPotResponse?.properties).data, { $ref: '#/components/schemas/BigPot' })
+  })
+
+  it('refuses one name for two schemas', () => {
+    const routes = ['a', 'b'].map((field) =>
+      potRoute(`${field}.create`, { data: namedObject('Pot', { [field]: Type.String() }) }),
+    )
+    assert.throws(() => openApiDocument(routes, {}), /two different schemas .* are named Pot/)
+  })
+
+  it('writes parameters and errors that operations share once', () => {
+    const document = documentOf([...thingRoutes({}), potRoute('pots.create', { data: Type.Object({}) })])
+    const { responses, parameters } = document.components
+    assert.ok(responses.Unauthorized && responses.RateLimited)
+    assert.deepEqual(Object.keys(parameters), ['IdempotencyKey', 'Uuid'])
+    assert.deepEqual(Object(document.paths['/api/v1/pots.create']?.post?.responses['401']), {
+      $ref: '#/components/responses/Unauthorized',
     })
   })
 

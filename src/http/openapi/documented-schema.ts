@@ -1,14 +1,70 @@
-// Converts our schemas for the document: without the keywords that only the HTTP shell reads, and with nullable types
-// and enums in their short form.
+// Converts our schemas for the document: named ones become references, keywords that only the HTTP shell reads are left
+// out, and nullable types and enums are written in their short form.
 
+import { isDeepStrictEqual } from 'node:util'
+import { type Definition, definitionOf } from '../../kit/http/schema.ts'
 import { isSchema, type JsonSchema } from '../input/json-schema.ts'
+import type { Components } from './components.ts'
 
-export function documentedSchema(schema: unknown): JsonSchema {
+/** Where the named schemas go, and whether objects refuse other fields, as those of requests do. */
+export interface SchemaContext {
+  components: Components
+  isRequest?: boolean
+}
+
+export function documentedSchema(schema: unknown, context: SchemaContext): JsonSchema {
   if (!isSchema(schema)) return {}
+  if (context.isRequest && hasUnsentDefault(schema))
+    return documentedSchema(withDefaultInWords(schema), context)
+  const definition = definitionOf(schema)
+  const content = contentOf(schema, context)
+  if (!definition) return content
+  const siblings = annotationsBeside(contentOf(definition.schema, context), content)
+  return siblings ? { ...referenceOf(definition, context), ...siblings } : content
+}
+
+/**
+ * The document says in words what an absent field means. Generators take the keyword for a value that is always there: the
+ * field becomes required, or they send it. The currency keeps it: a request should name its currency.
+ */
+function hasUnsentDefault(schema: JsonSchema): boolean {
+  return schema.default !== undefined && definitionOf(schema)?.name !== 'CurrencyCode'
+}
+
+function withDefaultInWords(schema: JsonSchema): JsonSchema {
+  const { default: value, ...rest } = schema
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return { ...rest, description: `${String(schema.description)} Default: ${text}.` }
+}
+
+/** What a copy says beside the reference; undefined if it is another schema than the named one. */
+function annotationsBeside(original: JsonSchema, copy: JsonSchema): JsonSchema | undefined {
+  const names = new Set([...Object.keys(original), ...Object.keys(copy)])
+  const changed = [...names].filter((name) => !isDeepStrictEqual(original[name], copy[name]))
+  if (!changed.every((name) => ANNOTATIONS.includes(name) && name in copy)) return undefined
+  return Object.fromEntries(changed.map((name) => [name, copy[name]]))
+}
+
+const ANNOTATIONS: readonly string[] = ['description', 'default', 'examples']
+
+function referenceOf({ name, schema, base, added }: Definition, context: SchemaContext): JsonSchema {
+  const content = contentOf(schema, context)
+  const own = base
+    ? {
+        ...(content.description !== undefined && { description: content.description }),
+        allOf: [documentedSchema(base, context), contentOf(added ?? {}, context)],
+      }
+    : content
+  return context.components.add('schemas', name, own)
+}
+
+function contentOf(schema: object, context: SchemaContext): JsonSchema {
   const entries = Object.entries(schema)
     .filter(([keyword, value]) => !keyword.startsWith('x-') && !isOwnFormat(keyword, value))
-    .map(([keyword, value]) => [keyword, documentedValue(keyword, value)] as const)
-  return simplified(Object.fromEntries(entries))
+    .map(([keyword, value]) => [keyword, documentedValue(keyword, value, context)] as const)
+  const content = simplified(Object.fromEntries(entries))
+  const isClosed = context.isRequest && content.properties !== undefined
+  return isClosed ? { ...content, additionalProperties: false } : content
 }
 
 /** The formats of JSON Schema; the others are ours, and tools would report them as unknown. */
@@ -18,19 +74,20 @@ function isOwnFormat(keyword: string, value: unknown): boolean {
   return keyword === 'format' && !STANDARD_FORMATS.includes(value)
 }
 
-function documentedValue(keyword: string, value: unknown): unknown {
+function documentedValue(keyword: string, value: unknown, context: SchemaContext): unknown {
+  const document = (member: unknown) => documentedSchema(member, context)
   switch (keyword) {
     case 'properties':
     case 'patternProperties':
-      return mapValues(value, documentedSchema)
+      return mapValues(value, document)
     case 'items':
     case 'additionalProperties':
     case 'propertyNames':
-      return isSchema(value) ? documentedSchema(value) : value
+      return isSchema(value) ? document(value) : value
     case 'anyOf':
     case 'oneOf':
     case 'allOf':
-      return Array.isArray(value) ? value.map(documentedSchema) : value
+      return Array.isArray(value) ? value.map(document) : value
     default:
       return value
   }
@@ -53,7 +110,12 @@ function simplified(schema: JsonSchema): JsonSchema {
     return { ...rest, type: 'string', enum: branches.map((branch) => branch.const) }
   const [first, ...others] = branches.filter((branch) => branch.type !== 'null')
   const isNullable = others.length === 0 && branches.length === 2
-  if (!isNullable || !first || typeof first.type !== 'string') return schema
+  if (!isNullable || !first) return schema
+  if (first.$ref !== undefined) {
+    const { $ref, ...annotations } = first
+    return { ...annotations, ...rest, anyOf: [{ $ref }, { type: 'null' }] }
+  }
+  if (typeof first.type !== 'string') return schema
   const nullableEnum = Array.isArray(first.enum) ? { enum: [...first.enum, null] } : {}
   return { ...first, ...rest, ...nullableEnum, type: [first.type, 'null'] }
 }

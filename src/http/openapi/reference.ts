@@ -1,39 +1,37 @@
-// The API reference for developers: the OpenAPI document, the page that renders it, and a page with every API error.
-// The pages load nothing from other servers.
+// The API reference for developers: the OpenAPI documents and the page that renders it, which loads nothing from other
+// servers. The guides beside it are in src/docs-site.
 
-import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { API_ERRORS } from '../../core/errors.ts'
-import { escapeHtml } from '../../kit/http/html.ts'
+import { PAGE_COLOURS } from '../../kit/http/page-colours.ts'
 import type { Random } from '../../kit/random.ts'
 import { chooseEncoding, type EncodedBodies, encodeOnce } from '../pages/compression.ts'
-import { htmlPage } from '../pages/html.ts'
-import { createNonce } from '../pages/page-response.ts'
+import { etagOf, isUnchanged } from '../pages/etag.ts'
+import { createNonce, HTML } from '../pages/page-response.ts'
 import type { SecurityHeaders } from '../security/headers.ts'
+import { OPERATOR_DOCUMENT_PATH } from './operator-document.ts'
 
 interface Needs {
   headers: SecurityHeaders
   random: Random
   openApi(): object
+  operatorOpenApi(): object
+  authorization: { authorizeOperator(request: FastifyRequest): void }
 }
 
-const HTML = 'text/html; charset=utf-8'
-
 export function registerReference(app: FastifyInstance, needs: Needs): void {
-  registerDocument(app, needs.openApi)
-  for (const url of ['/docs', '/docs/']) {
-    app.get(url, async (_request, reply) => {
-      const nonce = createNonce(needs.random)
-      return reply.headers(needs.headers.reference(nonce)).type(HTML).send(referencePage(nonce))
-    })
-  }
-  app.get('/docs/errors', async (_request, reply) => {
+  registerDocument(app, '/openapi.json', { read: needs.openApi, cacheControl: 'public, no-cache' })
+  registerDocument(app, OPERATOR_DOCUMENT_PATH, {
+    read: needs.operatorOpenApi,
+    cacheControl: 'private, no-cache',
+    authorize: needs.authorization.authorizeOperator,
+  })
+  app.get('/docs/api', async (_request, reply) => {
     const nonce = createNonce(needs.random)
-    return reply.headers(needs.headers.page(nonce)).type(HTML).send(errorsPage(nonce))
+    return reply.headers(needs.headers.reference(nonce)).type(HTML).send(referencePage(nonce))
   })
   registerBundle(app)
 }
@@ -59,10 +57,21 @@ function referencePage(nonce: string): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta property="csp-nonce" content="${nonce}">
-<title>Cowry API reference</title>
+<link rel="icon" href="data:,">
+<title>API reference · Cowry docs</title>
+<style>${PAGE_COLOURS}
+:root { --scalar-custom-header-height: 3.25rem }
+body { margin: 0 }
+.back { position: sticky; top: 0; z-index: 10; display: flex; gap: 1.25rem; align-items: center; height: 3.25rem;
+  padding: 0 1.25rem; background: var(--card); color: var(--ink); border-bottom: 1px solid var(--line);
+  font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif }
+.back a { color: var(--accent) }
+</style>
 </head>
 <body>
+<nav class="back" aria-label="Documentation"><a href="/docs">Cowry docs</a><a href="/docs/errors">Errors</a></nav>
 <div id="app"></div>
+<noscript><p>The API reference needs JavaScript. The same as a document: <a href="/openapi.json">openapi.json</a>.</p></noscript>
 <script nonce="${nonce}" src="/docs/reference.js"></script>
 <script nonce="${nonce}">
 // Requests from this page go to its own origin: the content security policy allows no other.
@@ -85,34 +94,41 @@ function registerBundle(app: FastifyInstance): void {
     const { gzipped, etag } = await bundle
     reply.type('text/javascript; charset=utf-8').header('cache-control', 'public, max-age=86400')
     reply.header('vary', 'accept-encoding').header('etag', etag)
-    if (request.headers['if-none-match']?.includes(etag)) return reply.code(304).send()
+    if (isUnchanged(request.headers['if-none-match'], etag)) return reply.code(304).send()
     if (acceptsGzip(request)) return reply.header('content-encoding', 'gzip').send(gzipped)
     plain ??= promisify(gunzip)(gzipped)
     return reply.send(await plain)
   })
 }
 
-/** The document has 660 KB. It is written and compressed once, until the public URL changes. */
-function registerDocument(app: FastifyInstance, openApi: () => object): void {
-  let written: { document: object; text: Buffer; etag: string; encoded: EncodedBodies } | undefined
-  app.get('/openapi.json', async (request, reply) => {
-    const document = openApi()
-    if (written?.document !== document) {
-      const text = Buffer.from(JSON.stringify(document))
-      written = { document, text, etag: etagOf(text), encoded: encodeOnce(text) }
-    }
-    const { text, etag, encoded } = written
-    reply.type('application/json; charset=utf-8').header('cache-control', 'public, no-cache')
-    reply.header('vary', 'accept-encoding').header('etag', etag)
-    if (request.headers['if-none-match']?.includes(etag)) return reply.code(304).send()
-    const encoding = chooseEncoding(request.headers['accept-encoding'])
-    if (!encoding) return reply.send(text)
-    return reply.header('content-encoding', encoding).send(await encoded[encoding]())
-  })
+interface ServedDocument {
+  read(): object
+  cacheControl: string
+  /** Absent: anyone may read it. */
+  authorize?(request: FastifyRequest): void
 }
 
-/** Weak, because the compressed and the plain response share it. */
-const etagOf = (body: Buffer) => `W/"${createHash('sha256').update(body).digest('base64url')}"`
+/** A document has up to 350 KB. It is written and compressed once, until the public URL changes. */
+function registerDocument(app: FastifyInstance, path: string, served: ServedDocument): void {
+  let written: { document: object; text: Buffer; etag: string; encoded: EncodedBodies } | undefined
+  app.get(path, {
+    onRequest: async (request) => served.authorize?.(request),
+    handler: async (request, reply) => {
+      const document = served.read()
+      if (written?.document !== document) {
+        const text = Buffer.from(JSON.stringify(document))
+        written = { document, text, etag: etagOf(text), encoded: encodeOnce(text) }
+      }
+      const { text, etag, encoded } = written
+      reply.type('application/json; charset=utf-8').header('cache-control', served.cacheControl)
+      reply.header('vary', 'accept-encoding').header('etag', etag)
+      if (isUnchanged(request.headers['if-none-match'], etag)) return reply.code(304).send()
+      const encoding = chooseEncoding(request.headers['accept-encoding'])
+      if (!encoding) return reply.send(text)
+      return reply.header('content-encoding', encoding).send(await encoded[encoding]())
+    },
+  })
+}
 
 interface Bundle {
   gzipped: Buffer
@@ -127,24 +143,4 @@ async function readBundle(): Promise<Bundle> {
 
 function acceptsGzip({ headers }: FastifyRequest): boolean {
   return /\bgzip\b/.test(String(headers['accept-encoding'] ?? ''))
-}
-
-function errorsPage(nonce: string): string {
-  const rows = Object.entries(API_ERRORS).sort(([, a], [, b]) => a.http - b.http)
-  const sections = rows.map(([code, { http, type, message, retryable }]) => {
-    const retry = retryable
-      ? 'The same request may succeed later.'
-      : 'The same request will be refused again; change it first.'
-    return `<section id="${code}">
-<h2><code>${code}</code></h2>
-<p>${escapeHtml(message)}</p>
-<p><small>HTTP ${http} · <code>${type}</code> · ${retry}</small></p>
-</section>`
-  })
-  const body = `<h1>Errors</h1>
-<p>Every error has a code, which never changes, and a message for people, which may. <code>error.details</code> names
-each field that was not acceptable. Quote <code>error.requestId</code> when you ask for help.</p>
-${sections.join('\n')}
-<p><a href="/docs">API reference</a></p>`
-  return htmlPage('Cowry errors', body, nonce)
 }

@@ -145,20 +145,20 @@ describe('a page response with an immutable cache header', () => {
         body: script(seed),
         type: 'text/javascript',
         acceptEncoding: 'gzip',
-        isImmutable: true,
+        isRepeated: true,
       }
       return (await compress(content)).body
     }
     const first = await lasting(1)
     assert.equal(await lasting(1), first, 'the cached bytes')
     assert.notEqual(await lasting(2), first)
-    for (let seed = 3; seed < 100; seed += 1) {
+    for (let seed = 3; seed < 300; seed += 1) {
       await lasting(seed)
       assert.equal(await lasting(1), first)
     }
     const second = await lasting(2)
     assert.equal(gunzipSync(second).toString(), script(2))
-    for (let seed = 3; seed < 100; seed += 1) await lasting(seed)
+    for (let seed = 3; seed < 300; seed += 1) await lasting(seed)
     assert.notEqual(await lasting(2), second, 'evicted meanwhile, so the cache is bounded')
   })
 })

@@ -3,9 +3,9 @@
 // that page already has it in the URL; the style nonce is new in each response. The JSON API returns secrets and is
 // not compressed.
 
-import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, gzip, constants as zlib } from 'node:zlib'
+import { digestOf } from './etag.ts'
 
 export type Encoding = 'br' | 'gzip'
 
@@ -21,8 +21,8 @@ interface Compressible {
   body: string | Buffer
   type: string
   acceptEncoding: string | undefined
-  /** The same bytes will be requested again: compress once at the best quality, and cache the result. */
-  isImmutable: boolean
+  /** The same bytes will be requested again: compress once, if small at the best quality, and cache the result. */
+  isRepeated: boolean
 }
 
 export type Compress = (content: Compressible) => Promise<Compressed>
@@ -31,24 +31,23 @@ export type Compress = (content: Compressible) => Promise<Compressed>
 const MIN_BYTES = 500
 
 /** The best quality takes about 20 ms for 12 KB (measured), and grows faster than linearly. */
-const MAX_CACHED_BYTES = 131_072
+const MAX_BEST_BYTES = 131_072
 
-/** A few scripts and styles in two encodings, and logos. At most 8 MB. */
-const MAX_CACHE_ENTRIES = 64
+/** Scripts, styles, logos, and the pages of the documentation in HTML and markdown, in two encodings. */
+const MAX_CACHE_ENTRIES = 256
 
 // Image formats other than SVG are compressed already.
 const COMPRESSIBLE = /^(?:text\/|application\/(?:json|javascript)\b|image\/svg\+xml\b)/
 
 export function createCompress(): Compress {
   const encodeCached = createEncodingCache()
-  return async ({ body, type, acceptEncoding, isImmutable }) => {
+  return async ({ body, type, acceptEncoding, isRepeated }) => {
     const size = Buffer.byteLength(body)
     if (size < MIN_BYTES || !COMPRESSIBLE.test(type)) return { body, encoding: undefined, varies: false }
     const plain = { body, encoding: undefined, varies: true }
     const encoding = chooseEncoding(acceptEncoding)
     if (!encoding) return plain
-    const isCacheable = isImmutable && size <= MAX_CACHED_BYTES
-    const encoded = isCacheable ? encodeCached(body, encoding) : encode(body, encoding, 'fast')
+    const encoded = isRepeated ? encodeCached(body, encoding, size) : encode(body, encoding, 'fast')
     // If compression fails for lack of memory, the page is sent uncompressed.
     const smaller = await encoded.catch(() => undefined)
     return smaller && smaller.length < size ? { body: smaller, encoding, varies: true } : plain
@@ -73,9 +72,9 @@ export function encodeOnce(body: Buffer): EncodedBodies {
 /** Keyed by content, not by URL, so that a changed response never gets stale bytes. */
 function createEncodingCache() {
   const cache = new Map<string, Promise<Buffer>>()
-  return (body: string | Buffer, encoding: Encoding): Promise<Buffer> => {
-    const key = `${encoding} ${createHash('sha256').update(body).digest('base64')}`
-    const encoded = cache.get(key) ?? encode(body, encoding, 'best')
+  return (body: string | Buffer, encoding: Encoding, size: number): Promise<Buffer> => {
+    const key = `${encoding} ${digestOf(body)}`
+    const encoded = cache.get(key) ?? encode(body, encoding, size <= MAX_BEST_BYTES ? 'best' : 'fast')
     // Least recently used order: a used entry moves to the end, and the first is evicted.
     cache.delete(key)
     cache.set(key, encoded)

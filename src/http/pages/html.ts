@@ -1,16 +1,9 @@
-// The layout of the few pages that src/http serves itself: the API errors page and the fallback error page.
+// The layout of the one page that src/http renders itself: the fallback error page.
 
 import { escapeHtml } from '../../kit/http/html.ts'
+import { PAGE_COLOURS } from '../../kit/http/page-colours.ts'
 
-// The colours of the payer's pages, repeated because src/pages is on the same layer and cannot be imported. Every text
-// has a contrast ratio of at least 7 with its background.
-const STYLE = `
-:root { color-scheme: light dark; --ink: #14201d; --dim: #414e4b; --page: #f4f6f5; --card: #fff; --line: #d5dddb;
-  --soft: #eef2f1; --accent: #0a5a49; --on-accent: #fff }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #edf3f1; --dim: #b3c0bc; --page: #101715; --card: #18211f; --line: #33403c; --soft: #202b28;
-    --accent: #5fd0b4; --on-accent: #101715 }
-}
+const STYLE = `${PAGE_COLOURS}
 * { box-sizing: border-box }
 html { -webkit-text-size-adjust: 100%; scroll-padding-top: 1rem }
 body { margin: 0; background: var(--page); color: var(--ink); overflow-wrap: anywhere;
@@ -23,18 +16,13 @@ header a::before { content: "C" / ""; display: grid; place-items: center; width:
 main { margin-bottom: 2rem; padding: 1.5rem 1.25rem; background: var(--card); border: 1px solid var(--line);
   border-radius: 1rem }
 h1 { margin: 0 0 .5rem; font-size: 1.5rem; line-height: 1.3 }
-h2 { margin: 0; font-size: 1.0625rem }
 p { margin: .35rem 0 }
 a { color: var(--accent); text-underline-offset: .15em }
 code { padding: .1em .3em; border-radius: .3em; background: var(--soft);
   font-family: ui-monospace, monospace; font-size: .9375em }
 small { color: var(--dim); font-size: .9375rem }
-section { margin-top: 1rem; padding-top: 1rem; border-top: 1px solid var(--line) }
-section:target { margin-inline: -1.25rem; padding: 1rem 1.25rem; background: var(--soft);
-  box-shadow: inset .25rem 0 var(--accent) }
-section:target code { background: var(--card) }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 3px }
-@media (min-width: 40rem) { main { padding: 2rem } section:target { margin-inline: -2rem; padding-inline: 2rem } }
+@media (min-width: 40rem) { main { padding: 2rem } }
 `
 
 /** `body` is escaped HTML and includes the heading. */

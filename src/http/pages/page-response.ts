@@ -7,6 +7,7 @@ import type { HttpShellOptions } from '../options.ts'
 import type { SecurityHeaders } from '../security/headers.ts'
 import type { Compress } from './compression.ts'
 import { cookieText } from './cookies.ts'
+import { etagOf, isUnchanged } from './etag.ts'
 
 export interface PageNeeds {
   headers: SecurityHeaders
@@ -15,7 +16,10 @@ export interface PageNeeds {
 }
 
 export const HTML = 'text/html; charset=utf-8'
-const IMMUTABLE_CACHE_CONTROL = 'public, max-age=31536000, immutable'
+const CACHE_CONTROL = {
+  immutable: 'public, max-age=31536000, immutable',
+  revalidate: 'public, no-cache',
+}
 
 export function createNonce(random: Random): string {
   return Buffer.from(random.bytes(16)).toString('base64')
@@ -29,10 +33,15 @@ export async function sendPage(
 ): Promise<FastifyReply> {
   const { type, body } = response.content ?? { type: HTML, body: response.html ?? '' }
   reply.headers(headersFor(needs.headers, response, type, styleNonce))
-  if (response.cache === 'immutable') reply.header('cache-control', IMMUTABLE_CACHE_CONTROL)
+  if (response.cache) reply.header('cache-control', CACHE_CONTROL[response.cache])
   if (response.headers) reply.headers(response.headers)
   setCookies(needs, reply, response)
   if (response.redirectTo !== undefined) return reply.code(303).header('location', response.redirectTo).send()
+  if (response.cache === 'revalidate') {
+    const etag = etagOf(body)
+    reply.header('etag', etag).header('vary', 'accept-encoding')
+    if (isUnchanged(reply.request.headers['if-none-match'], etag)) return reply.code(304).send()
+  }
   return reply
     .code(response.http)
     .type(type)
@@ -62,10 +71,14 @@ async function compressedBody(
   cache: PageResponse['cache'],
 ): Promise<string | Buffer> {
   const [acceptEncoding] = [reply.request.headers['accept-encoding']].flat()
-  const isImmutable = cache === 'immutable'
-  const { body: sent, encoding, varies } = await needs.compress({ body, type, acceptEncoding, isImmutable })
+  const isRepeated = cache !== undefined
+  const { body: sent, encoding, varies } = await needs.compress({ body, type, acceptEncoding, isRepeated })
   if (encoding) reply.header('content-encoding', encoding)
-  if (varies) reply.header('vary', [reply.getHeader('vary'), 'accept-encoding'].filter(Boolean).join(', '))
+  if (varies)
+    reply.header(
+      'vary',
+      [...new Set([reply.getHeader('vary'), 'accept-encoding'])].filter(Boolean).join(', '),
+    )
   return sent
 }
 

@@ -192,6 +192,7 @@ describe('the operator token', () => {
     {
       method: 'POST',
       path: '/admin/v1/merchants/{uuid}/notes',
+      operationId: 'notes.create',
       summary: 'Note something',
       body: Type.Object({ text: Type.String() }),
       response: { http: 200, data: Type.Object({ uuid: Type.String(), text: Type.String() }) },

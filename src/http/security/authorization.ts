@@ -22,6 +22,11 @@ type Needs = Pick<
   | 'log'
 >
 
+export interface Agent extends Caller {
+  /** With which the agent's requests of the API are sent. */
+  apiKey: string
+}
+
 export interface Authorization {
   /** Sets the merchant in the request context. The cost is what the request takes from the rate limit. */
   authorizeMerchant(
@@ -30,6 +35,8 @@ export interface Authorization {
     scopes: readonly Scope[],
     cost?: number,
   ): Promise<void>
+  /** Like a merchant without any scope, with the key in x-api-key or as a bearer token. */
+  authorizeAgent(request: FastifyRequest, reply: FastifyReply): Promise<Agent>
   authorizeOperator(request: FastifyRequest): void
   /** Allows the metrics token and the operator token. */
   authorizeScraper(request: FastifyRequest): void
@@ -75,12 +82,13 @@ export function createAuthorization(options: Needs): Authorization {
     throw new ApiError('api_key_in_url')
   }
 
-  const authenticate = async (request: FastifyRequest): Promise<Caller> => {
+  const authenticate = async (request: FastifyRequest, bearer?: string): Promise<Caller> => {
     refuseKeyInUrl(request)
-    if (request.headers['x-api-key'] === undefined && request.headers.authorization !== undefined)
+    const apiKey = headerText(request, 'x-api-key') ?? bearer
+    if (apiKey === undefined && request.headers.authorization !== undefined)
       throw new ApiError('missing_api_key', { message: AUTHORIZATION_MESSAGE })
     try {
-      return await options.authenticate({ apiKey: headerText(request, 'x-api-key'), ip: request.ip })
+      return await options.authenticate({ apiKey, ip: request.ip })
     } catch (error) {
       if (error instanceof ApiError && isWrongSecret(error)) limitWrongSecrets(request.ip)
       throw error
@@ -97,6 +105,19 @@ export function createAuthorization(options: Needs): Authorization {
     if (!result.allowed) throw new ApiError('rate_limited', { retryAfterSeconds: result.retryAfterSeconds })
   }
 
+  const admit = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    cost?: number,
+    bearer?: string,
+  ): Promise<Caller> => {
+    const caller = await authenticate(request, bearer)
+    request.requestContext.merchant = caller.merchant
+    request.requestContext.keyId = caller.keyId
+    enforceRateLimit(reply, caller, cost)
+    return caller
+  }
+
   const authorizeToken = (request: FastifyRequest, matches: (token: string) => boolean): string => {
     const token = operatorToken(request)
     if (token !== undefined && matches(token)) return token
@@ -107,13 +128,15 @@ export function createAuthorization(options: Needs): Authorization {
   return {
     stop: () => shared?.stop(),
     async authorizeMerchant(request, reply, scopes, cost) {
-      const caller = await authenticate(request)
-      request.requestContext.merchant = caller.merchant
-      request.requestContext.keyId = caller.keyId
-      enforceRateLimit(reply, caller, cost)
+      const caller = await admit(request, reply, cost)
       const missing = scopes.find((scope) => !grantsScope(caller.scopes, scope))
       if (missing !== undefined)
         throw new ApiError('insufficient_scope', { message: lacksScopeMessage(missing) })
+    },
+    async authorizeAgent(request, reply) {
+      const bearer = bearerToken(request)
+      const caller = await admit(request, reply, 1, bearer)
+      return { ...caller, apiKey: headerText(request, 'x-api-key') ?? bearer ?? '' }
     },
     authorizeOperator(request) {
       const token = authorizeToken(request, options.adminTokenMatches)
@@ -140,8 +163,11 @@ function lacksScopeMessage(scope: Scope): string {
 }
 
 function operatorToken(request: FastifyRequest): string | undefined {
-  const bearer = /^Bearer +(\S+)$/i.exec(headerText(request, 'authorization') ?? '')?.[1]
-  return bearer ?? headerText(request, 'x-admin-token')
+  return bearerToken(request) ?? headerText(request, 'x-admin-token')
+}
+
+function bearerToken(request: FastifyRequest): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(headerText(request, 'authorization') ?? '')?.[1]
 }
 
 export function headerText(request: FastifyRequest, name: string): string | undefined {

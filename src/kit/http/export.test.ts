@@ -25,6 +25,7 @@ function slowRoutes() {
     ...COMMON,
     errors: [],
     path: '/api/v1/things',
+    operationId: 'things.list',
     query: Type.Object(PAGE_QUERY),
     response: { http: 200, data: Type.Object({ uuid: Type.String() }), list: true },
     handle: async () => {
@@ -36,6 +37,7 @@ function slowRoutes() {
     ...COMMON,
     errors: [],
     path: '/api/v1/files/export',
+    operationId: 'files.export',
     response: { http: 200, data: Type.String(), file: 'text/csv' },
     handle: async () => {
       await read()

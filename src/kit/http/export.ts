@@ -8,7 +8,7 @@ import type { Clock } from '../clock.ts'
 import { createTurnQueue } from '../event-loop.ts'
 import { createLocalTime } from '../time-zone.ts'
 import { BYTE_ORDER_MARK, csvLine, trustedCell, untrustedCell } from './csv.ts'
-import { fileOf, type Route, type RouteInput, type RouteResponse } from './route.ts'
+import { fileOf, type OperationId, type Route, type RouteInput, type RouteResponse } from './route.ts'
 
 interface Needs {
   clock: Clock
@@ -77,20 +77,25 @@ function exportRoute(list: Route, needs: ExportNeeds): Route {
   const columns = columnsOf(list.response.data)
   const filters = Object.entries(propertiesOf(list.query)).filter(([name]) => !PAGING.includes(name))
   const name = fileNameOf(list.path)
-  const example: unknown[] = [list.examples?.data ?? []].flat()
   return {
     ...list,
     path: `${list.path}/export`,
-    summary: `Download: ${list.summary.charAt(0).toLowerCase()}${list.summary.slice(1)}`,
+    operationId: exportIdOf(list.operationId),
+    summary: `${list.summary.replace(/^List/, 'Export')} as CSV`,
     description:
-      'The rows of the list with the same filters, from the oldest on, as a CSV file (RFC 4180, UTF-8 with a byte order mark). Times are in the time zone of the merchant. Text that starts like a spreadsheet formula is prefixed with an apostrophe. Any number of rows; rows that are created after the request are left out. At most two files of a merchant at a time.',
+      'The rows of the list with the same filters, oldest first, as CSV (RFC 4180, UTF-8 with a byte order mark). A text that starts like a spreadsheet formula has an apostrophe before it. Times are in your time zone. At most two files at a time.',
     query: Type.Object({ ...Object.fromEntries(filters) }),
     response: { http: 200, data: Type.String(), file: 'text/csv' },
-    examples: {
-      data: [headerOf(columns), ...example.map((record) => lineOf(columns, record, String))].join(''),
-    },
+    // The header alone: the list has an example of a row.
+    examples: { data: headerOf(columns) },
     handle: (input) => writeFile(list, columns, name, needs, input as Input),
   }
+}
+
+/** payments.list becomes payments.export, customers.listPayments becomes customers.exportPayments. */
+function exportIdOf(listId: OperationId): OperationId {
+  const [resource, verb = ''] = listId.split('.')
+  return `${resource}.${verb.replace(/^list/, 'export')}`
 }
 
 function fileNameOf(path: string): string {

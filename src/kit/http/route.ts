@@ -18,6 +18,12 @@ export type Tag =
   | 'Webhooks'
   | 'API keys'
 
+/**
+ * Resource and verb in camel case, such as payments.initiate. Generated clients name their methods after it, so it never
+ * changes.
+ */
+export type OperationId = `${string}.${string}`
+
 type Input<Schema> = Schema extends TSchema ? Static<Schema> : undefined
 
 /** Facts about the body that the parsed value has lost. */
@@ -59,6 +65,7 @@ export interface RouteDefinition<Params, Query, Body> {
   scope: Scope
   /** A second scope that is needed too, where the records of two areas are returned. */
   alsoScope?: Scope
+  operationId: OperationId
   summary: string
   description?: string
   params?: Params
@@ -123,7 +130,9 @@ export const fileOf = (name: string, pieces: AsyncIterable<string>): RouteRespon
 export interface OperatorRoute {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   path: string
+  operationId: OperationId
   summary: string
+  description?: string
   params?: TSchema
   query?: TSchema
   body?: TSchema
@@ -182,8 +191,11 @@ export interface PageResponse {
   content?: { type: string; body: string | Buffer }
   headers?: Record<string, string>
   cookies?: readonly PageCookie[]
-  /** Cacheable without limit: for assets with a digest in their address. Otherwise nothing may be cached. */
-  cache?: 'immutable'
+  /**
+   * `immutable`: cacheable without limit, for assets with a digest in their address. `revalidate`: cacheable, and checked by
+   * its ETag at each use, for a body that is the same for all readers. Otherwise nothing may be cached.
+   */
+  cache?: 'immutable' | 'revalidate'
   /** Origins beside our own that a form on this page may lead to: browsers apply form-action to redirects too. */
   formActions?: string[]
 }
