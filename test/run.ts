@@ -11,7 +11,7 @@ import pg from 'pg'
 import { findPostgresBinaries } from '../src/kit/embedded-postgres/binaries.ts'
 import { startEmbeddedPostgres } from '../src/kit/embedded-postgres.ts'
 import { exitWithUsageError, parseArguments, parsePositiveInteger } from './support/command-line.ts'
-import { largestFirst, writeGroup } from './support/groups.ts'
+import { largestFirst, sharingFirst, writeGroup } from './support/groups.ts'
 import { findPgbouncer, startPgbouncer } from './support/pgbouncer.ts'
 import { dropDatabase, prepareTemplate } from './support/template.ts'
 import {
@@ -28,8 +28,10 @@ import {
 
 const ROOT = join(import.meta.dirname, '..')
 // A file waits as often as it works: for a page, a timer, a process that exits.
-const AT_ONCE = availableParallelism() + 2
-const SHARED_PROCESSES = AT_ONCE
+const SHARED_PROCESSES = availableParallelism() + 2
+// Files with a process of their own wait for browsers and other processes. In the quick form they take half as long as the
+// files that share processes, so half as many run beside them from the start to the end.
+const BESIDE_SHARED = 2
 
 const MAX_STEP_MS = 40 * 60_000
 const TEST_TIMEOUT_MS = 240_000
@@ -181,13 +183,13 @@ async function runTests(url: string, tests: Run, folder: string): Promise<void> 
   const { adminUrl, template } = await prepareTemplate(url)
   const pooler = tests.isPooled ? await startPgbouncer(url) : undefined
   const options = [
-    `--test-concurrency=${AT_ONCE}`,
+    `--test-concurrency=${tests.form ? SHARED_PROCESSES : SHARED_PROCESSES + BESIDE_SHARED}`,
     `--test-timeout=${TEST_TIMEOUT_MS}`,
     ...(tests.form ? ['--test-only'] : []),
     ...reporters(),
   ]
   try {
-    await run(process.execPath, ['--test', ...options, ...writeEntries(folder, found)], {
+    await run(process.execPath, ['--test', ...options, ...writeEntries(folder, found, tests)], {
       COWRY_TEST_DATABASE_URL: adminUrl,
       COWRY_TEST_TEMPLATE: template,
       ...(pooler && { COWRY_TEST_POOLER_URL: pooler.url }),
@@ -215,8 +217,8 @@ async function requireConnections(url: string, fileCount: number): Promise<void>
   }
 }
 
-/** One entry for each process, the longest first. */
-function writeEntries(folder: string, found: readonly string[]): string[] {
+/** One entry for each process, the longest first: in a larger form these are the browsers and the files of their own. */
+function writeEntries(folder: string, found: readonly string[], { form }: Run): string[] {
   const entries = join(folder, 'entries')
   mkdirSync(entries)
   const rank = (file: string) => ALONE.findIndex((pattern) => pattern.test(file))
@@ -224,13 +226,10 @@ function writeEntries(folder: string, found: readonly string[]): string[] {
   const browserGroup = (file: string) => BROWSER_GROUPS.findIndex((pattern) => pattern.test(file))
   const browser = BROWSER_GROUPS.map((_, index) => found.filter((file) => browserGroup(file) === index))
   const together = found.filter((file) => rank(file) === -1 && browserGroup(file) === -1)
-  const groups = [
-    ...browser.filter((group) => group.length > 0),
-    ...alone.map((file) => [file]),
-    ...Array.from({ length: Math.min(together.length, SHARED_PROCESSES) }, () =>
-      largestFirst(ROOT, together),
-    ),
-  ]
+  const own = [...browser.filter((group) => group.length > 0), ...alone.map((file) => [file])]
+  const queue = sharingFirst(ROOT, largestFirst(ROOT, together))
+  const shared = Array.from({ length: Math.min(together.length, SHARED_PROCESSES) }, () => queue)
+  const groups = form ? [...own, ...shared] : [...shared, ...own]
   return groups.map((group, index) =>
     writeGroup(entries, `group-${String(index + 1).padStart(3, '0')}`, ROOT, group),
   )

@@ -100,8 +100,8 @@ describe('error responses', () => {
     assert.match(answer.headers.get('content-type') ?? '', /^text\/html/)
     assert.ok(answer.text.includes(`id="${anchor}"`))
     for (const [code, { http, type, message }] of Object.entries(API_ERRORS)) {
-      const [, section = ''] = answer.text.split(`<section id="${code}">`)
-      const text = section.split('</section>')[0] ?? ''
+      const [, section = ''] = answer.text.split(`<h3 id="${code}"`)
+      const text = section.split('<h3 ')[0] ?? ''
       assert.ok(text.includes(`<code>${code}</code>`), code)
       assert.ok(text.includes(`HTTP ${http}`) && text.includes(type), code)
       assert.ok(text.includes(message.replaceAll("'", '&#39;')), code)
@@ -125,7 +125,7 @@ describe('X-Request-Id', () => {
     ['health', () => anonymous.get('/healthz', given)],
     ['readiness', () => anonymous.get('/readyz', given)],
     ['the document', () => anonymous.get('/openapi.json', given)],
-    ['the reference', () => anonymous.get('/docs', given)],
+    ['the reference', () => anonymous.get('/docs/api', given)],
     ['a gateway webhook', () => anonymous.postText('/hooks/sandbox', '{}', given)],
     ['an operator’s answer', () => service.admin.get('/admin/v1/merchants', given)],
     ['the sandbox', () => anonymous.get('/sandbox/pay/nothing', given)],

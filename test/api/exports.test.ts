@@ -4,19 +4,14 @@ import { readCsv } from '../../src/kit/csv-reader.ts'
 import type { Api } from '../support/api.ts'
 import { assertApiError } from '../support/assertions.ts'
 import { chargeBody, payWith } from '../support/builders.ts'
+import { operationsOf } from '../support/openapi.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after })
-const { paths } = (await service.api.get('/openapi.json')).body
-
-interface Operation {
-  parameters: { name: string; in: string }[]
-}
-
-const operations = Object.entries<{ get?: Operation }>(paths)
+const reads = operationsOf(service.openApi()).filter(({ method }) => method === 'GET')
 const queryNames = (path: string): string[] =>
-  (paths[path]?.get?.parameters ?? [])
-    .filter((parameter: Operation['parameters'][number]) => parameter.in === 'query')
+  (reads.find((one) => one.path === path)?.operation.parameters ?? [])
+    .filter((parameter: { in: string }) => parameter.in === 'query')
     .map(({ name }: { name: string }) => name)
 
 /** The rows of a file, each as an object by the names of the columns. */
@@ -45,7 +40,7 @@ const insertCustomers = (merchant: string, count: number) =>
 
 describe('the export of a list', () => {
   it('exists for every list with pages, with the filters of the list', () => {
-    const lists = operations.filter(([path]) => queryNames(path).includes('cursor')).map(([path]) => path)
+    const lists = reads.map(({ path }) => path).filter((path) => queryNames(path).includes('cursor'))
     assert.ok(lists.length >= 10, `${lists.length}`)
     const paging = ['page', 'limit', 'cursor', 'sort']
     for (const path of lists) {

@@ -82,3 +82,19 @@ describe('initiating a payment in production', () => {
     assertApiError(advance, 'route_not_found')
   })
 })
+
+describe('the landing page in production', () => {
+  it('has no test payment and sets no cookie', async () => {
+    const anonymous = service.apiWith(undefined)
+    const landing = await anonymous.get('/')
+    assert.equal(landing.http, 200)
+    assert.ok(landing.text.includes('One API for payments') && !landing.text.includes('<form'))
+    assert.equal(landing.headers.get('set-cookie'), null)
+    const form = { 'content-type': 'application/x-www-form-urlencoded' }
+    const token = 'A'.repeat(22)
+    const headers = { ...form, cookie: `cowry_visitor=${token}` }
+    const posted = await anonymous.postText('/test-payments', `visitor=${token}&token=${token}`, headers)
+    assert.equal(posted.http, 404)
+    assert.equal((await anonymous.get(`/test-payments/${token}`)).http, 404)
+  })
+})

@@ -238,7 +238,7 @@ const MISTAKES: Mistake[] = [
     'an unknown path',
     () => api.get('/api/v1/subscriptions-of-mine'),
     'route_not_found',
-    /reference of all operations is at http.*\/docs/,
+    /reference of all operations is at http.*\/docs\/api\.$/,
   ],
   ['GET on a POST path', () => api.get(INITIATE), 'method_not_allowed', /takes POST, not GET/],
   ['PUT on a POST path', () => api.send('PUT', INITIATE), 'method_not_allowed', /takes POST, not PUT/],

@@ -12,7 +12,8 @@ import { findFreePort } from '../support/deployment.ts'
 import { tickingClock } from '../support/fake-clock.ts'
 import { ADMIN_TOKEN, testService } from '../support/service.ts'
 
-const TOKEN = 'a-token-of-prometheus-0123456789abcdef'
+// Short on purpose: staging accepts it with a warning.
+const TOKEN = 'prometheus'
 const port = await findFreePort()
 // Without background jobs, so that due work stays due.
 const clock = tickingClock()
@@ -67,6 +68,16 @@ describe('the metrics', () => {
       assert.equal(answer.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8')
     }
     assertApiError(await anonymous.get('/admin/v1/merchants', bearer(TOKEN)), 'invalid_admin_token')
+  })
+
+  it('warns at the start of staging of a token that can be guessed, by the name of its setting', async () => {
+    const { lines } = (await admin.get('/admin/v1/logs?level=warn&limit=500')).body.data
+    const warnings = lines.filter((line: { key: string }) => line.key === 'settings.weak_token')
+    assert.deepEqual(
+      warnings.map(({ fields }: { fields: { reason: string } }) => fields.reason),
+      ['COWRY_METRICS_TOKEN'],
+    )
+    assert.ok(!JSON.stringify(warnings).includes(TOKEN))
   })
 
   it('serves only metrics at the separate listener', async () => {

@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { API_ERRORS } from '../../src/core/errors.ts'
-import { codesOf, createResponseValidator, type Document, operationsOf } from '../support/openapi.ts'
+import { EVENT_TYPE_NAMES } from '../../src/core/event-types.ts'
+import { assertEventsDocumented } from '../support/documented-events.ts'
+import { shapeDifferences } from '../support/example-shapes.ts'
+import { makeOneOfEverything } from '../support/one-of-everything.ts'
+import {
+  codesOf,
+  createResponseValidator,
+  type Document,
+  operationsOf,
+  responseExampleOf,
+} from '../support/openapi.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after })
@@ -151,7 +161,7 @@ describe('the OpenAPI document', () => {
     const ids = operations.map(({ operation }) => operation.operationId)
     assert.equal(new Set(ids).size, ids.length)
     for (const { name, path, operation } of operations) {
-      assert.match(operation.operationId, /^[a-z][A-Za-z0-9]+$/)
+      assert.match(operation.operationId, /^[a-z][A-Za-z0-9]*\.[a-z][A-Za-z0-9]*$/)
       assert.ok(operation.summary.length > 0)
       const inPath = operation.parameters.filter(({ in: place }: { in?: string }) => place === 'path')
       assert.deepEqual(
@@ -172,18 +182,60 @@ describe('the OpenAPI document', () => {
     for (const name of ['page', 'cursor', 'createdFrom', 'createdTo', 'sort']) assert.ok(schemaOf(name), name)
   })
 
+  it('says in words what an absent field of a body means, and that a change leaves it as it is', () => {
+    const fields = operations.flatMap(({ name, operation }) => {
+      const properties = Object(operation.requestBody?.content['application/json'].schema).properties ?? {}
+      return Object.entries<Record<string, unknown>>(properties).map(([field, schema]) => ({
+        name,
+        field,
+        schema,
+      }))
+    })
+    const withKeyword = fields.filter(({ schema }) => 'default' in schema).map(({ field }) => field)
+    assert.deepEqual([...new Set(withKeyword)], ['currency'])
+    const inWords = fields.filter(({ schema }) => / Default: /.test(String(schema.description)))
+    assert.ok(inWords.some(({ field }) => field === 'isRecurring'))
+    assert.deepEqual(
+      inWords.filter(({ name }) => name.startsWith('PATCH')),
+      [],
+    )
+  })
+
+  it('has no name for both a schema and a parameter', () => {
+    const { schemas, parameters } = document.components
+    assert.ok('CustomerFilter' in parameters)
+    assert.deepEqual(
+      Object.keys(parameters).filter((name) => name in schemas),
+      [],
+    )
+  })
+
+  it('has one schema for every type of event, which the discriminator names', () => {
+    const { oneOf, discriminator } = document.components.schemas.Event
+    assert.equal(discriminator.propertyName, 'type')
+    assert.deepEqual(Object.keys(discriminator.mapping).sort(), EVENT_TYPE_NAMES.toSorted())
+    assert.deepEqual(
+      oneOf.map(({ $ref }: { $ref: string }) => $ref),
+      Object.values(discriminator.mapping),
+    )
+    const { schema } = document.webhooks.event.post.requestBody.content['application/json']
+    assert.deepEqual(schema, { $ref: '#/components/schemas/Event' })
+  })
+
+  it('documents every field of the events that are recorded', async () => {
+    await makeOneOfEverything(service.api, 'Everything')
+    await assertEventsDocumented(service.api, document)
+  })
+
   it('has valid examples for every operation', () => {
     const { schemaErrors } = createResponseValidator(document)
     for (const { name, path, method, operation } of operations) {
       const at = ['paths', path, method.toLowerCase()]
       const [success = ''] = Object.keys(operation.responses)
-      const [[type = '', content] = []] = Object.entries<Document>(operation.responses[success].content)
-      assert.ok(content.example, name)
-      assert.deepEqual(
-        schemaErrors([...at, 'responses', success, 'content', type, 'schema'], content.example),
-        [],
-        name,
-      )
+      const [type = ''] = Object.keys(operation.responses[success].content)
+      const schemaPath = [...at, 'responses', success, 'content', type, 'schema']
+      const example = responseExampleOf({ name, path, method, operation })
+      assert.deepEqual(schemaErrors(schemaPath, example), [], name)
       if (operation.requestBody === undefined) continue
       const request = operation.requestBody.content['application/json']
       assert.deepEqual(
@@ -193,7 +245,13 @@ describe('the OpenAPI document', () => {
     }
     for (const [code, { value }] of Object.entries<{ value: unknown }>(document.components.examples))
       assert.deepEqual(schemaErrors(['components', 'schemas', 'Error'], value), [], code)
-    assert.deepEqual(Object.keys(document.components.examples).sort(), Object.keys(API_ERRORS).sort())
+  })
+
+  it('would notice an example with other keys than a record', () => {
+    assert.deepEqual(shapeDifferences({ a: [{ b: 1 }] }, { a: [{ b: 2 }] }), [])
+    assert.deepEqual(shapeDifferences({ a: [{ b: 1 }] }, { a: [{}] }), ['.a[0].b is only in the example'])
+    assert.deepEqual(shapeDifferences({ a: null }, { a: 1, b: 2 }), ['.b is not in the example'])
+    assert.deepEqual(shapeDifferences({ a: '1' }, { a: 1 }), ['.a has another type than the example'])
   })
 
   it('has only patterns that the regular expressions of every language take', () => {
@@ -232,7 +290,7 @@ describe('the OpenAPI document', () => {
     const walk = (value: unknown): void => {
       if (typeof value !== 'object' || value === null) return
       for (const [name, member] of Object.entries(value)) {
-        assert.ok(!name.startsWith('x-') || name === 'x-api-key', name)
+        assert.ok(!name.startsWith('x-') || name === 'x-tagGroups', name)
         if (name === '$ref') {
           const parts = String(member).slice(2).split('/')
           assert.ok(

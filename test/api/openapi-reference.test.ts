@@ -8,7 +8,8 @@ const anonymous = service.apiWith(undefined)
 
 describe('the API reference', () => {
   it('serves the API reference without any other server', async () => {
-    for (const path of ['/docs', '/docs/', '/docs/errors']) {
+    const seen = new Set<string>()
+    for (const path of ['/docs', '/docs/api', '/docs/states']) {
       const { http, headers, text } = await anonymous.get(path)
       assert.equal(http, 200, path)
       assert.equal(headers.get('content-type'), 'text/html; charset=utf-8')
@@ -17,10 +18,13 @@ describe('the API reference', () => {
       const addresses = [...fixed.matchAll(/\b(?:https?:)?\/\/[\w.-]+/g)].map(([address]) => address)
       assert.deepEqual(addresses, [], path)
       for (const [, address = ''] of text.matchAll(/(?:src|href)="([^"#]+)/g)) {
-        assert.match(address, /^(data:,|\/$|\/docs|\/openapi\.json)/)
-        if (!address.startsWith('data:')) assert.equal((await anonymous.get(address)).http, 200, address)
+        assert.match(address, /^(data:,|\/$|\/docs|\/openapi\.json|\/llms\.txt)/)
+        seen.add(address)
       }
     }
+    // Each once: the documentation has a rate limit by address.
+    for (const address of seen)
+      if (!address.startsWith('data:')) assert.equal((await anonymous.get(address)).http, 200, address)
   })
 
   it('serves the script of the reference itself, also compressed, with a cache time of a day', async () => {
@@ -61,7 +65,7 @@ describe('security headers of responses', () => {
 
   it('allows pages to load from our origin only', async () => {
     const { page } = await openCheckout(service.api, payer)
-    for (const { headers } of [page, await anonymous.get('/'), await anonymous.get('/docs/errors')]) {
+    for (const { headers } of [page, await anonymous.get('/'), await anonymous.get('/docs/search')]) {
       for (const [name, value] of Object.entries(common)) assert.equal(headers.get(name), value)
       const policy = headers.get('content-security-policy') ?? ''
       assert.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self' 'nonce-[^']+'; /)
@@ -72,7 +76,7 @@ describe('security headers of responses', () => {
   })
 
   it('allows the reference its own script and requests to our origin only', async () => {
-    const { headers, text } = await anonymous.get('/docs')
+    const { headers, text } = await anonymous.get('/docs/api')
     const policy = headers.get('content-security-policy') ?? ''
     const [, nonce = 'none'] = /<script nonce="([^"]+)"/.exec(text) ?? []
     assert.ok(policy.includes(`script-src 'nonce-${nonce}';`), policy)

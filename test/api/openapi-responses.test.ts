@@ -3,6 +3,7 @@ import { after, describe, it } from 'node:test'
 import type { Api, ApiResponse } from '../support/api.ts'
 import { UNKNOWN_UUID } from '../support/assertions.ts'
 import { CUSTOMER, chargeBody, initiateBody, newReference, payWith, saveMethod } from '../support/builders.ts'
+import { createExampleShapes } from '../support/example-shapes.ts'
 import { linkBody, payAt } from '../support/links.ts'
 import { createResponseValidator, type DocumentedOperation, operationsOf } from '../support/openapi.ts'
 import { p2pBody, WALLET } from '../support/p2p.ts'
@@ -22,7 +23,8 @@ const COMPLETE = 'POST /api/v1/sandbox/payments/{reference}/complete'
 const PAYMENT = 'GET /api/v1/checkout/payments/{uuid}'
 const METHODS = 'GET /api/v1/customers/{uuid}/payment-methods'
 
-const checkedOperations = new Set<string>()
+const exampleShapes = createExampleShapes()
+const PAYER = { ...CUSTOMER, phone: '0712 345 678' }
 
 function send(client: Api, { method, operation }: DocumentedOperation, path: string, body?: string) {
   const headers = { 'content-type': 'application/json' }
@@ -52,7 +54,7 @@ async function sendRequest(name: string, input: RequestInput = {}) {
   const path = filled + (input.query ? `?${input.query}` : '')
   const answer = await send(input.api ?? api, operation, path, JSON.stringify(input.body))
   assertDocumented(operation, answer)
-  if (answer.http < 300) checkedOperations.add(name)
+  if (answer.http < 300) exampleShapes.collect(operation, answer)
   return answer
 }
 
@@ -67,6 +69,7 @@ describe('responses and the OpenAPI document', () => {
       metadata: { deep: [{ a: null }, 1.5, true] },
       description: 'x',
       isRecurring: true,
+      customer: PAYER,
     })
     await sendRequest(INITIATE, { body })
     assert.equal((await sendRequest(INITIATE, { body })).headers.get('idempotent-replayed'), 'true')
@@ -79,7 +82,7 @@ describe('responses and the OpenAPI document', () => {
       'mobile_late_success',
       'transfer_underpaid',
     ]) {
-      const fresh = initiateBody({ redirectUrl: 'https://shop.example/', country: 'KE' })
+      const fresh = initiateBody({ redirectUrl: 'https://shop.example/', country: 'KE', customer: PAYER })
       const { uuid } = (await sendRequest(INITIATE, { body: fresh })).body.data
       await sendRequest(COMPLETE, { path: fresh.reference, body: { instrument } })
       await sendRequest(VERIFY, { query: `uuid=${uuid}` })
@@ -338,7 +341,7 @@ describe('responses and the OpenAPI document', () => {
 
   it('checks at least one response of every operation', () => {
     assert.deepEqual(
-      operations.map(({ name }) => name).filter((name) => !checkedOperations.has(name)),
+      operations.map(({ name }) => name).filter((name) => !exampleShapes.operations.has(name)),
       [],
     )
   })
@@ -432,17 +435,14 @@ describe('responses and the OpenAPI document', () => {
     await expectApiError(sendRequest('GET /api/v1/customers', { query: 'limit=0' }), 'validation_failed')
   })
 
+  it('has an example with the keys of a real record for every operation', () => {
+    assert.deepEqual(exampleShapes.differences(), [])
+  })
+
   it('would notice an added or a missing field', () => {
     const at = ['components', 'schemas', 'PageMeta']
-    const meta = {
-      page: 1,
-      limit: 1,
-      total: 0,
-      totalIsCapped: false,
-      pageCount: 0,
-      hasNext: false,
-      hasPrevious: false,
-    }
+    const flags = { totalIsCapped: false, hasNext: false, hasPrevious: false }
+    const meta = { page: 1, limit: 1, total: 0, pageCount: 0, ...flags }
     assert.equal(schemaErrors(at, { ...meta, nextCursor: null }).length, 0)
     assert.equal(schemaErrors(at, meta).length, 1)
     assert.equal(schemaErrors(at, { ...meta, nextCursor: null, extra: 1 }).length, 1)

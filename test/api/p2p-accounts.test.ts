@@ -5,6 +5,7 @@ import { sql } from '../../src/kit/db/db.ts'
 import type { Api } from '../support/api.ts'
 import { assertApiError, assertErrorCode, assertSameApiError, UNKNOWN_UUID } from '../support/assertions.ts'
 import { untilBlocked } from '../support/blocked-sessions.ts'
+import { codesOf, operationsOf } from '../support/openapi.ts'
 import { ACCOUNTS, BANK, dataOf, PAYMENTS, p2pBody, p2pMerchant, WALLET } from '../support/p2p.ts'
 import { testService } from '../support/service.ts'
 
@@ -186,6 +187,7 @@ describe('receiving accounts', () => {
     )
     assert.equal((await own.requestTransfer()).instructions.phoneNumber, '+211912345679')
     await dataOf(change({ isActive: false }))
+    assert.equal((await dataOf(change({ accountName: 'Other Shop Ltd' }))).isActive, false)
     assertApiError(await own.api.post(PAYMENTS, p2pBody()), 'p2p_account_required')
     await dataOf(own.api.send('DELETE', `${ACCOUNTS}/${uuid}`))
     assertApiError(await own.api.get(`${ACCOUNTS}/${uuid}`), 'p2p_account_not_found')
@@ -218,8 +220,9 @@ describe('receiving accounts', () => {
     const { uuid } = await dataOf(own.api.post(ACCOUNTS, WALLET, key))
     await dataOf(own.api.send('DELETE', `${ACCOUNTS}/${uuid}`))
     assertApiError(await own.api.post(ACCOUNTS, WALLET, key), 'invalid_state')
-    const { responses } = (await own.api.get('/openapi.json')).body.paths[ACCOUNTS].post
-    assert.ok('invalid_state' in responses[409].content['application/json'].examples)
+    const operations = operationsOf((await own.api.get('/openapi.json')).body)
+    const create = operations.find(({ name }) => name === `POST ${ACCOUNTS}`)
+    assert.ok(create && codesOf(create)[409]?.includes('invalid_state'))
   })
 })
 

@@ -135,6 +135,7 @@ const SCREEN_STEPS: readonly ScreenStep[] = [
   { beforeMs: 61 * MINUTE, prepare: letExpire },
   { beforeMs: 55 * MINUTE, prepare: openNearExpiry },
   { beforeMs: 5 * MINUTE, prepare: end },
+  { beforeMs: 4 * MINUTE, prepare: payTestPayment },
   { beforeMs: 3 * MINUTE, prepare: promptTooOften },
   { beforeMs: 130 * SECOND, prepare: waitLong },
   { beforeMs: 70 * SECOND, prepare: waitAMinute },
@@ -336,6 +337,11 @@ async function open(actor: Actor): Promise<PreparedScreen[]> {
       heading: PAYS,
     },
   ]
+}
+
+async function payTestPayment({ service, payer }: Actor): Promise<PreparedScreen[]> {
+  const { url } = await payer.submit(await payer.open(`${service.url}/`), '/test-payments')
+  return [{ name: 'test payment', url, heading: 'The test payment is paid', isEnglishOnly: true }]
 }
 
 async function openOtherPages(actor: Actor): Promise<PreparedScreen[]> {

@@ -5,7 +5,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { createResponseValidator, operationsOf } from '../support/openapi.ts'
+import { ApiError, type ApiErrorCode } from '../../src/core/errors.ts'
+import { envelopeOf } from '../../src/http/errors.ts'
+import { createResponseValidator, operationsOf, responseExampleOf } from '../support/openapi.ts'
 import { ROOT } from '../support/process.ts'
 import type { SentRequest, TimedResponse } from './client.ts'
 import type { Plan } from './plan.ts'
@@ -26,7 +28,7 @@ const HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
   'x-request-id': 'request-1',
 }
-const BALANCE = operation.operation.responses[200].content['application/json'].example
+const BALANCE = responseExampleOf(operation)
 
 const plan = (changes: Partial<Plan> = {}): Plan => ({
   ...(fc.sample(planOf(operation), 1)[0] as Plan),
@@ -39,10 +41,8 @@ function answer(http: number, body: unknown, headers: Record<string, string> = {
   return { http, headers: new Headers(shown), text: JSON.stringify(body), body, tookMs: 1 }
 }
 
-function refusal(code: string, requestId = 'request-1') {
-  const { value } = document.components.examples[code]
-  return { ...value, error: { ...value.error, requestId } }
-}
+const refusal = (code: ApiErrorCode, requestId = 'request-1') =>
+  envelopeOf(new ApiError(code), { requestId, publicUrl: 'http://localhost' })
 
 describe('the response checks of the fuzzer', () => {
   it('reports nothing about a correct response', () => {

@@ -1,7 +1,7 @@
 // Checks a response against the document, the request, and rules for all responses.
 
 import { API_ERRORS } from '../../src/core/errors.ts'
-import type { Document, ResponseValidator } from '../support/openapi.ts'
+import { type Document, problemErrors, type ResponseValidator } from '../support/openapi.ts'
 import type { SentRequest, TimedResponse } from './client.ts'
 import type { Plan } from './plan.ts'
 
@@ -40,7 +40,9 @@ export function createResponseChecks(
   const asApiError = ({ http, body, text, headers }: TimedResponse): string | undefined => {
     if (http < 400) return `answered ${http}, but must refuse`
     const isProblem = headers.get('content-type')?.startsWith('application/problem+json')
-    const wrong = schemaErrors(['components', 'schemas', isProblem ? 'Problem' : 'Error'], body)
+    const wrong = isProblem
+      ? problemErrors({ http, body })
+      : schemaErrors(['components', 'schemas', 'Error'], body)
     if (wrong.length > 0) return `no error envelope: ${wrong.join('; ')} in ${text}`
     const facts = API_ERRORS[(body.error?.code ?? body.code) as keyof typeof API_ERRORS]
     return facts.http === http || HTTP_ERRORS.includes(http)

@@ -56,6 +56,7 @@ describe('cowry --help', { concurrency: 2 }, () => {
         'trigger',
         'clock',
         'events',
+        'mcp',
         'logs',
       ],
       ...['reconcile', 'audit', 'cases', 'doctor', 'docs'],

@@ -32,12 +32,13 @@ function readWelcome(output: string) {
   const lines = output.split('\n')
   const find = (pattern: RegExp) => lines.findIndex((line) => pattern.test(line))
   const address = find(/^Cowry listens on +http:\/\/127\.0\.0\.1:\d+$/)
-  const reference = find(/^API reference +http:\/\/127\.0\.0\.1:\d+\/docs$/)
+  const reference = find(/^Documentation +http:\/\/127\.0\.0\.1:\d+\/docs$/)
   const demoKey = find(/^Demo key +cowry_test_\w+$/)
+  const quickstart = find(/^Quickstart +http:\/\/127\.0\.0\.1:\d+\/docs\/quickstart#key=cowry_test_\w+$/)
   const curl = find(/^curl .*$/)
   const lastWordOf = (line: number) => lines[line]?.split(/ +/).at(-1) ?? ''
   return {
-    order: [address, reference, demoKey, curl],
+    order: [address, reference, demoKey, quickstart, curl],
     url: lastWordOf(address),
     reference: lastWordOf(reference),
     demoKey: lastWordOf(demoKey),

@@ -1,7 +1,7 @@
 // Test files share processes: loading the service takes longer than most files take to run, and warm code runs faster.
 // Each file is one test of its process, so its hooks run when it ends.
 
-import { statSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
@@ -9,6 +9,17 @@ import { pathToFileURL } from 'node:url'
 export function largestFirst(root: string, files: readonly string[]): string[] {
   const sizes = files.map((file) => ({ file, bytes: statSync(join(root, file)).size }))
   return sizes.toSorted((a, b) => b.bytes - a.bytes).map(({ file }) => file)
+}
+
+/** True if the file uses the service of its process: it starts one without settings. */
+export function sharesService(root: string, file: string): boolean {
+  return /\btestService\((?:\{ after \}|t)\)/.test(readFileSync(join(root, file), 'utf8'))
+}
+
+/** The files that share a service first: it can end after them. */
+export function sharingFirst(root: string, files: readonly string[]): string[] {
+  const sharing = files.filter((file) => sharesService(root, file))
+  return [...sharing, ...files.filter((file) => !sharing.includes(file))]
 }
 
 /** True for the one process that asks first for the file. */

@@ -1,7 +1,7 @@
 // Validates real responses against the OpenAPI document: any difference is an error.
 
 import assert from 'node:assert/strict'
-import { Ajv2020 } from 'ajv/dist/2020.js'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import type { ApiResponse } from './api.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a document of any shape, walked and asserted on
@@ -15,15 +15,42 @@ export interface DocumentedOperation {
   operation: any
 }
 
+/** The operations with everything that they refer to. */
 export function operationsOf(document: Document): DocumentedOperation[] {
+  const resolve = createResolver(document)
   return Object.entries<Record<string, unknown>>(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
       name: `${method.toUpperCase()} ${path}`,
       method: method.toUpperCase(),
       path,
-      operation,
+      operation: resolve(operation),
     })),
   )
+}
+
+/** Replaces references by what they refer to. Keywords beside a reference are kept. */
+function createResolver(document: Document): (value: Document) => Document {
+  const known = new Map<string, Document>()
+  const target = (ref: string) => {
+    if (!known.has(ref)) known.set(ref, resolve(nodeAt(document, ref.slice(2).split('/'))))
+    return known.get(ref)
+  }
+  const resolve = (value: Document): Document => {
+    if (Array.isArray(value)) return value.map(resolve)
+    if (typeof value !== 'object' || value === null) return value
+    const { $ref, ...rest } = value
+    const members = Object.entries(rest).map(([name, member]) => [name, resolve(member)])
+    return { ...(typeof $ref === 'string' && target($ref)), ...Object.fromEntries(members) }
+  }
+  return resolve
+}
+
+/** The node at a pointer, through the references on the way. */
+function nodeAt(document: Document, pointer: readonly string[]): Document {
+  return pointer.reduce((node, part) => {
+    const at = node?.[part]
+    return typeof at?.$ref === 'string' ? nodeAt(document, at.$ref.slice(2).split('/')) : at
+  }, document)
 }
 
 /** The error codes that an operation documents, by HTTP status. */
@@ -32,6 +59,29 @@ export function codesOf({ operation }: DocumentedOperation): Record<string, stri
   return Object.fromEntries(
     errors.map(([status, response]) => [status, Object.keys(response.content['application/json'].examples)]),
   )
+}
+
+/** The example of the first response: that of the operation, or that of its record. */
+export function responseExampleOf({ operation }: DocumentedOperation): Document {
+  const [response] = Object.values<Document>(operation.responses)
+  const [content] = Object.values<Document>(response.content)
+  if (content.example !== undefined) return content.example
+  const { data } = content.schema.properties
+  const [record] = (data.items ?? data).examples ?? []
+  assert.ok(record, `${operation.operationId} has no example`)
+  const envelope = { status: 'success', message: 'Done.' }
+  return data.items ? { ...envelope, data: [record], meta: PAGE } : { ...envelope, data: record }
+}
+
+const PAGE = {
+  page: 1,
+  limit: 20,
+  total: 1,
+  totalIsCapped: false,
+  pageCount: 1,
+  hasNext: false,
+  hasPrevious: false,
+  nextCursor: null,
 }
 
 export interface ResponseValidator {
@@ -46,14 +96,19 @@ export function createResponseValidator(document: Document): ResponseValidator {
   ajv.addFormat('uuid', /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
   ajv.addFormat('email', /^[^@\s]+@[^@\s]+$/)
   ajv.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
-  ajv.addSchema(withoutExtraProperties(document), 'document')
+  const closed = withoutExtraProperties(document, document)
+  const { components } = closed
+  const compiled = new Map<Document, ValidateFunction>()
+  const compile = (schema: Document) => {
+    const known = compiled.get(schema) ?? ajv.compile({ ...schema, components })
+    compiled.set(schema, known)
+    return known
+  }
 
   const schemaErrors: ResponseValidator['schemaErrors'] = (pointer, value) => {
-    // A schema that is only a reference is compiled once for all references to it.
-    const { $ref: shared } = pointer.reduce((node, part) => node?.[part], document) ?? {}
-    const place = pointer.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1')))
-    const validate = ajv.getSchema(`document${shared ?? `#/${place.join('/')}`}`)
-    assert.ok(validate, `the document has no schema at ${pointer.join(' ')}`)
+    const schema = nodeAt(closed, pointer)
+    assert.ok(schema, `the document has no schema at ${pointer.join(' ')}`)
+    const validate = compile(schema)
     validate(value)
     return (validate.errors ?? []).map(({ instancePath, message, params }) =>
       [instancePath, message, JSON.stringify(params)].join(' '),
@@ -66,25 +121,60 @@ export function createResponseValidator(document: Document): ResponseValidator {
       const { path, method } = documented
       const status = String(answer.http)
       const type = (answer.headers.get('content-type') ?? '').replace('; charset=utf-8', '')
+      if (type === 'application/problem+json') {
+        assert.deepEqual(problemErrors(answer), [], answer.text)
+        assert.ok(codesOf(documented)[status]?.includes(answer.body.code), answer.text)
+        return
+      }
       const at = ['paths', path, method.toLowerCase(), 'responses', status, 'content', type, 'schema']
       // A body that is not JSON, such as a file, is validated as a string.
       assert.deepEqual(schemaErrors(at, answer.body ?? answer.text), [], `${documented.name}: ${answer.text}`)
       if (answer.http < 400) return
-      const code = answer.body.error?.code ?? answer.body.code
+      const { code } = answer.body.error
       assert.ok(codesOf(documented)[status]?.includes(code), `${documented.name} does not document ${code}`)
     },
   }
 }
 
-/** The same document, but objects reject properties that they do not name. */
-function withoutExtraProperties(value: Document): Document {
-  if (Array.isArray(value)) return value.map(withoutExtraProperties)
+const PROBLEM_FIELDS = [
+  'code',
+  'detail',
+  'details',
+  'errorType',
+  'instance',
+  'requestId',
+  'retryable',
+  'status',
+  'title',
+  'type',
+]
+
+/** The document describes RFC 9457 problems in words: they have the fields of the error under their names there. */
+export function problemErrors({ http, body }: Pick<ApiResponse, 'http' | 'body'>): string[] {
+  const names = Object.keys(Object(body)).sort().join()
+  const wrongNames = names === PROBLEM_FIELDS.join() ? [] : [`has ${names}`]
+  return Object(body).status === http ? wrongNames : [...wrongNames, 'has another status than the response']
+}
+
+/** The same document, but objects reject properties that they do not name. Extensions are written as one object. */
+function withoutExtraProperties(value: Document, document: Document): Document {
+  if (Array.isArray(value)) return value.map((member) => withoutExtraProperties(member, document))
   if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value.allOf)) return withoutExtraProperties(mergeParts(value.allOf, document), document)
   const members = Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [name, withoutExtraProperties(member)]),
+    Object.entries(value).map(([name, member]) => [name, withoutExtraProperties(member, document)]),
   )
   const isObject = members.type === 'object' && members.properties !== undefined
   return isObject && members.additionalProperties === undefined
     ? { ...members, additionalProperties: false }
     : members
+}
+
+function mergeParts(parts: Document[], document: Document): Document {
+  const objects = parts.map((part) => (part.$ref ? nodeAt(document, part.$ref.slice(2).split('/')) : part))
+  return {
+    type: 'object',
+    required: [...new Set(objects.flatMap(({ required = [] }) => required))],
+    properties: Object.assign({}, ...objects.map(({ properties }) => properties)),
+  }
 }

@@ -101,10 +101,14 @@ function createCookies(): Cookies {
     },
     headerFor(url) {
       const { pathname } = new URL(url)
-      const fitting = [...kept.values()].filter(({ path }) => `${pathname}/`.startsWith(`${path}/`))
+      const fitting = [...kept.values()].filter(({ path }) => isWithin(pathname, path))
       return fitting.length === 0 ? undefined : { cookie: fitting.map(({ pair }) => pair).join('; ') }
     },
   }
+}
+
+function isWithin(pathname: string, path: string): boolean {
+  return path === '/' || `${pathname}/`.startsWith(`${path}/`)
 }
 
 let phones = 0

@@ -11,7 +11,7 @@ import type { Cleanup } from './database.ts'
 
 export const ROOT = join(import.meta.dirname, '../..')
 // Loading the program takes half of a start, and the tests start it a hundred times.
-const COMPILE_CACHE = join(ROOT, 'node_modules/.cache/compile')
+export const COMPILE_CACHE = join(ROOT, 'node_modules/.cache/compile')
 const START_TIMEOUT_MS = 60_000
 const END_TIMEOUT_MS = 10_000
 

@@ -16,7 +16,7 @@ import { type Api, createApi, postUntilFree } from './api.ts'
 import { type Cleanup, testDatabaseUrl } from './database.ts'
 import { assertInvariants } from './invariants.ts'
 import { startProcess } from './process.ts'
-import { canShare, sharedValue } from './process-values.ts'
+import { canShare, SHARED_SERVICE, sharedValue } from './process-values.ts'
 import { connectTestDb, TEST_ACQUIRE_TIMEOUT_MS } from './test-db.ts'
 
 export interface TestService extends Service {
@@ -61,7 +61,7 @@ export async function testService(t: Cleanup, options: TestServiceOptions = {}):
   t.after(async () => {
     if (shared) await assertInvariants(shared)
   })
-  shared = await sharedValue('service', (end) => startOwnService(end, {}))
+  shared = await sharedValue(SHARED_SERVICE, (end) => startOwnService(end, {}))
   const merchant = await createMerchant(shared, 'Demo Shop')
   return { ...shared, api: merchant.api, demoKey: merchant.key }
 }

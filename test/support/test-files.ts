@@ -11,6 +11,7 @@ export const HAS_BROWSER =
 export const EVERY_TEST = [
   'src/**/*.test.ts',
   'bench/**/*.test.ts',
+  'packages/*/test/**/*.test.ts',
   HAS_BROWSER ? 'test/**/*.test.ts' : 'test/{*,!(browser)/**/*}.test.ts',
 ]
 // Files that depend on the server, or on what is between it and us.
@@ -33,18 +34,21 @@ export const SHARED_STATE_TESTS = [
 export const REST_ONLY = [
   'test/faults/{chaos,deliveries,delivery-times,fuzz,lost-gateway-responses,postgres-failover,processes}.test.ts',
   'test/faults/random-walk.test.ts',
-  'test/start/{full-disk,ordinary-user}.test.ts',
+  'test/start/{full-disk,ordinary-user,package}.test.ts',
   'src/kit/embedded-postgres{,/users}.test.ts',
-  ...(HAS_BROWSER ? ['test/browser/{bkash,reference,wave,weight}.test.ts'] : []),
+  'packages/{medusa,sdk}/test/package.test.ts',
+  ...(HAS_BROWSER ? ['test/browser/{bkash,landing,reference,wave,weight}.test.ts'] : []),
 ]
 // These have a larger form, or take all languages, schemes and screens there.
 export const LARGER_FORMS = [
   'test/faults/{abuse,deadlocks,failpoints,gateway-tokens,late-refund-failures,process-death,races}.test.ts',
   'test/faults/simulation/*.test.ts',
   'test/start/{commands,production,shutdown}.test.ts',
+  'test/guides/samples.test.ts',
   'test/gateways/{stripe/stripe,tokenpay/tokens,mtn-momo/{denials,preapproval},daraja/refunds,chapa/chapa,*/{conformance,schedules},schemas/{requests,responses}}.test.ts',
   'test/api/{audit-chain,canaries,catalog,gateway-webhooks,inputs-addresses,keys-scopes,pages-links}.test.ts',
   'test/api/{payments-list,reseal,test-clock,workers}.test.ts',
+  'packages/sdk/test/lost-responses.test.ts',
   ...(HAS_BROWSER ? ['test/browser/*.test.ts'] : []),
 ]
 // These wait for processes that they start and kill, or measure their own; each has a process of its own. The longest

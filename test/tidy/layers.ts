@@ -58,11 +58,13 @@ export const LAYERS: readonly Readonly<Record<string, string>>[] = [
     'case-resolutions': 'how people resolve cases: accept, return, ask again, mark, write off',
     'provider-refunds': 'finds refunds that were made at the provider and books them; finds disputes',
     'test-clock': 'advances the time of one merchant, for automated tests in staging',
+    mcp: 'the MCP server: tools with which agents read and, in two steps, change what their API key allows',
     'sandbox-api': 'pays, disputes and reverses sandbox payments, for automated tests',
   },
   {
     http: 'server, authorization, rate limits, validation, OpenAPI',
     pages: "the payer's pages, in seven languages",
+    'docs-site': 'the documentation at /docs, rendered from the markdown in docs/',
     cli: 'the command line',
   },
 ]

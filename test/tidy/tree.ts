@@ -7,7 +7,7 @@ import { dirname, join, posix } from 'node:path'
 export const ROOT = dirname(dirname(import.meta.dirname))
 
 /** What is not ours, not committed, or made when the program runs. */
-const IGNORED = /^(?:node_modules|\.git|\.cowry.*|coverage|.*\.log)$/
+const IGNORED = /^(?:node_modules|dist|\.git|\.cowry.*|coverage|.*\.log)$/
 
 export interface TreeFile {
   /** From the root, with forward slashes. */

@@ -9,8 +9,8 @@ import { MUTANTS } from './mutants.ts'
 import { runSchedule } from './schedule.ts'
 import { REGRESSION_SEEDS } from './seeds.ts'
 
-const SCHEDULES = sized({ quick: 40, rest: 2_000, long: 10_000 })
-const COMPLETED_SCHEDULES = sized({ quick: 20, rest: 700, long: 5_000 })
+const SCHEDULES = sized({ quick: 40, rest: 1_000, long: 10_000 })
+const COMPLETED_SCHEDULES = sized({ quick: 20, rest: 400, long: 5_000 })
 const PARTS = 5
 
 async function assertNoViolations(seed: number, completes = false): Promise<void> {
