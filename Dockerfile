@@ -15,6 +15,9 @@ COPY package.json ./
 COPY bin ./bin
 COPY migrations ./migrations
 COPY src ./src
+# The documentation that the service shows at /docs.
+COPY CHANGELOG.md ./
+COPY docs ./docs
 RUN mkdir /data && chown node:node /data
 USER node
 VOLUME /data
