@@ -2,7 +2,7 @@
 // an hour away, so that only a webhook can trigger the status check.
 
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
+import { randomInt, randomUUID } from 'node:crypto'
 import { Writable } from 'node:stream'
 import { after, describe, it } from 'node:test'
 import { sql } from '../../src/kit/db/db.ts'
@@ -105,7 +105,7 @@ order by received_at`
 
 const eventsAbout = (key: string) => db.query(selectEvents, [key])
 
-const signed = (key: string, secretKey: string, id = Math.floor(Math.random() * 1e9)) =>
+const signed = (key: string, secretKey: string, id = randomInt(1e9)) =>
   signWebhook({ event: 'charge.success', data: { id, reference: key } }, secretKey)
 
 describe('webhooks at a merchant’s address', () => {

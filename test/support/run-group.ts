@@ -20,6 +20,19 @@ const POLL_MS = 20
 // without reading it, which does not keep a process open.
 const STANDARD_STREAMS = ['PipeWrap', 'PipeWrap', 'PipeWrap']
 
+/** What a test may replace. The next file of the process must find the real ones. */
+const readGlobals = () => [
+  Math.random,
+  Date,
+  Date.now,
+  fetch,
+  setTimeout,
+  setInterval,
+  setImmediate,
+  console.error,
+]
+const GLOBALS = readGlobals()
+
 export interface Group {
   root: string
   /** Where the processes of a run claim files. */
@@ -33,15 +46,18 @@ export async function runGroup({ root, folder, files }: Group): Promise<void> {
   // After an await, node:test would take the file that has just ended for the parent of the next test.
   const outside = new AsyncResource('group')
   const claimed: string[] = []
+  const leaking: string[] = []
   const lastSharing = files.findLastIndex((file) => sharesService(root, file))
   for (const [index, file] of files.entries()) {
     if (!claimFile(folder, file)) continue
     claimed.push(file)
     if (index > lastSharing && isShared(SHARED_SERVICE)) await outside.runInAsyncScope(testServiceEnd)
     await outside.runInAsyncScope(() => testFile(root, file))
+    if (leaking.length === 0 && readGlobals().some((one, position) => one !== GLOBALS[position]))
+      leaking.push(file)
   }
   // A test and not a hook: the hooks of a process run when nothing keeps it open, and what the files share does.
-  await outside.runInAsyncScope(() => testEnd(claimed))
+  await outside.runInAsyncScope(() => testEnd(claimed, leaking))
 }
 
 async function testFile(root: string, file: string): Promise<void> {
@@ -67,13 +83,14 @@ async function testServiceEnd(): Promise<void> {
   )
 }
 
-async function testEnd(files: readonly string[]): Promise<void> {
+async function testEnd(files: readonly string[], leaking: readonly string[]): Promise<void> {
   await test('ends', { timeout: 4 * EXIT_WITHIN_MS, ...HAS_LARGER_FORM }, async () => {
     try {
       await endSharing()
     } finally {
       await assertNothingOpen(files)
     }
+    assert.deepEqual(leaking, [], 'restores the globals that its tests replace')
     // Without the clean-up of Node.js, in which a process without open resources was once busy for minutes.
     process.on('exit', () => process.exit())
   })

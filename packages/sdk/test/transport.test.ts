@@ -1,7 +1,7 @@
 // Retries, timeouts, errors and headers of the client, against a fetch that answers from a list.
 
 import assert from 'node:assert/strict'
-import { describe, it, type TestContext } from 'node:test'
+import { after, describe, it, mock } from 'node:test'
 import { inspect } from 'node:util'
 import {
   type ClientOptions,
@@ -27,10 +27,12 @@ const BROKEN = () => {
 
 type Answer = (init: RequestInit) => Response | Promise<Response>
 
+// The shortest waits. Replaced once: a second replacement would restore the first one.
+const random = mock.method(Math, 'random', () => 0)
+after(() => random.mock.restore())
+
 /** A client whose requests get these answers, one after another. */
-function clientWith(t: TestContext, answers: Answer[], options: Partial<ClientOptions> = {}) {
-  // The shortest waits.
-  t.mock.method(Math, 'random', () => 0)
+function clientWith(answers: Answer[], options: Partial<ClientOptions> = {}) {
   const sent: { url: string; method: string | undefined; headers: Headers; body: unknown }[] = []
   const fetch: ClientOptions['fetch'] = async (url, init = {}) => {
     sent.push({ url: String(url), method: init.method, headers: new Headers(init.headers), body: init.body })
@@ -44,8 +46,8 @@ function clientWith(t: TestContext, answers: Answer[], options: Partial<ClientOp
 const NEW_CUSTOMER = { email: 'amina@example.com', firstname: 'Amina', lastname: 'Odhiambo' }
 
 describe('the retries of the SDK', () => {
-  it('repeats a POST with the same Idempotency-Key and body after a broken connection and a retryable error', async (t) => {
-    const { cowry, sent } = clientWith(t, [BROKEN, BUSY, OK])
+  it('repeats a POST with the same Idempotency-Key and body after a broken connection and a retryable error', async () => {
+    const { cowry, sent } = clientWith([BROKEN, BUSY, OK])
     assert.deepEqual(await cowry.customers.create(NEW_CUSTOMER), CUSTOMER)
     assert.equal(sent.length, 3)
     const keys = new Set(sent.map(({ headers }) => headers.get('idempotency-key')))
@@ -54,8 +56,8 @@ describe('the retries of the SDK', () => {
     assert.deepEqual(new Set(sent.map(({ body }) => body)), new Set([JSON.stringify(NEW_CUSTOMER)]))
   })
 
-  it('generates another Idempotency-Key for each call, and sends the one of the caller', async (t) => {
-    const { cowry, sent } = clientWith(t, [OK, OK, OK])
+  it('generates another Idempotency-Key for each call, and sends the one of the caller', async () => {
+    const { cowry, sent } = clientWith([OK, OK, OK])
     await cowry.customers.create(NEW_CUSTOMER)
     await cowry.customers.create(NEW_CUSTOMER)
     await cowry.customers.create(NEW_CUSTOMER, { idempotencyKey: 'order-7' })
@@ -64,8 +66,8 @@ describe('the retries of the SDK', () => {
     assert.equal(third, 'order-7')
   })
 
-  it('sends an Idempotency-Key of the headers, unless the call has one', async (t) => {
-    const { cowry, sent } = clientWith(t, [BUSY, OK, OK])
+  it('sends an Idempotency-Key of the headers, unless the call has one', async () => {
+    const { cowry, sent } = clientWith([BUSY, OK, OK])
     const headers = { 'Idempotency-Key': 'order-8' }
     await cowry.customers.create(NEW_CUSTOMER, { headers })
     await cowry.customers.create(NEW_CUSTOMER, { headers, idempotencyKey: 'order-9' })
@@ -75,9 +77,9 @@ describe('the retries of the SDK', () => {
     )
   })
 
-  it('treats a method in small letters as the same method', async (t) => {
+  it('treats a method in small letters as the same method', async () => {
     const path = '/api/v1/customers'
-    const { cowry, sent } = clientWith(t, [OK, BROKEN])
+    const { cowry, sent } = clientWith([OK, BROKEN])
     await cowry.request({ method: 'post', path, body: NEW_CUSTOMER })
     assert.match(sent[0]?.headers.get('idempotency-key') ?? '', /^[0-9a-f-]{36}$/)
     await assert.rejects(cowry.request({ method: 'delete', path }), { code: 'connection_failed' })
@@ -87,14 +89,14 @@ describe('the retries of the SDK', () => {
     )
   })
 
-  it('repeats a POST whose response text was cut', async (t) => {
-    const { cowry, sent } = clientWith(t, [() => new Response('{"status":"succ', { status: 201 }), OK])
+  it('repeats a POST whose response text was cut', async () => {
+    const { cowry, sent } = clientWith([() => new Response('{"status":"succ', { status: 201 }), OK])
     assert.deepEqual(await cowry.customers.create(NEW_CUSTOMER), CUSTOMER)
     assert.equal(sent.length, 2)
   })
 
-  it('sends no Idempotency-Key with a GET, and repeats it', async (t) => {
-    const { cowry, sent } = clientWith(t, [BROKEN, OK])
+  it('sends no Idempotency-Key with a GET, and repeats it', async () => {
+    const { cowry, sent } = clientWith([BROKEN, OK])
     assert.deepEqual(await cowry.customers.get('c'), CUSTOMER)
     assert.deepEqual(
       sent.map(({ headers }) => headers.get('idempotency-key')),
@@ -102,8 +104,8 @@ describe('the retries of the SDK', () => {
     )
   })
 
-  it('does not repeat a request that the service refuses for good', async (t) => {
-    const { cowry, sent } = clientWith(t, [NOT_FOUND])
+  it('does not repeat a request that the service refuses for good', async () => {
+    const { cowry, sent } = clientWith([NOT_FOUND])
     await assert.rejects(cowry.customers.get('c'), {
       code: 'customer_not_found',
       status: 404,
@@ -112,33 +114,33 @@ describe('the retries of the SDK', () => {
     assert.equal(sent.length, 1)
   })
 
-  it('repeats a DELETE after a rate limit, but not after a lost response or an error in between', async (t) => {
-    const limited = clientWith(t, [LIMITED, OK])
+  it('repeats a DELETE after a rate limit, but not after a lost response or an error in between', async () => {
+    const limited = clientWith([LIMITED, OK])
     await limited.cowry.webhookEndpoints.delete('e')
     assert.equal(limited.sent.length, 2)
     for (const answer of [BROKEN, BUSY]) {
-      const lost = clientWith(t, [answer, OK])
+      const lost = clientWith([answer, OK])
       await assert.rejects(lost.cowry.webhookEndpoints.delete('e'), CowryError)
       assert.equal(lost.sent.length, 1)
     }
   })
 
-  it('gives up after maxRetries, of the client or of the call', async (t) => {
-    const byDefault = clientWith(t, [BUSY, BUSY, BUSY, BUSY, OK])
+  it('gives up after maxRetries, of the client or of the call', async () => {
+    const byDefault = clientWith([BUSY, BUSY, BUSY, BUSY, OK])
     await assert.rejects(byDefault.cowry.customers.get('c'), { code: 'temporarily_unavailable' })
     assert.equal(byDefault.sent.length, 4)
-    const ofClient = clientWith(t, [BUSY, OK], { maxRetries: 0 })
+    const ofClient = clientWith([BUSY, OK], { maxRetries: 0 })
     await assert.rejects(ofClient.cowry.customers.get('c'), { code: 'temporarily_unavailable' })
-    const ofCall = clientWith(t, [BUSY, OK], { maxRetries: 0 })
+    const ofCall = clientWith([BUSY, OK], { maxRetries: 0 })
     await ofCall.cowry.customers.get('c', { maxRetries: 1 })
   })
 
-  it('waits as long as Retry-After says, and does not wait for minutes', async (t) => {
-    const { cowry } = clientWith(t, [failure(429, 'rate_limited', true, { 'retry-after': '1' }), OK])
+  it('waits as long as Retry-After says, and does not wait for minutes', async () => {
+    const { cowry } = clientWith([failure(429, 'rate_limited', true, { 'retry-after': '1' }), OK])
     const startedAt = performance.now()
     await cowry.customers.get('c')
     assert.ok(performance.now() - startedAt >= 990)
-    const long = clientWith(t, [failure(429, 'rate_limited', true, { 'retry-after': '61' }), OK])
+    const long = clientWith([failure(429, 'rate_limited', true, { 'retry-after': '61' }), OK])
     await assert.rejects(long.cowry.customers.get('c'), { code: 'rate_limited', retryAfterMs: 61_000 })
     assert.equal(long.sent.length, 1)
   })
@@ -148,11 +150,11 @@ describe('the timeouts and signals of the SDK', () => {
   const NEVER: Answer = ({ signal }) =>
     new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
 
-  it('ends an attempt after timeoutMs and repeats it', async (t) => {
-    const { cowry, sent } = clientWith(t, [NEVER, OK], { timeoutMs: 20 })
+  it('ends an attempt after timeoutMs and repeats it', async () => {
+    const { cowry, sent } = clientWith([NEVER, OK], { timeoutMs: 20 })
     assert.deepEqual(await cowry.customers.get('c'), CUSTOMER)
     assert.equal(sent.length, 2)
-    const slow = clientWith(t, [NEVER], { timeoutMs: 20, maxRetries: 0 })
+    const slow = clientWith([NEVER], { timeoutMs: 20, maxRetries: 0 })
     await assert.rejects(slow.cowry.customers.get('c'), (error) => {
       assert.ok(error instanceof CowryConnectionError)
       assert.equal(error.code, 'timeout')
@@ -161,13 +163,13 @@ describe('the timeouts and signals of the SDK', () => {
     })
   })
 
-  it('takes Infinity as no timeout', async (t) => {
+  it('takes Infinity as no timeout', async () => {
     const slow: Answer = () => new Promise((resolve) => setTimeout(() => resolve(OK()), 20))
-    const { cowry } = clientWith(t, [slow], { timeoutMs: Infinity, maxRetries: 0 })
+    const { cowry } = clientWith([slow], { timeoutMs: Infinity, maxRetries: 0 })
     assert.deepEqual(await cowry.customers.get('c'), CUSTOMER)
   })
 
-  it('counts the time until the whole text has arrived', async (t) => {
+  it('counts the time until the whole text has arrived', async () => {
     const slowText: Answer = ({ signal }) => {
       const body = new ReadableStream({
         start(controller) {
@@ -177,33 +179,33 @@ describe('the timeouts and signals of the SDK', () => {
       })
       return new Response(body)
     }
-    const { cowry } = clientWith(t, [slowText], { timeoutMs: 20, maxRetries: 0 })
+    const { cowry } = clientWith([slowText], { timeoutMs: 20, maxRetries: 0 })
     await assert.rejects(cowry.customers.get('c'), { code: 'timeout' })
   })
 
-  it('rejects with the reason of the signal, during a request, a wait and before the first one', async (t) => {
+  it('rejects with the reason of the signal, during a request, a wait and before the first one', async () => {
     const reason = new Error('the user left')
-    const during = clientWith(t, [NEVER])
+    const during = clientWith([NEVER])
     const controller = new AbortController()
     const call = during.cowry.customers.get('c', { signal: controller.signal })
     setImmediate(() => controller.abort(reason))
     await assert.rejects(call, reason)
     const limited = failure(429, 'rate_limited', true, { 'retry-after': '30' })
-    const waiting = clientWith(t, [limited])
+    const waiting = clientWith([limited])
     const later = new AbortController()
     const second = waiting.cowry.customers.get('c', { signal: later.signal })
     setTimeout(() => later.abort(reason), 20)
     await assert.rejects(second, reason)
-    const before = clientWith(t, [])
+    const before = clientWith([])
     await assert.rejects(before.cowry.customers.get('c', { signal: AbortSignal.abort(reason) }), reason)
     assert.equal(before.sent.length, 0)
   })
 })
 
 describe('the requests of the SDK', () => {
-  it('writes path, query and headers as the API expects them', async (t) => {
+  it('writes path, query and headers as the API expects them', async () => {
     const page = () => Response.json({ status: 'success', message: '', data: [], meta: { nextCursor: null } })
-    const { cowry, sent } = clientWith(t, [page, OK], { headers: { 'x-trace': '1', 'X-API-Key': 'no' } })
+    const { cowry, sent } = clientWith([page, OK], { headers: { 'x-trace': '1', 'X-API-Key': 'no' } })
     await cowry.payments.list({
       status: ['pending', 'failed'],
       metadata: { orderId: 'a&b' },
@@ -222,8 +224,8 @@ describe('the requests of the SDK', () => {
     assert.equal(sent[0]?.headers.get('content-type'), null)
   })
 
-  it('refuses a path value that would name another operation', async (t) => {
-    const { cowry, sent } = clientWith(t, [])
+  it('refuses a path value that would name another operation', async () => {
+    const { cowry, sent } = clientWith([])
     for (const uuid of ['', '.', '..', '\ud800']) {
       await assert.rejects(cowry.customers.get(uuid), CowryArgumentError)
       await assert.rejects(cowry.paymentMethods.list(uuid), { code: 'invalid_argument' })
@@ -231,8 +233,8 @@ describe('the requests of the SDK', () => {
     assert.equal(sent.length, 0)
   })
 
-  it('refuses a header or body that cannot be sent, without the value of the header', async (t) => {
-    const { cowry, sent } = clientWith(t, [])
+  it('refuses a header or body that cannot be sent, without the value of the header', async () => {
+    const { cowry, sent } = clientWith([])
     const calls = [
       cowry.customers.create(NEW_CUSTOMER, { idempotencyKey: 'secret\n1' }),
       cowry.customers.create(NEW_CUSTOMER, { headers: { authorization: 'secret\n1' } }),
@@ -259,38 +261,38 @@ describe('the requests of the SDK', () => {
       )
   })
 
-  it('takes a key with the line break of its file, and an address with a path', async (t) => {
-    const { cowry, sent } = clientWith(t, [OK], { apiKey: 'key\n', baseUrl: 'https://pay.example/cowry//' })
+  it('takes a key with the line break of its file, and an address with a path', async () => {
+    const { cowry, sent } = clientWith([OK], { apiKey: 'key\n', baseUrl: 'https://pay.example/cowry//' })
     await cowry.customers.get('c')
     assert.equal(sent[0]?.headers.get('x-api-key'), 'key')
     assert.equal(sent[0]?.url, 'https://pay.example/cowry/api/v1/customers/c')
   })
 
-  it('does not follow a redirect, which would send the key to another host', async (t) => {
+  it('does not follow a redirect, which would send the key to another host', async () => {
     const moved: Answer = ({ redirect }) => {
       assert.equal(redirect, 'manual')
       return new Response(null, { status: 302, headers: { location: 'https://other.example' } })
     }
-    const { cowry, sent } = clientWith(t, [moved])
+    const { cowry, sent } = clientWith([moved])
     await assert.rejects(cowry.customers.get('c'), { code: 'unexpected_response', status: 302 })
     assert.equal(sent.length, 1)
   })
 
-  it('repeats after the error page of a proxy, and reports another page', async (t) => {
+  it('repeats after the error page of a proxy, and reports another page', async () => {
     const html = (status: number) => () => new Response('<html>', { status })
-    const passing = clientWith(t, [html(502), OK])
+    const passing = clientWith([html(502), OK])
     await passing.cowry.customers.get('c')
-    const other = clientWith(t, [html(404)])
+    const other = clientWith([html(404)])
     await assert.rejects(other.cowry.customers.get('c'), { code: 'unexpected_response', retryable: false })
   })
 
-  it('gives the response beside the record, and leaves no rejection unhandled', async (t) => {
+  it('gives the response beside the record, and leaves no rejection unhandled', async () => {
     const replayed = () =>
       Response.json(
         { status: 'success', message: '', data: CUSTOMER },
         { headers: { 'x-request-id': 'r-2', 'idempotent-replayed': 'true' } },
       )
-    const { cowry } = clientWith(t, [replayed, NOT_FOUND])
+    const { cowry } = clientWith([replayed, NOT_FOUND])
     const { data, requestId, isReplayed, response } = await cowry.customers.get('c').withResponse()
     assert.deepEqual([data, requestId, isReplayed, response.status], [CUSTOMER, 'r-2', true, 200])
     await assert.rejects(cowry.customers.get('c').withResponse(), { code: 'customer_not_found' })
@@ -308,13 +310,8 @@ describe('the lists of the SDK', () => {
       meta: { nextCursor, hasNext: nextCursor !== null },
     })
 
-  it('reads one page when awaited, and every record when iterated', async (t) => {
-    const { cowry, sent } = clientWith(t, [
-      page([1, 2], 'n1'),
-      page([3], 'n2'),
-      page([], null),
-      page([1], 'n1'),
-    ])
+  it('reads one page when awaited, and every record when iterated', async () => {
+    const { cowry, sent } = clientWith([page([1, 2], 'n1'), page([3], 'n2'), page([], null), page([1], 'n1')])
     const found: unknown[] = []
     for await (const customer of cowry.customers.list({ search: 'a', page: 1 })) found.push(customer)
     assert.deepEqual(found, [1, 2, 3])
@@ -326,21 +323,21 @@ describe('the lists of the SDK', () => {
     assert.deepEqual([data, meta.nextCursor], [[1], 'n1'])
   })
 
-  it('ends after a page without a cursor', async (t) => {
+  it('ends after a page without a cursor', async () => {
     const last = () => Response.json({ status: 'success', message: '', data: [1], meta: {} })
-    const { cowry, sent } = clientWith(t, [last])
+    const { cowry, sent } = clientWith([last])
     for await (const customer of cowry.customers.list()) assert.ok(customer)
     assert.equal(sent.length, 1)
   })
 
-  it('reads no further page after the caller stops', async (t) => {
-    const { cowry, sent } = clientWith(t, [page([1, 2], 'n1')])
+  it('reads no further page after the caller stops', async () => {
+    const { cowry, sent } = clientWith([page([1, 2], 'n1')])
     for await (const customer of cowry.customers.list()) if (customer) break
     assert.equal(sent.length, 1)
   })
 
-  it('rejects the iteration when a page fails', async (t) => {
-    const { cowry } = clientWith(t, [page([1], 'n1'), NOT_FOUND])
+  it('rejects the iteration when a page fails', async () => {
+    const { cowry } = clientWith([page([1], 'n1'), NOT_FOUND])
     const iterate = async () => {
       for await (const customer of cowry.customers.list()) assert.ok(customer)
     }
