@@ -11,6 +11,7 @@ import { isRecord } from './core/canonical.ts'
 import { CURRENCIES, CURRENCY_CODES } from './core/currency.ts'
 import { EVENT_TYPES } from './core/event-types.ts'
 import { FAILURES } from './core/failures.ts'
+import { LANGUAGE_CODES, LANGUAGES } from './core/languages.ts'
 import { LOG_LINES } from './core/log-lines.ts'
 import { grantsScope, SCOPES } from './core/merchant.ts'
 import { METRICS } from './core/metric-definitions.ts'
@@ -25,7 +26,7 @@ import { renderDocument } from './http/openapi/render.ts'
 import type { Route } from './kit/http/route.ts'
 import { TOOLS } from './mcp/tools.ts'
 import { TRANSFER_MEANINGS, TRANSFER_MOVES, TRANSFER_STATUSES } from './p2p/states.ts'
-import { LANGUAGES } from './pages/locales.ts'
+import { LOCALES } from './pages/locales.ts'
 import { PAYMENT_MOVES, PAYMENT_STATUSES, STATUS_MEANINGS } from './payments/states.ts'
 import { allSettings } from './settings.ts'
 
@@ -197,11 +198,11 @@ function renderInstruments(): string {
 }
 
 function renderLanguages(): string {
-  const rows = Object.entries(LANGUAGES).map(([name, { name: ownName, direction, isReviewed }]) => [
-    code(name),
-    ownName,
-    direction === 'rtl' ? 'right to left' : 'left to right',
-    isReviewed ? 'source text' : 'machine-drafted, not yet reviewed by a native speaker',
+  const rows = LANGUAGE_CODES.map((language) => [
+    code(language),
+    LANGUAGES[language].name,
+    LANGUAGES[language].direction === 'rtl' ? 'right to left' : 'left to right',
+    LOCALES[language].isReviewed ? 'source text' : 'machine-drafted, not yet reviewed by a native speaker',
   ])
   return page(
     "Languages of the payer's pages",

@@ -1,8 +1,7 @@
 // Chooses the language of a page, in this order: the payer's choice on this page, the merchant's setting, the choice
 // on an earlier checkout, the browser's languages, the language of the country.
 
-import type { Language } from '../core/languages.ts'
-import { isLanguage } from './locales.ts'
+import { isLanguage, type Language } from '../core/languages.ts'
 
 export interface LanguageHints {
   /** Chosen on this page with the language switcher. */

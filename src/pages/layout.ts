@@ -1,11 +1,11 @@
 // The layout of every page: test bar, merchant, summary, help, languages. Nothing is loaded from other servers.
 
-import { LANGUAGE_CODES } from '../core/languages.ts'
+import { LANGUAGE_CODES, LANGUAGES } from '../core/languages.ts'
+import { withoutControls } from '../core/text/direction.ts'
 import { type Html, html, trustedHtml } from '../kit/http/html.ts'
 import type { MerchantProfile } from '../merchants/profiles.ts'
 import type { Palette } from './accent.ts'
 import { SCRIPT } from './assets.ts'
-import { LANGUAGES, withoutControls } from './locales.ts'
 import { STYLE } from './style.ts'
 import type { Translator } from './translator.ts'
 

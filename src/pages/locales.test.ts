@@ -4,9 +4,10 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { IntlMessageFormat } from 'intl-messageformat'
 import { CONSENT_WORDING } from '../consents/consent.ts'
-import { LANGUAGE_CODES, type Language } from '../core/languages.ts'
+import { LANGUAGE_CODES, LANGUAGES, type Language } from '../core/languages.ts'
+import type { MessageValues } from '../kit/http/messages.ts'
 import { EN, type MessageId } from './locales/en.ts'
-import { LANGUAGES, type MessageValues, translate } from './locales.ts'
+import { LOCALES, translate } from './locales.ts'
 
 // A boundary: Object.keys of a constant object returns exactly the keys of its type.
 const MESSAGE_IDS = Object.keys(EN) as MessageId[]
@@ -41,7 +42,8 @@ const PLURAL = 6
 const COUNT_SIGN = 7
 
 function readMessage(language: Language, id: MessageId): Message {
-  const { messages, locale } = LANGUAGES[language]
+  const { messages } = LOCALES[language]
+  const { locale } = LANGUAGES[language]
   const text: string = messages[id]
   const message: Message = { literals: [], values: [], plurals: [] }
   collect(message, new IntlMessageFormat(text, locale, undefined, { ignoreTag: true }).getAst())
@@ -77,7 +79,7 @@ const TRANSLATED = everyText(TRANSLATIONS)
 /** The texts that break a rule, by name, so that one run reports all of them. */
 function assertNone<Text extends { language: Language; id: MessageId }>(broken: readonly Text[]): void {
   assert.deepEqual(
-    broken.map(({ language, id }) => `${language}.${id}: ${LANGUAGES[language].messages[id]}`),
+    broken.map(({ language, id }) => `${language}.${id}: ${LOCALES[language].messages[id]}`),
     [],
   )
 }
@@ -99,12 +101,12 @@ const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.st
 describe('the texts of the payer’s pages', () => {
   it('have the keys of the source in every language, in the same order', () => {
     for (const language of TRANSLATIONS) {
-      assert.deepEqual(Object.keys(LANGUAGES[language].messages), MESSAGE_IDS, language)
+      assert.deepEqual(Object.keys(LOCALES[language].messages), MESSAGE_IDS, language)
     }
   })
 
   it('are complete in every language', () => {
-    assertNone(TEXTS.filter(({ language, id }) => LANGUAGES[language].messages[id].trim() === ''))
+    assertNone(TEXTS.filter(({ language, id }) => LOCALES[language].messages[id].trim() === ''))
   })
 
   it('take the same values as the source', () => {
@@ -163,7 +165,7 @@ describe('the texts of the payer’s pages', () => {
     // French speakers use this name too.
     const shared = new Set(['fr.mobileMoney'])
     const isEnglish = ({ language, id }: { language: Language; id: MessageId }) =>
-      LANGUAGES[language].messages[id].toLowerCase() === EN[id].toLowerCase()
+      LOCALES[language].messages[id].toLowerCase() === EN[id].toLowerCase()
     const english = TRANSLATED.filter(isEnglish)
     assertNone(english.filter(({ language, id }) => !shared.has(`${language}.${id}`)))
     assert.equal(english.length, shared.size, 'every exception is needed')
@@ -181,7 +183,7 @@ describe('the texts of the payer’s pages', () => {
   })
 
   it('have no apostrophe that the message syntax would read as a quote', () => {
-    assertNone(TEXTS.filter(({ language, id }) => LANGUAGES[language].messages[id].includes("'")))
+    assertNone(TEXTS.filter(({ language, id }) => LOCALES[language].messages[id].includes("'")))
   })
 
   it('have no French punctuation that can wrap to the start of a line', () => {
@@ -260,7 +262,7 @@ describe('a value in a text', () => {
       fc.property(fc.string({ unit }), fc.constantFrom(...LANGUAGE_CODES), (merchant, language) => {
         const plain = merchant.replaceAll(DIRECTION_CONTROLS, '')
         const shown = language === 'ar' || plain.includes('م') ? isolate(plain) : plain
-        const text: string = LANGUAGES[language].messages.slowText
+        const text: string = LOCALES[language].messages.slowText
         // A function, because replaceAll would interpret dollar signs in a string.
         assert.equal(
           translate(language, 'slowText', { merchant }),
@@ -277,7 +279,7 @@ const WORDINGS: Readonly<Record<string, string>> = { 1: '488d9de5154b0889', 2: '
 describe('the wording of the consent to a saved card', () => {
   it('has a new version when a text of the consent changes', () => {
     const texts = LANGUAGE_CODES.map((language) => {
-      const { saveNotice, saveChoice, saveNumberNotice, saveNumberChoice } = LANGUAGES[language].messages
+      const { saveNotice, saveChoice, saveNumberNotice, saveNumberChoice } = LOCALES[language].messages
       return [language, saveNotice, saveChoice, saveNumberNotice, saveNumberChoice]
     })
     const digest = createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16)

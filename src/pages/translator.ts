@@ -1,22 +1,23 @@
 // The translator of one page: texts, amounts and times in one language, formatted for the payer's country.
 
-import type { Language } from '../core/languages.ts'
+import { type Direction, LANGUAGES, type Language } from '../core/languages.ts'
 import type { Money } from '../core/money.ts'
+import { displayAmount } from '../core/text/display-amount.ts'
+import { type TimeFormats, timeFormats } from '../core/text/display-time.ts'
 import { type Html, html } from '../kit/http/html.ts'
-import { displayAmount } from './formats/amount.ts'
-import { type TimeFormats, timeFormats } from './formats/time.ts'
+import type { MessageValues } from '../kit/http/messages.ts'
 import type { MessageId } from './locales/en.ts'
-import { LANGUAGES, type MessageValues, translate } from './locales.ts'
+import { translate } from './locales.ts'
 
 export interface Translator extends TimeFormats {
   language: Language
-  direction: 'ltr' | 'rtl'
+  direction: Direction
   t(id: MessageId, values?: MessageValues): string
   /** The sentence with one of its values as markup, such as the amount in a heading. */
   withMarkup(id: MessageId, values: MessageValues, name: string, markup: Html): Html
   /** The name of the country of an ISO 3166-1 alpha-2 code. */
   country(code: string): string
-  /** "KSh 1,500": see formats/amount.ts. */
+  /** "KSh 1,500": see display-amount.ts. */
   amount(money: Money): string
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { sql } from '../../src/kit/db/db.ts'
-import { LANGUAGES } from '../../src/pages/locales.ts'
+import { LOCALES } from '../../src/pages/locales.ts'
 import { assertApiError, assertSameApiError, UNKNOWN_UUID } from '../support/assertions.ts'
 import { initiateBody, payWith } from '../support/builders.ts'
 import { createPayer, headingOf, mainTextOf, openCheckout } from '../support/payer.ts'
@@ -89,7 +89,7 @@ describe('a suspended merchant', () => {
     assert.equal(headingOf(after), 'Payments are paused')
     assert.match(mainTextOf(after), /Another Shop cannot take payments at the moment/)
     assert.ok(!after.html.includes('<form'))
-    for (const [language, { messages }] of Object.entries(LANGUAGES)) {
+    for (const [language, { messages }] of Object.entries(LOCALES)) {
       const page = await payer.open(`${opened.checkoutUrl}?lang=${language}`)
       assert.equal(headingOf(page), messages.suspendedTitle, language)
     }

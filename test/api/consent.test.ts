@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { LANGUAGES } from '../../src/pages/locales.ts'
+import { LOCALES } from '../../src/pages/locales.ts'
 import type { Api } from '../support/api.ts'
 import { assertApiError, ISO_TIME } from '../support/assertions.ts'
 import { payWith } from '../support/builders.ts'
@@ -42,7 +42,7 @@ describe('the consent to a saved card', () => {
     const { api } = await service.newMerchant()
     const payer = createPayer()
     const { checkoutUrl, read } = await openCheckout(api, payer)
-    for (const [language, { messages }] of Object.entries(LANGUAGES)) {
+    for (const [language, { messages }] of Object.entries(LOCALES)) {
       const page = await payer.open(`${checkoutUrl}?lang=${language}`)
       const [before = ''] = messages.saveNotice.split('{merchant}').toSorted((a, b) => b.length - a.length)
       assert.ok(mainTextOf(page).includes(before.trim()), `${language}: ${mainTextOf(page)}`)

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { after, describe, it } from 'node:test'
 import { maskPhone } from '../../src/kit/phone.ts'
-import { LANGUAGES } from '../../src/pages/locales.ts'
+import { LOCALES } from '../../src/pages/locales.ts'
 import { CREDENTIALS as BKASH, startFakeBkash } from '../gateways/bkash/fake.ts'
 import { PUBLIC_URL, type Webhook } from '../gateways/conformance.ts'
 import { CREDENTIALS, startFakeDaraja } from '../gateways/daraja/fake.ts'
@@ -137,7 +137,7 @@ async function startPrompt(changes: object = {}, fields: Record<string, string> 
   numbers += 1
   const phone = `+${numbers}`
   const shown = await payer.submit(page, '/attempts', { channel: 'mobile_money', phone, ...fields })
-  assert.ok(mainTextOf(shown).includes(LANGUAGES.en.messages.promptTitle), mainTextOf(shown))
+  assert.ok(mainTextOf(shown).includes(LOCALES.en.messages.promptTitle), mainTextOf(shown))
   const { key, gateway } = await attemptOf(db, uuid)
   assert.equal(gateway, 'mtn_momo')
   return { api, payer, page, shown, uuid, key, phone }
@@ -177,7 +177,7 @@ describe('a payment through MTN MoMo', { concurrency: true }, () => {
     const [url = ''] = shown.url.split('?')
     const page = await eventually(
       () => payer.open(url),
-      (one) => one.html.includes('action="') && !mainTextOf(one).includes(LANGUAGES.en.messages.promptTitle),
+      (one) => one.html.includes('action="') && !mainTextOf(one).includes(LOCALES.en.messages.promptTitle),
       WITHIN_MS,
     )
     assert.match(mainTextOf(page), /not enough money/i)

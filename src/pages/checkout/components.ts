@@ -1,10 +1,10 @@
 // Small components that several screens share.
 
 import { money } from '../../core/money.ts'
+import { withoutControls } from '../../core/text/direction.ts'
 import { type Html, html, trustedHtml } from '../../kit/http/html.ts'
 import type { AttemptRow } from '../../payments/attempt.ts'
 import type { MessageId } from '../locales/en.ts'
-import { withoutControls } from '../locales.ts'
 import type { CheckoutFacts } from './facts.ts'
 
 export interface Screen {

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import type { Currency } from '../../core/currency.ts'
 import { LANGUAGE_CODES } from '../../core/languages.ts'
 import { type Money, money } from '../../core/money.ts'
-import { displayAmount } from '../formats/amount.ts'
+import { displayAmount } from '../../core/text/display-amount.ts'
 import { readTypedAmount } from './amount.ts'
 
 const kes = (minor: bigint): Money => money(minor, 'KES')

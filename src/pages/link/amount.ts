@@ -3,7 +3,7 @@
 
 import type { Currency } from '../../core/currency.ts'
 import { type Money, parseAmount } from '../../core/money.ts'
-import { currencyMarks } from '../formats/amount.ts'
+import { currencyMarks } from '../../core/text/display-amount.ts'
 
 // A separator before three digits separates thousands, because no currency here has three decimals. Thousands do not
 // begin with 0, so 0.500 means a half and not five hundred.

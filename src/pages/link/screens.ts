@@ -3,14 +3,13 @@
 
 import { decimalsOf } from '../../core/currency.ts'
 import { type Money, money } from '../../core/money.ts'
+import { withoutControls } from '../../core/text/direction.ts'
 import { type Html, html } from '../../kit/http/html.ts'
 import type { LinkRow } from '../../links/link.ts'
 import type { LinkView } from '../../links/pay.ts'
-
 import type { MerchantProfile } from '../../merchants/profiles.ts'
 import { factList, statusIcon } from '../checkout/components.ts'
 import type { MessageId } from '../locales/en.ts'
-import { withoutControls } from '../locales.ts'
 import type { Translator } from '../translator.ts'
 import { type Field, type LinkForm, PROBLEMS, type Problem } from './form.ts'
 

@@ -1,9 +1,8 @@
 // Times as payers of a country write them: in their time zone, in the date order of the country, with Latin digits, the
 // Gregorian calendar and 24 hours, as merchants, banks and operators write them.
 
-import { hasOneTimeZone, timeZoneOf } from '../../core/countries.ts'
-import type { Language } from '../../core/languages.ts'
-import { LANGUAGES, latinDigits } from '../locales.ts'
+import { hasOneTimeZone, timeZoneOf } from '../countries.ts'
+import { LANGUAGES, type Language, latinDigits } from '../languages.ts'
 
 export interface TimeFormats {
   /** "14 Nov 2026, 13:32"; with the zone where we do not know the payer's zone for certain. */

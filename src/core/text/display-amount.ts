@@ -1,10 +1,10 @@
 // Amounts as payers write them: the currency's own symbol and its position, with the separators of the page's language.
 // Digits are always Latin, so that the payer compares the same characters with the operator's prompt.
 
-import type { Currency } from '../../core/currency.ts'
-import type { Language } from '../../core/languages.ts'
-import { formatAmount, type Money } from '../../core/money.ts'
-import { isolated, LANGUAGES, latinDigits } from '../locales.ts'
+import type { Currency } from '../currency.ts'
+import { LANGUAGES, type Language, latinDigits } from '../languages.ts'
+import { formatAmount, type Money } from '../money.ts'
+import { isolated } from './direction.ts'
 
 interface CurrencyStyle {
   symbol: string

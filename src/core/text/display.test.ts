@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { CURRENCY_CODES, type Currency } from '../../core/currency.ts'
-import { LANGUAGE_CODES, type Language } from '../../core/languages.ts'
-import { money } from '../../core/money.ts'
-import { displayAmount } from './amount.ts'
-import { readTimeZone, timeFormats } from './time.ts'
+import { CURRENCY_CODES, type Currency } from '../currency.ts'
+import { LANGUAGE_CODES, type Language } from '../languages.ts'
+import { money } from '../money.ts'
+import { displayAmount } from './display-amount.ts'
+import { readTimeZone, timeFormats } from './display-time.ts'
 
 const shown = (minor: bigint, currency: Currency, language: Language) =>
   displayAmount(money(minor, currency), language).replaceAll(/[\u00a0\u202f]/g, ' ')
