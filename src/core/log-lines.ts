@@ -202,6 +202,12 @@ const DEFINITIONS = {
     'requestId, route, error',
     REPORT,
   ),
+  'http.address_rate_limited': line(
+    'info',
+    'Requests for pages or the documentation were refused: their address sends too many.',
+    'address, count',
+    NONE,
+  ),
   'http.rate_limit_sync_failed': line(
     'warn',
     'Rate-limit buckets were not synchronised with the database; this process uses its own.',

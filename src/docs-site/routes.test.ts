@@ -52,6 +52,17 @@ describe('the documentation site', () => {
     assert.equal((await get('/docs/')).headers.location, '/docs')
   })
 
+  it('redirects the address of a page with a trailing slash, and serves the list of pages at /docs.md', async () => {
+    for (const page of ['quickstart', 'api']) {
+      const { http, headers } = await get(`/docs/${page}/`)
+      assert.deepEqual([http, headers.location], [303, `/docs/${page}`])
+    }
+    assert.equal((await get('/docs/nowhere/')).http, 404)
+    const { headers, body } = await get('/docs.md')
+    assert.equal(headers['content-type'], 'text/markdown; charset=utf-8')
+    assert.equal(body, (await get('/llms.txt')).body)
+  })
+
   it('serves each page as HTML and as markdown', async () => {
     // In production, where nothing is added to the text.
     const production = readerOf(siteShell(false))
@@ -81,6 +92,7 @@ describe('the documentation site', () => {
     assert.equal(first.headers['cache-control'], 'public, no-cache')
     const again = await get('/docs/webhooks', { 'if-none-match': String(first.headers.etag) })
     assert.deepEqual([again.http, again.body], [304, ''])
+    assert.equal((await get('/docs/webhooks', { 'if-none-match': '*' })).http, 304)
     assert.equal((await get('/docs/webhooks', { 'if-none-match': 'W/"other"' })).http, 200)
   })
 
@@ -149,8 +161,9 @@ describe('the documentation site', () => {
 
 describe('the rate limit of the documentation', () => {
   it('answers 429 to an address that asks too often, and serves other addresses and the API', async () => {
-    const { shell, advance } = siteShell()
-    const ask = (url: string, remoteAddress = '192.0.2.1') => shell.inject({ url, remoteAddress })
+    const { shell, advance, lines } = siteShell()
+    const ask = (url: string, remoteAddress = '192.0.2.1', accept = 'text/html') =>
+      shell.inject({ url, remoteAddress, headers: { accept } })
     for (let n = 0; n < DOCUMENTATION_LIMIT.burst; n += 1) assert.equal((await ask('/docs')).http, 200)
     for (const url of [
       '/docs',
@@ -159,18 +172,33 @@ describe('the rate limit of the documentation', () => {
       '/docs/api',
       '//docs',
       '/docs/nowhere',
+      '/docs/%zz',
     ])
       assert.equal((await ask(url)).http, 429, url)
-    for (const url of ['/openapi.json', '/llms.txt', '/nowhere'])
+    for (const url of ['/', '/?a=b', '/docs.md', '/openapi.json', '/llms.txt', '/nowhere'])
       assert.equal((await ask(url)).http, 429, url)
     const { headers, body } = await ask('/docs')
     assert.equal(headers['retry-after'], '1')
+    assert.match(String(headers['x-request-id']), /^[0-9a-f-]{36}$/)
     assert.match(body, /<h1>Too many requests<\/h1>/)
+    const forProgram = await ask('/openapi.json', '192.0.2.1', 'application/json')
+    assert.match(forProgram.body, /"code":"rate_limited"/)
+    const logged = () => lines.filter(({ http, key }) => http === 429 || key === 'http.address_rate_limited')
+    assert.deepEqual(
+      logged().map(({ address, count }) => [address, count]),
+      [['192.0.2.1', 1]],
+    )
     assert.equal((await ask('/docs', '192.0.2.2')).http, 200)
     assert.equal((await ask('/healthz')).http, 200)
     assert.equal((await ask('/api/v1/nowhere')).http, 404)
     advance(1_000)
     assert.equal((await ask('/docs')).http, 200)
+    advance(20_000)
+    for (let n = 0; n <= DOCUMENTATION_LIMIT.burst; n += 1) await ask('/docs')
+    assert.deepEqual(
+      logged().map(({ count }) => count),
+      [1, 15],
+    )
   })
 
   it('is off where the operator has turned off the rate limit', async () => {

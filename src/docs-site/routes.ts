@@ -54,8 +54,22 @@ export function docsRoutes(site: DocsSite): PageRoute[] {
     },
     {
       method: 'GET',
+      path: '/docs/{page}/',
+      handle: async ({ params: { page = '' } }) => {
+        if (page !== 'api' && !findDocsPage(page)) throw new ApiError('route_not_found')
+        return { http: 303, redirectTo: `/docs/${page}` }
+      },
+    },
+    {
+      method: 'GET',
       path: '/llms.txt',
       handle: () => kept('llms', 'text/plain; charset=utf-8', () => llmsText(site.publicUrl())),
+    },
+    // The home page as markdown: the same list.
+    {
+      method: 'GET',
+      path: '/docs.md',
+      handle: () => kept('home as markdown', MARKDOWN, () => llmsText(site.publicUrl())),
     },
     ...assetRoutes(),
   ]
@@ -105,17 +119,10 @@ function createResultPages(library: Library): (query: string) => Promise<string>
   }
 }
 
-/** Short, because it is sent to clients that ask too often: it is neither rendered nor compressed. */
-const TOO_MANY_REQUESTS = `<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Too many requests</title>
-<h1>Too many requests</h1><p>Your address has sent too many requests. Wait a few seconds, then load the page again.</p></html>
-`
-
 /** The error page of the site's addresses; `otherwise` renders that of all others. */
 export function docsErrorPage(otherwise: ErrorPage): ErrorPage {
   return (input) => {
     if (!/^\/docs(?:\/|$)/.test(input.path)) return otherwise(input)
-    if (input.http === 429) return { http: input.http, html: TOO_MANY_REQUESTS }
     return { http: input.http, html: errorView(input.http, input.apiError.message, input.requestId) }
   }
 }

@@ -4,6 +4,7 @@
 import { isUuid } from '../core/ids.ts'
 import { addMs } from '../kit/clock.ts'
 import type { GatewayWebhookRoute } from '../kit/http/route.ts'
+import { createIntervalLog } from '../kit/observability/log-interval.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { CALLBACK_PATH, type CallbackSubject, INSTANCE_SCOPE } from '../secrets/callback-paths.ts'
 import { purgeWebhooksBefore, retryUnmatchedWebhooks } from './queries.ts'
@@ -23,12 +24,16 @@ interface Address {
  * it proves its sender where the provider signs nothing.
  */
 export function gatewayWebhookRoutes(app: PaymentsApp): GatewayWebhookRoute[] {
-  const reportForgery = createForgeryLogger(app)
+  const logForgery = createIntervalLog(app, (gateway, count) =>
+    app.log.write('gateway_webhook.signature_invalid', { gateway, count }),
+  )
   const handle = async (request: RouteInput, address: Address | undefined) => {
     const received = address && (await verifySender(app, address, request))
     if (received === undefined) return { http: 404 }
     if (received === 'forged') {
-      reportForgery(address?.gateway ?? '')
+      const gateway = address?.gateway ?? ''
+      app.counters.add('gateway_webhook_signature_failures', gateway)
+      logForgery(gateway)
       return { http: 401 }
     }
     const parsed = await resolveKey(received)
@@ -111,22 +116,4 @@ const RETENTION_MS = 400 * DAY_MS
 
 export function purgeGatewayWebhooks(app: PaymentsApp): Promise<number> {
   return purgeWebhooksBefore(app.db, addMs(app.clock.now(), -RETENTION_MS))
-}
-
-const LOG_INTERVAL_MS = 20_000
-
-/** Counts every webhook with an invalid signature, and logs at most three lines a minute for each gateway. */
-function createForgeryLogger(app: PaymentsApp): (gateway: string) => void {
-  const reports = new Map<string, { loggedAtMs: number; unlogged: number }>()
-  return (gateway) => {
-    app.counters.add('gateway_webhook_signature_failures', gateway)
-    const nowMs = app.clock.now().getTime()
-    const report = reports.get(gateway) ?? { loggedAtMs: Number.NEGATIVE_INFINITY, unlogged: 0 }
-    reports.set(gateway, report)
-    report.unlogged += 1
-    if (Math.abs(nowMs - report.loggedAtMs) < LOG_INTERVAL_MS) return
-    app.log.write('gateway_webhook.signature_invalid', { gateway, count: report.unlogged })
-    report.loggedAtMs = nowMs
-    report.unlogged = 0
-  }
 }

@@ -32,6 +32,8 @@ declare module 'fastify' {
 
 export interface RequestTracker {
   begin(request: FastifyRequest, reply: FastifyReply): void
+  /** Counts a request that is refused at once, without a log line. To be called before the response is sent. */
+  refuse(request: FastifyRequest, reply: FastifyReply, http: number): void
   /** Runs the handler of a request. It continues when the client disconnects, and a stopping server waits for it. */
   run<Result>(request: FastifyRequest, reply: FastifyReply, run: () => Promise<Result>): Promise<Result>
   /** From now on every response closes its connection. */
@@ -78,6 +80,11 @@ export function createRequestTracker(
         request.requestContext.clientAborted = !reply.raw.writableEnded
         end(request, reply)
       })
+    },
+    refuse(request, reply, http) {
+      if (isClosing) reply.raw.shouldKeepAlive = false
+      const { method, routeOptions } = request
+      measure?.({ method, route: routeOptions.url ?? 'unknown', http, durationMs: 0 })
     },
     async run(request, reply, run) {
       request.requestContext.pending += 1

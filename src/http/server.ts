@@ -117,22 +117,24 @@ function createFramework(options: HttpShellOptions, parts: Parts): FastifyInstan
       maxParamLength: 2_048,
     },
     frameworkErrors: (error, request, reply) => {
+      if (refuseFlood(request, reply)) return
       beginRequest(request, reply)
       void sendError(error, request, reply)
     },
   })
   const paths = [...options.routes, ...options.operatorRoutes].map(({ path }) => path)
   const findPath = createPathFinder([...paths, OPERATOR_DOCUMENT_PATH])
-  const limitDocumentation = createDocumentationLimit(options)
+  const refuseFlood = createDocumentationLimit(options, parts)
   const beginRequest = (request: FastifyRequest, reply: FastifyReply): void => {
     parts.requestTracker.begin(request, reply)
     reply.headers(parts.headers.api).header('x-request-id', request.id)
   }
   app.decorateRequest('requestContext')
   app.addHook('onRequest', (request, reply, done) => {
+    if (refuseFlood(request, reply)) return
     beginRequest(request, reply)
     const notFound = () => routeNotFound(findPath, request.raw.url, options.publicUrl())
-    done(limitDocumentation(request) ?? requestError(request, notFound))
+    done(requestError(request, notFound))
   })
   app.setErrorHandler(sendError)
   return app

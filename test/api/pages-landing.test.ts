@@ -76,6 +76,12 @@ describe('a test payment of the landing page', () => {
     assert.ok(types.includes('payment.successful'))
     for (const { id, type } of events)
       assert.ok(mainTextOf(page).includes(type) && mainTextOf(page).includes(id), `${type} is on the page`)
+    const shown = [...page.html.matchAll(/<pre tabindex="0"><code>([\s\S]*?)<\/code>/g)].map(
+      ([, text = '']) => JSON.parse(text.replaceAll('&quot;', '"')),
+    )
+    const newestFirst = (one: { id: string }, other: { id: string }) => (one.id < other.id ? 1 : -1)
+    assert.deepEqual(shown.toSorted(newestFirst), events.toSorted(newestFirst))
+    assert.deepEqual(Object.keys(shown[0]).slice(0, 4), ['id', 'type', 'apiVersion', 'mode'])
     assert.ok(!page.html.includes(demoKey))
   })
 

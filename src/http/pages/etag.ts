@@ -7,8 +7,9 @@ export function etagOf(body: string | Buffer): string {
   return `W/"${digestOf(body)}"`
 }
 
+/** `*` matches every body that there is. */
 export function isUnchanged(ifNoneMatch: string | undefined, etag: string): boolean {
-  return ifNoneMatch?.includes(etag) ?? false
+  return ifNoneMatch !== undefined && (ifNoneMatch.trim() === '*' || ifNoneMatch.includes(etag))
 }
 
 const digests = new WeakMap<Buffer, string>()

@@ -10,8 +10,10 @@ import { copyableCode } from './copyable-code.ts'
 /** English only: the page is for developers and operators, and the documentation is in English. */
 export const ENGLISH: Translator = translatorFor('en', null)
 
+/** The path of the form, and of the pages of test payments. */
+export const TEST_PAYMENTS = '/test-payments'
+
 interface TestPaymentForm {
-  action: string
   /** Must equal the visitor's cookie. */
   visitor: string
   /** Identifies the payment: submitting the form twice makes one payment. */
@@ -27,7 +29,33 @@ interface Landing {
   form: TestPaymentForm | null
 }
 
-export function landingPage({ publicUrl, styleNonce, form }: Landing): string {
+/** Stand for what differs between two responses. No other text of the page contains them. */
+const HOLES = { styleNonce: 'hole-nonce', visitor: 'hole-visitor', token: 'hole-token' }
+
+/** Renders the page once for each of its forms: only nonce, visitor and token differ between responses. */
+export function createLandingPage(): (landing: Landing) => string {
+  const rendered = new Map<string, string[]>()
+  return ({ publicUrl, styleNonce, form }) => {
+    const key = `${form ? form.isRejected : 'none'} ${publicUrl}`
+    const pieces = rendered.get(key) ?? splitAtHoles(publicUrl, form)
+    rendered.set(key, pieces)
+    const values = new Map([
+      [HOLES.styleNonce, styleNonce],
+      [HOLES.visitor, form?.visitor ?? ''],
+      [HOLES.token, form?.token ?? ''],
+    ])
+    return pieces.map((piece) => values.get(piece) ?? piece).join('')
+  }
+}
+
+/** The pieces between the holes, and the holes themselves. */
+function splitAtHoles(publicUrl: string, form: TestPaymentForm | null): string[] {
+  const { styleNonce, visitor, token } = HOLES
+  const text = renderLanding({ publicUrl, styleNonce, form: form && { ...form, visitor, token } })
+  return text.split(new RegExp(`(${Object.values(HOLES).join('|')})`))
+}
+
+function renderLanding({ publicUrl, styleNonce, form }: Landing): string {
   return renderPage({
     title: 'Cowry: payment collection service',
     translator: ENGLISH,
@@ -55,7 +83,7 @@ ${
   })
 }
 
-function testPaymentForm({ action, visitor, token, isRejected }: TestPaymentForm): Html {
+function testPaymentForm({ visitor, token, isRejected }: TestPaymentForm): Html {
   return html`<h2>Try it now</h2>
 ${
   isRejected &&
@@ -64,7 +92,7 @@ started. Please press again; if this text returns, allow cookies for this site.<
 }
 <p>This is a staging environment: a sandbox takes the payments and no money moves. Pay a test payment of
 ${ENGLISH.amount(TEST_AMOUNT)}, and see the events that your server would receive.</p>
-<form method="post" action="${action}"><input type="hidden" name="visitor" value="${visitor}"><input type="hidden" name="token" value="${token}">
+<form method="post" action="${TEST_PAYMENTS}"><input type="hidden" name="visitor" value="${visitor}"><input type="hidden" name="token" value="${token}">
 <button name="pay" value="card">Pay a test payment</button>
 <button class="plain" name="pay" value="checkout">Choose how to pay it</button></form>`
 }

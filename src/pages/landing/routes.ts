@@ -16,17 +16,17 @@ import {
 } from '../../sandbox-api/test-payment.ts'
 import { createActionLimit } from '../action-limit.ts'
 import type { PageRequest } from '../page-request.ts'
-import { landingPage } from './page.ts'
+import { createLandingPage, TEST_PAYMENTS } from './page.ts'
 import { fingerprintOf, testPaymentPage } from './test-payment-page.ts'
 
 export function landingRoutes(app: SandboxApiApp, testShop: Merchant | null): PageRoute[] {
+  const landingPage = createLandingPage()
   return [
-    { method: 'GET', path: '/', handle: async (request) => showLanding(app, testShop, request) },
+    { method: 'GET', path: '/', handle: async (request) => showLanding(app, testShop, request, landingPage) },
     ...(testShop ? testPaymentRoutes(app, testShop) : []),
   ]
 }
 
-const TEST_PAYMENTS = '/test-payments'
 const VISITOR = 'cowry_visitor'
 const VISITOR_SECONDS = 86_400
 const TOKEN_BYTES = 16
@@ -43,13 +43,17 @@ function visitorOf({ cookies }: PageRequest): string | undefined {
   return TOKEN.test(visitor) ? visitor : undefined
 }
 
-function showLanding(app: SandboxApiApp, testShop: Merchant | null, request: PageRequest): PageResponse {
+function showLanding(
+  app: SandboxApiApp,
+  testShop: Merchant | null,
+  request: PageRequest,
+  landingPage: ReturnType<typeof createLandingPage>,
+): PageResponse {
   const publicUrl = app.settings.publicUrl()
   const { styleNonce } = request
   if (!testShop) return { http: 200, html: landingPage({ publicUrl, styleNonce, form: null }) }
   const visitor = visitorOf(request) ?? newToken(app)
   const form = {
-    action: TEST_PAYMENTS,
     visitor,
     token: newToken(app),
     isRejected: request.query.problem === 'cookie',

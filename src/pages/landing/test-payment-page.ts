@@ -89,9 +89,9 @@ function eventDetails({ createdAt, body }: EventRow, isLast: boolean): Html {
 <pre tabindex="0"><code>${bodyText(body)}</code></pre></details>`
 }
 
-/** The database keeps no order of fields: these come first, and lists of codes take one line. */
-function bodyText({ id, type, createdAt, resource, ...rest }: EventRow['body']): string {
-  const text = JSON.stringify({ id, type, createdAt, resource, ...rest }, null, 2)
+/** The database keeps no order of fields: here they have that of the documentation. Lists of codes take one line. */
+function bodyText({ id, type, apiVersion, mode, createdAt, resource, ...rest }: EventRow['body']): string {
+  const text = JSON.stringify({ id, type, apiVersion, mode, createdAt, resource, ...rest }, null, 2)
   return text.replaceAll(/\[\s+(?:"\w+",?\s+)+\]/g, (list) => list.replaceAll(/\s+/g, ' '))
 }
 
