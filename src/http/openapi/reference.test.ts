@@ -38,6 +38,9 @@ describe('the API reference pages of the HTTP shell', () => {
     })
     assert.equal(zipped.headers['content-encoding'], 'gzip')
     assert.ok(Number(zipped.headers['content-length']) < plain.body.length / 3)
+    const refused = { 'accept-encoding': 'gzip;q=0' }
+    const unzipped = await shell.inject({ url: '/docs/reference.js', headers: refused })
+    assert.equal(unzipped.headers['content-encoding'], undefined)
   })
 
   it('answer 304 without a body when the client has the script of the API reference already', async () => {

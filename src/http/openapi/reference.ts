@@ -95,7 +95,8 @@ function registerBundle(app: FastifyInstance): void {
     reply.type('text/javascript; charset=utf-8').header('cache-control', 'public, max-age=86400')
     reply.header('vary', 'accept-encoding').header('etag', etag)
     if (isUnchanged(request.headers['if-none-match'], etag)) return reply.code(304).send()
-    if (acceptsGzip(request)) return reply.header('content-encoding', 'gzip').send(gzipped)
+    const encoding = chooseEncoding(request.headers['accept-encoding'], ['gzip'])
+    if (encoding) return reply.header('content-encoding', encoding).send(gzipped)
     plain ??= promisify(gunzip)(gzipped)
     return reply.send(await plain)
   })
@@ -139,8 +140,4 @@ interface Bundle {
 async function readBundle(): Promise<Bundle> {
   const gzipped = await readFile(BUNDLE_FILE)
   return { gzipped, etag: etagOf(gzipped) }
-}
-
-function acceptsGzip({ headers }: FastifyRequest): boolean {
-  return /\bgzip\b/.test(String(headers['accept-encoding'] ?? ''))
 }
