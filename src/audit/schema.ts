@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { LONGEST_REQUEST_ID } from '../core/text/formats.ts'
 import {
   CreatedAt,
   count,
@@ -40,7 +41,7 @@ const FILTER = {
       'x-message': OPERATION_MESSAGE,
     }),
   ),
-  requestId: exactly(64, 'Only changes by the request with this X-Request-Id.'),
+  requestId: exactly(LONGEST_REQUEST_ID, 'Only changes by the request with this X-Request-Id.'),
   address: exactly(45, 'Only changes from this IP address.'),
 }
 

@@ -3,6 +3,7 @@
 // processes that respond.
 
 import { type Static, Type } from 'typebox'
+import { LONGEST_REQUEST_ID } from '../core/text/formats.ts'
 import { type OperatorRoute, ok, operatorRoute } from '../kit/http/route.ts'
 import {
   count,
@@ -45,7 +46,7 @@ const LogsQuery = Type.Object({
   requestId: Type.Optional(
     Type.String({
       minLength: 1,
-      maxLength: 128,
+      maxLength: LONGEST_REQUEST_ID,
       description: 'Only lines of the request with this X-Request-Id.',
     }),
   ),

@@ -4,6 +4,7 @@
 import type { IncomingMessage } from 'node:http'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { ApiError } from '../core/errors.ts'
+import { LONGEST_REQUEST_ID } from '../core/text/formats.ts'
 import type { Clock } from '../kit/clock.ts'
 import { errorFields } from '../kit/observability/log.ts'
 import { apiErrorFor, badRequest, errorResponse } from './errors.ts'
@@ -89,7 +90,7 @@ async function drain(clock: Clock, requestTracker: RequestTracker, closed: Promi
   await requestTracker.whenIdle()
 }
 
-const REQUEST_ID = /^[A-Za-z0-9._-]{8,128}$/
+const REQUEST_ID = new RegExp(`^[A-Za-z0-9._-]{8,${LONGEST_REQUEST_ID}}$`)
 
 /** The parts that every kind of route uses. */
 interface Parts extends ErrorPageNeeds {

@@ -30,6 +30,9 @@ const DIRECTION_CHANGE = /[\u202a-\u202e\u2066-\u2069]/
 
 export const LONGEST_NAME = 100
 
+/** Of X-Request-Id. */
+export const LONGEST_REQUEST_ID = 128
+
 export function isPersonName(text: string): boolean {
   return [...text].length <= LONGEST_NAME && hasVisibleText(text) && !DIRECTION_CHANGE.test(text)
 }
