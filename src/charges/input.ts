@@ -16,7 +16,15 @@ import {
 export const RecurringChargeBody = namedObject('CreateChargeRequest', {
   ...SHARED_FIELDS,
   metadata: Metadata,
-  currency: Type.Optional(Type.Unsafe<Currency>({ ...CurrencyInput, 'x-null': 'refused' })),
+  currency: Type.Optional(
+    Type.Unsafe<Currency>({
+      ...CurrencyInput,
+      'x-null': 'refused',
+      'x-required': true,
+      description:
+        'The ISO 4217 code of the currency, in capitals. Send it: a charge without it is in USD, whatever the method was saved with.',
+    }),
+  ),
   amount: Type.Number({
     description: 'The amount to charge, in major units. At most the decimals of the currency.',
     examples: [1250.5],

@@ -32,7 +32,9 @@ const WalletBalance = namedObject(
     balances: Type.Array(namedObject('CurrencyBalance', BALANCE), {
       description: 'The balances of each currency that you have collected, or of the requested one.',
     }),
-    updatedAt: timestamp('When one of these balances last changed, in UTC.'),
+    updatedAt: timestamp(
+      'When one of these balances last changed, in UTC. If none has ever changed, the time of this response.',
+    ),
   },
   { description: 'Your balances. Currencies are never added together.' },
 )

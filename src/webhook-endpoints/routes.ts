@@ -48,7 +48,7 @@ const endpointRoutes = (app: WebhookEndpointsApp): Route[] => [
     path: ENDPOINTS_PATH,
     operationId: 'webhookEndpoints.create',
     summary: 'Create a webhook endpoint',
-    description: `Every matching event is sent there from now on, signed according to Standard Webhooks. The secret is shown once. At most ${MAX_ENDPOINTS} endpoints.`,
+    description: `Every matching event is sent there from now on, signed according to Standard Webhooks. The secret is shown once; a repeat with the same Idempotency-Key shows it again, because the first response may be lost. At most ${MAX_ENDPOINTS} endpoints.`,
     body: CreateEndpointBody,
     response: { http: 201, data: EndpointWithSecret },
     errors: [
@@ -141,7 +141,7 @@ const secretRoutes = (app: WebhookEndpointsApp): Route[] => [
     operationId: 'webhookEndpoints.rotateSecret',
     summary: 'Replace the secret of a webhook endpoint',
     description:
-      'The new secret is shown once. During the overlap every delivery has two signatures, so you can switch at any time within it. Until the overlap ends the secret cannot be replaced again, except with overlapHours 0, which invalidates all previous secrets at once.',
+      'The new secret is shown once; a repeat with the same Idempotency-Key shows it again, because the first response may be lost. During the overlap every delivery has two signatures, so you can switch at any time within it. Until the overlap ends the secret cannot be replaced again, except with overlapHours 0, which invalidates all previous secrets at once.',
     params: UuidParams,
     body: RotateSecretBody,
     response: { http: 201, data: EndpointWithSecret },

@@ -117,9 +117,11 @@ export const EndpointWithSecret = namedExtension(
   'WebhookEndpointWithSecret',
   EndpointRecord,
   {
-    secret: text('Verifies the signature of every delivery: whsec_ and base64. Shown here only: store it.'),
+    secret: text(
+      'Verifies the signature of every delivery: whsec_ and base64. Shown here only, and again to a repeat with the same Idempotency-Key while it is current: store it.',
+    ),
   },
-  { description: 'A webhook endpoint with its secret, which is shown only here.' },
+  { description: 'A webhook endpoint with its secret, which no other operation shows.' },
 )
 
 /** The test clock makes this time older, even older than the endpoint, because the limit of failing is counted from it. */
