@@ -7,6 +7,7 @@ import {
   CreatedAt,
   CurrencyCode,
   count,
+  described,
   Enum,
   flag,
   Metadata,
@@ -61,13 +62,15 @@ export const CustomerRecord = namedObject(
   { description: 'A customer of yours, identified by the e-mail address.' },
 )
 
+export const SavedMethodType = NamedEnum('PaymentMethodType', ['card', 'mobile_money', 'bank_account'], {
+  description: 'What is charged.',
+})
+
 export const SavedMethodRecord = namedObject(
   'PaymentMethod',
   {
     uuid: Uuid,
-    type: Enum(['card', 'mobile_money', 'bank_account'], {
-      description: 'What is charged. The object of the same name has its details.',
-    }),
+    type: described(SavedMethodType, 'What is charged. The object of the same name has its details.'),
     status: Enum(['active', 'expired', 'revoked'], {
       description:
         'Only an active method can be charged. expired: its time has passed. revoked: you revoked it.',

@@ -2,10 +2,9 @@
 
 import { type Static, type TSchema, Type } from 'typebox'
 import { errorFromIssues } from '../core/errors.ts'
-import { FAILURES, type FailureCode } from '../core/failures.ts'
+import type { FailureCode } from '../core/failures.ts'
 import { parseAccountName } from '../core/gateway-accounts/name.ts'
 import { oneOfIssue } from '../core/text/spelling.ts'
-import { CHANNELS } from '../gateways/gateway.ts'
 import {
   CurrencyFilter,
   described,
@@ -16,6 +15,7 @@ import {
   timestamp,
   UuidInput,
 } from '../kit/http/schema.ts'
+import { type AttemptChannel, AttemptChannels, FailureCodes } from '../payments/schema.ts'
 import {
   PAYMENT_STATUSES,
   type PaymentStatus,
@@ -31,7 +31,7 @@ export interface PaymentFilter {
   statuses: readonly PaymentStatus[] | null
   currency: string | null
   gateway: string | null
-  channel: ChannelFilter | null
+  channel: AttemptChannel | null
   failureCode: FailureCode | null
   statusReason: StatusReason | null
   /** Lower case; a part of the reference or of the e-mail, whatever its case. */
@@ -47,13 +47,6 @@ export interface PaymentFilter {
   /** Every pair must be in the metadata of the payment. */
   metadata: Readonly<Record<string, string>> | null
 }
-
-// Object.keys returns string[]; the keys of this constant are exactly those of its type.
-const FAILURE_CODES = Object.keys(FAILURES) as FailureCode[]
-
-/** Charges of saved methods have no channel of their own. */
-const CHANNEL_FILTERS = [...CHANNELS, 'saved'] as const
-type ChannelFilter = (typeof CHANNEL_FILTERS)[number]
 
 const amount = (description: string) =>
   Type.String({
@@ -81,15 +74,12 @@ export const FILTER_QUERY = {
     }),
   ),
   channel: Type.Optional(
-    Enum(CHANNEL_FILTERS, {
-      description: 'Only payments whose latest attempt has this channel; saved for charges of saved methods.',
-    }),
+    described(
+      AttemptChannels,
+      'Only payments whose latest attempt has this channel; saved for charges of saved methods.',
+    ),
   ),
-  failureCode: Type.Optional(
-    NamedEnum('FailureCode', FAILURE_CODES, {
-      description: 'Only payments that were declined for this reason.',
-    }),
-  ),
+  failureCode: Type.Optional(described(FailureCodes, 'Only payments that were declined for this reason.')),
   statusReason: Type.Optional(Enum(STATUS_REASONS, { description: 'Only payments with this statusReason.' })),
   gatewayReference: Type.Optional(
     Type.String({

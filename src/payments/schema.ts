@@ -6,7 +6,8 @@ import type { Currency } from '../core/currency.ts'
 import { FAILURES, type FailureCode, failureOf } from '../core/failures.ts'
 import { formatAmount, money } from '../core/money.ts'
 import { receiptCodeOf } from '../core/text/receipt-code.ts'
-import { SavedMethodRecord, type SavedMethodView } from '../customers/schema.ts'
+import { SavedMethodRecord, SavedMethodType, type SavedMethodView } from '../customers/schema.ts'
+import { CHANNELS } from '../gateways/gateway.ts'
 import {
   AmountText,
   amountText,
@@ -21,6 +22,7 @@ import {
   Nullable,
   named,
   namedObject,
+  openEnum,
   Timestamp,
   text,
   timestamp,
@@ -28,7 +30,7 @@ import {
 } from '../kit/http/schema.ts'
 import type { AttemptRow } from './attempt.ts'
 import type { PaymentRow } from './payment.ts'
-import { PAYMENT_STATUSES, STATUS_MEANINGS } from './states.ts'
+import { ATTEMPT_STATUSES, PAYMENT_STATUSES, STATUS_MEANINGS } from './states.ts'
 
 const CUSTOMER_SUMMARY = {
   uuid: described(Uuid, 'The uuid of the customer.'),
@@ -52,16 +54,23 @@ const PayingCustomer = namedObject(
 )
 
 // Object.keys returns string[]; the keys of this constant are exactly those of its type.
-const FAILURE_CODES = Object.keys(FAILURES) as FailureCode[]
+export const FailureCodes = NamedEnum('FailureCode', Object.keys(FAILURES) as FailureCode[], {
+  description: 'Why it was declined. Branch on this. Later versions may have other codes.',
+})
 
-const FailureCodes = NamedEnum('FailureCode', FAILURE_CODES, {
-  description: 'Why it was declined. Branch on this.',
+/** Charges of saved methods have no channel of their own. */
+const ATTEMPT_CHANNELS = [...CHANNELS, 'saved'] as const
+export type AttemptChannel = (typeof ATTEMPT_CHANNELS)[number]
+
+export const AttemptChannels = NamedEnum('AttemptChannel', ATTEMPT_CHANNELS, {
+  description:
+    'How the payer paid: card, mobile_money, bank_transfer, direct_mobile_money or direct_bank_transfer (to your own account), or saved (a saved method). Later versions may have others.',
 })
 
 const Failure = namedObject(
   'Failure',
   {
-    code: FailureCodes,
+    code: openEnum(FailureCodes),
     message: text('The reason in a sentence, for people. It may change.', 'The card has expired.'),
     category: Enum(['soft', 'hard', 'technical'], {
       description:
@@ -175,15 +184,12 @@ const AttemptRecord = namedObject(
   {
     uuid: described(Uuid, 'The id of the attempt.'),
     paymentGateway: text('The gateway of the attempt.', 'paystack'),
-    channel: text(
-      'How the payer paid: card, mobile_money, bank_transfer, direct_mobile_money or direct_bank_transfer (to your own account), or saved (a saved method).',
-      'card',
-    ),
-    status: text(
-      'started: it was sent to the gateway. awaiting_customer: the payer has to approve it. succeeded, declined: the outcome. amount_mismatch: another amount was paid. duplicate_success: the payment was paid already. requires_review: a case is open.',
-      'succeeded',
-    ),
-    failureCode: Nullable(FailureCodes, 'Why it was declined. Null otherwise.'),
+    channel: openEnum(AttemptChannels),
+    status: NamedEnum('AttemptStatus', ATTEMPT_STATUSES, {
+      description:
+        'started: it was sent to the gateway. awaiting_customer: the payer has to approve it. succeeded, declined: the outcome. amount_mismatch: another amount was paid. duplicate_success: the payment was paid already. requires_review: a case is open.',
+    }),
+    failureCode: Nullable(openEnum(FailureCodes), 'Why it was declined. Null otherwise.'),
     ...REFERENCES,
     startedAt: timestamp('When the attempt started, in UTC.'),
     endedAt: Nullable(Timestamp, 'When its outcome was known, in UTC. Null until then.'),
@@ -195,8 +201,8 @@ const AttemptRecord = namedObject(
 )
 
 const Channel = Nullable(
-  Type.String({ examples: ['mobile_money'] }),
-  'The channel of the latest attempt, such as card or mobile_money; once it is paid, of the attempt that was paid. Null before the first attempt.',
+  openEnum(AttemptChannels),
+  'The channel of the latest attempt; once it is paid, of the attempt that was paid. Null before the first attempt.',
 )
 
 export const PaymentRecord = namedObject(
@@ -253,7 +259,7 @@ export const ChargeRecord = namedObject(
     paymentMethod: Nullable(
       namedObject('ChargedMethod', {
         uuid: described(Uuid, 'The uuid of the saved method.'),
-        type: text('card, mobile_money or bank_account.', 'card'),
+        type: SavedMethodType,
         label: text('The masked name of the method, to show to the customer.', 'Visa •••• 4242'),
       }),
       'The saved method that was charged.',

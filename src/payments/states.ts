@@ -76,14 +76,17 @@ export const STATUS_REASONS = [
 
 export type StatusReason = (typeof STATUS_REASONS)[number]
 
-export type AttemptStatus =
-  | 'started'
-  | 'awaiting_customer'
-  | 'succeeded'
-  | 'declined'
-  | 'amount_mismatch'
-  | 'duplicate_success'
-  | 'requires_review'
+export const ATTEMPT_STATUSES = [
+  'started',
+  'awaiting_customer',
+  'succeeded',
+  'declined',
+  'amount_mismatch',
+  'duplicate_success',
+  'requires_review',
+] as const
+
+export type AttemptStatus = (typeof ATTEMPT_STATUSES)[number]
 
 export type MoveSource = 'api' | 'checkout' | 'return' | 'verify' | 'webhook' | 'resolver' | 'expiry' | 'case'
 

@@ -9,7 +9,6 @@ import {
   described,
   Enum,
   namedObject,
-  text,
   timestamp,
   Uuid,
 } from '../kit/http/schema.ts'
@@ -38,10 +37,10 @@ const ExecutionRecord = namedObject(
   'SandboxExecution',
   {
     uuid: described(Uuid, 'The id of the execution at the sandbox provider.'),
-    kind: text('What was executed: checkout, charge or refund.', 'checkout'),
+    kind: Enum(['checkout', 'charge', 'refund'], { description: 'What was executed.' }),
     amount: amountText('The amount that moved.'),
     currency: CurrencyCode,
-    status: text('Always successful: only money that moved is listed.', 'successful'),
+    status: Enum(['successful'], { description: 'Always successful: only money that moved is listed.' }),
     executedAt: timestamp('When the provider executed it, in UTC.'),
   },
   { description: 'A movement of money at the sandbox provider.' },

@@ -215,6 +215,35 @@ describe('the OpenAPI document', () => {
     )
   })
 
+  it('requires all seven fields of a recurring charge', () => {
+    const fields = 'reference customer metadata currency amount recurringToken description'
+    assert.deepEqual(document.components.schemas.CreateChargeRequest.required, fields.split(' '))
+  })
+
+  it('accepts values that a later version may add, of the fields that the API changelog names', () => {
+    const { schemaErrors } = createResponseValidator(document, { acceptsNewValues: true })
+    const isOpen = (...path: string[]) =>
+      schemaErrors(['components', 'schemas', ...path], 'added_later').length === 0
+    for (const [record, field] of [
+      ['ErrorInfo', 'code'],
+      ['Failure', 'code'],
+      ['Attempt', 'failureCode'],
+      ['Attempt', 'channel'],
+      ['Payment', 'channel'],
+      ['Payment', 'statusReason'],
+      ['Charge', 'channel'],
+      ['Charge', 'statusReason'],
+    ] as const)
+      assert.ok(isOpen(record, 'properties', field), `${record}.${field}`)
+    for (const [record, field] of [
+      ['Payment', 'status'],
+      ['Attempt', 'status'],
+      ['ChargedMethod', 'type'],
+      ['SandboxExecution', 'kind'],
+    ] as const)
+      assert.ok(!isOpen(record, 'properties', field), `${record}.${field}`)
+  })
+
   it('has no name for both a schema and a parameter', () => {
     const { schemas, parameters } = document.components
     assert.ok('CustomerFilter' in parameters)

@@ -91,12 +91,17 @@ export interface ResponseValidator {
   schemaErrors(pointer: string[], value: unknown): string[]
 }
 
-export function createResponseValidator(document: Document): ResponseValidator {
+/** Values that only a later version returns are refused, unless these are asked for. */
+export function createResponseValidator(
+  document: Document,
+  { acceptsNewValues = false } = {},
+): ResponseValidator {
   const ajv = new Ajv2020({ strict: false, allErrors: true })
   ajv.addFormat('uuid', /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
   ajv.addFormat('email', /^[^@\s]+@[^@\s]+$/)
   ajv.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
-  const closed = withoutExtraProperties(document, document)
+  const base = acceptsNewValues ? document : withoutNewValues(document)
+  const closed = withoutExtraProperties(base, base)
   const { components } = closed
   const compiled = new Map<Document, ValidateFunction>()
   const compile = (schema: Document) => {
@@ -178,3 +183,15 @@ function mergeParts(parts: Document[], document: Document): Document {
     properties: Object.assign({}, ...objects.map(({ properties }) => properties)),
   }
 }
+
+/** The same document, but open enums have only their known values. */
+function withoutNewValues(value: Document): Document {
+  if (Array.isArray(value)) return value.map(withoutNewValues)
+  if (typeof value !== 'object' || value === null) return value
+  const members = Object.entries(value).map(([name, member]) => [name, withoutNewValues(member)])
+  const copy = Object.fromEntries(members)
+  const isEnum = Array.isArray(copy.anyOf) && copy.anyOf.some(({ $ref }: Document) => $ref)
+  return isEnum ? { ...copy, anyOf: copy.anyOf.filter(isNotAnyText) } : copy
+}
+
+const isNotAnyText = (branch: Document) => JSON.stringify(branch) !== '{"type":"string"}'

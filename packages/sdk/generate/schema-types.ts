@@ -38,7 +38,7 @@ export function renderType(schema: Schema, indent = ''): string {
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(' | ')
   // Beside properties, alternatives only say which of them are required together.
   const alternatives = properties ? undefined : (schema.anyOf ?? schema.oneOf)
-  if (alternatives) return joinTypes(alternatives, ' | ', indent)
+  if (alternatives) return joinTypes(alternatives.map(besideKnownValues), ' | ', indent)
   if (allOf)
     return joinTypes(properties ? [...allOf, { type: 'object', properties, required }] : allOf, ' & ', indent)
   if (Array.isArray(schema.type))
@@ -55,6 +55,8 @@ export function renderType(schema: Schema, indent = ''): string {
     case 'boolean':
     case 'null':
       return schema.type
+    case ANY_OTHER_TEXT:
+      return `(${ANY_OTHER_TEXT})`
     case 'array':
       return items ? `${parenthesized(renderType(items, indent))}[]` : 'unknown[]'
     case 'object':
@@ -65,6 +67,14 @@ export function renderType(schema: Schema, indent = ''): string {
     default:
       return 'unknown'
   }
+}
+
+/** Beside named values, so that editors still complete them: a union with string would be string. */
+const ANY_OTHER_TEXT = 'string & {}'
+
+function besideKnownValues(schema: Schema, _index: number, all: readonly Schema[]): Schema {
+  const isOther = schema.type === 'string' && Object.keys(schema).length === 1
+  return isOther && all.some(({ $ref }) => $ref !== undefined) ? { type: ANY_OTHER_TEXT } : schema
 }
 
 function joinTypes(schemas: readonly Schema[], separator: string, indent: string): string {

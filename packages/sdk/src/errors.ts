@@ -13,8 +13,8 @@ export interface ErrorDetail {
 }
 
 export interface CowryErrorFields {
-  /** Never changes; branch on this. */
-  code: ErrorCode | ClientErrorCode
+  /** Never changes; branch on this. A later version of the service may return other codes. */
+  code: ErrorCode | ClientErrorCode | (string & {})
   /** The family of the code. */
   type: ErrorType | 'client_error'
   /** Whether the same request may succeed later without being changed. */

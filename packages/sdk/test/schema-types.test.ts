@@ -14,6 +14,7 @@ describe('the types of the SDK', () => {
       [{ type: ['string', 'null'], enum: ['a', null] }, '"a" | null'],
       [{ type: ['integer', 'null'] }, 'number | null'],
       [{ anyOf: [reference('Failure'), { type: 'null' }] }, 'Failure | null'],
+      [{ anyOf: [reference('Code'), { type: 'string' }, { type: 'null' }] }, 'Code | (string & {}) | null'],
       [{ type: 'array', items: { anyOf: [reference('A'), reference('B')] } }, '(A | B)[]'],
       [{ type: 'array', items: { type: 'string' } }, 'string[]'],
       [{ allOf: [reference('A'), { anyOf: [reference('B'), reference('C')] }] }, 'A & (B | C)'],

@@ -5,7 +5,7 @@ import { type TSchema, Type } from 'typebox'
 import { fakeShell, thingRoutes } from '../../../test/support/fake-shell.ts'
 import { operationsOf as resolvedOperations } from '../../../test/support/openapi.ts'
 import { created, type OperationId, route } from '../../kit/http/route.ts'
-import { Nullable, named, namedExtension, namedObject } from '../../kit/http/schema.ts'
+import { NamedEnum, Nullable, named, namedExtension, namedObject, openEnum } from '../../kit/http/schema.ts'
 import { openApiDocument } from './document.ts'
 
 interface Operation {
@@ -265,6 +265,23 @@ describe('the OpenAPI document', () => {
       description: 'The records of this page.',
     })
     assert.deepEqual(Object(schemas.BigPotResponse?.properties).data, { $ref: '#/components/schemas/BigPot' })
+  })
+
+  it('writes an enum that may grow as its known values or any text', () => {
+    const Colour = NamedEnum('Colour', ['red'], { description: 'Of the pot.' })
+    const Pot = namedObject('Pot', {
+      colour: openEnum(Colour),
+      lid: Nullable(openEnum(Colour), 'Null without a lid.'),
+      handle: Colour,
+    })
+    const { schemas } = documentOf([potRoute('pots.get', { data: Pot })]).components
+    const colour = { $ref: '#/components/schemas/Colour' }
+    assert.deepEqual(schemas.Colour, { type: 'string', enum: ['red'] })
+    assert.deepEqual(schemas.Pot?.properties, {
+      colour: { description: 'Of the pot.', anyOf: [colour, { type: 'string' }] },
+      lid: { description: 'Null without a lid.', anyOf: [colour, { type: 'string' }, { type: 'null' }] },
+      handle: { description: 'Of the pot.', ...colour },
+    })
   })
 
   it('refuses one name for two schemas', () => {

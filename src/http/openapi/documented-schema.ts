@@ -20,7 +20,14 @@ export function documentedSchema(schema: unknown, context: SchemaContext): JsonS
   const content = contentOf(schema, context)
   if (!definition) return content
   const siblings = annotationsBeside(contentOf(definition.schema, context), content)
-  return siblings ? { ...referenceOf(definition, context), ...siblings } : content
+  if (!siblings) return content
+  const reference = referenceOf(definition, context)
+  return schema['x-open'] ? openValues(reference, siblings) : { ...reference, ...siblings }
+}
+
+/** Generators make a union of it, such as `FailureCode | string`: the known values keep their names. */
+export function openValues(reference: JsonSchema, annotations: JsonSchema): JsonSchema {
+  return { ...annotations, anyOf: [reference, { type: 'string' }] }
 }
 
 /**
@@ -62,9 +69,19 @@ function contentOf(schema: object, context: SchemaContext): JsonSchema {
   const entries = Object.entries(schema)
     .filter(([keyword, value]) => !keyword.startsWith('x-') && !isOwnFormat(keyword, value))
     .map(([keyword, value]) => [keyword, documentedValue(keyword, value, context)] as const)
-  const content = simplified(Object.fromEntries(entries))
+  const content = { ...simplified(Object.fromEntries(entries)), ...requiredOf(schema) }
   const isClosed = context.isRequest && content.properties !== undefined
   return isClosed ? { ...content, additionalProperties: false } : content
+}
+
+/** The required fields, with those that the service has a default for although clients should send them. */
+function requiredOf(schema: object): JsonSchema {
+  const { properties, required = [] }: JsonSchema = { ...schema }
+  if (!isSchema(properties) || !Array.isArray(required)) return {}
+  const names = Object.keys(properties).filter(
+    (name) => required.includes(name) || Object(properties[name])['x-required'],
+  )
+  return names.length > required.length ? { required: names } : {}
 }
 
 /** The formats of JSON Schema; the others are ours, and tools would report them as unknown. */
@@ -105,12 +122,12 @@ function mapValues(value: unknown, change: (member: unknown) => unknown): unknow
 function simplified(schema: JsonSchema): JsonSchema {
   const { anyOf, ...rest } = schema
   if (!Array.isArray(anyOf)) return schema
-  const branches = anyOf.filter(isSchema)
+  const branches = anyOf.filter(isSchema).flatMap(alternativesOf)
   if (branches.every((branch) => typeof branch.const === 'string'))
     return { ...rest, type: 'string', enum: branches.map((branch) => branch.const) }
   const [first, ...others] = branches.filter((branch) => branch.type !== 'null')
   const isNullable = others.length === 0 && branches.length === 2
-  if (!isNullable || !first) return schema
+  if (!isNullable || !first) return { ...rest, anyOf: branches }
   if (first.$ref !== undefined) {
     const { $ref, ...annotations } = first
     return { ...annotations, ...rest, anyOf: [{ $ref }, { type: 'null' }] }
@@ -118,4 +135,10 @@ function simplified(schema: JsonSchema): JsonSchema {
   if (typeof first.type !== 'string') return schema
   const nullableEnum = Array.isArray(first.enum) ? { enum: [...first.enum, null] } : {}
   return { ...first, ...rest, ...nullableEnum, type: [first.type, 'null'] }
+}
+
+/** Alternatives among alternatives become their neighbours. The description is that of the outer ones. */
+function alternativesOf(branch: JsonSchema): JsonSchema[] {
+  const { anyOf, description: _, ...others } = branch
+  return Array.isArray(anyOf) && Object.keys(others).length === 0 ? anyOf.filter(isSchema) : [branch]
 }

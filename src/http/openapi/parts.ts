@@ -1,9 +1,11 @@
 // The parts of the document that every operation shares: the envelope, errors, headers and their examples.
 
 import { API_ERRORS, ApiError, type ApiErrorCode } from '../../core/errors.ts'
+import { LONGEST_REQUEST_ID } from '../../core/text/formats.ts'
 import type { OperatorRoute, Route } from '../../kit/http/route.ts'
 import { envelopeOf } from '../errors.ts'
 import type { JsonSchema } from '../input/json-schema.ts'
+import { openValues } from './documented-schema.ts'
 
 const text = (description: string, more: object = {}): JsonSchema => ({
   type: 'string',
@@ -24,10 +26,10 @@ export const SCHEMAS: JsonSchema = {
     error: { $ref: '#/components/schemas/ErrorInfo', description: 'What was wrong, for programs.' },
   }),
   ErrorInfo: object({
-    code: {
-      $ref: '#/components/schemas/ErrorCode',
-      description: 'What was wrong. A code never changes: branch on it.',
-    },
+    code: openValues(
+      { $ref: '#/components/schemas/ErrorCode' },
+      { description: 'What was wrong. A code never changes: branch on it. Later versions may have others.' },
+    ),
     type: { $ref: '#/components/schemas/ErrorType', description: 'The family of the code.' },
     retryable: {
       type: 'boolean',
@@ -46,7 +48,7 @@ export const SCHEMAS: JsonSchema = {
     code: text('An error code, or a validation code such as required.'),
     message: text('What to change.'),
   }),
-  ErrorCode: text('Never changes; branch on this.', { enum: Object.keys(API_ERRORS) }),
+  ErrorCode: text('The codes of this version. A code never changes.', { enum: Object.keys(API_ERRORS) }),
   ErrorType: text('The family of the code.', {
     enum: [...new Set(Object.values(API_ERRORS).map((facts) => facts.type))],
   }),
@@ -76,7 +78,7 @@ const header = (description: string, type = 'string') => ({ description, schema:
 
 export const HEADERS: JsonSchema = {
   'X-Request-Id': header(
-    'Names this request; taken from the request when it carries one of 8 to 128 plain characters.',
+    `Names this request; taken from the request when it carries one of 8 to ${LONGEST_REQUEST_ID} plain characters.`,
   ),
   'Retry-After': header('Seconds to wait before the next try.', 'integer'),
   'Idempotent-Replayed': header(

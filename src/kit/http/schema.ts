@@ -1,6 +1,7 @@
 // Schema shapes that every slice uses, with the keywords that the HTTP shell reads: x-code (the error code of any issue
 // about the field), x-multiline (tab and newline allowed), x-nfc (normalised text), x-null: 'refused' (null is not the
-// same as absent).
+// same as absent). Others are for the document: x-open (other values may be added, see openEnum), x-required (clients should
+// send the field, although the service has a default for it).
 
 import {
   type TObject,
@@ -108,6 +109,12 @@ export const NamedEnum = <const Value extends string>(
   values: readonly Value[],
   options: object = {},
 ) => ({ ...named(name, Enum(values)), ...options })
+
+/**
+ * The same enum where a response has it and later versions may add values. The document says that any other text may come too,
+ * so that generated clients accept it.
+ */
+export const openEnum = <Schema extends TSchema>(schema: Schema): Schema => ({ ...schema, 'x-open': true })
 
 /**
  * Several values of a query parameter, separated by commas or as repeated parameters.

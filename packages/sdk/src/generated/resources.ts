@@ -883,7 +883,7 @@ export interface WebhookEndpointsResource {
   /**
    * Create a webhook endpoint.
    *
-   * Every matching event is sent there from now on, signed according to Standard Webhooks. The secret is shown once. At most 20 endpoints.
+   * Every matching event is sent there from now on, signed according to Standard Webhooks. The secret is shown once; a repeat with the same Idempotency-Key shows it again, because the first response may be lost. At most 20 endpoints.
    *
    * Needs the scope `webhooks:write`.
    *
@@ -933,7 +933,7 @@ export interface WebhookEndpointsResource {
   /**
    * Replace the secret of a webhook endpoint.
    *
-   * The new secret is shown once. During the overlap every delivery has two signatures, so you can switch at any time within it. Until the overlap ends the secret cannot be replaced again, except with overlapHours 0, which invalidates all previous secrets at once.
+   * The new secret is shown once; a repeat with the same Idempotency-Key shows it again, because the first response may be lost. During the overlap every delivery has two signatures, so you can switch at any time within it. Until the overlap ends the secret cannot be replaced again, except with overlapHours 0, which invalidates all previous secrets at once.
    *
    * Needs the scope `webhooks:write`.
    *

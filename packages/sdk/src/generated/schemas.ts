@@ -65,12 +65,12 @@ export interface Attempt {
   uuid: string
   /** The gateway of the attempt. */
   paymentGateway: string
-  /** How the payer paid: card, mobile_money, bank_transfer, direct_mobile_money or direct_bank_transfer (to your own account), or saved (a saved method). */
-  channel: string
+  /** How the payer paid: card, mobile_money, bank_transfer, direct_mobile_money or direct_bank_transfer (to your own account), or saved (a saved method). Later versions may have others. */
+  channel: AttemptChannel | (string & {})
   /** started: it was sent to the gateway. awaiting_customer: the payer has to approve it. succeeded, declined: the outcome. amount_mismatch: another amount was paid. duplicate_success: the payment was paid already. requires_review: a case is open. */
-  status: string
+  status: AttemptStatus
   /** Why it was declined. Null otherwise. */
-  failureCode: FailureCode | null
+  failureCode: FailureCode | (string & {}) | null
   /** The provider’s id of the payment, as its dashboard and settlement files name it. Null until the provider has given one. */
   gatewayReference: string | null
   /** The number by which the payer or the provider finds the payment, such as an M-Pesa code. Null if the provider has none. */
@@ -84,6 +84,10 @@ export interface Attempt {
   /** How much of a duplicate_success was refunded. Duplicate payments are refunded automatically. A decimal in major units. */
   refundedAmount: string
 }
+
+export type AttemptChannel = "card" | "mobile_money" | "bank_transfer" | "direct_mobile_money" | "direct_bank_transfer" | "saved"
+
+export type AttemptStatus = "started" | "awaiting_customer" | "succeeded" | "declined" | "amount_mismatch" | "duplicate_success" | "requires_review"
 
 /** Who made the change. */
 export interface AuditActor {
@@ -263,8 +267,8 @@ export interface Charge {
   sourceCurrency: CurrencyCode
   /** The gateway of the saved method, which charges it. */
   paymentGateway: string
-  /** The channel of the latest attempt, such as card or mobile_money; once it is paid, of the attempt that was paid. Null before the first attempt. */
-  channel: string | null
+  /** The channel of the latest attempt; once it is paid, of the attempt that was paid. Null before the first attempt. */
+  channel: AttemptChannel | (string & {}) | null
   customer: CustomerSummary
   /** When this record was created, in UTC. */
   createdAt: string
@@ -340,8 +344,8 @@ export type ChargeSuccessfulEvent = EventBase & {
 export interface ChargedMethod {
   /** The uuid of the saved method. */
   uuid: string
-  /** card, mobile_money or bank_account. */
-  type: string
+  /** What is charged. */
+  type: PaymentMethodType
   /** The masked name of the method, to show to the customer. */
   label: string
 }
@@ -429,8 +433,8 @@ export interface CreateChargeRequest {
   reference: string
   customer: PaymentCustomer
   metadata: Metadata
-  /** The ISO 4217 code of the currency, in capitals. */
-  currency?: CurrencyCode | undefined
+  /** The ISO 4217 code of the currency, in capitals. Send it: a charge without it is in USD, whatever the method was saved with. */
+  currency: CurrencyCode
   /** The amount to charge, in major units. At most the decimals of the currency. */
   amount: number
   /** The `recurringToken` of a saved payment method, from the payment that saved it or from the customer’s methods. It decides the gateway. */
@@ -703,8 +707,8 @@ export type EventType = "payment.pending" | "payment.processing" | "payment.succ
 
 /** Why the payment failed. */
 export interface Failure {
-  /** Why it was declined. Branch on this. */
-  code: FailureCode
+  /** Why it was declined. Branch on this. Later versions may have other codes. */
+  code: FailureCode | (string & {})
   /** The reason in a sentence, for people. It may change. */
   message: string
   /** soft: it may work later or with another method. hard: it will not work again with this method. technical: a fault, not a decision of the bank. */
@@ -996,8 +1000,8 @@ export interface Payment {
   expiresAt: string | null
   /** When this record was created, in UTC. */
   createdAt: string
-  /** The channel of the latest attempt, such as card or mobile_money; once it is paid, of the attempt that was paid. Null before the first attempt. */
-  channel: string | null
+  /** The channel of the latest attempt; once it is paid, of the attempt that was paid. Null before the first attempt. */
+  channel: AttemptChannel | (string & {}) | null
   /** Why it has this status, where the status alone does not say it: the values are those of the filter `statusReason` of the lists. Null if there is nothing to add. */
   statusReason: string | null
   /** The collected amount, a decimal in major units. Null until it is paid. */
@@ -1144,7 +1148,7 @@ export interface PaymentMethod {
   /** The id of this record, a UUID. */
   uuid: string
   /** What is charged. The object of the same name has its details. */
-  type: "card" | "mobile_money" | "bank_account"
+  type: PaymentMethodType
   /** Only an active method can be charged. expired: its time has passed. revoked: you revoked it. */
   status: "active" | "expired" | "revoked"
   /** The masked name of the method, to show to the customer. */
@@ -1192,6 +1196,8 @@ export type PaymentMethodSavedEvent = EventBase & {
   type: "payment_method.saved"
   data: PaymentMethod
 }
+
+export type PaymentMethodType = "card" | "mobile_money" | "bank_account"
 
 export type PaymentNeedsReviewEvent = EventBase & {
   /** A payment, charge or refund needs a decision: a case was opened, and the data is the case. */
@@ -1468,14 +1474,14 @@ export interface RouteWay {
 export interface SandboxExecution {
   /** The id of the execution at the sandbox provider. */
   uuid: string
-  /** What was executed: checkout, charge or refund. */
-  kind: string
+  /** What was executed. */
+  kind: "checkout" | "charge" | "refund"
   /** The amount that moved. A decimal in major units. */
   amount: string
   /** The ISO 4217 code of the currency. */
   currency: CurrencyCode
   /** Always successful: only money that moved is listed. */
-  status: string
+  status: "successful"
   /** When the provider executed it, in UTC. */
   executedAt: string
 }
@@ -1617,7 +1623,7 @@ export interface WalletBalance {
   pendingBalance: string
   /** The balances of each currency that you have collected, or of the requested one. */
   balances: CurrencyBalance[]
-  /** When one of these balances last changed, in UTC. */
+  /** When one of these balances last changed, in UTC. If none has ever changed, the time of this response. */
   updatedAt: string
 }
 
@@ -1680,9 +1686,9 @@ export type WebhookEndpointDisabledEvent = EventBase & {
   data: WebhookEndpoint
 }
 
-/** A webhook endpoint with its secret, which is shown only here. */
+/** A webhook endpoint with its secret, which no other operation shows. */
 export type WebhookEndpointWithSecret = WebhookEndpoint & {
-  /** Verifies the signature of every delivery: whsec_ and base64. Shown here only: store it. */
+  /** Verifies the signature of every delivery: whsec_ and base64. Shown here only, and again to a repeat with the same Idempotency-Key while it is current: store it. */
   secret: string
 }
 
@@ -1719,7 +1725,7 @@ export interface PaymentsListAllQuery {
   /** Only payments of this gateway, by its name. */
   paymentGateway?: string | undefined
   /** Only payments whose latest attempt has this channel; saved for charges of saved methods. */
-  channel?: "card" | "mobile_money" | "bank_transfer" | "direct_mobile_money" | "direct_bank_transfer" | "saved" | undefined
+  channel?: AttemptChannel | undefined
   /** Only payments that were declined for this reason. */
   failureCode?: FailureCode | undefined
   /** Only payments with this statusReason. */
@@ -1764,7 +1770,7 @@ export interface PaymentsListQuery {
   /** Only payments of this gateway, by its name. */
   paymentGateway?: string | undefined
   /** Only payments whose latest attempt has this channel; saved for charges of saved methods. */
-  channel?: "card" | "mobile_money" | "bank_transfer" | "direct_mobile_money" | "direct_bank_transfer" | "saved" | undefined
+  channel?: AttemptChannel | undefined
   /** Only payments that were declined for this reason. */
   failureCode?: FailureCode | undefined
   /** Only payments with this statusReason. */
@@ -1807,7 +1813,7 @@ export interface ChargesListQuery {
   /** Only payments of this gateway, by its name. */
   paymentGateway?: string | undefined
   /** Only payments whose latest attempt has this channel; saved for charges of saved methods. */
-  channel?: "card" | "mobile_money" | "bank_transfer" | "direct_mobile_money" | "direct_bank_transfer" | "saved" | undefined
+  channel?: AttemptChannel | undefined
   /** Only payments that were declined for this reason. */
   failureCode?: FailureCode | undefined
   /** Only payments with this statusReason. */
@@ -1850,7 +1856,7 @@ export interface CustomersListPaymentsQuery {
   /** Only payments of this gateway, by its name. */
   paymentGateway?: string | undefined
   /** Only payments whose latest attempt has this channel; saved for charges of saved methods. */
-  channel?: "card" | "mobile_money" | "bank_transfer" | "direct_mobile_money" | "direct_bank_transfer" | "saved" | undefined
+  channel?: AttemptChannel | undefined
   /** Only payments that were declined for this reason. */
   failureCode?: FailureCode | undefined
   /** Only payments with this statusReason. */
@@ -1962,7 +1968,7 @@ export interface PaymentLinksListPaymentsQuery {
   /** Only payments of this gateway, by its name. */
   paymentGateway?: string | undefined
   /** Only payments whose latest attempt has this channel; saved for charges of saved methods. */
-  channel?: "card" | "mobile_money" | "bank_transfer" | "direct_mobile_money" | "direct_bank_transfer" | "saved" | undefined
+  channel?: AttemptChannel | undefined
   /** Only payments that were declined for this reason. */
   failureCode?: FailureCode | undefined
   /** Only payments with this statusReason. */
@@ -2192,7 +2198,7 @@ export interface PaymentsExportAllQuery {
   /** Only payments of this gateway, by its name. */
   paymentGateway?: string | undefined
   /** Only payments whose latest attempt has this channel; saved for charges of saved methods. */
-  channel?: "card" | "mobile_money" | "bank_transfer" | "direct_mobile_money" | "direct_bank_transfer" | "saved" | undefined
+  channel?: AttemptChannel | undefined
   /** Only payments that were declined for this reason. */
   failureCode?: FailureCode | undefined
   /** Only payments with this statusReason. */
@@ -2229,7 +2235,7 @@ export interface PaymentsExportQuery {
   /** Only payments of this gateway, by its name. */
   paymentGateway?: string | undefined
   /** Only payments whose latest attempt has this channel; saved for charges of saved methods. */
-  channel?: "card" | "mobile_money" | "bank_transfer" | "direct_mobile_money" | "direct_bank_transfer" | "saved" | undefined
+  channel?: AttemptChannel | undefined
   /** Only payments that were declined for this reason. */
   failureCode?: FailureCode | undefined
   /** Only payments with this statusReason. */
@@ -2264,7 +2270,7 @@ export interface ChargesExportQuery {
   /** Only payments of this gateway, by its name. */
   paymentGateway?: string | undefined
   /** Only payments whose latest attempt has this channel; saved for charges of saved methods. */
-  channel?: "card" | "mobile_money" | "bank_transfer" | "direct_mobile_money" | "direct_bank_transfer" | "saved" | undefined
+  channel?: AttemptChannel | undefined
   /** Only payments that were declined for this reason. */
   failureCode?: FailureCode | undefined
   /** Only payments with this statusReason. */
@@ -2299,7 +2305,7 @@ export interface CustomersExportPaymentsQuery {
   /** Only payments of this gateway, by its name. */
   paymentGateway?: string | undefined
   /** Only payments whose latest attempt has this channel; saved for charges of saved methods. */
-  channel?: "card" | "mobile_money" | "bank_transfer" | "direct_mobile_money" | "direct_bank_transfer" | "saved" | undefined
+  channel?: AttemptChannel | undefined
   /** Only payments that were declined for this reason. */
   failureCode?: FailureCode | undefined
   /** Only payments with this statusReason. */
@@ -2379,7 +2385,7 @@ export interface PaymentLinksExportPaymentsQuery {
   /** Only payments of this gateway, by its name. */
   paymentGateway?: string | undefined
   /** Only payments whose latest attempt has this channel; saved for charges of saved methods. */
-  channel?: "card" | "mobile_money" | "bank_transfer" | "direct_mobile_money" | "direct_bank_transfer" | "saved" | undefined
+  channel?: AttemptChannel | undefined
   /** Only payments that were declined for this reason. */
   failureCode?: FailureCode | undefined
   /** Only payments with this statusReason. */
