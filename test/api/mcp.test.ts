@@ -77,7 +77,7 @@ describe('the tools of an agent', () => {
       assert.equal(answer.data.state, 'confirmation_required')
       const { arguments: confirmed } = answer.data.confirmWith
       const done = await agent.callTool(tool.name, confirmed)
-      assert.equal(done.data.state, 'done', done.text)
+      assert.equal(done.data.state, done.data.replay?.status ?? 'done', done.text)
       const repeated = await agent.callTool(tool.name, confirmed)
       assert.deepEqual(withoutProgress(repeated.data), withoutProgress(done.data))
     })
@@ -183,11 +183,16 @@ describe('the confirmation of an agent’s write', () => {
   it('is not offered for a refund of more than is left, of nothing, or of a fraction too small', async () => {
     const { uuid: payment } = await payWith(subject.api, 'card_success', { amount: 20 })
     const agent = createAgent(subject.api)
-    const codeOf = async (amount: string) =>
+    const codeOf = async (amount: string | number) =>
       (await agent.callTool('refund_payment', { payment, amount })).data.error?.code
     assert.equal(await codeOf('20.01'), 'refund_exceeds_amount')
     assert.equal(await codeOf('0'), 'amount_out_of_range')
     assert.equal(await codeOf('20'), undefined)
+    assert.equal(await codeOf(20.01), 'refund_exceeds_amount')
+    assert.equal(await codeOf(0.001), 'amount_precision')
+    assert.equal(await codeOf(-1), 'invalid_arguments')
+    const { confirmWith } = (await agent.callTool('refund_payment', { payment, amount: 4.5 })).data
+    assert.equal(confirmWith.arguments.amount, '4.50')
   })
 
   it('is refused with another key, tool or argument, and when it is altered', async () => {

@@ -10,6 +10,12 @@ export const Time = (description: string) =>
 
 export const Cursor = Type.String({ maxLength: 300, description: 'nextCursor of the previous answer.' })
 
+/** A number or a decimal string, as the API takes it. */
+export const Amount = (description: string) =>
+  Type.Union([Type.Number({ minimum: 0 }), Type.String({ pattern: '^\\d{1,12}(?:\\.\\d{1,2})?$' })], {
+    description: `${description} In major units, such as 1250.5 or "1250.50".`,
+  })
+
 export const RecordUuid = (description: string) =>
   Type.String({
     pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',

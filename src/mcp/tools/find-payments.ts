@@ -12,10 +12,7 @@ import {
   summarizePayment,
 } from '../payment.ts'
 import { readTool, type ToolAnswer, type ToolContext } from '../tool.ts'
-import { Cursor, counted, Time } from './fields.ts'
-
-const Amount = (description: string) =>
-  Type.Optional(Type.String({ pattern: '^\\d{1,12}(?:\\.\\d{1,2})?$', description }))
+import { Amount, Cursor, counted, Time } from './fields.ts'
 
 // Object.keys returns string[]; the keys of this constant are exactly those of its type.
 const FAILURE_CODES = Object.keys(FAILURES) as FailureCode[]
@@ -45,9 +42,9 @@ export const findPayments = readTool({
         description: 'One status or several. pending and processing are open, the others have ended.',
       }),
     ),
-    amount: Amount('Exactly this amount, in major units such as 1250.50.'),
-    minAmount: Amount('From this amount.'),
-    maxAmount: Amount('Up to this amount.'),
+    amount: Type.Optional(Amount('Exactly this amount.')),
+    minAmount: Type.Optional(Amount('From this amount.')),
+    maxAmount: Type.Optional(Amount('Up to this amount.')),
     currency: Type.Optional(Enum(CURRENCY_CODES, { description: 'Only this currency.' })),
     paymentGateway: Type.Optional(Type.String({ maxLength: 40, description: 'Such as paystack.' })),
     failureCode: Type.Optional(

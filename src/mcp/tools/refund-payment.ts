@@ -15,6 +15,7 @@ import {
 } from '../payment.ts'
 import { writeTool } from '../tool.ts'
 import { untrusted } from '../untrusted.ts'
+import { Amount } from './fields.ts'
 
 export const refundPayment = writeTool({
   name: 'refund_payment',
@@ -25,18 +26,13 @@ export const refundPayment = writeTool({
   isDestructive: true,
   input: {
     payment: PaymentName,
-    amount: Type.Optional(
-      Type.String({
-        pattern: '^\\d{1,12}(?:\\.\\d{1,2})?$',
-        description: 'In major units, such as 1250.50. Absent: all that is left.',
-      }),
-    ),
+    amount: Type.Optional(Amount('The amount to refund. Absent: all that is left.')),
     reason: Type.Optional(Type.String({ maxLength: 255, description: 'For your own records.' })),
   },
   async prepare(context, { payment: name, amount, reason }) {
     const payment = await requirePayment(context, name)
     const left = remainderOf(payment)
-    const wanted = formatAmount(amount === undefined ? left : readWanted(left, amount))
+    const wanted = formatAmount(amount === undefined ? left : readWanted(left, String(amount)))
     return {
       summary: `${amountOf(payment, wanted)} of ${amountOf(payment, payment.amountPaid ?? '0.00')} of ${nameOf(payment)} would be refunded to the payer through ${payment.paymentGateway}; ${amountOf(payment, formatAmount(left))} can be refunded.`,
       arguments: { payment: payment.uuid, amount: wanted, reason },

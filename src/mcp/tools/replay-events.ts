@@ -110,7 +110,8 @@ function describeReplay(
   return {
     headline: message,
     data: {
-      state: 'done',
+      // queued while events are still being sent.
+      state: status,
       replay: { uuid, status, events, deliveries },
       api: `${publicUrl}/api/v1/webhooks/replays/${uuid}`,
     },
