@@ -12,9 +12,11 @@ import { ROOT, tempFolder } from '../support/process.ts'
 import { LARGER_FORM_ONLY } from '../support/scale.ts'
 import { type TestService, testService } from '../support/service.ts'
 import { LANGUAGES, type Language, readSteps } from './page.ts'
+import { startFailingProxy } from './failing-proxy.ts'
 import { followGuide, prepareFolder, type Reader, saveFile } from './track.ts'
 
 const GUIDES = join(ROOT, 'docs/guides')
+const QUICKSTART = join(GUIDES, 'quickstart.md')
 const PAGES = globSync('*.md', { cwd: GUIDES }).toSorted()
 const NAMES = { bash: 'curl', ts: 'TypeScript', python: 'Python', php: 'PHP' }
 const QUICK = ['bash', 'ts']
@@ -82,15 +84,44 @@ describe('the samples of the guides', () => {
   }
 
   it('work on the quickstart in TypeScript without the SDK', LARGER_FORM_ONLY, async (t) => {
-    const page = join(GUIDES, 'quickstart.md')
-    const client = /^```js\n(\/\/ cowry\.ts\n[\s\S]*?)^```$/m.exec(readFileSync(page, 'utf8'))?.[1]
-    assert.ok(client !== undefined, 'the quickstart has no client without the SDK')
+    const client = clientWithoutSdk()
     const reader = await newReader(t, service, 'ts')
     rmSync(join(reader.folder, 'node_modules'), { recursive: true })
-    const steps = readSteps(page).map((step) =>
+    const steps = readSteps(QUICKSTART).map((step) =>
       step.files.ts === 'cowry.ts' ? { ...step, samples: { ts: client } } : step,
     )
     await followGuide(t, reader, steps)
+  })
+
+  for (const language of ['ts', 'python', 'php'] as const) {
+    it(`send again after a 502 of a proxy in ${NAMES[language]}`, LARGER_FORM_ONLY, async (t) => {
+      const missing = PROGRAMS[language].find((one) => !canRun(one))
+      if (missing !== undefined) return t.skip(`this does not work here: ${missing}`)
+      const proxy = await startFailingProxy(t, service.url, 1)
+      const reader = { ...(await newReader(t, service, language)), url: proxy.url }
+      const steps = readSteps(join(GUIDES, 'idempotency.md'))
+      await followGuide(
+        t,
+        reader,
+        steps.filter(({ samples }) => samples.python?.includes('with_retries')),
+      )
+      assert.equal(proxy.failed(), 1)
+    })
+  }
+
+  it('report a 502 of a proxy as retryable in TypeScript without the SDK', LARGER_FORM_ONLY, async (t) => {
+    const proxy = await startFailingProxy(t, service.url, 1)
+    const reader = { ...(await newReader(t, service, 'ts')), url: proxy.url }
+    writeFileSync(join(reader.folder, 'cowry.ts'), clientWithoutSdk())
+    const code = `import { cowry } from './cowry.ts'
+const show = (error) => console.log(error.message, error.retryable)
+await cowry.payments.verify({ reference: 'order-none' }).catch(show)
+await cowry.payments.verify({ reference: 'order-none' }).catch(show)
+`
+    const shown = 'HTTP 502 without JSON true\npayment_not_found: … false'
+    await followGuide(t, reader, [
+      { line: 1, samples: { ts: code }, files: {}, json: undefined, text: shown, receiver: undefined },
+    ])
   })
 
   it('have correct types in TypeScript', LARGER_FORM_ONLY, async (t) => {
@@ -113,6 +144,12 @@ describe('the samples of the guides', () => {
   })
 })
 
+function clientWithoutSdk(): string {
+  const client = /^```js\n(\/\/ cowry\.ts\n[\s\S]*?)^```$/m.exec(readFileSync(QUICKSTART, 'utf8'))?.[1]
+  assert.ok(client !== undefined, 'the quickstart has no client without the SDK')
+  return client
+}
+
 function canRun(command: string): boolean {
   return spawnSync('bash', ['-c', command]).status === 0
 }
@@ -123,7 +160,7 @@ async function newReader(t: Cleanup, service: TestService, language: Language): 
   const folder = await tempFolder(t, `guide-${language}`)
   const reader = { language, folder, url: service.url, key, port: await findFreePort() }
   prepareFolder(reader)
-  for (const step of readSteps(join(GUIDES, 'quickstart.md'))) saveFile(reader, step)
+  for (const step of readSteps(QUICKSTART)) saveFile(reader, step)
   return reader
 }
 
