@@ -139,16 +139,17 @@ function serviceInfo(role: Role, service: ServiceInfo) {
 
 function banner(role: Role, service: ServiceInfo): string[] {
   if (role === 'worker') return ['Cowry does the background work; Ctrl-C ends it.']
-  const lines = [`Cowry listens on   ${service.url}`, `Documentation      ${service.publicUrl}/docs`]
+  const lines = [`Cowry listens on   ${service.url}`, `API reference      ${service.publicUrl}/docs/api`]
   if (service.demoKey === null) return lines
   // Browsers do not send the part after #, and the page keeps the key in its tab.
   const quickstart = `${service.publicUrl}/docs/quickstart#key=${service.demoKey}`
   return [
     ...lines,
     `Demo key           ${service.demoKey}`,
-    `Quickstart         ${quickstart}`,
     '',
     curlLine(service.url, service.demoKey),
+    '',
+    `Quickstart         ${quickstart}`,
     '',
   ]
 }

@@ -437,7 +437,7 @@ describe('the documentation', () => {
       [],
     )
     const folders = new Set(
-      PRODUCT.map(({ path }) => dirname(path)).filter((path) => /^src\/[^/]+$/.test(path)),
+      TREE.map(({ path }) => dirname(path)).filter((path) => /^(?:src|packages)\/[^/]+$/.test(path)),
     )
     assert.deepEqual(
       [...folders].filter((folder) => !named.includes(`${folder}/`)),

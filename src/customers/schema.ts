@@ -131,7 +131,7 @@ export const SavedMethodRecord = namedObject(
           description: 'The language of the text, an ISO 639-1 code.',
         }),
       }),
-      'How the customer agreed that the method is saved and charged again. The texts of each version are in docs/checkout.md. Null: the customer was not asked.',
+      'How the customer agreed that the method is saved and charged again. The texts of each version are at /docs/checkout. Null: the customer was not asked.',
     ),
     expiresAt: Nullable(
       Timestamp,

@@ -33,24 +33,13 @@ const LANGUAGES: Readonly<Record<string, Language>> = {
   text: { label: 'Output', comment: null },
   http: { label: 'Request', comment: null },
   sql: { label: 'SQL', comment: /--.*/ },
-  yaml: { label: 'YAML', comment: HASH_COMMENT },
-}
-
-const ALIASES: Readonly<Record<string, string>> = {
-  typescript: 'ts',
-  javascript: 'js',
-  mjs: 'js',
-  py: 'python',
-  shell: 'sh',
-  console: 'sh',
 }
 
 const TAB_LANGUAGES: ReadonlySet<string> = new Set(['bash', 'ts', 'python', 'php'])
 
 /** The first word of the info string, such as ts in "ts quickstart.ts". */
 export function languageOf(info: string | undefined): string {
-  const name = /^[\w-]*/.exec(info ?? '')?.[0].toLowerCase() ?? ''
-  return ALIASES[name] ?? name
+  return /^[\w-]*/.exec(info ?? '')?.[0].toLowerCase() ?? ''
 }
 
 export function isTabLanguage(language: string): boolean {

@@ -13,8 +13,8 @@ export function llmsText(publicUrl: string): string {
 
 > Self-hosted payment collection service: one JSON API, many gateways, hosted checkout, saved methods and a wallet.
 
-Send requests to ${publicUrl}/api/v1 with an API key in the header x-api-key. Amounts are decimal numbers in the currency's own
-unit. Every error has a code, which is explained at ${publicUrl}/docs/errors.
+Send requests to ${publicUrl}/api/v1 with an API key in the header x-api-key. Amounts in requests are numbers in major units;
+amounts in responses are decimal strings with two places. Every error has a code, which is explained at ${publicUrl}/docs/errors.
 
 ## API
 

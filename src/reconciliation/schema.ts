@@ -46,7 +46,7 @@ export const ReconcileBody = namedObject('CreateReconciliationRequest', {
   format: Type.Optional(
     NamedEnum('SettlementFileFormat', FORMATS, {
       default: 'neutral',
-      description: 'The columns of the file: docs/reconciliation.md.',
+      description: 'The columns of the file: /docs/reconciliation.',
     }),
   ),
   fileName: Type.Optional(lineText(200, 'The name of the file, by which you recognise it.')),

@@ -61,8 +61,7 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
       params: REFERENCE,
       body: namedObject('CompleteSandboxPaymentRequest', {
         instrument: Enum(INSTRUMENT_NAMES, {
-          description:
-            'The test instrument, which decides what happens. docs/generated/instruments.md lists them.',
+          description: 'The test instrument, which decides what happens. /docs/instruments lists them.',
         }),
       }),
       response: { http: 200, data: PaymentRecord },

@@ -1,7 +1,7 @@
 // A proxy in front of the service that answers its first requests as proxies do whose server is away: 502 with HTML.
 
 import assert from 'node:assert/strict'
-import { createServer, type IncomingMessage, request as sendRequest, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse, request as sendRequest } from 'node:http'
 import type { Cleanup } from '../support/database.ts'
 
 const BAD_GATEWAY = '<html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>'
@@ -21,7 +21,9 @@ export async function startFailingProxy(t: Cleanup, target: string, failures: nu
     response.writeHead(502, { 'content-type': 'text/html' }).end(BAD_GATEWAY)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => server.close())
+  t.after(async () => {
+    server.close()
+  })
   const address = server.address()
   assert.ok(typeof address === 'object' && address !== null)
   return { url: `http://127.0.0.1:${address.port}`, failed: () => failed }

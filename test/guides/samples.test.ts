@@ -11,8 +11,8 @@ import type { Cleanup } from '../support/database.ts'
 import { ROOT, tempFolder } from '../support/process.ts'
 import { LARGER_FORM_ONLY } from '../support/scale.ts'
 import { type TestService, testService } from '../support/service.ts'
-import { LANGUAGES, type Language, readSteps } from './page.ts'
 import { startFailingProxy } from './failing-proxy.ts'
+import { LANGUAGES, type Language, readSteps } from './page.ts'
 import { followGuide, prepareFolder, type Reader, saveFile } from './track.ts'
 
 const GUIDES = join(ROOT, 'docs/guides')

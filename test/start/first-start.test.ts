@@ -20,7 +20,7 @@ const dataDir = env.COWRY_DATA_DIR
 
 /** The command of the README. */
 const start = (t: Cleanup) =>
-  startUntilOutput(t, [], env, (output) => /^curl /m.test(output), {
+  startUntilOutput(t, [], env, (output) => /^Quickstart /m.test(output), {
     command: ['npm', 'start'],
     detached: true,
   })
@@ -32,13 +32,13 @@ function readWelcome(output: string) {
   const lines = output.split('\n')
   const find = (pattern: RegExp) => lines.findIndex((line) => pattern.test(line))
   const address = find(/^Cowry listens on +http:\/\/127\.0\.0\.1:\d+$/)
-  const reference = find(/^Documentation +http:\/\/127\.0\.0\.1:\d+\/docs$/)
+  const reference = find(/^API reference +http:\/\/127\.0\.0\.1:\d+\/docs\/api$/)
   const demoKey = find(/^Demo key +cowry_test_\w+$/)
   const quickstart = find(/^Quickstart +http:\/\/127\.0\.0\.1:\d+\/docs\/quickstart#key=cowry_test_\w+$/)
   const curl = find(/^curl .*$/)
   const lastWordOf = (line: number) => lines[line]?.split(/ +/).at(-1) ?? ''
   return {
-    order: [address, reference, demoKey, quickstart, curl],
+    order: [address, reference, demoKey, curl, quickstart],
     url: lastWordOf(address),
     reference: lastWordOf(reference),
     demoKey: lastWordOf(demoKey),

@@ -12,7 +12,7 @@ export interface ExampleRequest {
   headers?: Readonly<Record<string, string>>
   /** An object is sent as JSON, a text as it is. */
   body?: unknown
-  /** The situation in which the request fails. Absent if it always fails; then a test sends it. */
+  /** The situation in which the request fails. Absent if it always fails. Tests send both kinds. */
   when?: string
 }
 

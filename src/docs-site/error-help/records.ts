@@ -72,11 +72,7 @@ export const RECORD_HELP = {
     'GET /api/v1/webhooks/endpoints/{uuid}',
     'List your endpoints: GET /api/v1/webhooks/endpoints.',
   ),
-  event_not_found: missing(
-    'event',
-    'GET /api/v1/events/{uuid}',
-    'List the events: GET /api/v1/events. Old events are deleted after the retention time of the service.',
-  ),
+  event_not_found: missing('event', 'GET /api/v1/events/{uuid}', 'List the events: GET /api/v1/events.'),
   replay_not_found: missing(
     'replay',
     'GET /api/v1/webhooks/replays/{uuid}',
@@ -145,12 +141,13 @@ export const RECORD_HELP = {
     },
   ),
   phone_busy: help(
-    'Another payment request is open on this phone. A second one would replace or confuse the first.',
-    'The payer approves or declines the open request. Then the same request works.',
+    'The checkout page shows this to the payer; no operation of the API returns it. Another payment request is open on the phone, and a second one would replace or confuse it.',
+    'The payer approves or declines the open request, or lets it end, and then pays on the page again.',
     {
-      send: 'POST /api/v1/sandbox/payments/order-1042/complete',
-      body: { instrument: 'mobile_success' },
-      when: 'the phone of this test instrument has an open request',
+      send: 'POST /pay/{accessCode}/attempts',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: 'channel=mobile_money&network=mpesa_ke&phone=0712345678',
+      when: 'the page sends it while another payment waits for an approval on this phone',
     },
   ),
   case_resolved: help(
@@ -166,16 +163,17 @@ export const RECORD_HELP = {
   proof_already_used: help(
     "The provider's reference that you sent as proof belongs to another payment or refund.",
     'Look the payment up at the provider again, and send its own reference.',
-    resolve(
-      { resolution: 'mark_paid', proof: 'PSK-1', note: 'Seen at the provider.' },
-      'PSK-1 is the proof of another payment',
-    ),
+    {
+      send: CASE.replace('/api/', '/admin/'),
+      body: { resolution: 'mark_paid', proof: 'PSK-1', note: 'Seen at the provider.' },
+      when: 'sent with the operator token; PSK-1 is the proof of another payment',
+    },
   ),
   approver_not_independent: help(
     'Two people must agree, and the key that approves is related to the key that proposed.',
     'Let another person approve, with a key that the operator has created for that person.',
     resolve(
-      { resolution: 'write_off', note: 'Approved.' },
+      { resolution: 'accept', note: 'Approved.' },
       'this key was created with the key that proposed the resolution',
     ),
   ),
@@ -213,7 +211,7 @@ export const RECORD_HELP = {
   currency_not_supported_for_token: help(
     'The saved method can be charged in some currencies only, such as that of a mobile-money account.',
     'Charge in a currency that the message names.',
-    charge({ currency: 'NGN' }, 'the saved method is a Kenyan mobile-money account'),
+    charge({ currency: 'NGN' }, 'the saved method can be charged in KES only'),
   ),
   customer_blocked: help(
     'You have blocked this customer.',
@@ -228,7 +226,10 @@ export const RECORD_HELP = {
   resolution_not_possible: help(
     'A case of this kind has other resolutions, or the operator decides it. The message lists what is possible.',
     'Send one of the resolutions of GET /api/v1/cases/{uuid}.',
-    resolve({ resolution: 'accept', note: 'Agreed.' }, 'the kind of the case is currency_mismatch'),
+    resolve(
+      { resolution: 'accept', note: 'Agreed.' },
+      'the kind of the case is unknown_answer, which the operator decides',
+    ),
   ),
   refund_not_supported: help(
     'The gateway that collected this payment offers no refunds by API.',

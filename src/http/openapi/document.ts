@@ -35,10 +35,11 @@ Every operation requires the merchant's key in the \`x-api-key\` header, and ret
 in requests are numbers in major units; amounts in responses are decimal strings with two places. Requests are idempotent:
 the same reference or \`Idempotency-Key\` with the same body returns the existing record. A field or query parameter that
 an operation does not document is refused as \`unknown_field\`; \`metadata\` takes any. Null for an optional field equals
-leaving it out.
+leaving it out, except for a field of a PATCH that may be null: there null removes the value.
 
-Every response has the headers \`X-Request-Id\`, \`RateLimit-Policy\` (q requests at once, refilled within w seconds) and
-\`RateLimit\` (r requests are left, all again in t seconds). A client that sends
+Every response has the header \`X-Request-Id\`. Every response to a valid key also has \`RateLimit-Policy\` (q requests at
+once, refilled within w seconds) and \`RateLimit\` (r requests are left now, all q again in t seconds), unless the operator
+has switched the limit off. A client that sends
 \`Accept: application/problem+json\` gets errors as problems (RFC 9457) with the same facts: \`type\` is the docUrl,
 \`title\` the meaning of the code, \`detail\` the message, and \`code\`, \`errorType\`, \`retryable\`, \`requestId\` and
 \`details\` are as in \`error\`.`

@@ -381,7 +381,7 @@ export interface CollectionReport {
 }
 
 export interface CompleteSandboxPaymentRequest {
-  /** The test instrument, which decides what happens. docs/generated/instruments.md lists them. */
+  /** The test instrument, which decides what happens. /docs/instruments lists them. */
   instrument: "card_success" | "card_3ds" | "card_declined" | "card_insufficient_funds" | "card_unknown_status" | "card_declined_later" | "card_auth_required_later" | "card_lost_answer_later" | "card_slow_later" | "card_refund_declined" | "card_refund_pending" | "card_refund_lost_answer" | "card_refund_fails_later" | "card_dispute_won_later" | "card_dispute_lost_later" | "mobile_success" | "mobile_cancelled" | "mobile_timeout" | "mobile_late_success" | "transfer_success" | "transfer_underpaid" | "transfer_overpaid"
 }
 
@@ -1169,7 +1169,7 @@ export interface PaymentMethod {
   bankAccount: BankAccount | null
   /** Whether a payment that saved it had isRecurring. Only a signal for reports. */
   isRecurringIntent: boolean
-  /** How the customer agreed that the method is saved and charged again. The texts of each version are in docs/checkout.md. Null: the customer was not asked. */
+  /** How the customer agreed that the method is saved and charged again. The texts of each version are at /docs/checkout. Null: the customer was not asked. */
   consent: Consent | null
   /** From when on it can not be charged any more, in UTC. Null if that is not known. */
   expiresAt: string | null
