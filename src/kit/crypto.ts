@@ -205,8 +205,8 @@ function toBase64Url(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('base64url')
 }
 
-/** Strict: a text that decodes but is not the canonical encoding was not written by us. */
-function fromBase64Url(text: string | undefined): Buffer | undefined {
+/** Strict: undefined for a text that decodes but is not the canonical encoding, as none is that we or a browser wrote. */
+export function fromBase64Url(text: string | undefined): Buffer | undefined {
   if (text === undefined) return undefined
   const bytes = Buffer.from(text, 'base64url')
   return bytes.toString('base64url') === text ? bytes : undefined
