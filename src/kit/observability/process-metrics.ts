@@ -5,6 +5,8 @@ import { METRICS } from '../../core/metric-definitions.ts'
 import type { PoolStats } from '../db/db.ts'
 import type { Metrics } from './metrics.ts'
 
+type Delays = ReturnType<typeof monitorEventLoopDelay>
+
 const NANOSECONDS = 1e9
 const MICROSECONDS = 1e6
 
@@ -13,8 +15,7 @@ const RESOLUTION_MS = 10
 
 /** Returns a function that stops measuring. */
 export function measureProcess(metrics: Metrics, pool: () => PoolStats): () => void {
-  const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
-  delays.enable()
+  let delays: Delays | undefined
   const one = (value: number) => [[[], value] as const]
 
   metrics.observableCounter(METRICS.processCpu, () => {
@@ -25,6 +26,8 @@ export function measureProcess(metrics: Metrics, pool: () => PoolStats): () => v
   metrics.gauge(METRICS.processStart, () => one(performance.timeOrigin / 1_000))
   metrics.gauge(METRICS.heapUsed, () => one(process.memoryUsage().heapUsed))
   metrics.gauge(METRICS.eventLoopDelay, () => {
+    // From the first scrape on: the measurement wakes an idle process a hundred times a second.
+    delays ??= startMeasuringDelays()
     const late = (nanoseconds: number) => Math.max(0, nanoseconds / NANOSECONDS - RESOLUTION_MS / 1_000)
     const readings = [
       [['0.5'], late(delays.percentile(50))],
@@ -42,5 +45,11 @@ export function measureProcess(metrics: Metrics, pool: () => PoolStats): () => v
       [['waiting'], waiting],
     ]
   })
-  return () => delays.disable()
+  return () => void delays?.disable()
+}
+
+function startMeasuringDelays(): Delays {
+  const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
+  delays.enable()
+  return delays
 }
