@@ -4,7 +4,7 @@ import { ensureStagingMerchants } from './api-keys/demo-merchant.ts'
 import { composeApp } from './compose/app-object.ts'
 import { type DatabaseOptions, isolateTenants, openDatabase } from './compose/database.ts'
 import { composeShell } from './compose/http-shell.ts'
-import { backgroundJobs } from './compose/jobs.ts'
+import { backgroundJobs, dueJobs } from './compose/jobs.ts'
 import type { Parts, Stops } from './compose/parts.ts'
 import { type Config, publicUrlOf, type Role, weakTokens } from './config.ts'
 import { openMetricsListener } from './http/metrics.ts'
@@ -107,7 +107,7 @@ async function compose(parts: Parts) {
     stops.push(() => provider.stop())
   }
   if (role !== 'api') {
-    const jobs = startJobs(app, backgroundJobs(app, config))
+    const jobs = startJobs(app, backgroundJobs(app, config), dueJobs(parts))
     // The server stops accepting requests at once, not only after the last job has finished.
     stops.push(async () => void (await Promise.all([stopShell(), jobs.stop()])))
   }

@@ -7,6 +7,7 @@ import { deliveryJobs } from '../deliveries/jobs.ts'
 import { gatewayTokenJobs } from '../gateway-tokens/jobs.ts'
 import { gatewayWebhookJobs } from '../gateway-webhooks/jobs.ts'
 import { invariantJobs } from '../kit/db/invariant-checks.ts'
+import type { DueJobs } from '../kit/due-poll.ts'
 import type { Job } from '../kit/jobs.ts'
 import { ledgerJobs } from '../ledger/jobs.ts'
 import type { LinksApp } from '../links/app.ts'
@@ -20,6 +21,8 @@ import { reportJobs } from '../reports/jobs.ts'
 import { resolverJobs } from '../resolver/jobs.ts'
 import { webhookEndpointJobs } from '../webhook-endpoints/jobs.ts'
 import type { App } from './app-object.ts'
+import { findDueJobs, POLLED_JOBS } from './due-queries.ts'
+import type { Parts } from './parts.ts'
 
 /** The background jobs of every slice. Any number of processes share them: a job claims its work in the database. */
 export function backgroundJobs(
@@ -44,6 +47,11 @@ export function backgroundJobs(
     ...deliveryJobs(app, deliveryRetentionDays),
     ...invariantJobs(app, invariantCheckMinutes * 60_000),
   ]
+}
+
+/** Which background jobs may have due work. The raw handle: a poll is no step at which a failpoint may fire. */
+export function dueJobs({ db, clock }: Pick<Parts, 'db' | 'clock'>): DueJobs {
+  return { names: POLLED_JOBS, find: () => findDueJobs(db, clock.now()) }
 }
 
 /** The jobs that make time pass for one merchant. The test clock runs them at once, as the merchant of the request. */

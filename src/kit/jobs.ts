@@ -2,23 +2,18 @@
 // the work. This module decides when a job polls again, and how much of it runs at once.
 
 import type { Clock } from './clock.ts'
+import { type DueJobs, type DuePoll, type PolledJob, startDuePoll } from './due-poll.ts'
 import type { Counters } from './observability/counters.ts'
 import { errorFields, type Log } from './observability/log.ts'
 import { jittered, type Random } from './random.ts'
 
-interface JobBase {
-  name: string
-  /** The poll interval when nothing was due. */
-  intervalMs: number
-}
-
 /** Processes a batch of due work and returns its size. More than 0 means: poll again at once. */
-interface BulkJob extends JobBase {
+interface BulkJob extends PolledJob {
   run: () => Promise<number>
 }
 
 /** Claims single tasks that may take long. A slow task does not delay the next claim. */
-interface TaskJob extends JobBase {
+interface TaskJob extends PolledJob {
   concurrency: number
   /** The end of a task may have freed capacity for another one of its kind, so the job polls again then. */
   claimsAfterEach?: boolean
@@ -39,18 +34,25 @@ interface Needs {
   counters?: Counters
 }
 
+interface Runner extends Needs {
+  duePoll?: DuePoll
+}
+
 // The backoff after an error, so that a failing database or gateway is not flooded.
 const ERROR_BACKOFF_MS = 2_000
 
-export function startJobs(app: Needs, jobs: Job[]): JobRunner {
+/** With `dueJobs`, the jobs that it knows claim only if they may have due work. */
+export function startJobs(app: Needs, jobs: Job[], dueJobs?: DueJobs): JobRunner {
   const stopping = new AbortController()
+  const duePoll = dueJobs && startDuePoll(app, dueJobs, stopping.signal)
+  const runner = { ...app, duePoll }
   const loops = jobs.map((job) =>
-    'run' in job ? runBulk(app, job, stopping.signal) : runTasks(app, job, stopping.signal),
+    'run' in job ? runBulk(runner, job, stopping.signal) : runTasks(runner, job, stopping.signal),
   )
   return {
     async stop() {
       stopping.abort()
-      await Promise.all(loops)
+      await Promise.all([...loops, duePoll?.ended])
     },
   }
 }
@@ -69,7 +71,7 @@ async function runTasksNow(app: Needs, job: TaskJob): Promise<number> {
   return tasks.length
 }
 
-async function runBulk(app: Needs, job: BulkJob, signal: AbortSignal): Promise<void> {
+async function runBulk(app: Runner, job: BulkJob, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const done = await runLogged(app, job, job.run)
     if (done !== undefined && done > 0) continue
@@ -77,7 +79,7 @@ async function runBulk(app: Needs, job: BulkJob, signal: AbortSignal): Promise<v
   }
 }
 
-async function runTasks(app: Needs, job: TaskJob, signal: AbortSignal): Promise<void> {
+async function runTasks(app: Runner, job: TaskJob, signal: AbortSignal): Promise<void> {
   const inFlight = new Set<Promise<void>>()
   while (!signal.aborted) {
     const freeSlots = job.concurrency - inFlight.size
@@ -112,13 +114,19 @@ async function sleepUntilTaskEnds(
   wake()
 }
 
-function sleepBeforePoll(app: Needs, job: JobBase, afterError: boolean, signal: AbortSignal): Promise<void> {
+function sleepBeforePoll(
+  app: Runner,
+  job: PolledJob,
+  afterError: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  if (app.duePoll?.isPolled(job) && !afterError) return app.duePoll.waitForWork(job, signal)
   return app.clock.sleep(jittered(app.random, afterError ? ERROR_BACKOFF_MS : job.intervalMs), signal)
 }
 
 async function runLogged<Result>(
   app: Needs,
-  job: JobBase,
+  job: PolledJob,
   work: () => Promise<Result>,
 ): Promise<Result | undefined> {
   try {
