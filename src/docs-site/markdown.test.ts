@@ -30,6 +30,13 @@ describe('a markdown page on the documentation site', () => {
     assert.match(html, /<td><\/td>\s*<th>B<\/th>/)
   })
 
+  it('names the column in each cell of a table with several, and escapes the name', () => {
+    const { html } = render('# T\n\n| A | `B` "x" |  |\n| --- | --- | --- |\n| 1 | `2` |  |\n')
+    assert.match(html, /<th role="columnheader">A<\/th>.*<td role="cell"><\/td><\/tr><\/thead>/)
+    const row = '<td role="cell">1</td><td role="cell" data-label="B &quot;x&quot;"><code>2</code></td>'
+    assert.ok(html.includes(`${row}<td role="cell"></td></tr>`), html)
+  })
+
   it('gives headings the anchors of GitHub, and a repeated heading another one', () => {
     const { headings, html, title } = render('# T\n\n## What is `sent`, and why?\n\n## Same\n\n## Same\n')
     assert.equal(title, 'T')

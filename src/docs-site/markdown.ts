@@ -117,6 +117,8 @@ function createMarked(file: string, samples: Samples, links: string[]): Marked {
           : renderCode({ language: languageOf(lang), text }, samples),
       // Wide tables scroll in their own box, which the keyboard can reach.
       table(token) {
+        if (token.header.length > 2)
+          return stackingTable(token, (cell) => this.parser.parseInline(cell.tokens))
         const table = Renderer.prototype.table.call(this, token)
         return `<div class="table" role="group" aria-label="Table" tabindex="0">${table}</div>\n`
       },
@@ -147,6 +149,27 @@ function createMarked(file: string, samples: Samples, links: string[]): Marked {
       },
     },
   })
+}
+
+/**
+ * On a narrow screen the rows become a list, each cell with the name of its column. Then browsers see no table any more, so
+ * the roles say it.
+ */
+function stackingTable({ header, rows }: Tokens.Table, inner: (cell: Tokens.TableCell) => string): string {
+  const names = header.map(({ text }) => text.replaceAll('`', ''))
+  const heads = header.map((cell) =>
+    cell.text === '' ? '<td role="cell"></td>' : `<th role="columnheader">${inner(cell)}</th>`,
+  )
+  const cells = (row: readonly Tokens.TableCell[]) =>
+    row.map((cell, at) => {
+      const label = at === 0 || cell.text === '' ? '' : ` data-label="${escapeHtml(names[at] ?? '')}"`
+      return `<td role="cell"${label}>${inner(cell)}</td>`
+    })
+  const lines = rows.map((row) => `<tr role="row">${cells(row).join('')}</tr>`)
+  return `<div class="table stacking" role="group" aria-label="Table" tabindex="0"><table role="table">
+<thead role="rowgroup"><tr role="row">${heads.join('')}</tr></thead>
+<tbody role="rowgroup">${lines.join('\n')}</tbody></table></div>
+`
 }
 
 const LINE_BREAK = /^<br\s*\/?>$/i

@@ -15,7 +15,7 @@ const browser = await startBrowser({ after })
 const QUICKSTART = `${service.url}/docs/quickstart`
 const KEY = 'cowry_test_0123456789ab_secret'
 
-const QUICK_PATHS = ['/docs/quickstart']
+const QUICK_PATHS = ['/docs/quickstart', '/docs/tools']
 const EVERY_PATH = [
   '/docs',
   '/docs/search?q=refund',
@@ -25,7 +25,7 @@ const EVERY_PATH = [
 // One page of each kind, because axe takes seconds on each.
 const KINDS = [
   ...EVERY_PATH.slice(0, 3),
-  ...['quickstart', 'go-live', 'refunds', 'payment-states', 'states', 'agents'].map(
+  ...['quickstart', 'go-live', 'refunds', 'payment-states', 'states', 'agents', 'tools'].map(
     (slug) => `/docs/${slug}`,
   ),
 ]
@@ -91,6 +91,11 @@ describe('the documentation in a browser', () => {
     await page.getByRole('searchbox').fill('refund')
     await page.getByRole('searchbox').press('Enter')
     await page.getByText('results for “refund”').waitFor()
+    await page.goto(QUICKSTART)
+    const contents = page.locator('.contents a').first()
+    assert.equal(await contents.isVisible(), false)
+    await page.setViewportSize({ width: 1280, height: 800 })
+    assert.ok(await contents.isVisible(), 'the table of contents is open in its own column')
   })
 
   it('fills the samples with the key from the address, and sends it to no server', async (t) => {
