@@ -86,8 +86,8 @@ function chooseLanguage(language) {
 
 // Copy buttons.
 
-// Output has no caption, and readers do not copy it.
-for (const block of navigator.clipboard ? all('.code:has(> .caption)') : []) {
+// Readers do not copy output.
+for (const block of navigator.clipboard ? all('.code:has(> .caption):not([data-language="text"])') : []) {
   const button = element('button', { type: 'button', className: 'copy' }, 'Copy')
   button.addEventListener('click', async () => {
     const code = block.querySelector('code')
@@ -130,10 +130,14 @@ function offerKeyField() {
     remove.hidden = key === null
     status.textContent = message
   }
+  // Also kept here, where storage is forbidden.
+  let current = null
   const use = () => {
     const key = input.value.trim()
-    if (!TEST_KEY.test(key)) return show(null, 'This is not a test key. Test keys begin with cowry_test_.')
+    // The key before stays in use.
+    if (!TEST_KEY.test(key)) return show(current, 'This is not a test key. Test keys begin with cowry_test_.')
     store('sessionStorage', KEY, key)
+    current = key
     input.value = ''
     show(key, 'The samples contain your key now. It stays in this browser tab.')
   }
@@ -143,13 +147,16 @@ function offerKeyField() {
   })
   remove.addEventListener('click', () => {
     store('sessionStorage', KEY, null)
+    current = null
     show(null, 'The key was removed from this browser tab.')
     input.focus()
   })
   keyField.hidden = false
   const known = stored('sessionStorage', KEY)
-  if (known !== null && TEST_KEY.test(known))
+  if (known !== null && TEST_KEY.test(known)) {
+    current = known
     show(known, 'The samples contain your test key. It stays in this browser tab.')
+  }
 }
 
 // The search while typing, in titles and headings. Enter searches the whole text on the server.

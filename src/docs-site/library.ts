@@ -35,9 +35,12 @@ export function createLibrary(publicUrl: () => string): Library {
   return { load, loadAll: () => Promise.all(DOCS_PAGES.map(load)) }
 }
 
+/** The generated files say for contributors where they come from; readers of the site cannot change them. */
+const SOURCE_LINE = /^Written from `[^`]+` by `npm run docs`.*\n\n/m
+
 async function readPage(page: DocsPage, url: string): Promise<LibraryPage> {
   const [{ renderMarkdown }, bytes] = await Promise.all([import('./markdown.ts'), readDocsFile(page.file)])
-  const text = bytes.toString()
+  const text = bytes.toString().replace(SOURCE_LINE, '')
   const markdown = servedMarkdown(page.file, text, url)
   return { ...page, markdown, rendered: renderMarkdown(page.file, text, { url }) }
 }

@@ -47,7 +47,7 @@ export function renderMarkdown(file: string, text: string, samples: Samples): Re
   const sections: { id: string | null; title: string; html: string }[] = []
   const pieces: string[] = []
   let title = ''
-  for (const token of groupTabs(marked.lexer(text).filter(isForReaders))) {
+  for (const token of groupTabs(marked.lexer(text))) {
     const html = Array.isArray(token) ? renderTabs(token, samples) : renderTop(token)
     pieces.push(html)
     const section = sections.at(-1)
@@ -76,11 +76,6 @@ export function renderMarkdown(file: string, text: string, samples: Samples): Re
     headings.push(heading)
     return `<h${depth} id="${heading.id}"><a href="#${heading.id}">${inner}</a></h${depth}>\n`
   }
-}
-
-/** The generated files say for contributors where they come from. */
-function isForReaders(token: Token): boolean {
-  return !(token.type === 'paragraph' && /^Written from `[^`]+` by `npm run docs`/.test(token.raw))
 }
 
 /** Consecutive samples in different languages become one group. */

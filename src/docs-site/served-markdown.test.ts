@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Marked, type Token } from 'marked'
-import { createLibrary } from './library.ts'
+import { createLibrary, readDocsFile } from './library.ts'
+import { resolveLink } from './links.ts'
 import { DOCS_FILES } from './pages.ts'
 import { servedMarkdown } from './served-markdown.ts'
 
@@ -19,6 +20,28 @@ function linksIn(markdown: string): string[] {
 }
 
 describe('the markdown that the site serves', () => {
+  it('does not say which source file a page is generated from', () => {
+    assert.deepEqual(
+      pages
+        .filter(({ markdown, rendered }) => /^(?:<p>)?Written from/m.test(`${markdown}\n${rendered.html}`))
+        .map(({ slug }) => slug),
+      [],
+    )
+  })
+
+  it('has in the guides no link to a file that the site does not serve', async () => {
+    const guides = pages.filter(({ file }) => file.startsWith('docs/guides/'))
+    assert.ok(guides.length > 15)
+    const lost = await Promise.all(
+      guides.map(async ({ file }) =>
+        linksIn(String(await readDocsFile(file)))
+          .filter((href) => resolveLink(file, href) === null)
+          .map((href) => `${file}: ${href}`),
+      ),
+    )
+    assert.deepEqual(lost.flat(), [])
+  })
+
   it('has on every page only links that lead to a page, heading or file of the site, or to another server', () => {
     const targets = new Set([
       ...DOCS_FILES.map(({ name }) => `${URL}/docs/files/${name}`),

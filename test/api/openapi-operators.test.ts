@@ -53,6 +53,14 @@ describe('the OpenAPI document of operators', () => {
       }
   })
 
+  it('names, as the document of merchants does, pages that are served and no file of the repository', async () => {
+    const text = JSON.stringify([document, service.openApi()])
+    assert.deepEqual(text.match(/[\w/-]+\.md\b/g), null)
+    const pages = new Set(text.match(/(?<=[ (])\/docs\/[\w-]+/g))
+    assert.ok(pages.size > 2)
+    for (const page of pages) assert.equal((await fetch(`${service.url}${page}`)).status, 200, page)
+  })
+
   it('together with the document of merchants has an example for every error code of an operation', () => {
     const merchants: Document = service.openApi()
     const examples = [merchants, document].flatMap(({ components }) => Object.keys(components.examples))

@@ -115,19 +115,32 @@ describe('the documentation in a browser', () => {
       assert.equal(await filled.textContent(), KEY, 'a link does not replace the key')
       await page.goto(`${service.url}/docs/accept-a-payment`)
     }
+    await page.getByLabel('Your test key').fill('cowry_live_1')
+    await page.getByRole('button', { name: 'Use' }).click()
+    await page.getByText('This is not a test key.').waitFor()
+    assert.equal(await filled.textContent(), KEY, 'a mistyped key does not replace the key')
     await page.getByRole('button', { name: 'Remove' }).click()
     assert.doesNotMatch((await filled.textContent()) ?? '', /secret/)
     await page.reload()
     assert.doesNotMatch((await filled.textContent()) ?? '', /secret/)
-    await page.getByLabel('Your test key').fill('cowry_live_1')
-    await page.getByRole('button', { name: 'Use' }).click()
-    await page.getByText('This is not a test key.').waitFor()
     assert.ok(sent.length > 2)
     assert.deepEqual(
       sent.filter((request) => request.includes('secret')),
       [],
     )
     assert.deepEqual(problems, [])
+  })
+
+  it('has copy buttons on samples and none on outputs', async (t) => {
+    const { page } = await newVisitor(t, browser, { origins: [service.url] })
+    await page.goto(QUICKSTART)
+    await page.locator('.copy').first().waitFor()
+    assert.equal(
+      await page.locator('[data-language="bash"] .copy').count(),
+      await page.locator('[data-language="bash"]').count(),
+    )
+    assert.ok((await page.locator('[data-language="text"]').count()) > 2)
+    assert.equal(await page.locator('[data-language="text"] .copy').count(), 0)
   })
 
   it('keeps the chosen language of samples for other groups and pages', LARGER_FORM_ONLY, async (t) => {
