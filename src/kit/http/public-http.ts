@@ -1,4 +1,4 @@
-// Calls addresses that merchants have configured. It connects only to the address that kit/http/public-address.ts has
+// Calls addresses that merchants and operators have configured. It connects only to the address that kit/http/public-address.ts has
 // checked, follows no redirects, reads little of a response, and has a timeout. Every failure is a value with a message
 // for the merchant, which says nothing about the operator's network.
 
@@ -27,16 +27,21 @@ export type PublicHttpResult =
     }
   | { kind: 'failed'; failure: PublicFailure; message: string; durationMs: number }
 
-export interface PublicRequest {
+export interface PublicGet {
   headers?: Record<string, string>
-  body: string | Buffer
   /** From the call to the last byte that is read, including the DNS lookup. */
   timeoutMs?: number
   maxBodyBytes?: number
 }
 
+export interface PublicRequest extends PublicGet {
+  body: string | Buffer
+}
+
 export interface PublicHttp {
   /** Never throws for anything that the other side does. */
+  get(url: string, request: PublicGet): Promise<PublicHttpResult>
+  /** Likewise. */
   post(url: string, request: PublicRequest): Promise<PublicHttpResult>
   /** The issue with an address that is to be saved, as the rest of a sentence that begins with the field's name. */
   validateUrl(url: string): string | undefined
@@ -65,19 +70,29 @@ export function createPublicHttp(options: PublicHttpOptions): PublicHttp {
     connections: CONNECTIONS,
     resolve: resolveChecked(rules, options.resolve),
   })
+  const call = async (
+    method: 'GET' | 'POST',
+    url: string,
+    {
+      headers,
+      timeoutMs = TIMEOUT_MS,
+      maxBodyBytes = MAX_BODY_BYTES,
+      body,
+    }: PublicGet & { body?: string | Buffer },
+  ): Promise<PublicHttpResult> => {
+    const startedAt = performance.now()
+    const durationMs = () => Math.round(performance.now() - startedAt)
+    // The rules may have changed since the address was saved.
+    const issue = rules.validate(url)
+    if (issue !== undefined) return failed('refused_address', `The address ${issue}.`, durationMs())
+    const limits = { totalTimeoutMs: timeoutMs, truncateBodyAfterBytes: maxBodyBytes }
+    return toPublicResult(await http.request({ method, url, headers, body, ...limits }), durationMs())
+  }
   return {
     validateUrl: rules.validate,
     close: http.close,
-    async post(url, { headers, body, timeoutMs = TIMEOUT_MS, maxBodyBytes = MAX_BODY_BYTES }) {
-      const startedAt = performance.now()
-      const durationMs = () => Math.round(performance.now() - startedAt)
-      // The rules may have changed since the address was saved.
-      const issue = rules.validate(url)
-      if (issue !== undefined) return failed('refused_address', `The address ${issue}.`, durationMs())
-      const request = { method: 'POST', url, headers, body } as const
-      const limits = { totalTimeoutMs: timeoutMs, truncateBodyAfterBytes: maxBodyBytes }
-      return toPublicResult(await http.request({ ...request, ...limits }), durationMs())
-    },
+    get: (url, request) => call('GET', url, request),
+    post: (url, request) => call('POST', url, request),
   }
 }
 
