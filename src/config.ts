@@ -10,14 +10,13 @@ import type { Failpoints } from './kit/failpoints.ts'
 import { ALLOW_LOOPBACK, ALLOW_NOTHING, type AllowList } from './kit/http/public-address.ts'
 import type { LogLevel } from './kit/observability/log.ts'
 import type { TraceTarget } from './kit/observability/trace-export.ts'
+import { isInvalid, type ListenAddress } from './setting-readers.ts'
 import {
   allSettings,
   CLIENT_SETTINGS,
   type ConfigurableGateway,
   envNameOf,
   gatewaySettings,
-  isInvalid,
-  type ListenAddress,
   labelledGateways,
   SETTINGS,
   type Setting,

@@ -72,7 +72,11 @@ export const LAYERS: readonly Readonly<Record<string, string>>[] = [
 const ROOT_LAYER = LAYERS.length
 
 /** Root files that are low, because the other folders are configured by them. */
-const ROOT_FILE_LAYERS: Readonly<Record<string, number>> = { 'settings.ts': 1.5, 'config.ts': 1.75 }
+const ROOT_FILE_LAYERS: Readonly<Record<string, number>> = {
+  'setting-readers.ts': 1.25,
+  'settings.ts': 1.5,
+  'config.ts': 1.75,
+}
 
 interface Rule {
   from: RegExp
