@@ -4,6 +4,7 @@ import type { Clock } from '../kit/clock.ts'
 import { created, listed, type OperatorRoute, ok, operatorRoute } from '../kit/http/route.ts'
 import { UuidParams } from '../kit/http/schema.ts'
 import { ListQuery } from '../merchants/operator-list.ts'
+import { CREATED_MERCHANT_KEY_EXAMPLE, MERCHANT_KEY_BODY_EXAMPLE, MERCHANT_KEY_EXAMPLE } from './examples.ts'
 import { CreatedKeyRecord, CreateKeyBody, KeyParams, KeyRecord, RotateKeyBody } from './schema.ts'
 import {
   type ApiKeysApp,
@@ -28,6 +29,7 @@ export const operatorKeyRoutes = (app: ApiKeysApp): OperatorRoute[] => [
     body: CreateKeyBody,
     response: { http: 201, data: CreatedKeyRecord },
     errors: ['merchant_not_found', 'mode_mismatch'],
+    examples: { body: MERCHANT_KEY_BODY_EXAMPLE, data: CREATED_MERCHANT_KEY_EXAMPLE },
     handle: async ({ params, body }) =>
       created(KEY_CREATED_MESSAGE, serializeCreatedKey(await createKey(app, params.uuid, body), app.clock)),
   }),
@@ -41,6 +43,7 @@ export const operatorKeyRoutes = (app: ApiKeysApp): OperatorRoute[] => [
     query: ListQuery,
     response: { http: 200, data: KeyRecord, list: true },
     errors: ['merchant_not_found'],
+    examples: { data: MERCHANT_KEY_EXAMPLE },
     handle: async ({ params, query }) => {
       const { items, meta } = await listKeys(app, params.uuid, query)
       return listed(
@@ -60,6 +63,7 @@ export const operatorKeyRoutes = (app: ApiKeysApp): OperatorRoute[] => [
     body: RotateKeyBody,
     response: { http: 201, data: CreatedKeyRecord },
     errors: ['api_key_not_found', 'invalid_state'],
+    examples: { body: { overlapHours: 24 } },
     handle: async ({ params, body }) => {
       const merchantId = await requireKeyOwner(app, params.keyId)
       const fresh = await rotateKey(app, merchantId, params.keyId, body?.overlapHours)

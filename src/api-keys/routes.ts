@@ -1,7 +1,7 @@
 // Self-service: a merchant manages its own API keys under /api/v1/api-keys.
 
 import { created, listed, ok, type Route, type RouteResponse, route } from '../kit/http/route.ts'
-import { CREATED_KEY_EXAMPLE, KEY_EXAMPLE, REVOKED_KEY_EXAMPLE } from './examples.ts'
+import { CREATED_KEY_EXAMPLE, KEY_EXAMPLE } from './examples.ts'
 import {
   CreatedSelfServiceKeyRecord,
   CreateSelfServiceKeyBody,
@@ -128,7 +128,7 @@ const revokeRoute = (app: SelfServiceKeysApp): Route =>
     body: RevokeSelfServiceKeyBody,
     response: { http: 200, data: SelfServiceKeyRecord },
     errors: ['api_key_not_found', 'invalid_state'],
-    examples: { body: { confirmSelf: false }, data: REVOKED_KEY_EXAMPLE },
+    examples: { body: { confirmSelf: false } },
     handle: async ({ params, body, ...caller }) => {
       const { record, replayed } = await revokeSelfServiceKey(
         app,

@@ -36,12 +36,4 @@ export const CASE_EXAMPLE = {
 
 export const RESOLVE_BODY_EXAMPLE = { resolution: 'accept', note: 'The customer pays the rest in the shop.' }
 
-export const RESOLVED_EXAMPLE = {
-  ...CASE_EXAMPLE,
-  ...RESOLVE_BODY_EXAMPLE,
-  state: 'resolved',
-  paymentStatus: 'successful',
-  resolutions: [],
-  resolvedBy: 'key:h3Kd82mQpX0a',
-  resolvedAt: '2026-03-14T10:02:00.000Z',
-}
+export const OPERATOR_CASE_EXAMPLE = { ...CASE_EXAMPLE, merchantUuid: '0197a3c1-5e20-7b14-a3d9-6c0f1e2b8d47' }

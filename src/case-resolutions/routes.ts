@@ -20,7 +20,7 @@ import {
   UuidParams,
 } from '../kit/http/schema.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import { CASE_EXAMPLE, RESOLVE_BODY_EXAMPLE, RESOLVED_EXAMPLE } from './examples.ts'
+import { CASE_EXAMPLE, OPERATOR_CASE_EXAMPLE, RESOLVE_BODY_EXAMPLE } from './examples.ts'
 import { type Actor, keyActor, OPERATOR, resolutionsFor } from './request.ts'
 import { type Resolved, resolveCase } from './resolve.ts'
 
@@ -151,7 +151,7 @@ function resolveRoute(app: PaymentsApp): Route {
     body: ResolveBody,
     response: { http: 200, data: CaseRecord },
     errors: [...RESOLVE_ERRORS],
-    examples: { body: RESOLVE_BODY_EXAMPLE, data: RESOLVED_EXAMPLE },
+    examples: { body: RESOLVE_BODY_EXAMPLE },
     handle: async ({ merchant, keyId, params, body, idempotencyKey: key }) => {
       const actor = keyActor(merchant, keyId)
       const { resolution, note, proof = null } = body
@@ -180,6 +180,7 @@ export function operatorCaseRoutes(app: PaymentsApp): OperatorRoute[] {
       query: OperatorCasesQuery,
       response: { http: 200, data: OperatorCaseRecord, list: true },
       errors: ['validation_failed'],
+      examples: { data: OPERATOR_CASE_EXAMPLE },
       handle: async ({ query }) => {
         const { cases, meta } = await listCases(app, null, query)
         return listed(
@@ -212,6 +213,7 @@ export function operatorCaseRoutes(app: PaymentsApp): OperatorRoute[] {
       body: ResolveBody,
       response: { http: 200, data: OperatorCaseRecord },
       errors: [...RESOLVE_ERRORS],
+      examples: { body: RESOLVE_BODY_EXAMPLE },
       handle: async ({ params, body }) => {
         const request = { ...body, proof: body.proof ?? null }
         return respond(OPERATOR, await resolveCase(app, OPERATOR, params.uuid, request))

@@ -24,13 +24,6 @@ export const CUSTOMER_BODY_EXAMPLE = {
   metadata: { tier: 'gold' },
 }
 
-export const NEW_CUSTOMER_EXAMPLE = {
-  ...CUSTOMER_EXAMPLE,
-  ...CUSTOMER_BODY_EXAMPLE,
-  totals: { successfulPayments: 0, lastPaymentAt: null },
-  updatedAt: CUSTOMER_EXAMPLE.createdAt,
-}
-
 export const METHOD_EXAMPLE = {
   uuid: '0197a3c2-8f10-7a44-b1f2-7f4c54f0a9d1',
   type: 'card',

@@ -3,7 +3,7 @@ import { singlePage } from '../core/page.ts'
 import { created, listed, ok, type Route, route } from '../kit/http/route.ts'
 import { described, UuidInput, UuidParams } from '../kit/http/schema.ts'
 import type { CustomersApp } from './app.ts'
-import { CUSTOMER_BODY_EXAMPLE, CUSTOMER_EXAMPLE, METHOD_EXAMPLE, NEW_CUSTOMER_EXAMPLE } from './examples.ts'
+import { CUSTOMER_BODY_EXAMPLE, CUSTOMER_EXAMPLE, METHOD_EXAMPLE } from './examples.ts'
 import {
   BlockCustomerBody,
   CreateCustomerBody,
@@ -90,7 +90,7 @@ function writeRoutes(app: CustomersApp): Route[] {
       issues: customerIssues,
       response: { http: 201, data: CustomerRecord },
       errors: ['validation_failed', 'customer_exists', 'card_data_not_allowed'],
-      examples: { body: CUSTOMER_BODY_EXAMPLE, data: NEW_CUSTOMER_EXAMPLE },
+      examples: { body: CUSTOMER_BODY_EXAMPLE },
       handle: async ({ merchant, body, idempotencyKey }) => {
         const fields = toNewCustomer(body)
         const { record, replayed } = await createCustomer(app, merchant, fields, idempotencyKey)
@@ -139,10 +139,7 @@ function blockRoutes(app: CustomersApp): Route[] {
       body: BlockCustomerBody,
       response: { http: 200, data: CustomerRecord },
       errors: ['validation_failed', 'invalid_uuid', 'customer_not_found', 'card_data_not_allowed'],
-      examples: {
-        body: { reason: 'Two chargebacks in March' },
-        data: { ...CUSTOMER_EXAMPLE, status: 'blocked', statusReason: 'Two chargebacks in March' },
-      },
+      examples: { body: { reason: 'Two chargebacks in March' } },
       handle: async ({ merchant, params, body, idempotencyKey }) => {
         const blocked = await blockCustomer(app, merchant, params.uuid, body.reason, idempotencyKey)
         return ok('Customer blocked.', toCustomer(blocked.record), blocked.replayed)
@@ -187,7 +184,6 @@ function methodRoutes(app: CustomersApp): Route[] {
       params: MethodParams,
       response: { http: 200, data: SavedMethodRecord },
       errors: ['invalid_uuid', 'customer_not_found', 'payment_method_not_found'],
-      examples: { data: { ...METHOD_EXAMPLE, status: 'revoked', isDefault: false } },
       handle: async ({ merchant, params }) =>
         ok('Payment method revoked.', await revokeMethod(app, merchant, params.uuid, params.methodUuid)),
     }),

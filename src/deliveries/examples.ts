@@ -41,11 +41,4 @@ export const REPLAY_EXAMPLE = {
   finishedAt: '2026-03-14T10:00:00.000Z',
 }
 
-const QUEUED_EXAMPLE = { ...REPLAY_EXAMPLE, status: 'queued', events: 0, deliveries: 0, finishedAt: null }
-
-export const RANGE_EXAMPLE = {
-  body: { from: '2026-03-14T08:00:00.000Z', to: '2026-03-14T10:00:00.000Z' },
-  data: QUEUED_EXAMPLE,
-}
-
-export const PROGRESS_EXAMPLE = { ...QUEUED_EXAMPLE, events: 412, deliveries: 412 }
+export const RANGE_EXAMPLE = { from: '2026-03-14T08:00:00.000Z', to: '2026-03-14T10:00:00.000Z' }

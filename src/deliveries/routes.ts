@@ -7,10 +7,10 @@ import { listEvents, requireEvent } from '../events/service.ts'
 import type { IdempotentResult } from '../kit/db/idempotency.ts'
 import { created, listed, ok, type Route, type RouteResponse, route } from '../kit/http/route.ts'
 import { UuidParams } from '../kit/http/schema.ts'
-import { ENDPOINT_EXAMPLE, TEST_EVENT_EXAMPLE } from '../webhook-endpoints/examples.ts'
+import { ENDPOINT_EXAMPLE } from '../webhook-endpoints/examples.ts'
 import type { DeliveriesApp } from './app.ts'
 import type { ReplayRow } from './delivery.ts'
-import { DELIVERY_EXAMPLE, PROGRESS_EXAMPLE, RANGE_EXAMPLE, REPLAY_EXAMPLE } from './examples.ts'
+import { DELIVERY_EXAMPLE, RANGE_EXAMPLE, REPLAY_EXAMPLE } from './examples.ts'
 import {
   listDeliveries,
   MAX_QUEUED_REPLAYS,
@@ -49,7 +49,6 @@ const eventRoutes = (app: DeliveriesApp): Route[] => [
     query: EventsQuery,
     response: { http: 200, data: EventRecord, list: true },
     errors: ['validation_failed', 'invalid_uuid'],
-    examples: { data: [TEST_EVENT_EXAMPLE] },
     handle: async ({ merchant, query }) => {
       const { rows, meta } = await listEvents(app, merchant, query)
       const events = rows.map(({ body }) => body)
@@ -67,7 +66,6 @@ const eventRoutes = (app: DeliveriesApp): Route[] => [
     params: UuidParams,
     response: { http: 200, data: EventRecord },
     errors: ['invalid_uuid', 'event_not_found'],
-    examples: { data: TEST_EVENT_EXAMPLE },
     handle: async ({ merchant, params }) =>
       ok('Event retrieved.', (await requireEvent(app, merchant, params.uuid)).body),
   }),
@@ -131,7 +129,7 @@ const replayRoutes = (app: DeliveriesApp): Route[] => [
       'invalid_state',
       'idempotency_key_reused',
     ],
-    examples: RANGE_EXAMPLE,
+    examples: { body: RANGE_EXAMPLE },
     issues: (body) => rangeIssues(body, app.clock.now()),
     handle: async ({ merchant, body, idempotencyKey }) =>
       replayResponse(await replayRange(app, merchant, body, idempotencyKey)),
@@ -147,7 +145,6 @@ const replayRoutes = (app: DeliveriesApp): Route[] => [
     params: UuidParams,
     response: { http: 200, data: ReplayRecord },
     errors: ['invalid_uuid', 'replay_not_found'],
-    examples: { data: PROGRESS_EXAMPLE },
     handle: async ({ merchant, params }) =>
       ok('Replay retrieved.', toReplay(await requireReplay(app, merchant, params.uuid))),
   }),

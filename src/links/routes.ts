@@ -2,7 +2,6 @@ import { created, listed, ok, type Route, route } from '../kit/http/route.ts'
 import { UuidParams } from '../kit/http/schema.ts'
 import { PaymentsWithinQuery } from '../payment-lists/filters.ts'
 import { listPayments, type PaymentListsApp } from '../payment-lists/list.ts'
-import { PAYMENT_EXAMPLE } from '../payments/examples.ts'
 import { PaymentRecord } from '../payments/schema.ts'
 import { serializePayments } from '../payments/views.ts'
 import type { LinksApp } from './app.ts'
@@ -100,7 +99,7 @@ function singleLinkRoutes(app: LinksApp & PaymentListsApp, allowHttp: boolean): 
         'invalid_state',
         'card_data_not_allowed',
       ],
-      examples: { body: CHANGE_LINK_EXAMPLE, data: { ...LINK_EXAMPLE, maxPayments: 60, expiresAt: null } },
+      examples: { body: CHANGE_LINK_EXAMPLE },
       handle: async ({ merchant, params, body }) =>
         ok('Payment link changed.', toLink(app, await changeLink(app, merchant, params.uuid, body))),
     }),
@@ -116,7 +115,6 @@ function singleLinkRoutes(app: LinksApp & PaymentListsApp, allowHttp: boolean): 
       params: UuidParams,
       response: { http: 200, data: LinkRecord },
       errors: ['invalid_uuid', 'payment_link_not_found'],
-      examples: { data: { ...LINK_EXAMPLE, status: 'inactive' } },
       handle: async ({ merchant, params, idempotencyKey }) => {
         const { record, replayed } = await deactivateLink(app, merchant, params.uuid, idempotencyKey)
         return ok('Payment link deactivated.', toLink(app, record), replayed)
@@ -134,7 +132,6 @@ function singleLinkRoutes(app: LinksApp & PaymentListsApp, allowHttp: boolean): 
       query: PaymentsWithinQuery,
       response: { http: 200, data: PaymentRecord, list: true },
       errors: ['validation_failed', 'invalid_currency', 'invalid_uuid', 'payment_link_not_found'],
-      examples: { data: [{ ...PAYMENT_EXAMPLE, paymentLink: LINK_EXAMPLE.uuid }] },
       handle: async ({ merchant, params, query }) => {
         const { id } = await requireLink(app, merchant, params.uuid)
         const { rows, meta } = await listPayments(app, merchant, { linkId: id }, query)

@@ -90,7 +90,7 @@ function singleAccountRoutes(app: P2pAccountsApp): Route[] {
         'Absent fields stay unchanged. Payments that already show the account keep what they show. Channel, currency and country cannot be changed: add another account.',
       body: AccountChanges,
       errors: ['invalid_uuid', 'p2p_account_not_found', 'card_data_not_allowed'],
-      examples: { body: ACCOUNT_CHANGES_EXAMPLE, data: { ...ACCOUNT_EXAMPLE, isActive: false } },
+      examples: { body: ACCOUNT_CHANGES_EXAMPLE },
       handle: async ({ merchant, params, body }) => {
         const account = await updateReceivingAccount(app, merchant, params.uuid, body)
         return ok('Receiving account updated.', toAccount(account))

@@ -1,6 +1,5 @@
 // Examples for the OpenAPI document.
 
-import { FAILURES, type FailureCode } from '../core/failures.ts'
 import { WALLET } from '../p2p-accounts/examples.ts'
 import { PAYMENT_EXAMPLE } from '../payments/examples.ts'
 
@@ -16,7 +15,18 @@ export const P2P_BODY_EXAMPLE = {
   expiresInMinutes: 1440,
 }
 
-const COMMON = {
+const ATTEMPT = {
+  ...PAYMENT_EXAMPLE.attempts[0],
+  uuid: '0197a3c4-2b71-7e10-8f21-9d4c6b3a5e07',
+  paymentGateway: 'p2p',
+  channel: 'direct_mobile_money',
+  failureCode: null,
+  startedAt: '2026-03-14T09:26:53.595Z',
+  status: 'awaiting_customer',
+  endedAt: null,
+}
+
+export const P2P_EXAMPLE = {
   ...PAYMENT_EXAMPLE,
   uuid: '0197a3c4-2b6d-7d02-9c1a-77e0d5b1a9c4',
   reference: 'order-1043',
@@ -40,19 +50,6 @@ const COMMON = {
   amountExpected: '5000.00',
   amountExcess: '0.00',
   rejectionReason: null,
-}
-
-const ATTEMPT = {
-  ...PAYMENT_EXAMPLE.attempts[0],
-  uuid: '0197a3c4-2b71-7e10-8f21-9d4c6b3a5e07',
-  paymentGateway: 'p2p',
-  channel: 'direct_mobile_money',
-  failureCode: null,
-  startedAt: '2026-03-14T09:26:53.595Z',
-}
-
-export const P2P_EXAMPLE = {
-  ...COMMON,
   status: 'processing',
   statusReason: 'awaiting_customer',
   amountPaid: null,
@@ -60,50 +57,10 @@ export const P2P_EXAMPLE = {
   netAmount: null,
   paidAt: null,
   receiptCode: null,
-  attempts: [{ ...ATTEMPT, status: 'awaiting_customer', endedAt: null }],
+  attempts: [ATTEMPT],
   transferStatus: 'awaiting_payment',
   amountReceived: null,
   amountMissing: '5000.00',
 }
 
-export const P2P_CONFIRMED_EXAMPLE = {
-  ...COMMON,
-  status: 'successful',
-  amountPaid: '5000.00',
-  fee: '0.00',
-  netAmount: '5000.00',
-  paidAt: '2026-03-14T11:02:10.400Z',
-  receiptCode: '2WNM-9JV6-5HV2',
-  attempts: [{ ...ATTEMPT, status: 'succeeded', endedAt: '2026-03-14T11:02:10.431Z' }],
-  transferStatus: 'confirmed',
-  amountReceived: '5000.00',
-  amountMissing: '0.00',
-}
-
-export const P2P_MARKED_EXAMPLE = {
-  ...P2P_EXAMPLE,
-  statusReason: 'marked_paid',
-  transferStatus: 'marked_paid',
-}
-
-const REASON = 'Nothing arrived with this narration.'
-
-export const REJECT_BODY_EXAMPLE = { reason: REASON }
-
-export const P2P_REJECTED_EXAMPLE = {
-  ...failedBy('unknown'),
-  transferStatus: 'rejected',
-  rejectionReason: REASON,
-}
-
-export const P2P_CANCELLED_EXAMPLE = { ...failedBy('customer_cancelled'), transferStatus: 'cancelled' }
-
-function failedBy(code: FailureCode) {
-  return {
-    ...P2P_EXAMPLE,
-    status: 'failed',
-    statusReason: null,
-    failure: { code, ...FAILURES[code] },
-    attempts: [{ ...ATTEMPT, status: 'declined', failureCode: code, endedAt: '2026-03-14T11:02:10.431Z' }],
-  }
-}
+export const REJECT_BODY_EXAMPLE = { reason: 'Nothing arrived with this narration.' }

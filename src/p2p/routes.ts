@@ -15,15 +15,7 @@ import {
 import { UuidParams } from '../kit/http/schema.ts'
 
 import type { P2pApp } from './app.ts'
-import {
-  P2P_BODY_EXAMPLE,
-  P2P_CANCELLED_EXAMPLE,
-  P2P_CONFIRMED_EXAMPLE,
-  P2P_EXAMPLE,
-  P2P_MARKED_EXAMPLE,
-  P2P_REJECTED_EXAMPLE,
-  REJECT_BODY_EXAMPLE,
-} from './examples.ts'
+import { P2P_BODY_EXAMPLE, P2P_EXAMPLE, REJECT_BODY_EXAMPLE } from './examples.ts'
 import { listP2pPayments, serializeP2pPayment } from './list.ts'
 import { requestTransfer } from './request-transfer.ts'
 import {
@@ -137,7 +129,6 @@ function confirmRoutes(app: P2pApp): Route[] {
       description:
         'The payer can do the same on the page. You then have seven days to confirm the money before the payment expires. Nothing changes while the payer is paying by another method.',
       errors: ['invalid_uuid', 'p2p_payment_not_found', 'invalid_state'],
-      examples: { data: P2P_MARKED_EXAMPLE },
       handle: async ({ merchant, params, idempotencyKey }) => {
         const marked = await markPaid(app, merchant, { id: params.uuid, key: idempotencyKey })
         return respond(app, 'Transfer marked as paid.', marked)
@@ -159,7 +150,7 @@ function confirmRoutes(app: P2pApp): Route[] {
         'p2p_payment_not_found',
         'invalid_state',
       ],
-      examples: { body: { receivedAmount: 5000 }, data: P2P_CONFIRMED_EXAMPLE },
+      examples: { body: { receivedAmount: 5000 } },
       handle: async ({ merchant, params, body, idempotencyKey }) => {
         const action = { id: params.uuid, key: idempotencyKey }
         const confirmed = await confirmTransfer(app, merchant, action, body.receivedAmount)
@@ -179,7 +170,7 @@ function endRoutes(app: P2pApp): Route[] {
       description: 'The payment fails. You return the money that arrived for an underpaid transfer.',
       body: RejectBody,
       errors: ['invalid_uuid', 'p2p_payment_not_found', 'invalid_state', 'card_data_not_allowed'],
-      examples: { body: REJECT_BODY_EXAMPLE, data: P2P_REJECTED_EXAMPLE },
+      examples: { body: REJECT_BODY_EXAMPLE },
       handle: async ({ merchant, params, body, idempotencyKey }) => {
         const reason = body.reason ?? null
         assertNoCardNumbers({ reason })
@@ -194,7 +185,6 @@ function endRoutes(app: P2pApp): Route[] {
       summary: 'Cancel a transfer',
       description: 'Possible until the transfer is marked as paid. The payment fails.',
       errors: ['invalid_uuid', 'p2p_payment_not_found', 'invalid_state'],
-      examples: { data: P2P_CANCELLED_EXAMPLE },
       handle: async ({ merchant, params, idempotencyKey }) => {
         const action = { id: params.uuid, key: idempotencyKey }
         return respond(app, 'Transfer cancelled.', await cancelTransfer(app, merchant, action))

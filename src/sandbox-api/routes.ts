@@ -101,7 +101,7 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
       }),
       response: { http: 200, data: PaymentRecord },
       errors: ['payment_not_found', 'invalid_state'],
-      examples: { body: { outcome: 'open' }, data: { ...PAYMENT_EXAMPLE, status: 'disputed' } },
+      examples: { body: { outcome: 'open' } },
       handle: async ({ merchant, params: { reference }, body, idempotencyKey: key }) => {
         const claim = { key, operation: `POST ${PAYMENT_PATH}/dispute`, input: body }
         const simulated = await simulateOnce(app, { merchant, reference, claim }, () =>
@@ -123,7 +123,6 @@ export function sandboxApiRoutes(app: SandboxApiApp): Route[] {
       params: REFERENCE,
       response: { http: 200, data: PaymentRecord },
       errors: ['payment_not_found', 'invalid_state'],
-      examples: { data: { ...PAYMENT_EXAMPLE, status: 'reversed' } },
       handle: async ({ merchant, params: { reference }, idempotencyKey: key }) => {
         const claim = { key, operation: `POST ${PAYMENT_PATH}/reverse`, input: {} }
         const simulated = await simulateOnce(app, { merchant, reference, claim }, () =>

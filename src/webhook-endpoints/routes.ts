@@ -16,15 +16,7 @@ import {
   testEndpoint,
   type WithSecret,
 } from './endpoints.ts'
-import {
-  CREATE_EXAMPLE,
-  DELETED_EXAMPLE,
-  DISABLED_EXAMPLE,
-  ENDPOINT_EXAMPLE,
-  ROTATED_EXAMPLE,
-  SECRET_EXAMPLE,
-  TEST_EVENT_EXAMPLE,
-} from './examples.ts'
+import { CREATE_EXAMPLE, ENDPOINT_EXAMPLE, SECRET_EXAMPLE } from './examples.ts'
 import {
   ChangeEndpointBody,
   CreateEndpointBody,
@@ -112,7 +104,7 @@ const endpointRoutes = (app: WebhookEndpointsApp): Route[] => [
       'webhook_url_not_allowed',
       'card_data_not_allowed',
     ],
-    examples: { body: { enabled: false }, data: DISABLED_EXAMPLE },
+    examples: { body: { enabled: false } },
     handle: async ({ merchant, params, body }) =>
       ok('Webhook endpoint changed.', toEndpoint(await changeEndpoint(app, merchant, params.uuid, body))),
   }),
@@ -127,7 +119,6 @@ const endpointRoutes = (app: WebhookEndpointsApp): Route[] => [
     params: UuidParams,
     response: { http: 200, data: EndpointRecord },
     errors: ['invalid_uuid', 'webhook_endpoint_not_found'],
-    examples: { data: DELETED_EXAMPLE },
     handle: async ({ merchant, params }) =>
       ok('Webhook endpoint deleted.', toEndpoint(await deleteEndpoint(app, merchant, params.uuid))),
   }),
@@ -152,7 +143,7 @@ const secretRoutes = (app: WebhookEndpointsApp): Route[] => [
       'invalid_state',
       'idempotency_key_reused',
     ],
-    examples: { body: { overlapHours: 24 }, data: ROTATED_EXAMPLE },
+    examples: { body: { overlapHours: 24 } },
     handle: async ({ merchant, params, body, idempotencyKey }) =>
       secretResponse(
         'Webhook secret replaced.',
@@ -170,7 +161,6 @@ const secretRoutes = (app: WebhookEndpointsApp): Route[] => [
     params: UuidParams,
     response: { http: 201, data: EventRecord },
     errors: ['invalid_uuid', 'webhook_endpoint_not_found', 'invalid_state', 'idempotency_key_reused'],
-    examples: { data: TEST_EVENT_EXAMPLE },
     handle: async ({ merchant, params, idempotencyKey }) => {
       const { record, replayed } = await testEndpoint(app, merchant, params.uuid, idempotencyKey)
       return created('Test event written.', record.body, replayed)

@@ -282,7 +282,7 @@ describe('responses and the OpenAPI document', () => {
     const url = 'http://127.0.0.1:9/closed'
     const { uuid: path } = (await sendRequest('POST /api/v1/webhooks/endpoints', { api: own, body: { url } }))
       .body.data
-    await payWith(own, 'card_success')
+    await payWith(own, 'card_success', { customer: PAYER })
     await sendRequest('GET /api/v1/webhooks/endpoints', { api: own })
     await sendRequest(`GET ${ENDPOINT}`, { api: own, path })
     await sendRequest(`POST ${ENDPOINT}/rotate-secret`, { api: own, path, body: {} })

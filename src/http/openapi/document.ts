@@ -5,6 +5,7 @@ import { assembleDocument } from './assemble.ts'
 import { createComponents } from './components.ts'
 import type { DocumentedRoute } from './documented-route.ts'
 import { addEvents, type EventData, WEBHOOKS } from './events.ts'
+import { recordExamples } from './examples.ts'
 import { merchantErrorCodes } from './parts.ts'
 
 export interface DocumentInfo {
@@ -53,8 +54,9 @@ const TAG_GROUPS: readonly { name: string; tags: Tag[] }[] = [
 
 export function openApiDocument(routes: readonly Route[], { publicUrl, eventData }: DocumentInfo): object {
   const components = createComponents()
-  if (eventData) addEvents(eventData, components)
-  return assembleDocument(routes.map(toDocumented), {
+  const documented = routes.map(toDocumented)
+  if (eventData) addEvents(eventData, components, recordExamples(documented).get('Payment'))
+  return assembleDocument(documented, {
     publicUrl,
     title: 'Cowry',
     summary: 'Payment collection',

@@ -2,8 +2,9 @@
 
 import type { TSchema } from 'typebox'
 import { EVENT_TYPES, type EventType } from '../../core/event-types.ts'
+import { EVENT_EXAMPLE } from '../../events/examples.ts'
 import { EventRecord } from '../../events/schema.ts'
-import type { JsonSchema } from '../input/json-schema.ts'
+import { isSchema, type JsonSchema } from '../input/json-schema.ts'
 import { type Components, pascalCase } from './components.ts'
 import { documentedSchema } from './documented-schema.ts'
 
@@ -11,7 +12,7 @@ import { documentedSchema } from './documented-schema.ts'
 export type EventData = Readonly<Record<EventType, TSchema>>
 
 /** Writes the union under the name of the event's record, in place of its open data. */
-export function addEvents(data: EventData, components: Components): void {
+export function addEvents(data: EventData, components: Components, paymentExample: unknown): void {
   const { type: _type, data: _data, ...common } = EventRecord.properties
   const head = documentedSchema(
     { type: 'object', required: Object.keys(common), properties: common },
@@ -32,8 +33,15 @@ export function addEvents(data: EventData, components: Components): void {
       'An event. The type says which record is in data: as the API returned it at that moment, without secrets.',
     oneOf: references.map(([, reference]) => reference),
     discriminator: { propertyName: 'type', mapping },
+    ...(isSchema(paymentExample) && { examples: [{ ...EVENT_EXAMPLE, data: inEvents(paymentExample) }] }),
   }
   components.fix('schemas', 'Event', union)
+}
+
+/** In events, values that grant access are null. */
+function inEvents(payment: JsonSchema): JsonSchema {
+  const paymentMethod = isSchema(payment.paymentMethod) && { ...payment.paymentMethod, recurringToken: null }
+  return { ...payment, accessCode: null, checkoutUrl: null, paymentMethod: paymentMethod || null }
 }
 
 const header = (name: string, description: string): JsonSchema => ({

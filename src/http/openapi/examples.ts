@@ -1,6 +1,7 @@
 // Examples of responses. That of a record is written once, with its schema; an operation has one only if its record has
 // none.
 
+import { isDeepStrictEqual } from 'node:util'
 import { definitionOf } from '../../kit/http/schema.ts'
 import type { JsonSchema } from '../input/json-schema.ts'
 import type { DocumentedRoute } from './documented-route.ts'
@@ -13,15 +14,19 @@ export interface Examples {
 const nameOf = ({ response }: DocumentedRoute) => definitionOf(response.data)?.name
 
 /** The records of an example: that of a list is one element or the whole list. */
-const recordsOf = ({ examples }: DocumentedRoute): unknown[] => (examples ? [examples.data].flat() : [])
+const recordsOf = ({ examples }: DocumentedRoute): unknown[] =>
+  examples?.data === undefined ? [] : [examples.data].flat()
 
-/** The first example of each named record. */
+/** The example of each named record. Another one would not be in the document: that is a mistake in the routes. */
 export function recordExamples(routes: readonly DocumentedRoute[]): Map<string, unknown> {
   const found = new Map<string, unknown>()
   for (const route of routes) {
     const name = nameOf(route)
     const [record] = recordsOf(route)
-    if (name !== undefined && record !== undefined && !found.has(name)) found.set(name, record)
+    if (name === undefined || record === undefined) continue
+    if (!isDeepStrictEqual(found.get(name) ?? record, record))
+      throw new Error(`${route.operationId} has another example than the other operations with ${name}`)
+    found.set(name, record)
   }
   return found
 }
@@ -30,7 +35,7 @@ export function createExamples(routes: readonly DocumentedRoute[]): Examples {
   const known = recordExamples(routes)
   return {
     envelopeOf(route) {
-      if (!route.examples) return undefined
+      if (route.examples?.data === undefined) return undefined
       return known.has(nameOf(route) ?? '') ? undefined : envelope(route, recordsOf(route))
     },
   }

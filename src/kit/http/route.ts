@@ -78,7 +78,8 @@ export interface RouteDefinition<Params, Query, Body> {
   response: { http: 200 | 201; data: TSchema; list?: boolean; file?: string }
   /** The error codes special to this operation; the shell adds those of every operation. */
   errors: ApiErrorCode[]
-  examples?: { body?: unknown; data: unknown }
+  /** The document has the data of one operation for each record: others give none. */
+  examples?: { body?: unknown; data?: unknown }
   /** Rules that a schema cannot express. It also gets bodies that fail the schema, so it must accept any shape. */
   issues?: (body: Record<string, unknown>, facts: BodyFacts) => Issue[]
   /** False for a payment, whose moves are its history, and for an operation that changes nothing. Others are audited. */
@@ -138,6 +139,7 @@ export interface OperatorRoute {
   body?: TSchema
   response: { http: 200 | 201; data: TSchema; list?: boolean; file?: string }
   errors: ApiErrorCode[]
+  examples?: RouteDefinition<undefined, undefined, undefined>['examples']
   /** The maximum number of bytes of the body, if more than the usual 64 KB. */
   bodyLimit?: number
   /** False for a payment, whose moves are its history, and for an operation that changes nothing. Others are audited. */
