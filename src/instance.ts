@@ -95,6 +95,14 @@ export function instanceRoutes(app: Needs): OperatorRoute[] {
         'The same in every process. A job whose oldest record is due for minutes does not keep up.',
       response: { http: 200, data: JobsState },
       errors: [],
+      examples: {
+        data: {
+          jobs: [{ name: 'resolve-attempts', due: 2, oldestDueAt: '2026-03-14T09:26:53.589Z' }],
+          deliveries: { pending: 0, oldestPendingAt: null, failingEndpoints: 0 },
+          openCases: { merchant: 1, operator: 0 },
+          invariantsCheckedAt: '2026-03-14T09:00:00.000Z',
+        },
+      },
       handle: async () => ok('Background jobs.', serializeState(await readInstanceState(app))),
     }),
   ]

@@ -14,10 +14,12 @@ import {
   AuditExportQuery,
   AuditQuery,
   AuditRecord,
+  OPERATOR_AUDIT_EXAMPLE,
   OperatorAuditExportQuery,
   OperatorAuditQuery,
   OperatorAuditRecord,
   toAuditRecord,
+  VERIFICATION_EXAMPLE,
   VerificationRecord,
   VerifyQuery,
 } from './schema.ts'
@@ -75,6 +77,7 @@ export function operatorAuditRoutes(app: AuditApp): OperatorRoute[] {
       query: OperatorAuditQuery,
       response: { http: 200, data: OperatorAuditRecord, list: true },
       errors: [],
+      examples: { data: OPERATOR_AUDIT_EXAMPLE },
       handle: async ({ query: { merchant = null, ...query } }) => {
         const { rows, meta } = await listEntries(app, merchant, query)
         return listed('Audit log.', rows.map(toAuditRecord), meta)
@@ -89,6 +92,7 @@ export function operatorAuditRoutes(app: AuditApp): OperatorRoute[] {
       query: OperatorAuditExportQuery,
       response: { http: 200, data: Type.String(), file: 'text/csv' },
       errors: [],
+      examples: { data: 'uuid,merchant,number,createdAt,…\r\n' },
       handle: async ({ query: { merchant = null, ...query } }) =>
         fileOf('audit.csv', exportEntries(app, merchant, query)),
     }),
@@ -102,6 +106,7 @@ export function operatorAuditRoutes(app: AuditApp): OperatorRoute[] {
       query: VerifyQuery,
       response: { http: 200, data: VerificationRecord },
       errors: [],
+      examples: { data: VERIFICATION_EXAMPLE },
       handle: async ({ query }) => ok('Audit log verified.', await verifyAudit(app, query.merchant ?? null)),
     }),
   ]

@@ -181,3 +181,18 @@ export const AUDIT_EXAMPLE = {
   previousHash: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
   hash: '60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752',
 }
+
+export const OPERATOR_AUDIT_EXAMPLE = {
+  ...AUDIT_EXAMPLE,
+  merchant: '0197a3c1-5e20-7b14-a3d9-6c0f1e2b8d47',
+  record: `{"uuid": "${uuid}", "actor": {"id": "kL1mN2oP3qR4", "type": "api_key"}, …}`,
+}
+
+export const VERIFICATION_EXAMPLE = {
+  intact: true,
+  chains: 5,
+  entries: 19,
+  violations: 0,
+  firstViolations: [],
+  digest: 'f75aba68c311c2c28b6c25869cc591ecd56fbbda8cb961a4603f9a82cdbd9f24',
+}

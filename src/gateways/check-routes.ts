@@ -5,6 +5,7 @@ import { singlePage } from '../core/page.ts'
 import { listed, type OperatorRoute, operatorRoute } from '../kit/http/route.ts'
 import { Enum, Nullable, namedObject, text } from '../kit/http/schema.ts'
 import { checkGateways, type GatewayChecksApp } from './checks.ts'
+import { CHECK_EXAMPLE } from './examples.ts'
 import { CHECK_RESULTS } from './gateway.ts'
 
 const CheckRecord = namedObject(
@@ -33,6 +34,7 @@ export function gatewayCheckRoutes(app: GatewayChecksApp): OperatorRoute[] {
       description: 'Asks every provider, so it takes as long as they do. `cowry doctor` shows the same.',
       response: { http: 200, data: CheckRecord, list: true },
       errors: [],
+      examples: { data: CHECK_EXAMPLE },
       handle: async () => {
         const checks = await checkGateways(app)
         return listed('Checks of the gateways.', checks, singlePage(checks.length))

@@ -24,6 +24,13 @@ import {
 import { webhookPathOf } from './connections.ts'
 import { type Credentials, openCredentials } from './credentials.ts'
 import type { CredentialField } from './definition.ts'
+import {
+  ACCOUNT_BODY_EXAMPLE,
+  ACCOUNT_EXAMPLE,
+  INSTANCE_GATEWAY_EXAMPLE,
+  MERCHANT_GATEWAY_EXAMPLE,
+  SAVED_ACCOUNT_EXAMPLE,
+} from './examples.ts'
 import type { SupportedGateway } from './registry.ts'
 import {
   AccountBody,
@@ -57,6 +64,7 @@ const readRoutes = (app: Needs): OperatorRoute[] => [
       'With the credentials and limits that an account of each gateway has, and the webhook URL to enter at the provider.',
     response: { http: 200, data: GatewayRecord, list: true },
     errors: [],
+    examples: { data: INSTANCE_GATEWAY_EXAMPLE },
     handle: async () => {
       const records = app.gateways.supported.map((supported) => serializeGateway(app, supported))
       return listed('Gateways.', records, singlePage(records.length))
@@ -71,6 +79,7 @@ const readRoutes = (app: Needs): OperatorRoute[] => [
     params: UuidParams,
     response: { http: 200, data: MerchantGatewayRecord, list: true },
     errors: ['merchant_not_found'],
+    examples: { data: MERCHANT_GATEWAY_EXAMPLE },
     handle: async ({ params }) => {
       await app.requireMerchant(params.uuid)
       const accounts = await listLiveAccounts(app, params.uuid)
@@ -90,6 +99,7 @@ const readRoutes = (app: Needs): OperatorRoute[] => [
     params: GatewayParams,
     response: { http: 200, data: AccountRecord },
     errors: ['merchant_not_found', 'gateway_not_found', 'gateway_account_not_found'],
+    examples: { data: ACCOUNT_EXAMPLE },
     handle: async ({ params: { uuid, gateway } }) => {
       await app.requireMerchant(uuid)
       return ok('Gateway account.', serializeAccount(app, await requireAccount(app, uuid, gateway)))
@@ -110,6 +120,7 @@ const writeRoutes = (app: Needs): OperatorRoute[] => [
     body: AccountBody,
     response: { http: 200, data: SavedAccountRecord },
     errors: ['merchant_not_found', 'gateway_not_found', 'mode_mismatch', 'gateway_credentials_refused'],
+    examples: { body: ACCOUNT_BODY_EXAMPLE, data: SAVED_ACCOUNT_EXAMPLE },
     handle: async ({ params: { uuid, gateway }, query, body }) => {
       // If the database was copied from the other environment, its merchants cannot be used here.
       if ((await app.requireMerchant(uuid)).mode !== app.mode) throw new ApiError('mode_mismatch')

@@ -83,6 +83,23 @@ const LogsResponse = namedObject(
   { description: 'The latest log lines.' },
 )
 
+const PROCESS = '0197a3c1-02a7-7a61-9882-25ce2e087756'
+
+const LOGS_EXAMPLE = {
+  processes: [{ process: PROCESS, oldest: 1, latest: 95, next: 95 }],
+  lines: [
+    {
+      process: PROCESS,
+      sequence: 95,
+      at: '2026-03-14T09:26:53.589Z',
+      level: 'info',
+      key: 'http.request',
+      message: 'request',
+      fields: { method: 'POST', route: '/api/v1/refunds', http: 201, durationMs: 21 },
+    },
+  ],
+}
+
 export function logRoutes({ readLines }: Pick<HttpShellOptions, 'readLines'>): OperatorRoute[] {
   return readLines ? [logRoute(readLines)] : []
 }
@@ -98,6 +115,7 @@ const logRoute = (readLines: NonNullable<HttpShellOptions['readLines']>): Operat
     query: LogsQuery,
     response: { http: 200, data: LogsResponse },
     errors: [],
+    examples: { data: LOGS_EXAMPLE },
     handle: async ({ query }) => {
       const { level = 'debug', limit = 100, merchant, requestId } = query
       const after = parseReadPositions(query)

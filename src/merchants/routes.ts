@@ -3,8 +3,8 @@
 import { type Static, Type } from 'typebox'
 import { created, listed, type OperatorRoute, ok, operatorRoute } from '../kit/http/route.ts'
 import { UuidParams } from '../kit/http/schema.ts'
+import { MERCHANT_BODY_EXAMPLE, MERCHANT_EXAMPLE } from './examples.ts'
 import { ListQuery } from './operator-list.ts'
-
 import { CreateMerchantBody, InvariantRecord, MerchantRecord, UpdateMerchantBody } from './schema.ts'
 import {
   activateMerchant,
@@ -37,6 +37,7 @@ const merchantRoutes = (app: MerchantsApp): OperatorRoute[] => [
     body: CreateMerchantBody,
     response: { http: 201, data: MerchantRecord },
     errors: [],
+    examples: { body: MERCHANT_BODY_EXAMPLE, data: MERCHANT_EXAMPLE },
     handle: async ({ body }) =>
       created('Merchant created.', serializeMerchant(await createMerchant(app, body))),
   }),
@@ -76,6 +77,7 @@ const merchantRoutes = (app: MerchantsApp): OperatorRoute[] => [
     body: UpdateMerchantBody,
     response: { http: 200, data: MerchantRecord },
     errors: ['merchant_not_found'],
+    examples: { body: { name: 'Kahawa House Ltd' } },
     handle: async ({ params, body }) =>
       ok('Merchant changed.', serializeMerchant(await updateMerchant(app, params.uuid, body))),
   }),
@@ -115,6 +117,7 @@ const invariantsRoute = (checkInvariants: () => Promise<Invariant[]>): OperatorR
     description: 'Runs every check now, over the whole database. The same checks run every hour.',
     response: { http: 200, data: Type.Array(InvariantRecord, { description: 'Every invariant.' }) },
     errors: [],
+    examples: { data: [{ name: 'invariant_i01_entries_balance', violations: 0 }] },
     handle: async () => ok('Invariants.', await checkInvariants()),
   })
 

@@ -2,6 +2,7 @@
 
 import { created, listed, type OperatorRoute, ok, operatorRoute } from '../kit/http/route.ts'
 import { UuidParams } from '../kit/http/schema.ts'
+import { BREAK_EXAMPLE, PREVIEW_EXAMPLE, RECONCILE_BODY_EXAMPLE, RECONCILIATION_EXAMPLE } from './examples.ts'
 import type { BreakInput } from './queries.ts'
 import { previewFile, type ReconciliationApp, reconcileFile } from './reconcile.ts'
 import {
@@ -47,6 +48,7 @@ function fileRoutes(app: ReconciliationApp): OperatorRoute[] {
       bodyLimit: FILE_LIMIT,
       response: { http: 201, data: ReconciliationRecord },
       errors: ['validation_failed', 'gateway_not_found', 'merchant_not_found'],
+      examples: { body: RECONCILE_BODY_EXAMPLE, data: RECONCILIATION_EXAMPLE },
       handle: async ({ body }) =>
         created(
           'File reconciled.',
@@ -64,6 +66,7 @@ function fileRoutes(app: ReconciliationApp): OperatorRoute[] {
       bodyLimit: FILE_LIMIT,
       response: { http: 200, data: PreviewRecord },
       errors: ['validation_failed', 'gateway_not_found', 'merchant_not_found'],
+      examples: { body: RECONCILE_BODY_EXAMPLE, data: PREVIEW_EXAMPLE },
       handle: async ({ body }) => {
         const file = await parseUploadedFile(app, body)
         const { counts, breaks } = await previewFile(app, file, PREVIEWED_BREAKS)
@@ -117,6 +120,7 @@ function breakRoutes(app: ReconciliationApp): OperatorRoute[] {
       query: BreaksQuery,
       response: { http: 200, data: BreakRecord, list: true },
       errors: ['validation_failed', 'invalid_uuid'],
+      examples: { data: BREAK_EXAMPLE },
       handle: async ({ query }) => {
         const { state = 'open', gateway, kind, reconciliation } = query
         const filter = {
@@ -150,6 +154,7 @@ function breakRoutes(app: ReconciliationApp): OperatorRoute[] {
       body: CloseBody,
       response: { http: 200, data: BreakRecord },
       errors: ['validation_failed', 'invalid_uuid', 'reconciliation_break_not_found'],
+      examples: { body: { note: 'A payment of another system.' } },
       handle: async ({ params, body }) =>
         ok('Break closed.', serialize(await closeBreak(app, params.uuid, body.note))),
     }),
@@ -163,6 +168,7 @@ function breakRoutes(app: ReconciliationApp): OperatorRoute[] {
       body: AssignBody,
       response: { http: 200, data: BreakRecord },
       errors: ['validation_failed', 'invalid_uuid', 'reconciliation_break_not_found'],
+      examples: { body: { owner: 'Wanjiru' } },
       handle: async ({ params, body }) =>
         ok('Break assigned.', serialize(await assignBreak(app, params.uuid, body.owner, body.note ?? null))),
     }),

@@ -59,6 +59,19 @@ export function encryptionRoutes(app: ResealApp): OperatorRoute[] {
       body: ResealBody,
       response: { http: 200, data: ResealRecord },
       errors: ['validation_failed'],
+      examples: {
+        body: { limit: 100 },
+        data: {
+          keyId: 'k2',
+          table: 'gateway_accounts',
+          read: 1,
+          resealed: 1,
+          left: {},
+          isCheck: false,
+          cursor: null,
+          retiredKeys: [],
+        },
+      },
       handle: async ({ body }) =>
         ok('Batch done.', await resealBatch(app, { ...body, limit: body.limit ?? DEFAULT_LIMIT })),
     }),

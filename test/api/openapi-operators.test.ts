@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { API_ERRORS } from '../../src/core/errors.ts'
-import { codesOf, type Document, operationsOf } from '../support/openapi.ts'
+import { UNKNOWN_UUID } from '../support/assertions.ts'
+import { payWith } from '../support/builders.ts'
+import { createExampleShapes } from '../support/example-shapes.ts'
+import {
+  codesOf,
+  createResponseValidator,
+  type Document,
+  operationsOf,
+  responseExampleOf,
+} from '../support/openapi.ts'
 import { testService } from '../support/service.ts'
 
 const PATH = '/admin/v1/openapi.json'
@@ -70,5 +79,127 @@ describe('the OpenAPI document of operators', () => {
     assert.deepEqual([...new Set(examples)].sort(), [...new Set(returned)].sort())
     const others = Object.keys(API_ERRORS).filter((code) => !returned.includes(code))
     assert.deepEqual(others.sort(), WITHOUT_OPERATION)
+  })
+})
+
+const { assertDocumented, schemaErrors } = createResponseValidator(document)
+const exampleShapes = createExampleShapes()
+
+interface RequestInput {
+  /** The values of the path parameters, in their order. */
+  path?: string[]
+  query?: string
+  /** Absent: the documented example. */
+  body?: unknown
+}
+
+/** Calls the operation as an operator, and checks the response against the document. */
+async function sendRequest(name: string, { path = [], query = '', body }: RequestInput = {}) {
+  const operation = operations.find((one) => one.name === name)
+  assert.ok(operation, name)
+  const values = [...path]
+  const filled = operation.path.replaceAll(/\{\w+\}/g, () => values.shift() ?? '')
+  const sent = body ?? operation.operation.requestBody?.content['application/json'].example
+  const headers = { 'content-type': 'application/json' }
+  const request = sent === undefined ? {} : { body: JSON.stringify(sent), headers }
+  const response = await service.admin.send(operation.method, filled + query, request)
+  assertDocumented(operation, response)
+  if (response.http < 300) exampleShapes.collect(operation, response)
+  return response
+}
+
+/** The same, and its data. */
+async function dataOf(name: string, input: RequestInput = {}) {
+  const { http, body, text } = await sendRequest(name, input)
+  assert.ok(http < 300, `${name}: ${text}`)
+  return body?.data
+}
+
+describe('responses to operators and their OpenAPI document', () => {
+  const MERCHANT = '/admin/v1/merchants/{uuid}'
+  const ACCOUNT = `${MERCHANT}/gateways/{gateway}`
+  const FILES = '/admin/v1/reconciliations'
+  const BREAKS = '/admin/v1/reconciliation-breaks'
+
+  it('documents merchants and their keys', async () => {
+    const { uuid } = await dataOf('POST /admin/v1/merchants')
+    const path = [uuid]
+    await dataOf('GET /admin/v1/merchants', { query: '?limit=1' })
+    await dataOf(`GET ${MERCHANT}`, { path })
+    await dataOf(`PATCH ${MERCHANT}`, { path })
+    await dataOf(`POST ${MERCHANT}/suspend`, { path })
+    await dataOf(`POST ${MERCHANT}/activate`, { path })
+    const { keyId } = await dataOf(`POST ${MERCHANT}/keys`, { path })
+    await dataOf(`GET ${MERCHANT}/keys`, { path })
+    const rotated = await dataOf('POST /admin/v1/keys/{keyId}/rotate', { path: [keyId] })
+    await dataOf('POST /admin/v1/keys/{keyId}/revoke', { path: [rotated.keyId] })
+    for (const name of [`GET ${MERCHANT}`, `PATCH ${MERCHANT}`, `POST ${MERCHANT}/keys`]) {
+      assert.equal((await sendRequest(name, { path: [UNKNOWN_UUID] })).http, 404)
+      assert.equal((await sendRequest(name, { path: ['nonsense'] })).http, 400)
+    }
+    assert.equal((await sendRequest('POST /admin/v1/merchants', { body: { nam: 'x' } })).http, 400)
+  })
+
+  it('documents gateways and accounts of merchants there', async () => {
+    const { uuid } = await service.newMerchant()
+    const path = [uuid, 'paystack']
+    assert.equal((await sendRequest(`GET ${ACCOUNT}`, { path })).http, 404)
+    await dataOf(`PUT ${ACCOUNT}`, { path, query: '?probe=false' })
+    await dataOf(`GET ${ACCOUNT}`, { path })
+    await dataOf(`GET ${MERCHANT}/gateways`, { path })
+    await dataOf(`DELETE ${ACCOUNT}`, { path })
+    await dataOf('GET /admin/v1/gateways')
+    await dataOf('GET /admin/v1/gateway-checks')
+  })
+
+  it('documents cases of all merchants', async () => {
+    const { api } = await service.newMerchant()
+    const { uuid: payment } = await payWith(api, 'transfer_underpaid')
+    const [found] = await dataOf('GET /admin/v1/cases', { query: `?payment=${payment}` })
+    const path = [found.uuid]
+    await dataOf('GET /admin/v1/cases/{uuid}', { path })
+    await dataOf('POST /admin/v1/cases/{uuid}/resolve', { path })
+    assert.equal((await sendRequest('POST /admin/v1/cases/{uuid}/resolve', { path })).http, 200)
+    assert.equal((await sendRequest('GET /admin/v1/cases/{uuid}', { path: [UNKNOWN_UUID] })).http, 404)
+  })
+
+  it('documents reconciliations and their breaks', async () => {
+    await dataOf(`POST ${FILES}/preview`)
+    const { uuid } = await dataOf(`POST ${FILES}`)
+    await dataOf(`GET ${FILES}`)
+    await dataOf(`GET ${FILES}/{uuid}`, { path: [uuid] })
+    const [found] = await dataOf(`GET ${BREAKS}`)
+    const path = [found.uuid]
+    await dataOf(`GET ${BREAKS}/{uuid}`, { path })
+    await dataOf(`POST ${BREAKS}/{uuid}/assign`, { path })
+    await dataOf(`POST ${BREAKS}/{uuid}/close`, { path })
+    assert.equal((await sendRequest(`GET ${BREAKS}/{uuid}`, { path: [UNKNOWN_UUID] })).http, 404)
+  })
+
+  it('documents the audit log and the state of the instance', async () => {
+    for (const path of ['audit', 'audit/export', 'audit/verify', 'invariants', 'jobs', 'logs'])
+      await dataOf(`GET /admin/v1/${path}`)
+    await dataOf('POST /admin/v1/encryption/reseal')
+    assert.equal((await sendRequest('GET /admin/v1/logs', { query: '?limit=0' })).http, 400)
+  })
+
+  it('checks at least one response of every operation of operators', () => {
+    const unchecked = operations.filter(({ name }) => !exampleShapes.operations.has(name))
+    assert.deepEqual(
+      unchecked.map(({ name }) => name),
+      [],
+    )
+  })
+
+  it('has a valid example with the keys of a real record for every operation of operators', () => {
+    assert.deepEqual(exampleShapes.differences(), [])
+    for (const { path, method, operation } of operations) {
+      const at = ['paths', path, method.toLowerCase()]
+      const [success = ''] = Object.keys(operation.responses)
+      const [type = ''] = Object.keys(operation.responses[success].content)
+      const schemaPath = [...at, 'responses', success, 'content', type, 'schema']
+      const example = responseExampleOf({ name: operation.operationId, path, method, operation })
+      assert.deepEqual(schemaErrors(schemaPath, example), [], operation.operationId)
+    }
   })
 })

@@ -45,8 +45,8 @@ export function createExampleShapes(): ExampleShapes {
   }
 }
 
-/** Data that a schema does not name: of merchants, and the columns of a changed row in the audit log. */
-const FREE_FORM: readonly string[] = ['metadata', 'before', 'after']
+/** Data that a schema does not name: of merchants, the columns of a changed row in the audit log, the fields of a log line. */
+const FREE_FORM: readonly string[] = ['metadata', 'before', 'after', 'fields']
 
 /** Null says nothing about the keys, and the first elements stand for their lists. */
 export function shapeDifferences(example: unknown, real: unknown, path = ''): string[] {

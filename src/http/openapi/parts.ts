@@ -116,7 +116,17 @@ export function merchantErrorCodes(route: Route): ApiErrorCode[] {
 
 /** The same for an operation of operators. */
 export function operatorErrorCodes(route: OperatorRoute): ApiErrorCode[] {
-  return errorCodes(route, ['invalid_admin_token'], [])
+  return errorCodes(route, ['invalid_admin_token', ...fieldErrorCodes(route)], [])
+}
+
+/** The codes that the fields of a request name themselves, such as invalid_uuid. */
+function fieldErrorCodes({ params, query, body }: OperatorRoute): ApiErrorCode[] {
+  const found = new Set<ApiErrorCode>()
+  JSON.stringify([params, query, body], (keyword, value) => {
+    if (keyword === 'x-code') found.add(value)
+    return value
+  })
+  return [...found]
 }
 
 function errorCodes(
