@@ -7,12 +7,12 @@ import {
   PERSON,
   type SignInMistakes,
   startIdentityProvider,
-} from '../../test/support/identity-provider.ts'
-import { systemClock } from './clock.ts'
-import { ALLOW_LOOPBACK, ALLOW_NOTHING } from './http/public-address.ts'
-import { createPublicHttp } from './http/public-http.ts'
+} from '../../../test/support/identity-provider.ts'
+import { systemClock } from '../clock.ts'
+import { systemRandom } from '../random.ts'
 import { createOidc, type Oidc, type OidcProvider } from './oidc.ts'
-import { systemRandom } from './random.ts'
+import { ALLOW_LOOPBACK, ALLOW_NOTHING } from './public-address.ts'
+import { createPublicHttp } from './public-http.ts'
 
 const REDIRECT = 'https://pay.example.com/app/sign-in/return'
 const http = createPublicHttp({ allow: ALLOW_LOOPBACK, ports: [] })

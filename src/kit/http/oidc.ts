@@ -3,12 +3,12 @@
 // provider has verified it.
 
 import type { ClientAuth, Configuration, CustomFetch } from 'openid-client'
-import { isEmail } from '../core/text/formats.ts'
-import { createCache } from './cache.ts'
-import type { Clock } from './clock.ts'
-import { constantTimeEquals } from './crypto.ts'
-import type { PublicHttp } from './http/public-http.ts'
-import type { Random } from './random.ts'
+import { isEmail } from '../../core/text/formats.ts'
+import { createCache } from '../cache.ts'
+import type { Clock } from '../clock.ts'
+import { constantTimeEquals } from '../crypto.ts'
+import type { Random } from '../random.ts'
+import type { PublicHttp } from './public-http.ts'
 
 export interface OidcProvider {
   /** As the provider's discovery document names it. */
