@@ -10,6 +10,7 @@ import { type Config, publicUrlOf, type Role, weakTokens } from './config.ts'
 import { openMetricsListener } from './http/metrics.ts'
 import { type Clock, systemClock } from './kit/clock.ts'
 import type { Db } from './kit/db/db.ts'
+import { requestScoped } from './kit/db/tenant-isolation.ts'
 import { startJobs } from './kit/jobs.ts'
 import { createCounters } from './kit/observability/counters.ts'
 import { createLog, errorFields, type Log } from './kit/observability/log.ts'
@@ -61,7 +62,8 @@ export async function startService(config: Config, options: ServiceOptions = {})
     const tracing = startTracing(config, { clock, log, random, metrics: measured.metrics })
     stops.push(tracing.stop)
     const shared = { config, role, clock, log, readLines, random, db, stops, counters, measured, tracing }
-    const service = await compose({ ...shared, tenantDb: await isolateTenants(db, log) })
+    const instanceDb = requestScoped(db, { isTenantScoped: false })
+    const service = await compose({ ...shared, tenantDb: await isolateTenants(db, log), instanceDb })
     return { ...service, db, stop }
   } catch (error) {
     await stop()

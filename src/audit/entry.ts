@@ -12,6 +12,17 @@ export const OBJECT_TYPES = [
   ...['merchant', 'api_key', 'gateway_account', 'customer', 'payment_method', 'payment_link'],
   ...['webhook_endpoint', 'webhook_replay', 'event', 'refund', 'p2p_account', 'p2p_payment', 'case'],
   ...['reconciliation', 'reconciliation_break', 'encryption_key'],
+  // Of people (migrations/0042_people.sql).
+  ...[
+    'user',
+    'membership',
+    'invitation',
+    'session',
+    'one_time_link',
+    'recovery_code',
+    'passkey',
+    'sign_in_limit',
+  ],
 ] as const
 
 export type ObjectType = (typeof OBJECT_TYPES)[number]
@@ -21,8 +32,10 @@ export const ENTRY = columnTable({
   id: column<string>('uuid'),
   number: column<bigint>('bigint'),
   merchantId: column<string | null>('uuid'),
-  actorType: column<'api_key' | 'operator'>('text'),
+  actorType: column<'api_key' | 'operator' | 'user'>('text'),
   actorId: column<string>('text'),
+  actorRole: column<string | null>('text'),
+  sessionId: column<string | null>('uuid'),
   address: column<string | null>('text'),
   requestId: column<string | null>('text'),
   operation: column<string>('text'),

@@ -20,7 +20,7 @@ const exactly = (maxLength: number, description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength, description }))
 
 export const OPERATION_MESSAGE =
-  'must be the method and path of an operation whose changes are audited, as the reference writes them, such as POST /api/v1/refunds.'
+  'must be the method and path of an operation whose changes are audited, as the reference writes them, such as POST /api/v1/refunds, or the name of a step of a person, such as sign_out.'
 
 const FILTER = {
   object: exactly(
@@ -30,14 +30,15 @@ const FILTER = {
   objectType: Type.Optional(Enum(OBJECT_TYPES, { description: 'Only changes of objects of this type.' })),
   actor: exactly(
     40,
-    'Only changes by this API key (its keyId), or by the operator token with this fingerprint.',
+    'Only changes by this API key (its keyId), by this person (the uuid), or by the operator token with this fingerprint.',
   ),
   operation: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 120,
-      pattern: '^(?:POST|PUT|PATCH|DELETE) /\\S+$',
-      description: 'Only changes by this operation: method and path, such as `POST /api/v1/refunds`.',
+      pattern: '^(?:(?:POST|PUT|PATCH|DELETE) /\\S+|[a-z_]+(?:\\.[a-z_]+)?)$',
+      description:
+        'Only changes by this operation: method and path, such as `POST /api/v1/refunds`, or the name of a step of a person, such as `sign_out`.',
       'x-message': OPERATION_MESSAGE,
     }),
   ),
@@ -71,8 +72,18 @@ export const AuditRecord = namedObject(
     actor: namedObject(
       'AuditActor',
       {
-        type: Enum(['api_key', 'operator'], { description: 'An API key of yours, or the operator.' }),
-        id: text('The keyId of the API key, or the fingerprint of the operator token.', 'kL1mN2oP3qR4'),
+        type: Enum(['api_key', 'operator', 'user'], {
+          description: 'An API key of yours, the operator, or a person who uses the dashboard.',
+        }),
+        id: text(
+          'The keyId of the API key, the fingerprint of the operator token, or the uuid of the person.',
+          'kL1mN2oP3qR4',
+        ),
+        role: Nullable(
+          Type.String(),
+          'The role of the person at that time. Null for others, and before a session.',
+        ),
+        session: Nullable(Uuid, 'The session of the person. Null for others, and before a session.'),
       },
       { description: 'Who made the change.' },
     ),
@@ -81,7 +92,10 @@ export const AuditRecord = namedObject(
       'The IP address of the client. Null if it is not known.',
     ),
     requestId: Nullable(Type.String(), 'The X-Request-Id of the request. Null if it had none.'),
-    operation: text('Method and path of the operation.', 'POST /api/v1/api-keys/{keyId}/revoke'),
+    operation: text(
+      'Method and path of the operation, or the name of a step of a person, such as sign_out.',
+      'POST /api/v1/api-keys/{keyId}/revoke',
+    ),
     object: namedObject(
       'AuditObject',
       {
@@ -106,7 +120,7 @@ export const AuditRecord = namedObject(
     previousHash: Type.String({ description: 'The hash of the entry before, in hexadecimal.' }),
     hash: Type.String({ description: 'SHA-256 over the bytes of previousHash and the text of the entry.' }),
   },
-  { description: 'One change that an API key or an operator made.' },
+  { description: 'One change that an API key, an operator or a person made.' },
 )
 
 export const OperatorAuditRecord = namedExtension(
@@ -146,7 +160,7 @@ export function toAuditRecord(row: EntryRow): OperatorAuditRecord {
     // Far below the largest exact integer of a JSON number.
     number: Number(row.number),
     merchant: row.merchantId,
-    actor: { type: actorType, id: actorId },
+    actor: { type: actorType, id: actorId, role: row.actorRole, session: row.sessionId },
     address,
     requestId,
     operation,
@@ -164,7 +178,7 @@ const [uuid, object] = ['0197a3c2-7d51-7cc3-98c4-dc0c0c07398f', 'aB3dE5fG7hJ9']
 export const AUDIT_EXAMPLE = {
   uuid,
   number: 7,
-  actor: { type: 'api_key', id: 'kL1mN2oP3qR4' },
+  actor: { type: 'api_key', id: 'kL1mN2oP3qR4', role: null, session: null },
   address: '203.0.113.7',
   requestId: 'req-81f3',
   operation: 'POST /api/v1/api-keys/{keyId}/revoke',

@@ -25,6 +25,8 @@ const COMMANDS = [
   ['keys', 'rotate'],
   ['keys', 'revoke'],
   ['keys', 'reseal'],
+  ['people', 'invite-owner'],
+  ['people', 'invite-operator'],
   ['gateways', 'list'],
   ['gateways', 'show'],
   ['gateways', 'set'],

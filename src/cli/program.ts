@@ -18,6 +18,7 @@ import { addListenCommand } from './commands/listen.ts'
 import { addLogCommands } from './commands/logs.ts'
 import { addMcpCommand } from './commands/mcp.ts'
 import { addMerchantCommands } from './commands/merchants.ts'
+import { addPeopleCommands } from './commands/people.ts'
 import { addReconcileCommands } from './commands/reconcile.ts'
 import { addSandboxCommand } from './commands/sandbox.ts'
 import { addServeCommand } from './commands/serve.ts'
@@ -68,6 +69,7 @@ function buildProgram(terminal: Terminal, json: boolean, shell: Shell): Command 
   addSandboxCommand(program, shell)
   addMerchantCommands(program, shell)
   addKeyCommands(program, shell)
+  addPeopleCommands(program, shell)
   addGatewayCommands(program, shell)
   addListenCommand(program, shell)
   addTriggerCommand(program, shell)

@@ -11,6 +11,7 @@ import { createMerchantProfiles } from '../merchants/profiles.ts'
 import { isSuspended, requireMerchant } from '../merchants/service.ts'
 import { createPaymentWriters, type RefundKey, type Report } from '../payments/app.ts'
 import type { PaymentRow } from '../payments/payment.ts'
+import { createPasswordHasher } from '../people/passwords.ts'
 import { wakeLookup } from '../provider-refunds/lookup.ts'
 import { wakeRefunds, wakeRefundWithReport } from '../refunds/advance.ts'
 import type { RefundWake } from '../refunds/refund.ts'
@@ -24,6 +25,7 @@ export async function composeApp(parts: Parts, addresses: Addresses) {
   const { config, clock, log, random, stops, counters, tracing } = parts
   const { mode } = config
   const db = tracing.db(withCommitFailpoints(parts.tenantDb, config.failpoints))
+  const instanceDb = tracing.db(withCommitFailpoints(parts.instanceDb, config.failpoints))
   const unscopedDb = tracing.db(withCommitFailpoints(parts.db, config.failpoints))
   const secrets = await loadSecrets(db, config, random)
   const vault = createVault(secrets.encryptionKeys, random)
@@ -38,7 +40,7 @@ export async function composeApp(parts: Parts, addresses: Addresses) {
   })
   const app = {
     ...gateways,
-    ...{ db, clock, random, log, vault, mode, publicHttp, counters },
+    ...{ db, instanceDb, clock, random, log, vault, mode, publicHttp, counters },
     cursors: createSigner(secrets.cursorKey),
     keyPepper: secrets.keyPepper,
     keyCache: createKeyCache({ db: unscopedDb, clock }, { refreshUntil }),
@@ -56,6 +58,8 @@ export async function composeApp(parts: Parts, addresses: Addresses) {
     checkCapacity: (payment: PaymentRow) => reserveSlot({ db, clock }, payment),
     finishDelivery: createDeliveryWriter(unscopedDb),
     failpoints: config.failpoints,
+    passwords: createPasswordHasher(random),
+    peopleKey: secrets.peopleKey,
     promptKey: secrets.promptKey,
     confirmationKey: secrets.confirmationKey,
     settings: {

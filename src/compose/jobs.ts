@@ -15,6 +15,7 @@ import { linkJobs } from '../links/jobs.ts'
 import { p2pJobs } from '../p2p/jobs.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { paymentJobs } from '../payments/jobs.ts'
+import { peopleJobs } from '../people/jobs.ts'
 import { providerRefundJobs } from '../provider-refunds/jobs.ts'
 import { refundJobs } from '../refunds/jobs.ts'
 import { reportJobs } from '../reports/jobs.ts'
@@ -31,6 +32,7 @@ export function backgroundJobs(
 ): Job[] {
   return [
     ...apiKeyJobs(app),
+    ...peopleJobs(app),
     ...paymentJobs(app, idempotencyRetentionDays),
     ...checkoutJobs(app),
     ...resolverJobs(app),

@@ -27,6 +27,8 @@ import { p2pAccountRoutes } from '../p2p-accounts/routes.ts'
 import type { PaymentListsApp } from '../payment-lists/list.ts'
 import { paymentListRoutes } from '../payment-lists/routes.ts'
 import { findReferences } from '../payments/find.ts'
+import { PEOPLE_OPERATIONS } from '../people/app.ts'
+import { operatorPeopleRoutes } from '../people/routes.ts'
 import { reconciliationRoutes } from '../reconciliation/routes.ts'
 import { findGatewayRefunds } from '../refunds/find.ts'
 import { refundRoutes } from '../refunds/routes.ts'
@@ -82,6 +84,7 @@ export function allOperatorRoutes(app: App, unscopedDb: Db): OperatorRoute[] {
   return [
     ...operatorKeyRoutes(app),
     ...operatorRoutes(app, { checkInvariants: () => checkInvariants(unscopedDb) }),
+    ...operatorPeopleRoutes({ ...app, publicUrl: app.settings.publicUrl }),
     ...gatewayRoutes({ ...app, publicUrl: app.settings.publicUrl }),
     ...gatewayCheckRoutes(app),
     ...operatorCaseRoutes(app),
@@ -107,5 +110,5 @@ export function describedOperatorRoutes(): OperatorRoute[] {
 function auditedOperations(): string[] {
   const routes = [...merchantRoutes(WITHOUT_HANDLERS), ...describedOperatorRoutes()]
   const audited = routes.filter((route) => route.method !== 'GET' && route.audited !== false)
-  return audited.map(({ method, path }) => `${method} ${path}`)
+  return [...audited.map(({ method, path }) => `${method} ${path}`), ...PEOPLE_OPERATIONS]
 }

@@ -256,6 +256,12 @@ const DEFINITIONS = {
     'error',
     'Check the database.',
   ),
+  'passkey.sign_count_did_not_rise': line(
+    'warn',
+    'A passkey was refused: its count of uses did not rise.',
+    'reason',
+    'The passkey may have been copied. Ask the person in reason to remove it and to register another one.',
+  ),
   'payment.moved': line(
     'info',
     'A payment moved to another state.',

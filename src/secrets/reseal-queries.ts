@@ -78,12 +78,36 @@ from jsonb_to_recordset($1::jsonb) as r (id uuid, sealed text[], fresh text[])
 where t.id = r.id and t.sealed = r.sealed[1]
 returning t.id`
 
+const readUsers = sql<SealedRow>`
+select $1::uuid as "merchantId", id, id::text as "rowId", array[totp_sealed, totp_pending_sealed] as sealed
+from users
+where id > $2::uuid
+order by id
+limit $3`
+
+const replaceUsers = sql<{ id: string }>`
+update users u
+set totp_sealed = r.fresh[1], totp_pending_sealed = r.fresh[2]
+from jsonb_to_recordset($1::jsonb) as r (id uuid, sealed text[], fresh text[])
+where u.id = r.id
+  and u.totp_sealed is not distinct from r.sealed[1]
+  and u.totp_pending_sealed is not distinct from r.sealed[2]
+returning u.id`
+
+const USERS = {
+  name: 'users',
+  columns: ['totp_sealed', 'totp_pending_sealed'],
+  // A secret moves from one column to the other.
+  contextColumns: ['totp_sealed', 'totp_sealed'],
+}
+
 export const SEALED_TABLES: readonly SealedTable[] = [
   { ...ACCOUNTS, read: buildReadStatement(ACCOUNTS), replace: buildReplaceStatement(ACCOUNTS) },
   { ...METHODS, read: buildReadStatement(METHODS), replace: buildReplaceStatement(METHODS) },
   { ...PAYMENTS, read: buildReadStatement(PAYMENTS), replace: buildReplaceStatement(PAYMENTS) },
   { ...ENDPOINTS, read: buildReadStatement(ENDPOINTS), replace: buildReplaceStatement(ENDPOINTS) },
   { name: 'gateway_tokens', columns: ['sealed'], read: readTokens, replace: replaceTokens },
+  { ...USERS, read: readUsers, replace: replaceUsers },
 ]
 
 const NIL_UUID = '00000000-0000-0000-0000-000000000000'

@@ -17,6 +17,8 @@ export interface InstanceSecrets {
   promptKey: Uint8Array
   /** Signs confirmation tokens of agents' writes, the same in every process. */
   confirmationKey: Uint8Array
+  /** Hashes recovery codes of people, and the accounts and addresses of failed sign-ins. */
+  peopleKey: Uint8Array
   /** Hashes the accounts and secrets of gateways' access tokens. */
   tokenKey: Uint8Array
   /** Shared by the sandbox connector and its provider; empty in production, which has no sandbox. */
@@ -49,6 +51,7 @@ export async function loadSecrets(db: Tx, config: Settings, random: Random): Pro
     callbackKeys: encryptionKeys.map(({ key }) => deriveSecret(key, 'callback paths')),
     promptKey: deriveSecret(keyPepper, 'phone prompts'),
     confirmationKey: deriveSecret(keyPepper, 'confirmations'),
+    peopleKey: deriveSecret(keyPepper, 'people'),
     tokenKey: deriveSecret(keyPepper, 'gateway tokens'),
     sandboxSecret,
     sandboxWebhookSecret: sandboxSecret && sandboxWebhookSecretOf(sandboxSecret),

@@ -60,7 +60,7 @@ describe('the audit log of a merchant', () => {
     assert.equal(changed.http, 200, changed.text)
     const [entry, created] = await entriesOf(api, `&object=${endpoint}`)
     const [key] = (await api.get('/api/v1/api-keys')).body.data
-    assert.deepEqual(entry.actor, { type: 'api_key', id: key.keyId })
+    assert.deepEqual(entry.actor, { type: 'api_key', id: key.keyId, role: null, session: null })
     assert.equal(entry.address, '203.0.113.7')
     assert.equal(entry.requestId, 'change-of-the-endpoint')
     assert.equal(entry.operation, 'PATCH /api/v1/webhooks/endpoints/{uuid}')

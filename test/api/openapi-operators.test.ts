@@ -140,6 +140,14 @@ describe('responses to operators and their OpenAPI document', () => {
     assert.equal((await sendRequest('POST /admin/v1/merchants', { body: { nam: 'x' } })).http, 400)
   })
 
+  it('documents invitations of people', async () => {
+    const { uuid } = await service.newMerchant()
+    await dataOf(`POST ${MERCHANT}/owner-invitations`, { path: [uuid] })
+    await dataOf('POST /admin/v1/operator-invitations')
+    const unknown = { path: [UNKNOWN_UUID] }
+    assert.equal((await sendRequest(`POST ${MERCHANT}/owner-invitations`, unknown)).http, 404)
+  })
+
   it('documents gateways and accounts of merchants there', async () => {
     const { uuid } = await service.newMerchant()
     const path = [uuid, 'paystack']

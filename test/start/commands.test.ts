@@ -51,6 +51,7 @@ describe('cowry --help', { concurrency: 2 }, () => {
         'sandbox',
         'merchants',
         'keys',
+        'people',
         'gateways',
         'listen',
         'trigger',

@@ -25,6 +25,7 @@ export const LAYERS: readonly Readonly<Record<string, string>>[] = [
   },
   {
     'api-keys': 'API keys: authentication, scopes, rate limits, self-service',
+    people: 'who may use the dashboard: accounts, sessions, second factors, roles, invitations',
     payments: 'the payment: states, record, move, attempts, views, lists',
     wallet: "a merchant's balances and statement",
     catalog: 'gateways, routes, currencies and countries that a merchant can use',

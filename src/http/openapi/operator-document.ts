@@ -11,6 +11,7 @@ export const OPERATOR_DOCUMENT_PATH = '/admin/v1/openapi.json'
 type OperatorTag =
   | 'Merchants'
   | 'API keys'
+  | 'People'
   | 'Gateways'
   | 'Cases'
   | 'Reconciliation'
@@ -20,6 +21,7 @@ type OperatorTag =
 const TAGS: Readonly<Record<OperatorTag, string>> = {
   Merchants: 'The merchants of this instance: create, change, suspend and activate them.',
   'API keys': 'The API keys of merchants: create, rotate with an overlap, revoke.',
+  People: 'Invitations of people to the dashboard: owners of merchants, and operators.',
   Gateways: 'The gateways of this instance, whether their credentials work, and accounts of merchants there.',
   Cases: 'Payments and refunds that need a decision of the operator.',
   Reconciliation: 'Settlement files of gateways, and what differs between them and the ledger.',
@@ -31,6 +33,8 @@ const TAGS: Readonly<Record<OperatorTag, string>> = {
 const TAG_OF_RESOURCE: Readonly<Record<string, OperatorTag>> = {
   merchants: 'Merchants',
   apiKeys: 'API keys',
+  ownerInvitations: 'People',
+  operatorInvitations: 'People',
   gateways: 'Gateways',
   gatewayAccounts: 'Gateways',
   cases: 'Cases',

@@ -5,11 +5,14 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 
 /** Who makes the changes of a request, and how. */
 export interface AuditContext {
-  actorType: 'api_key' | 'operator'
+  actorType: 'api_key' | 'operator' | 'user'
   actorId: string
+  /** Of a person: the role and the session. */
+  role?: string
+  sessionId?: string
   address: string
   requestId: string
-  /** Method and path, such as POST /api/v1/refunds. */
+  /** Method and path, such as POST /api/v1/refunds, or the name of a step such as sign_out. */
   operation: string
   /** The id in the path of the request, which names the object of the entry. */
   target: string | null

@@ -91,10 +91,14 @@ export type AttemptStatus = "started" | "awaiting_customer" | "succeeded" | "dec
 
 /** Who made the change. */
 export interface AuditActor {
-  /** An API key of yours, or the operator. */
-  type: "api_key" | "operator"
-  /** The keyId of the API key, or the fingerprint of the operator token. */
+  /** An API key of yours, the operator, or a person who uses the dashboard. */
+  type: "api_key" | "operator" | "user"
+  /** The keyId of the API key, the fingerprint of the operator token, or the uuid of the person. */
   id: string
+  /** The role of the person at that time. Null for others, and before a session. */
+  role: string | null
+  /** The session of the person. Null for others, and before a session. */
+  session: string | null
 }
 
 export interface AuditChange {
@@ -108,7 +112,7 @@ export interface AuditChange {
   after: Record<string, unknown> | null
 }
 
-/** One change that an API key or an operator made. */
+/** One change that an API key, an operator or a person made. */
 export interface AuditEntry {
   /** The id of this record, a UUID. */
   uuid: string
@@ -119,7 +123,7 @@ export interface AuditEntry {
   address: string | null
   /** The X-Request-Id of the request. Null if it had none. */
   requestId: string | null
-  /** Method and path of the operation. */
+  /** Method and path of the operation, or the name of a step of a person, such as sign_out. */
   operation: string
   object: AuditObject
   /** Every changed row, with the fields that changed. before is null for a new row, after for a deleted one. Secrets and personal data are shown as [redacted]. If an operation changed more than a hundred rows, the last element has the type more_changes and the count of the others. */
@@ -2151,10 +2155,10 @@ export interface AuditListQuery {
   /** Only changes of the object with this id, such as the uuid of an endpoint or the id of an API key. */
   object?: string | undefined
   /** Only changes of objects of this type. */
-  objectType?: "merchant" | "api_key" | "gateway_account" | "customer" | "payment_method" | "payment_link" | "webhook_endpoint" | "webhook_replay" | "event" | "refund" | "p2p_account" | "p2p_payment" | "case" | "reconciliation" | "reconciliation_break" | "encryption_key" | undefined
-  /** Only changes by this API key (its keyId), or by the operator token with this fingerprint. */
+  objectType?: "merchant" | "api_key" | "gateway_account" | "customer" | "payment_method" | "payment_link" | "webhook_endpoint" | "webhook_replay" | "event" | "refund" | "p2p_account" | "p2p_payment" | "case" | "reconciliation" | "reconciliation_break" | "encryption_key" | "user" | "membership" | "invitation" | "session" | "one_time_link" | "recovery_code" | "passkey" | "sign_in_limit" | undefined
+  /** Only changes by this API key (its keyId), by this person (the uuid), or by the operator token with this fingerprint. */
   actor?: string | undefined
-  /** Only changes by this operation: method and path, such as `POST /api/v1/refunds`. */
+  /** Only changes by this operation: method and path, such as `POST /api/v1/refunds`, or the name of a step of a person, such as `sign_out`. */
   operation?: string | undefined
   /** Only changes by the request with this X-Request-Id. */
   requestId?: string | undefined
@@ -2170,10 +2174,10 @@ export interface AuditExportQuery {
   /** Only changes of the object with this id, such as the uuid of an endpoint or the id of an API key. */
   object?: string | undefined
   /** Only changes of objects of this type. */
-  objectType?: "merchant" | "api_key" | "gateway_account" | "customer" | "payment_method" | "payment_link" | "webhook_endpoint" | "webhook_replay" | "event" | "refund" | "p2p_account" | "p2p_payment" | "case" | "reconciliation" | "reconciliation_break" | "encryption_key" | undefined
-  /** Only changes by this API key (its keyId), or by the operator token with this fingerprint. */
+  objectType?: "merchant" | "api_key" | "gateway_account" | "customer" | "payment_method" | "payment_link" | "webhook_endpoint" | "webhook_replay" | "event" | "refund" | "p2p_account" | "p2p_payment" | "case" | "reconciliation" | "reconciliation_break" | "encryption_key" | "user" | "membership" | "invitation" | "session" | "one_time_link" | "recovery_code" | "passkey" | "sign_in_limit" | undefined
+  /** Only changes by this API key (its keyId), by this person (the uuid), or by the operator token with this fingerprint. */
   actor?: string | undefined
-  /** Only changes by this operation: method and path, such as `POST /api/v1/refunds`. */
+  /** Only changes by this operation: method and path, such as `POST /api/v1/refunds`, or the name of a step of a person, such as `sign_out`. */
   operation?: string | undefined
   /** Only changes by the request with this X-Request-Id. */
   requestId?: string | undefined

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import {
+  newOrigin,
+  PASSWORD,
+  peopleRig,
+  refusedWith,
+  requirePrincipal,
+} from '../../test/support/people-rig.ts'
+import {
+  changePassword,
+  createDemoSignIn,
+  requestPasswordReset,
+  resetPassword,
+  signInByDemoLink,
+} from './accounts.ts'
+import type { PeopleError } from './errors.ts'
+import { principalOf } from './sessions.ts'
+import { signIn } from './sign-in.ts'
+
+const rig = await peopleRig({ after })
+const { app, clock } = rig
+const merchantId = await rig.newMerchant()
+
+const MINUTE_MS = 60_000
+const NEW_PASSWORD = 'another good passphrase'
+
+async function resetTokenOf(email: string): Promise<string> {
+  const link = await (await requestPasswordReset(app, email, newOrigin()))()
+  return link?.token ?? assert.fail('there is an account')
+}
+
+describe('the link of the demo owner', () => {
+  it('signs in to the demo merchant as its owner, once by 20 uses at the same time', async () => {
+    const token = await createDemoSignIn(app, merchantId)
+    const results = await Promise.allSettled(
+      Array.from({ length: 20 }, () => signInByDemoLink(app, token, newOrigin())),
+    )
+    const [first, ...others] = results.filter((one) => one.status === 'fulfilled')
+    assert.ok(first && others.length === 0)
+    const principal = await requirePrincipal(app, first.value.token)
+    assert.deepEqual([principal.merchant?.id, principal.role], [merchantId, 'owner'])
+    await assert.rejects(signInByDemoLink(app, token, newOrigin()), refusedWith('link_not_valid'))
+  })
+
+  it('is made again for the same owner, and works for 15 minutes', async () => {
+    const first = await requirePrincipal(app, (await use(await createDemoSignIn(app, merchantId))).token)
+    const second = await requirePrincipal(app, (await use(await createDemoSignIn(app, merchantId))).token)
+    assert.equal(first.user.id, second.user.id)
+    const late = await createDemoSignIn(app, merchantId)
+    clock.advance(15 * MINUTE_MS)
+    await assert.rejects(use(late), refusedWith('link_not_valid'))
+  })
+
+  const use = (token: string) => signInByDemoLink(app, token, newOrigin())
+
+  it('is neither made nor accepted in production', async () => {
+    const token = await createDemoSignIn(app, merchantId)
+    const live = { ...app, mode: 'live' as const }
+    await assert.rejects(createDemoSignIn(live, merchantId), /outside staging/)
+    await assert.rejects(signInByDemoLink(live, token, newOrigin()), refusedWith('link_not_valid'))
+  })
+})
+
+describe('a password reset', () => {
+  it('takes a link, ends all sessions and does not sign in', async () => {
+    const { email, token: session } = await rig.newMember(merchantId, 'viewer')
+    const token = await resetTokenOf(email.toUpperCase())
+    await assert.rejects(resetPassword(app, token, 'short', newOrigin()), refusedWith('password_length'))
+    await resetPassword(app, token, NEW_PASSWORD, newOrigin())
+    assert.equal(await principalOf(app, session), undefined)
+    const signInWith = (password: string) => signIn(app, { email, password, kind: 'member' }, newOrigin())
+    await assert.rejects(signInWith(PASSWORD), refusedWith('sign_in_failed'))
+    assert.equal((await signInWith(NEW_PASSWORD)).kind, 'session')
+  })
+
+  it('happens once by 20 uses of the link, within an hour, and ends earlier links', async () => {
+    const { email } = await rig.newMember(merchantId, 'viewer')
+    const [older, token] = [await resetTokenOf(email), await resetTokenOf(email)]
+    const results = await Promise.allSettled(
+      Array.from({ length: 20 }, (_, index) =>
+        resetPassword(app, token, `${NEW_PASSWORD} ${index}`, newOrigin()),
+      ),
+    )
+    assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1)
+    await assert.rejects(resetPassword(app, older, NEW_PASSWORD, newOrigin()), refusedWith('link_not_valid'))
+    const late = await resetTokenOf(email)
+    clock.advance(60 * MINUTE_MS)
+    await assert.rejects(resetPassword(app, late, NEW_PASSWORD, newOrigin()), refusedWith('link_not_valid'))
+  })
+
+  it('does not show whether there is an account, and few links are made', async () => {
+    const { email } = await rig.newMember(merchantId, 'viewer')
+    const answers = async (address: string) => {
+      const origin = newOrigin()
+      const codes: (string | undefined)[] = []
+      for (let count = 0; count < 8; count += 1)
+        codes.push(
+          await requestPasswordReset(app, address, origin).then(
+            () => 'sent',
+            (error: PeopleError) => `${error.code} ${error.retryAfterSeconds}`,
+          ),
+        )
+      return codes
+    }
+    const existing = await answers(email)
+    assert.deepEqual(await answers('unknown@example.com'), existing)
+    assert.equal(existing.filter((code) => code === 'sent').length, 5)
+    assert.equal(await (await requestPasswordReset(app, 'unknown@example.com', newOrigin()))(), undefined)
+  })
+
+  it('is no way around the purpose of a link', async () => {
+    const { email } = await rig.newMember(merchantId, 'viewer')
+    await assert.rejects(
+      signInByDemoLink(app, await resetTokenOf(email), newOrigin()),
+      refusedWith('link_not_valid'),
+    )
+    const demo = await createDemoSignIn(app, merchantId)
+    await assert.rejects(resetPassword(app, demo, NEW_PASSWORD, newOrigin()), refusedWith('link_not_valid'))
+  })
+})
+
+describe('a change of the password', () => {
+  it('needs a recent sign-in and a good password, and ends links that were sent before', async () => {
+    const { email, principal } = await rig.newMember(merchantId, 'viewer')
+    const link = await resetTokenOf(email)
+    await assert.rejects(changePassword(app, principal, email), refusedWith('password_common'))
+    await changePassword(app, principal, NEW_PASSWORD)
+    await assert.rejects(resetPassword(app, link, PASSWORD, newOrigin()), refusedWith('link_not_valid'))
+    clock.advance(6 * MINUTE_MS)
+    await assert.rejects(changePassword(app, principal, PASSWORD), refusedWith('authentication_required'))
+  })
+})

@@ -1,0 +1,171 @@
+// Changes of an account: its password, a password reset, and the end of the account. And the demo owner of staging, who
+// signs in by a link.
+
+import { addMs } from '../kit/clock.ts'
+import type { Tx } from '../kit/db/db.ts'
+import { type Origin, type PeopleApp, runAsUser } from './app.ts'
+import { PeopleError } from './errors.ts'
+import { admitAttempt } from './limits.ts'
+import { assertGoodPassword } from './passwords.ts'
+import { deletePending, endOtherSessions } from './session-queries.ts'
+import {
+  type Principal,
+  renewSession,
+  requireRecentAuthentication,
+  type StartedSession,
+  startSession,
+} from './sessions.ts'
+import { normalizeEmail } from './sign-in.ts'
+import { addMembership } from './team-queries.ts'
+import { hashOfNew, hashToken, newToken } from './tokens.ts'
+import {
+  deleteDevices,
+  disableUserRow,
+  endLinks,
+  findLinkUser,
+  findUserByEmail,
+  insertLink,
+  insertUser,
+  type LinkPurpose,
+  setPasswordHash,
+  useLink,
+} from './user-queries.ts'
+
+const MINUTE_MS = 60_000
+const RESET_MS = 60 * MINUTE_MS
+const DEMO_LINK_MS = 15 * MINUTE_MS
+
+/** Ends the other sessions, and returns the new token of this one. */
+export async function changePassword(
+  app: PeopleApp,
+  principal: Principal,
+  password: string,
+): Promise<string> {
+  requireRecentAuthentication(app, principal)
+  const { user, sessionId } = principal
+  assertGoodPassword(password, user.email)
+  const hash = await app.passwords.hash(password)
+  return app.instanceDb.transaction(async (tx) => {
+    await replacePassword(app, tx, user.id, hash, sessionId)
+    return renewSession(app, tx, sessionId)
+  })
+}
+
+/** With what was proved by the old password: sessions, pending sign-ins, links and known devices end. */
+async function replacePassword(
+  app: PeopleApp,
+  tx: Tx,
+  userId: string,
+  hash: string,
+  keptSession: string | null,
+): Promise<void> {
+  await setPasswordHash(tx, userId, hash)
+  await endAccess(app, tx, userId, keptSession)
+}
+
+async function endAccess(app: PeopleApp, tx: Tx, userId: string, keptSession: string | null): Promise<void> {
+  const now = app.clock.now()
+  await endOtherSessions(tx, userId, keptSession, now)
+  await deletePending(tx, userId)
+  await endLinks(tx, userId, now)
+  await deleteDevices(tx, userId)
+}
+
+/**
+ * A link that resets the password. Show the same page whether there is such an account, and run the returned function after
+ * the response, so that its time says nothing either. The function returns the token for the link, to be sent to the e-mail
+ * address; undefined if there is no account.
+ */
+export async function requestPasswordReset(
+  app: PeopleApp,
+  email: string,
+  origin: Origin,
+): Promise<() => Promise<{ email: string; token: string } | undefined>> {
+  const address = normalizeEmail(email)
+  const user = await findUserByEmail(app.instanceDb, address)
+  await admitAttempt(app, { factor: 'reset', account: address, userId: user?.id, device: null, origin })
+  return async () => {
+    if (!user || user.disabledAt) return undefined
+    const actor = { id: user.id, target: user.id }
+    const token = await runAsUser(app, actor, origin, 'password.reset_request', () =>
+      createLink(app, app.instanceDb, 'reset_password', user.id, RESET_MS),
+    )
+    return { email: user.email, token }
+  }
+}
+
+/** Sets a password with the token of a link. The person signs in afterwards, with the second factor if there is one. */
+export async function resetPassword(
+  app: PeopleApp,
+  token: string,
+  password: string,
+  origin: Origin,
+): Promise<void> {
+  const hash = hashToken(token)
+  const user = hash && (await findLinkUser(app.instanceDb, hash, 'reset_password', app.clock.now()))
+  if (!user) throw new PeopleError('link_not_valid')
+  assertGoodPassword(password, user.email)
+  const passwordHash = await app.passwords.hash(password)
+  await runAsUser(app, { id: user.id, target: user.id }, origin, 'password.reset', () =>
+    app.instanceDb.transaction(async (tx) => {
+      const userId = await useLink(tx, hash, 'reset_password', app.clock.now())
+      if (userId === undefined) throw new PeopleError('link_not_valid')
+      await replacePassword(app, tx, userId, passwordHash, null)
+    }),
+  )
+}
+
+async function createLink(
+  app: PeopleApp,
+  tx: Tx,
+  purpose: LinkPurpose,
+  userId: string,
+  lifetimeMs: number,
+): Promise<string> {
+  const [token, now] = [newToken(app.random), app.clock.now()]
+  const expiresAt = addMs(now, lifetimeMs)
+  await insertLink(tx, { tokenHash: hashOfNew(token), purpose, userId, createdAt: now, expiresAt })
+  return token
+}
+
+/** An account that is disabled cannot sign in, and its sessions end. It stays in the audit log. */
+export async function disableUser(app: PeopleApp, userId: string): Promise<void> {
+  await app.instanceDb.transaction(async (tx) => {
+    if (!(await disableUserRow(tx, userId, app.clock.now()))) throw new PeopleError('member_not_found')
+    await endAccess(app, tx, userId, null)
+  })
+}
+
+const DEMO_OWNER = { email: 'owner@demo.example', name: 'Demo Owner' }
+
+/** A token with which the demo merchant's owner signs in once, within 15 minutes. Staging only. */
+export async function createDemoSignIn(app: PeopleApp, merchantId: string): Promise<string> {
+  if (app.mode !== 'test') throw new Error('there is no demo owner outside staging')
+  const now = app.clock.now()
+  return app.instanceDb.transaction(async (tx) => {
+    const fresh = { id: app.random.uuid(), kind: 'member' as const, passwordHash: null, language: null }
+    const user =
+      (await insertUser(tx, { ...fresh, ...DEMO_OWNER, createdAt: now })) ??
+      (await findUserByEmail(tx, DEMO_OWNER.email))
+    if (!user) throw new Error('the demo owner was deleted meanwhile')
+    await addMembership(tx, { merchantId, userId: user.id, role: 'owner', createdAt: now })
+    return createLink(app, tx, 'demo_sign_in', user.id, DEMO_LINK_MS)
+  })
+}
+
+export async function signInByDemoLink(
+  app: PeopleApp,
+  token: string,
+  origin: Origin,
+): Promise<StartedSession> {
+  const hash = hashToken(token)
+  const user = hash && (await findLinkUser(app.instanceDb, hash, 'demo_sign_in', app.clock.now()))
+  if (!user || app.mode !== 'test') throw new PeopleError('link_not_valid')
+  return startSession(app, user, origin, 'sign_in.demo_link', {
+    passwordHash: null,
+    consume: async (tx) => {
+      const userId = await useLink(tx, hash, 'demo_sign_in', app.clock.now())
+      if (userId === undefined) throw new PeopleError('link_not_valid')
+    },
+  })
+}

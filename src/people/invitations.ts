@@ -1,0 +1,97 @@
+// Accepting an invitation: with a new account, or with the one that the person is signed in with. The link works once.
+
+import type { Tx } from '../kit/db/db.ts'
+import { type Origin, type PeopleApp, runAsUser } from './app.ts'
+import { PeopleError } from './errors.ts'
+import { assertGoodPassword } from './passwords.ts'
+import { type Principal, type StartedSession, startSession } from './sessions.ts'
+import { addMembership, findOpenInvitation, type OpenInvitation, useInvitationRow } from './team-queries.ts'
+import { hashToken } from './tokens.ts'
+import { findUserByEmail, insertUser } from './user-queries.ts'
+
+export interface ShownInvitation extends OpenInvitation {
+  /** The person signs in to accept it; otherwise they choose a name and a password. */
+  hasAccount: boolean
+}
+
+/** What the page of the link shows; it is not used by that. */
+export async function showInvitation(app: PeopleApp, token: string): Promise<ShownInvitation> {
+  const { invitation } = await requireInvitation(app, token)
+  const user = await findUserByEmail(app.instanceDb, invitation.email)
+  return { ...invitation, hasAccount: user !== undefined }
+}
+
+async function requireInvitation(app: PeopleApp, token: string) {
+  const hash = hashToken(token)
+  const invitation = hash && (await findOpenInvitation(app.instanceDb, hash, app.clock.now()))
+  if (!invitation) throw new PeopleError('link_not_valid')
+  return { hash, invitation }
+}
+
+/** Creates the account of the invitation, and signs in. */
+export async function acceptWithNewAccount(
+  app: PeopleApp,
+  token: string,
+  input: { name: string; password: string; language: string | null },
+  origin: Origin,
+): Promise<StartedSession> {
+  const { hash, invitation } = await requireInvitation(app, token)
+  const { email, role } = invitation
+  if (await findUserByEmail(app.instanceDb, email)) throw new PeopleError('account_exists')
+  assertGoodPassword(input.password, email)
+  const passwordHash = await app.passwords.hash(input.password)
+  const { name, language } = input
+  const kind = role === 'operator' ? 'operator' : 'member'
+  const user = {
+    id: app.random.uuid(),
+    email,
+    name,
+    kind,
+    passwordHash,
+    language,
+    createdAt: app.clock.now(),
+  } as const
+  return startSession(app, user, origin, 'invitation.accept', {
+    passwordHash,
+    consume: async (tx) => {
+      await useInvitation(app, tx, hash)
+      if (!(await insertUser(tx, user))) throw new PeopleError('account_exists')
+      await join(app, tx, invitation, user.id)
+    },
+  })
+}
+
+/** Adds the merchant of the invitation to the account that is signed in. Choose it afterwards. */
+export async function acceptAsMember(
+  app: PeopleApp,
+  { user, sessionId }: Principal,
+  token: string,
+  origin: Origin,
+): Promise<void> {
+  const { hash, invitation } = await requireInvitation(app, token)
+  // Operators have accounts of their own.
+  if (user.email !== invitation.email || user.kind === 'operator' || invitation.role === 'operator')
+    throw new PeopleError('wrong_account')
+  const actor = { id: user.id, sessionId, target: invitation.id }
+  await runAsUser(app, actor, origin, 'invitation.accept', () =>
+    app.instanceDb.transaction(async (tx) => {
+      await useInvitation(app, tx, hash)
+      await join(app, tx, invitation, user.id)
+    }),
+  )
+}
+
+async function useInvitation(app: PeopleApp, tx: Tx, hash: Buffer): Promise<void> {
+  if (!(await useInvitationRow(tx, hash, app.clock.now()))) throw new PeopleError('link_not_valid')
+}
+
+async function join(
+  { clock }: PeopleApp,
+  tx: Tx,
+  { merchantId, role }: OpenInvitation,
+  userId: string,
+): Promise<void> {
+  if (merchantId === null || role === 'operator') return
+  const isAdded = await addMembership(tx, { merchantId, userId, role, createdAt: clock.now() })
+  if (!isAdded) throw new PeopleError('already_member')
+}

@@ -1,0 +1,145 @@
+// Passkeys: an account has several, and one is enough to sign in, because the authenticator verifies the person (PIN or
+// biometrics) and holds the key. A challenge is used once, within five minutes.
+
+import { addMs } from '../kit/clock.ts'
+import type { Tx } from '../kit/db/db.ts'
+import { credentialIdOf, type PasskeyUse, verifyAssertion, verifyRegistration } from '../kit/webauthn.ts'
+import type { Origin, PeopleApp } from './app.ts'
+import { PeopleError } from './errors.ts'
+import {
+  type ChallengePurpose,
+  deletePasskeyRow,
+  findPasskey,
+  insertChallenge,
+  insertPasskey,
+  listPasskeyRows,
+  type PasskeyRow,
+  savePasskeyUse,
+  useChallengeHash,
+} from './factor-queries.ts'
+import { type Principal, requireRecentAuthentication, type StartedSession, startSession } from './sessions.ts'
+import { renewAsUser } from './sign-in.ts'
+import { hashOfNew, hashToken, newToken } from './tokens.ts'
+import { findActiveUser, type UserKind } from './user-queries.ts'
+
+const CHALLENGE_MS = 5 * 60_000
+const MAX_PASSKEYS = 20
+
+/** What the browser returns for a challenge; the response is the parsed JSON of its credential. */
+export interface PasskeyAnswer {
+  challenge: string
+  response: unknown
+}
+
+/** A challenge in base64url. The page keeps it in a cookie, so that an answer comes from the same browser. */
+export async function createChallenge(
+  app: PeopleApp,
+  purpose: ChallengePurpose,
+  principal: Principal | null,
+): Promise<string> {
+  const challenge = newToken(app.random)
+  await insertChallenge(app.instanceDb, {
+    ...{ hash: hashOfNew(challenge), purpose, userId: principal?.user.id ?? null },
+    expiresAt: addMs(app.clock.now(), CHALLENGE_MS),
+  })
+  return challenge
+}
+
+/** Uses up the challenge, whatever the answer is. */
+async function useChallenge(
+  app: PeopleApp,
+  { challenge }: PasskeyAnswer,
+  purpose: ChallengePurpose,
+  userId: string | null,
+): Promise<void> {
+  const hash = hashToken(challenge)
+  const isValid = hash && (await useChallengeHash(app.instanceDb, hash, purpose, userId, app.clock.now()))
+  if (!isValid) throw new PeopleError('passkey_refused')
+}
+
+/** What an answer must be for: this site, and a verified person. */
+function expectationOf({ settings }: PeopleApp, { challenge, response }: PasskeyAnswer) {
+  const { origin, hostname: rpId } = new URL(settings.publicUrl())
+  return { challenge, response, origin, rpId, requireUserVerification: true }
+}
+
+export async function addPasskey(
+  app: PeopleApp,
+  principal: Principal,
+  answer: PasskeyAnswer & { name: string },
+): Promise<PasskeyRow> {
+  requireRecentAuthentication(app, principal)
+  const userId = principal.user.id
+  await useChallenge(app, answer, 'registration', userId)
+  const verified = verifyRegistration(expectationOf(app, answer))
+  if ('refused' in verified) throw new PeopleError('passkey_refused')
+  if ((await listPasskeyRows(app.instanceDb, userId)).length >= MAX_PASSKEYS)
+    throw new PeopleError('too_many_passkeys')
+  const { credentialId, publicKey, signCount, isBackedUp } = verified
+  const passkey = await insertPasskey(app.instanceDb, {
+    ...{ id: app.random.uuid(), userId, credentialId, publicKey, signCount: BigInt(signCount), isBackedUp },
+    ...{ name: answer.name, createdAt: app.clock.now(), lastUsedAt: null },
+  })
+  if (!passkey) throw new PeopleError('passkey_refused')
+  return passkey
+}
+
+export function listPasskeys(app: PeopleApp, { user }: Principal): Promise<PasskeyRow[]> {
+  return listPasskeyRows(app.instanceDb, user.id)
+}
+
+export async function removePasskey(app: PeopleApp, principal: Principal, id: string): Promise<void> {
+  requireRecentAuthentication(app, principal)
+  const isRemoved = await deletePasskeyRow(app.instanceDb, id, principal.user.id)
+  if (!isRemoved) throw new PeopleError('passkey_refused')
+}
+
+export async function signInWithPasskey(
+  app: PeopleApp,
+  answer: PasskeyAnswer & { kind: UserKind },
+  origin: Origin,
+): Promise<StartedSession> {
+  await useChallenge(app, answer, 'sign_in', null)
+  const { passkey, use } = await verifyAnswer(app, answer)
+  const user = await findActiveUser(app.instanceDb, passkey.userId)
+  if (user?.kind !== answer.kind) throw new PeopleError('passkey_refused')
+  return startSession(app, user, origin, 'sign_in.passkey', {
+    passwordHash: null,
+    consume: (tx) => recordUse(app, tx, passkey, use),
+  })
+}
+
+/** Confirms who uses the session. Returns its new token. */
+export async function confirmWithPasskey(
+  app: PeopleApp,
+  principal: Principal,
+  answer: PasskeyAnswer,
+  origin: Origin,
+): Promise<string> {
+  await useChallenge(app, answer, 'step_up', principal.user.id)
+  const { passkey, use } = await verifyAnswer(app, answer)
+  if (passkey.userId !== principal.user.id) throw new PeopleError('passkey_refused')
+  await recordUse(app, app.instanceDb, passkey, use)
+  return renewAsUser(app, principal, origin)
+}
+
+async function verifyAnswer(
+  app: PeopleApp,
+  answer: PasskeyAnswer,
+): Promise<{ passkey: PasskeyRow; use: PasskeyUse }> {
+  const id = credentialIdOf(answer.response)
+  const passkey = id === undefined ? undefined : await findPasskey(app.instanceDb, id)
+  if (!passkey) throw new PeopleError('passkey_refused')
+  const credential = { ...passkey, signCount: Number(passkey.signCount) }
+  const use = verifyAssertion({ ...expectationOf(app, answer), credential })
+  if (!('refused' in use)) return { passkey, use }
+  // The passkey may have been copied.
+  if (use.refused === 'sign_count_did_not_rise')
+    app.log.write('passkey.sign_count_did_not_rise', { reason: `user ${passkey.userId}` })
+  throw new PeopleError('passkey_refused')
+}
+
+async function recordUse(app: PeopleApp, tx: Tx, passkey: PasskeyRow, use: PasskeyUse): Promise<void> {
+  const isSaved = await savePasskeyUse(tx, passkey, use.signCount, app.clock.now())
+  if (!isSaved) throw new PeopleError('passkey_refused')
+}

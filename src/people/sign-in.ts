@@ -1,0 +1,141 @@
+// Signing in by password and second factor, and confirming it again for what needs a recent proof. The answer to a wrong
+// e-mail address, a wrong password and a limit does not depend on whether the account exists, and neither does the work.
+
+import { addMs } from '../kit/clock.ts'
+import { type Origin, type PeopleApp, type PeopleOperation, runAsUser } from './app.ts'
+import { PeopleError } from './errors.ts'
+import { admitAttempt } from './limits.ts'
+import { useSecondFactor } from './second-factors.ts'
+import { findPending, insertPending, takePending } from './session-queries.ts'
+import { type Principal, renewSession, type StartedSession, startSession } from './sessions.ts'
+import { hashOfNew, hashToken, newToken } from './tokens.ts'
+import {
+  findActiveUser,
+  findUserForSignIn,
+  isKnownDevice,
+  replaceHash,
+  type UserKind,
+  type UserRow,
+} from './user-queries.ts'
+
+// Long enough to find the phone.
+const PENDING_MS = 10 * 60_000
+
+export type SignedIn =
+  | ({ kind: 'session' } & StartedSession)
+  /** The password was right; `completeSignIn` takes this token and a code. It opens nothing else. */
+  | { kind: 'second_factor'; pendingToken: string }
+
+/** As accounts are stored and compared. */
+export function normalizeEmail(email: string): string {
+  return email.trim().normalize('NFC').toLowerCase()
+}
+
+export async function signIn(
+  app: PeopleApp,
+  input: { email: string; password: string; kind: UserKind },
+  origin: Origin,
+): Promise<SignedIn> {
+  const email = normalizeEmail(input.email)
+  const user = await findUserForSignIn(app.instanceDb, email, input.kind, hashToken(origin.deviceToken))
+  const attempt = await admitAttempt(app, {
+    ...{ factor: 'password', account: `${input.kind} ${email}`, userId: user?.id, origin },
+    device: user?.isKnownDevice ? (origin.deviceToken ?? null) : null,
+  })
+  const isRight = await app.passwords.verify(input.password, user?.passwordHash ?? null)
+  if (!user || !isRight) throw new PeopleError('sign_in_failed')
+  await attempt.clear()
+  const passwordHash = await rehashed(app, user, input.password)
+  if (user.totpSealed === null)
+    return {
+      kind: 'session',
+      ...(await startSession(app, user, origin, 'sign_in.password', { passwordHash })),
+    }
+  const pendingToken = newToken(app.random)
+  await insertPending(app.instanceDb, hashOfNew(pendingToken), user.id, addMs(app.clock.now(), PENDING_MS))
+  return { kind: 'second_factor', pendingToken }
+}
+
+/** The stored hash of the password; one with older parameters is replaced. */
+async function rehashed(app: PeopleApp, user: UserRow, password: string): Promise<string | null> {
+  const stored = user.passwordHash
+  if (stored === null || !app.passwords.isOutdated(stored)) return stored
+  const fresh = await app.passwords.hash(password)
+  if (await replaceHash(app.instanceDb, user.id, stored, fresh)) return fresh
+  // Another sign-in has replaced it, or the password was changed.
+  const current = (await findActiveUser(app.instanceDb, user.id))?.passwordHash ?? null
+  if (!(await app.passwords.verify(password, current))) throw new PeopleError('sign_in_failed')
+  return current
+}
+
+/** Completes a sign-in with a code of the authenticator app or a recovery code. */
+export async function completeSignIn(
+  app: PeopleApp,
+  input: { pendingToken: string | undefined; code: string },
+  origin: Origin,
+): Promise<StartedSession> {
+  const hash = hashToken(input.pendingToken)
+  const userId = hash && (await findPending(app.instanceDb, hash, app.clock.now()))
+  const user = userId && (await findActiveUser(app.instanceDb, userId))
+  if (!hash || !user) throw new PeopleError('session_ended')
+  const isKnown = await isKnownDevice(app.instanceDb, user.id, hashToken(origin.deviceToken))
+  const attempt = await admitAttempt(app, {
+    ...{ factor: 'second_factor', account: user.id, userId: user.id, origin },
+    device: isKnown ? (origin.deviceToken ?? null) : null,
+  })
+  const isRight = await useAudited(app, user, input.code, origin, 'sign_in.second_factor')
+  if (!isRight) throw new PeopleError('second_factor_failed')
+  await attempt.clear()
+  return startSession(app, user, origin, 'sign_in.second_factor', {
+    passwordHash: user.passwordHash,
+    consume: async (tx) => {
+      if (!(await takePending(tx, hash, app.clock.now()))) throw new PeopleError('session_ended')
+    },
+  })
+}
+
+/** The use of a recovery code is a change of its own in the audit log. */
+function useAudited(app: PeopleApp, user: UserRow, code: string, origin: Origin, operation: PeopleOperation) {
+  return runAsUser(app, { id: user.id, target: user.id }, origin, operation, () =>
+    useSecondFactor(app, user, code),
+  )
+}
+
+/**
+ * Confirms who uses the session: by a code if the person has an authenticator app, by the password otherwise. Returns the
+ * new token of the session.
+ */
+export async function confirmIdentity(
+  app: PeopleApp,
+  principal: Principal,
+  proof: { password?: string; code?: string },
+  origin: Origin,
+): Promise<string> {
+  const { sessionId, role } = principal
+  const user = await findActiveUser(app.instanceDb, principal.user.id)
+  if (!user) throw new PeopleError('session_ended')
+  const attempt = await admitAttempt(app, {
+    ...{ factor: 'step_up', account: user.id, userId: user.id, device: sessionId, origin },
+  })
+  if (user.totpSealed === null) {
+    const isRight = await app.passwords.verify(proof.password ?? '', user.passwordHash)
+    if (!isRight) throw new PeopleError('sign_in_failed')
+  } else {
+    const isRight = await useAudited(app, user, proof.code ?? '', origin, 'identity.confirm')
+    if (!isRight) throw new PeopleError('second_factor_failed')
+  }
+  await attempt.clear()
+  return renewAsUser(app, { user, role, sessionId }, origin)
+}
+
+/** A new token after a proof, in the audit log. */
+export function renewAsUser(
+  app: PeopleApp,
+  { user, role, sessionId }: Pick<Principal, 'role' | 'sessionId'> & { user: { id: string } },
+  origin: Origin,
+): Promise<string> {
+  const actor = { id: user.id, role: role ?? undefined, sessionId, target: sessionId }
+  return runAsUser(app, actor, origin, 'identity.confirm', () =>
+    app.instanceDb.transaction((tx) => renewSession(app, tx, sessionId)),
+  )
+}

@@ -1,0 +1,166 @@
+// The statements over memberships and invitations. Those of a merchant's team read no other table, so that they run under
+// row-level security.
+
+import { column, columnTable, type RowOf } from '../kit/db/columns.ts'
+import { sql, type Tx } from '../kit/db/db.ts'
+import { firstRow } from '../kit/db/rows.ts'
+import type { Role } from './roles.ts'
+
+const MEMBERSHIP = columnTable({
+  merchantId: column<string>('uuid'),
+  userId: column<string>('uuid'),
+  role: column<Role>('text'),
+  createdAt: column<Date>('timestamptz'),
+})
+
+export type MembershipRow = RowOf<typeof MEMBERSHIP>
+
+const addStatement = sql<{ userId: string }>`
+insert into memberships (${MEMBERSHIP.list()})
+values (${MEMBERSHIP.placeholders()})
+on conflict (merchant_id, user_id) do nothing
+returning user_id as "userId"`
+
+/** False if the person is a member already. */
+export async function addMembership(tx: Tx, membership: MembershipRow): Promise<boolean> {
+  return (await tx.query(addStatement, MEMBERSHIP.values(membership))).length > 0
+}
+
+const listStatement = sql<MembershipRow>`
+select ${MEMBERSHIP.select()}
+from memberships
+where merchant_id = $1
+order by user_id
+limit 1000`
+
+export function listMemberships(db: Tx, merchantId: string): Promise<MembershipRow[]> {
+  return db.query(listStatement, [merchantId])
+}
+
+const listOfUserStatement = sql<MembershipRow & { merchantName: string }>`
+select ${MEMBERSHIP.select('m')}, o.name as "merchantName"
+from memberships m
+join merchants o on o.id = m.merchant_id
+where m.user_id = $1
+order by o.name
+limit 1000`
+
+export function listMembershipsOfUser(db: Tx, userId: string) {
+  return db.query(listOfUserStatement, [userId])
+}
+
+const lockStatement = sql<Pick<MembershipRow, 'userId' | 'role'>>`
+select user_id as "userId", role
+from memberships
+where merchant_id = $1 and (role = 'owner' or user_id = any($2::uuid[]))
+order by user_id
+for update`
+
+/** The owners and these people, locked: two changes of roles happen one after the other. */
+export function lockMemberships(tx: Tx, merchantId: string, userIds: readonly string[]) {
+  return tx.query(lockStatement, [merchantId, userIds])
+}
+
+const setRoleStatement = sql<unknown>`
+update memberships
+set role = $3
+where merchant_id = $1 and user_id = $2`
+
+export async function setRole(tx: Tx, merchantId: string, userId: string, role: Role): Promise<void> {
+  await tx.query(setRoleStatement, [merchantId, userId, role])
+}
+
+const removeStatement = sql<unknown>`
+delete from memberships
+where merchant_id = $1 and user_id = $2`
+
+export async function removeMembership(tx: Tx, merchantId: string, userId: string): Promise<void> {
+  await tx.query(removeStatement, [merchantId, userId])
+}
+
+const INVITATION = columnTable({
+  id: column<string>('uuid'),
+  tokenHash: column<Buffer>('bytea'),
+  merchantId: column<string | null>('uuid'),
+  email: column<string>('text'),
+  role: column<Role | 'operator'>('text'),
+  invitedBy: column<string | null>('uuid'),
+  createdAt: column<Date>('timestamptz'),
+  expiresAt: column<Date>('timestamptz'),
+})
+
+export type InvitationRow = RowOf<typeof INVITATION>
+const SHOWN = INVITATION.except('tokenHash')
+export type OpenInvitation = Omit<InvitationRow, 'tokenHash'>
+
+const insertInvitationStatement = sql<unknown>`
+insert into invitations (${INVITATION.list()})
+values (${INVITATION.placeholders()})`
+
+export async function insertInvitation(tx: Tx, invitation: InvitationRow): Promise<void> {
+  await tx.query(insertInvitationStatement, INVITATION.values(invitation))
+}
+
+const listInvitationsStatement = sql<OpenInvitation>`
+select ${INVITATION.select('', SHOWN)}
+from invitations
+where merchant_id = $1 and used_at is null and revoked_at is null and expires_at > $2
+order by created_at desc
+limit 1000`
+
+export function listOpenInvitations(db: Tx, merchantId: string, now: Date): Promise<OpenInvitation[]> {
+  return db.query(listInvitationsStatement, [merchantId, now])
+}
+
+const revokeStatement = sql<{ id: string }>`
+update invitations
+set revoked_at = $3
+where merchant_id = $1 and id = $2 and used_at is null and revoked_at is null
+returning id`
+
+export async function revokeInvitationRow(
+  db: Tx,
+  merchantId: string,
+  id: string,
+  now: Date,
+): Promise<boolean> {
+  return (await db.query(revokeStatement, [merchantId, id, now])).length > 0
+}
+
+const revokeOfPersonStatement = sql<unknown>`
+update invitations
+set revoked_at = $3
+where merchant_id = $1 and invited_by = $2 and used_at is null and revoked_at is null`
+
+export async function revokeInvitationsOf(
+  tx: Tx,
+  merchantId: string,
+  userId: string,
+  now: Date,
+): Promise<void> {
+  await tx.query(revokeOfPersonStatement, [merchantId, userId, now])
+}
+
+const findInvitationStatement = sql<OpenInvitation>`
+select ${INVITATION.select('', SHOWN)}
+from invitations
+where token_hash = $1 and used_at is null and revoked_at is null and expires_at > $2`
+
+export function findOpenInvitation(
+  db: Tx,
+  tokenHash: Buffer,
+  now: Date,
+): Promise<OpenInvitation | undefined> {
+  return firstRow(db, findInvitationStatement, [tokenHash, now])
+}
+
+const useInvitationStatement = sql<{ id: string }>`
+update invitations
+set used_at = $2
+where token_hash = $1 and used_at is null and revoked_at is null and expires_at > $2
+returning id`
+
+/** True once. */
+export async function useInvitationRow(tx: Tx, tokenHash: Buffer, now: Date): Promise<boolean> {
+  return (await tx.query(useInvitationStatement, [tokenHash, now])).length > 0
+}

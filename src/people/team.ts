@@ -1,0 +1,161 @@
+// The team of a merchant: members, their roles, and invitations. A person gives and takes no more rights than their own, only
+// owners change owners, and a merchant always has an owner.
+
+import { addMs } from '../kit/clock.ts'
+import type { Db, Tx } from '../kit/db/db.ts'
+import type { PeopleApp } from './app.ts'
+import { PeopleError } from './errors.ts'
+import { coversRole, ROLE_SCOPES, type Role } from './roles.ts'
+import type { Principal } from './sessions.ts'
+import { normalizeEmail } from './sign-in.ts'
+import {
+  insertInvitation,
+  listMemberships,
+  listMembershipsOfUser,
+  listOpenInvitations,
+  lockMemberships,
+  type OpenInvitation,
+  removeMembership,
+  revokeInvitationRow,
+  revokeInvitationsOf,
+  setRole,
+} from './team-queries.ts'
+import { hashOfNew, newToken } from './tokens.ts'
+import { findUserByEmail, listUsers } from './user-queries.ts'
+
+const INVITATION_MS = 7 * 24 * 3_600_000
+
+export interface Member {
+  userId: string
+  email: string
+  name: string
+  role: Role
+  hasSecondFactor: boolean
+  isDisabled: boolean
+  since: Date
+}
+
+export async function listTeam(app: PeopleApp, principal: Principal): Promise<Member[]> {
+  const merchantId = requireScope(principal, 'team:read')
+  const memberships = await listMemberships(app.db, merchantId)
+  const ids = memberships.map(({ userId }) => userId)
+  const users = new Map((await listUsers(app.instanceDb, ids)).map((user) => [user.id, user]))
+  return memberships.flatMap(({ userId, role, createdAt: since }) => {
+    const user = users.get(userId)
+    if (!user) return []
+    const { email, name, hasSecondFactor, disabledAt } = user
+    return [{ userId, email, name, role, hasSecondFactor, isDisabled: disabledAt !== null, since }]
+  })
+}
+
+/** The merchants that the person may choose. */
+export function listOwnMemberships(app: PeopleApp, { user }: Principal) {
+  return listMembershipsOfUser(app.instanceDb, user.id)
+}
+
+function requireScope({ merchant, scopes }: Principal, scope: 'team:read' | 'team:write'): string {
+  if (!merchant || !scopes.includes(scope)) throw new PeopleError('not_allowed')
+  return merchant.id
+}
+
+export async function changeRole(
+  app: PeopleApp,
+  principal: Principal,
+  userId: string,
+  role: Role,
+): Promise<void> {
+  const merchantId = requireScope(principal, 'team:write')
+  await app.db.transaction(async (tx) => {
+    const { actor, target, owners } = await lockTeam(tx, merchantId, principal, userId)
+    assertCovers(actor, target)
+    assertCovers(actor, role)
+    if (target === 'owner' && role !== 'owner') assertNotLast(owners)
+    await setRole(tx, merchantId, userId, role)
+  })
+}
+
+/** Removes a member, or oneself. Their sessions with this merchant end, and their open invitations are revoked. */
+export async function removeMember(app: PeopleApp, principal: Principal, userId: string): Promise<void> {
+  const isOneself = userId === principal.user.id
+  const merchantId = isOneself ? principal.merchant?.id : requireScope(principal, 'team:write')
+  if (merchantId === undefined) throw new PeopleError('not_allowed')
+  await app.db.transaction(async (tx) => {
+    const { actor, target, owners } = await lockTeam(tx, merchantId, principal, userId)
+    if (!isOneself) assertCovers(actor, target)
+    if (target === 'owner') assertNotLast(owners)
+    await removeMembership(tx, merchantId, userId)
+    await revokeInvitationsOf(tx, merchantId, userId, app.clock.now())
+  })
+}
+
+/** The present roles, locked: those of the session may have changed since the request began. */
+async function lockTeam(tx: Tx, merchantId: string, { user }: Principal, userId: string) {
+  const rows = await lockMemberships(tx, merchantId, [user.id, userId])
+  const actor = rows.find((row) => row.userId === user.id)?.role
+  const target = rows.find((row) => row.userId === userId)?.role
+  if (actor === undefined) throw new PeopleError('not_allowed')
+  if (target === undefined) throw new PeopleError('member_not_found')
+  return { actor, target, owners: rows.filter(({ role }) => role === 'owner').length }
+}
+
+/** The actor may change the team, and has every right of this role. */
+function assertCovers(actor: Role, role: Role): void {
+  const scopes = ROLE_SCOPES[actor]
+  if (!scopes.includes('team:write') || !coversRole(scopes, role)) throw new PeopleError('not_allowed')
+}
+
+function assertNotLast(owners: number): void {
+  if (owners <= 1) throw new PeopleError('last_owner')
+}
+
+/** An invitation with its token, which is only in the link. */
+export interface CreatedInvitation extends OpenInvitation {
+  token: string
+}
+
+export async function inviteMember(
+  app: PeopleApp,
+  principal: Principal,
+  input: { email: string; role: Role },
+): Promise<CreatedInvitation> {
+  const merchantId = requireScope(principal, 'team:write')
+  const email = normalizeEmail(input.email)
+  const invitee = await findUserByEmail(app.instanceDb, email)
+  return app.db.transaction(async (tx) => {
+    const rows = await lockMemberships(tx, merchantId, [principal.user.id, ...(invitee ? [invitee.id] : [])])
+    const actor = rows.find(({ userId }) => userId === principal.user.id)?.role
+    if (actor === undefined) throw new PeopleError('not_allowed')
+    assertCovers(actor, input.role)
+    if (rows.some(({ userId }) => userId === invitee?.id)) throw new PeopleError('already_member')
+    return createInvitation(app, tx, { merchantId, email, role: input.role, invitedBy: principal.user.id })
+  })
+}
+
+/** By the operators' API: the first owner of a merchant, or an operator. */
+export function inviteByOperator(
+  app: Pick<PeopleApp, 'clock' | 'random'> & { db: Db },
+  input: { email: string } & ({ merchantId: string; role: 'owner' } | { merchantId: null; role: 'operator' }),
+): Promise<CreatedInvitation> {
+  return createInvitation(app, app.db, { ...input, email: normalizeEmail(input.email), invitedBy: null })
+}
+
+async function createInvitation(
+  { clock, random }: Pick<PeopleApp, 'clock' | 'random'>,
+  tx: Tx,
+  input: Pick<OpenInvitation, 'merchantId' | 'email' | 'role' | 'invitedBy'>,
+): Promise<CreatedInvitation> {
+  const [token, createdAt] = [newToken(random), clock.now()]
+  const invitation = { ...input, id: random.uuid(), createdAt, expiresAt: addMs(createdAt, INVITATION_MS) }
+  await insertInvitation(tx, { ...invitation, tokenHash: hashOfNew(token) })
+  return { ...invitation, token }
+}
+
+export function listInvitations(app: PeopleApp, principal: Principal): Promise<OpenInvitation[]> {
+  return listOpenInvitations(app.db, requireScope(principal, 'team:read'), app.clock.now())
+}
+
+export async function revokeInvitation(app: PeopleApp, principal: Principal, id: string): Promise<void> {
+  const merchantId = requireScope(principal, 'team:write')
+  const isRevoked = await revokeInvitationRow(app.db, merchantId, id, app.clock.now())
+  if (!isRevoked) throw new PeopleError('invitation_not_found')
+}

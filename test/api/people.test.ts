@@ -1,0 +1,76 @@
+// Invitations of owners and operators: the operators' API and cowry people.
+
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { runCommandLine } from '../../src/cli/program.ts'
+import { sql } from '../../src/kit/db/db.ts'
+import { ADMIN_TOKEN, testService } from '../support/service.ts'
+
+const service = await testService({ after })
+const { admin } = service
+const DAY_MS = 24 * 3_600_000
+
+async function cowry(...argv: string[]) {
+  let out = ''
+  const take = (text: string) => {
+    out += text
+  }
+  const env = { COWRY_URL: service.url, COWRY_ADMIN_TOKEN: ADMIN_TOKEN }
+  const code = await runCommandLine(['people', ...argv], { terminal: { out: take, err: take }, env })
+  return { code, out }
+}
+
+describe('an invitation by an operator', () => {
+  it('needs the operator token, and an existing merchant for an owner', async () => {
+    const body = { email: 'wanjiru@example.com' }
+    const { uuid, api } = await service.newMerchant()
+    for (const path of [`/admin/v1/merchants/${uuid}/owner-invitations`, '/admin/v1/operator-invitations'])
+      assert.equal((await api.post(path, body)).http, 401)
+    const unknown = '/admin/v1/merchants/00000000-0000-7000-8000-000000000000/owner-invitations'
+    const { http, body: refused } = await admin.post(unknown, body)
+    assert.deepEqual([http, refused.error.code], [404, 'merchant_not_found'])
+    assert.equal((await admin.post('/admin/v1/operator-invitations', { email: 'wanjiru' })).http, 400)
+  })
+
+  it('is a link for seven days, whose token is stored only as a hash', async () => {
+    const { uuid } = await service.newMerchant()
+    const path = `/admin/v1/merchants/${uuid}/owner-invitations`
+    const { http, body } = await admin.post(path, { email: 'Wanjiru@Example.com' })
+    assert.equal(http, 201)
+    const { link, expiresAt, ...rest } = body.data
+    assert.deepEqual(rest, { uuid: rest.uuid, merchant: uuid, email: 'wanjiru@example.com', role: 'owner' })
+    const days = (new Date(expiresAt).getTime() - Date.now()) / DAY_MS
+    assert.ok(days > 6.99 && days <= 7, String(days))
+    const token = /\/app\/join\/([\w-]{43})$/.exec(link)?.[1] ?? assert.fail(link)
+    const [row] = await service.db.query(
+      sql<{ row: string }>`select i::text as row from invitations i where id = $1`,
+      [rest.uuid],
+    )
+    assert.ok(row && !row.row.includes(token))
+    const audit = (await admin.get(`/admin/v1/audit?merchant=${uuid}&object=${rest.uuid}`)).body.data
+    assert.equal(audit.length, 1)
+    assert.deepEqual([audit[0].actor.type, audit[0].object.type], ['operator', 'invitation'])
+    assert.deepEqual([audit[0].actor.role, audit[0].actor.session], [null, null])
+    assert.doesNotMatch(JSON.stringify(audit), /wanjiru/i)
+  })
+
+  it('is made by the command line, as text and as JSON', async () => {
+    const { uuid } = await service.newMerchant()
+    const owner = await cowry('invite-owner', '--merchant', uuid, '--email', 'otieno@example.com')
+    assert.equal(owner.code, 0)
+    assert.match(owner.out, /\/app\/join\/[\w-]{43}/)
+    const operator = await cowry('invite-operator', '--email', 'achieng@example.com', '--json')
+    assert.equal(operator.code, 0)
+    const { role, merchant } = JSON.parse(operator.out).data
+    assert.deepEqual([role, merchant], ['operator', null])
+    assert.equal((await cowry('invite-operator')).code, 1)
+    assert.match((await cowry('invite-owner', '--help')).out, /--merchant <uuid>/)
+  })
+})
+
+describe('the steps of people in the audit log', () => {
+  it('are filters by their names', async () => {
+    assert.equal((await service.api.get('/api/v1/audit?operation=sign_out')).http, 200)
+    assert.equal((await service.api.get('/api/v1/audit?operation=sign_up')).http, 400)
+  })
+})
