@@ -148,21 +148,26 @@ export async function replaceKey(
   return (await db.query(replaceKeyStatement, values))[0]
 }
 
-const areRelatedStatement = sql<{ areRelated: boolean }>`
-select (a.descends_from || a.key_id) && (b.descends_from || b.key_id) as "areRelated"
-from api_keys a
-join api_keys b on b.merchant_id = a.merchant_id
-where a.merchant_id = $1
-  and a.key_id = $2
-  and b.key_id = $3`
+const originsOfKey = (keyId: string) =>
+  `(select descends_from || key_id from api_keys where merchant_id = $1 and key_id = ${keyId})`
 
-/** Undefined if one of the keys does not exist. */
+const areRelatedStatement = sql<{ areRelated: boolean | null }>`
+select coalesce($3::text[], ${originsOfKey('$2')}) && coalesce($5::text[], ${originsOfKey('$4')}) as "areRelated"`
+
+/** Null if one of the keys does not exist. */
 export async function selectRelation(
   db: Tx,
   merchantId: string,
-  keyIds: readonly [string, string],
-): Promise<boolean | undefined> {
-  return (await db.query(areRelatedStatement, [merchantId, ...keyIds]))[0]?.areRelated
+  [a, b]: readonly [Holder, Holder],
+): Promise<boolean | null> {
+  const values = [a, b].flatMap(({ keyId = null, origins = null }) => [keyId, origins])
+  return (await db.query(areRelatedStatement, [merchantId, ...values]))[0]?.areRelated ?? null
+}
+
+/** A key, whose origins are stored, or the origins of a person. */
+export interface Holder {
+  keyId?: string
+  origins?: string[]
 }
 
 const revokeKeyStatement = sql<KeyRow>`

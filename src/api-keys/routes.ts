@@ -1,5 +1,6 @@
 // Self-service: a merchant manages its own API keys under /api/v1/api-keys.
 
+import type { Principal } from '../core/merchant.ts'
 import { created, listed, ok, type Route, type RouteResponse, route } from '../kit/http/route.ts'
 import { CREATED_KEY_EXAMPLE, KEY_EXAMPLE } from './examples.ts'
 import {
@@ -44,9 +45,9 @@ const readRoutes = (app: SelfServiceKeysApp): Route[] => [
     response: { http: 200, data: SelfServiceKeyRecord, list: true },
     errors: ['validation_failed'],
     examples: { data: [KEY_EXAMPLE] },
-    handle: async ({ merchant, keyId, query }) => {
+    handle: async ({ merchant, principal, query }) => {
       const { keys, meta } = await listSelfServiceKeys(app, merchant, query)
-      const records = keys.map((key) => serializeSelfServiceKey(key, app.clock, keyId))
+      const records = keys.map((key) => serializeSelfServiceKey(key, app.clock, principal))
       return listed('API keys retrieved.', records, meta)
     },
   }),
@@ -63,9 +64,9 @@ const readRoutes = (app: SelfServiceKeysApp): Route[] => [
     response: { http: 200, data: SelfServiceKeyRecord },
     errors: ['validation_failed', 'api_key_not_found'],
     examples: { data: KEY_EXAMPLE },
-    handle: async ({ merchant, keyId, params }) => {
+    handle: async ({ merchant, principal, params }) => {
       const key = await requireSelfServiceKey(app, merchant, params.keyId)
-      return ok('API key retrieved.', serializeSelfServiceKey(key, app.clock, keyId))
+      return ok('API key retrieved.', serializeSelfServiceKey(key, app.clock, principal))
     },
   }),
 ]
@@ -92,7 +93,7 @@ const createRoutes = (app: SelfServiceKeysApp): Route[] => [
     },
     handle: async ({ body, ...caller }) => {
       const { record, replayed } = await createSelfServiceKey(app, caller, body)
-      return createdKeyResponse(app, caller.keyId, record, replayed)
+      return createdKeyResponse(app, caller.principal, record, replayed)
     },
   }),
   route({
@@ -110,7 +111,7 @@ const createRoutes = (app: SelfServiceKeysApp): Route[] => [
     examples: { body: { overlapHours: 24 }, data: CREATED_KEY_EXAMPLE },
     handle: async ({ params, body, ...caller }) => {
       const { record, replayed } = await rotateSelfServiceKey(app, caller, params.keyId, body?.overlapHours)
-      return createdKeyResponse(app, caller.keyId, record, replayed)
+      return createdKeyResponse(app, caller.principal, record, replayed)
     },
   }),
 ]
@@ -136,18 +137,18 @@ const revokeRoute = (app: SelfServiceKeysApp): Route =>
         params.keyId,
         body?.confirmSelf ?? false,
       )
-      const data = serializeSelfServiceKey(record, app.clock, caller.keyId)
+      const data = serializeSelfServiceKey(record, app.clock, caller.principal)
       return ok('API key revoked.', data, replayed)
     },
   })
 
 function createdKeyResponse(
   app: SelfServiceKeysApp,
-  keyId: string,
+  principal: Principal,
   { key, apiKey }: IssuedKey,
   replayed: boolean,
 ): RouteResponse {
-  const data = { ...serializeSelfServiceKey(key, app.clock, keyId), apiKey }
+  const data = { ...serializeSelfServiceKey(key, app.clock, principal), apiKey }
   return created(replayed ? KEY_REPLAYED_MESSAGE : KEY_CREATED_MESSAGE, data, replayed)
 }
 

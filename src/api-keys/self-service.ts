@@ -3,7 +3,7 @@
 
 import { assertNoCardNumbers } from '../core/card-number.ts'
 import { ApiError, requireFound } from '../core/errors.ts'
-import type { Merchant } from '../core/merchant.ts'
+import type { Merchant, Principal } from '../core/merchant.ts'
 import type { PageMeta } from '../core/page.ts'
 import type { Signer } from '../kit/crypto.ts'
 import type { Db, Tx } from '../kit/db/db.ts'
@@ -22,17 +22,17 @@ import {
   lockKeysOfMerchant,
 } from './self-service-queries.ts'
 
-import { type ApiKeysApp, createKey, revokeKey, rotateKey } from './service.ts'
+import { type ApiKeysApp, createKey, personOrigin, revokeKey, rotateKey } from './service.ts'
 
 export interface SelfServiceKeysApp extends Omit<ApiKeysApp, 'db'> {
   db: Db
   cursors: Signer
 }
 
-/** The caller: a merchant, authenticated by one of its keys. */
+/** The caller: a merchant, by one of its keys or a signed-in person. */
 export interface Caller {
   merchant: Merchant
-  keyId: string
+  principal: Principal
   idempotencyKey: string | undefined
 }
 
@@ -83,28 +83,28 @@ export function createSelfServiceKey(
   const operation = 'POST /api/v1/api-keys'
   return issueOnce(app, caller, { operation, input }, async (tx, keyId) => {
     assertNoCardNumbers({ name: input.name })
-    const callerKey = await lockCallerKey(app, tx, caller)
-    const requested = requestedRights(callerKey, input)
-    assertWithinRights(callerKey, requested)
+    const own = await lockCallerRights(app, tx, caller)
+    const requested = requestedRights(own, input)
+    assertWithinRights(own, requested)
     await assertKeyLimit(app, tx, caller.merchant, MAX_LIVE_KEYS)
     const { allowedIps, expiresAt } = requested
     const rateLimit = rateLimitOf(requested) ?? undefined
     const key = { ...input, allowedIps, rateLimit, expiresAt: expiresAt?.toISOString() }
     return createKey({ ...app, db: tx }, caller.merchant.id, key, {
       keyId,
-      descendsFrom: originsOf(callerKey),
+      descendsFrom: own.origins,
     })
   })
 }
 
-/** Absent rights are copied from the caller's key. The rate limit is always copied: only operators set it. */
-function requestedRights(callerKey: KeyRow, { scopes, allowedIps, expiresAt }: CreateSelfServiceKey): Rights {
+/** Absent rights are copied from the caller. The rate limit is always copied: only operators set it. */
+function requestedRights(own: Rights, { scopes, allowedIps, expiresAt }: CreateSelfServiceKey): Rights {
   return {
     scopes,
-    allowedIps: allowedIps ?? callerKey.allowedIps,
-    expiresAt: expiresAt === undefined ? callerKey.expiresAt : new Date(expiresAt),
-    ratePerSecond: callerKey.ratePerSecond,
-    rateBurst: callerKey.rateBurst,
+    allowedIps: allowedIps ?? own.allowedIps,
+    expiresAt: expiresAt === undefined ? own.expiresAt : new Date(expiresAt),
+    ratePerSecond: own.ratePerSecond,
+    rateBurst: own.rateBurst,
   }
 }
 
@@ -117,14 +117,14 @@ export function rotateSelfServiceKey(
   const operation = 'POST /api/v1/api-keys/{keyId}/rotate'
   const claim = { operation, input: { keyId, overlapHours } }
   return issueOnce(app, caller, claim, async (tx, successorId) => {
-    const callerKey = await lockCallerKey(app, tx, caller)
+    const own = await lockCallerRights(app, tx, caller)
     // The successor has the rights of the old key, and this caller receives its secret.
-    assertWithinRights(callerKey, await requireSelfServiceKey({ db: tx }, caller.merchant, keyId))
+    assertWithinRights(own, await requireSelfServiceKey({ db: tx }, caller.merchant, keyId))
     await assertKeyLimit(app, tx, caller.merchant, MAX_LIVE_KEYS_IN_ROTATION)
     const successor = {
       keyId: successorId,
-      endsBy: callerKey.expiresAt,
-      descendsFrom: originsOf(callerKey),
+      endsBy: own.expiresAt,
+      descendsFrom: own.origins,
     }
     return rotateKey({ ...app, db: tx }, caller.merchant.id, keyId, overlapHours, successor)
   })
@@ -133,11 +133,11 @@ export function rotateSelfServiceKey(
 /** Any key of the merchant, also one with more rights: the revocation of a leaked key must not need a stronger key. */
 export async function revokeSelfServiceKey(
   app: SelfServiceKeysApp,
-  { merchant, keyId: callerKeyId, idempotencyKey: key }: Caller,
+  { merchant, principal, idempotencyKey: key }: Caller,
   keyId: string,
   confirmSelf: boolean,
 ): Promise<IdempotentResult<KeyRow>> {
-  if (keyId === callerKeyId && !confirmSelf) {
+  if (principal.type === 'api_key' && keyId === principal.id && !confirmSelf) {
     const message = 'This is the key that asks. To end it all the same, send {"confirmSelf": true}.'
     throw new ApiError('invalid_state', { message })
   }
@@ -172,13 +172,23 @@ async function issueOnce(
   )
 }
 
-async function lockCallerKey(app: SelfServiceKeysApp, tx: Tx, { merchant, keyId }: Caller): Promise<KeyRow> {
+/** The rights of the caller, and where the keys that it creates descend from. */
+async function lockCallerRights(
+  app: SelfServiceKeysApp,
+  tx: Tx,
+  { merchant, principal }: Caller,
+): Promise<Rights & { origins: string[] }> {
   await lockKeysOfMerchant(tx, merchant.id)
-  const callerKey = await lockKeyForShare(tx, merchant.id, keyId)
+  if (principal.type === 'user')
+    return { ...UNLIMITED, scopes: [...principal.scopes], origins: [personOrigin(principal.id)] }
+  const callerKey = await lockKeyForShare(tx, merchant.id, principal.id)
   if (!callerKey || callerKey.revokedAt) throw new ApiError('api_key_revoked')
   if (callerKey.expiresAt && callerKey.expiresAt <= app.clock.now()) throw new ApiError('api_key_expired')
-  return callerKey
+  return { ...callerKey, origins: originsOf(callerKey) }
 }
+
+/** A session has no addresses, end or rate limit that a key could inherit. */
+const UNLIMITED = { allowedIps: [], expiresAt: null, ratePerSecond: null, rateBurst: null }
 
 function assertWithinRights(caller: Rights, requested: Rights): void {
   const details = excessIssues(caller, requested)

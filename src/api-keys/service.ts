@@ -1,7 +1,7 @@
 // API keys as operators manage them: create, list, rotate, revoke. Self-service is in self-service.ts.
 
 import { ApiError, errorFromIssues, type Issue, requireFound } from '../core/errors.ts'
-import type { Mode } from '../core/merchant.ts'
+import type { Mode, Principal } from '../core/merchant.ts'
 import { addMs, type Clock } from '../kit/clock.ts'
 import type { Tx } from '../kit/db/db.ts'
 import type { Random } from '../kit/random.ts'
@@ -13,6 +13,7 @@ import { formatApiKey, generateApiKey, hashSecret } from './key-format.ts'
 import {
   countKeys,
   findKeyOwner,
+  type Holder,
   insertKey,
   listKeyRows,
   replaceKey,
@@ -154,10 +155,18 @@ export async function revokeKey(
   return requireFound(await revokeKeyRow(app.db, merchantId, keyId, app.clock.now()), 'api_key_not_found')
 }
 
+type Subject = Pick<Principal, 'type' | 'id'>
+
 /**
- * Whether two keys may be in the hands of one person: one was created or rotated with the other, or both with a third one,
- * through any number of keys. Keys that operators created are independent of each other.
+ * Whether two principals may be one person: one key was created or rotated with the other or by the person, or both with a
+ * third one, through any number of keys. Keys that operators created, and two people, are independent of each other.
  */
-export async function areRelatedKeys(tx: Tx, merchantId: string, a: string, b: string): Promise<boolean> {
-  return (await selectRelation(tx, merchantId, [a, b])) ?? true
+export async function areRelated(tx: Tx, merchantId: string, a: Subject, b: Subject): Promise<boolean> {
+  return (await selectRelation(tx, merchantId, [holderOf(a), holderOf(b)])) ?? true
 }
+
+const holderOf = ({ type, id }: Subject): Holder =>
+  type === 'api_key' ? { keyId: id } : { origins: [personOrigin(id)] }
+
+/** The origin of the keys that a person creates. */
+export const personOrigin = (userId: string): string => `user:${userId}`

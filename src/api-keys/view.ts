@@ -1,6 +1,7 @@
 // Serializes an API key for operators and for its merchant, without the secret.
 
 import type { Static } from 'typebox'
+import type { Principal } from '../core/merchant.ts'
 import type { Clock } from '../kit/clock.ts'
 import { type KeyRow, rateLimitOf } from './api-key.ts'
 import { maskApiKey } from './key-format.ts'
@@ -28,12 +29,12 @@ export function serializeKey(key: KeyRow, clock: Clock): Static<typeof KeyRecord
   }
 }
 
-/** For the key's own merchant; `callerKeyId` is the key of the request. */
+/** For the key's own merchant, as seen by this caller. */
 export function serializeSelfServiceKey(
   key: KeyRow,
   clock: Clock,
-  callerKeyId: string,
+  caller: Principal,
 ): Static<typeof SelfServiceKeyRecord> {
   const { merchantUuid: _, ...record } = serializeKey(key, clock)
-  return { ...record, isCurrent: key.keyId === callerKeyId }
+  return { ...record, isCurrent: caller.type === 'api_key' && key.keyId === caller.id }
 }

@@ -1,7 +1,7 @@
-// Approval by a second person. From the amount that the merchant's settings name, the first API key only proposes a
-// resolution; another person's key approves it by sending the same resolution.
+// Approval by a second person. From the amount that the merchant's settings name, the first person or API key only
+// proposes a resolution; another person, or their key, approves it by sending the same resolution.
 
-import { areRelatedKeys } from '../api-keys/service.ts'
+import { areRelated } from '../api-keys/service.ts'
 import type { CaseDetails } from '../cases/case.ts'
 import { lockOpenCase, proposeResolution } from '../cases/open.ts'
 import { isCurrency } from '../core/currency.ts'
@@ -11,13 +11,13 @@ import type { Tx } from '../kit/db/db.ts'
 import { isReplay, type KeyClaim } from '../kit/db/idempotency.ts'
 import { approvalThreshold } from '../merchants/service.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import { type Actor, keyIdOf, type ResolutionRequest } from './request.ts'
+import { type Actor, principalOf, type ResolutionRequest } from './request.ts'
 
 export type Approval =
   /** The resolution may be carried out, in the name of these people and with their notes. */
   { kind: 'approved'; by: string; note: string } | { kind: 'proposed'; replayed: boolean }
 
-/** Only a merchant's keys need approval: the operator decides alone. */
+/** Only a merchant needs approval: the operator decides alone. */
 export async function requestApproval(
   app: PaymentsApp,
   actor: Actor,
@@ -80,9 +80,9 @@ async function requireIndependent(
   proposer: string,
   approver: string,
 ): Promise<void> {
-  if (!(await areRelatedKeys(tx, merchantId, keyIdOf(proposer), keyIdOf(approver)))) return
+  if (!(await areRelated(tx, merchantId, principalOf(proposer), principalOf(approver)))) return
   throw new ApiError('approver_not_independent', {
-    message: `${proposer} has proposed this, and ${approver} was created or rotated with it or with the same key. Approve it with a key of another person, which the operator has created.`,
+    message: `${proposer} has proposed this, and ${approver} was created or rotated with it or with the same key. Approve it as another person, or with a key of theirs which the operator has created.`,
   })
 }
 

@@ -5,7 +5,7 @@ import { kindFacts, type Resolution } from '../cases/case-kinds.ts'
 import { possibleResolutions } from '../cases/schema.ts'
 import { containsCardNumber } from '../core/card-number.ts'
 import { ApiError, errorFromIssues } from '../core/errors.ts'
-import type { Merchant } from '../core/merchant.ts'
+import type { Merchant, Principal } from '../core/merchant.ts'
 
 export interface ResolutionRequest {
   resolution: Resolution
@@ -14,7 +14,7 @@ export interface ResolutionRequest {
   proof: string | null
 }
 
-/** Who resolves: a merchant by one of its API keys, or the operator. */
+/** Who resolves: a merchant by one of its API keys or a person, or the operator. */
 export interface Actor {
   /** Null for the operator. */
   merchant: Merchant | null
@@ -24,14 +24,18 @@ export interface Actor {
 export const OPERATOR: Actor = { merchant: null, by: 'operator' }
 
 const KEY_PREFIX = 'key:'
+const USER_PREFIX = 'user:'
 
-export const keyActor = (merchant: Merchant, keyId: string): Actor => ({
+export const merchantActor = (merchant: Merchant, { type, id }: Principal): Actor => ({
   merchant,
-  by: `${KEY_PREFIX}${keyId}`,
+  by: `${type === 'api_key' ? KEY_PREFIX : USER_PREFIX}${id}`,
 })
 
-/** The id of the API key by which an actor is named. */
-export const keyIdOf = (by: string): string => by.slice(KEY_PREFIX.length)
+/** The key or person by which an actor is named. */
+export const principalOf = (by: string): Pick<Principal, 'type' | 'id'> =>
+  by.startsWith(USER_PREFIX)
+    ? { type: 'user', id: by.slice(USER_PREFIX.length) }
+    : { type: 'api_key', id: by.slice(KEY_PREFIX.length) }
 
 const isOfOperator = ({ merchant }: Actor, { row }: CaseDetails) =>
   merchant !== null && row.owner === 'operator'

@@ -21,7 +21,7 @@ import {
 } from '../kit/http/schema.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { CASE_EXAMPLE, OPERATOR_CASE_EXAMPLE, RESOLVE_BODY_EXAMPLE } from './examples.ts'
-import { type Actor, keyActor, OPERATOR, resolutionsFor } from './request.ts'
+import { type Actor, merchantActor, OPERATOR, resolutionsFor } from './request.ts'
 import { type Resolved, resolveCase } from './resolve.ts'
 
 const FILTERS = {
@@ -152,8 +152,8 @@ function resolveRoute(app: PaymentsApp): Route {
     response: { http: 200, data: CaseRecord },
     errors: [...RESOLVE_ERRORS],
     examples: { body: RESOLVE_BODY_EXAMPLE },
-    handle: async ({ merchant, keyId, params, body, idempotencyKey: key }) => {
-      const actor = keyActor(merchant, keyId)
+    handle: async ({ merchant, principal, params, body, idempotencyKey: key }) => {
+      const actor = merchantActor(merchant, principal)
       const { resolution, note, proof = null } = body
       const input = { resolution, note, proof, id: params.uuid }
       const claim: KeyClaim = {

@@ -107,7 +107,7 @@ export const CaseRecord = namedObject(
     ),
     resolvedBy: Nullable(
       Type.String({ examples: ['key:h3Kd82mQpX0a'] }),
-      'Who resolved it: `key:` and the keyId of an API key, `operator`, or `service`. Null while it is open.',
+      'Who resolved it: `key:` and the keyId of an API key, `user:` and the id of a person, `operator`, or `service`. Null while it is open.',
     ),
     proposal: Nullable(
       namedObject('CaseProposal', {
@@ -116,7 +116,10 @@ export const CaseRecord = namedObject(
         }),
         note: text('Why it is proposed.'),
         proof: Nullable(Type.String(), 'The provider’s reference that proves it. Null if none was given.'),
-        by: text('Who proposed it: `key:` and the keyId of an API key.', 'key:h3Kd82mQpX0a'),
+        by: text(
+          'Who proposed it: `key:` and the keyId of an API key, or `user:` and the id of a person.',
+          'key:h3Kd82mQpX0a',
+        ),
         at: timestamp('When it was proposed, in UTC.'),
       }),
       'A resolution that waits for the approval of another person. Null if there is none.',

@@ -38,7 +38,12 @@ export type Scope = (typeof SCOPES)[number]
 /** `*` grants every scope, including scopes that later versions add. */
 export type GrantedScope = Scope | '*'
 
-/** Whether a key may do what needs this scope. To write an area includes to read it. */
+/** Who makes a request of the API: one of the merchant's keys, or a person who is signed in to the dashboard. */
+export type Principal =
+  | { readonly type: 'api_key'; readonly id: string }
+  | { readonly type: 'user'; readonly id: string; readonly scopes: readonly string[] }
+
+/** Whether a key or a person may do what needs this scope. To write an area includes to read it. */
 export function grantsScope(granted: readonly string[], needed: string): boolean {
   if (granted.includes('*') || granted.includes(needed)) return true
   return needed.endsWith(':read') && granted.includes(needed.replace(/read$/, 'write'))

@@ -5,10 +5,10 @@ import { Readable } from 'node:stream'
 import type { AnySchema } from 'fast-json-stringify'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { errorFromIssues } from '../core/errors.ts'
-import type { Merchant } from '../core/merchant.ts'
+import type { Merchant, Principal } from '../core/merchant.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../core/page.ts'
 import type { Clock } from '../kit/clock.ts'
-import { runAudited } from '../kit/db/audit-context.ts'
+import { type AuditContext, runAudited } from '../kit/db/audit-context.ts'
 import { iterateAsMerchant, runAsMerchant } from '../kit/db/tenant-isolation.ts'
 import type { Failpoints } from '../kit/failpoints.ts'
 import type { OperatorRoute, Route, RouteResponse } from '../kit/http/route.ts'
@@ -72,14 +72,26 @@ function bindMerchantRoute(authorization: Authorization, route: Route): RouteBin
     authorize: (request, reply) =>
       authorization.authorizeMerchant(request, reply, scopesOf(route), costOf(route, request.raw.url)),
     handle: async (request, input) => {
-      const caller = requireCaller(request)
       const idempotencyKey = idempotencyKeyOf(request)
-      const response = await runAsMerchant(caller.merchant.id, () =>
-        route.handle({ ...caller, ...input, idempotencyKey, requestId: request.id }),
-      )
-      return response.file ? streamFileAsMerchant(caller.merchant.id, response, response.file) : response
+      return runMerchantRoute(route, {
+        ...{ ...requireCaller(request), ...input },
+        idempotencyKey,
+        requestId: request.id,
+      })
     },
   }
+}
+
+type MerchantInput = Parameters<Route['handle']>[0]
+
+/** Runs the operation with its merchant as the tenant; the input is checked already. */
+export async function runMerchantRoute(
+  route: Route,
+  input: Omit<MerchantInput, keyof CheckedInput> & CheckedInput,
+): Promise<RouteResponse> {
+  const { id } = input.merchant
+  const response = await runAsMerchant(id, () => route.handle(input))
+  return response.file ? streamFileAsMerchant(id, response, response.file) : response
 }
 
 /**
@@ -148,25 +160,36 @@ function register(
   })
 }
 
-const scopesOf = ({ scope, alsoScope }: Route) => (alsoScope === undefined ? [scope] : [scope, alsoScope])
+export const scopesOf = ({ scope, alsoScope }: Route) =>
+  alsoScope === undefined ? [scope] : [scope, alsoScope]
 
 /** Runs a write with its actor, so that its changes are recorded in the audit log. */
 function audit<Result>(
   clock: Clock,
-  { method, path, audited }: Route | OperatorRoute,
+  route: Route | OperatorRoute,
   request: FastifyRequest,
   work: () => Promise<Result>,
 ): Promise<Result> {
   const { keyId, operatorId } = request.requestContext
   const actorId = keyId ?? operatorId
-  if (method === 'GET' || audited === false || actorId === undefined) return work()
+  if (actorId === undefined) return work()
   const actorType = keyId === undefined ? 'operator' : 'api_key'
-  const address = request.ip
   // The caller chose it, so it may be a secret or a card number.
   const requestId = redactSecrets(request.id)
-  const target = targetOf(request.params)
+  const actor = { actorType, actorId, address: request.ip, requestId } as const
+  return auditOperation(clock, route, actor, request.params, work)
+}
+
+export function auditOperation<Result>(
+  clock: Clock,
+  { method, path, audited }: Route | OperatorRoute,
+  actor: Omit<AuditContext, 'operation' | 'target' | 'at'>,
+  params: unknown,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  if (method === 'GET' || audited === false) return work()
   const operation = `${method} ${path}`
-  return runAudited({ actorType, actorId, address, requestId, operation, target, at: clock.now() }, work)
+  return runAudited({ ...actor, operation, target: targetOf(params), at: clock.now() }, work)
 }
 
 /** The last id in the path: it is of the object itself, the ones before are of its parents. */
@@ -194,32 +217,33 @@ function sendResponse(
   mediaType: string | undefined,
 ): FastifyReply {
   if (response.headers) reply.headers(response.headers)
-  if (response.file && mediaType !== undefined) return sendFile(reply, response.file, mediaType)
+  if (response.file && mediaType !== undefined)
+    return sendFile(reply, response.file, `${mediaType}; charset=utf-8`)
   const { message, data, meta } = response
   return reply.code(response.http).send({ status: 'success', message, data, meta })
 }
 
 /** Streams the file. If the source fails, the connection is cut, so that a partial file does not look complete. */
-function sendFile(
+export function sendFile(
   reply: FastifyReply,
   { name, pieces }: NonNullable<RouteResponse['file']>,
-  mediaType: string,
+  type: string,
 ): FastifyReply {
   const isHead = reply.request.method === 'HEAD'
   const content = Readable.from(pieces)
   // Only the headers are sent: without this the framework would write the whole file and drop it.
   if (isHead) content.destroy()
   return reply
-    .type(`${mediaType}; charset=utf-8`)
+    .type(type)
     .header('content-disposition', `attachment; filename="${name}"`)
     .send(isHead ? Readable.from([]) : content)
 }
 
-function requireCaller(request: FastifyRequest): { merchant: Merchant; keyId: string } {
+function requireCaller(request: FastifyRequest): { merchant: Merchant; principal: Principal } {
   const { merchant, keyId } = request.requestContext
   if (!merchant || keyId === undefined)
     throw new Error('a merchant route ran without an authenticated merchant')
-  return { merchant, keyId }
+  return { merchant, principal: { type: 'api_key', id: keyId } }
 }
 
 /** OpenAPI writes path parameters in braces, the router with a colon. */

@@ -62,6 +62,8 @@ async function requestPage(payment: PaymentRow, method: 'GET' | 'POST', verb = '
     headers: {},
     cookies: {},
     requestId: 'r',
+    path: '',
+    address: '',
     visitor: 'v',
     styleNonce: 'n',
   }

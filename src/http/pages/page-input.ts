@@ -20,6 +20,8 @@ export function readPageRequest(request: FastifyRequest, ignoresInput = false) {
     headers,
     cookies: readCookies(headers.cookie),
     requestId: request.id,
+    path: (request.raw.url ?? '').split('?', 1)[0] ?? '',
+    address: request.ip,
     visitor: addressOwner(request.ip),
   }
   if (issues.length > 0) throw errorFromIssues(issues)

@@ -3,6 +3,7 @@
 import type { FastifyReply } from 'fastify'
 import type { PageResponse } from '../../kit/http/route.ts'
 import type { Random } from '../../kit/random.ts'
+import { sendFile } from '../json-routes.ts'
 import type { HttpShellOptions } from '../options.ts'
 import type { SecurityHeaders } from '../security/headers.ts'
 import type { Compress } from './compression.ts'
@@ -36,6 +37,7 @@ export async function sendPage(
   if (response.cache) reply.header('cache-control', CACHE_CONTROL[response.cache])
   if (response.headers) reply.headers(response.headers)
   setCookies(needs, reply, response)
+  if (response.file) return sendFile(reply, response.file, response.file.type)
   if (response.redirectTo !== undefined) return reply.code(303).header('location', response.redirectTo).send()
   if (response.cache === 'revalidate') {
     const etag = etagOf(body)
@@ -54,11 +56,11 @@ export async function sendPage(
  */
 function headersFor(
   headers: SecurityHeaders,
-  { redirectTo, formActions }: PageResponse,
+  { redirectTo, file, formActions }: PageResponse,
   type: string,
   styleNonce: string,
 ): Readonly<Record<string, string>> {
-  if (redirectTo !== undefined) return headers.api
+  if (redirectTo !== undefined || file) return headers.api
   if (type.startsWith('text/html')) return headers.page(styleNonce, formActions)
   return type.startsWith('image/') ? headers.image : headers.api
 }

@@ -4,7 +4,7 @@
 
 import type { Static, TSchema } from 'typebox'
 import type { ApiError, ApiErrorCode, Issue } from '../../core/errors.ts'
-import type { Merchant, Scope } from '../../core/merchant.ts'
+import type { Merchant, Principal, Scope } from '../../core/merchant.ts'
 import type { PageMeta } from '../../core/page.ts'
 
 export type Tag =
@@ -36,8 +36,7 @@ export interface BodyFacts {
 
 export interface RouteInput<Params, Query, Body> {
   merchant: Merchant
-  /** The public id of the API key of the request. */
-  keyId: string
+  principal: Principal
   params: Input<Params>
   query: Input<Query>
   body: Input<Body>
@@ -191,6 +190,8 @@ export interface PageResponse {
   redirectTo?: string
   /** Another body than HTML, such as a script, a JSON status for it or an image. */
   content?: { type: string; body: string | Buffer }
+  /** A file to download, streamed in parts. */
+  file?: { name: string; type: string; pieces: AsyncIterable<string> }
   headers?: Record<string, string>
   cookies?: readonly PageCookie[]
   /**
@@ -215,6 +216,10 @@ export interface PageRoute {
     headers: Record<string, string>
     cookies: Record<string, string>
     requestId: string
+    /** The path as received, without the query. */
+    path: string
+    /** The client's address. */
+    address: string
     /** The client's address, in IPv6 its /64, for rate limits. */
     visitor: string
     /** The nonce of an inline style element: the content security policy allows only this one. */
@@ -248,4 +253,32 @@ export interface GatewayWebhookRoute {
     headers: Record<string, string>
     rawBody: Buffer
   }) => Promise<{ http: number; json?: Readonly<Record<string, unknown>> }>
+}
+
+/** A person of a merchant who is signed in, at one request. */
+export interface SignedIn {
+  merchant: Merchant
+  userId: string
+  role: string
+  sessionId: string
+  /** What the role may do. */
+  scopes: readonly string[]
+  address: string
+  requestId: string
+}
+
+export interface OperationCall {
+  params?: Readonly<Record<string, string>>
+  /** Undefined and empty values are left out. */
+  query?: Readonly<Record<string, string | undefined>>
+  body?: Readonly<Record<string, unknown>>
+  idempotencyKey?: string
+}
+
+/** The operations of the merchants' API, for a person. */
+export interface Operations {
+  /** Calls the operation, or throws an ApiError. */
+  call(person: SignedIn, operationId: OperationId, input?: OperationCall): Promise<RouteResponse>
+  /** Whether the scopes of the person allow the operation. False for an operation that this environment does not have. */
+  allows(person: Pick<SignedIn, 'scopes'>, operationId: OperationId): boolean
 }
