@@ -17,6 +17,7 @@ import { createLog, errorFields, type Log } from './kit/observability/log.ts'
 import { createRecentLines, withRecentLines } from './kit/observability/recent-lines.ts'
 import { systemRandom } from './kit/random.ts'
 import { createServiceMetrics } from './metrics.ts'
+import { createDemoSignIn } from './people/accounts.ts'
 import { type PrimaryChannel, shareLines } from './primary-channel.ts'
 import { explainListen } from './start-advice.ts'
 import { startTracing } from './tracing.ts'
@@ -35,6 +36,8 @@ export interface Service {
   publicUrl: string
   /** The API key of the demo merchant; staging only. */
   demoKey: string | null
+  /** Signs the owner of the demo merchant in to the dashboard, once; staging only. */
+  signInUrl: string | null
   db: Db
   /** The OpenAPI document of the merchants' API. Throws in the role `worker`. */
   openApi(): object
@@ -117,5 +120,10 @@ async function compose(parts: Parts) {
     if (!shell) throw new Error('the role worker serves no API document')
     return shell.openApi()
   }
-  return { url: localUrl(), publicUrl: publicUrl(), demoKey: staging?.demo.apiKey ?? null, openApi }
+  const signInUrl =
+    staging && role !== 'worker'
+      ? `${publicUrl()}/app/enter/${await createDemoSignIn(app, staging.demo.merchant.id)}`
+      : null
+  const demoKey = staging?.demo.apiKey ?? null
+  return { url: localUrl(), publicUrl: publicUrl(), demoKey, signInUrl, openApi }
 }

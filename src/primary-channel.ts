@@ -15,6 +15,7 @@ export interface ServiceInfo {
   url: string
   publicUrl: string
   demoKey: string | null
+  signInUrl: string | null
 }
 
 /** The requests that every worker answers. Query and response are sent as JSON. */
@@ -75,7 +76,8 @@ export function openPrimaryChannel(): PrimaryChannel | undefined {
     pending.delete(message.id)
   })
   return {
-    ready: ({ url, publicUrl, demoKey }) => send({ kind: 'ready', info: { url, publicUrl, demoKey } }),
+    ready: ({ url, publicUrl, demoKey, signInUrl }) =>
+      send({ kind: 'ready', info: { url, publicUrl, demoKey, signInUrl } }),
     respond(topic, read) {
       readers[topic] = read
     },

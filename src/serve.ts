@@ -132,9 +132,9 @@ function watchProcess(end: (code: number) => void, logFault: (key: LogKey, error
 }
 
 function serviceInfo(role: Role, service: ServiceInfo) {
-  const { demoKey } = service
+  const { demoKey, signInUrl: dashboard } = service
   const [url, reference] = role === 'worker' ? [null, null] : [service.url, `${service.publicUrl}/docs/api`]
-  return { role, pid: process.pid, url, reference, demoKey }
+  return { role, pid: process.pid, url, reference, demoKey, dashboard }
 }
 
 function banner(role: Role, service: ServiceInfo): string[] {
@@ -149,6 +149,7 @@ function banner(role: Role, service: ServiceInfo): string[] {
     '',
     curlLine(service.url, service.demoKey),
     '',
+    `Dashboard          ${service.signInUrl}`,
     `Quickstart         ${quickstart}`,
     '',
   ]

@@ -1,16 +1,20 @@
 import { authenticate, isSecretGuess } from '../api-keys/authenticate.ts'
 import { syncRateLimits } from '../api-keys/rate-limits.ts'
 import type { Merchant } from '../core/merchant.ts'
+import type { DashboardApp } from '../dashboard/app.ts'
+import { dashboardRoutes } from '../dashboard/routes.ts'
 import { ERROR_HELP } from '../docs-site/error-help/page.ts'
 import { docsErrorPage, docsRoutes } from '../docs-site/routes.ts'
 import { gatewayWebhookRoutes } from '../gateway-webhooks/receive.ts'
 import type { SandboxProvider } from '../gateways/sandbox/provider/server.ts'
 import { createRequestMetrics } from '../http/metrics.ts'
+import { createOperations } from '../http/operations.ts'
 import { createHttpShell } from '../http/server.ts'
 import type { Db } from '../kit/db/db.ts'
 import { findKey } from '../kit/db/idempotency.ts'
 import { requireUsableServer } from '../kit/db/server-check.ts'
 import { runAsMerchant } from '../kit/db/tenant-isolation.ts'
+import type { Route } from '../kit/http/route.ts'
 import { errorFields, type Log } from '../kit/observability/log.ts'
 import { createConfirmations } from '../mcp/confirmation.ts'
 import { createMcpEndpoint, type McpEndpoint } from '../mcp/protocol.ts'
@@ -36,13 +40,15 @@ export async function composeShell(parts: Parts, app: App, { provider, testShop 
   const adminToken = await ensureAdminToken(config, random)
   const { metricsToken } = config
   const isTest = app.mode === 'test'
+  const routes = merchantRoutes(app)
   return createHttpShell({
-    routes: merchantRoutes(app),
+    routes,
     operatorRoutes: allOperatorRoutes(app, db),
     eventData: EVENT_DATA,
     pageRoutes: [
       ...landingRoutes(app, testShop),
       ...pageRoutes(app),
+      ...dashboardRoutes(composeDashboard(parts, app, routes)),
       ...docsRoutes({ isTest, publicUrl: app.settings.publicUrl }),
     ],
     errorPage: docsErrorPage(errorPage({ isTest })),
@@ -68,6 +74,15 @@ export async function composeShell(parts: Parts, app: App, { provider, testShop 
     log,
     readLines,
   })
+}
+
+function composeDashboard({ clock }: Parts, app: App, routes: Route[]): DashboardApp {
+  return {
+    ...app,
+    operations: createOperations(routes, clock),
+    publicUrl: app.settings.publicUrl,
+    timeZoneOf: async (merchantId) => (await app.merchantProfile(merchantId)).timeZone,
+  }
 }
 
 function composeMcp({ config, clock, random }: Parts, app: App): McpEndpoint | undefined {

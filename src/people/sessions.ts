@@ -70,13 +70,15 @@ export async function startSession(
   operation: PeopleOperation,
   { passwordHash, consume }: Proof,
 ): Promise<StartedSession> {
-  const [id, token, now] = [app.random.uuid(), newToken(app.random), app.clock.now()]
+  const [id, token] = [app.random.uuid(), newToken(app.random)]
   const deviceToken = newToken(app.random)
   const { address, userAgent } = origin
   const actor = { id: user.id, sessionId: id, target: id }
   await runAsUser(app, actor, origin, operation, () =>
     app.instanceDb.transaction(async (tx) => {
       await consume?.(tx)
+      // After it: a membership that it adds must not begin later than the session.
+      const now = app.clock.now()
       const replaced = hashToken(origin.sessionToken)
       if (replaced) await endSessionByToken(tx, replaced, now)
       const inserted = await insertSession(tx, {

@@ -148,12 +148,13 @@ async function startTestCluster(
       COWRY_LOG_LEVEL: 'info',
       ...env,
     })
-    const { url, demoKey = null } = cluster.facts
+    const { url, demoKey = null, dashboard: signInUrl = null } = cluster.facts
     const db = connectTestDb({ url: env.DATABASE_URL ?? '', poolSize: 4 })
     own.after(() => db.close())
     // A boundary: the document is an object.
     const openApi = role === 'worker' ? {} : ((await (await fetch(`${url}/openapi.json`)).json()) as object)
-    return { url, publicUrl: env.COWRY_PUBLIC_URL ?? url, demoKey, db, openApi: () => openApi, stop }
+    const publicUrl = env.COWRY_PUBLIC_URL ?? url
+    return { url, publicUrl, demoKey, signInUrl, db, openApi: () => openApi, stop }
   } catch (error) {
     await stop()
     throw error

@@ -1,0 +1,60 @@
+// Progressive enhancement of the dashboard: every task can be done without this script. It has keyboard shortcuts, copy
+// buttons, relative times, live parts, and it submits a form once.
+
+const all = (selector, root = document) => [...root.querySelectorAll(selector)]
+const one = (selector) => document.querySelector(selector)
+
+for (const form of document.forms) {
+  form.addEventListener('submit', () => {
+    // After the browser has collected the fields; earlier, the value of the pressed button would be lost.
+    setTimeout(() => {
+      for (const button of all('button', form)) button.disabled = true
+    })
+    // If the next page does not arrive, the person can submit again; the server deduplicates.
+    setTimeout(() => {
+      for (const button of all('button', form)) button.disabled = false
+    }, 15_000)
+  })
+}
+addEventListener('pageshow', () => {
+  for (const button of all('form button')) button.disabled = false
+})
+
+for (const select of all('select[data-submit]'))
+  select.addEventListener('change', () => select.form.requestSubmit())
+
+for (const button of all('[data-copy]')) {
+  if (!navigator.clipboard) break
+  button.hidden = false
+  button.addEventListener('click', async () => {
+    await navigator.clipboard.writeText(button.dataset.copy)
+    const label = button.textContent
+    button.textContent = button.dataset.copied
+    setTimeout(() => {
+      button.textContent = label
+    }, 2_000)
+  })
+}
+
+// Keyboard: / searches, j and k move in a list, Enter opens, g and a letter go to a screen.
+const rows = all('tbody tr').filter((row) => row.querySelector('a.row'))
+let at = -1
+const move = (step) => {
+  if (rows.length === 0) return
+  rows[at]?.classList.remove('at')
+  at = Math.min(Math.max(at + step, 0), rows.length - 1)
+  rows[at].classList.add('at')
+  rows[at].querySelector('a.row').focus()
+}
+let isGoing = false
+document.addEventListener('keydown', (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest('input,select,textarea')) return
+  const target = isGoing && one(`.menu a[data-key="${CSS.escape(event.key)}"]`)
+  isGoing = event.key === 'g'
+  if (target) target.click()
+  else if (event.key === '/') one('.find input')?.focus()
+  else if (event.key === 'j') move(1)
+  else if (event.key === 'k') move(-1)
+  else return
+  event.preventDefault()
+})

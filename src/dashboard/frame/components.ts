@@ -1,0 +1,151 @@
+// Parts that screens share: badges, tables, facts, filters, pages of a list, notices.
+
+import type { PageMeta } from '../../core/page.ts'
+import { withoutControls } from '../../core/text/direction.ts'
+import { type Html, type HtmlValue, html } from '../../kit/http/html.ts'
+import type { Texts } from './texts.ts'
+
+type Tone = 'good' | 'bad' | 'wait' | 'plain'
+
+const TONES: Readonly<Record<string, Tone>> = {
+  successful: 'good',
+  succeeded: 'good',
+  delivered: 'good',
+  active: 'good',
+  enabled: 'good',
+  confirmed: 'good',
+  available: 'good',
+  won: 'good',
+  failed: 'bad',
+  declined: 'bad',
+  disputed: 'bad',
+  reversed: 'bad',
+  rejected: 'bad',
+  lost: 'bad',
+  dead: 'bad',
+  pending: 'wait',
+  processing: 'wait',
+  started: 'wait',
+  awaiting_customer: 'wait',
+  awaiting_payment: 'wait',
+  awaiting_approval: 'wait',
+  requires_review: 'wait',
+  needs_review: 'wait',
+  marked_paid: 'wait',
+  open: 'wait',
+  retrying: 'wait',
+}
+
+/** A status as a word with a shape, so that it does not depend on colour. */
+export function badge(texts: Texts, status: string): Html {
+  return html`<span class="badge ${TONES[status] ?? 'plain'}">${texts.word('status', status)}</span>`
+}
+
+/** A name or text that a payer or merchant wrote. */
+export function written(text: string | null | undefined): Html | string {
+  return text ? html`<bdi>${withoutControls(text)}</bdi>` : ''
+}
+
+export interface Column<Row> {
+  label: string
+  /** Numbers are aligned at the end. */
+  isNumber?: boolean
+  /** The first column of a card on a phone has no label. */
+  isTitle?: boolean
+  cell(row: Row): HtmlValue
+}
+
+/** A table that becomes a list of cards on a phone. */
+export function table<Row>(caption: string, columns: readonly Column<Row>[], rows: readonly Row[]): Html {
+  return html`<div class="card wide"><table class="cards"><caption class="visually-hidden">${caption}</caption>
+<thead><tr>${columns.map(({ label, isNumber }) => html`<th scope="col"${isNumber && html` class="num"`}>${label}</th>`)}</tr></thead>
+<tbody>${rows.map(
+    (row) =>
+      html`<tr>${columns.map(
+        ({ label, isNumber, isTitle, cell }) =>
+          html`<td${isNumber && html` class="num"`}${!isTitle && html` data-label="${label}"`}>${cell(row)}</td>`,
+      )}</tr>`,
+  )}</tbody></table></div>`
+}
+
+export function facts(pairs: readonly (readonly [string, HtmlValue] | false)[]): Html {
+  const shown = pairs.filter((pair) => pair !== false && !isNothing(pair[1]))
+  return html`<dl class="facts">${shown.map((pair) => pair && html`<dt>${pair[0]}</dt><dd>${pair[1]}</dd>`)}</dl>`
+}
+
+const isNothing = (value: HtmlValue) =>
+  value === null || value === undefined || value === '' || value === false
+
+export function empty(title: string, text: HtmlValue): Html {
+  return html`<div class="card empty"><h2>${title}</h2><p>${text}</p></div>`
+}
+
+export function notice(tone: Tone, body: HtmlValue): Html {
+  return html`<div class="notice ${tone}" role="${tone === 'bad' ? 'alert' : 'status'}">${body}</div>`
+}
+
+/** The address of the same screen with other values in the query; an empty value removes the name. */
+export function addressWith(
+  path: string,
+  query: Readonly<Record<string, string>>,
+  changes: Readonly<Record<string, string | undefined>>,
+): string {
+  const text = new URLSearchParams()
+  for (const [name, value] of Object.entries({ ...query, ...changes })) if (value) text.set(name, value)
+  return text.size === 0 ? path : `${path}?${text}`
+}
+
+/** Links to the first and the next page, and how many rows there are. */
+export function pager(
+  texts: Texts,
+  path: string,
+  query: Readonly<Record<string, string>>,
+  { total, totalIsCapped, nextCursor, hasNext }: PageMeta,
+): Html {
+  const { t } = texts
+  const isLater = query.cursor !== undefined
+  return html`<nav class="pager" aria-label="${t('pages')}"><span>${t(totalIsCapped ? 'totalCapped' : 'total', { total })}</span>
+<span class="push"></span>${isLater && html`<a class="button plain small" href="${addressWith(path, query, { cursor: undefined })}" rel="first">${t('firstPage')}</a>`}
+${hasNext && nextCursor !== null && html`<a class="button plain small" href="${addressWith(path, query, { cursor: nextCursor })}" rel="next">${t('nextPage')}</a>`}</nav>`
+}
+
+interface Choice {
+  value: string
+  label: string
+}
+
+export function select(
+  name: string,
+  label: string,
+  chosen: string | undefined,
+  choices: readonly Choice[],
+): Html {
+  return html`<div><label for="f-${name}">${label}</label><select id="f-${name}" name="${name}">${choices.map(
+    ({ value, label: text }) =>
+      html`<option value="${value}"${value === (chosen ?? '') && html` selected`}>${text}</option>`,
+  )}</select></div>`
+}
+
+export function textFilter(name: string, label: string, value: string | undefined, type = 'text'): Html {
+  return html`<div><label for="f-${name}">${label}</label><input id="f-${name}" name="${name}" type="${type}" value="${value ?? ''}" maxlength="200"></div>`
+}
+
+interface FieldOptions {
+  value?: string
+  type?: string
+  hint?: string
+  error?: string
+  isRequired?: boolean
+  autocomplete?: string
+  inputmode?: string
+}
+
+export function field(name: string, label: string, options: FieldOptions = {}): Html {
+  const { value = '', type = 'text', hint, error, isRequired, autocomplete, inputmode } = options
+  const notes = [error !== undefined && `${name}-error`, hint !== undefined && `${name}-hint`]
+    .filter(Boolean)
+    .join(' ')
+  return html`<div class="field"><label for="${name}">${label}</label>
+<input id="${name}" name="${name}" type="${type}" value="${value}"${isRequired && html` required`}${autocomplete && html` autocomplete="${autocomplete}"`}${inputmode && html` inputmode="${inputmode}"`}${notes && html` aria-describedby="${notes}"`}${error !== undefined && html` aria-invalid="true"`}>
+${error !== undefined && html`<p class="error" id="${name}-error">${error}</p>`}${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}</div>`
+}

@@ -1,0 +1,94 @@
+// The pages before the sign-in: their frame, the problems that they show, and the cookies of a session that begins.
+
+import { type Html, html } from '../../kit/http/html.ts'
+import type { PageResponse, PageRoute } from '../../kit/http/route.ts'
+import { PeopleError } from '../../people/errors.ts'
+import type { StartedSession } from '../../people/sessions.ts'
+import type { DashboardApp } from '../app.ts'
+import { EN, type TextId } from '../locales/en.ts'
+import { notice } from './components.ts'
+import { APP_PATH, changeLanguage, cookie, isForged, languageOf, type PageRequest } from './guard.ts'
+import { renderFrame } from './layout.ts'
+import { type Texts, textsFor } from './texts.ts'
+
+const DEVICE_SECONDS = 180 * 86_400
+
+/** What a page shows above its form: why the last submission was refused. */
+export interface Refusal {
+  text: string
+  http: number
+  retryAfterSeconds?: number
+}
+
+export interface EntryPage {
+  title: string
+  texts: Texts
+  body: Html
+  refusal?: Refusal
+}
+
+export const textsOf = (request: PageRequest, own?: string | null): Texts =>
+  textsFor(languageOf(request, own), 'UTC')
+
+export function showEntryPage(app: DashboardApp, { title, texts, body, refusal }: EntryPage): PageResponse {
+  const card = html`<div class="card"><h1>${title}</h1>${refusal && notice('bad', html`<p>${refusal.text}</p>`)}${body}</div>`
+  const seconds = refusal?.retryAfterSeconds
+  return {
+    http: refusal?.http ?? 200,
+    html: renderFrame({ title, texts, isTest: app.mode === 'test', body: card, inside: null }),
+    ...(seconds !== undefined && { headers: { 'retry-after': String(seconds) } }),
+  }
+}
+
+export function entryGet(path: string, show: (request: PageRequest) => Promise<PageResponse>): PageRoute {
+  return { method: 'GET', path, handle: async (request) => changeLanguage(request) ?? show(request) }
+}
+
+/** Forms of other sites are refused; what src/people refuses is shown by the page of the form. */
+export function entryPost(
+  app: DashboardApp,
+  path: string,
+  act: (request: PageRequest) => Promise<PageResponse>,
+  refuse: (request: PageRequest, refusal: Refusal) => Promise<PageResponse>,
+): PageRoute {
+  return {
+    method: 'POST',
+    path,
+    handle: async (request) => {
+      const texts = textsOf(request)
+      if (isForged(app, request)) return refuse(request, { text: texts.t('problemForged'), http: 403 })
+      try {
+        return await act(request)
+      } catch (error) {
+        if (!(error instanceof PeopleError)) throw error
+        return refuse(request, refusalOf(error, texts))
+      }
+    },
+  }
+}
+
+export function refusalOf({ code, http, message, retryAfterSeconds }: PeopleError, { t }: Texts): Refusal {
+  const id = `people_${code}`
+  return { text: isText(id) ? t(id) : message, http, retryAfterSeconds }
+}
+
+const isText = (id: string): id is TextId => Object.hasOwn(EN, id)
+
+/** The response that begins a session. */
+export function begin(
+  app: DashboardApp,
+  { token, deviceToken }: StartedSession,
+  redirectTo: string,
+): PageResponse {
+  const cookies = [
+    cookie(app, 'session', token),
+    cookie(app, 'device', deviceToken, DEVICE_SECONDS),
+    cookie(app, 'pending', '', 0),
+  ]
+  return { http: 303, redirectTo, cookies }
+}
+
+/** Only our own screens: another address would send the person to a copy of the sign-in. */
+export function safeNext(next: string | undefined): string {
+  return next !== undefined && /^\/app(?:[/?][\w\-./?=&%+:@]*)?$/.test(next) ? next : APP_PATH
+}

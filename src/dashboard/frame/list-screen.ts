@@ -1,0 +1,126 @@
+// A list of the API as a screen: filters in the address, a table, pages by cursor, and the export of what is shown.
+
+import { type Html, html } from '../../kit/http/html.ts'
+import type { OperationId } from '../../kit/http/route.ts'
+import type { TextId } from '../locales/en.ts'
+import { addressWith, type Column, empty, pager, select, table, textFilter } from './components.ts'
+import type { Screen, ScreenRequest } from './screen.ts'
+import type { Texts } from './texts.ts'
+
+interface Filter {
+  /** The query parameter of the operation. */
+  name: string
+  label: TextId
+  /** The values and their texts: `${prefix}_${value}`, or the value itself. Absent: a field for text. */
+  values?: readonly string[]
+  prefix?: string
+  type?: 'search' | 'date'
+}
+
+export interface ListScreen<Row> {
+  /** Below /app. */
+  path: string
+  title: TextId
+  list: OperationId
+  exports?: OperationId
+  filters: readonly Filter[]
+  columns(texts: Texts): Column<Row>[]
+  emptyTitle: TextId
+  emptyText: TextId
+  /** Buttons beside the title. */
+  actions?(request: ScreenRequest): Html | null
+  /** What stands between the title and the filters. */
+  intro?(request: ScreenRequest): Promise<Html | null>
+}
+
+const ROWS = '50'
+
+export function listScreens<Row>(screen: ListScreen<Row>): Screen[] {
+  const { path, list, exports } = screen
+  const download: Screen[] = exports
+    ? [
+        {
+          method: 'GET',
+          path: `${path}/export`,
+          needs: [exports],
+          handle: (request) => exportRows(exports, screen, request),
+        },
+      ]
+    : []
+  return [{ method: 'GET', path, needs: [list], handle: (request) => show(screen, request) }, ...download]
+}
+
+function queryOf<Row>(
+  { filters }: ListScreen<Row>,
+  query: ScreenRequest['query'],
+): Record<string, string | undefined> {
+  return Object.fromEntries(
+    filters.map(({ name, type }) => [name, type === 'date' ? wholeDay(name, query[name]) : query[name]]),
+  )
+}
+
+/** The first or last moment of a day. The API takes times. */
+function wholeDay(name: string, day: string | undefined): string | undefined {
+  if (!day) return undefined
+  return name.endsWith('To') ? `${day}T23:59:59.999Z` : `${day}T00:00:00.000Z`
+}
+
+async function exportRows<Row>(
+  operation: OperationId,
+  screen: ListScreen<Row>,
+  { call, query }: ScreenRequest,
+) {
+  const { file } = await call(operation, { query: queryOf(screen, query) })
+  if (!file) throw new Error(`${operation} returned no file`)
+  return { file }
+}
+
+async function show<Row>(screen: ListScreen<Row>, request: ScreenRequest) {
+  const { call, allows, query, texts } = request
+  const { t } = texts
+  const path = `/app${screen.path}`
+  const input = { ...queryOf(screen, query), cursor: query.cursor, limit: ROWS }
+  const [{ data, meta }, intro] = await Promise.all([
+    call(screen.list, { query: input }),
+    screen.intro?.(request),
+  ])
+  // A boundary: the operation returns records of its schema, and the screen names their type.
+  const rows = data as Row[]
+  const canExport = screen.exports !== undefined && allows(screen.exports)
+  const body = html`<div class="head"><h1>${t(screen.title)}</h1><div class="actions">${screen.actions?.(request)}${
+    canExport &&
+    html`<a class="button plain" href="${addressWith(`${path}/export`, query, { cursor: undefined })}">${t('export')}</a>`
+  }</div></div>
+${intro}
+${screen.filters.length > 0 && filterForm(screen, request)}
+${rows.length === 0 ? empty(t(screen.emptyTitle), t(screen.emptyText)) : table(t(screen.title), screen.columns(texts), rows)}
+${meta && rows.length > 0 && pager(texts, path, query, meta)}`
+  return { title: t(screen.title), body }
+}
+
+/** The filters that everybody uses are shown at once; on a phone the others would push the list off the screen. */
+const SHOWN_FILTERS = 2
+
+function filterForm<Row>({ path, filters }: ListScreen<Row>, { query, texts }: ScreenRequest): Html {
+  const { t } = texts
+  const [shown, more] = [filters.slice(0, SHOWN_FILTERS), filters.slice(SHOWN_FILTERS)]
+  const isOpen = more.some(({ name }) => query[name])
+  const fields = (some: readonly Filter[]) => some.map((filter) => filterField(filter, query, texts))
+  return html`<form class="filters" method="get" action="/app${path}">${fields(shown)}
+<div class="go"><button>${t('filter')}</button> <a class="button plain" href="/app${path}">${t('clear')}</a></div>
+${more.length > 0 && html`<details${isOpen && html` open`}><summary>${t('moreFilters')}</summary><div class="filters">${fields(more)}</div></details>`}</form>`
+}
+
+function filterField(
+  { name, label, values, prefix, type }: Filter,
+  query: ScreenRequest['query'],
+  texts: Texts,
+): Html {
+  const { t } = texts
+  if (!values) return textFilter(name, t(label), query[name], type ?? 'text')
+  const choices = values.map((value) => ({
+    value,
+    label: prefix === undefined ? value : texts.word(prefix, value),
+  }))
+  return select(name, t(label), query[name], [{ value: '', label: t('all') }, ...choices])
+}

@@ -1,0 +1,3 @@
+import { EN, type Texts } from './en.ts'
+
+export const AR: Texts = { ...EN }

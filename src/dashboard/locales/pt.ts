@@ -1,0 +1,3 @@
+import { EN, type Texts } from './en.ts'
+
+export const PT: Texts = { ...EN }

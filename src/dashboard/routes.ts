@@ -1,0 +1,37 @@
+// The dashboard at /app: server-rendered screens over the operations of the merchants' API.
+
+import type { PageRoute } from '../kit/http/route.ts'
+import type { DashboardApp } from './app.ts'
+import { assetRoutes } from './frame/assets.ts'
+import { guarded } from './frame/guard.ts'
+import type { Screen } from './frame/screen.ts'
+import { caseScreens } from './screens/cases.ts'
+import { customerScreens } from './screens/customers.ts'
+import { homeScreen } from './screens/home.ts'
+import { joinRoutes } from './screens/join.ts'
+import { paymentScreen } from './screens/payment.ts'
+import { paymentListScreens } from './screens/payments.ts'
+import { refundScreens } from './screens/refunds.ts'
+import { searchScreen } from './screens/search.ts'
+import { signInRoutes } from './screens/sign-in.ts'
+import { walletScreens } from './screens/wallet.ts'
+
+const SCREENS: readonly Screen[] = [
+  homeScreen,
+  searchScreen,
+  ...paymentListScreens,
+  ...paymentScreen,
+  ...refundScreens,
+  ...caseScreens,
+  ...customerScreens,
+  ...walletScreens,
+]
+
+export function dashboardRoutes(app: DashboardApp): PageRoute[] {
+  return [
+    ...assetRoutes,
+    ...signInRoutes(app),
+    ...joinRoutes(app),
+    ...SCREENS.map((screen) => guarded(app, screen)),
+  ]
+}

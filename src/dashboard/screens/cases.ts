@@ -1,0 +1,136 @@
+// The queue of cases, and one case: what is known, what can be done, and the approval by a second person.
+
+import type { Static } from 'typebox'
+import type { CaseRecord } from '../../cases/schema.ts'
+import { ApiError } from '../../core/errors.ts'
+import { type Html, html } from '../../kit/http/html.ts'
+import { badge, facts, field, notice, written } from '../frame/components.ts'
+import { listScreens } from '../frame/list-screen.ts'
+import type { Screen, ScreenRequest } from '../frame/screen.ts'
+import type { Texts } from '../frame/texts.ts'
+import { PAYMENTS_PATH } from './payments.ts'
+
+export type Case = Static<typeof CaseRecord>
+
+const PATH = '/app/cases'
+
+export const caseScreens: Screen[] = [
+  ...listScreens<Case>({
+    path: '/cases',
+    title: 'casesTitle',
+    list: 'cases.list',
+    exports: 'cases.export',
+    filters: [
+      {
+        name: 'state',
+        label: 'status',
+        values: ['open', 'awaiting_approval', 'resolved', 'all'],
+        prefix: 'status',
+      },
+    ],
+    columns: (texts) => [
+      {
+        label: texts.t('case'),
+        isTitle: true,
+        cell: ({ uuid, kind, meaning }) =>
+          html`<a class="row" href="${PATH}/${uuid}">${texts.word('case', kind)}</a><span class="sub">${meaning}</span>`,
+      },
+      { label: texts.t('payment'), cell: ({ paymentReference }) => written(paymentReference) },
+      {
+        label: texts.t('amount'),
+        isNumber: true,
+        cell: ({ amount, currency }) => texts.amount(amount, currency),
+      },
+      { label: texts.t('status'), cell: ({ state }) => badge(texts, state) },
+      { label: texts.t('created'), cell: ({ openedAt }) => texts.time(openedAt) },
+    ],
+    emptyTitle: 'noCasesTitle',
+    emptyText: 'noCasesText',
+  }),
+  {
+    method: 'GET',
+    path: '/cases/{uuid}',
+    needs: ['cases.get'],
+    handle: async (request) => show(request, await load(request)),
+  },
+  { method: 'POST', path: '/cases/{uuid}/resolve', needs: ['cases.resolve'], handle: resolve },
+]
+
+async function load({ call, params: { uuid = '' } }: ScreenRequest): Promise<Case> {
+  // A boundary: the operation returns a record of this schema.
+  return (await call('cases.get', { params: { uuid } })).data as Case
+}
+
+function show(request: ScreenRequest, one: Case, problem?: ApiError) {
+  const { texts, query } = request
+  const { t } = texts
+  const title = texts.word('case', one.kind)
+  const body = html`<div class="head"><h1>${title}</h1>${badge(texts, one.state)}</div>
+${query.done === 'resolve' && notice('good', html`<p>${t(one.state === 'awaiting_approval' ? 'done_propose' : 'done_resolve')}</p>`)}
+${problem && notice('bad', html`<p>${problem.message}</p>`)}
+<div class="split"><div><section class="card"><p>${one.meaning}</p>${caseFacts(one, texts)}</section></div>
+<div>${one.proposal && proposal(one.proposal, texts)}${resolveForm(request, one)}</div></div>`
+  return { title, body, http: problem ? 422 : 200 }
+}
+
+function caseFacts(one: Case, texts: Texts): Html {
+  const { t } = texts
+  return facts([
+    [t('payment'), html`<a href="${PAYMENTS_PATH}/${one.paymentUuid}">${written(one.paymentReference)}</a>`],
+    [t('amount'), texts.amount(one.amount, one.currency)],
+    [
+      t('received'),
+      one.amountReceived !== null && texts.amount(one.amountReceived, one.receivedCurrency ?? one.currency),
+    ],
+    [t('refund'), one.refundAmount !== null && texts.amount(one.refundAmount, one.currency)],
+    [t('gateway'), one.paymentGateway],
+    [t('gatewayReference'), one.gatewayReference && html`<code>${one.gatewayReference}</code>`],
+    [t('providerWords'), written(one.providerMessage)],
+    [t('asked'), texts.time(one.askedAt)],
+    [t('created'), texts.time(one.openedAt)],
+    [t('resolution'), one.resolution && texts.word('resolution', one.resolution)],
+    [t('note'), written(one.note)],
+    [t('proof'), one.proof && html`<code>${one.proof}</code>`],
+    [t('resolved'), one.resolvedAt && texts.time(one.resolvedAt)],
+  ])
+}
+
+function proposal({ resolution, note, at }: NonNullable<Case['proposal']>, texts: Texts): Html {
+  const { t } = texts
+  return notice(
+    'wait',
+    html`<p>${t('proposed', { resolution: texts.word('resolution', resolution) })}</p><p>${written(note)}</p><p>${texts.time(at)}</p>`,
+  )
+}
+
+function resolveForm({ allows, postForm, texts, form }: ScreenRequest, one: Case): Html | null {
+  const { t } = texts
+  if (!allows('cases.resolve') || one.resolutions.length === 0 || one.resolvedAt !== null) return null
+  const chosen = form.resolution ?? one.proposal?.resolution ?? one.resolutions[0]
+  const choices = one.resolutions.map(
+    (value) =>
+      html`<label class="tick"><input type="radio" name="resolution" value="${value}" required${value === chosen && html` checked`}> <span>${texts.word('resolution', value)}</span></label>`,
+  )
+  const fields = html`<fieldset><legend>${t('decide')}</legend>${choices}</fieldset>
+${field('proof', t('proof'), { value: form.proof ?? one.proposal?.proof ?? '', hint: t('proofHint') })}
+${field('note', t('note'), { value: form.note ?? '', isRequired: true, hint: t('noteHint') })}<button>${t('decideButton')}</button>`
+  return html`<section class="card"><h2>${t('decideTitle')}</h2>${postForm(`${PATH}/${one.uuid}/resolve`, fields)}</section>`
+}
+
+async function resolve(request: ScreenRequest) {
+  const {
+    call,
+    params: { uuid = '' },
+    form,
+    submission,
+  } = request
+  const { resolution = '', note = '', proof } = form
+  try {
+    const body = { resolution, note, ...(proof && { proof }) }
+    await call('cases.resolve', { params: { uuid }, body, idempotencyKey: submission })
+    return { redirectTo: `${PATH}/${uuid}?done=resolve` }
+  } catch (error) {
+    if (error instanceof ApiError) return show(request, await load(request), error)
+    throw error
+  }
+}

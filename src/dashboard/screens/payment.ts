@@ -1,0 +1,167 @@
+// One payment: what it is, what happened, its attempts, and what can be done.
+
+import { isCurrency } from '../../core/currency.ts'
+import { ApiError } from '../../core/errors.ts'
+import { formatAmount, readDecimal, subtract } from '../../core/money.ts'
+import { type Html, html } from '../../kit/http/html.ts'
+import { badge, facts, field, notice, table, written } from '../frame/components.ts'
+import type { Screen, ScreenRequest } from '../frame/screen.ts'
+import type { Texts } from '../frame/texts.ts'
+import type { Payment } from './payments.ts'
+
+interface TimelineEntry {
+  at: string
+  message: string
+  type: string
+}
+
+export const paymentScreen: Screen[] = [
+  {
+    method: 'GET',
+    path: '/payments/{uuid}',
+    needs: ['payments.get', 'payments.timeline'],
+    handle: async (request) => show(request, await load(request)),
+  },
+  { method: 'POST', path: '/payments/{uuid}/refund', needs: ['refunds.create'], handle: refund },
+]
+
+async function load({ call, params: { uuid = '' } }: ScreenRequest) {
+  const params = { uuid }
+  const [payment, timeline] = await Promise.all([
+    call('payments.get', { params }),
+    call('payments.timeline', { params }),
+  ])
+  // A boundary: the operations return records of these schemas.
+  return { payment: payment.data as Payment, timeline: timeline.data as TimelineEntry[] }
+}
+
+interface Loaded {
+  payment: Payment
+  timeline: TimelineEntry[]
+}
+
+function show(request: ScreenRequest, { payment, timeline }: Loaded, problem?: ApiError) {
+  const { texts, query } = request
+  const { t } = texts
+  const amount = texts.amount(payment.sourceAmount, payment.sourceCurrency)
+  const body = html`<div class="head"><h1>${written(payment.reference)}</h1>${badge(texts, payment.status)}</div>
+${query.done === 'refund' && notice('good', html`<p>${t('done_refund')}</p>`)}
+${problem && notice('bad', html`<p>${problem.message}</p>`)}
+<div class="split"><div><section class="card"><p class="big">${amount}</p>${mainFacts(payment, texts)}</section>
+<section class="card"><h2>${t('timeline')}</h2>${timelineList(timeline, texts)}</section>
+${payment.attempts.length > 0 && attempts(payment, texts)}</div>
+<div>${refundForm(request, payment)}<section class="card"><h2>${t('details')}</h2>${moreFacts(payment, texts)}</section></div></div>`
+  return { title: payment.reference, body, http: problem ? 422 : 200 }
+}
+
+function mainFacts(payment: Payment, texts: Texts): Html {
+  const { t } = texts
+  const { customer, sourceCurrency: currency } = payment
+  return facts([
+    [
+      t('customer'),
+      html`${written(`${customer.firstname} ${customer.lastname}`)} <span class="sub">${written(customer.email)}</span>`,
+    ],
+    [t('method'), texts.word('channel', payment.channel)],
+    [t('gateway'), payment.paymentGateway],
+    [t('reason'), payment.failure?.message],
+    [t('paid'), payment.paidAt && texts.time(payment.paidAt)],
+    [t('fee'), payment.fee !== null && texts.amount(payment.fee, currency)],
+    [t('net'), payment.netAmount !== null && texts.amount(payment.netAmount, currency)],
+    [t('refunded'), Number(payment.refundedAmount) > 0 && texts.amount(payment.refundedAmount, currency)],
+    [t('receipt'), payment.receiptNumber && html`<code>${payment.receiptNumber}</code>`],
+  ])
+}
+
+function moreFacts(payment: Payment, texts: Texts): Html {
+  const { t } = texts
+  const metadata = Object.entries(payment.metadata ?? {})
+  return html`${facts([
+    [t('created'), texts.time(payment.createdAt)],
+    [t('description'), written(payment.description)],
+    [t('gatewayReference'), payment.gatewayReference && html`<code>${payment.gatewayReference}</code>`],
+    ['UUID', html`<code>${payment.uuid}</code>`],
+  ])}${metadata.length > 0 && html`<h3>${t('metadata')}</h3>${facts(metadata.map(([name, value]) => [name, written(String(value))]))}`}`
+}
+
+function timelineList(entries: readonly TimelineEntry[], texts: Texts): Html {
+  return html`<ol class="timeline">${entries.map(({ at, message }) => html`<li>${texts.time(at)}<span>${message}</span></li>`)}</ol>`
+}
+
+function attempts({ attempts: list }: Payment, texts: Texts): Html {
+  const { t } = texts
+  return html`<h2>${t('attempts')}</h2>${table(
+    t('attempts'),
+    [
+      {
+        label: t('attempt'),
+        isTitle: true,
+        cell: ({ channel, paymentGateway }) =>
+          html`${texts.word('channel', channel)} <span class="sub">${paymentGateway}</span>`,
+      },
+      { label: t('status'), cell: ({ status }) => badge(texts, status) },
+      { label: t('reason'), cell: ({ failureCode }) => texts.word('failure', failureCode) },
+      {
+        label: t('gatewayReference'),
+        cell: ({ gatewayReference, receiptNumber }) =>
+          html`<code>${receiptNumber ?? gatewayReference}</code>`,
+      },
+      { label: t('started'), cell: ({ startedAt }) => texts.time(startedAt) },
+    ],
+    list,
+  )}`
+}
+
+/** What can still be refunded, as a decimal; undefined if nothing. */
+function refundable({ amountPaid, refundedAmount, sourceCurrency }: Payment): string | undefined {
+  if (amountPaid === null || !isCurrency(sourceCurrency)) return undefined
+  const [paid, refunded] = [
+    readDecimal(amountPaid, sourceCurrency),
+    readDecimal(refundedAmount, sourceCurrency),
+  ]
+  if (!paid || !refunded || refunded.minor >= paid.minor) return undefined
+  return formatAmount(subtract(paid, refunded))
+}
+
+function refundForm({ allows, postForm, texts, form }: ScreenRequest, payment: Payment): Html | null {
+  const { t } = texts
+  const rest = refundable(payment)
+  if (!allows('refunds.create') || rest === undefined || payment.status === 'disputed') return null
+  const most = texts.amount(rest, payment.sourceCurrency)
+  return html`<section class="card"><h2>${t('refund')}</h2>${postForm(
+    `/app/payments/${payment.uuid}/refund`,
+    html`${field('amount', t('refundAmount'), { value: form.amount ?? rest, hint: t('refundHint', { amount: most }), isRequired: true, inputmode: 'decimal' })}
+${field('reason', t('refundReason'), { value: form.reason ?? '' })}<button class="danger">${t('refundButton')}</button>`,
+  )}</section>`
+}
+
+/** The number that a person wrote, with a point or a comma. The API refuses what is no number. */
+function amountOf(text = ''): number | string {
+  const plain = text.replaceAll(/[\s\u00a0\u202f]/g, '')
+  const decimal = /^\d+,\d{1,2}$/.test(plain)
+    ? plain.replace(',', '.')
+    : plain.replaceAll(/,(?=\d{3}(?:\D|$))/g, '')
+  return /^\d+(?:\.\d+)?$/.test(decimal) ? Number(decimal) : text
+}
+
+async function refund(request: ScreenRequest) {
+  const {
+    call,
+    params: { uuid = '' },
+    form,
+    submission,
+  } = request
+  const loaded = await load(request)
+  try {
+    const body = {
+      paymentReference: loaded.payment.reference,
+      amount: amountOf(form.amount),
+      ...(form.reason && { reason: form.reason }),
+    }
+    await call('refunds.create', { body, idempotencyKey: submission })
+    return { redirectTo: `/app/payments/${uuid}?done=refund` }
+  } catch (error) {
+    if (error instanceof ApiError) return show(request, loaded, error)
+    throw error
+  }
+}

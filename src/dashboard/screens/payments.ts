@@ -1,0 +1,70 @@
+// The list of payments and charges.
+
+import type { Static } from 'typebox'
+import { CURRENCY_CODES } from '../../core/currency.ts'
+import { html } from '../../kit/http/html.ts'
+import type { PaymentRecord } from '../../payments/schema.ts'
+import { badge, type Column, written } from '../frame/components.ts'
+import { listScreens } from '../frame/list-screen.ts'
+import type { Texts } from '../frame/texts.ts'
+
+export type Payment = Static<typeof PaymentRecord>
+
+export const PAYMENTS_PATH = '/app/payments'
+
+const STATUSES: readonly Payment['status'][] = [
+  ...(['pending', 'processing', 'successful', 'failed', 'abandoned', 'expired'] as const),
+  ...(['refunded', 'disputed', 'reversed'] as const),
+]
+
+export const paymentListScreens = listScreens<Payment>({
+  path: '/payments',
+  title: 'paymentsTitle',
+  list: 'payments.listAll',
+  exports: 'payments.exportAll',
+  filters: [
+    { name: 'search', label: 'searchLabel', type: 'search' },
+    { name: 'status', label: 'status', values: STATUSES, prefix: 'status' },
+    { name: 'currency', label: 'currency', values: CURRENCY_CODES },
+    {
+      name: 'channel',
+      label: 'method',
+      values: ['card', 'mobile_money', 'bank_transfer', 'saved'],
+      prefix: 'channel',
+    },
+    { name: 'createdFrom', label: 'from', type: 'date' },
+    { name: 'createdTo', label: 'to', type: 'date' },
+  ],
+  columns: paymentColumns,
+  emptyTitle: 'noPaymentsTitle',
+  emptyText: 'noPaymentsText',
+})
+
+export function paymentColumns(texts: Texts): Column<Payment>[] {
+  const { t } = texts
+  return [
+    {
+      label: t('payment'),
+      isTitle: true,
+      cell: ({ uuid, reference, description }) =>
+        html`<a class="row" href="${PAYMENTS_PATH}/${uuid}">${written(reference)}</a>${description && html`<span class="sub">${written(description)}</span>`}`,
+    },
+    {
+      label: t('amount'),
+      isNumber: true,
+      cell: ({ sourceAmount, sourceCurrency }) => texts.amount(sourceAmount, sourceCurrency),
+    },
+    { label: t('status'), cell: ({ status }) => badge(texts, status) },
+    {
+      label: t('customer'),
+      cell: ({ customer: { firstname, lastname, email } }) =>
+        html`<span>${written(`${firstname} ${lastname}`)}<span class="sub">${written(email)}</span></span>`,
+    },
+    {
+      label: t('method'),
+      cell: ({ channel, paymentGateway }) =>
+        html`<span>${texts.word('channel', channel)}<span class="sub">${paymentGateway}</span></span>`,
+    },
+    { label: t('created'), cell: ({ createdAt }) => texts.time(createdAt) },
+  ]
+}

@@ -1,0 +1,46 @@
+// The list of refunds.
+
+import type { Static } from 'typebox'
+import { html } from '../../kit/http/html.ts'
+import type { RefundRecord } from '../../refunds/schema.ts'
+import { badge, written } from '../frame/components.ts'
+import { listScreens } from '../frame/list-screen.ts'
+import { PAYMENTS_PATH } from './payments.ts'
+
+type Refund = Static<typeof RefundRecord>
+
+export const refundScreens = listScreens<Refund>({
+  path: '/refunds',
+  title: 'refundsTitle',
+  list: 'refunds.list',
+  exports: 'refunds.export',
+  filters: [
+    { name: 'search', label: 'reference', type: 'search' },
+    { name: 'status', label: 'status', values: ['pending', 'successful', 'failed'], prefix: 'status' },
+    { name: 'createdFrom', label: 'from', type: 'date' },
+    { name: 'createdTo', label: 'to', type: 'date' },
+  ],
+  columns: (texts) => [
+    {
+      label: texts.t('payment'),
+      isTitle: true,
+      cell: ({ paymentUuid, paymentReference, refundReference }) =>
+        html`<a class="row" href="${PAYMENTS_PATH}/${paymentUuid}">${written(paymentReference)}</a>${refundReference && html`<span class="sub">${written(refundReference)}</span>`}`,
+    },
+    {
+      label: texts.t('amount'),
+      isNumber: true,
+      cell: ({ amount, currency }) => texts.amount(amount, currency),
+    },
+    { label: texts.t('status'), cell: ({ status }) => badge(texts, status) },
+    {
+      label: texts.t('reason'),
+      cell: ({ reason, failure, isDuplicate }) =>
+        html`<span>${isDuplicate ? texts.t('refundOfDuplicate') : written(reason)}${failure && html`<span class="sub">${failure.message}</span>`}</span>`,
+    },
+    { label: texts.t('source'), cell: ({ source }) => texts.word('source', source) },
+    { label: texts.t('created'), cell: ({ createdAt }) => texts.time(createdAt) },
+  ],
+  emptyTitle: 'noRefundsTitle',
+  emptyText: 'noRefundsText',
+})

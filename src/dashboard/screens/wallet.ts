@@ -1,0 +1,79 @@
+// The wallet: balances by currency, and the statement down to each payment.
+
+import { CURRENCY_CODES } from '../../core/currency.ts'
+import { html } from '../../kit/http/html.ts'
+import { written } from '../frame/components.ts'
+import { listScreens } from '../frame/list-screen.ts'
+import type { ScreenRequest } from '../frame/screen.ts'
+import { PAYMENTS_PATH } from './payments.ts'
+
+interface Balance {
+  currency: string
+  availableBalance: string
+  pendingBalance: string
+}
+
+interface Transaction extends Balance {
+  number: number
+  type: string
+  balance: string
+  amount: string
+  payment: { uuid: string; reference: string } | null
+  createdAt: string
+}
+
+export const walletScreens = listScreens<Transaction>({
+  path: '/wallet',
+  title: 'walletTitle',
+  list: 'wallet.listTransactions',
+  exports: 'wallet.exportTransactions',
+  filters: [
+    { name: 'currency', label: 'currency', values: CURRENCY_CODES },
+    { name: 'createdFrom', label: 'from', type: 'date' },
+    { name: 'createdTo', label: 'to', type: 'date' },
+  ],
+  intro: showBalances,
+  columns: (texts) => [
+    {
+      label: texts.t('entry'),
+      isTitle: true,
+      cell: ({ type, number, balance }) =>
+        html`<b>${texts.word('entry', type)}</b><span class="sub">${texts.number(number)} · ${texts.word('balance', balance)}</span>`,
+    },
+    {
+      label: texts.t('amount'),
+      isNumber: true,
+      cell: ({ amount, currency }) => texts.amount(amount, currency),
+    },
+    {
+      label: texts.t('available'),
+      isNumber: true,
+      cell: ({ availableBalance, currency }) => texts.amount(availableBalance, currency),
+    },
+    {
+      label: texts.t('pendingBalance'),
+      isNumber: true,
+      cell: ({ pendingBalance, currency }) => texts.amount(pendingBalance, currency),
+    },
+    {
+      label: texts.t('payment'),
+      cell: ({ payment }) =>
+        payment &&
+        html`<a class="row" href="${PAYMENTS_PATH}/${payment.uuid}">${written(payment.reference)}</a>`,
+    },
+    { label: texts.t('created'), cell: ({ createdAt }) => texts.time(createdAt) },
+  ],
+  emptyTitle: 'noEntriesTitle',
+  emptyText: 'noEntriesText',
+})
+
+async function showBalances({ call, texts }: ScreenRequest) {
+  const { t } = texts
+  // A boundary: the operation returns a record of its schema.
+  const { balances } = (await call('wallet.balance')).data as { balances: Balance[] }
+  return html`<div class="columns">${balances.map(
+    ({ currency, availableBalance, pendingBalance }) =>
+      html`<section class="card"><h2>${currency}</h2><p class="big">${texts.amount(availableBalance, currency)}</p><p class="dim">${t('availableNow')}</p>
+<p>${t('pendingNow', { amount: texts.amount(pendingBalance, currency) })}</p></section>`,
+  )}</div>`
+}
