@@ -1,0 +1,218 @@
+// The dashboard at /app: signing in, forged forms, rights of the roles, tenant isolation, and texts of payers.
+
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { ROLES } from '../../src/people/roles.ts'
+import { initiateBody } from '../support/builders.ts'
+import { hiddenFields, newVisitor, PASSWORD, signInAs, type Visitor } from '../support/dashboard.ts'
+import { testService } from '../support/service.ts'
+
+const service = await testService({ after })
+
+async function paidPayment(by: Awaited<ReturnType<typeof service.newMerchant>>, changes = {}) {
+  const body = initiateBody(changes)
+  const made = await by.api.post('/api/v1/checkout/initiate-payment', body)
+  assert.equal(made.http, 201, made.text)
+  const path = `/api/v1/sandbox/payments/${encodeURIComponent(body.reference)}/complete`
+  const paid = await by.api.post(path, { instrument: 'card_success' })
+  assert.equal(paid.http, 200, paid.text)
+  return { uuid: String(made.body.data.uuid), reference: String(body.reference) }
+}
+
+let merchant: Awaited<ReturnType<typeof service.newMerchant>>
+let owner: Visitor & { email: string }
+let payment: Awaited<ReturnType<typeof paidPayment>>
+
+before(async () => {
+  merchant = await service.newMerchant()
+  owner = await signInAs(service, merchant.uuid)
+  payment = await paidPayment(merchant, { description: 'Two mugs' })
+})
+
+describe('sessions of the dashboard', () => {
+  it('sends a visitor to the sign-in, and back to the screen afterwards', async () => {
+    const visitor = newVisitor(service)
+    const sent = await visitor.get('/app/payments?status=failed')
+    assert.equal(sent.headers.get('location'), '/app/sign-in?next=%2Fapp%2Fpayments%3Fstatus%3Dfailed')
+    const fields = { email: owner.email, password: PASSWORD, next: '/app/payments?status=failed' }
+    const entered = await visitor.post('/app/sign-in', fields)
+    assert.deepEqual([entered.http, entered.headers.get('location')], [303, '/app/payments?status=failed'])
+    assert.equal((await visitor.get('/app/payments')).http, 200)
+  })
+
+  it('leads to no other site after the sign-in', async () => {
+    for (const next of [
+      'https://evil.example',
+      '//evil.example',
+      '/app//evil.example/..',
+      '/appx',
+      'javascript:1',
+    ]) {
+      const visitor = newVisitor(service)
+      const entered = await visitor.post('/app/sign-in', { email: owner.email, password: PASSWORD, next })
+      const target = new URL(entered.headers.get('location') ?? '', service.url)
+      assert.equal(target.origin, new URL(service.url).origin, next)
+      assert.ok(target.pathname.startsWith('/app'), next)
+    }
+  })
+
+  it('replaces the token at each sign-in', async () => {
+    const visitor = newVisitor(service)
+    await visitor.post('/app/sign-in', { email: owner.email, password: PASSWORD })
+    const planted = new Map(visitor.cookies)
+    await visitor.post('/app/sign-in', { email: owner.email, password: PASSWORD })
+    assert.notEqual(visitor.cookies.get('cowry_session'), planted.get('cowry_session'))
+    const cookie = `cowry_session=${planted.get('cowry_session')}`
+    assert.equal((await newVisitor(service).get('/app', { cookie })).http, 303)
+  })
+
+  it('refuses a copy of the cookie after the sign-out', async () => {
+    const visitor = newVisitor(service)
+    await visitor.post('/app/sign-in', { email: owner.email, password: PASSWORD })
+    const cookie = `cowry_session=${visitor.cookies.get('cowry_session')}`
+    assert.equal((await newVisitor(service).get('/app', { cookie })).http, 200)
+    await visitor.submit('/app', '/app/sign-out')
+    assert.equal((await newVisitor(service).get('/app', { cookie })).http, 303)
+  })
+
+  it('answers an unknown account like a wrong password', async () => {
+    const visitor = newVisitor(service)
+    const answers = await Promise.all(
+      [owner.email, 'unknown@example.com'].map((email) =>
+        visitor.post('/app/sign-in', { email, password: 'wrong password 1' }),
+      ),
+    )
+    const [known, unknown] = answers.map(({ http, text }) => [
+      http,
+      text.replaceAll(/value="[^"]*@example.com"/g, ''),
+    ])
+    assert.deepEqual(known, unknown)
+    assert.equal(known?.[0], 401)
+  })
+})
+
+describe('forms of the dashboard', () => {
+  it('refuses a form of another site, without the token, or with the token of another session', async () => {
+    const page = `/app/payments/${payment.uuid}`
+    const action = `${page}/refund`
+    const fields = { ...hiddenFields((await owner.get(page)).text, action), amount: '1.00' }
+    const other = await signInAs(service, merchant.uuid)
+    const theirs = hiddenFields((await other.get(page)).text, action)
+    const forged = [
+      owner.post(action, fields, { origin: 'https://evil.example' }),
+      owner.post(action, fields, { 'sec-fetch-site': 'cross-site' }),
+      owner.post(action, fields, { 'sec-fetch-site': 'same-site' }),
+      owner.post(action, { ...fields, csrf: '' }),
+      owner.post(action, { ...fields, csrf: theirs.csrf ?? '' }),
+    ]
+    for (const answer of await Promise.all(forged)) assert.equal(answer.http, 403, answer.text)
+    assert.equal((await merchant.api.get('/api/v1/refunds')).body.meta.total, 0)
+  })
+
+  it('refunds once, however often the form is submitted', async () => {
+    const { uuid } = await paidPayment(merchant)
+    const page = `/app/payments/${uuid}`
+    const action = `${page}/refund`
+    const fields = { ...hiddenFields((await owner.get(page)).text, action), amount: '1.00', reason: 'Broken' }
+    const answers = await Promise.all([1, 2, 3].map(() => owner.post(action, fields)))
+    for (const { http, headers } of answers)
+      assert.deepEqual([http, headers.get('location')], [303, `${page}?done=refund`])
+    const refunds = await merchant.api.get(`/api/v1/refunds?payment=${uuid}`)
+    assert.deepEqual(
+      refunds.body.data.map((one: { amount: string }) => one.amount),
+      ['1.00'],
+    )
+  })
+
+  it('shows why the API refuses a form, with the input of the person', async () => {
+    const page = `/app/payments/${payment.uuid}`
+    const refused = await owner.submit(page, `${page}/refund`, { amount: '999999.00' })
+    assert.equal(refused.http, 422)
+    assert.match(refused.text, /role="alert"/)
+    assert.match(refused.text, /value="999999.00"/)
+  })
+})
+
+describe('roles in the dashboard', () => {
+  it('shows a role only what its scopes allow, and refuses the rest', async () => {
+    const page = `/app/payments/${payment.uuid}`
+    const seen: Record<string, unknown> = {}
+    for (const role of ROLES) {
+      const visitor = await signInAs(service, merchant.uuid, role)
+      const { text } = await visitor.get(page)
+      const menu = [...text.matchAll(/<a href="(\/app[^"]*)" data-key/g)].map(([, path]) => path)
+      for (const path of menu) assert.equal((await visitor.get(String(path))).http, 200, `${role} ${path}`)
+      const mayRefund = text.includes(`action="${page}/refund"`)
+      const hidden = hiddenFields(text, '/app/sign-out')
+      const forced = await visitor.post(`${page}/refund`, { ...hidden, amount: '0.50' })
+      assert.equal(forced.http, mayRefund ? 303 : 403, role)
+      seen[role] = { mayRefund, seesWallet: menu.includes('/app/wallet') }
+    }
+    assert.deepEqual(seen, {
+      viewer: { mayRefund: false, seesWallet: true },
+      support: { mayRefund: false, seesWallet: false },
+      finance: { mayRefund: true, seesWallet: true },
+      developer: { mayRefund: false, seesWallet: false },
+      admin: { mayRefund: true, seesWallet: true },
+      owner: { mayRefund: true, seesWallet: true },
+    })
+  })
+})
+
+describe('tenant isolation of the dashboard', () => {
+  it('shows nothing of another merchant by any id in any address', async () => {
+    const stranger = await signInAs(service, (await service.newMerchant()).uuid)
+    const { customer } = (await merchant.api.get(`/api/v1/checkout/payments/${payment.uuid}`)).body.data
+    for (const path of [
+      `/app/payments/${payment.uuid}`,
+      `/app/customers/${customer.uuid}`,
+      `/app/cases/${payment.uuid}`,
+    ])
+      assert.equal((await stranger.get(path)).http, 404, path)
+    const found = await stranger.get(`/app/search?q=${payment.reference}`)
+    assert.equal(found.text.includes(payment.uuid), false)
+    const hidden = hiddenFields((await stranger.get('/app')).text, '/app/sign-out')
+    const refund = await stranger.post(`/app/payments/${payment.uuid}/refund`, { ...hidden, amount: '1.00' })
+    assert.equal(refund.http, 404)
+  })
+})
+
+describe('texts of payers and merchants', () => {
+  it('escapes markup in every text', async () => {
+    const markup = '<img src=x onerror=alert(1)>"\'`'
+    const { uuid } = await paidPayment(merchant, {
+      description: markup,
+      metadata: { [markup.slice(0, 40)]: markup },
+      customer: { email: 'x@example.com', firstname: markup, lastname: markup },
+    })
+    const { customer } = (await merchant.api.get(`/api/v1/checkout/payments/${uuid}`)).body.data
+    const paths = [
+      `/app/payments/${uuid}`,
+      '/app/payments',
+      `/app/customers/${customer.uuid}`,
+      '/app/customers',
+    ]
+    for (const path of [...paths, `/app/search?q=${encodeURIComponent(markup)}`]) {
+      const { http, text } = await owner.get(path)
+      assert.equal(http, 200, path)
+      assert.equal(text.includes('<img'), false, path)
+      assert.ok(text.includes('&lt;img'), path)
+    }
+  })
+})
+
+describe('lists of the dashboard', () => {
+  it('filters a list by the address, and exports what is shown', async () => {
+    const address = `/app/payments?search=${payment.reference}`
+    const { text } = await owner.get(address)
+    assert.ok(text.includes(`href="/app/payments/${payment.uuid}"`))
+    assert.equal((await owner.get('/app/payments?status=failed')).text.includes(payment.uuid), false)
+    const file = await owner.get(address.replace('payments?', 'payments/export?'))
+    assert.match(file.headers.get('content-disposition') ?? '', /attachment; filename="payments/)
+    assert.deepEqual([file.http, file.text.trim().split('\r\n').length], [200, 2])
+  })
+
+  it('shows an error of a filter as a screen', async () => {
+    assert.equal((await owner.get('/app/payments?status=nonsense')).http, 400)
+  })
+})

@@ -1,0 +1,84 @@
+// People at the dashboard, over HTTP: they join by an invitation of the operator, and keep their cookies like a browser.
+
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { sql } from '../../src/kit/db/db.ts'
+import type { Role } from '../../src/people/roles.ts'
+import { type ApiResponse, createApi } from './api.ts'
+import type { TestService } from './service.ts'
+
+export const PASSWORD = 'correct horse battery'
+
+export interface Visitor {
+  get(path: string, headers?: Record<string, string>): Promise<ApiResponse>
+  /** Submits the fields as a browser on the same site does. */
+  post(path: string, fields: Record<string, string>, headers?: Record<string, string>): Promise<ApiResponse>
+  /** Opens the page, fills the form with this action, and submits it with its hidden fields. */
+  submit(page: string, action: string, fields?: Record<string, string>): Promise<ApiResponse>
+  cookies: Map<string, string>
+}
+
+/** A browser without a session. */
+export function newVisitor({ url }: Pick<TestService, 'url'>): Visitor {
+  const api = createApi(url, { accept: 'text/html', 'sec-fetch-site': 'same-origin', origin: url })
+  const cookies = new Map<string, string>()
+  const keep = (answer: ApiResponse) => {
+    for (const line of answer.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+      if (/max-age=0/i.test(line)) cookies.delete(name)
+      else cookies.set(name, value)
+    }
+    return answer
+  }
+  const cookie = () => [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+  const get: Visitor['get'] = async (path, headers) =>
+    keep(await api.get(path, { cookie: cookie(), ...headers }))
+  const post: Visitor['post'] = async (path, fields, headers) =>
+    keep(
+      await api.send('POST', path, {
+        body: new URLSearchParams(fields).toString(),
+        headers: { 'content-type': 'application/x-www-form-urlencoded', cookie: cookie(), ...headers },
+      }),
+    )
+  return {
+    get,
+    post,
+    cookies,
+    async submit(page, action, fields = {}) {
+      const { text } = await get(page)
+      return post(action, { ...hiddenFields(text, action), ...fields })
+    },
+  }
+}
+
+/** The hidden fields of the form with this action. */
+export function hiddenFields(page: string, action: string): Record<string, string> {
+  const [, form] = page.split(`<form method="post" action="${action}">`)
+  assert.ok(form !== undefined, `no form posts to ${action}`)
+  const [inside = ''] = form.split('</form>')
+  const inputs = inside.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)
+  return Object.fromEntries([...inputs].map(([, name = '', value = '']) => [name, value]))
+}
+
+const setRole = sql<unknown>`
+update memberships
+set role = $3
+where merchant_id = $1
+  and user_id = (select id from users where email = $2)`
+
+/** A person of the merchant with this role, signed in. */
+export async function signInAs(
+  service: TestService,
+  merchantId: string,
+  role: Role = 'owner',
+): Promise<Visitor & { email: string }> {
+  const email = `${role}-${randomUUID()}@example.com`
+  const invited = await service.admin.post(`/admin/v1/merchants/${merchantId}/owner-invitations`, { email })
+  assert.equal(invited.http, 201, invited.text)
+  const visitor = newVisitor(service)
+  const page = new URL(invited.body.data.link).pathname
+  const joined = await visitor.submit(page, page, { name: `A ${role}`, password: PASSWORD })
+  assert.equal(joined.http, 303, joined.text)
+  if (role !== 'owner') await service.db.query(setRole, [merchantId, email, role])
+  return { ...visitor, email }
+}
