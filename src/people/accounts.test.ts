@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import { createAuthenticator } from '../../test/support/authenticator.ts'
 import {
   newOrigin,
   PASSWORD,
   peopleRig,
   refusedWith,
   requirePrincipal,
+  SITE,
 } from '../../test/support/people-rig.ts'
 import {
   changePassword,
@@ -15,8 +17,9 @@ import {
   signInByDemoLink,
 } from './accounts.ts'
 import type { PeopleError } from './errors.ts'
-import { principalOf } from './sessions.ts'
-import { signIn } from './sign-in.ts'
+import { addPasskey, createChallenge, listPasskeys } from './passkeys.ts'
+import { type Principal, principalOf } from './sessions.ts'
+import { confirmIdentity, signIn } from './sign-in.ts'
 
 const rig = await peopleRig({ after })
 const { app, clock } = rig
@@ -54,6 +57,19 @@ describe('the link of the demo owner', () => {
 
   const use = (token: string) => signInByDemoLink(app, token, newOrigin())
 
+  it('is all that the demo owner needs to confirm the session, in staging only', async () => {
+    const { token } = await use(await createDemoSignIn(app, merchantId))
+    const principal = await requirePrincipal(app, token)
+    const live = { ...app, mode: 'live' as const }
+    await assert.rejects(confirmIdentity(live, principal, {}, newOrigin()), refusedWith('sign_in_failed'))
+    const renewed = await confirmIdentity(app, principal, {}, newOrigin())
+    assert.equal(await principalOf(app, token), undefined)
+    await changePassword(app, await requirePrincipal(app, renewed), NEW_PASSWORD)
+    const { token: later } = await use(await createDemoSignIn(app, merchantId))
+    const protectedNow = await requirePrincipal(app, later)
+    await assert.rejects(confirmIdentity(app, protectedNow, {}, newOrigin()), refusedWith('sign_in_failed'))
+  })
+
   it('is neither made nor accepted in production', async () => {
     const token = await createDemoSignIn(app, merchantId)
     const live = { ...app, mode: 'live' as const }
@@ -87,6 +103,22 @@ describe('a password reset', () => {
     const late = await resetTokenOf(email)
     clock.advance(60 * MINUTE_MS)
     await assert.rejects(resetPassword(app, late, NEW_PASSWORD, newOrigin()), refusedWith('link_not_valid'))
+  })
+
+  it('removes what another person has registered for the e-mail address, at its first proof only', async () => {
+    const { email, principal } = await rig.newMember(merchantId, 'viewer')
+    const addFactors = async (person: Principal) => {
+      const challenge = await createChallenge(app, 'registration', person)
+      const page = { origin: SITE, rpId: 'pay.example.com', challenge }
+      const response = createAuthenticator('ES256').register(page)
+      await addPasskey(app, person, { challenge, response, name: 'Phone' })
+    }
+    await addFactors(principal)
+    await resetPassword(app, await resetTokenOf(email), NEW_PASSWORD, newOrigin())
+    assert.equal((await listPasskeys(app, principal)).length, 0)
+    await addFactors(principal)
+    await resetPassword(app, await resetTokenOf(email), PASSWORD, newOrigin())
+    assert.equal((await listPasskeys(app, principal)).length, 1)
   })
 
   it('does not show whether there is an account, and few links are made', async () => {

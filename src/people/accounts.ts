@@ -5,6 +5,7 @@ import { addMs } from '../kit/clock.ts'
 import type { Tx } from '../kit/db/db.ts'
 import { type Origin, type PeopleApp, runAsUser } from './app.ts'
 import { PeopleError } from './errors.ts'
+import { deletePasskeys, removeTotpSecret, replaceRecoveryCodes } from './factor-queries.ts'
 import { admitAttempt } from './limits.ts'
 import { assertGoodPassword } from './passwords.ts'
 import { deletePending, endOtherSessions } from './session-queries.ts'
@@ -15,7 +16,7 @@ import {
   type StartedSession,
   startSession,
 } from './sessions.ts'
-import { normalizeEmail } from './sign-in.ts'
+import { DEMO_EMAIL, normalizeEmail } from './sign-in.ts'
 import { addMembership } from './team-queries.ts'
 import { hashOfNew, hashToken, newToken } from './tokens.ts'
 import {
@@ -29,6 +30,7 @@ import {
   type LinkPurpose,
   setPasswordHash,
   useLink,
+  verifyEmail,
 } from './user-queries.ts'
 
 const MINUTE_MS = 60_000
@@ -94,7 +96,10 @@ export async function requestPasswordReset(
   }
 }
 
-/** Sets a password with the token of a link. The person signs in afterwards, with the second factor if there is one. */
+/**
+ * Sets a password with the token of a link. The person signs in afterwards, with the second factor if there is one. The first
+ * link proves that the person owns the e-mail address: factors that were registered before may be of someone else, and end.
+ */
 export async function resetPassword(
   app: PeopleApp,
   token: string,
@@ -111,8 +116,15 @@ export async function resetPassword(
       const userId = await useLink(tx, hash, 'reset_password', app.clock.now())
       if (userId === undefined) throw new PeopleError('link_not_valid')
       await replacePassword(app, tx, userId, passwordHash, null)
+      if (await verifyEmail(tx, userId, app.clock.now())) await removeFactors(tx, userId)
     }),
   )
+}
+
+async function removeFactors(tx: Tx, userId: string): Promise<void> {
+  await removeTotpSecret(tx, userId)
+  await replaceRecoveryCodes(tx, userId, [])
+  await deletePasskeys(tx, userId)
 }
 
 async function createLink(
@@ -136,7 +148,7 @@ export async function disableUser(app: PeopleApp, userId: string): Promise<void>
   })
 }
 
-const DEMO_OWNER = { email: 'owner@demo.example', name: 'Demo Owner' }
+const DEMO_OWNER = { email: DEMO_EMAIL, name: 'Demo Owner' }
 
 /** A token with which the demo merchant's owner signs in once, within 15 minutes. Staging only. */
 export async function createDemoSignIn(app: PeopleApp, merchantId: string): Promise<string> {

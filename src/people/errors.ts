@@ -15,6 +15,8 @@ const REFUSALS = {
   account_exists: [409, 'There is an account with this e-mail address. Sign in, and open the link again.'],
   wrong_account: [409, 'This invitation is for another e-mail address.'],
   last_owner: [409, 'A merchant needs an owner. Make another person an owner first.'],
+  name_not_valid: [422, 'The name must have 1 to 100 characters, and one of them must be visible.'],
+  email_not_valid: [422, 'This is not an e-mail address.'],
   password_length: [422, 'The password must have 12 to 128 characters.'],
   password_common: [422, 'This password is too easy to guess.'],
   totp_not_started: [409, 'Begin again: there is no secret to confirm.'],

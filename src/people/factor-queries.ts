@@ -149,6 +149,14 @@ export async function deletePasskeyRow(db: Tx, id: string, userId: string): Prom
   return (await db.query(deletePasskeyStatement, [id, userId])).length > 0
 }
 
+const deletePasskeysStatement = sql<unknown>`
+delete from passkeys
+where user_id = $1`
+
+export async function deletePasskeys(tx: Tx, userId: string): Promise<void> {
+  await tx.query(deletePasskeysStatement, [userId])
+}
+
 export type ChallengePurpose = 'sign_in' | 'step_up' | 'registration'
 
 const insertChallengeStatement = sql<unknown>`

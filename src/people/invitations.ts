@@ -1,5 +1,6 @@
 // Accepting an invitation: with a new account, or with the one that the person is signed in with. The link works once.
 
+import { isPersonName } from '../core/text/formats.ts'
 import type { Tx } from '../kit/db/db.ts'
 import { type Origin, type PeopleApp, runAsUser } from './app.ts'
 import { PeopleError } from './errors.ts'
@@ -38,6 +39,7 @@ export async function acceptWithNewAccount(
   const { hash, invitation } = await requireInvitation(app, token)
   const { email, role } = invitation
   if (await findUserByEmail(app.instanceDb, email)) throw new PeopleError('account_exists')
+  if (!isPersonName(input.name)) throw new PeopleError('name_not_valid')
   assertGoodPassword(input.password, email)
   const passwordHash = await app.passwords.hash(input.password)
   const { name, language } = input

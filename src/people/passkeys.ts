@@ -1,6 +1,7 @@
 // Passkeys: an account has several, and one is enough to sign in, because the authenticator verifies the person (PIN or
 // biometrics) and holds the key. A challenge is used once, within five minutes.
 
+import { isPersonName } from '../core/text/formats.ts'
 import { addMs } from '../kit/clock.ts'
 import type { Tx } from '../kit/db/db.ts'
 import { credentialIdOf, type PasskeyUse, verifyAssertion, verifyRegistration } from '../kit/webauthn.ts'
@@ -69,6 +70,7 @@ export async function addPasskey(
   answer: PasskeyAnswer & { name: string },
 ): Promise<PasskeyRow> {
   requireRecentAuthentication(app, principal)
+  if (!isPersonName(answer.name)) throw new PeopleError('name_not_valid')
   const userId = principal.user.id
   await useChallenge(app, answer, 'registration', userId)
   const verified = verifyRegistration(expectationOf(app, answer))

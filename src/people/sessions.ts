@@ -86,7 +86,7 @@ export async function startSession(
         ...{ createdAt: now, expiresAt: addMs(now, ABSOLUTE_MS), passwordHash },
       })
       if (!inserted) throw new PeopleError('sign_in_failed')
-      await saveDevice(tx, hashOfNew(deviceToken), user.id, now)
+      await saveDevice(tx, hashOfNew(deviceToken), user.id, now, hashToken(origin.deviceToken))
     }),
   )
   return { sessionId: id, token, deviceToken }

@@ -9,7 +9,9 @@ import {
   requirePrincipal,
   type SignedInMember,
 } from '../../test/support/people-rig.ts'
+import { createSigner, createVault } from '../kit/crypto.ts'
 import { sql } from '../kit/db/db.ts'
+import { resealBatch } from '../secrets/reseal.ts'
 import { disableUser } from './accounts.ts'
 import type { PeopleError } from './errors.ts'
 import { createPasswordHasher } from './passwords.ts'
@@ -192,16 +194,25 @@ describe('the second factor', () => {
     await assert.rejects(complete(pending), refusedWith('session_ended'))
   })
 
-  it('is not guessed: after a few codes the others are refused unread', async () => {
+  it('is not guessed from many addresses: after a few codes the others are refused unread', async () => {
     const member = await withTotp()
     const pendingToken = await pendingOf(member)
-    const origin = newOrigin()
     const codes = new Map<string, number>()
     for (let count = 0; count < 50; count += 1)
-      await completeSignIn(app, { pendingToken, code: '000000' }, origin).catch((error: PeopleError) =>
+      await completeSignIn(app, { pendingToken, code: '000000' }, newOrigin()).catch((error: PeopleError) =>
         codes.set(error.code, (codes.get(error.code) ?? 0) + 1),
       )
     assert.deepEqual(Object.fromEntries(codes), { second_factor_failed: 5, too_many_attempts: 45 })
+    const code = codeOf(member.secret)
+    await assert.rejects(
+      completeSignIn(app, { pendingToken, code }, newOrigin()),
+      refusedWith('too_many_attempts'),
+    )
+    const known = newOrigin({ deviceToken: member.deviceToken })
+    assert.ok(
+      await completeSignIn(app, { pendingToken, code }, known),
+      'a known browser has a count of its own',
+    )
   })
 
   it('can be one of ten recovery codes, each used once', async () => {
@@ -235,6 +246,26 @@ describe('the second factor', () => {
     assert.ok(rows.length > 10)
     for (const { row } of rows)
       for (const hidden of [secret, ...recoveryCodes]) assert.ok(!row.includes(hidden))
+  })
+
+  it('is encrypted again with a new key, after which the old one is not needed', async () => {
+    const { secret, email, principal } = await withTotp()
+    await startTotp(app, { ...principal, authenticatedAt: clock.now() }, 'Cowry')
+    const next = { id: 'next', key: app.random.bytes(32) }
+    const cursors = createSigner(app.random.bytes(32))
+    const vault = createVault([next, rig.vaultKey], app.random)
+    const resealing = { db: rig.raw, unauditedDb: rig.raw, log: app.log, vault, cursors }
+    let left = 0
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const batch = await resealBatch(resealing, { limit: 3, ...(cursor !== undefined && { cursor }) })
+      left += Object.keys(batch.left).length
+      cursor = batch.cursor
+    }
+    assert.equal(left, 0)
+    const renewed = { ...app, vault: createVault([next], app.random) }
+    const pendingToken = await pendingOf({ email })
+    assert.ok(await completeSignIn(renewed, { pendingToken, code: codeOf(secret) }, newOrigin()))
+    await assert.rejects(confirmTotp(renewed, principal, 'wrong'), refusedWith('second_factor_failed'))
   })
 
   it('confirms the session instead of the password', async () => {

@@ -183,10 +183,16 @@ describe('an invitation', () => {
       acceptWithNewAccount(app, token, { ...ACCOUNT, password: 'otieno@example.com' }, newOrigin()),
       refusedWith('password_common'),
     )
+    const hidden = { ...ACCOUNT, name: '\u202e' }
+    await assert.rejects(acceptWithNewAccount(app, token, hidden, newOrigin()), refusedWith('name_not_valid'))
     const session = await acceptWithNewAccount(app, token, ACCOUNT, newOrigin())
     const principal = await requirePrincipal(app, session.token)
     assert.deepEqual([principal.merchant?.id, principal.role], [merchantId, 'support'])
     assert.deepEqual([principal.user.name, principal.user.language], ['Otieno', 'sw'])
+    await assert.rejects(
+      rig.as(owner, () => inviteMember(app, owner, { email: 'no address', role: 'viewer' })),
+      refusedWith('email_not_valid'),
+    )
     await assert.rejects(
       rig.as(owner, () => inviteMember(app, owner, { email, role: 'admin' })),
       refusedWith('already_member'),

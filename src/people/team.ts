@@ -1,6 +1,7 @@
 // The team of a merchant: members, their roles, and invitations. A person gives and takes no more rights than their own, only
 // owners change owners, and a merchant always has an owner.
 
+import { isEmail } from '../core/text/formats.ts'
 import { addMs } from '../kit/clock.ts'
 import type { Db, Tx } from '../kit/db/db.ts'
 import type { PeopleApp } from './app.ts'
@@ -120,6 +121,7 @@ export async function inviteMember(
 ): Promise<CreatedInvitation> {
   const merchantId = requireScope(principal, 'team:write')
   const email = normalizeEmail(input.email)
+  if (!isEmail(email)) throw new PeopleError('email_not_valid')
   const invitee = await findUserByEmail(app.instanceDb, email)
   return app.db.transaction(async (tx) => {
     const rows = await lockMemberships(tx, merchantId, [principal.user.id, ...(invitee ? [invitee.id] : [])])

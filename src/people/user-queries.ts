@@ -106,6 +106,17 @@ export async function replaceHash(db: Tx, id: string, old: string, fresh: string
   return (await db.query(rehashStatement, [id, old, fresh])).length > 0
 }
 
+const verifyEmailStatement = sql<{ id: string }>`
+update users
+set email_verified_at = $2
+where id = $1 and email_verified_at is null
+returning id`
+
+/** True if the address was not verified before. */
+export async function verifyEmail(tx: Tx, id: string, now: Date): Promise<boolean> {
+  return (await tx.query(verifyEmailStatement, [id, now])).length > 0
+}
+
 const setPasswordStatement = sql<unknown>`
 update users
 set password_hash = $2
@@ -126,13 +137,22 @@ export async function disableUserRow(tx: Tx, id: string, now: Date): Promise<boo
 }
 
 const saveDeviceStatement = sql<unknown>`
+with replaced as (
+  delete from known_devices
+  where token_hash = $4 and user_id = $2
+)
 insert into known_devices (token_hash, user_id, last_used_at)
-values ($1, $2, $3)
-on conflict (token_hash) do update
-set user_id = excluded.user_id, last_used_at = excluded.last_used_at`
+values ($1, $2, $3)`
 
-export async function saveDevice(tx: Tx, hash: Buffer, userId: string, now: Date): Promise<void> {
-  await tx.query(saveDeviceStatement, [hash, userId, now])
+/** The new token of a browser; the one that it had before stops working. */
+export async function saveDevice(
+  tx: Tx,
+  hash: Buffer,
+  userId: string,
+  now: Date,
+  replacedHash: Buffer | undefined,
+): Promise<void> {
+  await tx.query(saveDeviceStatement, [hash, userId, now, replacedHash ?? null])
 }
 
 const deleteDevicesStatement = sql<unknown>`

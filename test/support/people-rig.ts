@@ -1,7 +1,7 @@
 // The slice of people on a database of its own, with a clock that stands still, cheap hashes and a count of them.
 
 import { createHash } from 'node:crypto'
-import { createVault } from '../../src/kit/crypto.ts'
+import { createVault, type VaultKey } from '../../src/kit/crypto.ts'
 import { runAudited } from '../../src/kit/db/audit-context.ts'
 import { type ConnectedDb, sql } from '../../src/kit/db/db.ts'
 import { requestScoped, runAsMerchant } from '../../src/kit/db/tenant-isolation.ts'
@@ -26,6 +26,8 @@ export interface PeopleRig {
   app: PeopleApp
   raw: ConnectedDb
   clock: FakeClock
+  /** The key that encrypts. */
+  vaultKey: VaultKey
   /** The keys of the log lines. */
   lines: readonly string[]
   /** How often a password was hashed. */
@@ -57,6 +59,7 @@ export async function peopleRig(t: Cleanup): Promise<PeopleRig> {
   const raw = await testDatabase(t)
   const clock = frozenClock()
   const random = systemRandom(clock)
+  const vaultKey = { id: 'test', key: random.bytes(32) }
   let hashes = 0
   const lines: string[] = []
   const passwords = createPasswordHasher(random, { logN: 1, r: 1, p: 1 }, async (password, salt) => {
@@ -66,7 +69,7 @@ export async function peopleRig(t: Cleanup): Promise<PeopleRig> {
   const app: PeopleApp = {
     db: requestScoped(raw, { isTenantScoped: true }),
     instanceDb: requestScoped(raw, { isTenantScoped: false }),
-    vault: createVault([{ id: 'test', key: random.bytes(32) }], random),
+    vault: createVault([vaultKey], random),
     ...{ clock, random, mode: 'test', passwords, peopleKey: random.bytes(32) },
     log: { write: (key) => void lines.push(key) },
     settings: { publicUrl: () => SITE },
@@ -86,7 +89,7 @@ export async function peopleRig(t: Cleanup): Promise<PeopleRig> {
     return { email, token, deviceToken, principal: await requirePrincipal(app, token) }
   }
   const newMerchant = async () => (await createMerchant({ ...app, db: raw }, { name: 'Shop' })).id
-  return { app, raw, clock, hashes: () => hashes, lines, newMerchant, newMember, as }
+  return { app, raw, clock, vaultKey, hashes: () => hashes, lines, newMerchant, newMember, as }
 }
 
 export async function requirePrincipal(app: PeopleApp, token: string): Promise<Principal> {
