@@ -19,20 +19,32 @@ export const paymentScreen: Screen[] = [
   {
     method: 'GET',
     path: '/payments/{uuid}',
-    needs: ['payments.get', 'payments.timeline'],
+    needs: ['payments.get', 'payments.timeline', 'charges.get', 'payments.listAll'],
     handle: async (request) => show(request, await load(request)),
   },
   { method: 'POST', path: '/payments/{uuid}/refund', needs: ['refunds.create'], handle: refund },
 ]
 
-async function load({ call, params: { uuid = '' } }: ScreenRequest) {
-  const params = { uuid }
-  const [payment, timeline] = await Promise.all([
-    call('payments.get', { params }),
-    call('payments.timeline', { params }),
-  ])
-  // A boundary: the operations return records of these schemas.
-  return { payment: payment.data as Payment, timeline: timeline.data as TimelineEntry[] }
+async function load(request: ScreenRequest) {
+  const { call, params } = request
+  const [payment, timeline] = await Promise.all([find(request), call('payments.timeline', { params })])
+  // A boundary: the operation returns records of this schema.
+  return { payment, timeline: timeline.data as TimelineEntry[] }
+}
+
+/** A payment, or a charge of a saved method in the form of a payment. */
+async function find({ call, params }: ScreenRequest): Promise<Payment> {
+  try {
+    return (await call('payments.get', { params })).data as Payment
+  } catch (error) {
+    if (!(error instanceof ApiError && error.code === 'payment_not_found')) throw error
+    const charge = (await call('charges.get', { params })).data as { reference: string }
+    const query = { search: charge.reference, kind: 'charge', limit: '100' }
+    const found = (await call('payments.listAll', { query })).data as Payment[]
+    const payment = found.find(({ uuid }) => uuid === params.uuid)
+    if (!payment) throw error
+    return payment
+  }
 }
 
 interface Loaded {
