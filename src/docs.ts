@@ -16,6 +16,7 @@ import { LOG_LINES } from './core/log-lines.ts'
 import { grantsScope, SCOPES } from './core/merchant.ts'
 import { METRICS } from './core/metric-definitions.ts'
 import { networksOf } from './core/networks.ts'
+import { SCREENS } from './dashboard/routes.ts'
 import { renderErrorPage } from './docs-site/error-help/page.ts'
 import { coverageOf, currenciesWithoutLocalGateway, type PlaceCoverage } from './gateways/routing/coverage.ts'
 import { SANDBOX_INSTRUMENTS } from './gateways/sandbox/index.ts'
@@ -23,11 +24,14 @@ import { logRoutes } from './http/log-routes.ts'
 import { openApiDocument } from './http/openapi/document.ts'
 import { operatorDocument } from './http/openapi/operator-document.ts'
 import { renderDocument } from './http/openapi/render.ts'
+import { createOperations } from './http/operations.ts'
+import { systemClock } from './kit/clock.ts'
 import type { Route } from './kit/http/route.ts'
 import { TOOLS } from './mcp/tools.ts'
 import { TRANSFER_MEANINGS, TRANSFER_MOVES, TRANSFER_STATUSES } from './p2p/states.ts'
 import { LOCALES } from './pages/locales.ts'
 import { PAYMENT_MOVES, PAYMENT_STATUSES, STATUS_MEANINGS } from './payments/states.ts'
+import { ROLE_SCOPES, ROLES } from './people/roles.ts'
 import { allSettings } from './settings.ts'
 
 const ROOT = new URL('../', import.meta.url)
@@ -50,6 +54,7 @@ export function renderDocs(): Record<string, string> {
     'docs/generated/errors.md': renderErrors(),
     'docs/generated/logs.md': renderLogs(),
     'docs/generated/metrics.md': renderMetricList(),
+    'docs/generated/roles.md': renderRoles(),
     'docs/generated/scopes.md': renderScopes(),
     'docs/generated/states.md': renderStates(),
     'docs/generated/tools.md': renderTools(),
@@ -95,6 +100,17 @@ function renderScopes(): string {
       .join(', ') || '–',
   ])
   return page('Scopes of API keys', 'src/core/merchant.ts', ['Scope', 'Allows', 'Includes'], rows)
+}
+
+function renderRoles(): string {
+  const { allows } = createOperations(describedRoutes(), systemClock)
+  const rows = SCREENS.map(({ method, path, needs }) => [
+    code(`${method} /app${path}`),
+    ...ROLES.map((role) =>
+      needs.every((operation) => allows({ scopes: ROLE_SCOPES[role] }, operation)) ? 'yes' : '–',
+    ),
+  ])
+  return page('Roles', 'src/people/roles.ts', ['Screen or action', ...ROLES], rows)
 }
 
 function renderSettings(): string {

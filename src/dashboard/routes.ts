@@ -16,7 +16,7 @@ import { searchScreen } from './screens/search.ts'
 import { signInRoutes } from './screens/sign-in.ts'
 import { walletScreens } from './screens/wallet.ts'
 
-const SCREENS: readonly Screen[] = [
+export const SCREENS: readonly Screen[] = [
   homeScreen,
   searchScreen,
   ...paymentListScreens,

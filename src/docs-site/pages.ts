@@ -223,6 +223,12 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
         file: 'docs/generated/scopes.md',
       },
       {
+        slug: 'roles',
+        title: 'Roles in the dashboard',
+        summary: 'Which role may see and do what.',
+        file: 'docs/generated/roles.md',
+      },
+      {
         slug: 'transfer-states',
         title: 'States of P2P transfers',
         summary: 'What each status of a P2P transfer means, and where it can move.',

@@ -1,0 +1,79 @@
+// Who may see and do what in the dashboard: every screen as every role, and with the records of another merchant.
+
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { after, describe, it } from 'node:test'
+import { ROLES, type Role } from '../../src/people/roles.ts'
+import { signInAs } from '../support/dashboard.ts'
+import { addressOf, crawl, force, SCREEN_NAMES, type ScreenName } from '../support/dashboard-crawl.ts'
+import { makeOneOfEverything } from '../support/one-of-everything.ts'
+import { testService } from '../support/service.ts'
+
+const service = await testService({ after })
+const merchant = await service.newMerchant()
+await makeOneOfEverything(merchant.api, 'Owned')
+const found = await crawl(await signInAs(service, merchant.uuid))
+const documented = await readDocumentedRoles()
+
+/** The roles that may use each screen, as docs/generated/roles.md says. */
+async function readDocumentedRoles(): Promise<Map<ScreenName, Role[]>> {
+  const text = await readFile(new URL('../../docs/generated/roles.md', import.meta.url), 'utf8')
+  const rows = text.matchAll(/^\| `([^`]+)` \| (.*) \|$/gm)
+  return new Map(
+    [...rows].map(([, name = '', cells = '']) => [
+      name,
+      ROLES.filter((_, index) => cells.split(' | ')[index] === 'yes'),
+    ]),
+  )
+}
+
+const addressFor = (name: ScreenName) => {
+  const address = addressOf(found, name)
+  assert.ok(address, `no link or form leads to ${name}`)
+  return address
+}
+
+describe('screens of the dashboard', () => {
+  it('has a link to every screen', () => {
+    const names = SCREEN_NAMES.filter((name) => name.startsWith('GET'))
+    assert.deepEqual(
+      names.filter((name) => !found.pages.has(name)),
+      [],
+    )
+  })
+
+  it('answers 404 to another merchant for every id in every address', async () => {
+    const stranger = await signInAs(service, (await service.newMerchant()).uuid)
+    const names = SCREEN_NAMES.filter((name) => name.includes('{'))
+    assert.ok(names.length > 0)
+    for (const name of names) {
+      const address = addressFor(name)
+      const answer = await (name.startsWith('GET') ? stranger.get(address) : force(stranger, address))
+      assert.equal(answer.http, 404, `${name} ${address}: ${answer.text}`)
+    }
+  })
+})
+
+describe('roles in the dashboard', () => {
+  for (const role of ROLES) {
+    it(`shows ${role} the screens and forms of the role, and refuses the others`, async () => {
+      const person = await signInAs(service, merchant.uuid, role)
+      const seen = await crawl(person)
+      for (const name of SCREEN_NAMES) {
+        const isAllowed = documented.get(name)?.includes(role)
+        if (name.startsWith('POST')) {
+          const isShown = seen.forms.has(name)
+          assert.equal(
+            isShown,
+            isAllowed === true && found.forms.has(name),
+            `${role} sees the form of ${name}`,
+          )
+          if (!isAllowed) assert.equal((await force(person, addressFor(name))).http, 403, `${role} ${name}`)
+        } else {
+          assert.equal(seen.pages.has(name), isAllowed, `a link of ${role} to ${name}`)
+          if (!isAllowed) assert.equal((await person.get(addressFor(name))).http, 403, `${role} ${name}`)
+        }
+      }
+    })
+  }
+})
