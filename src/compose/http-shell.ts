@@ -1,20 +1,24 @@
 import { authenticate, isSecretGuess } from '../api-keys/authenticate.ts'
 import { syncRateLimits } from '../api-keys/rate-limits.ts'
 import type { Merchant } from '../core/merchant.ts'
-import type { DashboardApp } from '../dashboard/app.ts'
+import type { DashboardApp, OpsApp } from '../dashboard/app.ts'
+import { APP } from '../dashboard/frame/layout.ts'
+import { OPS } from '../dashboard/ops/area.ts'
+import { opsRoutes } from '../dashboard/ops/routes.ts'
 import { dashboardRoutes } from '../dashboard/routes.ts'
 import { ERROR_HELP } from '../docs-site/error-help/page.ts'
 import { docsErrorPage, docsRoutes } from '../docs-site/routes.ts'
 import { gatewayWebhookRoutes } from '../gateway-webhooks/receive.ts'
 import type { SandboxProvider } from '../gateways/sandbox/provider/server.ts'
+import { logRoutes } from '../http/log-routes.ts'
 import { createRequestMetrics } from '../http/metrics.ts'
-import { createOperations } from '../http/operations.ts'
+import { createOperations, createOperatorOperations } from '../http/operations.ts'
 import { createHttpShell } from '../http/server.ts'
 import type { Db } from '../kit/db/db.ts'
 import { findKey } from '../kit/db/idempotency.ts'
 import { requireUsableServer } from '../kit/db/server-check.ts'
 import { runAsMerchant } from '../kit/db/tenant-isolation.ts'
-import type { Route } from '../kit/http/route.ts'
+import type { OperatorRoute, Route } from '../kit/http/route.ts'
 import { errorFields, type Log } from '../kit/observability/log.ts'
 import { createConfirmations } from '../mcp/confirmation.ts'
 import { createMcpEndpoint, type McpEndpoint } from '../mcp/protocol.ts'
@@ -41,14 +45,16 @@ export async function composeShell(parts: Parts, app: App, { provider, testShop 
   const { metricsToken } = config
   const isTest = app.mode === 'test'
   const routes = merchantRoutes(app)
+  const operatorRoutes = allOperatorRoutes(app, db)
   return createHttpShell({
     routes,
-    operatorRoutes: allOperatorRoutes(app, db),
+    operatorRoutes,
     eventData: EVENT_DATA,
     pageRoutes: [
       ...landingRoutes(app, testShop),
       ...pageRoutes(app),
       ...dashboardRoutes(composeDashboard(parts, app, routes)),
+      ...opsRoutes(composeOps(parts, app, operatorRoutes)),
       ...docsRoutes({ isTest, publicUrl: app.settings.publicUrl }),
     ],
     errorPage: docsErrorPage(errorPage({ isTest })),
@@ -79,9 +85,19 @@ export async function composeShell(parts: Parts, app: App, { provider, testShop 
 function composeDashboard({ clock }: Parts, app: App, routes: Route[]): DashboardApp {
   return {
     ...app,
+    area: APP,
     operations: createOperations(routes, clock),
     publicUrl: app.settings.publicUrl,
     timeZoneOf: async (merchantId) => (await app.merchantProfile(merchantId)).timeZone,
+  }
+}
+
+function composeOps({ clock, readLines }: Parts, app: App, routes: OperatorRoute[]): OpsApp {
+  return {
+    ...app,
+    area: OPS,
+    operations: createOperatorOperations([...routes, ...logRoutes({ readLines })], clock),
+    publicUrl: app.settings.publicUrl,
   }
 }
 

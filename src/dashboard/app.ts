@@ -1,10 +1,22 @@
 import type { Clock } from '../kit/clock.ts'
-import type { Operations } from '../kit/http/route.ts'
+import type { Operations, OperatorOperations } from '../kit/http/route.ts'
 import type { PeopleApp } from '../people/app.ts'
+import type { Area } from './frame/area.ts'
 
-export interface DashboardApp extends PeopleApp {
+/** What every area of the dashboard needs. */
+export interface AreaApp extends PeopleApp {
   clock: Clock
-  operations: Operations
+  area: Area
   publicUrl(): string
+}
+
+/** The pages of operators. */
+export interface OpsApp extends AreaApp {
+  operations: OperatorOperations
+}
+
+/** The pages of a merchant's people. */
+export interface DashboardApp extends AreaApp {
+  operations: Operations
   timeZoneOf(merchantId: string): Promise<string>
 }

@@ -13,7 +13,7 @@ import { paymentScreen } from './screens/payment.ts'
 import { paymentListScreens } from './screens/payments.ts'
 import { refundScreens } from './screens/refunds.ts'
 import { searchScreen } from './screens/search.ts'
-import { signInRoutes } from './screens/sign-in.ts'
+import { memberEntryRoutes, signInRoutes } from './screens/sign-in.ts'
 import { walletScreens } from './screens/wallet.ts'
 
 export const SCREENS: readonly Screen[] = [
@@ -31,6 +31,7 @@ export function dashboardRoutes(app: DashboardApp): PageRoute[] {
   return [
     ...assetRoutes,
     ...signInRoutes(app),
+    ...memberEntryRoutes(app),
     ...joinRoutes(app),
     ...SCREENS.map((screen) => guarded(app, screen)),
   ]

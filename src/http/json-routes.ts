@@ -116,15 +116,18 @@ function bindOperatorRoute(authorization: Authorization, route: OperatorRoute): 
   return {
     route,
     authorize: async (request) => authorization.authorizeOperator(request),
-    handle: (request, { params, query, body }) =>
-      // A boundary: path parameters are strings unless the route's schema converts them.
-      route.handle({
-        params: params as Record<string, string>,
-        query,
-        body: body ?? {},
-        requestId: request.id,
-      }),
+    handle: (request, input) => runOperatorRoute(route, input, request.id),
   }
+}
+
+/** Runs the operation; the input is checked already. */
+export function runOperatorRoute(
+  route: OperatorRoute,
+  { params, query, body }: CheckedInput,
+  requestId: string,
+): Promise<RouteResponse> {
+  // A boundary: path parameters are strings unless the route's schema converts them.
+  return route.handle({ params: params as Record<string, string>, query, body: body ?? {}, requestId })
 }
 
 function register(

@@ -60,6 +60,24 @@ export function hiddenFields(page: string, action: string): Record<string, strin
   return Object.fromEntries([...inputs].map(([, name = '', value = '']) => [name, value]))
 }
 
+/** An operator who has joined by an invitation, signed in. */
+export async function signInAsOperator(
+  service: TestService,
+  visitor: Visitor = newVisitor(service),
+): Promise<Visitor & { email: string }> {
+  const email = `operator-${randomUUID()}@example.com`
+  const invited = await service.admin.post('/admin/v1/operator-invitations', { email })
+  await join(visitor, invited, 'An operator')
+  return { ...visitor, email }
+}
+
+async function join(visitor: Visitor, invited: ApiResponse, name: string): Promise<void> {
+  assert.equal(invited.http, 201, invited.text)
+  const page = new URL(invited.body.data.link).pathname
+  const joined = await visitor.submit(page, page, { name, password: PASSWORD })
+  assert.equal(joined.http, 303, joined.text)
+}
+
 const setRole = sql<unknown>`
 update memberships
 set role = $3
@@ -74,11 +92,8 @@ export async function signInAs(
 ): Promise<Visitor & { email: string }> {
   const email = `${role}-${randomUUID()}@example.com`
   const invited = await service.admin.post(`/admin/v1/merchants/${merchantId}/owner-invitations`, { email })
-  assert.equal(invited.http, 201, invited.text)
   const visitor = newVisitor(service)
-  const page = new URL(invited.body.data.link).pathname
-  const joined = await visitor.submit(page, page, { name: `A ${role}`, password: PASSWORD })
-  assert.equal(joined.http, 303, joined.text)
+  await join(visitor, invited, `A ${role}`)
   if (role !== 'owner') await service.db.query(setRole, [merchantId, email, role])
   return { ...visitor, email }
 }

@@ -100,13 +100,15 @@ export function pager(
   texts: Texts,
   path: string,
   query: Readonly<Record<string, string>>,
-  { total, totalIsCapped, nextCursor, hasNext }: PageMeta,
+  { page, total, totalIsCapped, nextCursor, hasNext }: PageMeta,
 ): Html {
   const { t } = texts
-  const isLater = query.cursor !== undefined
+  const isLater = query.cursor !== undefined || query.page !== undefined
+  // The lists of operators have numbered pages, without cursors.
+  const next = nextCursor === null ? { page: String(page + 1) } : { cursor: nextCursor }
   return html`<nav class="pager" aria-label="${t('pages')}"><span>${t(totalIsCapped ? 'totalCapped' : 'total', { total })}</span>
-<span class="push"></span>${isLater && html`<a class="button plain small" href="${addressWith(path, query, { cursor: undefined })}" rel="first">${t('firstPage')}</a>`}
-${hasNext && nextCursor !== null && html`<a class="button plain small" href="${addressWith(path, query, { cursor: nextCursor })}" rel="next">${t('nextPage')}</a>`}</nav>`
+<span class="push"></span>${isLater && html`<a class="button plain small" href="${addressWith(path, query, { cursor: undefined, page: undefined })}" rel="first">${t('firstPage')}</a>`}
+${hasNext && html`<a class="button plain small" href="${addressWith(path, query, next)}" rel="next">${t('nextPage')}</a>`}</nav>`
 }
 
 interface Choice {

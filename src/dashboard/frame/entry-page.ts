@@ -4,10 +4,10 @@ import { type Html, html } from '../../kit/http/html.ts'
 import type { PageResponse, PageRoute } from '../../kit/http/route.ts'
 import { PeopleError } from '../../people/errors.ts'
 import type { StartedSession } from '../../people/sessions.ts'
-import type { DashboardApp } from '../app.ts'
+import type { AreaApp } from '../app.ts'
 import { EN, type TextId } from '../locales/en.ts'
 import { notice } from './components.ts'
-import { APP_PATH, changeLanguage, cookie, isForged, languageOf, type PageRequest } from './guard.ts'
+import { changeLanguage, cookie, isForged, languageOf, type PageRequest } from './guard.ts'
 import { renderFrame } from './layout.ts'
 import { type Texts, textsFor } from './texts.ts'
 
@@ -30,12 +30,19 @@ export interface EntryPage {
 export const textsOf = (request: PageRequest, own?: string | null): Texts =>
   textsFor(languageOf(request, own), 'UTC')
 
-export function showEntryPage(app: DashboardApp, { title, texts, body, refusal }: EntryPage): PageResponse {
+export function showEntryPage(app: AreaApp, { title, texts, body, refusal }: EntryPage): PageResponse {
   const card = html`<div class="card"><h1>${title}</h1>${refusal && notice('bad', html`<p>${refusal.text}</p>`)}${body}</div>`
   const seconds = refusal?.retryAfterSeconds
   return {
     http: refusal?.http ?? 200,
-    html: renderFrame({ title, texts, isTest: app.mode === 'test', body: card, inside: null }),
+    html: renderFrame({
+      area: app.area,
+      title,
+      texts,
+      isTest: app.mode === 'test',
+      body: card,
+      inside: null,
+    }),
     ...(seconds !== undefined && { headers: { 'retry-after': String(seconds) } }),
   }
 }
@@ -46,7 +53,7 @@ export function entryGet(path: string, show: (request: PageRequest) => Promise<P
 
 /** Forms of other sites are refused; what src/people refuses is shown by the page of the form. */
 export function entryPost(
-  app: DashboardApp,
+  app: AreaApp,
   path: string,
   act: (request: PageRequest) => Promise<PageResponse>,
   refuse: (request: PageRequest, refusal: Refusal) => Promise<PageResponse>,
@@ -76,7 +83,7 @@ const isText = (id: string): id is TextId => Object.hasOwn(EN, id)
 
 /** The response that begins a session. */
 export function begin(
-  app: DashboardApp,
+  app: AreaApp,
   { token, deviceToken }: StartedSession,
   redirectTo: string,
 ): PageResponse {
@@ -89,6 +96,7 @@ export function begin(
 }
 
 /** Only our own screens: another address would send the person to a copy of the sign-in. */
-export function safeNext(next: string | undefined): string {
-  return next !== undefined && /^\/app(?:[/?][\w\-./?=&%+:@]*)?$/.test(next) ? next : APP_PATH
+export function safeNext({ area: { path } }: AreaApp, next: string | undefined): string {
+  const isOurs = next !== undefined && /^\/\w+(?:[/?][\w\-./?=&%+:@]*)?$/.test(next)
+  return isOurs && next.split(/[/?]/)[1] === path.slice(1) ? next : path
 }

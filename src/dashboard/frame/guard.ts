@@ -8,30 +8,31 @@ import type { PageCookie, PageResponse, PageRoute } from '../../kit/http/route.t
 import type { Origin } from '../../people/app.ts'
 import { PeopleError } from '../../people/errors.ts'
 import { type Principal, principalOf } from '../../people/sessions.ts'
-import type { DashboardApp } from '../app.ts'
+import type { AreaApp, DashboardApp, OpsApp } from '../app.ts'
+import { signInPathOf } from './area.ts'
 import { notice } from './components.ts'
-import { renderFrame } from './layout.ts'
-import type { Person, Screen, ScreenRequest, ScreenResponse } from './screen.ts'
+import { APP, renderFrame } from './layout.ts'
+import type { AreaRequest, Person, Screen, ScreenResponse } from './screen.ts'
 import { isDashboardLanguage, type Texts, textsFor } from './texts.ts'
 
 export type PageRequest = Parameters<PageRoute['handle']>[0]
 
-export const APP_PATH = '/app'
-export const SIGN_IN_PATH = `${APP_PATH}/sign-in`
+export const APP_PATH = APP.path
+export const SIGN_IN_PATH = signInPathOf(APP)
 const CHOOSE_PATH = `${APP_PATH}/choose`
 const LANGUAGE_COOKIE = 'cowry_app_language'
 const YEAR_SECONDS = 31_536_000
 
 /** The name of a cookie of the dashboard. In production browsers accept it from this host by https only. */
 export function cookieName(
-  { mode }: Pick<DashboardApp, 'mode'>,
+  { mode, area }: Pick<AreaApp, 'mode' | 'area'>,
   name: 'session' | 'device' | 'pending',
 ): string {
-  return mode === 'live' ? `__Host-cowry_${name}` : `cowry_${name}`
+  return `${mode === 'live' ? '__Host-' : ''}${area.cookiePrefix}_${name}`
 }
 
 export function cookie(
-  app: DashboardApp,
+  app: AreaApp,
   name: 'session' | 'device' | 'pending',
   value: string,
   maxAgeSeconds?: number,
@@ -39,7 +40,7 @@ export function cookie(
   return { name: cookieName(app, name), value, path: '/', maxAgeSeconds }
 }
 
-export function originOf(app: DashboardApp, { address, headers, requestId, cookies }: PageRequest): Origin {
+export function originOf(app: AreaApp, { address, headers, requestId, cookies }: PageRequest): Origin {
   return {
     address,
     userAgent: headers['user-agent'] ?? '',
@@ -49,8 +50,10 @@ export function originOf(app: DashboardApp, { address, headers, requestId, cooki
   }
 }
 
-export function readPrincipal(app: DashboardApp, { cookies }: PageRequest): Promise<Principal | undefined> {
-  return principalOf(app, cookies[cookieName(app, 'session')])
+/** Undefined also for a session of the other area: its people have no rights here. */
+export async function readPrincipal(app: AreaApp, { cookies }: PageRequest): Promise<Principal | undefined> {
+  const principal = await principalOf(app, cookies[cookieName(app, 'session')])
+  return principal?.user.kind === app.area.kind ? principal : undefined
 }
 
 /** The language of the link in the footer, of an earlier visit, of the account or of the browser. */
@@ -65,35 +68,65 @@ export function languageOf({ cookies, headers }: PageRequest, own?: string | nul
  * A form of another site is refused: browsers name the site that sends it. The token is for those that do not, and a session
  * has its own.
  */
-export function isForged(app: DashboardApp, { headers, form }: PageRequest, token?: string): boolean {
+export function isForged(app: AreaApp, { headers, form }: PageRequest, token?: string): boolean {
   const { origin, 'sec-fetch-site': site } = headers
   if (origin !== undefined && origin !== new URL(app.publicUrl()).origin) return true
   if (site !== undefined && site !== 'same-origin') return true
   return token !== undefined && form.csrf !== token
 }
 
-function csrfToken({ peopleKey }: DashboardApp, sessionId: string): string {
+function csrfToken({ peopleKey }: AreaApp, sessionId: string): string {
   return hmacSha256(peopleKey, `csrf:${sessionId}`).toString('base64url')
 }
 
-/** The page route of a screen. */
+/** The page route of a screen of a merchant's people. */
 export function guarded(app: DashboardApp, screen: Screen): PageRoute {
+  return routeOf(app, screen, async (request, principal) => {
+    if (!principal.merchant || principal.role === null || principal.role === 'operator')
+      return { http: 303, redirectTo: CHOOSE_PATH }
+    const zone = await app.timeZoneOf(principal.merchant.id)
+    const texts = textsFor(languageOf(request, principal.user.language), zone)
+    const person = personOf(principal, principal.merchant, principal.role, request)
+    const visit: Visit = {
+      ...{ request, principal, texts, brand: person.merchant.name },
+      call: (operationId, input) => app.operations.call(person, operationId, input),
+      allows: (operationId) => app.operations.allows(person, operationId),
+    }
+    return handle(app, screen, visit, (shared) => screen.handle({ ...shared, person }))
+  })
+}
+
+/** The page route of a screen of operators, who may do everything. Its times are in UTC: it shows many merchants. */
+export function guardedForOperators(app: OpsApp, screen: Screen<AreaRequest>): PageRoute {
+  return routeOf(app, screen, async (request, principal) => {
+    const { user, sessionId } = principal
+    const { address, requestId } = request
+    const operator = { userId: user.id, role: 'operator', sessionId, address, requestId }
+    const texts = textsFor(languageOf(request, user.language), 'UTC')
+    const visit: Visit = {
+      ...{ request, principal, texts, brand: texts.t('opsBrand') },
+      call: (operationId, input) => app.operations.call(operator, operationId, input),
+      allows: (operationId) => app.operations.has(operationId),
+    }
+    return handle(app, screen, visit, (shared) => screen.handle(shared))
+  })
+}
+
+function routeOf(
+  app: AreaApp,
+  { method, path }: Pick<Screen, 'method' | 'path'>,
+  show: (request: PageRequest, principal: Principal) => Promise<PageResponse>,
+): PageRoute {
   return {
-    method: screen.method,
-    path: `${APP_PATH}${screen.path}`,
+    method,
+    path: `${app.area.path}${path}`,
     handle: async (request) => {
       const changed = changeLanguage(request)
       if (changed) return changed
       const principal = await readPrincipal(app, request)
-      if (!principal) return { http: 303, redirectTo: signInAddress(request, screen) }
-      if (!principal.merchant || principal.role === null || principal.role === 'operator')
-        return { http: 303, redirectTo: CHOOSE_PATH }
-      const texts = textsFor(
-        languageOf(request, principal.user.language),
-        await app.timeZoneOf(principal.merchant.id),
-      )
-      const person = personOf(principal, principal.merchant, principal.role, request)
-      return handle(app, screen, { request, person, texts })
+      return principal
+        ? show(request, principal)
+        : { http: 303, redirectTo: signInAddress(app, request, method) }
     },
   }
 }
@@ -110,34 +143,37 @@ function personOf(
   }
 }
 
-interface Visit {
+interface Visit extends Pick<AreaRequest, 'texts' | 'call' | 'allows'> {
   request: PageRequest
-  person: Person
-  texts: Texts
+  principal: Principal
+  brand: string
 }
 
-async function handle(app: DashboardApp, screen: Screen, visit: Visit): Promise<PageResponse> {
-  const { request, person, texts } = visit
-  const csrf = csrfToken(app, person.sessionId)
-  const screenRequest = toScreenRequest(app, visit, csrf)
+async function handle(
+  app: AreaApp,
+  screen: Pick<Screen, 'method' | 'needs'>,
+  visit: Visit,
+  respond: (shared: AreaRequest) => Promise<ScreenResponse>,
+): Promise<PageResponse> {
+  const csrf = csrfToken(app, visit.principal.sessionId)
+  const shared = toAreaRequest(app, visit, csrf)
   try {
-    if (screen.method === 'POST' && isForged(app, request, csrf)) throw new ApiError('browser_not_allowed')
-    if (!screen.needs.every(screenRequest.allows)) throw new ApiError('insufficient_scope')
-    return send(app, visit, screenRequest, await screen.handle(screenRequest))
+    if (screen.method === 'POST' && isForged(app, visit.request, csrf))
+      throw new ApiError('browser_not_allowed')
+    if (!screen.needs.every(shared.allows)) throw new ApiError('insufficient_scope')
+    return send(app, visit, shared, await respond(shared))
   } catch (error) {
     if (!(error instanceof ApiError || error instanceof PeopleError)) throw error
-    return send(app, visit, screenRequest, errorScreen(texts, error))
+    return send(app, visit, shared, errorScreen(visit.texts, error))
   }
 }
 
-function toScreenRequest(app: DashboardApp, { request, person, texts }: Visit, csrf: string): ScreenRequest {
+function toAreaRequest(app: AreaApp, { request, texts, call, allows }: Visit, csrf: string): AreaRequest {
   const { params, query, form } = request
   return {
-    ...{ person, texts, params, query, form },
+    ...{ base: app.area.path, texts, params, query, form, call, allows },
     now: app.clock.now(),
     isTest: app.mode === 'test',
-    call: (operationId, input) => app.operations.call(person, operationId, input),
-    allows: (operationId) => app.operations.allows(person, operationId),
     postForm: (action, fields) => postForm(action, fields, csrf, app.random.uuid()),
     submission: `app:${form.submission ?? ''}`,
   }
@@ -149,20 +185,21 @@ ${fields}</form>`
 }
 
 function send(
-  app: DashboardApp,
-  { request, person, texts }: Visit,
-  screen: ScreenRequest,
+  app: AreaApp,
+  { request, principal, texts, brand }: Visit,
+  { postForm: formOf, allows }: AreaRequest,
   response: ScreenResponse,
 ): PageResponse {
   if ('redirectTo' in response) return { http: 303, redirectTo: response.redirectTo }
   if ('file' in response) return { http: 200, file: { ...response.file, type: 'text/csv; charset=utf-8' } }
-  const signOut = screen.postForm(
-    `${APP_PATH}/sign-out`,
+  const signOut = formOf(
+    `${app.area.path}/sign-out`,
     html`<button class="plain small">${texts.t('signOut')}</button>`,
   )
-  const inside = { person, path: request.path, search: request.query.q ?? '', allows: screen.allows, signOut }
+  const { path, query } = request
+  const inside = { brand, person: principal.user, path, search: query.q ?? '', allows, signOut }
   const { title, body, http = 200 } = response
-  const page = { title, texts, isTest: app.mode === 'test', body, inside }
+  const page = { area: app.area, title, texts, isTest: app.mode === 'test', body, inside }
   return { http, html: renderFrame(page) }
 }
 
@@ -185,12 +222,12 @@ export function changeLanguage({ query, path }: PageRequest): PageResponse | und
   return {
     http: 303,
     redirectTo: text === '' ? path : `${path}?${text}`,
-    cookies: [{ name: LANGUAGE_COOKIE, value: lang, path: APP_PATH, maxAgeSeconds: YEAR_SECONDS }],
+    cookies: [{ name: LANGUAGE_COOKIE, value: lang, path: '/', maxAgeSeconds: YEAR_SECONDS }],
   }
 }
 
-function signInAddress({ path, query }: PageRequest, { method }: Screen): string {
-  if (method !== 'GET' || path === APP_PATH) return SIGN_IN_PATH
+function signInAddress({ area }: AreaApp, { path, query }: PageRequest, method: Screen['method']): string {
+  if (method !== 'GET' || path === area.path) return signInPathOf(area)
   const text = new URLSearchParams(query).toString()
-  return `${SIGN_IN_PATH}?next=${encodeURIComponent(text === '' ? path : `${path}?${text}`)}`
+  return `${signInPathOf(area)}?next=${encodeURIComponent(text === '' ? path : `${path}?${text}`)}`
 }

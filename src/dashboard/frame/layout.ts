@@ -4,18 +4,9 @@ import { LANGUAGES } from '../../core/languages.ts'
 import { withoutControls } from '../../core/text/direction.ts'
 import { type Html, html } from '../../kit/http/html.ts'
 import type { OperationId } from '../../kit/http/route.ts'
-import type { TextId } from '../locales/en.ts'
+import type { Area, MenuItem } from './area.ts'
 import { SCRIPT, STYLE } from './assets.ts'
-import type { Person } from './screen.ts'
 import { DASHBOARD_LANGUAGES, type Texts } from './texts.ts'
-
-interface MenuItem {
-  path: string
-  text: TextId
-  needs: readonly OperationId[]
-  /** The letter after g. */
-  key: string
-}
 
 export const MENU: readonly MenuItem[] = [
   { path: '/app', text: 'menuHome', needs: [], key: 'h' },
@@ -26,14 +17,20 @@ export const MENU: readonly MenuItem[] = [
   { path: '/app/wallet', text: 'menuWallet', needs: ['wallet.listTransactions'], key: 'w' },
 ]
 
+/** The area of a merchant's people. */
+export const APP: Area = { path: '/app', kind: 'member', cookiePrefix: 'cowry', menu: MENU }
+
 export interface Frame {
+  area: Area
   title: string
   texts: Texts
   isTest: boolean
   body: Html
   /** Null before the sign-in. */
   inside: {
-    person: Person
+    /** The name of the merchant, or of the area of operators. */
+    brand: string
+    person: { name: string }
     path: string
     search: string
     allows(operationId: OperationId): boolean
@@ -41,7 +38,7 @@ export interface Frame {
   } | null
 }
 
-export function renderFrame({ title, texts, isTest, body, inside }: Frame): string {
+export function renderFrame({ area, title, texts, isTest, body, inside }: Frame): string {
   const { language, direction, t } = texts
   return html`<!doctype html>
 <html lang="${language}" dir="${direction}">
@@ -55,11 +52,11 @@ export function renderFrame({ title, texts, isTest, body, inside }: Frame): stri
 <link rel="stylesheet" href="${STYLE.path}" integrity="${STYLE.integrity}">
 <script src="${SCRIPT.path}" integrity="${SCRIPT.integrity}" defer></script>
 </head>
-<body>
+<body${area.kind === 'operator' && html` class="ops"`}>
 <a class="skip" href="#main">${t('skip')}</a>
 ${isTest && html`<div class="test-bar">${t('testBar')}</div>`}
-${inside ? top(inside, texts) : null}
-${inside ? html`<div class="shell">${menu(inside, texts)}<main id="main">${body}</main></div>` : html`<main id="main" class="entry">${body}</main>`}
+${inside ? top(area, inside, texts) : null}
+${inside ? html`<div class="shell">${menu(area, inside, texts)}<main id="main">${body}</main></div>` : html`<main id="main" class="entry">${body}</main>`}
 <footer class="foot">${inside && html`<p>${t('zoneNote', { zone: texts.zone })}</p>`}
 <ul>${DASHBOARD_LANGUAGES.map(
     (code) =>
@@ -72,17 +69,23 @@ ${inside ? html`<div class="shell">${menu(inside, texts)}<main id="main">${body}
 
 type Inside = NonNullable<Frame['inside']>
 
-function top({ person, search, signOut }: Inside, { t }: Texts): Html {
-  return html`<header class="top"><a class="brand" href="/app"><bdi>${withoutControls(person.merchant.name)}</bdi></a>
-<form class="find" action="/app/search" method="get" role="search"><label class="visually-hidden" for="find">${t('find')}</label>
-<input id="find" name="q" type="search" value="${search}" placeholder="${t('findHint')}" maxlength="100"><button class="plain">${t('findGo')}</button></form>
-<div class="who"><a href="/app/account"><bdi>${withoutControls(person.name)}</bdi></a>${signOut}</div></header>`
+function top({ kind, path }: Area, { brand, person, search, signOut }: Inside, { t }: Texts): Html {
+  const name = html`<bdi>${withoutControls(person.name)}</bdi>`
+  const isMember = kind === 'member'
+  return html`<header class="top"><a class="brand" href="${path}"><bdi>${withoutControls(brand)}</bdi></a>
+${isMember && find(search, t)}<div class="who">${isMember ? html`<a href="/app/account">${name}</a>` : name}${signOut}</div></header>`
 }
 
-function menu({ path, allows }: Inside, { t }: Texts): Html {
-  const items = MENU.filter(({ needs }) => needs.every(allows))
+function find(search: string, t: Texts['t']): Html {
+  return html`<form class="find" action="/app/search" method="get" role="search"><label class="visually-hidden" for="find">${t('find')}</label>
+<input id="find" name="q" type="search" value="${search}" placeholder="${t('findHint')}" maxlength="100"><button class="plain">${t('findGo')}</button></form>
+`
+}
+
+function menu(area: Area, { path, allows }: Inside, { t }: Texts): Html {
+  const items = area.menu.filter(({ needs }) => needs.every(allows))
   const current = items
-    .filter((item) => path === item.path || (item.path !== '/app' && path.startsWith(`${item.path}/`)))
+    .filter((item) => path === item.path || (item.path !== area.path && path.startsWith(`${item.path}/`)))
     .at(-1)
   return html`<nav class="menu" aria-label="${t('menu')}"><ul>${items.map(
     (item) =>

@@ -4,7 +4,7 @@ import { type Html, html } from '../../kit/http/html.ts'
 import type { OperationId } from '../../kit/http/route.ts'
 import type { TextId } from '../locales/en.ts'
 import { addressWith, type Column, empty, pager, select, table, textFilter } from './components.ts'
-import type { Screen, ScreenRequest } from './screen.ts'
+import type { AreaRequest, Screen, ScreenRequest } from './screen.ts'
 import type { Texts } from './texts.ts'
 
 interface Filter {
@@ -17,8 +17,8 @@ interface Filter {
   type?: 'search' | 'date'
 }
 
-export interface ListScreen<Row> {
-  /** Below /app. */
+export interface ListScreen<Row, Request extends AreaRequest = ScreenRequest> {
+  /** Below the path of the area. */
   path: string
   title: TextId
   list: OperationId
@@ -28,16 +28,18 @@ export interface ListScreen<Row> {
   emptyTitle: TextId
   emptyText: TextId
   /** Buttons beside the title. */
-  actions?(request: ScreenRequest): Html | null
+  actions?(request: Request): Html | null
   /** What stands between the title and the filters. */
-  intro?(request: ScreenRequest): Promise<Html | null>
+  intro?(request: Request): Promise<Html | null>
 }
 
 const ROWS = '50'
 
-export function listScreens<Row>(screen: ListScreen<Row>): Screen[] {
+export function listScreens<Row, Request extends AreaRequest = ScreenRequest>(
+  screen: ListScreen<Row, Request>,
+): Screen<Request>[] {
   const { path, list, exports } = screen
-  const download: Screen[] = exports
+  const download: Screen<Request>[] = exports
     ? [
         {
           method: 'GET',
@@ -50,9 +52,9 @@ export function listScreens<Row>(screen: ListScreen<Row>): Screen[] {
   return [{ method: 'GET', path, needs: [list], handle: (request) => show(screen, request) }, ...download]
 }
 
-function queryOf<Row>(
-  { filters }: ListScreen<Row>,
-  query: ScreenRequest['query'],
+function queryOf(
+  { filters }: { filters: readonly Filter[] },
+  query: AreaRequest['query'],
 ): Record<string, string | undefined> {
   return Object.fromEntries(
     filters.map(({ name, type }) => [name, type === 'date' ? wholeDay(name, query[name]) : query[name]]),
@@ -65,21 +67,21 @@ function wholeDay(name: string, day: string | undefined): string | undefined {
   return name.endsWith('To') ? `${day}T23:59:59.999Z` : `${day}T00:00:00.000Z`
 }
 
-async function exportRows<Row>(
+async function exportRows(
   operation: OperationId,
-  screen: ListScreen<Row>,
-  { call, query }: ScreenRequest,
+  screen: { filters: readonly Filter[] },
+  { call, query }: AreaRequest,
 ) {
   const { file } = await call(operation, { query: queryOf(screen, query) })
   if (!file) throw new Error(`${operation} returned no file`)
   return { file }
 }
 
-async function show<Row>(screen: ListScreen<Row>, request: ScreenRequest) {
-  const { call, allows, query, texts } = request
+async function show<Row, Request extends AreaRequest>(screen: ListScreen<Row, Request>, request: Request) {
+  const { base, call, allows, query, texts } = request
   const { t } = texts
-  const path = `/app${screen.path}`
-  const input = { ...queryOf(screen, query), cursor: query.cursor, limit: ROWS }
+  const path = `${base}${screen.path}`
+  const input = { ...queryOf(screen, query), cursor: query.cursor, page: query.page, limit: ROWS }
   const [{ data, meta }, intro] = await Promise.all([
     call(screen.list, { query: input }),
     screen.intro?.(request),
@@ -89,7 +91,7 @@ async function show<Row>(screen: ListScreen<Row>, request: ScreenRequest) {
   const canExport = screen.exports !== undefined && allows(screen.exports)
   const body = html`<div class="head"><h1>${t(screen.title)}</h1><div class="actions">${screen.actions?.(request)}${
     canExport &&
-    html`<a class="button plain" href="${addressWith(`${path}/export`, query, { cursor: undefined })}">${t('export')}</a>`
+    html`<a class="button plain" href="${addressWith(`${path}/export`, query, { cursor: undefined, page: undefined })}">${t('export')}</a>`
   }</div></div>
 ${intro}
 ${screen.filters.length > 0 && filterForm(screen, request)}
@@ -101,19 +103,22 @@ ${meta && rows.length > 0 && pager(texts, path, query, meta)}`
 /** The filters that everybody uses are shown at once; on a phone the others would push the list off the screen. */
 const SHOWN_FILTERS = 2
 
-function filterForm<Row>({ path, filters }: ListScreen<Row>, { query, texts }: ScreenRequest): Html {
+function filterForm(
+  { path, filters }: { path: string; filters: readonly Filter[] },
+  { base, query, texts }: AreaRequest,
+): Html {
   const { t } = texts
   const [shown, more] = [filters.slice(0, SHOWN_FILTERS), filters.slice(SHOWN_FILTERS)]
   const isOpen = more.some(({ name }) => query[name])
   const fields = (some: readonly Filter[]) => some.map((filter) => filterField(filter, query, texts))
-  return html`<form class="filters" method="get" action="/app${path}">${fields(shown)}
-<div class="go"><button>${t('filter')}</button> <a class="button plain" href="/app${path}">${t('clear')}</a></div>
+  return html`<form class="filters" method="get" action="${base}${path}">${fields(shown)}
+<div class="go"><button>${t('filter')}</button> <a class="button plain" href="${base}${path}">${t('clear')}</a></div>
 ${more.length > 0 && html`<details${isOpen && html` open`}><summary>${t('moreFilters')}</summary><div class="filters">${fields(more)}</div></details>`}</form>`
 }
 
 function filterField(
   { name, label, values, prefix, type }: Filter,
-  query: ScreenRequest['query'],
+  query: AreaRequest['query'],
   texts: Texts,
 ): Html {
   const { t } = texts

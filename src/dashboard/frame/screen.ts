@@ -10,8 +10,10 @@ export interface Person extends SignedIn {
   authenticatedAt: Date
 }
 
-export interface ScreenRequest {
-  person: Person
+/** What a screen of either area gets. */
+export interface AreaRequest {
+  /** The path of the area: /app or /ops. */
+  base: string
   texts: Texts
   params: Readonly<Record<string, string>>
   query: Readonly<Record<string, string>>
@@ -28,16 +30,21 @@ export interface ScreenRequest {
   submission: string
 }
 
+/** What a screen of a merchant's people gets. */
+export interface ScreenRequest extends AreaRequest {
+  person: Person
+}
+
 export type ScreenResponse =
   | { title: string; body: Html; http?: number }
   | { redirectTo: string }
   | { file: NonNullable<RouteResponse['file']> }
 
-export interface Screen {
+export interface Screen<Request extends AreaRequest = ScreenRequest> {
   method: 'GET' | 'POST'
-  /** Below /app. */
+  /** Below the path of the area. */
   path: string
   /** The operations without which the screen is not shown; none: every person may see it. */
   needs: readonly OperationId[]
-  handle(request: ScreenRequest): Promise<ScreenResponse>
+  handle(request: Request): Promise<ScreenResponse>
 }

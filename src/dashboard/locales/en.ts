@@ -167,6 +167,20 @@ export const EN = {
   noEntriesTitle: 'No entries here',
   noEntriesText: 'Every payment, refund and settlement is an entry.',
 
+  // The area of operators
+  opsBrand: 'Operators',
+  opsSignInTitle: 'Sign in as an operator',
+  opsStateTitle: 'State',
+  opsJobsTitle: 'Background jobs',
+  opsJob: 'Job',
+  opsDue: 'Due',
+  opsDueSince: 'Due since',
+  opsCasesWait: '{count, plural, one {# case waits for an operator.} other {# cases wait for an operator.}}',
+  opsJobLate: 'The job {name} does not keep up.',
+  opsEndpointsFail:
+    '{count, plural, one {# webhook endpoint of a merchant fails.} other {# webhook endpoints of merchants fail.}}',
+  opsNeverChecked: 'The invariants of the money were not checked yet.',
+
   // Words of the API
   status_pending: 'Pending',
   status_processing: 'Processing',

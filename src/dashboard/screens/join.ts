@@ -24,6 +24,7 @@ import {
   readPrincipal,
   SIGN_IN_PATH,
 } from '../frame/guard.ts'
+import { OPS } from '../ops/area.ts'
 
 const PATH = `${APP_PATH}/join/{token}`
 
@@ -66,15 +67,17 @@ const LONGEST_NAME = 100
 async function join(app: DashboardApp, request: PageRequest): Promise<PageResponse> {
   const token = request.params.token ?? ''
   const invitation = await showInvitation(app, token)
-  const origin = originOf(app, request)
   if (invitation.hasAccount) {
     const principal = await readPrincipal(app, request)
     if (!principal) throw new PeopleError('account_exists')
-    await acceptAsMember(app, principal, token, origin)
+    await acceptAsMember(app, principal, token, originOf(app, request))
     if (invitation.merchantId !== null) await chooseMerchant(app, principal, invitation.merchantId)
     return { http: 303, redirectTo: APP_PATH }
   }
   const name = (request.form.name ?? '').trim().slice(0, LONGEST_NAME) || invitation.email
   const input = { name, password: request.form.password ?? '', language: languageOf(request) }
-  return begin(app, await acceptWithNewAccount(app, token, input, origin), APP_PATH)
+  // The account of an operator begins in the other area, and a session in this one goes on.
+  const entered = invitation.role === 'operator' ? { ...app, area: OPS } : app
+  const session = await acceptWithNewAccount(app, token, input, originOf(entered, request))
+  return begin(entered, session, entered.area.path)
 }

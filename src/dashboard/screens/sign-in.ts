@@ -8,7 +8,8 @@ import { PeopleError } from '../../people/errors.ts'
 import { chooseMerchant, signOut } from '../../people/sessions.ts'
 import { completeSignIn, signIn } from '../../people/sign-in.ts'
 import { listOwnMemberships } from '../../people/team.ts'
-import type { DashboardApp } from '../app.ts'
+import type { AreaApp, DashboardApp } from '../app.ts'
+import { signInPathOf } from '../frame/area.ts'
 import { field } from '../frame/components.ts'
 import {
   begin,
@@ -30,62 +31,81 @@ import {
   SIGN_IN_PATH,
 } from '../frame/guard.ts'
 
-const CODE_PATH = `${SIGN_IN_PATH}/code`
 const CHOOSE_PATH = `${APP_PATH}/choose`
 
-export function signInRoutes(app: DashboardApp): PageRoute[] {
+const codePathOf = ({ area }: AreaApp) => `${signInPathOf(area)}/code`
+
+/** Signing in and out, in either area. */
+export function signInRoutes(app: AreaApp): PageRoute[] {
+  const signInPath = signInPathOf(app.area)
   const toSignIn = (request: PageRequest, refusal: Refusal) => signInPage(app, request, refusal)
   const toCode = (request: PageRequest, refusal: Refusal) => codePage(app, request, refusal)
   return [
-    entryGet(SIGN_IN_PATH, (request) => showSignIn(app, request)),
-    entryPost(app, SIGN_IN_PATH, (request) => enter(app, request), toSignIn),
-    entryGet(CODE_PATH, (request) => codePage(app, request)),
-    entryPost(app, CODE_PATH, (request) => enterCode(app, request), toCode),
-    entryGet(`${APP_PATH}/enter/{token}`, (request) => enterByLink(app, request)),
-    entryGet(CHOOSE_PATH, (request) => showChoice(app, request)),
-    entryPost(app, CHOOSE_PATH, (request) => choose(app, request), toSignIn),
-    entryPost(app, `${APP_PATH}/sign-out`, (request) => leave(app, request), toSignIn),
+    entryGet(signInPath, (request) => showSignIn(app, request)),
+    entryPost(app, signInPath, (request) => enter(app, request), toSignIn),
+    entryGet(codePathOf(app), (request) => codePage(app, request)),
+    entryPost(app, codePathOf(app), (request) => enterCode(app, request), toCode),
+    entryPost(app, `${app.area.path}/sign-out`, (request) => leave(app, request), toSignIn),
   ]
 }
 
-async function signInPage(app: DashboardApp, request: PageRequest, refusal?: Refusal): Promise<PageResponse> {
+/** What only the people of merchants have: the demo link, and the choice of a merchant. */
+export function memberEntryRoutes(app: DashboardApp): PageRoute[] {
+  const toSignIn = (request: PageRequest, refusal: Refusal) => signInPage(app, request, refusal)
+  return [
+    entryGet(`${APP_PATH}/enter/{token}`, (request) => enterByLink(app, request)),
+    entryGet(CHOOSE_PATH, (request) => showChoice(app, request)),
+    entryPost(app, CHOOSE_PATH, (request) => choose(app, request), toSignIn),
+  ]
+}
+
+async function signInPage(app: AreaApp, request: PageRequest, refusal?: Refusal): Promise<PageResponse> {
   const texts = textsOf(request)
   const { t } = texts
   const next = request.form.next ?? request.query.next ?? ''
-  const body = html`<form method="post" action="${SIGN_IN_PATH}"><input type="hidden" name="next" value="${next}">
+  const body = html`<form method="post" action="${signInPathOf(app.area)}"><input type="hidden" name="next" value="${next}">
 ${field('email', t('email'), { type: 'email', value: request.form.email ?? '', isRequired: true, autocomplete: 'username' })}
 ${field('password', t('password'), { type: 'password', isRequired: true, autocomplete: 'current-password' })}
 <button>${t('signIn')}</button></form>`
-  return showEntryPage(app, { title: t('signInTitle'), texts, body, refusal })
+  return showEntryPage(app, {
+    title: t(app.area.kind === 'operator' ? 'opsSignInTitle' : 'signInTitle'),
+    texts,
+    body,
+    refusal,
+  })
 }
 
-async function showSignIn(app: DashboardApp, request: PageRequest): Promise<PageResponse> {
+async function showSignIn(app: AreaApp, request: PageRequest): Promise<PageResponse> {
   const principal = await readPrincipal(app, request)
-  return principal ? { http: 303, redirectTo: safeNext(request.query.next) } : signInPage(app, request)
+  return principal ? { http: 303, redirectTo: safeNext(app, request.query.next) } : signInPage(app, request)
 }
 
-async function enter(app: DashboardApp, request: PageRequest): Promise<PageResponse> {
+async function enter(app: AreaApp, request: PageRequest): Promise<PageResponse> {
   const { email = '', password = '', next } = request.form
-  const result = await signIn(app, { email, password, kind: 'member' }, originOf(app, request))
-  if (result.kind === 'session') return begin(app, result, safeNext(next))
+  const result = await signIn(app, { email, password, kind: app.area.kind }, originOf(app, request))
+  if (result.kind === 'session') return begin(app, result, safeNext(app, next))
   const cookies = [cookie(app, 'pending', result.pendingToken)]
-  return { http: 303, redirectTo: `${CODE_PATH}?next=${encodeURIComponent(safeNext(next))}`, cookies }
+  return {
+    http: 303,
+    redirectTo: `${codePathOf(app)}?next=${encodeURIComponent(safeNext(app, next))}`,
+    cookies,
+  }
 }
 
-async function codePage(app: DashboardApp, request: PageRequest, refusal?: Refusal): Promise<PageResponse> {
+async function codePage(app: AreaApp, request: PageRequest, refusal?: Refusal): Promise<PageResponse> {
   const texts = textsOf(request)
   const { t } = texts
   const next = request.form.next ?? request.query.next ?? ''
-  const body = html`<p>${t('codeText')}</p><form method="post" action="${CODE_PATH}"><input type="hidden" name="next" value="${next}">
+  const body = html`<p>${t('codeText')}</p><form method="post" action="${codePathOf(app)}"><input type="hidden" name="next" value="${next}">
 ${field('code', t('code'), { isRequired: true, autocomplete: 'one-time-code' })}<button>${t('signIn')}</button></form>`
   return showEntryPage(app, { title: t('codeTitle'), texts, body, refusal })
 }
 
-async function enterCode(app: DashboardApp, request: PageRequest): Promise<PageResponse> {
+async function enterCode(app: AreaApp, request: PageRequest): Promise<PageResponse> {
   const pendingToken = request.cookies[cookieName(app, 'pending')]
   const { code = '', next } = request.form
   const session = await completeSignIn(app, { pendingToken, code }, originOf(app, request))
-  return begin(app, session, safeNext(next))
+  return begin(app, session, safeNext(app, next))
 }
 
 /** Staging only: the printed link signs the demo owner in. */
@@ -125,8 +145,8 @@ async function choose(app: DashboardApp, request: PageRequest): Promise<PageResp
   return { http: 303, redirectTo: APP_PATH }
 }
 
-async function leave(app: DashboardApp, request: PageRequest): Promise<PageResponse> {
+async function leave(app: AreaApp, request: PageRequest): Promise<PageResponse> {
   const principal = await readPrincipal(app, request)
   if (principal) await signOut(app, principal, originOf(app, request))
-  return { http: 303, redirectTo: SIGN_IN_PATH, cookies: [cookie(app, 'session', '', 0)] }
+  return { http: 303, redirectTo: signInPathOf(app.area), cookies: [cookie(app, 'session', '', 0)] }
 }

@@ -275,6 +275,18 @@ export interface OperationCall {
   idempotencyKey?: string
 }
 
+/** The operations of the operators' API, for a person. */
+export interface OperatorOperations {
+  /** Calls the operation, or throws an ApiError. */
+  call(
+    operator: Omit<SignedIn, 'merchant' | 'scopes'>,
+    operationId: OperationId,
+    input?: OperationCall,
+  ): Promise<RouteResponse>
+  /** False for an operation that this environment does not have. */
+  has(operationId: OperationId): boolean
+}
+
 /** The operations of the merchants' API, for a person. */
 export interface Operations {
   /** Calls the operation, or throws an ApiError. */
