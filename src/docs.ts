@@ -104,10 +104,13 @@ function renderScopes(): string {
 
 function renderRoles(): string {
   const { allows } = createOperations(describedRoutes(), systemClock)
-  const rows = SCREENS.map(({ method, path, needs }) => [
+  const rows = SCREENS.map(({ method, path, needs, scope }) => [
     code(`${method} /app${path}`),
     ...ROLES.map((role) =>
-      needs.every((operation) => allows({ scopes: ROLE_SCOPES[role] }, operation)) ? 'yes' : '–',
+      needs.every((operation) => allows({ scopes: ROLE_SCOPES[role] }, operation)) &&
+      (scope === undefined || ROLE_SCOPES[role].includes(scope))
+        ? 'yes'
+        : '–',
     ),
   ])
   return page('Roles', 'src/people/roles.ts', ['Screen or action', ...ROLES], rows)

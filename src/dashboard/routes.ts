@@ -6,6 +6,7 @@ import { assetRoutes } from './frame/assets.ts'
 import { guarded } from './frame/guard.ts'
 import type { Screen } from './frame/screen.ts'
 import { caseScreens } from './screens/cases.ts'
+import { confirmScreens } from './screens/confirm.ts'
 import { customerScreens } from './screens/customers.ts'
 import { homeScreen } from './screens/home.ts'
 import { joinRoutes } from './screens/join.ts'
@@ -33,6 +34,6 @@ export function dashboardRoutes(app: DashboardApp): PageRoute[] {
     ...signInRoutes(app),
     ...memberEntryRoutes(app),
     ...joinRoutes(app),
-    ...SCREENS.map((screen) => guarded(app, screen)),
+    ...[...confirmScreens, ...SCREENS].map((screen) => guarded(app, screen)),
   ]
 }

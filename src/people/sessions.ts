@@ -133,13 +133,20 @@ export function auditOf(
   return { ...actor, address, requestId, operation, target, at }
 }
 
-/** Throws unless the person has signed in or confirmed it within this time. */
-export function requireRecentAuthentication(
+/** Whether the person has signed in or confirmed it within five minutes. */
+export function isRecentlyAuthenticated(
   { clock }: { clock: Clock },
   { authenticatedAt }: Pick<Principal, 'authenticatedAt'>,
-  withinMs = RECENT_MS,
+): boolean {
+  return authenticatedAt >= addMs(clock.now(), -RECENT_MS)
+}
+
+/** Throws unless the person has signed in or confirmed it within five minutes. */
+export function requireRecentAuthentication(
+  app: { clock: Clock },
+  principal: Pick<Principal, 'authenticatedAt'>,
 ): void {
-  if (authenticatedAt < addMs(clock.now(), -withinMs)) throw new PeopleError('authentication_required')
+  if (!isRecentlyAuthenticated(app, principal)) throw new PeopleError('authentication_required')
 }
 
 /** A new token for the session, after the person has confirmed it: the one before stops working. */

@@ -29,8 +29,22 @@ export type SignedIn =
 /** Of the demo owner in staging, who has no password at first. */
 export const DEMO_EMAIL = 'owner@demo.example'
 
-const isDemoOwner = ({ mode }: PeopleApp, { email, passwordHash, totpSealed }: UserRow) =>
-  mode === 'test' && email === DEMO_EMAIL && passwordHash === null && totpSealed === null
+type Confirmation = 'code' | 'password' | 'none_needed' | 'impossible'
+
+/** How the person confirms who they are; the page asks for it. */
+export function confirmationOf(
+  { mode }: Pick<PeopleApp, 'mode'>,
+  { email, hasPassword, hasTotp }: Pick<Principal['user'], 'email' | 'hasPassword' | 'hasTotp'>,
+): Confirmation {
+  if (hasTotp) return 'code'
+  if (hasPassword) return 'password'
+  return mode === 'test' && email === DEMO_EMAIL ? 'none_needed' : 'impossible'
+}
+
+const isDemoOwner = (app: PeopleApp, { email, passwordHash, totpSealed }: UserRow) => {
+  const has = { hasPassword: passwordHash !== null, hasTotp: totpSealed !== null }
+  return confirmationOf(app, { email, ...has }) === 'none_needed'
+}
 
 /** As accounts are stored and compared. */
 export function normalizeEmail(email: string): string {

@@ -5,7 +5,6 @@ import type { PageResponse, PageRoute } from '../../kit/http/route.ts'
 import { PeopleError } from '../../people/errors.ts'
 import type { StartedSession } from '../../people/sessions.ts'
 import type { AreaApp } from '../app.ts'
-import { EN, type TextId } from '../locales/en.ts'
 import { notice } from './components.ts'
 import { changeLanguage, cookie, isForged, languageOf, type PageRequest } from './guard.ts'
 import { renderFrame } from './layout.ts'
@@ -74,12 +73,9 @@ export function entryPost(
   }
 }
 
-export function refusalOf({ code, http, message, retryAfterSeconds }: PeopleError, { t }: Texts): Refusal {
-  const id = `people_${code}`
-  return { text: isText(id) ? t(id) : message, http, retryAfterSeconds }
+export function refusalOf({ code, http, retryAfterSeconds }: PeopleError, texts: Texts): Refusal {
+  return { text: texts.word('people', code), http, retryAfterSeconds }
 }
-
-const isText = (id: string): id is TextId => Object.hasOwn(EN, id)
 
 /** The response that begins a session. */
 export function begin(

@@ -3,16 +3,19 @@
 
 import { API_ERRORS, ApiError } from '../../core/errors.ts'
 import { hmacSha256 } from '../../kit/crypto.ts'
+import { runAudited } from '../../kit/db/audit-context.ts'
+import { runAsMerchant } from '../../kit/db/tenant-isolation.ts'
 import { type Html, html } from '../../kit/http/html.ts'
 import type { PageCookie, PageResponse, PageRoute } from '../../kit/http/route.ts'
 import type { Origin } from '../../people/app.ts'
 import { PeopleError } from '../../people/errors.ts'
-import { type Principal, principalOf } from '../../people/sessions.ts'
+import { auditOf, type Principal, principalOf } from '../../people/sessions.ts'
 import type { AreaApp, DashboardApp, OpsApp } from '../app.ts'
 import { signInPathOf } from './area.ts'
 import { notice } from './components.ts'
 import { APP, renderFrame } from './layout.ts'
 import type { AreaRequest, Person, Screen, ScreenResponse } from './screen.ts'
+import { stepUp } from './step-up.ts'
 import { isDashboardLanguage, type Texts, textsFor } from './texts.ts'
 
 export type PageRequest = Parameters<PageRoute['handle']>[0]
@@ -92,7 +95,7 @@ export function guarded(app: DashboardApp, screen: Screen): PageRoute {
       call: (operationId, input) => app.operations.call(person, operationId, input),
       allows: (operationId) => app.operations.allows(person, operationId),
     }
-    return handle(app, screen, visit, (shared) => screen.handle({ ...shared, person }))
+    return handle(app, screen, visit, (shared) => ({ ...shared, person }))
   })
 }
 
@@ -108,7 +111,7 @@ export function guardedForOperators(app: OpsApp, screen: Screen<AreaRequest>): P
       call: (operationId, input) => app.operations.call(operator, operationId, input),
       allows: (operationId) => app.operations.has(operationId),
     }
-    return handle(app, screen, visit, (shared) => screen.handle(shared))
+    return handle(app, screen, visit, (shared) => shared)
   })
 }
 
@@ -149,32 +152,57 @@ interface Visit extends Pick<AreaRequest, 'texts' | 'call' | 'allows'> {
   brand: string
 }
 
-async function handle(
+async function handle<Request extends AreaRequest>(
   app: AreaApp,
-  screen: Pick<Screen, 'method' | 'needs'>,
+  screen: Screen<Request>,
   visit: Visit,
-  respond: (shared: AreaRequest) => Promise<ScreenResponse>,
+  complete: (shared: AreaRequest) => Request,
 ): Promise<PageResponse> {
   const csrf = csrfToken(app, visit.principal.sessionId)
-  const shared = toAreaRequest(app, visit, csrf)
+  const request = complete(toAreaRequest(app, screen, visit, csrf))
+  // A new token of the session must reach the browser, whatever the screen does then.
+  const cookies: PageCookie[] = []
   try {
     if (screen.method === 'POST' && isForged(app, visit.request, csrf))
       throw new ApiError('browser_not_allowed')
-    if (!screen.needs.every(shared.allows)) throw new ApiError('insufficient_scope')
-    return send(app, visit, shared, await respond(shared))
+    if (!mayUse(screen, request)) throw new ApiError('insufficient_scope')
+    const step = screen.stepUp && (await stepUp(screen, request, addressOf(visit.request)))
+    if (step && 'ask' in step) return send(visit, request, step.ask)
+    if (step) cookies.push(cookie(app, 'session', step.token))
+    const response = await screen.handle(step ? { ...request, principal: step.principal } : request)
+    return send(visit, request, response, cookies)
   } catch (error) {
     if (!(error instanceof ApiError || error instanceof PeopleError)) throw error
-    return send(app, visit, shared, errorScreen(visit.texts, error))
+    return send(visit, request, errorScreen(visit.texts, error), cookies)
   }
 }
 
-function toAreaRequest(app: AreaApp, { request, texts, call, allows }: Visit, csrf: string): AreaRequest {
-  const { params, query, form } = request
+function mayUse(
+  { needs, scope }: Pick<Screen, 'needs' | 'scope'>,
+  { allows, principal: { scopes } }: AreaRequest,
+): boolean {
+  return needs.every(allows) && (scope === undefined || scopes.includes(scope))
+}
+
+function toAreaRequest(
+  app: AreaApp,
+  { method, path }: Pick<Screen, 'method' | 'path'>,
+  { request, principal, texts, call, allows }: Visit,
+  csrf: string,
+): AreaRequest {
+  const { params, query, form, cookies } = request
+  const origin = originOf(app, request)
+  const target = Object.values(params).at(-1) ?? null
+  const context = { operation: `${method} ${app.area.path}${path}`, target }
   return {
-    ...{ base: app.area.path, texts, params, query, form, call, allows },
+    ...{ base: app.area.path, app, principal, origin, texts, params, query, form, cookies, call, allows },
     now: app.clock.now(),
     isTest: app.mode === 'test',
-    postForm: (action, fields) => postForm(action, fields, csrf, app.random.uuid()),
+    change: (work) => {
+      const audited = () => runAudited(auditOf(principal, origin, { ...context, at: app.clock.now() }), work)
+      return principal.merchant ? runAsMerchant(principal.merchant.id, audited) : audited()
+    },
+    postForm: (action, fields, submission = app.random.uuid()) => postForm(action, fields, csrf, submission),
     submission: `app:${form.submission ?? ''}`,
   }
 }
@@ -185,13 +213,15 @@ ${fields}</form>`
 }
 
 function send(
-  app: AreaApp,
   { request, principal, texts, brand }: Visit,
-  { postForm: formOf, allows }: AreaRequest,
+  { app, postForm: formOf, allows }: AreaRequest,
   response: ScreenResponse,
+  before: readonly PageCookie[] = [],
 ): PageResponse {
-  if ('redirectTo' in response) return { http: 303, redirectTo: response.redirectTo }
-  if ('file' in response) return { http: 200, file: { ...response.file, type: 'text/csv; charset=utf-8' } }
+  const cookies = [...before, ...(response.cookies ?? [])]
+  if ('redirectTo' in response) return { http: 303, redirectTo: response.redirectTo, cookies }
+  if ('file' in response)
+    return { http: 200, file: { ...response.file, type: 'text/csv; charset=utf-8' }, cookies }
   const signOut = formOf(
     `${app.area.path}/sign-out`,
     html`<button class="plain small">${texts.t('signOut')}</button>`,
@@ -200,7 +230,7 @@ function send(
   const inside = { brand, person: principal.user, path, search: query.q ?? '', allows, signOut }
   const { title, body, http = 200 } = response
   const page = { area: app.area, title, texts, isTest: app.mode === 'test', body, inside }
-  return { http, html: renderFrame(page) }
+  return { http, html: renderFrame(page), cookies }
 }
 
 function errorScreen({ t }: Texts, error: ApiError | PeopleError): ScreenResponse {
@@ -218,16 +248,19 @@ function errorScreen({ t }: Texts, error: ApiError | PeopleError): ScreenRespons
 export function changeLanguage({ query, path }: PageRequest): PageResponse | undefined {
   const { lang, ...others } = query
   if (!isDashboardLanguage(lang)) return undefined
-  const text = new URLSearchParams(others).toString()
   return {
     http: 303,
-    redirectTo: text === '' ? path : `${path}?${text}`,
+    redirectTo: addressOf({ path, query: others }),
     cookies: [{ name: LANGUAGE_COOKIE, value: lang, path: '/', maxAgeSeconds: YEAR_SECONDS }],
   }
 }
 
-function signInAddress({ area }: AreaApp, { path, query }: PageRequest, method: Screen['method']): string {
-  if (method !== 'GET' || path === area.path) return signInPathOf(area)
+function signInAddress({ area }: AreaApp, request: PageRequest, method: Screen['method']): string {
+  if (method !== 'GET' || request.path === area.path) return signInPathOf(area)
+  return `${signInPathOf(area)}?next=${encodeURIComponent(addressOf(request))}`
+}
+
+function addressOf({ path, query }: Pick<PageRequest, 'path' | 'query'>): string {
   const text = new URLSearchParams(query).toString()
-  return `${signInPathOf(area)}?next=${encodeURIComponent(text === '' ? path : `${path}?${text}`)}`
+  return text === '' ? path : `${path}?${text}`
 }

@@ -1,7 +1,11 @@
 // What a screen gets and returns. The guard (guard.ts) has authenticated the person and checked the right before.
 
 import type { Html } from '../../kit/http/html.ts'
-import type { OperationCall, OperationId, RouteResponse, SignedIn } from '../../kit/http/route.ts'
+import type { OperationCall, OperationId, PageCookie, RouteResponse, SignedIn } from '../../kit/http/route.ts'
+import type { Origin } from '../../people/app.ts'
+import type { PersonScope } from '../../people/roles.ts'
+import type { Principal } from '../../people/sessions.ts'
+import type { AreaApp } from '../app.ts'
 import type { Texts } from './texts.ts'
 
 export interface Person extends SignedIn {
@@ -14,18 +18,28 @@ export interface Person extends SignedIn {
 export interface AreaRequest {
   /** The path of the area: /app or /ops. */
   base: string
+  /** For the functions of src/people, which check the rights of the principal themselves. */
+  app: AreaApp
+  principal: Principal
+  origin: Origin
   texts: Texts
   params: Readonly<Record<string, string>>
   query: Readonly<Record<string, string>>
   form: Readonly<Record<string, string>>
+  cookies: Readonly<Record<string, string>>
   now: Date
   isTest: boolean
   /** Calls an operation of the API with the rights of the person. */
   call(operationId: OperationId, input?: OperationCall): Promise<RouteResponse>
   /** Whether the person may use the operation. */
   allows(operationId: OperationId): boolean
-  /** A form that posts to the path, with the token against forgery and one that makes a repeated submission harmless. */
-  postForm(action: string, fields: Html): Html
+  /** Runs work of src/people: with the merchant as the tenant, and with its changes in the audit log. */
+  change<Result>(work: () => Promise<Result>): Promise<Result>
+  /**
+   * A form that posts to the path, with the token against forgery and one that makes a repeated submission harmless. A form
+   * that continues another one keeps its submission.
+   */
+  postForm(action: string, fields: Html, submission?: string): Html
   /** The idempotency key of the submitted form: the same for each submission of it. */
   submission: string
 }
@@ -35,10 +49,11 @@ export interface ScreenRequest extends AreaRequest {
   person: Person
 }
 
-export type ScreenResponse =
+export type ScreenResponse = { cookies?: readonly PageCookie[] } & (
   | { title: string; body: Html; http?: number }
   | { redirectTo: string }
   | { file: NonNullable<RouteResponse['file']> }
+)
 
 export interface Screen<Request extends AreaRequest = ScreenRequest> {
   method: 'GET' | 'POST'
@@ -46,5 +61,12 @@ export interface Screen<Request extends AreaRequest = ScreenRequest> {
   path: string
   /** The operations without which the screen is not shown; none: every person may see it. */
   needs: readonly OperationId[]
+  /** A scope of people without which the screen is not shown either. */
+  scope?: PersonScope
+  /**
+   * The person confirms who they are before the screen, unless they did within five minutes. A form that was submitted is
+   * continued afterwards with its fields. A function decides by the request, such as by an amount.
+   */
+  stepUp?: true | ((request: Request) => Promise<boolean>)
   handle(request: Request): Promise<ScreenResponse>
 }

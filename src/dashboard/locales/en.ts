@@ -59,6 +59,25 @@ export const EN = {
   people_wrong_account: 'This invitation is for another e-mail address.',
   people_already_member: 'You are in this account already.',
   people_session_ended: 'The session has ended. Sign in again.',
+  people_passkey_refused: 'The passkey was not accepted.',
+  people_authentication_required: 'Confirm that it is you, and try again.',
+  people_not_allowed: 'Your role does not allow this.',
+  people_member_not_found: 'There is no such person in the team.',
+  people_invitation_not_found: 'There is no such open invitation.',
+  people_account_exists: 'There is an account with this e-mail address. Sign in, and open the link again.',
+  people_name_not_valid: 'The name must have 1 to 100 characters.',
+  people_email_not_valid: 'This is not an e-mail address.',
+  people_last_owner: 'An account needs an owner. Make another person an owner first.',
+  people_totp_not_started: 'Begin again: the code belongs to no secret that waits for it.',
+  people_too_many_passkeys: 'You have 20 passkeys. Remove one first.',
+
+  // Confirming again
+  confirmText: 'You signed in more than five minutes ago. Confirm that it is you; then this goes on.',
+  confirmImpossible:
+    'Your account has no password and no authenticator app. Sign out, and sign in again to do this.',
+  confirmDemo: 'The demo owner of staging has no password.',
+  confirmWrong: 'The password is not right.',
+  confirmButton: 'Confirm and go on',
 
   // Home
   homeTitle: 'Home',

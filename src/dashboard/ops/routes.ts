@@ -4,11 +4,15 @@ import type { PageRoute } from '../../kit/http/route.ts'
 import type { OpsApp } from '../app.ts'
 import { guardedForOperators } from '../frame/guard.ts'
 import type { AreaRequest, Screen } from '../frame/screen.ts'
+import { confirmScreens } from '../screens/confirm.ts'
 import { signInRoutes } from '../screens/sign-in.ts'
 import { stateScreen } from './state.ts'
 
 export const OPS_SCREENS: readonly Screen<AreaRequest>[] = [stateScreen]
 
 export function opsRoutes(app: OpsApp): PageRoute[] {
-  return [...signInRoutes(app), ...OPS_SCREENS.map((screen) => guardedForOperators(app, screen))]
+  return [
+    ...signInRoutes(app),
+    ...[...confirmScreens, ...OPS_SCREENS].map((screen) => guardedForOperators(app, screen)),
+  ]
 }

@@ -1,0 +1,71 @@
+// Asks again who the person is, before what must not be done with a session that was left open or stolen. A form that was
+// submitted waits in hidden fields, and the confirmation continues it.
+
+import { type Html, html } from '../../kit/http/html.ts'
+import { PeopleError } from '../../people/errors.ts'
+import { isRecentlyAuthenticated, type Principal } from '../../people/sessions.ts'
+import { confirmationOf, confirmIdentity } from '../../people/sign-in.ts'
+import { field, notice } from './components.ts'
+import type { AreaRequest, Screen, ScreenResponse } from './screen.ts'
+
+/** Below the path of the area. */
+export const CONFIRM_PATH = '/confirm'
+
+// Of the confirmation itself, and of every form.
+const NOT_CONTINUED: readonly string[] = ['confirmed', 'confirmPassword', 'confirmCode', 'csrf', 'submission']
+
+type Step = { ask: ScreenResponse } | { token: string; principal: Principal }
+
+/** Undefined if the screen needs no confirmation now; the new token of the session if the person has just confirmed. */
+export async function stepUp<Request extends AreaRequest>(
+  { method, stepUp: when }: Screen<Request>,
+  request: Request,
+  address: string,
+): Promise<Step | undefined> {
+  const { app, base, principal, origin, form } = request
+  if (isRecentlyAuthenticated(app, principal)) return undefined
+  if (typeof when === 'function' && !(await when(request))) return undefined
+  if (method === 'GET') return { ask: askPage(request, `${base}${CONFIRM_PATH}`, { next: address }) }
+  if (form.confirmed === undefined) return { ask: askPage(request, address, form) }
+  const proof = { password: form.confirmPassword, code: form.confirmCode }
+  try {
+    const token = await confirmIdentity(app, principal, proof, origin)
+    return { token, principal: { ...principal, authenticatedAt: app.clock.now() } }
+  } catch (error) {
+    if (!(error instanceof PeopleError)) throw error
+    return { ask: askPage(request, address, form, error) }
+  }
+}
+
+function askPage(
+  request: AreaRequest,
+  action: string,
+  continued: Readonly<Record<string, string>>,
+  problem?: PeopleError,
+): ScreenResponse {
+  const { texts, postForm, form } = request
+  const { t } = texts
+  const hidden = Object.entries(continued)
+    .filter(([name]) => !NOT_CONTINUED.includes(name))
+    .map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)
+  const question = questionOf(request, problem)
+  const body = html`<div class="head"><h1>${t('codeTitle')}</h1></div>
+${problem && notice('bad', html`<p>${texts.word('people', problem.code)}</p>`)}
+<section class="card narrow"><p>${t('confirmText')}</p>${postForm(action, html`<input type="hidden" name="confirmed" value="yes">${hidden}${question}`, form.submission)}</section>`
+  return { title: t('codeTitle'), body, http: problem?.http ?? 403 }
+}
+
+function questionOf({ app, principal, texts: { t } }: AreaRequest, problem: PeopleError | undefined): Html {
+  const button = html`<button>${t('confirmButton')}</button>`
+  const isWrong = problem?.http === 401
+  switch (confirmationOf(app, principal.user)) {
+    case 'code':
+      return html`${field('confirmCode', t('code'), { hint: t('codeText'), isRequired: true, autocomplete: 'one-time-code', ...(isWrong && { error: t('people_second_factor_failed') }) })}${button}`
+    case 'password':
+      return html`${field('confirmPassword', t('password'), { type: 'password', isRequired: true, autocomplete: 'current-password', ...(isWrong && { error: t('confirmWrong') }) })}${button}`
+    case 'none_needed':
+      return html`<p>${t('confirmDemo')}</p>${button}`
+    case 'impossible':
+      return html`<p>${t('confirmImpossible')}</p>`
+  }
+}
