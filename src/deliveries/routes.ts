@@ -95,6 +95,7 @@ const replayRoutes = (app: DeliveriesApp): Route[] => [
     method: 'POST',
     path: `${EVENTS}/{uuid}/replay`,
     operationId: 'events.replay',
+    personScope: 'deliveries:resend',
     summary: 'Replay an event',
     description:
       'Sends it again to every enabled endpoint that is subscribed to it, or to the given endpoint, with the same id and body.',

@@ -19,7 +19,9 @@ import { auditOperation, runMerchantRoute, runOperatorRoute, scopesOf } from './
 export function createOperations(routes: readonly Route[], clock: Clock): Operations {
   const operations = compileOperations(routes)
   const missingScope = ({ scopes }: Pick<SignedIn, 'scopes'>, route: Route) =>
-    scopesOf(route).find((scope) => !grantsScope(scopes, scope))
+    route.personScope !== undefined && scopes.includes(route.personScope)
+      ? undefined
+      : scopesOf(route).find((scope) => !grantsScope(scopes, scope))
   return {
     allows(person, operationId) {
       const route = operations.get(operationId)?.route

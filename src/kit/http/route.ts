@@ -64,6 +64,8 @@ export interface RouteDefinition<Params, Query, Body> {
   scope: Scope
   /** A second scope that is needed too, where the records of two areas are returned. */
   alsoScope?: Scope
+  /** A scope that only people have, and that suffices for a person instead of the others. */
+  personScope?: string
   operationId: OperationId
   summary: string
   description?: string
