@@ -8,6 +8,8 @@ import type { Screen } from './frame/screen.ts'
 import { caseScreens } from './screens/cases.ts'
 import { confirmScreens } from './screens/confirm.ts'
 import { customerScreens } from './screens/customers.ts'
+import { eventScreens } from './screens/developers/events.ts'
+import { developersScreen } from './screens/developers/tabs.ts'
 import { homeScreen } from './screens/home.ts'
 import { joinRoutes } from './screens/join.ts'
 import { paymentScreen } from './screens/payment.ts'
@@ -26,6 +28,8 @@ export const SCREENS: readonly Screen[] = [
   ...caseScreens,
   ...customerScreens,
   ...walletScreens,
+  developersScreen,
+  ...eventScreens,
 ]
 
 export function dashboardRoutes(app: DashboardApp): PageRoute[] {

@@ -1,5 +1,6 @@
 // Parts that screens share: badges, tables, facts, filters, pages of a list, notices.
 
+import type { ApiError } from '../../core/errors.ts'
 import type { PageMeta } from '../../core/page.ts'
 import { withoutControls } from '../../core/text/direction.ts'
 import { type Html, type HtmlValue, html } from '../../kit/http/html.ts'
@@ -82,6 +83,21 @@ export function empty(title: string, text: HtmlValue): Html {
 
 export function notice(tone: Tone, body: HtmlValue): Html {
   return html`<div class="notice ${tone}" role="${tone === 'bad' ? 'alert' : 'status'}">${body}</div>`
+}
+
+/** Why the API refused a form, with what it says about each field. */
+export function problemNotice(problem: ApiError | undefined): Html | null {
+  if (!problem) return null
+  const issues = problem.details.filter(({ message }) => message !== problem.message)
+  return notice(
+    'bad',
+    html`<p>${problem.message}</p>${issues.length > 0 && html`<ul>${issues.map(({ field: name, message }) => html`<li><b>${name}</b> ${message}</li>`)}</ul>`}`,
+  )
+}
+
+/** Text for machines, from left to right in every language. Keyboards can scroll it. */
+export function codeBlock(label: string, text: string): Html {
+  return html`<pre dir="ltr" tabindex="0" role="region" aria-label="${label}">${withoutControls(text)}</pre>`
 }
 
 /** The address of the same screen with other values in the query; an empty value removes the name. */

@@ -15,6 +15,7 @@ export const MENU: readonly MenuItem[] = [
   { path: '/app/cases', text: 'menuCases', needs: ['cases.list'], key: 'c' },
   { path: '/app/customers', text: 'menuCustomers', needs: ['customers.list'], key: 'u' },
   { path: '/app/wallet', text: 'menuWallet', needs: ['wallet.listTransactions'], key: 'w' },
+  { path: '/app/developers', text: 'menuDevelopers', needs: ['events.list'], key: 'd' },
 ]
 
 /** The area of a merchant's people. */

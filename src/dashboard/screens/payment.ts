@@ -7,12 +7,15 @@ import { type Html, html } from '../../kit/http/html.ts'
 import { badge, facts, field, notice, table, written } from '../frame/components.ts'
 import type { Screen, ScreenRequest } from '../frame/screen.ts'
 import type { Texts } from '../frame/texts.ts'
+import { paymentEvents } from './developers/payment-events.ts'
+import { EVENTS_PATH } from './developers/tabs.ts'
 import type { Payment } from './payments.ts'
 
 interface TimelineEntry {
   at: string
   message: string
   type: string
+  uuid: string | null
 }
 
 export const paymentScreen: Screen[] = [
@@ -52,7 +55,7 @@ interface Loaded {
   timeline: TimelineEntry[]
 }
 
-function show(request: ScreenRequest, { payment, timeline }: Loaded, problem?: ApiError) {
+async function show(request: ScreenRequest, { payment, timeline }: Loaded, problem?: ApiError) {
   const { texts, query } = request
   const { t } = texts
   const amount = texts.amount(payment.sourceAmount, payment.sourceCurrency)
@@ -60,9 +63,9 @@ function show(request: ScreenRequest, { payment, timeline }: Loaded, problem?: A
 ${query.done === 'refund' && notice('good', html`<p>${t('done_refund')}</p>`)}
 ${problem && notice('bad', html`<p>${problem.message}</p>`)}
 <div class="split"><div><section class="card"><p class="big">${amount}</p>${mainFacts(payment, texts)}</section>
-<section class="card"><h2>${t('timeline')}</h2>${timelineList(timeline, texts)}</section>
+<section class="card"><h2>${t('timeline')}</h2>${timelineList(timeline, request)}</section>
 ${payment.attempts.length > 0 && attempts(payment, texts)}</div>
-<div>${refundForm(request, payment)}<section class="card"><h2>${t('details')}</h2>${moreFacts(payment, texts)}</section></div></div>`
+<div>${refundForm(request, payment)}<section class="card"><h2>${t('details')}</h2>${moreFacts(payment, texts)}</section>${await paymentEvents(request, payment.uuid)}</div></div>`
   return { title: payment.reference, body, http: problem ? 422 : 200 }
 }
 
@@ -96,8 +99,13 @@ function moreFacts(payment: Payment, texts: Texts): Html {
   ])}${metadata.length > 0 && html`<h3>${t('metadata')}</h3>${facts(metadata.map(([name, value]) => [name, written(String(value))]))}`}`
 }
 
-function timelineList(entries: readonly TimelineEntry[], texts: Texts): Html {
-  return html`<ol class="timeline">${entries.map(({ at, message }) => html`<li>${texts.time(at)}<span>${message}</span></li>`)}</ol>`
+function timelineList(entries: readonly TimelineEntry[], { texts, allows }: ScreenRequest): Html {
+  const isEvent = ({ type }: TimelineEntry) =>
+    (type === 'event' || type === 'delivery') && allows('events.get')
+  return html`<ol class="timeline">${entries.map(
+    (entry) =>
+      html`<li>${texts.time(entry.at)}<span>${isEvent(entry) ? html`<a href="${EVENTS_PATH}/${entry.uuid}">${entry.message}</a>` : entry.message}</span></li>`,
+  )}</ol>`
 }
 
 function attempts({ attempts: list }: Payment, texts: Texts): Html {
