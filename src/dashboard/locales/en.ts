@@ -1,5 +1,7 @@
 // The source texts of the dashboard, in ICU message syntax. Every other language has exactly these names.
 
+import { EN_OPS } from './en-ops.ts'
+
 export const EN = {
   // The frame
   skip: 'Skip to the content',
@@ -187,18 +189,7 @@ export const EN = {
   noEntriesText: 'Every payment, refund and settlement is an entry.',
 
   // The area of operators
-  opsBrand: 'Operators',
-  opsSignInTitle: 'Sign in as an operator',
-  opsStateTitle: 'State',
-  opsJobsTitle: 'Background jobs',
-  opsJob: 'Job',
-  opsDue: 'Due',
-  opsDueSince: 'Due since',
-  opsCasesWait: '{count, plural, one {# case waits for an operator.} other {# cases wait for an operator.}}',
-  opsJobLate: 'The job {name} does not keep up.',
-  opsEndpointsFail:
-    '{count, plural, one {# webhook endpoint of a merchant fails.} other {# webhook endpoints of merchants fail.}}',
-  opsNeverChecked: 'The invariants of the money were not checked yet.',
+  ...EN_OPS,
 
   // Developers
   menuDevelopers: 'Developers',

@@ -6,9 +6,19 @@ import { guardedForOperators } from '../frame/guard.ts'
 import type { AreaRequest, Screen } from '../frame/screen.ts'
 import { confirmScreens } from '../screens/confirm.ts'
 import { signInRoutes } from '../screens/sign-in.ts'
+import { merchantScreens } from './merchant.ts'
+import { merchantGatewayScreens } from './merchant-gateways.ts'
+import { merchantKeyScreens } from './merchant-keys.ts'
+import { merchantListScreens } from './merchants.ts'
 import { stateScreen } from './state.ts'
 
-export const OPS_SCREENS: readonly Screen<AreaRequest>[] = [stateScreen]
+export const OPS_SCREENS: readonly Screen<AreaRequest>[] = [
+  stateScreen,
+  ...merchantListScreens,
+  ...merchantScreens,
+  ...merchantKeyScreens,
+  ...merchantGatewayScreens,
+]
 
 export function opsRoutes(app: OpsApp): PageRoute[] {
   return [
