@@ -16,7 +16,7 @@ describe('roles', () => {
     assert.deepEqual(writes('viewer'), [])
     assert.deepEqual(writes('support'), [])
     assert.deepEqual(writes('finance'), ['refunds:write', 'cases:write', 'reconciliations:write'])
-    assert.deepEqual(writes('developer'), ['webhooks:write', 'keys:write'])
+    assert.deepEqual(writes('developer'), ['webhooks:write', 'keys:write', 'sandbox:write'])
   })
 
   it('let everybody but developers and support read the wallet', () => {

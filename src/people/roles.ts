@@ -16,6 +16,8 @@ const PEOPLE_SCOPES = [
   'refunds:request',
   'receipts:send',
   'deliveries:resend',
+  // To let time pass in staging.
+  'sandbox:write',
 ] as const
 
 export type PersonScope = Scope | (typeof PEOPLE_SCOPES)[number]
@@ -50,6 +52,7 @@ const DEVELOPS: readonly PersonScope[] = [
   'audit:read',
   'settings:read',
   'deliveries:resend',
+  'sandbox:write',
 ]
 const ACCOUNTS: readonly PersonScope[] = ['refunds:write', 'cases:write', 'reconciliations:write']
 

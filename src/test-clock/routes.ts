@@ -75,6 +75,7 @@ export function testClockRoutes(app: TestClockApp): Route[] {
       tag: 'Misc',
       scope: 'checkout:write',
       operationId: 'testClock.advance',
+      personScope: 'sandbox:write',
       summary: 'Advance the test clock (staging only)',
       description:
         'Lets time pass for you alone, by `seconds` or until `to`: checkouts and cards expire, money settles, charges, refunds and webhook deliveries are retried, disputes open and end. Everything that becomes due is done before the response, as far as that takes less than eight seconds. Scheduled times come nearer; records keep the real time at which they were made, so there is nothing to reset, and nothing is undone.',
