@@ -8,8 +8,13 @@ import type { Screen } from './frame/screen.ts'
 import { caseScreens } from './screens/cases.ts'
 import { confirmScreens } from './screens/confirm.ts'
 import { customerScreens } from './screens/customers.ts'
+import { endpointSecretScreens } from './screens/developers/endpoint-secrets.ts'
+import { endpointScreens } from './screens/developers/endpoints.ts'
 import { eventScreens } from './screens/developers/events.ts'
+import { keyScreens } from './screens/developers/keys.ts'
+import { newKeyScreens } from './screens/developers/new-key.ts'
 import { developersScreen } from './screens/developers/tabs.ts'
+import { testToolScreens } from './screens/developers/test-tools.ts'
 import { homeScreen } from './screens/home.ts'
 import { joinRoutes } from './screens/join.ts'
 import { paymentScreen } from './screens/payment.ts'
@@ -30,6 +35,11 @@ export const SCREENS: readonly Screen[] = [
   ...walletScreens,
   developersScreen,
   ...eventScreens,
+  ...endpointScreens,
+  ...endpointSecretScreens,
+  ...keyScreens,
+  ...newKeyScreens,
+  ...testToolScreens,
 ]
 
 export function dashboardRoutes(app: DashboardApp): PageRoute[] {

@@ -88,3 +88,113 @@ describe('events in the dashboard', () => {
     assert.equal(forced.http, 403)
   })
 })
+
+describe('webhook endpoints in the dashboard', () => {
+  const PATH = '/app/developers/endpoints'
+  const secretOf = (text: string) => /whsec_[\w+/=]+/.exec(text)?.[0]
+
+  it('shows the secret of a new endpoint once, also if the form is submitted again', async () => {
+    const url = `${service.url}/hooks-of-shop`
+    const fields = { url, description: 'Orders', 'event:payment.*': 'on', 'event:refund.failed': 'on' }
+    const hidden = hiddenFields((await owner.get(`${PATH}/new`)).text, `${PATH}/new`)
+    const added = await owner.post(`${PATH}/new`, { ...hidden, ...fields })
+    assert.ok(secretOf(added.text), added.text)
+    const again = await owner.post(`${PATH}/new`, { ...hidden, ...fields })
+    assert.deepEqual([again.http, secretOf(again.text)], [200, undefined])
+    const { body } = await merchant.api.get('/api/v1/webhooks/endpoints')
+    const made = body.data.filter((one: { url: string }) => one.url === url)
+    assert.deepEqual(
+      made.map((one: { events: string[] }) => one.events),
+      [['payment.*', 'refund.failed']],
+    )
+    assert.equal(secretOf((await owner.get(`${PATH}/${made[0].uuid}`)).text), undefined)
+    assert.ok((await owner.get(PATH)).text.includes(`href="${PATH}/${made[0].uuid}"`))
+  })
+
+  it('keeps the input when the API refuses the address', async () => {
+    const fields = { url: 'ftp://shop.example', description: 'Kept' }
+    const refused = await owner.submit(`${PATH}/new`, `${PATH}/new`, fields)
+    assert.equal(refused.http, 422)
+    assert.match(refused.text, /role="alert"/)
+    assert.match(refused.text, /value="Kept"/)
+  })
+
+  it('changes, disables, tests, replaces the secret of and deletes an endpoint', async () => {
+    const { uuid, url } = await newEndpoint()
+    const page = `${PATH}/${uuid}`
+    const saved = await owner.submit(page, page, { url, description: 'New', 'event:*': 'on' })
+    assert.deepEqual([saved.http, saved.headers.get('location')], [303, `${page}?done=saved`])
+    const tested = await owner.submit(page, `${page}/test`)
+    assert.match(tested.headers.get('location') ?? '', /^\/app\/developers\/events\/[\w-]+\?done=test$/)
+    const rotated = await owner.submit(`${page}/secret`, `${page}/secret`, { overlapHours: '24' })
+    assert.ok(secretOf(rotated.text), rotated.text)
+    await owner.submit(page, `${page}/disable`)
+    const { body } = await merchant.api.get(`/api/v1/webhooks/endpoints/${uuid}`)
+    assert.deepEqual([body.data.status, body.data.description], ['disabled', 'New'])
+    await owner.submit(`${page}/delete`, `${page}/delete`)
+    assert.equal((await owner.get(page)).http, 404)
+  })
+})
+
+describe('API keys in the dashboard', () => {
+  const PATH = '/app/developers/keys'
+  const keyOf = (text: string) => /cowry_test_[0-9A-Za-z]+_[0-9A-Za-z]+/.exec(text)?.[0] ?? ''
+
+  it('creates a key with scopes of the person, and shows it once', async () => {
+    const fields = { name: 'Reports', 'scope:wallet:read': 'on', days: '30', addresses: '127.0.0.1, ::1' }
+    const hidden = hiddenFields((await owner.get(`${PATH}/new`)).text, `${PATH}/new`)
+    const made = await owner.post(`${PATH}/new`, { ...hidden, ...fields })
+    const api = service.apiWith(keyOf(made.text))
+    assert.equal((await api.get('/api/v1/wallet/balance')).http, 200)
+    assert.equal((await api.get('/api/v1/refunds')).http, 403)
+    const again = await owner.post(`${PATH}/new`, { ...hidden, ...fields })
+    assert.deepEqual([again.http, keyOf(again.text)], [200, ''])
+    const [, page = ''] = /href="(\/app\/developers\/keys\/[0-9A-Za-z]+)">Continue/.exec(again.text) ?? []
+    const { http, text } = await owner.get(page)
+    assert.deepEqual([http, keyOf(text)], [200, ''])
+    assert.match(text, /wallet:read/)
+  })
+
+  it('offers a developer no scope beyond the role, and refuses one that is forced', async () => {
+    const developer = await signInAs(service, merchant.uuid, 'developer')
+    const { text } = await developer.get(`${PATH}/new`)
+    assert.ok(text.includes('name="scope:webhooks:write"'))
+    assert.equal(text.includes('name="scope:refunds:write"'), false)
+    const forced = { name: 'More', 'scope:refunds:write': 'on' }
+    const refused = await developer.submit(`${PATH}/new`, `${PATH}/new`, forced)
+    assert.deepEqual([refused.http, keyOf(refused.text)], [422, ''])
+  })
+
+  it('replaces and revokes a key', async () => {
+    const fields = { name: 'Shop', 'scope:wallet:read': 'on' }
+    const made = await owner.submit(`${PATH}/new`, `${PATH}/new`, fields)
+    const [first, firstId] = [keyOf(made.text), keyOf(made.text).split('_')[2]]
+    const page = `${PATH}/${firstId}`
+    const rotated = await owner.submit(`${page}/rotate`, `${page}/rotate`, { overlapHours: '24' })
+    const second = keyOf(rotated.text)
+    assert.notEqual(second, first)
+    for (const key of [first, second])
+      assert.equal((await service.apiWith(key).get('/api/v1/wallet/balance')).http, 200)
+    const revoked = await owner.submit(`${page}/revoke`, `${page}/revoke`)
+    assert.equal(revoked.headers.get('location'), `${page}?done=revoked`)
+    const { body } = await merchant.api.get(`/api/v1/api-keys/${firstId}`)
+    assert.equal(body.data.status, 'revoked')
+  })
+})
+
+describe('test tools in the dashboard', () => {
+  it('lists the instruments, and advances the clock once per form', async () => {
+    const developer = await signInAs(service, merchant.uuid, 'developer')
+    const page = '/app/developers/test'
+    const { text } = await developer.get(page)
+    assert.match(text, /card_dispute_lost_later/)
+    const fields = { ...hiddenFields(text, `${page}/clock`), seconds: '3600' }
+    for (const answer of [
+      await developer.post(`${page}/clock`, fields),
+      await developer.post(`${page}/clock`, fields),
+    ])
+      assert.equal(answer.headers.get('location'), `${page}?done=clock`)
+    const { body } = await merchant.api.get('/api/v1/sandbox/clock')
+    assert.equal(body.data.advancedSeconds, 3_600)
+  })
+})

@@ -24,6 +24,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   rejected: 'bad',
   lost: 'bad',
   dead: 'bad',
+  failing: 'bad',
   pending: 'wait',
   processing: 'wait',
   started: 'wait',
@@ -166,4 +167,8 @@ export function field(name: string, label: string, options: FieldOptions = {}): 
   return html`<div class="field"><label for="${name}">${label}</label>
 <input id="${name}" name="${name}" type="${type}" value="${value}"${isRequired && html` required`}${autocomplete && html` autocomplete="${autocomplete}"`}${inputmode && html` inputmode="${inputmode}"`}${notes && html` aria-describedby="${notes}"`}${error !== undefined && html` aria-invalid="true"`}>
 ${error !== undefined && html`<p class="error" id="${name}-error">${error}</p>`}${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}</div>`
+}
+
+export function tick(name: string, label: HtmlValue, isChecked: boolean): Html {
+  return html`<label class="tick"><input type="checkbox" name="${name}"${isChecked && html` checked`}> <span>${label}</span></label>`
 }

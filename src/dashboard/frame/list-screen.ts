@@ -23,6 +23,8 @@ export interface ListScreen<Row, Request extends AreaRequest = ScreenRequest> {
   title: TextId
   list: OperationId
   exports?: OperationId
+  /** The operation returns the whole list: it takes no page. */
+  isWhole?: boolean
   filters: readonly Filter[]
   columns(texts: Texts): Column<Row>[]
   emptyTitle: TextId
@@ -81,7 +83,8 @@ async function show<Row, Request extends AreaRequest>(screen: ListScreen<Row, Re
   const { base, call, allows, query, texts } = request
   const { t } = texts
   const path = `${base}${screen.path}`
-  const input = { ...queryOf(screen, query), cursor: query.cursor, page: query.page, limit: ROWS }
+  const page = screen.isWhole ? {} : { cursor: query.cursor, page: query.page, limit: ROWS }
+  const input = { ...queryOf(screen, query), ...page }
   const [{ data, meta }, intro] = await Promise.all([
     call(screen.list, { query: input }),
     screen.intro?.(request),

@@ -257,6 +257,7 @@ export const EN = {
   done_deleted: 'Deleted.',
   copy: 'Copy',
   copied: 'Copied',
+  continue: 'Continue',
   keysTitle: 'API keys',
   keysText: 'The keys with which your programs use the API.',
   key: 'Key',
@@ -318,6 +319,7 @@ export const EN = {
   // Words of the API
   status_enabled: 'Enabled',
   status_disabled: 'Disabled',
+  status_failing: 'Failing',
   status_delivered: 'Delivered',
   status_dead: 'Not delivered',
   status_pending: 'Pending',

@@ -1,0 +1,151 @@
+// Webhook endpoints, and one endpoint: change, test, enable, disable.
+
+import type { Static } from 'typebox'
+import { ApiError } from '../../../core/errors.ts'
+import { type Html, html } from '../../../kit/http/html.ts'
+import type { OperationId } from '../../../kit/http/route.ts'
+import type { EndpointRecord } from '../../../webhook-endpoints/schema.ts'
+import { badge, facts, notice, problemNotice, written } from '../../frame/components.ts'
+import { listScreens } from '../../frame/list-screen.ts'
+import type { Screen, ScreenRequest } from '../../frame/screen.ts'
+import type { TextId } from '../../locales/en.ts'
+import { endpointFields, endpointInput } from './endpoint-form.ts'
+import { developerTabs, ENDPOINTS_PATH, EVENTS_PATH } from './tabs.ts'
+
+export type Endpoint = Static<typeof EndpointRecord>
+
+const ONE = '/developers/endpoints/{uuid}'
+
+export const endpointScreens: Screen[] = [
+  ...listScreens<Endpoint>({
+    path: '/developers/endpoints',
+    title: 'endpointsTitle',
+    list: 'webhookEndpoints.list',
+    isWhole: true,
+    filters: [],
+    actions: ({ allows, texts: { t } }) =>
+      allows('webhookEndpoints.create')
+        ? html`<a class="button" href="${ENDPOINTS_PATH}/new">${t('endpointNew')}</a>`
+        : null,
+    intro: async (request) =>
+      html`${developerTabs(request, ENDPOINTS_PATH)}${request.query.done && notice('good', html`<p>${request.texts.t('done_deleted')}</p>`)}`,
+    columns: (texts) => [
+      {
+        label: texts.t('endpoint'),
+        isTitle: true,
+        cell: ({ uuid, url, description }) =>
+          html`<a class="row" href="${ENDPOINTS_PATH}/${uuid}">${written(url)}</a><span class="sub">${written(description)}</span>`,
+      },
+      { label: texts.t('endpointEvents'), cell: ({ events }) => eventNames(events) },
+      {
+        label: texts.t('status'),
+        cell: ({ status, failingSince }) =>
+          html`<span>${badge(texts, status)}${failingSince && html` ${badge(texts, 'failing')}`}</span>`,
+      },
+      { label: texts.t('created'), cell: ({ createdAt }) => texts.time(createdAt) },
+    ],
+    emptyTitle: 'noEndpointsTitle',
+    emptyText: 'noEndpointsText',
+  }),
+  {
+    method: 'GET',
+    path: ONE,
+    needs: ['webhookEndpoints.get'],
+    handle: async (request) => show(request, await loadEndpoint(request)),
+  },
+  {
+    method: 'POST',
+    path: ONE,
+    needs: ['webhookEndpoints.update'],
+    handle: (request) => change(request, endpointInput(request.form)),
+  },
+  ...[true, false].map(
+    (enabled): Screen => ({
+      method: 'POST',
+      path: `${ONE}/${enabled ? 'enable' : 'disable'}`,
+      needs: ['webhookEndpoints.update'],
+      handle: (request) => change(request, { enabled }),
+    }),
+  ),
+  { method: 'POST', path: `${ONE}/test`, needs: ['webhookEndpoints.test'], handle: test },
+]
+
+const eventNames = (events: readonly string[]) => html`<code>${events.join(', ')}</code>`
+
+export async function loadEndpoint({ call, params }: ScreenRequest): Promise<Endpoint> {
+  // A boundary: the operation returns a record of this schema.
+  return (await call('webhookEndpoints.get', { params: { uuid: params.uuid ?? '' } })).data as Endpoint
+}
+
+export function endpointFacts(endpoint: Endpoint, { texts }: ScreenRequest): Html {
+  const { t } = texts
+  const { description, events, disabled, failingSince, previousSecretUntil, createdAt, uuid } = endpoint
+  return facts([
+    [t('endpointDescription'), written(description)],
+    [t('endpointEvents'), eventNames(events)],
+    [t('reason'), disabled?.message],
+    [t('endpointFailing'), failingSince && texts.time(failingSince)],
+    [t('endpointPreviousSecret'), previousSecretUntil && texts.time(previousSecretUntil)],
+    [t('created'), texts.time(createdAt)],
+    ['UUID', html`<code>${uuid}</code>`],
+  ])
+}
+
+function show(request: ScreenRequest, endpoint: Endpoint, problem?: ApiError) {
+  const { texts, query, allows, form, postForm } = request
+  const { t } = texts
+  const path = `${ENDPOINTS_PATH}/${endpoint.uuid}`
+  const input = problem && 'url' in form ? endpointInput(form) : endpoint
+  const edit = html`<section class="card"><h2>${t('endpointEdit')}</h2>${postForm(path, html`${endpointFields(texts, input)}<button>${t('endpointSave')}</button>`)}</section>`
+  const body = html`<div class="head"><h1>${written(endpoint.url)}</h1>${badge(texts, endpoint.status)}</div>
+${developerTabs(request, ENDPOINTS_PATH)}${query.done && notice('good', html`<p>${t('done_saved')}</p>`)}${problemNotice(problem)}
+<div class="split"><div><section class="card">${endpointFacts(endpoint, request)}</section>${allows('webhookEndpoints.update') && edit}</div>
+<div>${actions(request, endpoint)}</div></div>`
+  return { title: endpoint.url, body, http: problem ? 422 : 200 }
+}
+
+/** What can be done beside changing it. What cannot be undone is asked on a page of its own. */
+function actions({ allows, postForm, texts: { t } }: ScreenRequest, { uuid, status }: Endpoint): Html | null {
+  const path = `${ENDPOINTS_PATH}/${uuid}`
+  const isEnabled = status === 'enabled'
+  const button = (operation: OperationId, action: string, label: TextId, hint?: TextId) =>
+    allows(operation) &&
+    postForm(
+      `${path}/${action}`,
+      html`${hint && html`<p class="hint">${t(hint)}</p>`}<button class="plain">${t(label)}</button>`,
+    )
+  const link = (operation: OperationId, action: string, label: TextId) =>
+    allows(operation) && html`<p><a class="button plain" href="${path}/${action}">${t(label)}</a></p>`
+  if (!allows('webhookEndpoints.update')) return null
+  return html`<section class="card">${isEnabled && button('webhookEndpoints.test', 'test', 'endpointTest')}
+${link('webhookEndpoints.rotateSecret', 'secret', 'secretRotate')}
+${isEnabled ? button('webhookEndpoints.update', 'disable', 'endpointDisable', 'endpointDisableText') : button('webhookEndpoints.update', 'enable', 'endpointEnable')}
+${link('webhookEndpoints.delete', 'delete', 'endpointDelete')}</section>`
+}
+
+async function change(request: ScreenRequest, body: Record<string, unknown>) {
+  const { call, params, submission } = request
+  const { uuid = '' } = params
+  const endpoint = await loadEndpoint(request)
+  try {
+    await call('webhookEndpoints.update', { params: { uuid }, body, idempotencyKey: submission })
+    return { redirectTo: `${ENDPOINTS_PATH}/${uuid}?done=saved` }
+  } catch (error) {
+    if (error instanceof ApiError) return show(request, endpoint, error)
+    throw error
+  }
+}
+
+async function test(request: ScreenRequest) {
+  const { call, params, submission } = request
+  const endpoint = await loadEndpoint(request)
+  try {
+    const input = { params: { uuid: params.uuid ?? '' }, idempotencyKey: submission }
+    // A boundary: the operation returns an event.
+    const { id } = (await call('webhookEndpoints.test', input)).data as { id: string }
+    return { redirectTo: `${EVENTS_PATH}/${id}?done=test` }
+  } catch (error) {
+    if (error instanceof ApiError) return show(request, endpoint, error)
+    throw error
+  }
+}
