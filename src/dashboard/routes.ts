@@ -30,7 +30,7 @@ export const SCREENS: readonly Screen[] = [
   ...paymentListScreens,
   ...paymentScreen,
   ...refundScreens,
-  ...caseScreens,
+  ...caseScreens('/app'),
   ...customerScreens,
   ...walletScreens,
   developersScreen,

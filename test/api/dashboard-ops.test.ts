@@ -2,7 +2,17 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { newVisitor, PASSWORD, signInAs, signInAsOperator, type Visitor } from '../support/dashboard.ts'
+import { OPS_SCREENS } from '../../src/dashboard/ops/routes.ts'
+import { sql } from '../../src/kit/db/db.ts'
+import { payWith } from '../support/builders.ts'
+import {
+  hiddenFields,
+  newVisitor,
+  PASSWORD,
+  signInAs,
+  signInAsOperator,
+  type Visitor,
+} from '../support/dashboard.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after })
@@ -156,5 +166,117 @@ describe('merchants in the area of operators', () => {
     assert.equal(invited.http, 201)
     const [link = ''] = /\/app\/join\/[\w-]+/.exec(invited.text) ?? []
     assert.equal((await newVisitor(service).get(link)).http, 200)
+  })
+})
+
+const ageStatement = sql<unknown>`
+update sessions
+set authenticated_at = authenticated_at - interval '6 minutes'
+where user_id = (select id from users where email = $1)`
+
+describe('confirming who one is, as an operator', () => {
+  it('asks for the password before a suspension five minutes after the sign-in', async () => {
+    const careful = await signInAsOperator(service)
+    const shop = await service.newMerchant()
+    const path = `/ops/merchants/${shop.uuid}`
+    await service.db.query(ageStatement, [careful.email])
+    const asked = await careful.submit(path, `${path}/suspend`)
+    assert.equal(asked.http, 403)
+    const statusOf = async () =>
+      (await service.admin.get(`/admin/v1/merchants/${shop.uuid}`)).body.data.status
+    assert.equal(await statusOf(), 'active')
+    const fields = { ...hiddenFields(asked.text, `${path}/suspend`), confirmPassword: PASSWORD }
+    assert.equal((await careful.post(`${path}/suspend`, fields)).http, 303)
+    assert.equal(await statusOf(), 'suspended')
+    assert.equal((await careful.get('/ops')).http, 200)
+  })
+
+  it('asks before every screen of keys and credentials, and before a decision', () => {
+    const asking = OPS_SCREENS.filter(({ stepUp }) => stepUp === true).map(
+      ({ method, path }) => `${method} ${path}`,
+    )
+    assert.deepEqual(asking, [
+      'POST /merchants/{uuid}/suspend',
+      'POST /merchants/{uuid}/invite',
+      'GET /merchants/{uuid}/keys/new',
+      'POST /merchants/{uuid}/keys/new',
+      'POST /merchants/{uuid}/keys/{keyId}/rotate',
+      'POST /merchants/{uuid}/keys/{keyId}/revoke',
+      'GET /merchants/{uuid}/gateways/{gateway}',
+      'POST /merchants/{uuid}/gateways/{gateway}',
+      'POST /merchants/{uuid}/gateways/{gateway}/revoke',
+      'POST /cases/{uuid}/resolve',
+    ])
+  })
+})
+
+describe('screens of operators', () => {
+  it('shows every screen to an operator, and none to a member or a visitor', async () => {
+    const cookie = `cowry_ops_session=${owner.cookies.get('cowry_session')}`
+    const visitor = newVisitor(service)
+    for (const { method, path } of OPS_SCREENS) {
+      const address = `/ops${path.replaceAll(/\{\w+\}/g, merchant.uuid)}`
+      for (const headers of [undefined, { cookie }]) {
+        const refused =
+          method === 'GET' ? await visitor.get(address, headers) : await visitor.post(address, {}, headers)
+        assert.equal(refused.http, 303, address)
+        assert.match(refused.headers.get('location') ?? '', /^\/ops\/sign-in/, address)
+      }
+      if (method === 'POST' || path.includes('{')) continue
+      const shown = await operator.get(address)
+      assert.equal(shown.http, 200, `${address} ${shown.text}`)
+    }
+  })
+
+  it('decides a case of a merchant', async () => {
+    const shop = await service.newMerchant()
+    const payment = await payWith(shop.api, 'transfer_underpaid')
+    const [{ uuid }] = (await service.admin.get(`/admin/v1/cases?payment=${payment.uuid}`)).body.data
+    const page = `/ops/cases/${uuid}`
+    const shown = await operator.get(page)
+    assert.ok(shown.text.includes(`/ops/merchants/${shop.uuid}`), shown.text)
+    const fields = { resolution: 'accept', note: 'The shop agrees.' }
+    const decided = await operator.submit(page, `${page}/resolve`, fields)
+    assert.deepEqual(locationOf(decided), [303, `${page}?done=resolve`])
+    assert.equal((await service.admin.get(`/admin/v1/cases/${uuid}`)).body.data.state, 'resolved')
+  })
+
+  it('assigns and closes a difference of a settlement file', async () => {
+    const lines =
+      'type,key,reference,amount,currency,fee,status\r\npayment,ops-unknown,,10.00,KES,,settled\r\n'
+    const file = {
+      gateway: 'sandbox',
+      fileName: 'monday.csv',
+      content: Buffer.from(lines).toString('base64'),
+    }
+    const { uuid: fileId } = (await service.admin.post('/admin/v1/reconciliations', file)).body.data
+    assert.match((await operator.get('/ops/reconciliations')).text, /monday\.csv/)
+    const list = await operator.get(`/ops/breaks?reconciliation=${fileId}`)
+    const [, uuid = ''] = /href="\/ops\/breaks\/([\w-]{36})"/.exec(list.text) ?? []
+    const page = `/ops/breaks/${uuid}`
+    assert.equal((await operator.submit(page, `${page}/assign`, { owner: 'Wanjiru' })).http, 303)
+    assert.equal((await operator.submit(page, `${page}/close`, { reason: ' ' })).http, 422)
+    assert.equal((await operator.submit(page, `${page}/close`, { reason: 'Of another system.' })).http, 303)
+    const {
+      state,
+      owner: who,
+      note,
+    } = (await service.admin.get(`/admin/v1/reconciliation-breaks/${uuid}`)).body.data
+    assert.deepEqual([state, who, note], ['closed', 'Wanjiru', 'Of another system.'])
+  })
+
+  it('finds what an operator did in the audit log, and exports it', async () => {
+    const query = `merchant=${merchant.uuid}&operation=${encodeURIComponent('PATCH /admin/v1/merchants/{uuid}')}`
+    const { text } = await operator.get(`/ops/audit?${query}`)
+    assert.match(text, /PATCH \/admin\/v1\/merchants\/\{uuid\}/)
+    assert.match(text, /operator<span/)
+    const file = await operator.get(`/ops/audit/export?${query}`)
+    assert.match(file.headers.get('content-disposition') ?? '', /audit\.csv/)
+    assert.match((await operator.get('/ops/audit/verify')).text, /No entry was changed or removed/)
+  })
+
+  it('shows why a filter is refused', async () => {
+    assert.equal((await operator.get('/ops/logs?level=nonsense')).http, 400)
+    assert.equal((await operator.get('/ops/merchants/nonsense')).http, 400)
   })
 })

@@ -8,5 +8,11 @@ export const OPS: Area = {
   menu: [
     { path: '/ops', text: 'opsStateTitle', needs: ['jobs.get'], key: 'h' },
     { path: '/ops/merchants', text: 'opsMerchants', needs: ['merchants.list'], key: 'm' },
+    { path: '/ops/gateways', text: 'gatewaysTitle', needs: ['gateways.list'], key: 'g' },
+    { path: '/ops/cases', text: 'menuCases', needs: ['cases.list'], key: 'c' },
+    { path: '/ops/reconciliations', text: 'opsFilesTitle', needs: ['reconciliations.list'], key: 'r' },
+    { path: '/ops/audit', text: 'opsAuditTitle', needs: ['audit.list'], key: 'a' },
+    { path: '/ops/doctor', text: 'opsDoctorTitle', needs: ['invariants.check'], key: 'd' },
+    { path: '/ops/logs', text: 'opsLogsTitle', needs: ['logs.get'], key: 'l' },
   ],
 }

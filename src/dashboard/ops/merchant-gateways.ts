@@ -11,9 +11,22 @@ import { MERCHANTS_PATH } from './merchants.ts'
 const PATH = '/merchants/{uuid}/gateways/{gateway}'
 
 export const merchantGatewayScreens: Screen<AreaRequest>[] = [
-  { method: 'GET', path: PATH, needs: ['gatewayAccounts.list'], handle: (request) => showAccount(request) },
-  { method: 'POST', path: PATH, needs: ['gatewayAccounts.save'], handle: saveAccount },
-  { method: 'POST', path: `${PATH}/revoke`, needs: ['gatewayAccounts.revoke'], handle: revokeAccount },
+  // Before the form too: a confirmation after it would hold the credentials.
+  {
+    method: 'GET',
+    path: PATH,
+    needs: ['gatewayAccounts.list'],
+    stepUp: true,
+    handle: (request) => showAccount(request),
+  },
+  { method: 'POST', path: PATH, needs: ['gatewayAccounts.save'], stepUp: true, handle: saveAccount },
+  {
+    method: 'POST',
+    path: `${PATH}/revoke`,
+    needs: ['gatewayAccounts.revoke'],
+    stepUp: true,
+    handle: revokeAccount,
+  },
 ]
 
 const merchantPath = ({ params: { uuid = '' } }: AreaRequest) => `${MERCHANTS_PATH}/${uuid}`

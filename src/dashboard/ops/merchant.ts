@@ -22,6 +22,7 @@ export const merchantScreens: Screen<AreaRequest>[] = [
     method: 'POST',
     path: '/merchants/{uuid}/suspend',
     needs: ['merchants.suspend'],
+    stepUp: true,
     handle: (request) => changeStatus(request, 'merchants.suspend'),
   },
   {
@@ -34,6 +35,7 @@ export const merchantScreens: Screen<AreaRequest>[] = [
     method: 'POST',
     path: '/merchants/{uuid}/invite',
     needs: ['ownerInvitations.create'],
+    stepUp: true,
     handle: inviteOwner,
   },
 ]

@@ -4,12 +4,18 @@ import type { PageRoute } from '../../kit/http/route.ts'
 import type { OpsApp } from '../app.ts'
 import { guardedForOperators } from '../frame/guard.ts'
 import type { AreaRequest, Screen } from '../frame/screen.ts'
+import { caseScreens } from '../screens/cases.ts'
 import { confirmScreens } from '../screens/confirm.ts'
 import { signInRoutes } from '../screens/sign-in.ts'
+import { auditScreens } from './audit.ts'
+import { doctorScreen } from './doctor.ts'
+import { gatewayScreens } from './gateways.ts'
+import { logScreen } from './logs.ts'
 import { merchantScreens } from './merchant.ts'
 import { merchantGatewayScreens } from './merchant-gateways.ts'
 import { merchantKeyScreens } from './merchant-keys.ts'
 import { merchantListScreens } from './merchants.ts'
+import { reconciliationScreens } from './reconciliation.ts'
 import { stateScreen } from './state.ts'
 
 export const OPS_SCREENS: readonly Screen<AreaRequest>[] = [
@@ -18,6 +24,12 @@ export const OPS_SCREENS: readonly Screen<AreaRequest>[] = [
   ...merchantScreens,
   ...merchantKeyScreens,
   ...merchantGatewayScreens,
+  ...gatewayScreens,
+  ...caseScreens('/ops'),
+  ...reconciliationScreens,
+  ...auditScreens,
+  doctorScreen,
+  logScreen,
 ]
 
 export function opsRoutes(app: OpsApp): PageRoute[] {

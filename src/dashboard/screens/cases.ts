@@ -4,36 +4,41 @@ import type { Static } from 'typebox'
 import type { CaseRecord } from '../../cases/schema.ts'
 import { ApiError } from '../../core/errors.ts'
 import { type Html, html } from '../../kit/http/html.ts'
+import type { Area } from '../frame/area.ts'
 import { badge, facts, field, notice, written } from '../frame/components.ts'
-import { listScreens } from '../frame/list-screen.ts'
-import type { Screen, ScreenRequest } from '../frame/screen.ts'
+import { type ListScreen, listScreens } from '../frame/list-screen.ts'
+import type { AreaRequest, Screen } from '../frame/screen.ts'
 import type { Texts } from '../frame/texts.ts'
 import { PAYMENTS_PATH } from './payments.ts'
 
 export type Case = Static<typeof CaseRecord>
 
-const PATH = '/app/cases'
+const FILTERS: ListScreen<Case>['filters'] = [
+  { name: 'state', label: 'status', values: ['open', 'resolved', 'all'], prefix: 'status' },
+]
+const OWNER_FILTER = {
+  name: 'owner',
+  label: 'opsOwner',
+  values: ['operator', 'merchant'],
+  prefix: 'owner',
+} as const
 
-export const caseScreens: Screen[] = [
-  ...listScreens<Case>({
+const pathIn = (base: string) => `${base}/cases`
+
+/** The cases of the merchant, or for operators those of all merchants. */
+export const caseScreens = (base: Area['path']): Screen<AreaRequest>[] => [
+  ...listScreens<Case, AreaRequest>({
     path: '/cases',
     title: 'casesTitle',
     list: 'cases.list',
-    exports: 'cases.export',
-    filters: [
-      {
-        name: 'state',
-        label: 'status',
-        values: ['open', 'awaiting_approval', 'resolved', 'all'],
-        prefix: 'status',
-      },
-    ],
+    ...(base === '/app' && { exports: 'cases.export' }),
+    filters: base === '/ops' ? [...FILTERS, OWNER_FILTER] : FILTERS,
     columns: (texts) => [
       {
         label: texts.t('case'),
         isTitle: true,
         cell: ({ uuid, kind, meaning }) =>
-          html`<a class="row" href="${PATH}/${uuid}">${texts.word('case', kind)}</a><span class="sub">${meaning}</span>`,
+          html`<a class="row" href="${pathIn(base)}/${uuid}">${texts.word('case', kind)}</a><span class="sub">${meaning}</span>`,
       },
       { label: texts.t('payment'), cell: ({ paymentReference }) => written(paymentReference) },
       {
@@ -53,30 +58,42 @@ export const caseScreens: Screen[] = [
     needs: ['cases.get'],
     handle: async (request) => show(request, await load(request)),
   },
-  { method: 'POST', path: '/cases/{uuid}/resolve', needs: ['cases.resolve'], handle: resolve },
+  {
+    method: 'POST',
+    path: '/cases/{uuid}/resolve',
+    needs: ['cases.resolve'],
+    // An operator decides about the money of others.
+    ...(base === '/ops' && { stepUp: true }),
+    handle: resolve,
+  },
 ]
 
-async function load({ call, params: { uuid = '' } }: ScreenRequest): Promise<Case> {
+async function load({ call, params: { uuid = '' } }: AreaRequest): Promise<Case> {
   // A boundary: the operation returns a record of this schema.
   return (await call('cases.get', { params: { uuid } })).data as Case
 }
 
-function show(request: ScreenRequest, one: Case, problem?: ApiError) {
+function show(request: AreaRequest, one: Case, problem?: ApiError) {
   const { texts, query } = request
   const { t } = texts
   const title = texts.word('case', one.kind)
   const body = html`<div class="head"><h1>${title}</h1>${badge(texts, one.state)}</div>
 ${query.done === 'resolve' && notice('good', html`<p>${t(one.state === 'awaiting_approval' ? 'done_propose' : 'done_resolve')}</p>`)}
 ${problem && notice('bad', html`<p>${problem.message}</p>`)}
-<div class="split"><div><section class="card"><p>${one.meaning}</p>${caseFacts(one, texts)}</section></div>
+<div class="split"><div><section class="card"><p>${one.meaning}</p>${caseFacts(request, one)}</section></div>
 <div>${one.proposal && proposal(one.proposal, texts)}${resolveForm(request, one)}</div></div>`
   return { title, body, http: problem ? 422 : 200 }
 }
 
-function caseFacts(one: Case, texts: Texts): Html {
+function caseFacts({ base, texts }: AreaRequest, one: Case & { merchantUuid?: string }): Html {
   const { t } = texts
   return facts([
-    [t('payment'), html`<a href="${PAYMENTS_PATH}/${one.paymentUuid}">${written(one.paymentReference)}</a>`],
+    [t('payment'), base === '/app' ? paymentLink(one) : written(one.paymentReference)],
+    // Only operators see whose case it is.
+    [
+      t('opsMerchant'),
+      one.merchantUuid && html`<a href="${base}/merchants/${one.merchantUuid}">${one.merchantUuid}</a>`,
+    ],
     [t('amount'), texts.amount(one.amount, one.currency)],
     [
       t('received'),
@@ -95,6 +112,9 @@ function caseFacts(one: Case, texts: Texts): Html {
   ])
 }
 
+const paymentLink = ({ paymentUuid, paymentReference }: Case) =>
+  html`<a href="${PAYMENTS_PATH}/${paymentUuid}">${written(paymentReference)}</a>`
+
 function proposal({ resolution, note, at }: NonNullable<Case['proposal']>, texts: Texts): Html {
   const { t } = texts
   return notice(
@@ -103,7 +123,7 @@ function proposal({ resolution, note, at }: NonNullable<Case['proposal']>, texts
   )
 }
 
-function resolveForm({ allows, postForm, texts, form }: ScreenRequest, one: Case): Html | null {
+function resolveForm({ base, allows, postForm, texts, form }: AreaRequest, one: Case): Html | null {
   const { t } = texts
   if (!allows('cases.resolve') || one.resolutions.length === 0 || one.resolvedAt !== null) return null
   const chosen = form.resolution ?? one.proposal?.resolution ?? one.resolutions[0]
@@ -114,10 +134,10 @@ function resolveForm({ allows, postForm, texts, form }: ScreenRequest, one: Case
   const fields = html`<fieldset><legend>${t('decide')}</legend>${choices}</fieldset>
 ${field('proof', t('proof'), { value: form.proof ?? one.proposal?.proof ?? '', hint: t('proofHint') })}
 ${field('note', t('note'), { value: form.note ?? '', isRequired: true, hint: t('noteHint') })}<button>${t('decideButton')}</button>`
-  return html`<section class="card"><h2>${t('decideTitle')}</h2>${postForm(`${PATH}/${one.uuid}/resolve`, fields)}</section>`
+  return html`<section class="card"><h2>${t('decideTitle')}</h2>${postForm(`${pathIn(base)}/${one.uuid}/resolve`, fields)}</section>`
 }
 
-async function resolve(request: ScreenRequest) {
+async function resolve(request: AreaRequest) {
   const {
     call,
     params: { uuid = '' },
@@ -128,7 +148,7 @@ async function resolve(request: ScreenRequest) {
   try {
     const body = { resolution, note, ...(proof && { proof }) }
     await call('cases.resolve', { params: { uuid }, body, idempotencyKey: submission })
-    return { redirectTo: `${PATH}/${uuid}?done=resolve` }
+    return { redirectTo: `${pathIn(request.base)}/${uuid}?done=resolve` }
   } catch (error) {
     if (error instanceof ApiError) return show(request, await load(request), error)
     throw error
