@@ -2,14 +2,21 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { sql } from '../../src/kit/db/db.ts'
 import { initiateBody } from '../support/builders.ts'
-import { hiddenFields, signInAs, type Visitor } from '../support/dashboard.ts'
+import { hiddenFields, PASSWORD, signInAs, type Visitor } from '../support/dashboard.ts'
 import { eventually } from '../support/process.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after })
 
 const EVENTS = '/app/developers/events'
+
+/** The person signed in six minutes earlier than before. */
+const ageSessions = sql<unknown>`
+update sessions
+set authenticated_at = authenticated_at - interval '6 minutes'
+where user_id = (select id from users where email = $1)`
 
 let merchant: Awaited<ReturnType<typeof service.newMerchant>>
 let owner: Visitor
@@ -163,6 +170,23 @@ describe('API keys in the dashboard', () => {
     const forced = { name: 'More', 'scope:refunds:write': 'on' }
     const refused = await developer.submit(`${PATH}/new`, `${PATH}/new`, forced)
     assert.deepEqual([refused.http, keyOf(refused.text)], [422, ''])
+  })
+
+  it('asks who the person is before a key is created, replaced or revoked, unless that was confirmed lately', async () => {
+    const person = await signInAs(service, merchant.uuid, 'admin')
+    const [{ keyId }] = (await merchant.api.get('/api/v1/api-keys')).body.data
+    const hidden = hiddenFields((await person.get('/app')).text, '/app/sign-out')
+    await service.db.query(ageSessions, [person.email])
+    const before = (await merchant.api.get('/api/v1/api-keys')).body.meta.total
+    for (const path of [`${PATH}/new`, `${PATH}/${keyId}/rotate`, `${PATH}/${keyId}/revoke`]) {
+      assert.match((await person.get(path)).text, /type="password"/, path)
+      const asked = await person.post(path, { ...hidden, name: 'Late', 'scope:wallet:read': 'on' })
+      assert.deepEqual([asked.http, keyOf(asked.text)], [403, ''], path)
+    }
+    assert.equal((await merchant.api.get('/api/v1/api-keys')).body.meta.total, before)
+    const fields = { ...hidden, name: 'Late', 'scope:wallet:read': 'on', confirmed: 'yes' }
+    const made = await person.post(`${PATH}/new`, { ...fields, confirmPassword: PASSWORD })
+    assert.notEqual(keyOf(made.text), '', made.text)
   })
 
   it('replaces and revokes a key', async () => {

@@ -228,6 +228,7 @@ export const EN = {
   endpointUrlHint: 'A public https address',
   endpointDescription: 'What it is for',
   endpointEvents: 'Events to send',
+  endpointAllEvents: '(all events)',
   endpointTypes: 'Single types of events',
   endpointNew: 'Add an endpoint',
   endpointAdd: 'Add the endpoint',

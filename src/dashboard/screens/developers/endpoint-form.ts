@@ -16,7 +16,13 @@ const NAMES: readonly string[] = [...EVENT_PATTERNS, ...EVENT_TYPE_NAMES]
 
 export function endpointFields({ t }: Texts, { url, description, events }: EndpointInput): Html {
   const ticks = (names: readonly string[]) =>
-    names.map((name) => tick(`event:${name}`, html`<code>${name}</code>`, events.includes(name)))
+    names.map((name) =>
+      tick(
+        `event:${name}`,
+        html`<code>${name}</code>${name === '*' && ` ${t('endpointAllEvents')}`}`,
+        events.includes(name),
+      ),
+    )
   const isOpen = EVENT_TYPE_NAMES.some((name) => events.includes(name))
   return html`${field('url', t('endpointUrl'), { value: url, type: 'url', hint: t('endpointUrlHint'), isRequired: true })}
 ${field('description', t('endpointDescription'), { value: description ?? '' })}

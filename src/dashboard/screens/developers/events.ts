@@ -77,7 +77,7 @@ async function show(request: ScreenRequest, problem?: ApiError) {
   const deliveries = listed.data as Delivery[]
   const enabled = (endpoints.data as Endpoint[]).filter(({ status }) => status === 'enabled')
   const body = html`<div class="head"><h1>${event.type}</h1><div class="actions">${enabled.length > 0 && resendForm(request, event.id, 'resendAll')}</div></div>
-${query.done === 'resend' && notice('good', html`<p>${t('done_resend')}</p>`)}${query.done === 'test' && notice('good', html`<p>${t('done_test')}</p>`)}
+${developerTabs(request, EVENTS_PATH)}${query.done === 'resend' && notice('good', html`<p>${t('done_resend')}</p>`)}${query.done === 'test' && notice('good', html`<p>${t('done_test')}</p>`)}
 ${problemNotice(problem)}
 <section class="card"><p>${EVENT_TYPES[event.type]}</p>${facts([
     [t('created'), texts.time(event.createdAt)],
