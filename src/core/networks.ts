@@ -207,9 +207,9 @@ function countryNetworks(
   return { callingCode, networks }
 }
 
-const BY_CODE: ReadonlyMap<string, Network> = new Map(
-  Object.values(TABLE).flatMap(({ networks }) => networks.map((network) => [network.code, network])),
-)
+export const NETWORKS: readonly Network[] = Object.values(TABLE).flatMap(({ networks }) => networks)
+
+const BY_CODE: ReadonlyMap<string, Network> = new Map(NETWORKS.map((network) => [network.code, network]))
 
 /** The networks of a country, the largest first. Empty where mobile money is not used. */
 export function networksOf(country: string | null): readonly Network[] {

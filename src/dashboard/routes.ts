@@ -17,6 +17,12 @@ import { developersScreen } from './screens/developers/tabs.ts'
 import { testToolScreens } from './screens/developers/test-tools.ts'
 import { homeScreen } from './screens/home.ts'
 import { joinRoutes } from './screens/join.ts'
+import { disputeScreens } from './screens/money/disputes.ts'
+import { linkFormScreens } from './screens/money/link-form.ts'
+import { linkScreens } from './screens/money/links.ts'
+import { p2pAccountScreens } from './screens/money/p2p-accounts.ts'
+import { reportScreen } from './screens/money/reports.ts'
+import { transferScreens } from './screens/money/transfers.ts'
 import { paymentScreen } from './screens/payment.ts'
 import { paymentListScreens } from './screens/payments.ts'
 import { refundScreens } from './screens/refunds.ts'
@@ -40,6 +46,12 @@ export const SCREENS: readonly Screen[] = [
   ...keyScreens,
   ...newKeyScreens,
   ...testToolScreens,
+  ...linkScreens,
+  ...linkFormScreens,
+  ...disputeScreens,
+  ...transferScreens,
+  ...p2pAccountScreens,
+  reportScreen,
 ]
 
 export function dashboardRoutes(app: DashboardApp): PageRoute[] {

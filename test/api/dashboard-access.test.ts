@@ -12,6 +12,9 @@ import { testService } from '../support/service.ts'
 const service = await testService({ after })
 const merchant = await service.newMerchant()
 await makeOneOfEverything(merchant.api, 'Owned')
+// The queue of transfers shows what waits for a confirmation.
+const [transfer] = (await merchant.api.get('/api/v1/p2p/payments')).body.data
+await merchant.api.post(`/api/v1/p2p/payments/${transfer.uuid}/mark-paid`, {})
 const found = await crawl(await signInAs(service, merchant.uuid))
 const documented = await readDocumentedRoles()
 

@@ -15,6 +15,8 @@ const TONES: Readonly<Record<string, Tone>> = {
   active: 'good',
   enabled: 'good',
   confirmed: 'good',
+  overpaid: 'good',
+  completed: 'good',
   available: 'good',
   won: 'good',
   ok: 'good',
@@ -43,6 +45,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   requires_review: 'wait',
   needs_review: 'wait',
   marked_paid: 'wait',
+  underpaid: 'wait',
   open: 'wait',
   retrying: 'wait',
 }
@@ -91,6 +94,11 @@ export function empty(title: string, text: HtmlValue): Html {
   return html`<div class="card empty"><h2>${title}</h2><p>${text}</p></div>`
 }
 
+/** Copies the text. The script shows it where browsers allow that. */
+export function copyButton({ t }: Texts, text: string): Html {
+  return html`<button type="button" class="plain small" hidden data-copy="${text}" data-copied="${t('copied')}">${t('copy')}</button>`
+}
+
 export function notice(tone: Tone, body: HtmlValue): Html {
   return html`<div class="notice ${tone}" role="${tone === 'bad' ? 'alert' : 'status'}">${body}</div>`
 }
@@ -137,7 +145,7 @@ export function pager(
 ${hasNext && html`<a class="button plain small" href="${addressWith(path, query, next)}" rel="next">${t('nextPage')}</a>`}</nav>`
 }
 
-interface Choice {
+export interface Choice {
   value: string
   label: string
 }

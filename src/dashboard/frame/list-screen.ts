@@ -4,6 +4,7 @@ import { type Html, html } from '../../kit/http/html.ts'
 import type { OperationId } from '../../kit/http/route.ts'
 import type { TextId } from '../locales/en.ts'
 import { addressWith, type Column, empty, pager, select, table, textFilter } from './components.ts'
+import { endOfDay, startOfDay } from './days.ts'
 import type { AreaRequest, Screen, ScreenRequest } from './screen.ts'
 import type { Texts } from './texts.ts'
 
@@ -15,7 +16,14 @@ interface Filter {
   values?: readonly string[]
   prefix?: string
   type?: 'search' | 'date'
+  /** The value while the address has none. */
+  initial?: string
+  /** Without the choice of every value. */
+  isRequired?: boolean
 }
+
+/** The choice of every value where the filter has an initial one. */
+const ALL = 'all'
 
 export interface ListScreen<Row, Request extends AreaRequest = ScreenRequest> {
   /** Below the path of the area. */
@@ -56,25 +64,31 @@ export function listScreens<Row, Request extends AreaRequest = ScreenRequest>(
 
 function queryOf(
   { filters }: { filters: readonly Filter[] },
-  query: AreaRequest['query'],
+  { query, texts }: Pick<AreaRequest, 'query' | 'texts'>,
 ): Record<string, string | undefined> {
   return Object.fromEntries(
-    filters.map(({ name, type }) => [name, type === 'date' ? wholeDay(name, query[name]) : query[name]]),
+    filters.map((filter) => {
+      const { name, type } = filter
+      const value = chosenOf(filter, query)
+      if (value === ALL && filter.initial !== undefined && !filter.isRequired) return [name, undefined]
+      return [name, type === 'date' && value ? wholeDay(name, value, texts.zone) : value]
+    }),
   )
 }
 
+const chosenOf = ({ name, initial }: Filter, query: AreaRequest['query']) => query[name] ?? initial
+
 /** The first or last moment of a day. The API takes times. */
-function wholeDay(name: string, day: string | undefined): string | undefined {
-  if (!day) return undefined
-  return name.endsWith('To') ? `${day}T23:59:59.999Z` : `${day}T00:00:00.000Z`
+function wholeDay(name: string, day: string, zone: string): string {
+  return name.endsWith('To') ? endOfDay(day, zone) : startOfDay(day, zone)
 }
 
 async function exportRows(
   operation: OperationId,
   screen: { filters: readonly Filter[] },
-  { call, query }: AreaRequest,
+  request: AreaRequest,
 ) {
-  const { file } = await call(operation, { query: queryOf(screen, query) })
+  const { file } = await request.call(operation, { query: queryOf(screen, request) })
   if (!file) throw new Error(`${operation} returned no file`)
   return { file }
 }
@@ -84,7 +98,7 @@ async function show<Row, Request extends AreaRequest>(screen: ListScreen<Row, Re
   const { t } = texts
   const path = `${base}${screen.path}`
   const page = screen.isWhole ? {} : { cursor: query.cursor, page: query.page, limit: ROWS }
-  const input = { ...queryOf(screen, query), ...page }
+  const input = { ...queryOf(screen, request), ...page }
   const [{ data, meta }, intro] = await Promise.all([
     call(screen.list, { query: input }),
     screen.intro?.(request),
@@ -119,16 +133,14 @@ function filterForm(
 ${more.length > 0 && html`<details${isOpen && html` open`}><summary>${t('moreFilters')}</summary><div class="filters">${fields(more)}</div></details>`}</form>`
 }
 
-function filterField(
-  { name, label, values, prefix, type }: Filter,
-  query: AreaRequest['query'],
-  texts: Texts,
-): Html {
+function filterField(filter: Filter, query: AreaRequest['query'], texts: Texts): Html {
+  const { name, label, values, prefix, type, initial, isRequired } = filter
   const { t } = texts
   if (!values) return textFilter(name, t(label), query[name], type ?? 'text')
   const choices = values.map((value) => ({
     value,
     label: prefix === undefined ? value : texts.word(prefix, value),
   }))
-  return select(name, t(label), query[name], [{ value: '', label: t('all') }, ...choices])
+  const all = { value: initial === undefined ? '' : ALL, label: t('all') }
+  return select(name, t(label), chosenOf(filter, query), isRequired ? choices : [all, ...choices])
 }

@@ -1,5 +1,6 @@
 // The source texts of the dashboard, in ICU message syntax. Every other language has exactly these names.
 
+import { EN_MONEY } from './en-money.ts'
 import { EN_OPS } from './en-ops.ts'
 
 export const EN = {
@@ -89,7 +90,7 @@ export const EN = {
   attentionEndpoint: 'Webhooks to {url} fail.',
   look: 'Look at it',
   todayTitle: 'Today and a week ago',
-  todayNone: 'No payments in the last week.',
+  todayNone: 'No payments in the last 30 days.',
   collectedToday: 'Collected today',
   collectedBefore: 'A week ago',
   paidOf: 'Paid today',
@@ -316,6 +317,9 @@ export const EN = {
   clockAdvance: 'Advance',
   clockToNext: 'Advance to the next thing',
   done_clock: 'The clock was advanced.',
+
+  // Payment links, disputes, transfers and reports
+  ...EN_MONEY,
 
   // Words of the API
   status_enabled: 'Enabled',

@@ -2,26 +2,18 @@
 
 import type { Static } from 'typebox'
 import { type Html, html } from '../../kit/http/html.ts'
+import type { OperationId } from '../../kit/http/route.ts'
 import type { EndpointRecord } from '../../webhook-endpoints/schema.ts'
 import { facts, table } from '../frame/components.ts'
 import type { Screen, ScreenRequest } from '../frame/screen.ts'
+import { currenciesOf, dailyChart, daysAgo, loadCollections, paidText } from './money/collections.ts'
 
 type Endpoint = Static<typeof EndpointRecord>
-
-interface Collected {
-  day: string
-  currency: string
-  payments: number
-  paidPayments: number
-  amountPaid: string
-}
 
 interface GatewayHealth {
   title: string
   health: { status: string }
 }
-
-const DAY_MS = 86_400_000
 
 export const homeScreen: Screen = {
   method: 'GET',
@@ -41,19 +33,27 @@ ${figures}${gateways}`
 /** One sentence and one link each. */
 async function attention({ call, allows, texts }: ScreenRequest): Promise<Html[]> {
   const { t } = texts
-  const [cases, endpoints] = await Promise.all([
-    allows('cases.list') ? call('cases.list', { query: { limit: '1' } }) : null,
+  const total = async (operation: OperationId, query = {}) =>
+    allows(operation) ? ((await call(operation, { query: { ...query, limit: '1' } })).meta?.total ?? 0) : 0
+  const [cases, transfers, disputes, endpoints] = await Promise.all([
+    total('cases.list'),
+    total('p2pPayments.list', { transferStatus: 'marked_paid' }),
+    total('payments.listAll', { status: 'disputed' }),
     allows('webhookEndpoints.list') ? call('webhookEndpoints.list') : null,
   ])
   // A boundary: the operation returns records of this schema.
   const failing = ((endpoints?.data ?? []) as Endpoint[]).filter(
     ({ failingSince, status }) => failingSince !== null || status !== 'enabled',
   )
-  const open = cases?.meta?.total ?? 0
+  const counted = [
+    { count: cases, text: 'attentionCases', path: '/app/cases' },
+    { count: transfers, text: 'attentionTransfers', path: '/app/p2p' },
+    { count: disputes, text: 'attentionDisputes', path: '/app/disputes' },
+  ] as const
   return [
-    ...(open > 0
-      ? [html`${t('attentionCases', { count: open })} <a href="/app/cases">${t('look')}</a>`]
-      : []),
+    ...counted
+      .filter(({ count }) => count > 0)
+      .map(({ count, text, path }) => html`${t(text, { count })} <a href="${path}">${t('look')}</a>`),
     ...failing.map(
       ({ url }) =>
         html`${t('attentionEndpoint', { url })} <a href="/app/developers/endpoints">${t('look')}</a>`,
@@ -64,15 +64,14 @@ async function attention({ call, allows, texts }: ScreenRequest): Promise<Html[]
 async function today({ call, allows, texts, now }: ScreenRequest): Promise<Html | null> {
   if (!allows('reports.collections')) return null
   const { t } = texts
-  const dayOf = (daysAgo: number) => new Date(now.getTime() - daysAgo * DAY_MS).toISOString().slice(0, 10)
-  const query = { from: dayOf(7), to: dayOf(0), groupBy: 'day,currency' }
-  // A boundary: the operation returns records of its schema.
-  const rows = (await call('reports.collections', { query })).data as Collected[]
-  const [current, earlier] = [dayOf(0), dayOf(7)]
-  const currencies = [...new Set(rows.map(({ currency }) => currency))]
+  const period = { from: daysAgo(now, 29), to: daysAgo(now, 0) }
+  const rows = await loadCollections({ call }, period, 'day,currency')
+  const [current, earlier] = [period.to, daysAgo(now, 7)]
+  const currencies = currenciesOf(rows)
+  const [most] = currencies
   const on = (day: string, currency: string) =>
     rows.find((row) => row.day === day && row.currency === currency)
-  if (currencies.length === 0)
+  if (most === undefined)
     return html`<section class="card"><h2>${t('todayTitle')}</h2><p class="dim">${t('todayNone')}</p></section>`
   return html`<h2>${t('todayTitle')}</h2>${table(
     t('todayTitle'),
@@ -88,15 +87,10 @@ async function today({ call, allows, texts, now }: ScreenRequest): Promise<Html 
         isNumber: true,
         cell: (currency) => texts.amount(on(earlier, currency)?.amountPaid ?? '0', currency),
       },
-      { label: t('paidOf'), isNumber: true, cell: (currency) => rateOf(on(current, currency), texts) },
+      { label: t('paidOf'), isNumber: true, cell: (currency) => paidText(on(current, currency), texts) },
     ],
     currencies,
-  )}`
-}
-
-function rateOf(row: Collected | undefined, texts: ScreenRequest['texts']): string {
-  if (!row || row.payments === 0) return ''
-  return `${texts.number(row.paidPayments)} / ${texts.number(row.payments)} (${texts.percent(row.paidPayments / row.payments)})`
+  )}<section class="card">${dailyChart(rows, most, period, texts)}</section>`
 }
 
 async function health({ call, allows, texts }: ScreenRequest): Promise<Html | null> {

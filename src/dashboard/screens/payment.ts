@@ -5,10 +5,12 @@ import { ApiError } from '../../core/errors.ts'
 import { formatAmount, readDecimal, subtract } from '../../core/money.ts'
 import { type Html, html } from '../../kit/http/html.ts'
 import { badge, facts, field, notice, table, written } from '../frame/components.ts'
+import { readAmount } from '../frame/form-input.ts'
 import type { Screen, ScreenRequest } from '../frame/screen.ts'
 import type { Texts } from '../frame/texts.ts'
 import { paymentEvents } from './developers/payment-events.ts'
 import { EVENTS_PATH } from './developers/tabs.ts'
+import { moneyOf } from './payment-money.ts'
 import type { Payment } from './payments.ts'
 
 interface TimelineEntry {
@@ -64,7 +66,7 @@ ${query.done === 'refund' && notice('good', html`<p>${t('done_refund')}</p>`)}
 ${problem && notice('bad', html`<p>${problem.message}</p>`)}
 <div class="split"><div><section class="card"><p class="big">${amount}</p>${mainFacts(payment, texts)}</section>
 <section class="card"><h2>${t('timeline')}</h2>${timelineList(timeline, request)}</section>
-${payment.attempts.length > 0 && attempts(payment, texts)}</div>
+${payment.attempts.length > 0 && attempts(payment, texts)}${await moneyOf(request)}</div>
 <div>${refundForm(request, payment)}<section class="card"><h2>${t('details')}</h2>${moreFacts(payment, texts)}</section>${await paymentEvents(request, payment.uuid)}</div></div>`
   return { title: payment.reference, body, http: problem ? 422 : 200 }
 }
@@ -155,15 +157,6 @@ ${field('reason', t('refundReason'), { value: form.reason ?? '' })}<button class
   )}</section>`
 }
 
-/** The number that a person wrote, with a point or a comma. The API refuses what is no number. */
-function amountOf(text = ''): number | string {
-  const plain = text.replaceAll(/[\s\u00a0\u202f]/g, '')
-  const decimal = /^\d+,\d{1,2}$/.test(plain)
-    ? plain.replace(',', '.')
-    : plain.replaceAll(/,(?=\d{3}(?:\D|$))/g, '')
-  return /^\d+(?:\.\d+)?$/.test(decimal) ? Number(decimal) : text
-}
-
 async function refund(request: ScreenRequest) {
   const {
     call,
@@ -175,7 +168,7 @@ async function refund(request: ScreenRequest) {
   try {
     const body = {
       paymentReference: loaded.payment.reference,
-      amount: amountOf(form.amount),
+      amount: readAmount(form.amount),
       ...(form.reason && { reason: form.reason }),
     }
     await call('refunds.create', { body, idempotencyKey: submission })

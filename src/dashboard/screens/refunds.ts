@@ -3,11 +3,12 @@
 import type { Static } from 'typebox'
 import { html } from '../../kit/http/html.ts'
 import type { RefundRecord } from '../../refunds/schema.ts'
-import { badge, written } from '../frame/components.ts'
+import { badge, type Column, written } from '../frame/components.ts'
 import { listScreens } from '../frame/list-screen.ts'
+import type { Texts } from '../frame/texts.ts'
 import { PAYMENTS_PATH } from './payments.ts'
 
-type Refund = Static<typeof RefundRecord>
+export type Refund = Static<typeof RefundRecord>
 
 export const refundScreens = listScreens<Refund>({
   path: '/refunds',
@@ -27,20 +28,28 @@ export const refundScreens = listScreens<Refund>({
       cell: ({ paymentUuid, paymentReference, refundReference }) =>
         html`<a class="row" href="${PAYMENTS_PATH}/${paymentUuid}">${written(paymentReference)}</a>${refundReference && html`<span class="sub">${written(refundReference)}</span>`}`,
     },
-    {
-      label: texts.t('amount'),
-      isNumber: true,
-      cell: ({ amount, currency }) => texts.amount(amount, currency),
-    },
-    { label: texts.t('status'), cell: ({ status }) => badge(texts, status) },
-    {
-      label: texts.t('reason'),
-      cell: ({ reason, failure, isDuplicate }) =>
-        html`<span>${isDuplicate ? texts.t('refundOfDuplicate') : written(reason)}${failure && html`<span class="sub">${failure.message}</span>`}</span>`,
-    },
-    { label: texts.t('source'), cell: ({ source }) => texts.word('source', source) },
-    { label: texts.t('created'), cell: ({ createdAt }) => texts.time(createdAt) },
+    ...refundColumns(texts),
   ],
   emptyTitle: 'noRefundsTitle',
   emptyText: 'noRefundsText',
 })
+
+/** What the refund is, without its payment. */
+export function refundColumns(texts: Texts): Column<Refund>[] {
+  const { t } = texts
+  return [
+    {
+      label: t('amount'),
+      isNumber: true,
+      cell: ({ amount, currency }) => texts.amount(amount, currency),
+    },
+    { label: t('status'), cell: ({ status }) => badge(texts, status) },
+    {
+      label: t('reason'),
+      cell: ({ reason, failure, isDuplicate }) =>
+        html`<span>${isDuplicate ? t('refundOfDuplicate') : written(reason)}${failure && html`<span class="sub">${failure.message}</span>`}</span>`,
+    },
+    { label: t('source'), cell: ({ source }) => texts.word('source', source) },
+    { label: t('created'), cell: ({ createdAt }) => texts.time(createdAt) },
+  ]
+}

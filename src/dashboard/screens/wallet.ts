@@ -2,9 +2,10 @@
 
 import { CURRENCY_CODES } from '../../core/currency.ts'
 import { html } from '../../kit/http/html.ts'
-import { written } from '../frame/components.ts'
+import { type Column, written } from '../frame/components.ts'
 import { listScreens } from '../frame/list-screen.ts'
 import type { ScreenRequest } from '../frame/screen.ts'
+import type { Texts } from '../frame/texts.ts'
 import { PAYMENTS_PATH } from './payments.ts'
 
 interface Balance {
@@ -13,7 +14,7 @@ interface Balance {
   pendingBalance: string
 }
 
-interface Transaction extends Balance {
+export interface Transaction extends Balance {
   number: number
   type: string
   balance: string
@@ -34,6 +35,21 @@ export const walletScreens = listScreens<Transaction>({
   ],
   intro: showBalances,
   columns: (texts) => [
+    ...transactionColumns(texts),
+    {
+      label: texts.t('payment'),
+      cell: ({ payment }) =>
+        payment &&
+        html`<a class="row" href="${PAYMENTS_PATH}/${payment.uuid}">${written(payment.reference)}</a>`,
+    },
+  ],
+  emptyTitle: 'noEntriesTitle',
+  emptyText: 'noEntriesText',
+})
+
+/** What the line changed, without its payment. */
+export function transactionColumns(texts: Texts): Column<Transaction>[] {
+  return [
     {
       label: texts.t('entry'),
       isTitle: true,
@@ -55,17 +71,9 @@ export const walletScreens = listScreens<Transaction>({
       isNumber: true,
       cell: ({ pendingBalance, currency }) => texts.amount(pendingBalance, currency),
     },
-    {
-      label: texts.t('payment'),
-      cell: ({ payment }) =>
-        payment &&
-        html`<a class="row" href="${PAYMENTS_PATH}/${payment.uuid}">${written(payment.reference)}</a>`,
-    },
     { label: texts.t('created'), cell: ({ createdAt }) => texts.time(createdAt) },
-  ],
-  emptyTitle: 'noEntriesTitle',
-  emptyText: 'noEntriesText',
-})
+  ]
+}
 
 async function showBalances({ call, texts }: ScreenRequest) {
   const { t } = texts

@@ -1,0 +1,31 @@
+// Days of the merchant's zone: the API takes moments, people choose days.
+
+const DAY_MS = 86_400_000
+
+/** What clocks in the zone show at the moment, read as if it were UTC. */
+function localTime(moment: number, zone: string): number {
+  const text = new Date(moment).toLocaleString('sv-SE', { timeZone: zone })
+  return Date.parse(`${text.replace(' ', 'T')}Z`)
+}
+
+/** The first moment of a day such as 2026-03-14. A text that is no day stays as it is: the API refuses it. */
+export function startOfDay(day: string, zone: string): string {
+  const midnight = Date.parse(`${day}T00:00:00Z`)
+  if (Number.isNaN(midnight)) return day
+  const guess = midnight - (localTime(midnight, zone) - midnight)
+  // Between the two moments the zone may have changed its offset.
+  return new Date(guess - (localTime(guess, zone) - midnight)).toISOString()
+}
+
+/** The last moment of a day. */
+export function endOfDay(day: string, zone: string): string {
+  const midnight = Date.parse(`${day}T00:00:00Z`)
+  if (Number.isNaN(midnight)) return day
+  const next = new Date(midnight + DAY_MS).toISOString().slice(0, 10)
+  return new Date(Date.parse(startOfDay(next, zone)) - 1).toISOString()
+}
+
+/** The day of a moment, such as 2026-03-14. */
+export function dayIn(iso: string, zone: string): string {
+  return new Date(iso).toLocaleDateString('sv-SE', { timeZone: zone })
+}

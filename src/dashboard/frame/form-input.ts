@@ -1,0 +1,54 @@
+// What people write in forms: fields with the errors of the API, amounts as people write them, and the action of a form.
+
+import { ApiError } from '../../core/errors.ts'
+import { type Html, html } from '../../kit/http/html.ts'
+import type { Choice } from './components.ts'
+import type { ScreenResponse } from './screen.ts'
+
+/** The number that a person wrote, with a point or a comma. The API refuses what is no number. */
+export function readAmount(text = ''): number | string {
+  const plain = text.replaceAll(/[\s\u00a0\u202f]/g, '')
+  const decimal = /^\d+,\d{1,2}$/.test(plain)
+    ? plain.replace(',', '.')
+    : plain.replaceAll(/,(?=\d{3}(?:\D|$))/g, '')
+  return /^\d+(?:\.\d+)?$/.test(decimal) ? Number(decimal) : text
+}
+
+/** The errors of fields, by name. */
+export function fieldErrors(problem: ApiError | undefined): Partial<Record<string, string>> {
+  return Object.fromEntries((problem?.details ?? []).map(({ field, message }) => [field, message]))
+}
+
+interface SelectOptions {
+  value?: string
+  hint?: string
+  error?: string
+}
+
+export function selectField(
+  name: string,
+  label: string,
+  choices: readonly Choice[],
+  { value = '', hint, error }: SelectOptions = {},
+): Html {
+  const notes = [error && `${name}-error`, hint && `${name}-hint`].filter(Boolean).join(' ')
+  return html`<div class="field"><label for="${name}">${label}</label>
+<select id="${name}" name="${name}"${notes && html` aria-describedby="${notes}"`}${error && html` aria-invalid="true"`}>${choices.map(
+    (choice) =>
+      html`<option value="${choice.value}"${choice.value === value && html` selected`}>${choice.label}</option>`,
+  )}</select>
+${error && html`<p class="error" id="${name}-error">${error}</p>`}${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}</div>`
+}
+
+/** Runs the action of a form; if the API refuses it, the screen is shown again with the reason. */
+export async function orShowProblem(
+  act: () => Promise<ScreenResponse>,
+  show: (problem: ApiError) => ScreenResponse | Promise<ScreenResponse>,
+): Promise<ScreenResponse> {
+  try {
+    return await act()
+  } catch (error) {
+    if (error instanceof ApiError) return show(error)
+    throw error
+  }
+}

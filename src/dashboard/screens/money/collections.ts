@@ -1,0 +1,79 @@
+// The sums of payments by group, as reports and home show them.
+
+import type { Html } from '../../../kit/http/html.ts'
+import { barChart } from '../../frame/chart.ts'
+import type { ScreenRequest } from '../../frame/screen.ts'
+import type { Texts } from '../../frame/texts.ts'
+
+export interface Collection {
+  day: string | null
+  currency: string
+  paymentGateway: string | null
+  channel: string | null
+  status: string | null
+  payments: number
+  paidPayments: number
+  amountPaid: string
+  fees: string
+  netAmount: string
+  refundedAmount: string
+}
+
+export interface Period {
+  from: string
+  to: string
+}
+
+const DAY_MS = 86_400_000
+
+/** The day, so many days ago. The API counts days in UTC. */
+export function daysAgo(now: Date, days: number): string {
+  return new Date(now.getTime() - days * DAY_MS).toISOString().slice(0, 10)
+}
+
+export async function loadCollections(
+  { call }: Pick<ScreenRequest, 'call'>,
+  { from, to }: Period,
+  groupBy: string,
+): Promise<Collection[]> {
+  // A boundary: the operation returns records of its schema.
+  return (await call('reports.collections', { query: { from, to, groupBy } })).data as Collection[]
+}
+
+/** The currencies, the one with the most payments first. */
+export function currenciesOf(rows: readonly Collection[]): string[] {
+  const counts = new Map<string, number>()
+  for (const { currency, payments } of rows) counts.set(currency, (counts.get(currency) ?? 0) + payments)
+  return [...counts].sort(([, a], [, b]) => b - a).map(([currency]) => currency)
+}
+
+/** "98 / 120 (81.7%)" */
+export function paidText(row: Collection | undefined, { number, percent }: Texts): string {
+  if (!row || row.payments === 0) return ''
+  return `${number(row.paidPayments)} / ${number(row.payments)} (${percent(row.paidPayments / row.payments)})`
+}
+
+/** What was collected on each day of the period in one currency, also on days without payments. */
+export function dailyChart(
+  rows: readonly Collection[],
+  currency: string,
+  { from, to }: Period,
+  texts: Texts,
+): Html {
+  const byDay = new Map(rows.filter((row) => row.currency === currency).map((row) => [row.day, row]))
+  const count = Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS) + 1
+  const days = Array.from({ length: count }, (_, index) => daysAgo(new Date(to), count - 1 - index))
+  const points = days.map((day) => {
+    const amountPaid = byDay.get(day)?.amountPaid ?? '0'
+    const title = `${texts.day(day)}: ${texts.amount(amountPaid, currency)}`
+    return { amountPaid, value: Number(amountPaid), title }
+  })
+  const highest = points.reduce((most, point) => (point.value > most.value ? point : most))
+  return barChart({
+    title: texts.t('chartTitle', { currency }),
+    bars: points,
+    highest: texts.t('chartHighest', { amount: texts.amount(highest.amountPaid, currency) }),
+    first: texts.day(from),
+    last: texts.day(to),
+  })
+}

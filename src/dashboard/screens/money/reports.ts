@@ -1,0 +1,157 @@
+// Reports: what was collected in a period, by day, gateway, channel, status or currency. The choice stands in the address.
+
+import { type Html, html } from '../../../kit/http/html.ts'
+import { shareBar } from '../../frame/chart.ts'
+import { addressWith, type Column, empty, facts, select, table, textFilter } from '../../frame/components.ts'
+import type { Screen, ScreenRequest, ScreenResponse } from '../../frame/screen.ts'
+import type { Texts } from '../../frame/texts.ts'
+import {
+  type Collection,
+  currenciesOf,
+  dailyChart,
+  daysAgo,
+  loadCollections,
+  type Period,
+  paidText,
+} from './collections.ts'
+
+const PATH = '/app/reports'
+const GROUPS = ['day', 'gateway', 'channel', 'status', 'currency'] as const
+const PRESET_DAYS = [7, 30, 90]
+
+export const reportScreen: Screen = {
+  method: 'GET',
+  path: '/reports',
+  needs: ['reports.collections'],
+  handle: show,
+}
+
+async function show(request: ScreenRequest): Promise<ScreenResponse> {
+  const { query, now, texts } = request
+  const { t } = texts
+  const period = { from: query.from || daysAgo(now, 29), to: query.to || daysAgo(now, 0) }
+  const by = GROUPS.find((group) => group === query.by) ?? 'day'
+  const [totals, statuses, rows] = await Promise.all([
+    loadCollections(request, period, 'currency'),
+    loadCollections(request, period, 'currency,status'),
+    loadCollections(request, period, `currency,${by}`),
+  ])
+  const body = html`<div class="head"><h1>${t('reportsTitle')}</h1></div>
+${presets(request, by)}${choices(request, period, by)}
+${totals.length === 0 ? empty(t('noReportTitle'), t('noReportText')) : html`${summaries(totals, statuses, texts)}${by === 'day' ? byDay(request, rows, period) : byGroup(rows, by, texts)}`}
+<p class="dim">${t('reportNote')}</p>`
+  return { title: t('reportsTitle'), body }
+}
+
+function presets({ now, query, texts: { t } }: ScreenRequest, by: string): Html {
+  const links = PRESET_DAYS.map((days) => {
+    const period = { from: daysAgo(now, days - 1), to: daysAgo(now, 0) }
+    const isChosen = query.from === period.from && query.to === period.to
+    return html`<li><a href="${addressWith(PATH, {}, { ...period, by })}"${isChosen && html` aria-current="true"`}>${t('lastDays', { days })}</a></li>`
+  })
+  return html`<ul class="tabs">${links}</ul>`
+}
+
+function choices({ texts }: ScreenRequest, { from, to }: Period, by: string): Html {
+  const { t } = texts
+  const groups = GROUPS.map((value) => ({ value, label: texts.word('by', value) }))
+  return html`<form class="filters" method="get" action="${PATH}">${textFilter('from', t('from'), from, 'date')}${textFilter('to', t('to'), to, 'date')}
+${select('by', t('reportBy'), by, groups)}<div class="go"><button>${t('filter')}</button></div></form>`
+}
+
+/** The whole period, one card for each currency: currencies are never added together. */
+function summaries(totals: readonly Collection[], statuses: readonly Collection[], texts: Texts): Html {
+  const { t, amount } = texts
+  const cards = totals.map((total) => {
+    const { currency } = total
+    return html`<section class="card"><h2>${currency}</h2><p class="big">${amount(total.amountPaid, currency)}</p>${facts(
+      [
+        [t('fees'), amount(total.fees, currency)],
+        [t('net'), amount(total.netAmount, currency)],
+        [t('refunded'), amount(total.refundedAmount, currency)],
+        [t('paidShare'), paidText(total, texts)],
+        [
+          t('approvalRate'),
+          approvalRate(
+            total,
+            statuses.find((row) => row.currency === currency && row.status === 'failed'),
+            texts,
+          ),
+        ],
+      ],
+    )}</section>`
+  })
+  return html`<div class="columns">${cards}</div>`
+}
+
+/** Paid of those that have an answer of a gateway. Abandoned, expired and open payments have none. */
+function approvalRate({ paidPayments }: Collection, failed: Collection | undefined, { percent }: Texts) {
+  const answered = paidPayments + (failed?.payments ?? 0)
+  return answered > 0 && percent(paidPayments / answered)
+}
+
+/** One currency at a time: a year of days is long enough. */
+function byDay({ query, texts }: ScreenRequest, rows: readonly Collection[], period: Period): Html {
+  const { t } = texts
+  const currencies = currenciesOf(rows)
+  const chosen = currencies.find((currency) => currency === query.currency) ?? currencies[0] ?? ''
+  const tabs = currencies.map(
+    (currency) =>
+      html`<li><a href="${addressWith(PATH, query, { currency })}"${currency === chosen && html` aria-current="true"`}>${currency}</a></li>`,
+  )
+  const shown = rows.filter(({ currency }) => currency === chosen)
+  const day: Column<Collection> = {
+    label: t('by_day'),
+    isTitle: true,
+    cell: (row) => texts.day(row.day ?? ''),
+  }
+  return html`${currencies.length > 1 && html`<ul class="tabs">${tabs}</ul>`}
+<section class="card">${dailyChart(rows, chosen, period, texts)}</section>
+${table(t('reportsTitle'), [day, ...numberColumns(texts)], shown)}`
+}
+
+type Category = Exclude<(typeof GROUPS)[number], 'day'>
+
+const NAMES: Readonly<Record<Category, (row: Collection, texts: Texts) => string>> = {
+  gateway: ({ paymentGateway }) => paymentGateway ?? '',
+  channel: ({ channel }, texts) => (channel === null ? texts.t('noChannel') : texts.word('channel', channel)),
+  status: ({ status }, texts) => texts.word('status', status),
+  currency: ({ currency }) => currency,
+}
+
+function byGroup(rows: readonly Collection[], by: Category, texts: Texts): Html {
+  const { t } = texts
+  const most = Math.max(...rows.map(({ payments }) => payments))
+  const name: Column<Collection> = {
+    label: texts.word('by', by),
+    isTitle: true,
+    cell: (row) =>
+      html`<b>${NAMES[by](row, texts)}</b>${by !== 'currency' && html`<span class="sub">${row.currency}</span>`}`,
+  }
+  const bar: Column<Collection> = {
+    label: t('linkPayments'),
+    cell: (row) =>
+      shareBar(
+        row.payments / most,
+        `${NAMES[by](row, texts)}, ${row.currency}: ${texts.number(row.payments)}`,
+      ),
+  }
+  const sorted = [...rows].sort((a, b) => a.currency.localeCompare(b.currency) || b.payments - a.payments)
+  return table(t('reportsTitle'), [name, bar, ...numberColumns(texts)], sorted)
+}
+
+function numberColumns(texts: Texts): Column<Collection>[] {
+  const { t } = texts
+  const amount = (label: string, name: 'amountPaid' | 'fees' | 'netAmount' | 'refundedAmount') => ({
+    label,
+    isNumber: true,
+    cell: (row: Collection) => texts.amount(row[name], row.currency),
+  })
+  return [
+    { label: t('paidShare'), isNumber: true, cell: (row) => paidText(row, texts) },
+    amount(t('collected'), 'amountPaid'),
+    amount(t('fees'), 'fees'),
+    amount(t('net'), 'netAmount'),
+    amount(t('refunded'), 'refundedAmount'),
+  ]
+}
