@@ -6,7 +6,7 @@ import { withoutControls } from '../../core/text/direction.ts'
 import { type Html, type HtmlValue, html } from '../../kit/http/html.ts'
 import type { Texts } from './texts.ts'
 
-type Tone = 'good' | 'bad' | 'wait' | 'plain'
+type Tone = 'good' | 'bad' | 'wait' | 'neutral'
 
 const TONES: Readonly<Record<string, Tone>> = {
   successful: 'good',
@@ -52,7 +52,7 @@ const TONES: Readonly<Record<string, Tone>> = {
 
 /** A status as a word with a shape, so that it does not depend on colour. */
 export function badge(texts: Texts, status: string): Html {
-  return html`<span class="badge ${TONES[status] ?? 'plain'}">${texts.word('status', status)}</span>`
+  return html`<span class="badge ${TONES[status] ?? 'neutral'}">${texts.word('status', status)}</span>`
 }
 
 /** A name or text that a payer or merchant wrote. */

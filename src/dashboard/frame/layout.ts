@@ -43,6 +43,7 @@ export interface Frame {
   } | null
 }
 
+/** Without a referrer browsers would send forms with the origin null, which the guard refuses. */
 export function renderFrame({ area, title, texts, isTest, body, inside }: Frame): string {
   const { language, direction, t } = texts
   return html`<!doctype html>
@@ -51,15 +52,16 @@ export function renderFrame({ area, title, texts, isTest, body, inside }: Frame)
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
+<meta name="referrer" content="same-origin">
 <meta name="format-detection" content="telephone=no">
 <link rel="icon" href="data:,">
-<title>${title} · Cowry</title>
+<title>${isTest && html`${t('testTitle')} · `}${title} · Cowry</title>
 <link rel="stylesheet" href="${STYLE.path}" integrity="${STYLE.integrity}">
 <script src="${SCRIPT.path}" integrity="${SCRIPT.integrity}" defer></script>
 </head>
 <body${area.kind === 'operator' && html` class="ops"`}>
 <a class="skip" href="#main">${t('skip')}</a>
-${isTest && html`<div class="test-bar">${t('testBar')}</div>`}
+${isTest && html`<aside class="test-bar" aria-label="${t('testTitle')}">${t('testBar')}</aside>`}
 ${inside ? top(area, inside, texts) : null}
 ${inside ? html`<div class="shell">${menu(area, inside, texts)}<main id="main">${body}</main></div>` : html`<main id="main" class="entry">${body}</main>`}
 <footer class="foot">${inside && html`<p>${t('zoneNote', { zone: texts.zone })}</p>`}
@@ -92,7 +94,8 @@ function menu(area: Area, { path, allows }: Inside, { t }: Texts): Html {
   const current = items
     .filter((item) => path === item.path || (item.path !== area.path && path.startsWith(`${item.path}/`)))
     .at(-1)
-  return html`<nav class="menu" aria-label="${t('menu')}"><ul>${items.map(
+  // On phones the checkbox opens the menu, without a script.
+  return html`<nav class="menu" aria-label="${t('menu')}"><input id="menu-open" type="checkbox"><label for="menu-open">${t('menu')}${current && html` <span class="dim">${t(current.text)}</span>`}</label><ul>${items.map(
     (item) =>
       html`<li><a href="${item.path}" data-key="${item.key}"${item === current && html` aria-current="page"`}>${t(item.text)}</a></li>`,
   )}</ul></nav>`

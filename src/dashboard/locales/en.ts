@@ -7,6 +7,7 @@ export const EN = {
   // The frame
   skip: 'Skip to the content',
   testBar: 'Test mode: no real money moves',
+  testTitle: 'Test',
   find: 'Search',
   findHint: 'Reference, e-mail, phone, amount or M-Pesa code',
   findGo: 'Search',
@@ -333,6 +334,7 @@ export const EN = {
   status_failed: 'Failed',
   status_abandoned: 'Abandoned',
   status_expired: 'Expired',
+  status_partially_refunded: 'Partly refunded',
   status_refunded: 'Refunded',
   status_disputed: 'Disputed',
   status_reversed: 'Reversed',
@@ -365,6 +367,8 @@ export const EN = {
   channel_card: 'Card',
   channel_mobile_money: 'Mobile money',
   channel_bank_transfer: 'Bank transfer',
+  channel_direct_mobile_money: 'Mobile money to your account',
+  channel_direct_bank_transfer: 'Transfer to your account',
   channel_saved: 'Saved method',
 } as const
 

@@ -97,5 +97,6 @@ async function health({ call, allows, texts }: ScreenRequest): Promise<Html | nu
   if (!allows('gateways.list')) return null
   // A boundary: the operation returns records of its schema.
   const gateways = (await call('gateways.list')).data as GatewayHealth[]
+  if (gateways.length === 0) return null
   return html`<section class="card"><h2>${texts.t('gatewaysTitle')}</h2>${facts(gateways.map(({ title, health: { status } }) => [title, texts.word('health', status)]))}</section>`
 }

@@ -3,7 +3,8 @@
 import type { Static } from 'typebox'
 import { CURRENCY_CODES } from '../../core/currency.ts'
 import { html } from '../../kit/http/html.ts'
-import type { PaymentRecord } from '../../payments/schema.ts'
+import { ATTEMPT_CHANNELS, type PaymentRecord } from '../../payments/schema.ts'
+import { PAYMENT_STATUSES } from '../../payments/states.ts'
 import { badge, type Column, written } from '../frame/components.ts'
 import { listScreens } from '../frame/list-screen.ts'
 import type { Texts } from '../frame/texts.ts'
@@ -12,11 +13,6 @@ export type Payment = Static<typeof PaymentRecord>
 
 export const PAYMENTS_PATH = '/app/payments'
 
-const STATUSES: readonly Payment['status'][] = [
-  ...(['pending', 'processing', 'successful', 'failed', 'abandoned', 'expired'] as const),
-  ...(['refunded', 'disputed', 'reversed'] as const),
-]
-
 export const paymentListScreens = listScreens<Payment>({
   path: '/payments',
   title: 'paymentsTitle',
@@ -24,12 +20,12 @@ export const paymentListScreens = listScreens<Payment>({
   exports: 'payments.exportAll',
   filters: [
     { name: 'search', label: 'searchLabel', type: 'search' },
-    { name: 'status', label: 'status', values: STATUSES, prefix: 'status' },
+    { name: 'status', label: 'status', values: PAYMENT_STATUSES, prefix: 'status' },
     { name: 'currency', label: 'currency', values: CURRENCY_CODES },
     {
       name: 'channel',
       label: 'method',
-      values: ['card', 'mobile_money', 'bank_transfer', 'saved'],
+      values: ATTEMPT_CHANNELS,
       prefix: 'channel',
     },
     { name: 'createdFrom', label: 'from', type: 'date' },
