@@ -34,6 +34,7 @@ export const SHARED_STATE_TESTS = [
 export const REST_ONLY = [
   'test/faults/{chaos,deliveries,delivery-times,fuzz,lost-gateway-responses,postgres-failover,processes}.test.ts',
   'test/faults/random-walk.test.ts',
+  'test/api/dashboard-weight.test.ts',
   'test/start/{full-disk,ordinary-user,package}.test.ts',
   'src/kit/embedded-postgres{,/users}.test.ts',
   'packages/{medusa,sdk}/test/package.test.ts',
