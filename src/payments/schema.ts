@@ -59,7 +59,7 @@ export const FailureCodes = NamedEnum('FailureCode', Object.keys(FAILURES) as Fa
 })
 
 /** Charges of saved methods have no channel of their own. */
-export const ATTEMPT_CHANNELS = [...CHANNELS, 'saved'] as const
+const ATTEMPT_CHANNELS = [...CHANNELS, 'saved'] as const
 export type AttemptChannel = (typeof ATTEMPT_CHANNELS)[number]
 
 export const AttemptChannels = NamedEnum('AttemptChannel', ATTEMPT_CHANNELS, {

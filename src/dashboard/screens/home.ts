@@ -4,7 +4,7 @@ import type { Static } from 'typebox'
 import { type Html, html } from '../../kit/http/html.ts'
 import type { OperationId } from '../../kit/http/route.ts'
 import type { EndpointRecord } from '../../webhook-endpoints/schema.ts'
-import { facts, table } from '../frame/components.ts'
+import { badge, facts, table } from '../frame/components.ts'
 import type { Screen, ScreenRequest } from '../frame/screen.ts'
 import { currenciesOf, dailyChart, daysAgo, loadCollections, paidText } from './money/collections.ts'
 
@@ -12,7 +12,7 @@ type Endpoint = Static<typeof EndpointRecord>
 
 interface GatewayHealth {
   title: string
-  health: { status: string }
+  health: string
 }
 
 export const homeScreen: Screen = {
@@ -98,5 +98,5 @@ async function health({ call, allows, texts }: ScreenRequest): Promise<Html | nu
   // A boundary: the operation returns records of its schema.
   const gateways = (await call('gateways.list')).data as GatewayHealth[]
   if (gateways.length === 0) return null
-  return html`<section class="card"><h2>${texts.t('gatewaysTitle')}</h2>${facts(gateways.map(({ title, health: { status } }) => [title, texts.word('health', status)]))}</section>`
+  return html`<section class="card"><h2>${texts.t('gatewaysTitle')}</h2>${facts(gateways.map(({ title, health: state }) => [title, badge(texts, state)]))}</section>`
 }

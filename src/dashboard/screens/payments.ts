@@ -2,8 +2,9 @@
 
 import type { Static } from 'typebox'
 import { CURRENCY_CODES } from '../../core/currency.ts'
+import { CHANNELS } from '../../gateways/gateway.ts'
 import { html } from '../../kit/http/html.ts'
-import { ATTEMPT_CHANNELS, type PaymentRecord } from '../../payments/schema.ts'
+import type { PaymentRecord } from '../../payments/schema.ts'
 import { PAYMENT_STATUSES } from '../../payments/states.ts'
 import { badge, type Column, written } from '../frame/components.ts'
 import { listScreens } from '../frame/list-screen.ts'
@@ -25,7 +26,7 @@ export const paymentListScreens = listScreens<Payment>({
     {
       name: 'channel',
       label: 'method',
-      values: ATTEMPT_CHANNELS,
+      values: [...CHANNELS, 'saved'],
       prefix: 'channel',
     },
     { name: 'createdFrom', label: 'from', type: 'date' },
