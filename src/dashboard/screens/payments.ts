@@ -5,7 +5,6 @@ import { CURRENCY_CODES } from '../../core/currency.ts'
 import { CHANNELS } from '../../gateways/gateway.ts'
 import { html } from '../../kit/http/html.ts'
 import type { PaymentRecord } from '../../payments/schema.ts'
-import { PAYMENT_STATUSES } from '../../payments/states.ts'
 import { badge, type Column, written } from '../frame/components.ts'
 import { listScreens } from '../frame/list-screen.ts'
 import type { Texts } from '../frame/texts.ts'
@@ -14,6 +13,11 @@ export type Payment = Static<typeof PaymentRecord>
 
 export const PAYMENTS_PATH = '/app/payments'
 
+const STATUSES: readonly Payment['status'][] = [
+  ...(['pending', 'processing', 'successful', 'failed', 'abandoned', 'expired'] as const),
+  ...(['partially_refunded', 'refunded', 'disputed', 'reversed'] as const),
+]
+
 export const paymentListScreens = listScreens<Payment>({
   path: '/payments',
   title: 'paymentsTitle',
@@ -21,7 +25,7 @@ export const paymentListScreens = listScreens<Payment>({
   exports: 'payments.exportAll',
   filters: [
     { name: 'search', label: 'searchLabel', type: 'search' },
-    { name: 'status', label: 'status', values: PAYMENT_STATUSES, prefix: 'status' },
+    { name: 'status', label: 'status', values: STATUSES, prefix: 'status' },
     { name: 'currency', label: 'currency', values: CURRENCY_CODES },
     {
       name: 'channel',
