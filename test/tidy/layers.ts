@@ -65,7 +65,8 @@ export const LAYERS: readonly Readonly<Record<string, string>>[] = [
   {
     http: 'server, authorization, rate limits, validation, OpenAPI',
     pages: "the payer's pages, in seven languages",
-    dashboard: "the pages of a merchant's people at /app and of operators at /ops, over the operations of the API",
+    dashboard:
+      "the pages of a merchant's people at /app and of operators at /ops, over the operations of the API",
     'docs-site': 'the documentation at /docs, rendered from the markdown in docs/',
     cli: 'the command line',
   },

@@ -25,7 +25,7 @@ export const disputeScreens = listScreens<Payment>({
     { name: 'createdFrom', label: 'from', type: 'date' },
     { name: 'createdTo', label: 'to', type: 'date' },
   ],
-  intro: async ({ texts: { t } }) => notice('plain', html`<p>${t('disputesText')}</p>`),
+  intro: async ({ texts: { t } }) => notice('neutral', html`<p>${t('disputesText')}</p>`),
   columns: paymentColumns,
   emptyTitle: 'noDisputesTitle',
   emptyText: 'noDisputesText',
