@@ -1,8 +1,8 @@
 // The error page for payers: in their language, without details that could help an attacker.
 
+import { paletteOf } from '../kit/http/accent.ts'
 import { html } from '../kit/http/html.ts'
 import type { ErrorPage } from '../kit/http/route.ts'
-import { paletteOf } from './accent.ts'
 import { statusIcon } from './checkout/components.ts'
 import { chooseLanguage, languagesFromCookies } from './language.ts'
 import { renderPage } from './layout.ts'

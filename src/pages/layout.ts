@@ -2,9 +2,9 @@
 
 import { LANGUAGE_CODES, LANGUAGES } from '../core/languages.ts'
 import { withoutControls } from '../core/text/direction.ts'
+import type { Palette } from '../kit/http/accent.ts'
 import { type Html, html, trustedHtml } from '../kit/http/html.ts'
 import type { MerchantProfile } from '../merchants/profiles.ts'
-import type { Palette } from './accent.ts'
 import { SCRIPT } from './assets.ts'
 import { STYLE } from './style.ts'
 import type { Translator } from './translator.ts'

@@ -1,7 +1,7 @@
 // The checkout page: the summary of the payment beside the current screen, with the merchant's name and colours.
 
+import { paletteOf } from '../../kit/http/accent.ts'
 import { type Html, html } from '../../kit/http/html.ts'
-import { paletteOf } from '../accent.ts'
 import { renderPage } from '../layout.ts'
 import { amountOf, factList, ltr, type Screen } from './components.ts'
 import {

@@ -1,8 +1,8 @@
 // The landing page: what this service is, a test payment in staging, and links to the documentation.
 
+import { paletteOf } from '../../kit/http/accent.ts'
 import { type Html, html } from '../../kit/http/html.ts'
 import { TEST_AMOUNT } from '../../sandbox-api/test-payment.ts'
-import { paletteOf } from '../accent.ts'
 import { renderPage } from '../layout.ts'
 import { type Translator, translatorFor } from '../translator.ts'
 import { copyableCode } from './copyable-code.ts'

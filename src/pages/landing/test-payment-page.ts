@@ -3,10 +3,10 @@
 
 import { money } from '../../core/money.ts'
 import type { EventRow } from '../../events/event.ts'
+import { paletteOf } from '../../kit/http/accent.ts'
 import { type Html, html } from '../../kit/http/html.ts'
 import { isOpen, type PaymentStatus } from '../../payments/states.ts'
 import type { TestPayment } from '../../sandbox-api/test-payment.ts'
-import { paletteOf } from '../accent.ts'
 import { factList, ltr, statusIcon } from '../checkout/components.ts'
 import { renderPage } from '../layout.ts'
 import { ENGLISH } from './page.ts'
