@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 import { CASE_KIND_NAMES, kindFacts } from './cases/case-kinds.ts'
 import { EVENT_DATA } from './compose/event-data.ts'
 import { GATEWAYS } from './compose/gateways.ts'
-import { describedOperatorRoutes, merchantRoutes } from './compose/routes.ts'
+import { describedOperatorRoutes, describedPersonRoutes, merchantRoutes } from './compose/routes.ts'
 import { renderEnvExample } from './config.ts'
 import { isRecord } from './core/canonical.ts'
 import { CURRENCIES, CURRENCY_CODES } from './core/currency.ts'
@@ -103,7 +103,7 @@ function renderScopes(): string {
 }
 
 function renderRoles(): string {
-  const { allows } = createOperations(describedRoutes(), systemClock)
+  const { allows } = createOperations([...describedRoutes(), ...describedPersonRoutes()], systemClock)
   const rows = SCREENS.map(({ method, path, needs, scope }) => [
     code(`${method} /app${path}`),
     ...ROLES.map((role) =>

@@ -30,7 +30,7 @@ import type { App } from './app-object.ts'
 import { EVENT_DATA } from './event-data.ts'
 import { SANDBOX_PATH } from './gateways.ts'
 import type { Parts } from './parts.ts'
-import { allOperatorRoutes, merchantRoutes } from './routes.ts'
+import { allOperatorRoutes, merchantRoutes, personRoutes } from './routes.ts'
 
 interface ShellParts {
   provider: SandboxProvider | null
@@ -86,7 +86,7 @@ function composeDashboard({ clock }: Parts, app: App, routes: Route[]): Dashboar
   return {
     ...app,
     area: APP,
-    operations: createOperations(routes, clock),
+    operations: createOperations([...routes, ...personRoutes(app)], clock),
     publicUrl: app.settings.publicUrl,
     timeZoneOf: async (merchantId) => (await app.merchantProfile(merchantId)).timeZone,
   }

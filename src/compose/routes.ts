@@ -12,14 +12,15 @@ import { customerRoutes } from '../customers/routes.ts'
 import type { DeliveriesApp } from '../deliveries/app.ts'
 import { deliveryRoutes } from '../deliveries/routes.ts'
 import { gatewayCheckRoutes } from '../gateways/check-routes.ts'
-import { gatewayRoutes } from '../gateways/routes.ts'
+import { gatewayRoutes, ownGatewayRoutes } from '../gateways/routes.ts'
 import { instanceRoutes } from '../instance.ts'
 import type { Db } from '../kit/db/db.ts'
 import { checkInvariants } from '../kit/db/invariants.ts'
 import { withExports } from '../kit/http/export.ts'
-import type { OperatorRoute, Route } from '../kit/http/route.ts'
+import type { OperatorRoute, PersonRoute, Route } from '../kit/http/route.ts'
 import type { LinksApp } from '../links/app.ts'
 import { linkRoutes } from '../links/routes.ts'
+import { settingsRoutes } from '../merchants/person-routes.ts'
 import { operatorRoutes } from '../merchants/routes.ts'
 import type { P2pApp } from '../p2p/app.ts'
 import { p2pRoutes } from '../p2p/routes.ts'
@@ -98,6 +99,13 @@ export function allOperatorRoutes(app: App, unscopedDb: Db): OperatorRoute[] {
   ]
 }
 
+/** The operations of people alone, each over the merchant of its session. */
+export function personRoutes(app: App): PersonRoute[] {
+  const { publicUrl } = app.settings
+  // Saving an account also writes records of the instance: when to look for its refunds, and its access tokens.
+  return [...settingsRoutes(app), ...ownGatewayRoutes({ ...app, publicUrl, db: app.instanceDb })]
+}
+
 // Building the routes only reads the settings; their handlers, which need the rest, are not called.
 const WITHOUT_HANDLERS = { settings: { mode: 'test' } } as App
 
@@ -106,9 +114,15 @@ export function describedOperatorRoutes(): OperatorRoute[] {
   return allOperatorRoutes(WITHOUT_HANDLERS, {} as Db)
 }
 
-/** The names under which the audit log records the operations of merchants and operators. */
+/** The operations of people alone, to be described. Their handlers must not be called. */
+export function describedPersonRoutes(): PersonRoute[] {
+  return personRoutes(WITHOUT_HANDLERS)
+}
+
+/** The names under which the audit log records the operations of merchants, operators and people. */
 function auditedOperations(): string[] {
-  const routes = [...merchantRoutes(WITHOUT_HANDLERS), ...describedOperatorRoutes()]
+  const ofMerchants = [...merchantRoutes(WITHOUT_HANDLERS), ...describedPersonRoutes()]
+  const routes = [...ofMerchants, ...describedOperatorRoutes()]
   const audited = routes.filter((route) => route.method !== 'GET' && route.audited !== false)
   return [...audited.map(({ method, path }) => `${method} ${path}`), ...PEOPLE_OPERATIONS]
 }

@@ -35,6 +35,26 @@ export const SCOPES = [
 
 export type Scope = (typeof SCOPES)[number]
 
+/** Scopes that no API key holds: they are about the team, the settings, and pages that the API does not have. */
+export const PEOPLE_SCOPES = [
+  'team:read',
+  'team:write',
+  // To invite, change and remove owners.
+  'owners:write',
+  'settings:read',
+  'settings:write',
+  'reconciliations:read',
+  'reconciliations:write',
+  // To ask another person for a refund.
+  'refunds:request',
+  'receipts:send',
+  'deliveries:resend',
+  // To let time pass in staging.
+  'sandbox:write',
+] as const
+
+export type PersonScope = Scope | (typeof PEOPLE_SCOPES)[number]
+
 /** `*` grants every scope, including scopes that later versions add. */
 export type GrantedScope = Scope | '*'
 

@@ -27,6 +27,7 @@ import { paymentScreen } from './screens/payment.ts'
 import { paymentListScreens } from './screens/payments.ts'
 import { refundScreens } from './screens/refunds.ts'
 import { searchScreen } from './screens/search.ts'
+import { settingsScreens } from './screens/settings/screens.ts'
 import { memberEntryRoutes, signInRoutes } from './screens/sign-in.ts'
 import { walletScreens } from './screens/wallet.ts'
 
@@ -52,6 +53,7 @@ export const SCREENS: readonly Screen[] = [
   ...transferScreens,
   ...p2pAccountScreens,
   reportScreen,
+  ...settingsScreens,
 ]
 
 export function dashboardRoutes(app: DashboardApp): PageRoute[] {

@@ -17,7 +17,7 @@ import {
   revokeLiveAccount,
   updateAccount,
 } from './account-queries.ts'
-import { type Credentials, credentialIssues, sealCredentials } from './credentials.ts'
+import { type Credentials, credentialIssues, openCredentials, sealCredentials } from './credentials.ts'
 import type { CredentialCheck, Gateways } from './registry.ts'
 
 export interface AccountsApp {
@@ -124,6 +124,17 @@ export async function requireAccount(
 ): Promise<AccountRow> {
   requireDefinition(app, name)
   return requireFound(await findLiveAccount(app.db, merchantId, name), 'gateway_account_not_found')
+}
+
+/** Asks the provider whether it accepts the stored credentials. */
+export async function checkAccount(
+  app: AccountsApp,
+  merchantId: string,
+  name: string,
+): Promise<CredentialCheck> {
+  const account = await requireAccount(app, merchantId, name)
+  const credentials = openCredentials(app.vault, account)
+  return app.gateways.checkCredentials(name, credentials, { merchantId, accountId: account.id })
 }
 
 export async function listLiveAccounts(app: AccountsApp, merchantId: string): Promise<AccountRow[]> {

@@ -6,7 +6,14 @@ import { LIMIT_FIELDS } from '../core/gateway-accounts/limits.ts'
 import type { Mode } from '../core/merchant.ts'
 import { singlePage } from '../core/page.ts'
 import { VaultError } from '../kit/crypto.ts'
-import { listed, type OperatorRoute, ok, operatorRoute } from '../kit/http/route.ts'
+import {
+  listed,
+  type OperatorRoute,
+  ok,
+  operatorRoute,
+  type PersonRoute,
+  personRoute,
+} from '../kit/http/route.ts'
 import { UuidParams } from '../kit/http/schema.ts'
 import type { CallbackAccount } from '../secrets/callback-paths.ts'
 import { envNameOf } from '../settings.ts'
@@ -14,6 +21,7 @@ import type { AccountDefinition } from './account-definition.ts'
 import type { AccountRow } from './account-queries.ts'
 import {
   type AccountsApp,
+  checkAccount,
   listLiveAccounts,
   requireAccount,
   requireDefinition,
@@ -34,6 +42,7 @@ import {
 import type { SupportedGateway } from './registry.ts'
 import {
   AccountBody,
+  AccountParams,
   AccountQuery,
   AccountRecord,
   GatewayParams,
@@ -82,10 +91,7 @@ const readRoutes = (app: Needs): OperatorRoute[] => [
     examples: { data: MERCHANT_GATEWAY_EXAMPLE },
     handle: async ({ params }) => {
       await app.requireMerchant(params.uuid)
-      const accounts = await listLiveAccounts(app, params.uuid)
-      const records = merchantDefinitions(app, accounts).map((definition) =>
-        serializeMerchantGateway(app, definition, accounts),
-      )
+      const records = await listMerchantGateways(app, params.uuid)
       return listed('Gateways of the merchant.', records, singlePage(records.length))
     },
   }),
@@ -150,18 +156,95 @@ const writeRoutes = (app: Needs): OperatorRoute[] => [
   }),
 ]
 
+const OWN_PATH = '/app/settings/gateways'
+
+/** For the people of a merchant in the dashboard: its own accounts. */
+export const ownGatewayRoutes = (app: Needs): PersonRoute[] => [
+  personRoute({
+    method: 'GET',
+    path: OWN_PATH,
+    scope: 'settings:read',
+    operationId: 'ownGateways.list',
+    handle: async ({ merchant }) => {
+      const gateways = await listMerchantGateways(app, merchant.id)
+      const records = gateways.map(({ gateway, title, servedBy, account }) => ({
+        ...{ gateway, title, servedBy },
+        savedAt: account?.updatedAt ?? null,
+      }))
+      return listed('Gateways.', records, singlePage(records.length))
+    },
+  }),
+  personRoute({
+    method: 'GET',
+    path: `${OWN_PATH}/{gateway}`,
+    // Where callbacks are not signed, the webhook URL of the account is a secret.
+    scope: 'settings:write',
+    operationId: 'ownGateways.get',
+    params: AccountParams,
+    handle: async ({ merchant, params: { gateway } }) => {
+      const definition = requireDefinition(app, gateway)
+      const accounts = await listLiveAccounts(app, merchant.id)
+      const own = serializeMerchantGateway(app, definition, accounts)
+      return ok('Gateway.', { ...own, ...serializeFields(definition) })
+    },
+  }),
+  personRoute({
+    method: 'PUT',
+    path: `${OWN_PATH}/{gateway}`,
+    scope: 'settings:write',
+    operationId: 'ownGateways.save',
+    params: AccountParams,
+    body: AccountBody,
+    handle: async ({ merchant, params: { gateway }, body }) => {
+      if (merchant.mode !== app.mode) throw new ApiError('mode_mismatch')
+      const saved = await saveAccount(app, merchant.id, gateway, body.credentials, { isChecked: true })
+      return ok('Gateway account saved.', serializeSavedAccount(app, saved))
+    },
+  }),
+  personRoute({
+    method: 'POST',
+    path: `${OWN_PATH}/{gateway}/test`,
+    scope: 'settings:write',
+    operationId: 'ownGateways.test',
+    audited: false,
+    params: AccountParams,
+    handle: async ({ merchant, params: { gateway } }) =>
+      ok('Checked.', { result: await checkAccount(app, merchant.id, gateway) }),
+  }),
+  personRoute({
+    method: 'DELETE',
+    path: `${OWN_PATH}/{gateway}`,
+    scope: 'settings:write',
+    operationId: 'ownGateways.revoke',
+    params: AccountParams,
+    handle: async ({ merchant, params: { gateway } }) =>
+      ok('Gateway account revoked.', serializeAccount(app, await revokeAccount(app, merchant.id, gateway))),
+  }),
+]
+
+async function listMerchantGateways(app: Needs, merchantId: string) {
+  const accounts = await listLiveAccounts(app, merchantId)
+  return merchantDefinitions(app, accounts).map((definition) =>
+    serializeMerchantGateway(app, definition, accounts),
+  )
+}
+
 function serializeGateway(app: Needs, { definition, isConfigured, baseUrl }: SupportedGateway) {
-  const { name, title, credentials } = definition
+  const { name, title } = definition
   return {
     gateway: name,
     title,
     isConfigured,
     baseUrl,
     webhookUrl: webhookUrlOf(app, definition, { gateway: name, merchantId: null, accountId: null }),
-    credentials: credentials.filter((field) => !isLimit(field)).map((field) => serializeField(name, field)),
-    limits: LIMIT_FIELDS.map((field) => serializeField(name, field)),
+    ...serializeFields(definition),
   }
 }
+
+const serializeFields = ({ name, credentials }: AccountDefinition) => ({
+  credentials: credentials.filter((field) => !isLimit(field)).map((field) => serializeField(name, field)),
+  limits: LIMIT_FIELDS.map((field) => serializeField(name, field)),
+})
 
 const isLimit = (field: CredentialField) => LIMIT_FIELDS.some(({ name }) => name === field.name)
 

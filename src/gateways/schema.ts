@@ -28,6 +28,9 @@ export const GatewayParams = Type.Object({
   }),
 })
 
+/** Of a merchant that is known already. */
+export const AccountParams = Type.Object({ gateway: GatewayParams.properties.gateway })
+
 // A public key in PEM is below 1 KB; no provider issues longer tokens.
 const MAX_CREDENTIAL = 8_192
 

@@ -5,13 +5,13 @@ import { Readable } from 'node:stream'
 import type { AnySchema } from 'fast-json-stringify'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { errorFromIssues } from '../core/errors.ts'
-import type { Merchant, Principal } from '../core/merchant.ts'
+import type { Merchant, PersonScope, Principal } from '../core/merchant.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../core/page.ts'
 import type { Clock } from '../kit/clock.ts'
 import { type AuditContext, runAudited } from '../kit/db/audit-context.ts'
 import { iterateAsMerchant, runAsMerchant } from '../kit/db/tenant-isolation.ts'
 import type { Failpoints } from '../kit/failpoints.ts'
-import type { OperatorRoute, Route, RouteResponse } from '../kit/http/route.ts'
+import type { OperatorRoute, PersonRoute, Route, RouteResponse } from '../kit/http/route.ts'
 import { redactSecrets } from '../kit/observability/log.ts'
 import {
   isBodyRequired,
@@ -86,7 +86,7 @@ type MerchantInput = Parameters<Route['handle']>[0]
 
 /** Runs the operation with its merchant as the tenant; the input is checked already. */
 export async function runMerchantRoute(
-  route: Route,
+  route: Pick<Route, 'handle'>,
   input: Omit<MerchantInput, keyof CheckedInput> & CheckedInput,
 ): Promise<RouteResponse> {
   const { id } = input.merchant
@@ -163,7 +163,7 @@ function register(
   })
 }
 
-export const scopesOf = ({ scope, alsoScope }: Route) =>
+export const scopesOf = <One extends PersonScope>({ scope, alsoScope }: { scope: One; alsoScope?: One }) =>
   alsoScope === undefined ? [scope] : [scope, alsoScope]
 
 /** Runs a write with its actor, so that its changes are recorded in the audit log. */
@@ -185,7 +185,7 @@ function audit<Result>(
 
 export function auditOperation<Result>(
   clock: Clock,
-  { method, path, audited }: Route | OperatorRoute,
+  { method, path, audited }: Pick<Route | OperatorRoute | PersonRoute, 'method' | 'path' | 'audited'>,
   actor: Omit<AuditContext, 'operation' | 'target' | 'at'>,
   params: unknown,
   work: () => Promise<Result>,

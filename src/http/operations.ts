@@ -1,5 +1,5 @@
 // The operations of the API for a person who is signed in to the dashboard, inside this process: the same scopes, schemas,
-// tenant isolation and audit log as for a request with a key or with the operator token.
+// tenant isolation and audit log as for a request with a key or with the operator token. And operations of people alone.
 
 import { ApiError } from '../core/errors.ts'
 import { grantsScope } from '../core/merchant.ts'
@@ -9,6 +9,7 @@ import type {
   Operations,
   OperatorOperations,
   OperatorRoute,
+  PersonRoute,
   Route,
   SignedIn,
 } from '../kit/http/route.ts'
@@ -16,10 +17,10 @@ import { isBodyRequired, readJsonBody } from './input/body.ts'
 import { type CheckInput, createInputCompiler } from './input/validation.ts'
 import { auditOperation, runMerchantRoute, runOperatorRoute, scopesOf } from './json-routes.ts'
 
-export function createOperations(routes: readonly Route[], clock: Clock): Operations {
+export function createOperations(routes: readonly (Route | PersonRoute)[], clock: Clock): Operations {
   const operations = compileOperations(routes)
-  const missingScope = ({ scopes }: Pick<SignedIn, 'scopes'>, route: Route) =>
-    route.personScope !== undefined && scopes.includes(route.personScope)
+  const missingScope = ({ scopes }: Pick<SignedIn, 'scopes'>, route: Route | PersonRoute) =>
+    'personScope' in route && route.personScope !== undefined && scopes.includes(route.personScope)
       ? undefined
       : scopesOf(route).find((scope) => !grantsScope(scopes, scope))
   return {
@@ -60,7 +61,9 @@ export function createOperatorOperations(routes: readonly OperatorRoute[], clock
 
 type Compiled<One> = ReadonlyMap<string, { route: One; check: CheckInput }>
 
-function compileOperations<One extends Route | OperatorRoute>(routes: readonly One[]): Compiled<One> {
+function compileOperations<One extends Route | OperatorRoute | PersonRoute>(
+  routes: readonly One[],
+): Compiled<One> {
   const compileInput = createInputCompiler()
   return new Map(routes.map((route) => [route.operationId, { route, check: compileInput(route) }]))
 }
@@ -75,7 +78,7 @@ function actorOf({ userId, address, requestId, role, sessionId }: Omit<SignedIn,
   return { actorType: 'user', actorId: userId, address, requestId, role, sessionId } as const
 }
 
-function checkCall(route: Route | OperatorRoute, check: CheckInput, input: OperationCall) {
+function checkCall(route: Route | OperatorRoute | PersonRoute, check: CheckInput, input: OperationCall) {
   return check(input.params ?? {}, queryTextOf(input), bodyOf(route, input))
 }
 
@@ -86,7 +89,7 @@ function queryTextOf({ query = {} }: OperationCall): string {
 }
 
 /** Written and read again, so that amounts are read as from a request. */
-function bodyOf(route: Route | OperatorRoute, { body }: OperationCall) {
+function bodyOf(route: Route | OperatorRoute | PersonRoute, { body }: OperationCall) {
   if (route.method === 'GET') return undefined
   return readJsonBody(body && Buffer.from(JSON.stringify(body)), !isBodyRequired(route))
 }

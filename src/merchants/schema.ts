@@ -166,7 +166,7 @@ export const CaseApprovals = Clearable(
   SETTINGS_MEANINGS.caseApprovals,
 )
 
-const SettingsInput = named(
+export const SettingsInput = named(
   'MerchantSettingsInput',
   Type.Partial(
     Type.Object({

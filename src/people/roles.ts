@@ -1,26 +1,6 @@
 // Roles are named sets of scopes: the scopes of API keys, and some that only people can have.
 
-import { SCOPES, type Scope } from '../core/merchant.ts'
-
-/** Scopes that no API key holds: they are about the team, the settings, and pages that the API does not have. */
-const PEOPLE_SCOPES = [
-  'team:read',
-  'team:write',
-  // To invite, change and remove owners.
-  'owners:write',
-  'settings:read',
-  'settings:write',
-  'reconciliations:read',
-  'reconciliations:write',
-  // To ask another person for a refund.
-  'refunds:request',
-  'receipts:send',
-  'deliveries:resend',
-  // To let time pass in staging.
-  'sandbox:write',
-] as const
-
-export type PersonScope = Scope | (typeof PEOPLE_SCOPES)[number]
+import { PEOPLE_SCOPES, type PersonScope, SCOPES } from '../core/merchant.ts'
 
 /** From the one with the fewest rights. */
 export const ROLES = ['viewer', 'support', 'finance', 'developer', 'admin', 'owner'] as const

@@ -1,13 +1,13 @@
 // Sessions of people, and the principal that a session stands for. Nothing is cached: a session that was ended, a membership
 // that was removed and a user who was disabled have no effect on any process from the next request on.
 
-import type { Merchant } from '../core/merchant.ts'
+import type { Merchant, PersonScope } from '../core/merchant.ts'
 import { addMs, type Clock } from '../kit/clock.ts'
 import type { AuditContext } from '../kit/db/audit-context.ts'
 import type { Tx } from '../kit/db/db.ts'
 import { type Origin, type PeopleApp, type PeopleOperation, runAsUser } from './app.ts'
 import { PeopleError } from './errors.ts'
-import { type PersonScope, ROLE_SCOPES, type Role } from './roles.ts'
+import { ROLE_SCOPES, type Role } from './roles.ts'
 import {
   chooseSessionMerchant,
   endOtherSessions,

@@ -47,7 +47,8 @@ describe('screens of the dashboard', () => {
 
   it('answers 404 to another merchant for every id in every address', async () => {
     const stranger = await signInAs(service, (await service.newMerchant()).uuid)
-    const names = SCREEN_NAMES.filter((name) => name.includes('{'))
+    // The names of gateways are the same for all merchants.
+    const names = SCREEN_NAMES.filter((name) => name.includes('{') && !name.includes('{gateway}'))
     assert.ok(names.length > 0)
     for (const name of names) {
       const address = addressFor(name)

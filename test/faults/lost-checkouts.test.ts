@@ -59,6 +59,7 @@ async function requestPage(payment: PaymentRow, method: 'GET' | 'POST', verb = '
   const rest = {
     query: {},
     form: {},
+    files: {},
     headers: {},
     cookies: {},
     requestId: 'r',

@@ -53,7 +53,7 @@ export async function crawl(visitor: Visitor): Promise<Found> {
     waiting.push(...addressesIn(text, /<a [^>]*href="(\/app[^"]*)"/g))
     // A form that only asks, such as the search.
     waiting.push(...addressesIn(text, /<form [^>]*action="(\/app[^"]*)" method="get"/g))
-    for (const action of addressesIn(text, /<form method="post" action="([^"]*)"/g)) {
+    for (const action of addressesIn(text, /<form [^>]*method="post" action="([^"]*)"/g)) {
       const form = screenOf('POST', action)
       if (form) keep(found.forms, form, { page: address, action })
     }

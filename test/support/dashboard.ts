@@ -15,6 +15,13 @@ export interface Visitor {
   post(path: string, fields: Record<string, string>, headers?: Record<string, string>): Promise<ApiResponse>
   /** Opens the page, fills the form with this action, and submits it with its hidden fields. */
   submit(page: string, action: string, fields?: Record<string, string>): Promise<ApiResponse>
+  /** Like submit, for a form with files. */
+  upload(
+    page: string,
+    action: string,
+    fields: Record<string, string>,
+    files: Record<string, { name: string; content: string | Uint8Array<ArrayBuffer> }>,
+  ): Promise<ApiResponse>
   cookies: Map<string, string>
 }
 
@@ -48,12 +55,23 @@ export function newVisitor({ url }: Pick<TestService, 'url'>): Visitor {
       const { text } = await get(page)
       return post(action, { ...hiddenFields(text, action), ...fields })
     },
+    async upload(page, action, fields, files) {
+      const { text } = await get(page)
+      const form = new FormData()
+      for (const [name, value] of Object.entries({ ...hiddenFields(text, action), ...fields }))
+        form.set(name, value)
+      for (const [field, { name, content }] of Object.entries(files))
+        form.set(field, new File([content], name))
+      const encoded = new Response(form)
+      const headers = { 'content-type': encoded.headers.get('content-type') ?? '', cookie: cookie() }
+      return keep(await api.send('POST', action, { body: await encoded.bytes(), headers }))
+    },
   }
 }
 
 /** The hidden fields of the form with this action. */
 export function hiddenFields(page: string, action: string): Record<string, string> {
-  const [, form] = page.split(`<form method="post" action="${action}">`)
+  const [, form] = page.split(`method="post" action="${action}">`)
   assert.ok(form !== undefined, `no form posts to ${action}`)
   const [inside = ''] = form.split('</form>')
   const inputs = inside.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)

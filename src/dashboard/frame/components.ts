@@ -176,18 +176,40 @@ interface FieldOptions {
   isRequired?: boolean
   autocomplete?: string
   inputmode?: string
+  /** Values to choose from; others can be entered too. */
+  list?: readonly string[]
 }
 
 export function field(name: string, label: string, options: FieldOptions = {}): Html {
-  const { value = '', type = 'text', hint, error, isRequired, autocomplete, inputmode } = options
+  const { value = '', type = 'text', hint, error, isRequired, autocomplete, inputmode, list } = options
   const notes = [error !== undefined && `${name}-error`, hint !== undefined && `${name}-hint`]
     .filter(Boolean)
     .join(' ')
   return html`<div class="field"><label for="${name}">${label}</label>
-<input id="${name}" name="${name}" type="${type}" value="${value}"${isRequired && html` required`}${autocomplete && html` autocomplete="${autocomplete}"`}${inputmode && html` inputmode="${inputmode}"`}${notes && html` aria-describedby="${notes}"`}${error !== undefined && html` aria-invalid="true"`}>
+<input id="${name}" name="${name}" type="${type}" value="${value}"${isRequired && html` required`}${autocomplete && html` autocomplete="${autocomplete}"`}${inputmode && html` inputmode="${inputmode}"`}${notes && html` aria-describedby="${notes}"`}${error !== undefined && html` aria-invalid="true"`}${list && html` list="${name}-list"`}>${list && html`<datalist id="${name}-list">${list.map((one) => html`<option value="${one}">`)}</datalist>`}
 ${error !== undefined && html`<p class="error" id="${name}-error">${error}</p>`}${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}</div>`
 }
 
 export function tick(name: string, label: HtmlValue, isChecked: boolean): Html {
   return html`<label class="tick"><input type="checkbox" name="${name}"${isChecked && html` checked`}> <span>${label}</span></label>`
+}
+
+/** A field for a secret or a longer text: it has several lines, and the browser keeps nothing of it. */
+export function area(
+  name: string,
+  label: string,
+  options: Pick<FieldOptions, 'hint' | 'isRequired'> = {},
+): Html {
+  const { hint, isRequired } = options
+  return html`<div class="field"><label for="${name}">${label}</label>
+<textarea class="secret" id="${name}" name="${name}" rows="1" autocomplete="off" spellcheck="false"${isRequired && html` required`}${hint && html` aria-describedby="${name}-hint"`}></textarea>
+${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}</div>`
+}
+
+/** Links between the screens of one group. */
+export function tabs(label: string, links: readonly { href: string; text: string }[], current: string): Html {
+  return html`<nav aria-label="${label}"><ul class="tabs">${links.map(
+    ({ href, text }) =>
+      html`<li><a href="${href}"${href === current && html` aria-current="page"`}>${text}</a></li>`,
+  )}</ul></nav>`
 }

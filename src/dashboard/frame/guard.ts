@@ -54,7 +54,10 @@ export function originOf(app: AreaApp, { address, headers, requestId, cookies }:
 }
 
 /** Undefined also for a session of the other area: its people have no rights here. */
-export async function readPrincipal(app: AreaApp, { cookies }: PageRequest): Promise<Principal | undefined> {
+export async function readPrincipal(
+  app: AreaApp,
+  { cookies }: Pick<PageRequest, 'cookies'>,
+): Promise<Principal | undefined> {
   const principal = await principalOf(app, cookies[cookieName(app, 'session')])
   return principal?.user.kind === app.area.kind ? principal : undefined
 }
@@ -117,12 +120,13 @@ export function guardedForOperators(app: OpsApp, screen: Screen<AreaRequest>): P
 
 function routeOf(
   app: AreaApp,
-  { method, path }: Pick<Screen, 'method' | 'path'>,
+  { method, path, uploadLimitBytes }: Pick<Screen, 'method' | 'path' | 'uploadLimitBytes'>,
   show: (request: PageRequest, principal: Principal) => Promise<PageResponse>,
 ): PageRoute {
   return {
     method,
     path: `${app.area.path}${path}`,
+    ...(uploadLimitBytes !== undefined && { upload: uploadOf(app, uploadLimitBytes) }),
     handle: async (request) => {
       const changed = changeLanguage(request)
       if (changed) return changed
@@ -131,6 +135,15 @@ function routeOf(
         ? show(request, principal)
         : { http: 303, redirectTo: signInAddress(app, request, method) }
     },
+  }
+}
+
+/** A large body is read only for a session. */
+function uploadOf(app: AreaApp, limitBytes: number): NonNullable<PageRoute['upload']> {
+  return {
+    limitBytes,
+    reject: async (cookies) =>
+      (await readPrincipal(app, { cookies })) ? undefined : { http: 303, redirectTo: signInPathOf(app.area) },
   }
 }
 
@@ -190,11 +203,12 @@ function toAreaRequest(
   { request, principal, texts, call, allows }: Visit,
   csrf: string,
 ): AreaRequest {
-  const { params, query, form, cookies } = request
+  const { params, query, form, files, cookies, styleNonce } = request
   const origin = originOf(app, request)
   const target = Object.values(params).at(-1) ?? null
   const context = { operation: `${method} ${app.area.path}${path}`, target }
   return {
+    ...{ files, styleNonce },
     ...{ base: app.area.path, app, principal, origin, texts, params, query, form, cookies, call, allows },
     now: app.clock.now(),
     isTest: app.mode === 'test',
@@ -202,13 +216,20 @@ function toAreaRequest(
       const audited = () => runAudited(auditOf(principal, origin, { ...context, at: app.clock.now() }), work)
       return principal.merchant ? runAsMerchant(principal.merchant.id, audited) : audited()
     },
-    postForm: (action, fields, submission = app.random.uuid()) => postForm(action, fields, csrf, submission),
+    postForm: (action, fields, submission = app.random.uuid()) =>
+      postForm(action, fields, { csrf, submission, hasFiles: false }),
+    uploadForm: (action, fields) =>
+      postForm(action, fields, { csrf, submission: app.random.uuid(), hasFiles: true }),
     submission: `app:${form.submission ?? ''}`,
   }
 }
 
-function postForm(action: string, fields: Html, csrf: string, submission: string): Html {
-  return html`<form method="post" action="${action}"><input type="hidden" name="csrf" value="${csrf}"><input type="hidden" name="submission" value="${submission}">
+function postForm(
+  action: string,
+  fields: Html,
+  { csrf, submission, hasFiles }: { csrf: string; submission: string; hasFiles: boolean },
+): Html {
+  return html`<form${hasFiles && html` enctype="multipart/form-data"`} method="post" action="${action}"><input type="hidden" name="csrf" value="${csrf}"><input type="hidden" name="submission" value="${submission}">
 ${fields}</form>`
 }
 

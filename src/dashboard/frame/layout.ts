@@ -20,6 +20,7 @@ export const MENU: readonly MenuItem[] = [
   { path: '/app/links', text: 'menuLinks', needs: ['paymentLinks.list'], key: 'l' },
   { path: '/app/p2p', text: 'menuP2p', needs: ['p2pPayments.list'], key: 'x' },
   { path: '/app/developers', text: 'menuDevelopers', needs: ['events.list'], key: 'd' },
+  { path: '/app/settings', text: 'menuSettings', needs: ['settings.get'], key: 's' },
 ]
 
 /** The area of a merchant's people. */

@@ -1,9 +1,16 @@
 // What a screen gets and returns. The guard (guard.ts) has authenticated the person and checked the right before.
 
+import type { PersonScope } from '../../core/merchant.ts'
 import type { Html } from '../../kit/http/html.ts'
-import type { OperationCall, OperationId, PageCookie, RouteResponse, SignedIn } from '../../kit/http/route.ts'
+import type {
+  OperationCall,
+  OperationId,
+  PageCookie,
+  PageFile,
+  RouteResponse,
+  SignedIn,
+} from '../../kit/http/route.ts'
 import type { Origin } from '../../people/app.ts'
-import type { PersonScope } from '../../people/roles.ts'
 import type { Principal } from '../../people/sessions.ts'
 import type { AreaApp } from '../app.ts'
 import type { Texts } from './texts.ts'
@@ -27,6 +34,10 @@ export interface AreaRequest {
   query: Readonly<Record<string, string>>
   form: Readonly<Record<string, string>>
   cookies: Readonly<Record<string, string>>
+  /** The files of the form, by the names of their fields. */
+  files: Readonly<Record<string, PageFile>>
+  /** The nonce of a style element. */
+  styleNonce: string
   now: Date
   isTest: boolean
   /** Calls an operation of the API with the rights of the person. */
@@ -40,6 +51,8 @@ export interface AreaRequest {
    * that continues another one keeps its submission.
    */
   postForm(action: string, fields: Html, submission?: string): Html
+  /** The same for a form with files. */
+  uploadForm(action: string, fields: Html): Html
   /** The idempotency key of the submitted form: the same for each submission of it. */
   submission: string
 }
@@ -68,5 +81,7 @@ export interface Screen<Request extends AreaRequest = ScreenRequest> {
    * continued afterwards with its fields. A function decides by the request, such as by an amount.
    */
   stepUp?: true | ((request: Request) => Promise<boolean>)
+  /** The form has files; its body has at most this many bytes. */
+  uploadLimitBytes?: number
   handle(request: Request): Promise<ScreenResponse>
 }

@@ -3,6 +3,8 @@
 import { EN_MONEY } from './en-money.ts'
 import { EN_OPS } from './en-ops.ts'
 
+import { SETTINGS_EN } from './en-settings.ts'
+
 export const EN = {
   // The frame
   skip: 'Skip to the content',
@@ -386,6 +388,7 @@ export const EN = {
   channel_direct_mobile_money: 'Mobile money to your account',
   channel_direct_bank_transfer: 'Transfer to your account',
   channel_saved: 'Saved method',
+  ...SETTINGS_EN,
 } as const
 
 export type TextId = keyof typeof EN

@@ -6,9 +6,13 @@ import { findCharacterIssue } from '../input/characters.ts'
 import { parsePairs, queryTextOf } from '../input/query.ts'
 import { addressOwner } from '../security/rate-limit.ts'
 import { readCookies } from './cookies.ts'
+import { readUpload } from './upload.ts'
 
 /** With `ignoresInput` the query and the form are empty. */
-export function readPageRequest(request: FastifyRequest, ignoresInput = false) {
+export async function readPageRequest(request: FastifyRequest, ignoresInput = false) {
+  const { pairs, files } = Buffer.isBuffer(request.body)
+    ? await readUpload(request.body, request.headers['content-type'] ?? '')
+    : { pairs: typeof request.body === 'string' ? parsePairs(request.body) : [], files: {} }
   const queryText = ignoresInput ? '' : queryTextOf(request.raw.url)
   const issues: Issue[] = []
   const headers = headerTexts(request)
@@ -16,7 +20,8 @@ export function readPageRequest(request: FastifyRequest, ignoresInput = false) {
     // A boundary: the router's parameters are strings by name.
     params: checkedTexts(Object.entries(request.params as Record<string, string>), issues),
     query: checkedTexts(parsePairs(queryText), issues),
-    form: checkedTexts(typeof request.body === 'string' ? parsePairs(request.body) : [], issues),
+    form: checkedTexts(pairs, issues),
+    files,
     headers,
     cookies: readCookies(headers.cookie),
     requestId: request.id,

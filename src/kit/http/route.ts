@@ -4,7 +4,7 @@
 
 import type { Static, TSchema } from 'typebox'
 import type { ApiError, ApiErrorCode, Issue } from '../../core/errors.ts'
-import type { Merchant, Principal, Scope } from '../../core/merchant.ts'
+import type { Merchant, PersonScope, Principal, Scope } from '../../core/merchant.ts'
 import type { PageMeta } from '../../core/page.ts'
 
 export type Tag =
@@ -98,6 +98,34 @@ export function route<
 >(definition: RouteDefinition<Params, Query, Body>): Route {
   // A boundary: the shell calls handle only with input that passed these very schemas.
   return definition as unknown as Route
+}
+
+/**
+ * An operation for people alone: the dashboard calls it inside the process. It is not served by HTTP and is in no document,
+ * and no key has its scope. The path names it in the audit log.
+ */
+export interface PersonRoute extends Pick<Route, 'params' | 'query' | 'body' | 'audited' | 'handle'> {
+  method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
+  path: string
+  scope: PersonScope
+  operationId: OperationId
+}
+
+interface PersonDefinition<Params, Query, Body>
+  extends Omit<PersonRoute, 'params' | 'query' | 'body' | 'handle'> {
+  params?: Params
+  query?: Query
+  body?: Body
+  handle: (input: RouteInput<Params, Query, Body>) => Promise<RouteResponse>
+}
+
+export function personRoute<
+  Params extends TSchema | undefined = undefined,
+  Query extends TSchema | undefined = undefined,
+  Body extends TSchema | undefined = undefined,
+>(definition: PersonDefinition<Params, Query, Body>): PersonRoute {
+  // A boundary: the operations call handle only with input that passed these very schemas.
+  return definition as unknown as PersonRoute
 }
 
 /** Replayed: the response of an earlier request with the same key or reference, which a header marks. */
@@ -205,16 +233,30 @@ export interface PageResponse {
   formActions?: string[]
 }
 
+/** A file of a form. */
+export interface PageFile {
+  /** As the browser names it. */
+  name: string
+  bytes: Buffer
+}
+
 /** A page for people: no key, HTML forms in (application/x-www-form-urlencoded), HTML or a redirect out. */
 export interface PageRoute {
   method: 'GET' | 'POST'
   path: string
   /** The query and the body are not read, so that nothing in them can be refused: both are empty. */
   ignoresInput?: true
+  /** The form has files (multipart/form-data). Its body is read only if `reject` returns no response. */
+  upload?: {
+    limitBytes: number
+    reject(cookies: Record<string, string>): Promise<PageResponse | undefined>
+  }
   handle: (input: {
     params: Record<string, string>
     query: Record<string, string>
     form: Record<string, string>
+    /** The files of a form with `upload`, by the names of their fields. */
+    files: Record<string, PageFile>
     headers: Record<string, string>
     cookies: Record<string, string>
     requestId: string
@@ -289,7 +331,7 @@ export interface OperatorOperations {
   has(operationId: OperationId): boolean
 }
 
-/** The operations of the merchants' API, for a person. */
+/** The operations of the merchants' API and those of people alone, for a person. */
 export interface Operations {
   /** Calls the operation, or throws an ApiError. */
   call(person: SignedIn, operationId: OperationId, input?: OperationCall): Promise<RouteResponse>

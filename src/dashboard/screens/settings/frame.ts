@@ -1,0 +1,74 @@
+// What the screens of the settings share: their links, the forms that some roles can only read, and problems.
+
+import { ApiError } from '../../../core/errors.ts'
+import { type Html, html } from '../../../kit/http/html.ts'
+import type { MerchantSettings, SettingsChanges } from '../../../merchants/schema.ts'
+import { notice, tabs } from '../../frame/components.ts'
+import type { ScreenRequest, ScreenResponse } from '../../frame/screen.ts'
+
+export const SETTINGS_PATH = '/app/settings'
+
+export async function loadSettings({ call }: ScreenRequest): Promise<MerchantSettings> {
+  // A boundary: the operation returns this type.
+  return (await call('settings.get')).data as MerchantSettings
+}
+
+interface SettingsPage {
+  /** Below /app/settings; empty for the first one. */
+  path: '' | '/routing' | '/gateways' | '/approvals'
+  body: Html
+  problem?: ApiError
+}
+
+export function settingsPage(
+  { texts: { t }, query, allows }: ScreenRequest,
+  { path, body, problem }: SettingsPage,
+): ScreenResponse {
+  const links = [
+    { href: SETTINGS_PATH, text: t('settingsGeneral') },
+    { href: `${SETTINGS_PATH}/routing`, text: t('settingsRouting') },
+    { href: `${SETTINGS_PATH}/gateways`, text: t('settingsGateways') },
+    { href: `${SETTINGS_PATH}/approvals`, text: t('settingsApprovals') },
+  ]
+  const title = t('settingsTitle')
+  return {
+    title,
+    http: problem ? 422 : 200,
+    body: html`<div class="head"><h1>${title}</h1></div>${tabs(title, links, `${SETTINGS_PATH}${path}`)}
+${query.done === 'saved' && notice('good', html`<p>${t('settingsSaved')}</p>`)}${problem && problemNotice(problem)}
+${!allows('settings.update') && notice('neutral', html`<p>${t('settingsReadOnly')}</p>`)}${body}`,
+  }
+}
+
+/** Every problem, because one form has many fields. */
+export function problemNotice({ message, details }: ApiError): Html {
+  if (details.length < 2) return notice('bad', html`<p>${message}</p>`)
+  return notice('bad', html`<ul>${details.map((issue) => html`<li>${issue.message}</li>`)}</ul>`)
+}
+
+/** The form; without its button for a role that can only read the settings. */
+export function settingsForm(
+  { allows, postForm, uploadForm, texts: { t } }: ScreenRequest,
+  action: string,
+  { fields, buttons, hasFiles }: { fields: Html; buttons?: Html; hasFiles?: boolean },
+): Html {
+  if (!allows('settings.update')) return html`<fieldset disabled>${fields}</fieldset>`
+  const all = html`${fields}<button>${t('save')}</button> ${buttons}`
+  return hasFiles ? uploadForm(action, all) : postForm(action, all)
+}
+
+/** Saves the changes, or shows the screen again with what is wrong. */
+export async function saveSettings(
+  { call }: ScreenRequest,
+  path: string,
+  settings: SettingsChanges,
+  showAgain: (problem: ApiError) => Promise<ScreenResponse>,
+): Promise<ScreenResponse> {
+  try {
+    await call('settings.update', { body: { settings } })
+    return { redirectTo: `${path}?done=saved` }
+  } catch (error) {
+    if (error instanceof ApiError) return showAgain(error)
+    throw error
+  }
+}
