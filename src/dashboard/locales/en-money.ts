@@ -105,10 +105,9 @@ export const EN_MONEY = {
   noReportTitle: 'No payments in this period',
   noReportText: 'Choose other days.',
   reportNote:
-    'Days are in UTC. A payment counts on the day on which it was paid, or created while it is not paid. Approval rate: paid payments of those that were paid or failed.',
+    'Days are in UTC. A payment counts on the day on which it was paid, or created while it is not paid.',
   fees: 'Fees',
   paidShare: 'Paid of all',
-  approvalRate: 'Approval rate',
   noChannel: 'Not chosen yet',
   chartTitle: 'Collected per day, {currency}',
   chartHighest: 'Highest: {amount}',

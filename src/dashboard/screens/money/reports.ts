@@ -31,14 +31,13 @@ async function show(request: ScreenRequest): Promise<ScreenResponse> {
   const { t } = texts
   const period = { from: query.from || daysAgo(now, 29), to: query.to || daysAgo(now, 0) }
   const by = GROUPS.find((group) => group === query.by) ?? 'day'
-  const [totals, statuses, rows] = await Promise.all([
+  const [totals, rows] = await Promise.all([
     loadCollections(request, period, 'currency'),
-    loadCollections(request, period, 'currency,status'),
     loadCollections(request, period, `currency,${by}`),
   ])
   const body = html`<div class="head"><h1>${t('reportsTitle')}</h1></div>
 ${presets(request, by)}${choices(request, period, by)}
-${totals.length === 0 ? empty(t('noReportTitle'), t('noReportText')) : html`${summaries(totals, statuses, texts)}${by === 'day' ? byDay(request, rows, period) : byGroup(rows, by, texts)}`}
+${totals.length === 0 ? empty(t('noReportTitle'), t('noReportText')) : html`${summaries(totals, texts)}${by === 'day' ? byDay(request, rows, period) : byGroup(rows, by, texts)}`}
 <p class="dim">${t('reportNote')}</p>`
   return { title: t('reportsTitle'), body }
 }
@@ -60,7 +59,7 @@ ${select('by', t('reportBy'), by, groups)}<div class="go"><button>${t('filter')}
 }
 
 /** The whole period, one card for each currency: currencies are never added together. */
-function summaries(totals: readonly Collection[], statuses: readonly Collection[], texts: Texts): Html {
+function summaries(totals: readonly Collection[], texts: Texts): Html {
   const { t, amount } = texts
   const cards = totals.map((total) => {
     const { currency } = total
@@ -70,24 +69,10 @@ function summaries(totals: readonly Collection[], statuses: readonly Collection[
         [t('net'), amount(total.netAmount, currency)],
         [t('refunded'), amount(total.refundedAmount, currency)],
         [t('paidShare'), paidText(total, texts)],
-        [
-          t('approvalRate'),
-          approvalRate(
-            total,
-            statuses.find((row) => row.currency === currency && row.status === 'failed'),
-            texts,
-          ),
-        ],
       ],
     )}</section>`
   })
   return html`<div class="columns">${cards}</div>`
-}
-
-/** Paid of those that have an answer of a gateway. Abandoned, expired and open payments have none. */
-function approvalRate({ paidPayments }: Collection, failed: Collection | undefined, { percent }: Texts) {
-  const answered = paidPayments + (failed?.payments ?? 0)
-  return answered > 0 && percent(paidPayments / answered)
 }
 
 /** One currency at a time: a year of days is long enough. */
