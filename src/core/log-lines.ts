@@ -250,6 +250,12 @@ const DEFINITIONS = {
     'count',
     'Check what reads the log.',
   ),
+  'mail.not_sent': line(
+    'warn',
+    'The mail server did not accept a mail.',
+    'errorCode, status',
+    'Check the SMTP settings and the mail server. The link in the mail can be copied from the page and sent by hand.',
+  ),
   'metrics.read_failed': line(
     'warn',
     'The gauges could not be read from the database.',
