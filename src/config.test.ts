@@ -145,6 +145,27 @@ describe('a production instance', () => {
     assert.equal(readConfig({}).mcp, 'write')
   })
 
+  it('sends mail only with a server and a sender', () => {
+    assert.equal(readConfig({}).mail, null)
+    const server = { COWRY_SMTP_URL: 'smtps://u:secret-1@mail.example.com' }
+    assertOneIssue(server, /^COWRY_MAIL_FROM is missing: COWRY_SMTP_URL needs it$/)
+    assertOneIssue(
+      { COWRY_MAIL_FROM: 'a@example.com' },
+      /^COWRY_SMTP_URL is missing: COWRY_MAIL_FROM needs it$/,
+    )
+    const senders = { 'a@example.com': '', 'Mama Duka <a@example.com>': 'Mama Duka' }
+    for (const [text, name] of Object.entries(senders))
+      assert.deepEqual(readConfig({ ...server, COWRY_MAIL_FROM: text }).mail?.from, {
+        name,
+        address: 'a@example.com',
+      })
+    for (const text of ['a', '<a@example.com', 'a@example.com, b@example.com', 'A <a> <b@example.com>'])
+      assertOneIssue({ ...server, COWRY_MAIL_FROM: text }, /^COWRY_MAIL_FROM must be an e-mail address/)
+    const wrong = issuesOf({ COWRY_SMTP_URL: 'https://u:secret-1@h', COWRY_MAIL_FROM: 'a@example.com' })
+    assert.match(wrong.join(), /^COWRY_SMTP_URL must be smtp:/)
+    assert.doesNotMatch(wrong.join(), /secret-1/)
+  })
+
   it('F-91: reports all missing settings at once', () => {
     const issues = issuesOf({ COWRY_ENV: 'production' })
     for (const name of Object.keys(PRODUCTION).filter((name) => name !== 'COWRY_ENV'))

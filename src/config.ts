@@ -8,6 +8,7 @@ import { nearestName } from './core/text/spelling.ts'
 import type { VaultKey } from './kit/crypto.ts'
 import type { Failpoints } from './kit/failpoints.ts'
 import { ALLOW_LOOPBACK, ALLOW_NOTHING, type AllowList } from './kit/http/public-address.ts'
+import type { MailSender, MailServer } from './kit/mail.ts'
 import type { LogLevel } from './kit/observability/log.ts'
 import type { TraceTarget } from './kit/observability/trace-export.ts'
 import { isInvalid, type ListenAddress } from './setting-readers.ts'
@@ -73,6 +74,8 @@ export interface Config {
   readonly preparedStatements: boolean
   /** Which tools the MCP server offers to agents. */
   readonly mcp: 'off' | 'read' | 'write'
+  /** Null: no mail is sent. */
+  readonly mail: { readonly server: MailServer; readonly from: MailSender } | null
   /** Null: no traces. */
   readonly traces: (TraceTarget & { readonly ratio: number }) | null
   readonly failpoints: Failpoints
@@ -121,11 +124,13 @@ export function readConfig(env: Env = process.env, gateways: readonly Configurab
     // The variables of a label may be empty, which counts as absent.
     if (one.gateway === undefined || config.credentials !== null) access.set(one.name, config)
   }
+  issues.push(...incompleteGroupIssues(env))
   if (isProduction(env)) issues.push(...productionIssues(env, values))
   if (issues.length > 0) throw new ConfigError(issues)
   return Object.freeze({
     ...values,
     traces: tracesOf(values),
+    mail: mailOf(values),
     publicUrl: values.publicUrl ?? publicUrlOf(values.host, values.port),
     // In staging, the developer's webhook receiver usually runs on this machine.
     webhookAllow: values.webhookAllow ?? (mode === 'test' ? ALLOW_LOOPBACK : ALLOW_NOTHING),
@@ -138,6 +143,23 @@ export function readConfig(env: Env = process.env, gateways: readonly Configurab
 function tracesOf(values: Values<typeof SETTINGS>): Config['traces'] {
   const { traceEndpoint: endpoint, traceHeaders: headers, traceServiceName: serviceName } = values
   return endpoint === null ? null : { endpoint, headers, serviceName, ratio: values.traceRatio }
+}
+
+function mailOf({ mailServer: server, mailFrom: from }: Values<typeof SETTINGS>): Config['mail'] {
+  return server && from ? { server, from } : null
+}
+
+/** Settings that are used together: all of them, or none. */
+const GROUPS: readonly (readonly Setting<unknown>[])[] = [[SETTINGS.mailServer, SETTINGS.mailFrom]]
+
+function incompleteGroupIssues(env: Env): string[] {
+  return GROUPS.flatMap((group) => {
+    const given = group.filter((setting) => textOf(env, setting) !== null)
+    const missing = given.length === 0 ? [] : group.filter((setting) => !given.includes(setting))
+    return missing.map(
+      ({ name }) => `${name} is missing: ${given.map((one) => one.name).join(', ')} needs it`,
+    )
+  })
 }
 
 function isProduction(env: Env): boolean {

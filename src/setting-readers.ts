@@ -4,9 +4,11 @@ import { isRecord } from './core/canonical.ts'
 import { CURRENCY_CODES, type Currency, decimalsOf, isCurrency } from './core/currency.ts'
 import { type Fee, type FeeTable, readScaled } from './core/money.ts'
 import { parseRateLimit, type RateLimit } from './core/rate-limit.ts'
+import { isEmail } from './core/text/formats.ts'
 import { isVaultKeyId, type VaultKey } from './kit/crypto.ts'
 import { type Failpoints, readFailpoints } from './kit/failpoints.ts'
 import { type AllowList, readAllowList } from './kit/http/public-address.ts'
+import { type MailSender, type MailServer, readMailServer } from './kit/mail.ts'
 
 /** The issues of a value. Each text completes a sentence that begins with the variable's name. */
 export interface InvalidSetting {
@@ -117,6 +119,19 @@ export function readDatabaseUrl(text: string): string | InvalidSetting {
   return url && ['postgres:', 'postgresql:'].includes(url.protocol)
     ? text
     : invalid('must be postgres://user:password@host:port/database')
+}
+
+// An issue never contains the value, because it usually contains a password.
+export function readSmtpUrl(text: string): MailServer | InvalidSetting {
+  return readMailServer(text) ?? invalid('must be smtp://user:password@host:port or smtps://…')
+}
+
+/** `pay@example.com` or `Name <pay@example.com>`. */
+export function readMailFrom(text: string): MailSender | InvalidSetting {
+  const match = /^(?:([^<>"\p{Cc}]{1,100}?)\s*<([^<>]+)>|([^<>]+))$/u.exec(text)
+  const address = match?.[2] ?? match?.[3] ?? ''
+  if (!isEmail(address)) return invalid('must be an e-mail address, such as Cowry <pay@example.com>')
+  return { name: match?.[1] ?? '', address }
 }
 
 const KEY_BYTES = 32

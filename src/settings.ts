@@ -20,11 +20,13 @@ import {
   readHeaders,
   readKeyring,
   readListen,
+  readMailFrom,
   readOrigin,
   readPepper,
   readPorts,
   readRateLimit,
   readRatio,
+  readSmtpUrl,
 } from './setting-readers.ts'
 
 export interface Setting<Value> {
@@ -117,6 +119,10 @@ export const SETTINGS = {
     'Days to keep delivery records. Attempt logs are dropped by month.'),
   mcp: optional('COWRY_MCP', 'read', oneOf('off', 'read', 'write'),
     'MCP server for agents at /mcp: off, only tools that read, or also tools that write. Absent: write in staging, off in production.'),
+  mailServer: optional('COWRY_SMTP_URL', 'smtps://user:password@mail.example.com:465', readSmtpUrl,
+    'Mail server for invitations and password resets, as smtp:// (STARTTLS) or smtps://, with user and password. Absent: no mail is sent; people copy the links.'),
+  mailFrom: optional('COWRY_MAIL_FROM', 'Cowry <pay@example.com>', readMailFrom,
+    'Sender of the mails: an address, or a name and an address.'),
   traceEndpoint: optional('OTEL_EXPORTER_OTLP_ENDPOINT', 'http://127.0.0.1:4318', readCollector,
     'OpenTelemetry collector that receives traces as OTLP over HTTP in JSON. Absent: no traces.'),
   traceHeaders: setting('OTEL_EXPORTER_OTLP_HEADERS', '', readHeaders,

@@ -4,8 +4,10 @@ import { createKeyCache } from '../api-keys/authenticate.ts'
 import { createDeliveryWriter } from '../deliveries/app.ts'
 import { createSigner, createVault } from '../kit/crypto.ts'
 import { withCommitFailpoints } from '../kit/failpoints.ts'
+import { createBackground } from '../kit/http/background.ts'
 import { createHttpClient } from '../kit/http/http-client.ts'
 import { createPublicHttp } from '../kit/http/public-http.ts'
+import { createMailer } from '../kit/mail.ts'
 import { reserveSlot } from '../links/slots.ts'
 import { createMerchantProfiles } from '../merchants/profiles.ts'
 import { isSuspended, requireMerchant } from '../merchants/service.ts'
@@ -38,9 +40,11 @@ export async function composeApp(parts: Parts, addresses: Addresses) {
     ...{ db, unscopedDb, vault, http, secrets, refreshUntil },
     ...addresses,
   })
+  const background = createBackground({ log })
+  stops.push(() => background.settled())
   const app = {
     ...gateways,
-    ...{ db, instanceDb, clock, random, log, vault, mode, publicHttp, counters },
+    ...{ db, instanceDb, clock, random, log, vault, mode, publicHttp, counters, background },
     cursors: createSigner(secrets.cursorKey),
     keyPepper: secrets.keyPepper,
     keyCache: createKeyCache({ db: unscopedDb, clock }, { refreshUntil }),
@@ -60,6 +64,8 @@ export async function composeApp(parts: Parts, addresses: Addresses) {
     failpoints: config.failpoints,
     passwords: createPasswordHasher(random),
     peopleKey: secrets.peopleKey,
+    /** Null: mail is not configured. */
+    mailer: config.mail && createMailer({ log }, config.mail.server, config.mail.from),
     promptKey: secrets.promptKey,
     confirmationKey: secrets.confirmationKey,
     settings: {

@@ -16,12 +16,9 @@ const NONE = 'Nothing.'
 const CASE = 'Read the open case (`cowry cases list`), look at the gateway, and resolve the case.'
 const REPORT = 'An error of ours: report it with the stack.'
 
-const line = (level: LineLevel, message: string, fields: string, action: string): LogLineDefinition => ({
-  level,
-  message,
-  fields,
-  action,
-})
+function line(level: LineLevel, message: string, fields: string, action: string): LogLineDefinition {
+  return { level, message, fields, action }
+}
 
 const DEFINITIONS = {
   'api_key.in_url': line(

@@ -1,5 +1,7 @@
 import type { Clock } from '../kit/clock.ts'
+import type { Background } from '../kit/http/background.ts'
 import type { Operations, OperatorOperations } from '../kit/http/route.ts'
+import type { Mailer } from '../kit/mail.ts'
 import type { PeopleApp } from '../people/app.ts'
 import type { Area } from './frame/area.ts'
 
@@ -8,6 +10,9 @@ export interface AreaApp extends PeopleApp {
   clock: Clock
   area: Area
   publicUrl(): string
+  /** Null: mail is not configured, so links are shown to be copied. */
+  mailer: Mailer | null
+  background: Background
 }
 
 /** The pages of operators. */

@@ -17,6 +17,7 @@ import { developersScreen } from './screens/developers/tabs.ts'
 import { testToolScreens } from './screens/developers/test-tools.ts'
 import { homeScreen } from './screens/home.ts'
 import { joinRoutes } from './screens/join.ts'
+import { lostPasswordRoutes } from './screens/lost-password.ts'
 import { disputeScreens } from './screens/money/disputes.ts'
 import { linkFormScreens } from './screens/money/link-form.ts'
 import { linkScreens } from './screens/money/links.ts'
@@ -62,6 +63,7 @@ export function dashboardRoutes(app: DashboardApp): PageRoute[] {
     ...signInRoutes(app),
     ...memberEntryRoutes(app),
     ...joinRoutes(app),
+    ...lostPasswordRoutes(app),
     ...[...confirmScreens, ...SCREENS].map((screen) => guarded(app, screen)),
   ]
 }

@@ -12,6 +12,11 @@ export interface MailServer {
   login: { user: string; password: string } | undefined
 }
 
+export interface MailSender {
+  name: string
+  address: string
+}
+
 export interface Mail {
   to: string
   subject: string
@@ -60,7 +65,7 @@ function decodePart(text: string): string | undefined {
 export function createMailer(
   { log, timeoutMs = TIMEOUT_MS }: Needs,
   server: MailServer,
-  from: { name: string; address: string },
+  from: MailSender,
 ): Mailer {
   return {
     async sendMail({ to, subject, text }) {

@@ -73,6 +73,13 @@ async function endAccess(app: PeopleApp, tx: Tx, userId: string, keptSession: st
   await deleteDevices(tx, userId)
 }
 
+export interface PasswordReset {
+  email: string
+  /** Of the account; null if none was chosen. */
+  language: string | null
+  token: string
+}
+
 /**
  * A link that resets the password. Show the same page whether there is such an account, and run the returned function after
  * the response, so that its time says nothing either. The function returns the token for the link, to be sent to the e-mail
@@ -82,7 +89,7 @@ export async function requestPasswordReset(
   app: PeopleApp,
   email: string,
   origin: Origin,
-): Promise<() => Promise<{ email: string; token: string } | undefined>> {
+): Promise<() => Promise<PasswordReset | undefined>> {
   const address = normalizeEmail(email)
   const user = await findUserByEmail(app.instanceDb, address)
   await admitAttempt(app, { factor: 'reset', account: address, userId: user?.id, device: null, origin })
@@ -92,7 +99,7 @@ export async function requestPasswordReset(
     const token = await runAsUser(app, actor, origin, 'password.reset_request', () =>
       createLink(app, app.instanceDb, 'reset_password', user.id, RESET_MS),
     )
-    return { email: user.email, token }
+    return { email: user.email, language: user.language, token }
   }
 }
 

@@ -112,6 +112,8 @@ function assertNotLast(owners: number): void {
 /** An invitation with its token, which is only in the link. */
 export interface CreatedInvitation extends OpenInvitation {
   token: string
+  /** Of the account of the invited person, if there is one. */
+  language: string | null
 }
 
 export async function inviteMember(
@@ -129,7 +131,8 @@ export async function inviteMember(
     if (actor === undefined) throw new PeopleError('not_allowed')
     assertCovers(actor, input.role)
     if (rows.some(({ userId }) => userId === invitee?.id)) throw new PeopleError('already_member')
-    return createInvitation(app, tx, { merchantId, email, role: input.role, invitedBy: principal.user.id })
+    const invitation = { merchantId, email, role: input.role, invitedBy: principal.user.id }
+    return createInvitation(app, tx, invitation, invitee?.language ?? null)
   })
 }
 
@@ -145,11 +148,12 @@ async function createInvitation(
   { clock, random }: Pick<PeopleApp, 'clock' | 'random'>,
   tx: Tx,
   input: Pick<OpenInvitation, 'merchantId' | 'email' | 'role' | 'invitedBy'>,
+  language: string | null = null,
 ): Promise<CreatedInvitation> {
   const [token, createdAt] = [newToken(random), clock.now()]
   const invitation = { ...input, id: random.uuid(), createdAt, expiresAt: addMs(createdAt, INVITATION_MS) }
   await insertInvitation(tx, { ...invitation, tokenHash: hashOfNew(token) })
-  return { ...invitation, token }
+  return { ...invitation, token, language }
 }
 
 export function listInvitations(app: PeopleApp, principal: Principal): Promise<OpenInvitation[]> {

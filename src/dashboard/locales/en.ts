@@ -85,6 +85,23 @@ export const EN = {
   confirmWrong: 'The password is not right.',
   confirmButton: 'Confirm and go on',
 
+  // A lost password, and mails
+  lostLink: 'Lost your password?',
+  lostTitle: 'Lost your password?',
+  lostText: 'We send you a link with which you choose a new password.',
+  lostButton: 'Send the link',
+  lostSent:
+    'If there is an account with this e-mail address, a link is on its way. It works for one hour. Look in the spam folder too.',
+  lostNoMail:
+    'This service sends no mail. Ask an owner of your account, or the operator of the service, for access.',
+  backToSignIn: 'Back to the sign-in',
+  mailInviteSubject: 'Invitation to the dashboard of {merchant}',
+  mailInviteText:
+    'You were invited to the dashboard of {merchant}. Open this link to join:\n\n{link}\n\nIt works once, within 7 days. If you did not expect this, ignore this mail.\n',
+  mailResetSubject: 'Choose a new password',
+  mailResetText:
+    'Someone asked for a new password for your account. Open this link to choose one:\n\n{link}\n\nIt works once, within one hour. If it was not you, ignore this mail: your password stays as it is.\n',
+
   // Home
   homeTitle: 'Home',
   attentionTitle: 'Needs attention',

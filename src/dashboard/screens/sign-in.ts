@@ -30,6 +30,7 @@ import {
   readPrincipal,
   SIGN_IN_PATH,
 } from '../frame/guard.ts'
+import { LOST_PATH } from './lost-password.ts'
 
 const CHOOSE_PATH = `${APP_PATH}/choose`
 
@@ -66,7 +67,7 @@ async function signInPage(app: AreaApp, request: PageRequest, refusal?: Refusal)
   const body = html`<form method="post" action="${signInPathOf(app.area)}"><input type="hidden" name="next" value="${next}">
 ${field('email', t('email'), { type: 'email', value: request.form.email ?? '', isRequired: true, autocomplete: 'username' })}
 ${field('password', t('password'), { type: 'password', isRequired: true, autocomplete: 'current-password' })}
-<button>${t('signIn')}</button></form>`
+<button>${t('signIn')}</button></form>${app.area.kind === 'member' && html`<p><a href="${LOST_PATH}">${t('lostLink')}</a></p>`}`
   return showEntryPage(app, {
     title: t(app.area.kind === 'operator' ? 'opsSignInTitle' : 'signInTitle'),
     texts,

@@ -1,0 +1,111 @@
+// Mails of the dashboard: the link for a lost password, without telling whether there is an account.
+
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { linkOf, mailInvitation } from '../../src/dashboard/frame/mails.ts'
+import { textsFor } from '../../src/dashboard/frame/texts.ts'
+import { newVisitor, signInAs } from '../support/dashboard.ts'
+import { startMailServer } from '../support/mail-server.ts'
+import { testService } from '../support/service.ts'
+
+const smtp = await startMailServer({ after })
+const env = {
+  COWRY_SMTP_URL: `smtp://127.0.0.1:${smtp.settings.port}`,
+  COWRY_MAIL_FROM: 'Cowry <pay@example.com>',
+}
+const service = await testService({ after }, { env })
+const { uuid: merchantId } = await service.newMerchant()
+
+const mailsTo = (email: string) => smtp.mails.filter((mail) => mail.includes(`To: ${email}`))
+
+/** The one mail to this address. */
+async function mailTo(email: string): Promise<string> {
+  for (let waited = 0; mailsTo(email).length < 1 && waited < 10_000; waited += 20) await sleep(20)
+  assert.equal(mailsTo(email).length, 1)
+  // Quoted-printable: a long line is broken by "=".
+  return (mailsTo(email)[0] ?? '').replaceAll('=\r\n', '').replaceAll('=3D', '=')
+}
+
+const ask = (email: string, headers = {}) =>
+  newVisitor(service).post('/app/lost-password', { email }, headers)
+
+describe('a lost password', () => {
+  it('has a page that the sign-in links to', async () => {
+    const visitor = newVisitor(service)
+    assert.match((await visitor.get('/app/sign-in')).text, /href="\/app\/lost-password"/)
+    assert.match(
+      (await visitor.get('/app/lost-password')).text,
+      /<form method="post" action="\/app\/lost-password">/,
+    )
+  })
+
+  it('is answered in the same way whether there is an account, and mailed only if there is one', async () => {
+    const { email } = await signInAs(service, merchantId)
+    const known = await ask(email.toUpperCase())
+    const unknown = await ask('stranger@example.com')
+    const shapeOf = ({ http, headers, text }: typeof known) => [http, headers.get('location'), text]
+    assert.deepEqual(shapeOf(known), shapeOf(unknown))
+    assert.deepEqual(shapeOf(known), [303, '/app/lost-password?done=sent', ''])
+    const mail = await mailTo(email)
+    assert.match(mail, new RegExp(`^To: ${email}$`, 'm'))
+    assert.match(mail, /^From: Cowry <pay@example\.com>$/m)
+    const link = /https?:\S+/.exec(mail)?.[0] ?? ''
+    assert.match(link, new RegExp(`^${service.url}/app/reset/[\\w-]{43}$`))
+    assert.ok(smtp.commands.every((command) => !command.includes('stranger@')))
+    assert.match(
+      (await newVisitor(service).get('/app/lost-password?done=sent')).text,
+      /If there is an account/,
+    )
+  })
+
+  it('is sent with our own address, whatever host the request names', async () => {
+    const { email } = await signInAs(service, merchantId)
+    await ask(email, { 'x-forwarded-host': 'evil.example' })
+    assert.doesNotMatch(await mailTo(email), /evil/)
+  })
+
+  it('sends a few mails to an address, and then refuses for a while', async () => {
+    const { email } = await signInAs(service, merchantId)
+    const statuses: number[] = []
+    for (let time = 0; time < 7; time += 1) statuses.push((await ask(email)).http)
+    assert.equal(statuses[0], 303)
+    assert.equal(statuses.at(-1), 429)
+  })
+
+  it('is refused from a form of another site', async () => {
+    const { email } = await signInAs(service, merchantId)
+    assert.equal((await ask(email, { 'sec-fetch-site': 'cross-site' })).http, 403)
+    await sleep(100)
+    assert.deepEqual(mailsTo(email), [])
+  })
+
+  it('says whom to ask where no mail is configured', async () => {
+    const quiet = await testService({ after })
+    const visitor = newVisitor(quiet)
+    const { text } = await visitor.get('/app/lost-password')
+    assert.match(text, /Ask an owner of your account/)
+    assert.doesNotMatch(text, /name="email"/)
+    const posted = await visitor.post('/app/lost-password', { email: 'ada@example.com' })
+    assert.deepEqual([posted.http, posted.headers.get('location')], [303, '/app/lost-password'])
+  })
+})
+
+describe('the mail of an invitation', () => {
+  const publicUrl = () => 'https://pay.example.com'
+  const invitation = { email: 'ada@example.com', token: 'T'.repeat(43), language: null }
+  const shop = { merchantName: 'Mama\u202e Duka', texts: textsFor('en', 'UTC') }
+
+  it('names the merchant and has the link', async () => {
+    const sent: { to: string; subject: string; text: string }[] = []
+    const mailer = { sendMail: async (mail: (typeof sent)[number]) => sent.push(mail) > 0 }
+    assert.equal(await mailInvitation({ mailer, publicUrl }, invitation, shop), true)
+    assert.equal(sent[0]?.to, invitation.email)
+    assert.match(sent[0]?.subject ?? '', /Mama Duka/)
+    assert.ok(sent[0]?.text.includes(linkOf({ publicUrl }, 'join', invitation.token)))
+  })
+
+  it('is not sent where no mail is configured', async () => {
+    assert.equal(await mailInvitation({ mailer: null, publicUrl }, invitation, shop), false)
+  })
+})
