@@ -5,6 +5,8 @@ import type { DashboardApp } from './app.ts'
 import { assetRoutes } from './frame/assets.ts'
 import { guarded } from './frame/guard.ts'
 import type { Screen } from './frame/screen.ts'
+import { accountScreens } from './screens/account.ts'
+import { auditScreens } from './screens/audit.ts'
 import { caseScreens } from './screens/cases.ts'
 import { confirmScreens } from './screens/confirm.ts'
 import { customerScreens } from './screens/customers.ts'
@@ -15,6 +17,7 @@ import { keyScreens } from './screens/developers/keys.ts'
 import { newKeyScreens } from './screens/developers/new-key.ts'
 import { developersScreen } from './screens/developers/tabs.ts'
 import { testToolScreens } from './screens/developers/test-tools.ts'
+import { factorScreens } from './screens/factors.ts'
 import { homeScreen } from './screens/home.ts'
 import { joinRoutes } from './screens/join.ts'
 import { lostPasswordRoutes } from './screens/lost-password.ts'
@@ -30,11 +33,14 @@ import { refundScreens } from './screens/refunds.ts'
 import { searchScreen } from './screens/search.ts'
 import { settingsScreens } from './screens/settings/screens.ts'
 import { memberEntryRoutes, signInRoutes } from './screens/sign-in.ts'
+import { teamScreens } from './screens/team.ts'
 import { walletScreens } from './screens/wallet.ts'
 
 export const SCREENS: readonly Screen[] = [
   homeScreen,
   searchScreen,
+  ...teamScreens,
+  ...auditScreens,
   ...paymentListScreens,
   ...paymentScreen,
   ...refundScreens,
@@ -57,6 +63,9 @@ export const SCREENS: readonly Screen[] = [
   ...settingsScreens,
 ]
 
+/** The person's own account, whatever the role: nothing in it belongs to the merchant. */
+const OWN_SCREENS: readonly Screen[] = [...accountScreens, ...factorScreens]
+
 export function dashboardRoutes(app: DashboardApp): PageRoute[] {
   return [
     ...assetRoutes,
@@ -64,6 +73,6 @@ export function dashboardRoutes(app: DashboardApp): PageRoute[] {
     ...memberEntryRoutes(app),
     ...joinRoutes(app),
     ...lostPasswordRoutes(app),
-    ...[...confirmScreens, ...SCREENS].map((screen) => guarded(app, screen)),
+    ...[...confirmScreens, ...OWN_SCREENS, ...SCREENS].map((screen) => guarded(app, screen)),
   ]
 }

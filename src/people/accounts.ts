@@ -1,22 +1,35 @@
 // Changes of an account: its password, a password reset, and the end of the account. And the demo owner of staging, who
 // signs in by a link.
 
+import { isPersonName } from '../core/text/formats.ts'
 import { addMs } from '../kit/clock.ts'
 import type { Tx } from '../kit/db/db.ts'
 import { type Origin, type PeopleApp, runAsUser } from './app.ts'
 import { PeopleError } from './errors.ts'
 import { deletePasskeys, removeTotpSecret, replaceRecoveryCodes } from './factor-queries.ts'
 import { admitAttempt } from './limits.ts'
+import { addPasskey, createChallenge, listPasskeys, type PasskeyAnswer, removePasskey } from './passkeys.ts'
 import { assertGoodPassword } from './passwords.ts'
+import {
+  confirmTotp,
+  recoveryCodesLeft,
+  removeTotp,
+  renewRecoveryCodes,
+  startTotp,
+} from './second-factors.ts'
 import { deletePending, endOtherSessions } from './session-queries.ts'
 import {
+  endSession,
+  endSessionsElsewhere,
+  isRecentlyAuthenticated,
+  listSessions,
   type Principal,
   renewSession,
   requireRecentAuthentication,
   type StartedSession,
   startSession,
 } from './sessions.ts'
-import { DEMO_EMAIL, normalizeEmail } from './sign-in.ts'
+import { confirmationOf, confirmIdentity, DEMO_EMAIL, normalizeEmail } from './sign-in.ts'
 import { addMembership } from './team-queries.ts'
 import { hashOfNew, hashToken, newToken } from './tokens.ts'
 import {
@@ -29,6 +42,7 @@ import {
   insertUser,
   type LinkPurpose,
   setPasswordHash,
+  setProfile,
   useLink,
   verifyEmail,
 } from './user-queries.ts'
@@ -36,6 +50,41 @@ import {
 const MINUTE_MS = 60_000
 const RESET_MS = 60 * MINUTE_MS
 const DEMO_LINK_MS = 15 * MINUTE_MS
+
+/** What a person does with their own account, for the pages. */
+export function accountOf(app: PeopleApp, principal: Principal, origin: Origin) {
+  return {
+    isRecentlyAuthenticated: () => isRecentlyAuthenticated(app, principal),
+    confirmation: () => confirmationOf(app, principal.user),
+    confirm: (proof: { password?: string; code?: string }) => confirmIdentity(app, principal, proof, origin),
+    saveProfile: (profile: { name: string; language: string }) => saveProfile(app, principal, profile),
+    changePassword: (password: string) => changePassword(app, principal, password),
+    sessions: () => listSessions(app, principal),
+    endSession: (id: string) => endSession(app, principal, id),
+    endSessionsElsewhere: () => endSessionsElsewhere(app, principal),
+    startTotp: (issuer: string) => startTotp(app, principal, issuer),
+    confirmTotp: (code: string) => confirmTotp(app, principal, code),
+    removeTotp: () => removeTotp(app, principal),
+    renewRecoveryCodes: () => renewRecoveryCodes(app, principal),
+    recoveryCodesLeft: () => recoveryCodesLeft(app, principal),
+    passkeys: () => listPasskeys(app, principal),
+    newPasskeyChallenge: () => createChallenge(app, 'registration', principal),
+    addPasskey: (answer: PasskeyAnswer & { name: string }) => addPasskey(app, principal, answer),
+    removePasskey: (id: string) => removePasskey(app, principal, id),
+  }
+}
+
+export type Account = ReturnType<typeof accountOf>
+
+/** The person's own name and language. */
+async function saveProfile(
+  app: PeopleApp,
+  { user }: Principal,
+  { name, language }: { name: string; language: string },
+): Promise<void> {
+  if (!isPersonName(name)) throw new PeopleError('name_not_valid')
+  await setProfile(app.instanceDb, user.id, name, language)
+}
 
 /** Ends the other sessions, and returns the new token of this one. */
 export async function changePassword(

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { createHmac } from 'node:crypto'
 import { after, describe, it } from 'node:test'
 import {
   newOrigin,
@@ -9,6 +8,7 @@ import {
   requirePrincipal,
   type SignedInMember,
 } from '../../test/support/people-rig.ts'
+import { totpCode } from '../../test/support/totp-code.ts'
 import { createSigner, createVault } from '../kit/crypto.ts'
 import { sql } from '../kit/db/db.ts'
 import { resealBatch } from '../secrets/reseal.ts'
@@ -31,18 +31,7 @@ const merchantId = await rig.newMerchant()
 
 const STEP_MS = 30_000
 
-/** The code of the authenticator app now, written a second time after RFC 6238. */
-function codeOf(secret: string): string {
-  const bits = [...secret]
-    .map((one) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(one).toString(2).padStart(5, '0'))
-    .join('')
-  const key = Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)))
-  const counter = Buffer.alloc(8)
-  counter.writeBigUInt64BE(BigInt(Math.floor(clock.now().getTime() / STEP_MS)))
-  const hash = createHmac('sha1', key).update(counter).digest()
-  const number = hash.readUInt32BE((hash.at(-1) ?? 0) & 15) & 0x7fffffff
-  return String(number % 1_000_000).padStart(6, '0')
-}
+const codeOf = (secret: string) => totpCode(secret, clock.now().getTime())
 
 async function withTotp() {
   const member = await rig.newMember(merchantId, 'admin')

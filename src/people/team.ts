@@ -1,12 +1,13 @@
 // The team of a merchant: members, their roles, and invitations. A person gives and takes no more rights than their own, only
 // owners change owners, and a merchant always has an owner.
 
+import { isUuid } from '../core/ids.ts'
 import { isEmail } from '../core/text/formats.ts'
 import { addMs } from '../kit/clock.ts'
 import type { Db, Tx } from '../kit/db/db.ts'
 import type { PeopleApp } from './app.ts'
 import { PeopleError } from './errors.ts'
-import { coversRole, ROLE_SCOPES, type Role } from './roles.ts'
+import { coversRole, ROLE_SCOPES, ROLES, type Role } from './roles.ts'
 import type { Principal } from './sessions.ts'
 import { normalizeEmail } from './sign-in.ts'
 import {
@@ -34,6 +35,40 @@ export interface Member {
   hasSecondFactor: boolean
   isDisabled: boolean
   since: Date
+}
+
+/** The team of the person's merchant, for the pages. */
+export function teamOf(app: PeopleApp, principal: Principal) {
+  const { scopes } = principal
+  return {
+    mayChange: scopes.includes('team:write'),
+    /** From the one with the most rights, with what it may do, and whether the person may give it. */
+    roles: ROLES.toReversed().map((role) => ({
+      ...{ role, scopes: ROLE_SCOPES[role], isGrantable: coversRole(scopes, role) },
+    })),
+    members: () => listTeam(app, principal),
+    invitations: () => listInvitations(app, principal),
+    invite: (email: string, role: string) => inviteMember(app, principal, { email, role: readRole(role) }),
+    changeRole: async (userId: string, role: string) => {
+      const members = await listTeam(app, principal)
+      if (!members.some((member) => member.userId === userId)) throw new PeopleError('member_not_found')
+      await changeRole(app, principal, userId, readRole(role))
+    },
+    remove: (userId: string) => {
+      if (!isUuid(userId)) throw new PeopleError('member_not_found')
+      return removeMember(app, principal, userId)
+    },
+    revoke: (id: string) => {
+      if (!isUuid(id)) throw new PeopleError('invitation_not_found')
+      return revokeInvitation(app, principal, id)
+    },
+  }
+}
+
+function readRole(text: string): Role {
+  const role = ROLES.find((one) => one === text)
+  if (!role) throw new PeopleError('not_allowed')
+  return role
 }
 
 export async function listTeam(app: PeopleApp, principal: Principal): Promise<Member[]> {

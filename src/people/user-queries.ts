@@ -126,6 +126,15 @@ export async function setPasswordHash(tx: Tx, id: string, hash: string): Promise
   await tx.query(setPasswordStatement, [id, hash])
 }
 
+const setProfileStatement = sql<unknown>`
+update users
+set name = $2, language = $3
+where id = $1`
+
+export async function setProfile(tx: Tx, id: string, name: string, language: string): Promise<void> {
+  await tx.query(setProfileStatement, [id, name, language])
+}
+
 const disableStatement = sql<{ id: string }>`
 update users
 set disabled_at = coalesce(disabled_at, $2)

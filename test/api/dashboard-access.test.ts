@@ -15,7 +15,10 @@ await makeOneOfEverything(merchant.api, 'Owned')
 // The queue of transfers shows what waits for a confirmation.
 const [transfer] = (await merchant.api.get('/api/v1/p2p/payments')).body.data
 await merchant.api.post(`/api/v1/p2p/payments/${transfer.uuid}/mark-paid`, {})
-const found = await crawl(await signInAs(service, merchant.uuid))
+const owner = await signInAs(service, merchant.uuid)
+await signInAs(service, merchant.uuid, 'viewer')
+await owner.submit('/app/team', '/app/team/invite', { email: 'invited@example.com', role: 'viewer' })
+const found = await crawl(owner)
 const documented = await readDocumentedRoles()
 
 /** The roles that may use each screen, as docs/generated/roles.md says. */

@@ -1,10 +1,12 @@
 // The account, the team and the confirmation of the dashboard, and attacks on them through the pages.
 
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { sql } from '../../src/kit/db/db.ts'
-import { newVisitor, PASSWORD, signInAs, type Visitor } from '../support/dashboard.ts'
+import { hiddenFields, newVisitor, PASSWORD, signInAs, type Visitor } from '../support/dashboard.ts'
 import { testService } from '../support/service.ts'
+import { totpCode } from '../support/totp-code.ts'
 
 const service = await testService({ after })
 
@@ -47,5 +49,177 @@ describe('confirming who one is', () => {
 
   it('leads to no other site', async () => {
     assert.equal((await owner.get('/app/confirm?next=//evil.example')).headers.get('location'), '/app')
+  })
+})
+
+const tokenOf = (text: string) => /\/app\/join\/([\w-]{43})/.exec(text)?.[1] ?? ''
+
+async function inviteBy(member: Visitor, role: string, email = `${randomUUID()}@example.com`) {
+  const answer = await member.submit('/app/team', '/app/team/invite', { email, role })
+  return { ...answer, email, token: tokenOf(answer.text) }
+}
+
+const joinFields = { name: 'Wanjiru', password: PASSWORD }
+
+const findUser = sql<{ id: string }>`select id from users where email = $1`
+
+async function idOf({ email }: Pick<Member, 'email'>): Promise<string> {
+  const [row] = await service.db.query(findUser, [email])
+  assert.ok(row)
+  return row.id
+}
+
+/** Posts with the token of the person, whether or not the page has such a form. */
+async function force(member: Visitor, action: string, fields: Record<string, string> = {}) {
+  return member.post(action, { ...hiddenFields((await member.get('/app')).text, '/app/sign-out'), ...fields })
+}
+
+describe('the team', () => {
+  it('shows the link of an invitation once, and the link works once', async () => {
+    const { http, token, text } = await inviteBy(owner, 'support')
+    assert.equal(http, 200, text)
+    assert.ok(token)
+    assert.equal((await owner.get('/app/team')).text.includes(token), false)
+    const path = `/app/join/${token}`
+    assert.equal((await newVisitor(service).submit(path, path, joinFields)).http, 303)
+    const again = newVisitor(service)
+    assert.equal((await again.get(path)).http, 410)
+    assert.equal((await again.post(path, joinFields)).http, 410)
+    assert.equal(again.cookies.has('cowry_session'), false)
+  })
+
+  it('revokes an invitation', async () => {
+    const { token, email } = await inviteBy(owner, 'viewer')
+    const { text } = await owner.get('/app/team')
+    const row = text.slice(text.indexOf(email))
+    const [, action = ''] = /action="(\/app\/team\/invitations\/[^"]+)"/.exec(row) ?? []
+    assert.equal((await owner.submit('/app/team', action)).http, 303)
+    assert.equal((await newVisitor(service).post(`/app/join/${token}`, joinFields)).http, 410)
+  })
+
+  it('gives and takes no more rights than the person has', async () => {
+    const admin = await signInAs(service, merchant.uuid, 'admin')
+    const viewer = await signInAs(service, merchant.uuid, 'viewer')
+    const [ownerId, adminId, viewerId] = [await idOf(owner), await idOf(admin), await idOf(viewer)]
+    const role = (id: string) => `/app/team/members/${id}/role`
+    const attempts = [
+      [admin, role(adminId), { role: 'owner' }],
+      [admin, role(viewerId), { role: 'owner' }],
+      [admin, role(ownerId), { role: 'viewer' }],
+      [admin, `/app/team/members/${ownerId}/remove`, {}],
+      [admin, '/app/team/invite', { email: 'friend@example.com', role: 'owner' }],
+      [admin, '/app/team/invite', { email: 'friend@example.com', role: 'operator' }],
+      [viewer, role(viewerId), { role: 'admin' }],
+      [viewer, '/app/team/invite', { email: 'friend@example.com', role: 'viewer' }],
+    ] as const
+    for (const [member, action, fields] of attempts)
+      assert.equal((await force(member, action, fields)).http, 403, `${member.email} ${action}`)
+    const { text } = await owner.get('/app/team')
+    assert.equal(text.includes('friend@example.com'), false)
+    assert.equal((await force(admin, role(viewerId), { role: 'support' })).http, 303)
+  })
+
+  it('keeps the last owner', async () => {
+    const last = await signInAs(service, (await service.newMerchant()).uuid)
+    const path = `/app/team/members/${await idOf(last)}`
+    assert.equal((await force(last, `${path}/remove`)).http, 409)
+    assert.equal((await force(last, `${path}/role`, { role: 'viewer' })).http, 409)
+    assert.equal((await last.get('/app')).http, 200)
+  })
+
+  it('ends the access of a removed member at once', async () => {
+    const viewer = await signInAs(service, merchant.uuid, 'viewer')
+    assert.equal((await viewer.get('/app')).http, 200)
+    const removed = await force(owner, `/app/team/members/${await idOf(viewer)}/remove`)
+    assert.equal(removed.http, 303, removed.text)
+    assert.equal((await viewer.get('/app')).http, 303)
+  })
+
+  it('continues an invitation with its fields after the confirmation', async () => {
+    const member = await signInAs(service, merchant.uuid)
+    await waitLong(member)
+    const email = `${randomUUID()}@example.com`
+    const asked = await inviteBy(member, 'viewer', email)
+    assert.deepEqual([asked.http, asked.token], [403, ''])
+    const fields = hiddenFields(asked.text, '/app/team/invite')
+    assert.deepEqual([fields.email, fields.role], [email, 'viewer'])
+    const wrong = await member.post('/app/team/invite', { ...fields, confirmPassword: 'wrong password 1' })
+    assert.deepEqual([wrong.http, tokenOf(wrong.text)], [401, ''])
+    const right = await member.post('/app/team/invite', { ...fields, confirmPassword: PASSWORD })
+    assert.equal(right.http, 200, right.text)
+    assert.ok(tokenOf(right.text))
+  })
+})
+
+describe('the account', () => {
+  it('signs a stolen cookie out when the password is changed', async () => {
+    const member = await signInAs(service, merchant.uuid)
+    const elsewhere = newVisitor(service)
+    await elsewhere.post('/app/sign-in', { email: member.email, password: PASSWORD })
+    const stolen = sessionCookie(member)
+    const newPassword = 'another horse battery'
+    const changed = await member.submit('/app/account', '/app/account/password', { newPassword })
+    assert.equal(changed.headers.get('location'), '/app/account?done=password')
+    assert.equal((await member.get('/app/account')).http, 200)
+    assert.equal((await newVisitor(service).get('/app', { cookie: stolen })).http, 303)
+    assert.equal((await elsewhere.get('/app')).http, 303)
+    const signIn = (password: string) =>
+      newVisitor(service).post('/app/sign-in', { email: member.email, password })
+    assert.deepEqual([(await signIn(PASSWORD)).http, (await signIn(newPassword)).http], [401, 303])
+  })
+
+  it('ends only sessions of the person', async () => {
+    const member = await signInAs(service, merchant.uuid)
+    const elsewhere = newVisitor(service)
+    await elsewhere.post('/app/sign-in', { email: member.email, password: PASSWORD })
+    const [, action = ''] =
+      /action="(\/app\/account\/sessions\/[^"]+)"/.exec((await member.get('/app/account')).text) ?? []
+    assert.equal((await force(owner, action)).http, 401)
+    assert.equal((await elsewhere.get('/app')).http, 200)
+    assert.equal((await member.submit('/app/account', action)).http, 303)
+    assert.equal((await elsewhere.get('/app')).http, 303)
+    assert.equal((await member.get('/app')).http, 200)
+  })
+
+  it('accepts each code of the authenticator app and each recovery code once', async () => {
+    const member = await signInAs(service, merchant.uuid)
+    const started = await member.submit('/app/account', '/app/account/totp')
+    const [, secret = ''] = /<code class="mono">([A-Z2-7]+)<\/code>/.exec(started.text) ?? []
+    assert.match(started.text, /<svg/)
+    const now = Date.now()
+    const confirm = { ...hiddenFields(started.text, '/app/account/totp/confirm') }
+    const wrong = await member.post('/app/account/totp/confirm', { ...confirm, code: '000000' })
+    assert.equal(wrong.http, 401)
+    assert.equal(wrong.text.includes(secret), false)
+    const shown = await member.post('/app/account/totp/confirm', {
+      ...confirm,
+      code: totpCode(secret, now - 30_000),
+    })
+    const [, recovery = ''] = /<li><code>([^<]+)<\/code>/.exec(shown.text) ?? []
+    assert.ok(recovery, shown.text)
+    const enter = async (code: string) => {
+      const visitor = newVisitor(service)
+      const asked = await visitor.post('/app/sign-in', { email: member.email, password: PASSWORD })
+      assert.match(asked.headers.get('location') ?? '', /\/code/)
+      assert.equal((await visitor.get('/app')).http, 303)
+      return (await visitor.post('/app/sign-in/code', { code })).http
+    }
+    const code = totpCode(secret, now)
+    assert.deepEqual([await enter(code), await enter(code)], [303, 401])
+    assert.deepEqual([await enter(recovery), await enter(recovery)], [303, 401])
+    assert.equal((await member.get('/app/account')).text.includes(recovery), false)
+  })
+})
+
+describe('the audit log of the dashboard', () => {
+  it('has what people change, without their e-mail addresses, and exports it', async () => {
+    const { email } = await inviteBy(owner, 'viewer')
+    const { http, text } = await owner.get('/app/audit?objectType=invitation')
+    assert.equal(http, 200, text)
+    assert.ok(text.includes('POST /app/team/invite'))
+    assert.ok(text.includes(await idOf(owner)))
+    assert.equal(text.includes(email), false)
+    const file = await owner.get('/app/audit/export?objectType=invitation')
+    assert.deepEqual([file.http, file.text.includes('POST /app/team/invite')], [200, true])
   })
 })

@@ -157,8 +157,9 @@ export function select(
   label: string,
   chosen: string | undefined,
   choices: readonly Choice[],
+  id = `f-${name}`,
 ): Html {
-  return html`<div><label for="f-${name}">${label}</label><select id="f-${name}" name="${name}">${choices.map(
+  return html`<div><label for="${id}">${label}</label><select id="${id}" name="${name}">${choices.map(
     ({ value, label: text }) =>
       html`<option value="${value}"${value === (chosen ?? '') && html` selected`}>${text}</option>`,
   )}</select></div>`

@@ -21,6 +21,9 @@ export const MENU: readonly MenuItem[] = [
   { path: '/app/p2p', text: 'menuP2p', needs: ['p2pPayments.list'], key: 'x' },
   { path: '/app/developers', text: 'menuDevelopers', needs: ['events.list'], key: 'd' },
   { path: '/app/settings', text: 'menuSettings', needs: ['settings.get'], key: 's' },
+  // Every role reads the team.
+  { path: '/app/team', text: 'menuTeam', needs: [], key: 'm' },
+  { path: '/app/audit', text: 'menuAudit', needs: ['audit.list'], key: 'a' },
 ]
 
 /** The area of a merchant's people. */

@@ -2,9 +2,9 @@
 // submitted waits in hidden fields, and the confirmation continues it.
 
 import { type Html, html } from '../../kit/http/html.ts'
+import { accountOf } from '../../people/accounts.ts'
 import { PeopleError } from '../../people/errors.ts'
-import { isRecentlyAuthenticated, type Principal } from '../../people/sessions.ts'
-import { confirmationOf, confirmIdentity } from '../../people/sign-in.ts'
+import type { Principal } from '../../people/sessions.ts'
 import { field, notice } from './components.ts'
 import type { AreaRequest, Screen, ScreenResponse } from './screen.ts'
 
@@ -23,13 +23,14 @@ export async function stepUp<Request extends AreaRequest>(
   address: string,
 ): Promise<Step | undefined> {
   const { app, base, principal, origin, form } = request
-  if (isRecentlyAuthenticated(app, principal)) return undefined
+  const account = accountOf(app, principal, origin)
+  if (account.isRecentlyAuthenticated()) return undefined
   if (typeof when === 'function' && !(await when(request))) return undefined
   if (method === 'GET') return { ask: askPage(request, `${base}${CONFIRM_PATH}`, { next: address }) }
   if (form.confirmed === undefined) return { ask: askPage(request, address, form) }
   const proof = { password: form.confirmPassword, code: form.confirmCode }
   try {
-    const token = await confirmIdentity(app, principal, proof, origin)
+    const token = await account.confirm(proof)
     return { token, principal: { ...principal, authenticatedAt: app.clock.now() } }
   } catch (error) {
     if (!(error instanceof PeopleError)) throw error
@@ -55,10 +56,13 @@ ${problem && notice('bad', html`<p>${texts.word('people', problem.code)}</p>`)}
   return { title: t('codeTitle'), body, http: problem?.http ?? 403 }
 }
 
-function questionOf({ app, principal, texts: { t } }: AreaRequest, problem: PeopleError | undefined): Html {
+function questionOf(
+  { app, principal, origin, texts: { t } }: AreaRequest,
+  problem: PeopleError | undefined,
+): Html {
   const button = html`<button>${t('confirmButton')}</button>`
   const isWrong = problem?.http === 401
-  switch (confirmationOf(app, principal.user)) {
+  switch (accountOf(app, principal, origin).confirmation()) {
     case 'code':
       return html`${field('confirmCode', t('code'), { hint: t('codeText'), isRequired: true, autocomplete: 'one-time-code', ...(isWrong && { error: t('people_second_factor_failed') }) })}${button}`
     case 'password':

@@ -2,6 +2,7 @@
 
 import { EN_MONEY } from './en-money.ts'
 import { EN_OPS } from './en-ops.ts'
+import { EN_PEOPLE } from './en-people.ts'
 
 import { SETTINGS_EN } from './en-settings.ts'
 
@@ -211,6 +212,7 @@ export const EN = {
 
   // The area of operators
   ...EN_OPS,
+  ...EN_PEOPLE,
 
   // Developers
   menuDevelopers: 'Developers',
