@@ -30,6 +30,7 @@ import { transferScreens } from './screens/money/transfers.ts'
 import { paymentScreen } from './screens/payment.ts'
 import { paymentListScreens } from './screens/payments.ts'
 import { refundScreens } from './screens/refunds.ts'
+import { resetPasswordRoutes } from './screens/reset-password.ts'
 import { searchScreen } from './screens/search.ts'
 import { settingsScreens } from './screens/settings/screens.ts'
 import { memberEntryRoutes, signInRoutes } from './screens/sign-in.ts'
@@ -73,6 +74,7 @@ export function dashboardRoutes(app: DashboardApp): PageRoute[] {
     ...memberEntryRoutes(app),
     ...joinRoutes(app),
     ...lostPasswordRoutes(app),
+    ...resetPasswordRoutes(app),
     ...[...confirmScreens, ...OWN_SCREENS, ...SCREENS].map((screen) => guarded(app, screen)),
   ]
 }

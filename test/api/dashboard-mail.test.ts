@@ -59,6 +59,21 @@ describe('a lost password', () => {
     )
   })
 
+  it('is replaced by the link once, and the sessions before end', async () => {
+    const person = await signInAs(service, merchantId)
+    await ask(person.email)
+    const link = new URL(/https?:\S+/.exec(await mailTo(person.email))?.[0] ?? '').pathname
+    const visitor = newVisitor(service)
+    const short = await visitor.post(link, { password: 'short' })
+    assert.deepEqual([short.http, /12 to 128 characters/.test(short.text)], [422, true])
+    const password = 'another horse battery'
+    const reset = await visitor.post(link, { password })
+    assert.deepEqual([reset.http, reset.headers.get('location')], [303, '/app/sign-in?done=reset'])
+    assert.equal((await visitor.post(link, { password: 'a third horse battery' })).http, 410)
+    assert.equal((await person.get('/app')).http, 303)
+    assert.equal((await visitor.post('/app/sign-in', { email: person.email, password })).http, 303)
+  })
+
   it('is sent with our own address, whatever host the request names', async () => {
     const { email } = await signInAs(service, merchantId)
     await ask(email, { 'x-forwarded-host': 'evil.example' })

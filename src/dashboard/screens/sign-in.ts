@@ -10,7 +10,7 @@ import { completeSignIn, signIn } from '../../people/sign-in.ts'
 import { listOwnMemberships } from '../../people/team.ts'
 import type { AreaApp, DashboardApp } from '../app.ts'
 import { signInPathOf } from '../frame/area.ts'
-import { field } from '../frame/components.ts'
+import { field, notice } from '../frame/components.ts'
 import {
   begin,
   entryGet,
@@ -64,7 +64,8 @@ async function signInPage(app: AreaApp, request: PageRequest, refusal?: Refusal)
   const texts = textsOf(request)
   const { t } = texts
   const next = request.form.next ?? request.query.next ?? ''
-  const body = html`<form method="post" action="${signInPathOf(app.area)}"><input type="hidden" name="next" value="${next}">
+  const done = request.query.done === 'reset' && notice('good', html`<p>${t('done_reset')}</p>`)
+  const body = html`${done}<form method="post" action="${signInPathOf(app.area)}"><input type="hidden" name="next" value="${next}">
 ${field('email', t('email'), { type: 'email', value: request.form.email ?? '', isRequired: true, autocomplete: 'username' })}
 ${field('password', t('password'), { type: 'password', isRequired: true, autocomplete: 'current-password' })}
 <button>${t('signIn')}</button></form>${app.area.kind === 'member' && html`<p><a href="${LOST_PATH}">${t('lostLink')}</a></p>`}`
