@@ -7,6 +7,7 @@ import type { RateLimit } from './core/rate-limit.ts'
 import { nearestName } from './core/text/spelling.ts'
 import type { VaultKey } from './kit/crypto.ts'
 import type { Failpoints } from './kit/failpoints.ts'
+import type { OidcProvider } from './kit/http/oidc.ts'
 import { ALLOW_LOOPBACK, ALLOW_NOTHING, type AllowList } from './kit/http/public-address.ts'
 import type { MailSender, MailServer } from './kit/mail.ts'
 import type { LogLevel } from './kit/observability/log.ts'
@@ -76,6 +77,8 @@ export interface Config {
   readonly mcp: 'off' | 'read' | 'write'
   /** Null: no mail is sent. */
   readonly mail: { readonly server: MailServer; readonly from: MailSender } | null
+  /** Null: people sign in without an identity provider. */
+  readonly oidc: Readonly<Omit<OidcProvider, 'redirectUri'>> | null
   /** Null: no traces. */
   readonly traces: (TraceTarget & { readonly ratio: number }) | null
   readonly failpoints: Failpoints
@@ -131,6 +134,7 @@ export function readConfig(env: Env = process.env, gateways: readonly Configurab
     ...values,
     traces: tracesOf(values),
     mail: mailOf(values),
+    oidc: oidcOf(values),
     publicUrl: values.publicUrl ?? publicUrlOf(values.host, values.port),
     // In staging, the developer's webhook receiver usually runs on this machine.
     webhookAllow: values.webhookAllow ?? (mode === 'test' ? ALLOW_LOOPBACK : ALLOW_NOTHING),
@@ -149,8 +153,16 @@ function mailOf({ mailServer: server, mailFrom: from }: Values<typeof SETTINGS>)
   return server && from ? { server, from } : null
 }
 
+function oidcOf(values: Values<typeof SETTINGS>): Config['oidc'] {
+  const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret } = values
+  return issuer && clientId && clientSecret ? { issuer, clientId, clientSecret } : null
+}
+
 /** Settings that are used together: all of them, or none. */
-const GROUPS: readonly (readonly Setting<unknown>[])[] = [[SETTINGS.mailServer, SETTINGS.mailFrom]]
+const GROUPS: readonly (readonly Setting<unknown>[])[] = [
+  [SETTINGS.mailServer, SETTINGS.mailFrom],
+  [SETTINGS.oidcIssuer, SETTINGS.oidcClientId, SETTINGS.oidcClientSecret],
+]
 
 function incompleteGroupIssues(env: Env): string[] {
   return GROUPS.flatMap((group) => {
@@ -277,6 +289,7 @@ const MIN_TOKEN_LENGTH = 32
 
 function weakSecretIssues({
   publicUrl,
+  oidcIssuer,
   adminToken,
   metricsToken,
   keyPepper,
@@ -285,6 +298,8 @@ function weakSecretIssues({
   const issues: string[] = []
   if (publicUrl && !publicUrl.startsWith('https:'))
     issues.push(`COWRY_PUBLIC_URL must begin with https in production, not ${publicUrl}`)
+  if (oidcIssuer && !oidcIssuer.startsWith('https:'))
+    issues.push('COWRY_OIDC_ISSUER must begin with https in production')
   for (const name of weakTokens({ adminToken, metricsToken }))
     issues.push(`${name} must be at least ${MIN_TOKEN_LENGTH} random characters (openssl rand -base64 33)`)
   if (keyPepper && encryptionKeys?.some(({ key }) => Buffer.compare(key, keyPepper) === 0))

@@ -134,6 +134,16 @@ export function readMailFrom(text: string): MailSender | InvalidSetting {
   return { name: match?.[1] ?? '', address }
 }
 
+/** The text is kept as it is, because the provider's documents name the issuer in the same way. */
+export function readIssuer(text: string): string | InvalidSetting {
+  const url = URL.parse(text)
+  if (!url || url.username || url.password || url.search || url.hash)
+    return invalid('must be an https address without a query')
+  const isLoopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(url.hostname)
+  const isSecure = url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback)
+  return isSecure ? text : invalid('must begin with https')
+}
+
 const KEY_BYTES = 32
 
 function readBase64(text: string): Buffer | undefined {

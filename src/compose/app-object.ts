@@ -6,7 +6,8 @@ import { createSigner, createVault } from '../kit/crypto.ts'
 import { withCommitFailpoints } from '../kit/failpoints.ts'
 import { createBackground } from '../kit/http/background.ts'
 import { createHttpClient } from '../kit/http/http-client.ts'
-import { createPublicHttp } from '../kit/http/public-http.ts'
+import { createOidc, type Oidc } from '../kit/http/oidc.ts'
+import { createPublicHttp, type PublicHttp } from '../kit/http/public-http.ts'
 import { createMailer } from '../kit/mail.ts'
 import { reserveSlot } from '../links/slots.ts'
 import { createMerchantProfiles } from '../merchants/profiles.ts'
@@ -66,6 +67,7 @@ export async function composeApp(parts: Parts, addresses: Addresses) {
     peopleKey: secrets.peopleKey,
     /** Null: mail is not configured. */
     mailer: config.mail && createMailer({ log }, config.mail.server, config.mail.from),
+    oidc: openOidc(parts, publicHttp, addresses),
     promptKey: secrets.promptKey,
     confirmationKey: secrets.confirmationKey,
     settings: {
@@ -80,6 +82,22 @@ export async function composeApp(parts: Parts, addresses: Addresses) {
     },
   }
   return { app, provider }
+}
+
+/** The address of the return is known once the server listens, so the client is made at the first sign-in. */
+function openOidc({ config, clock, random }: Parts, http: PublicHttp, { publicUrl }: Addresses): Oidc | null {
+  const { oidc: provider, mode } = config
+  if (!provider) return null
+  let opened: Oidc | undefined
+  const open = (): Oidc => {
+    const redirectUri = `${publicUrl()}/app/sign-in/oidc/return`
+    opened ??= createOidc(
+      { clock, random, http, allowLoopbackHttp: mode === 'test' },
+      { ...provider, redirectUri },
+    )
+    return opened
+  }
+  return { begin: () => open().begin(), finish: (query, pending) => open().finish(query, pending) }
 }
 
 /** One client for gateways, and one for the addresses that merchants configure. */

@@ -265,6 +265,7 @@ const DEFINITIONS = {
     'reason',
     'The passkey may have been copied. Ask the person in reason to remove it and to register another one.',
   ),
+  'oidc.sign_in_refused': line('warn', 'The identity provider confirmed no person.', 'reason, error', NONE),
   'payment.moved': line(
     'info',
     'A payment moved to another state.',

@@ -1,5 +1,6 @@
 import type { Clock } from '../kit/clock.ts'
 import type { Background } from '../kit/http/background.ts'
+import type { Oidc } from '../kit/http/oidc.ts'
 import type { Operations, OperatorOperations } from '../kit/http/route.ts'
 import type { Mailer } from '../kit/mail.ts'
 import type { PeopleApp } from '../people/app.ts'
@@ -13,6 +14,8 @@ export interface AreaApp extends PeopleApp {
   /** Null: mail is not configured, so links are shown to be copied. */
   mailer: Mailer | null
   background: Background
+  /** Null: no identity provider is configured. */
+  oidc: Oidc | null
 }
 
 /** The pages of operators. */

@@ -29,6 +29,7 @@ import { reportScreen } from './screens/money/reports.ts'
 import { transferScreens } from './screens/money/transfers.ts'
 import { paymentScreen } from './screens/payment.ts'
 import { paymentListScreens } from './screens/payments.ts'
+import { providerSignInRoutes } from './screens/provider-sign-in.ts'
 import { refundScreens } from './screens/refunds.ts'
 import { resetPasswordRoutes } from './screens/reset-password.ts'
 import { searchScreen } from './screens/search.ts'
@@ -72,6 +73,7 @@ export function dashboardRoutes(app: DashboardApp): PageRoute[] {
     ...assetRoutes,
     ...signInRoutes(app),
     ...memberEntryRoutes(app),
+    ...providerSignInRoutes(app),
     ...joinRoutes(app),
     ...lostPasswordRoutes(app),
     ...resetPasswordRoutes(app),

@@ -107,7 +107,7 @@ async function replacePassword(
   app: PeopleApp,
   tx: Tx,
   userId: string,
-  hash: string,
+  hash: string | null,
   keptSession: string | null,
 ): Promise<void> {
   await setPasswordHash(tx, userId, hash)
@@ -175,6 +175,16 @@ export async function resetPassword(
       if (await verifyEmail(tx, userId, app.clock.now())) await removeFactors(tx, userId)
     }),
   )
+}
+
+/**
+ * The identity provider has proved the e-mail address. If that is the first proof, the password and the factors may be of
+ * someone else, and end.
+ */
+export async function endUnverifiedAccess(app: PeopleApp, tx: Tx, userId: string): Promise<void> {
+  if (!(await verifyEmail(tx, userId, app.clock.now()))) return
+  await replacePassword(app, tx, userId, null, null)
+  await removeFactors(tx, userId)
 }
 
 async function removeFactors(tx: Tx, userId: string): Promise<void> {

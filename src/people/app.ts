@@ -40,6 +40,7 @@ export const PEOPLE_OPERATIONS = [
   'sign_in.password',
   'sign_in.second_factor',
   'sign_in.passkey',
+  'sign_in.identity_provider',
   'sign_in.demo_link',
   'sign_in.limit',
   'sign_out',

@@ -23,7 +23,7 @@ const PENDING_MS = 10 * 60_000
 
 export type SignedIn =
   | ({ kind: 'session' } & StartedSession)
-  /** The password was right; `completeSignIn` takes this token and a code. It opens nothing else. */
+  /** The first factor was right; `completeSignIn` takes this token and a code. It opens nothing else. */
   | { kind: 'second_factor'; pendingToken: string }
 
 /** Of the demo owner in staging, who has no password at first. */
@@ -66,11 +66,19 @@ export async function signIn(
   if (!user || !isRight) throw new PeopleError('sign_in_failed')
   await attempt.clear()
   const passwordHash = await rehashed(app, user, input.password)
+  return passFirstFactor(app, user, origin, 'sign_in.password', passwordHash)
+}
+
+/** Starts a session, or waits for the code if the person has an authenticator app. */
+export async function passFirstFactor(
+  app: PeopleApp,
+  user: UserRow,
+  origin: Origin,
+  operation: PeopleOperation,
+  passwordHash: string | null,
+): Promise<SignedIn> {
   if (user.totpSealed === null)
-    return {
-      kind: 'session',
-      ...(await startSession(app, user, origin, 'sign_in.password', { passwordHash })),
-    }
+    return { kind: 'session', ...(await startSession(app, user, origin, operation, { passwordHash })) }
   const pendingToken = newToken(app.random)
   await insertPending(app.instanceDb, hashOfNew(pendingToken), user.id, addMs(app.clock.now(), PENDING_MS))
   return { kind: 'second_factor', pendingToken }

@@ -122,7 +122,7 @@ update users
 set password_hash = $2
 where id = $1`
 
-export async function setPasswordHash(tx: Tx, id: string, hash: string): Promise<void> {
+export async function setPasswordHash(tx: Tx, id: string, hash: string | null): Promise<void> {
   await tx.query(setPasswordStatement, [id, hash])
 }
 

@@ -29,14 +29,14 @@ const YEAR_SECONDS = 31_536_000
 /** The name of a cookie of the dashboard. In production browsers accept it from this host by https only. */
 export function cookieName(
   { mode, area }: Pick<AreaApp, 'mode' | 'area'>,
-  name: 'session' | 'device' | 'pending',
+  name: 'session' | 'device' | 'pending' | 'provider',
 ): string {
   return `${mode === 'live' ? '__Host-' : ''}${area.cookiePrefix}_${name}`
 }
 
 export function cookie(
   app: AreaApp,
-  name: 'session' | 'device' | 'pending',
+  name: 'session' | 'device' | 'pending' | 'provider',
   value: string,
   maxAgeSeconds?: number,
 ): PageCookie {

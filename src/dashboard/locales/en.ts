@@ -86,6 +86,12 @@ export const EN = {
   confirmWrong: 'The password is not right.',
   confirmButton: 'Confirm and go on',
 
+  // An identity provider
+  signInProvider: 'Sign in with your organization',
+  people_identity_refused: 'The sign-in was not confirmed. Try again.',
+  people_identity_unavailable: 'The sign-in service of your organization does not answer. Try again later.',
+  people_identity_without_account: 'There is no account for you here. Ask an owner for an invitation.',
+
   // A lost password, and mails
   lostLink: 'Lost your password?',
   lostTitle: 'Lost your password?',

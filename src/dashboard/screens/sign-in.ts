@@ -32,6 +32,7 @@ import {
 } from '../frame/guard.ts'
 import { LOST_PATH } from './lost-password.ts'
 
+export const PROVIDER_PATH = `${SIGN_IN_PATH}/oidc`
 const CHOOSE_PATH = `${APP_PATH}/choose`
 
 const codePathOf = ({ area }: AreaApp) => `${signInPathOf(area)}/code`
@@ -60,7 +61,11 @@ export function memberEntryRoutes(app: DashboardApp): PageRoute[] {
   ]
 }
 
-async function signInPage(app: AreaApp, request: PageRequest, refusal?: Refusal): Promise<PageResponse> {
+export async function signInPage(
+  app: AreaApp,
+  request: PageRequest,
+  refusal?: Refusal,
+): Promise<PageResponse> {
   const texts = textsOf(request)
   const { t } = texts
   const next = request.form.next ?? request.query.next ?? ''
@@ -68,7 +73,7 @@ async function signInPage(app: AreaApp, request: PageRequest, refusal?: Refusal)
   const body = html`${done}<form method="post" action="${signInPathOf(app.area)}"><input type="hidden" name="next" value="${next}">
 ${field('email', t('email'), { type: 'email', value: request.form.email ?? '', isRequired: true, autocomplete: 'username' })}
 ${field('password', t('password'), { type: 'password', isRequired: true, autocomplete: 'current-password' })}
-<button>${t('signIn')}</button></form>${app.area.kind === 'member' && html`<p><a href="${LOST_PATH}">${t('lostLink')}</a></p>`}`
+<button>${t('signIn')}</button></form>${app.area.kind === 'member' && app.oidc && html`<p><a class="button plain" href="${PROVIDER_PATH}?next=${encodeURIComponent(next)}">${t('signInProvider')}</a></p>`}${app.area.kind === 'member' && html`<p><a href="${LOST_PATH}">${t('lostLink')}</a></p>`}`
   return showEntryPage(app, {
     title: t(app.area.kind === 'operator' ? 'opsSignInTitle' : 'signInTitle'),
     texts,
@@ -85,11 +90,20 @@ async function showSignIn(app: AreaApp, request: PageRequest): Promise<PageRespo
 async function enter(app: AreaApp, request: PageRequest): Promise<PageResponse> {
   const { email = '', password = '', next } = request.form
   const result = await signIn(app, { email, password, kind: app.area.kind }, originOf(app, request))
-  if (result.kind === 'session') return begin(app, result, safeNext(app, next))
+  return continueSignIn(app, result, safeNext(app, next))
+}
+
+/** After the first factor. */
+export function continueSignIn(
+  app: AreaApp,
+  result: Awaited<ReturnType<typeof signIn>>,
+  next: string,
+): PageResponse {
+  if (result.kind === 'session') return begin(app, result, next)
   const cookies = [cookie(app, 'pending', result.pendingToken)]
   return {
     http: 303,
-    redirectTo: `${codePathOf(app)}?next=${encodeURIComponent(safeNext(app, next))}`,
+    redirectTo: `${codePathOf(app)}?next=${encodeURIComponent(next)}`,
     cookies,
   }
 }
