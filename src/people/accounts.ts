@@ -122,7 +122,7 @@ async function endAccess(app: PeopleApp, tx: Tx, userId: string, keptSession: st
   await deleteDevices(tx, userId)
 }
 
-export interface PasswordReset {
+interface PasswordReset {
   email: string
   /** Of the account; null if none was chosen. */
   language: string | null

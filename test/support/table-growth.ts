@@ -26,6 +26,7 @@ export const NOT_KEYED_BY_MERCHANT: Readonly<Record<string, string>> = {
   users: 'people of the instance; memberships name their merchants',
   recovery_codes: 'of a user',
   passkeys: 'of a user',
+  identities: 'of a user, at an identity provider',
   passkey_challenges: 'of a browser; deleted after minutes',
   invitations: 'the token of its link identifies it, and an invitation of an operator has no merchant',
   one_time_links: 'of a user',

@@ -1,7 +1,6 @@
 // The mails of the dashboard: short texts with one link of ours, in the language of the person who gets them.
 
 import { withoutControls } from '../../core/text/direction.ts'
-import type { PasswordReset } from '../../people/accounts.ts'
 import type { CreatedInvitation } from '../../people/team.ts'
 import type { AreaApp } from '../app.ts'
 import { APP_PATH } from './guard.ts'
@@ -33,7 +32,7 @@ export async function mailInvitation(
 
 export async function mailReset(
   app: Needs,
-  { email, token, language }: PasswordReset,
+  { email, token, language }: { email: string; token: string; language: string | null },
   texts: Texts,
 ): Promise<boolean> {
   if (!app.mailer) return false

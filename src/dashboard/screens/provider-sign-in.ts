@@ -3,7 +3,7 @@
 import type { Oidc } from '../../kit/http/oidc.ts'
 import type { PageResponse, PageRoute } from '../../kit/http/route.ts'
 import { PeopleError } from '../../people/errors.ts'
-import { finishProviderSignIn, startProviderSignIn } from '../../people/identities/provider-sign-in.ts'
+import { providerSignIn } from '../../people/identities/provider-sign-in.ts'
 import type { DashboardApp } from '../app.ts'
 import { entryGet, refusalOf, safeNext, textsOf } from '../frame/entry-page.ts'
 import { cookie, cookieName, originOf, type PageRequest } from '../frame/guard.ts'
@@ -22,7 +22,7 @@ export function providerSignInRoutes(app: DashboardApp): PageRoute[] {
 }
 
 async function start(app: DashboardApp, oidc: Oidc, request: PageRequest): Promise<PageResponse> {
-  const { url, sealed, maxAgeSeconds } = await startProviderSignIn(
+  const { url, sealed, maxAgeSeconds } = await providerSignIn.start(
     app,
     oidc,
     safeNext(app, request.query.next),
@@ -37,7 +37,7 @@ async function start(app: DashboardApp, oidc: Oidc, request: PageRequest): Promi
 async function finish(app: DashboardApp, oidc: Oidc, request: PageRequest): Promise<PageResponse> {
   const query = new URLSearchParams(request.query)
   const sealed = request.cookies[cookieName(app, 'provider')]
-  const { result, next } = await finishProviderSignIn(app, oidc, { query, sealed }, originOf(app, request))
+  const { result, next } = await providerSignIn.finish(app, oidc, { query, sealed }, originOf(app, request))
   return withoutSecrets(app, continueSignIn(app, result, next))
 }
 

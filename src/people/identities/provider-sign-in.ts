@@ -26,7 +26,7 @@ interface Started {
 }
 
 /** The address of the provider, and the sealed secrets of this sign-in for a cookie of the browser. */
-export async function startProviderSignIn(
+async function start(
   app: PeopleApp,
   oidc: Oidc,
   next: string,
@@ -40,7 +40,7 @@ export async function startProviderSignIn(
 }
 
 /** The query is the one with which the provider sent the browser back. */
-export async function finishProviderSignIn(
+async function finish(
   app: PeopleApp,
   oidc: Oidc,
   { query, sealed }: { query: URLSearchParams; sealed: string | undefined },
@@ -99,3 +99,6 @@ async function bind(app: PeopleApp, identity: OidcIdentity, origin: Origin): Pro
   )
   return user.id
 }
+
+/** The two steps of a sign-in with the identity provider: to it, and back. */
+export const providerSignIn = { start, finish }
