@@ -42,7 +42,7 @@ export interface Failpoints {
   hit(point: Failpoint): Promise<void>
 }
 
-const NO_FAILPOINTS: Failpoints = { hit: () => Promise.resolve() }
+export const NO_FAILPOINTS: Failpoints = { hit: () => Promise.resolve() }
 
 /** Parses `charge.after_record=kill,charge.after_call=throw`; returns the failpoints, or the issue. */
 export function readFailpoints(text: string): { failpoints: Failpoints } | { issue: string } {

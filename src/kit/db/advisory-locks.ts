@@ -9,4 +9,6 @@ export const ADVISORY_LOCKS = {
   demoMerchant: '7061648',
   /** Taken by write_audit_entry, a function of the migrations, with the hash of the chain as second number. */
   auditChain: '7061649',
+  /** Taken while the history of a demo merchant is written. */
+  demoHistory: '7061650',
 } as const
