@@ -14,4 +14,8 @@ export const ENTRY_POINTS: EntryPoints = {
     const { writeDocs } = await import('./docs.ts')
     return writeDocs()
   },
+  async fillDemo(env, options) {
+    const { fillDemo } = await import('./compose/demo.ts')
+    return fillDemo(readConfig(env), options)
+  },
 }

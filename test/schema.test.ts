@@ -6,6 +6,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import '../src/app.ts'
+import '../src/compose/demo.ts'
 import { allStatements, sql } from '../src/kit/db/db.ts'
 import { testDatabase } from './support/database.ts'
 

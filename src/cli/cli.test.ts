@@ -15,6 +15,7 @@ import { readServerFile, removeServerFile, writeServerFile } from './server-file
 const COMMANDS = [
   ['serve'],
   ['sandbox'],
+  ['demo'],
   ['merchants', 'create'],
   ['merchants', 'brand'],
   ['merchants', 'list'],

@@ -9,6 +9,7 @@ import { systemRandom } from '../kit/random.ts'
 import { addAuditCommands } from './commands/audit.ts'
 import { addCaseCommands } from './commands/cases.ts'
 import { addClockCommands } from './commands/clock.ts'
+import { addDemoCommand } from './commands/demo.ts'
 import { addDocsCommand } from './commands/docs.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
 import { addEventCommands } from './commands/events.ts'
@@ -38,7 +39,11 @@ export interface CommandLineOptions {
 }
 
 const noEntryPoint = () => Promise.reject(new Error('this program cannot start the service'))
-const NO_ENTRY_POINTS: EntryPoints = { serve: noEntryPoint, writeDocs: noEntryPoint }
+const NO_ENTRY_POINTS: EntryPoints = {
+  serve: noEntryPoint,
+  writeDocs: noEntryPoint,
+  fillDemo: noEntryPoint,
+}
 
 /** Runs one command and returns the exit code of the process. */
 export async function runCommandLine(
@@ -67,6 +72,7 @@ function buildProgram(terminal: Terminal, json: boolean, shell: Shell): Command 
     .showHelpAfterError('Add --help for the options.')
   addServeCommand(program, shell)
   addSandboxCommand(program, shell)
+  addDemoCommand(program, shell)
   addMerchantCommands(program, shell)
   addKeyCommands(program, shell)
   addPeopleCommands(program, shell)

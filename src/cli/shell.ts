@@ -17,12 +17,35 @@ export interface ServeOptions {
   json: boolean
 }
 
+/** What `cowry demo` writes. */
+export interface DemoOptions {
+  seed: number
+  months: number
+  payments: number
+  /** Fill another merchant, although there is one. */
+  again: boolean
+  /** Called with the written share of the history, from 0 to 1. */
+  onProgress(share: number): void
+}
+
+/** The merchant that `cowry demo` has filled, now or earlier. */
+export interface FilledDemo {
+  isNew: boolean
+  merchantId: string
+  name: string
+  apiKey: string
+  /** The address of the service. */
+  url: string
+}
+
 /** The programs above this folder. main.ts passes them in, so that no command imports the service. */
 export interface EntryPoints {
   /** Runs the service until a signal, and returns the exit code. */
   serve(env: Env | undefined, options: ServeOptions): Promise<number>
   /** Writes the generated documents, and returns their paths. */
   writeDocs(): Promise<string[]>
+  /** Fills the database of a staging instance with a merchant and its history. */
+  fillDemo(env: Env | undefined, options: DemoOptions): Promise<FilledDemo>
 }
 
 /** The environment of a command. */

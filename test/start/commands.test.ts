@@ -49,6 +49,7 @@ describe('cowry --help', { concurrency: 2 }, () => {
       ...[
         'serve',
         'sandbox',
+        'demo',
         'merchants',
         'keys',
         'people',

@@ -69,6 +69,7 @@ export const LAYERS: readonly Readonly<Record<string, string>>[] = [
       "the pages of a merchant's people at /app and of operators at /ops, over the operations of the API",
     'docs-site': 'the documentation at /docs, rendered from the markdown in docs/',
     cli: 'the command line',
+    demo: 'a merchant with months of history for staging, written by the services in simulated time',
   },
 ]
 
