@@ -59,9 +59,12 @@ export async function writeHistory(
       BEGIN[order.kind](history, order),
     )
   const webhooksMs = Math.max(nowMs - WEBHOOKS_SINCE_MS, firstMs)
+  let days = 0
   for (const timeMs of [...settlementTimes(firstMs, nowMs), webhooksMs, nowMs].toSorted((a, b) => a - b)) {
     await schedule.runUntil(timeMs, () => countLinkPayments(history))
-    if (timeMs === nowMs) await analyzeHistory(app.db)
+    days += 1
+    // Whenever the history has doubled, and before the deliveries.
+    if (timeMs === nowMs || Number.isInteger(Math.log2(days))) await analyzeHistory(app.db)
     await runAt(timeMs, () =>
       app.db.asTenant(merchant.id, () => runDue(app, timeMs === nowMs ? app.dueJobs : app.dailyJobs)),
     )
