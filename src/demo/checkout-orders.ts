@@ -113,9 +113,9 @@ function later(
   { app, schedule }: History,
   ms: number,
   action: () => Promise<void>,
-  balance: Currency | null = null,
+  { balance = null, kind }: { balance?: Currency | null; kind?: string | undefined } = {},
 ): void {
-  schedule.add(app.clock.now().getTime() + ms, balance, action)
+  schedule.add(app.clock.now().getTime() + ms, balance, action, kind)
 }
 
 /** The payer chooses a way to pay, or cancels. */
@@ -138,12 +138,11 @@ async function choose(history: History, order: Order, fate: Fate, view: Checkout
   }
   const [shortest, longest] = WAIT_SECONDS[fate.channel]
   const waitMs = order.seeded.between(shortest, longest) * SECOND_MS
-  later(
-    history,
-    waitMs,
-    () => answer(history, order, fate, { payment: started.payment, attempt }),
-    fate.declines === 0 ? order.market.currency : null,
-  )
+  later(history, waitMs, () => answer(history, order, fate, { payment: started.payment, attempt }), {
+    balance: fate.declines === 0 ? order.market.currency : null,
+    // Some cards are saved, which takes further steps.
+    kind: fate.channel === 'card' ? undefined : fate.channel,
+  })
 }
 
 const isOver = ({ app }: History, { expiresAt }: PaymentRow) =>

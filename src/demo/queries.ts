@@ -22,7 +22,15 @@ export async function findNextDelivery(tx: Tx, merchantId: string): Promise<Date
 
 const WRITTEN = [
   ...['payments', 'attempts', 'moves', 'customers', 'payment_methods', 'payment_references', 'payment_terms'],
-  ...['events', 'deliveries', 'ledger_entries', 'postings', 'balance_deltas', 'pending_settlements', 'wallet_lines'],
+  ...[
+    'events',
+    'deliveries',
+    'ledger_entries',
+    'postings',
+    'balance_deltas',
+    'pending_settlements',
+    'wallet_lines',
+  ],
   ...['refunds', 'disputes', 'cases', 'p2p_transfers', 'payment_link_slots', 'collection_deltas'],
 ]
 

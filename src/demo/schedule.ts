@@ -12,11 +12,13 @@ interface Entry {
   action: Action
   /** The currency of the balance that it may change; null: none. */
   balance: Currency | null
+  /** Actions of one kind that follow each other take the same steps, so they stay in their order if they run together. */
+  kind: string | null
 }
 
 export interface Schedule {
   /** An action may schedule others. Those after the end of the history never run: they are still to come. */
-  add(atMs: number, balance: Currency | null, action: Action): void
+  add(atMs: number, balance: Currency | null, action: Action, kind?: string): void
   /** Runs everything before this time, and the callback after each wave. */
   runUntil(timeMs: number, afterWave: Action): Promise<void>
 }
@@ -43,9 +45,9 @@ export function createSchedule(): Schedule {
   }
 
   return {
-    add(atMs, balance, action) {
+    add(atMs, balance, action, kind) {
       // Of two with the same time the one that was added first comes first.
-      entries.splice(indexOf(entries, atMs), 0, { atMs, balance, action })
+      entries.splice(indexOf(entries, atMs), 0, { atMs, balance, action, kind: kind ?? null })
     },
     async runUntil(timeMs, afterWave) {
       for (let wave = takeWave(timeMs); wave.length > 0; wave = takeWave(timeMs)) {
@@ -60,10 +62,22 @@ const isMoneyMoved = (entry: Entry | undefined) => entry !== undefined && entry.
 
 async function runWave(wave: readonly Entry[]): Promise<void> {
   const runAll = async (entries: readonly Entry[]) => {
-    for (const { atMs, action } of entries) await runAt(atMs, action)
+    for (const alike of groupAlike(entries))
+      await Promise.all(alike.map(({ atMs, action }) => runAt(atMs, action)))
   }
   const groups = Map.groupBy(wave, (entry) => entry.balance ?? entry)
   await Promise.all([...groups.values()].map(runAll))
+}
+
+/** The entries in their order, those of one kind that follow each other together. */
+function groupAlike(entries: readonly Entry[]): Entry[][] {
+  const groups: Entry[][] = []
+  for (const entry of entries) {
+    const last = groups.at(-1)
+    if (entry.kind !== null && last?.[0]?.kind === entry.kind) last.push(entry)
+    else groups.push([entry])
+  }
+  return groups
 }
 
 /** Where an entry belongs in the list. */
