@@ -12,7 +12,7 @@ export const OBJECT_TYPES = [
   ...['merchant', 'api_key', 'gateway_account', 'customer', 'payment_method', 'payment_link'],
   ...['webhook_endpoint', 'webhook_replay', 'event', 'refund', 'p2p_account', 'p2p_payment', 'case'],
   ...['reconciliation', 'reconciliation_break', 'encryption_key'],
-  // Of people (migrations/0042_people.sql).
+  // Of people (migrations/0042_people.sql, migrations/0044_identities.sql).
   ...[
     'user',
     'membership',
@@ -21,6 +21,7 @@ export const OBJECT_TYPES = [
     'one_time_link',
     'recovery_code',
     'passkey',
+    'identity',
     'sign_in_limit',
   ],
 ] as const

@@ -10,7 +10,7 @@ import { HAS_LARGER_FORM, sized } from '../support/scale.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after }, { isOwn: true })
-const PAYMENTS = sized({ quick: 80, rest: 4_000, long: 6_000 })
+const PAYMENTS = sized({ quick: 80, rest: 600, long: 6_000 })
 
 async function runDemo(args: string[], env: Record<string, string> = {}) {
   let out = ''

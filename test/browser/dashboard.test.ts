@@ -29,7 +29,7 @@ const QUICK_SCREENS = [
   EVERY_SCREEN.find((one) => one.startsWith('/app/payments/')) ?? '',
 ]
 const SCREENS = sized<readonly string[]>({ quick: QUICK_SCREENS, rest: EVERY_SCREEN, long: EVERY_SCREEN })
-const LANGUAGES = sized<readonly string[]>({ quick: ['en'], rest: ['en', 'ar'], long: ['en', 'ar'] })
+const LANGUAGES = sized<readonly string[]>({ quick: ['en'], rest: ['ar'], long: ['en', 'ar'] })
 const PHONES = [320, 360]
 
 /** The owner in a browser. No test may cause a message in its console or a report of its policies. */

@@ -78,7 +78,7 @@ describe('production on a server that could lose acknowledged writes', () => {
 })
 
 const service = await startUntilOutput({ after }, ['serve'], env, (output) =>
-  output.includes('Documentation'),
+  output.includes('API reference'),
 )
 
 describe('a configured production service', () => {

@@ -2155,7 +2155,7 @@ export interface AuditListQuery {
   /** Only changes of the object with this id, such as the uuid of an endpoint or the id of an API key. */
   object?: string | undefined
   /** Only changes of objects of this type. */
-  objectType?: "merchant" | "api_key" | "gateway_account" | "customer" | "payment_method" | "payment_link" | "webhook_endpoint" | "webhook_replay" | "event" | "refund" | "p2p_account" | "p2p_payment" | "case" | "reconciliation" | "reconciliation_break" | "encryption_key" | "user" | "membership" | "invitation" | "session" | "one_time_link" | "recovery_code" | "passkey" | "sign_in_limit" | undefined
+  objectType?: "merchant" | "api_key" | "gateway_account" | "customer" | "payment_method" | "payment_link" | "webhook_endpoint" | "webhook_replay" | "event" | "refund" | "p2p_account" | "p2p_payment" | "case" | "reconciliation" | "reconciliation_break" | "encryption_key" | "user" | "membership" | "invitation" | "session" | "one_time_link" | "recovery_code" | "passkey" | "identity" | "sign_in_limit" | undefined
   /** Only changes by this API key (its keyId), by this person (the uuid), or by the operator token with this fingerprint. */
   actor?: string | undefined
   /** Only changes by this operation: method and path, such as `POST /api/v1/refunds`, or the name of a step of a person, such as `sign_out`. */
@@ -2174,7 +2174,7 @@ export interface AuditExportQuery {
   /** Only changes of the object with this id, such as the uuid of an endpoint or the id of an API key. */
   object?: string | undefined
   /** Only changes of objects of this type. */
-  objectType?: "merchant" | "api_key" | "gateway_account" | "customer" | "payment_method" | "payment_link" | "webhook_endpoint" | "webhook_replay" | "event" | "refund" | "p2p_account" | "p2p_payment" | "case" | "reconciliation" | "reconciliation_break" | "encryption_key" | "user" | "membership" | "invitation" | "session" | "one_time_link" | "recovery_code" | "passkey" | "sign_in_limit" | undefined
+  objectType?: "merchant" | "api_key" | "gateway_account" | "customer" | "payment_method" | "payment_link" | "webhook_endpoint" | "webhook_replay" | "event" | "refund" | "p2p_account" | "p2p_payment" | "case" | "reconciliation" | "reconciliation_break" | "encryption_key" | "user" | "membership" | "invitation" | "session" | "one_time_link" | "recovery_code" | "passkey" | "identity" | "sign_in_limit" | undefined
   /** Only changes by this API key (its keyId), by this person (the uuid), or by the operator token with this fingerprint. */
   actor?: string | undefined
   /** Only changes by this operation: method and path, such as `POST /api/v1/refunds`, or the name of a step of a person, such as `sign_out`. */
