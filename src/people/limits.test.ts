@@ -52,7 +52,8 @@ describe('limits on guessing', () => {
       const origin = newOrigin()
       const codes = await guessMany(GUESSES, () => [owner.email, origin])
       assert.equal(rig.hashes() - before, codes.get('sign_in_failed'))
-      assert.ok((codes.get('sign_in_failed') ?? 0) <= 6, String(codes.get('sign_in_failed')))
+      // Five are free; then the wait doubles from a second, and the clock rises by some seconds meanwhile.
+      assert.ok((codes.get('sign_in_failed') ?? 0) <= 10, String(codes.get('sign_in_failed')))
       assert.equal((codes.get('sign_in_failed') ?? 0) + (codes.get('too_many_attempts') ?? 0), GUESSES)
       assert.equal(await codeOf(owner.email, newOrigin(), PASSWORD), 'session', 'from another address')
       assert.equal(

@@ -169,7 +169,7 @@ order by 1`,
     LARGER_FORM_ONLY,
     async (t) => {
       const before = await valuesByKey(service.db)
-      const isReady = (output: string) => output.includes('Documentation')
+      const isReady = (output: string) => output.includes('API reference')
       const killed = await startUntilOutput(t, ['serve'], envOf(K2, K1), isReady)
       const url = /http:\/\/127\.0\.0\.1:\d+/.exec(killed.output())?.[0] ?? ''
       const { code } = await resealAndWatch(url, () => void killed.kill('SIGKILL'), '--batch', '1')

@@ -33,6 +33,8 @@ export interface ListScreen<Row, Request extends AreaRequest = ScreenRequest> {
   exports?: OperationId
   /** The operation returns the whole list: it takes no page. */
   isWhole?: boolean
+  /** The rows of a page, if they are so long that 50 would be too heavy. */
+  rows?: number
   filters: readonly Filter[]
   columns(texts: Texts): Column<Row>[]
   emptyTitle: TextId
@@ -43,7 +45,7 @@ export interface ListScreen<Row, Request extends AreaRequest = ScreenRequest> {
   intro?(request: Request): Promise<Html | null>
 }
 
-const ROWS = '50'
+const ROWS = 50
 
 export function listScreens<Row, Request extends AreaRequest = ScreenRequest>(
   screen: ListScreen<Row, Request>,
@@ -97,7 +99,9 @@ async function show<Row, Request extends AreaRequest>(screen: ListScreen<Row, Re
   const { base, call, allows, query, texts } = request
   const { t } = texts
   const path = `${base}${screen.path}`
-  const page = screen.isWhole ? {} : { cursor: query.cursor, page: query.page, limit: ROWS }
+  const page = screen.isWhole
+    ? {}
+    : { cursor: query.cursor, page: query.page, limit: String(screen.rows ?? ROWS) }
   const input = { ...queryOf(screen, request), ...page }
   const [{ data, meta }, intro] = await Promise.all([
     call(screen.list, { query: input }),

@@ -13,6 +13,7 @@ export const auditScreens = listScreens<Entry>({
   title: 'auditTitle',
   list: 'audit.list',
   exports: 'audit.export',
+  rows: 25,
   filters: [
     { name: 'objectType', label: 'auditObject', values: OBJECT_TYPES },
     { name: 'actor', label: 'auditActorId', type: 'search' },
