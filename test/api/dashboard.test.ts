@@ -177,6 +177,17 @@ describe('tenant isolation of the dashboard', () => {
   })
 })
 
+describe('a suspended merchant', () => {
+  it('shows no screen of a suspended merchant, and changes nothing', async () => {
+    const { uuid } = await service.newMerchant()
+    const person = await signInAs(service, uuid)
+    assert.equal((await person.get('/app')).http, 200)
+    assert.equal((await service.admin.post(`/admin/v1/merchants/${uuid}/suspend`, {})).http, 200)
+    const refused = await person.get('/app/payments')
+    assert.deepEqual([refused.http, refused.text.includes('account is suspended')], [403, true])
+  })
+})
+
 describe('texts of payers and merchants', () => {
   it('escapes markup in every text', async () => {
     const markup = '<img src=x onerror=alert(1)>"\'`'

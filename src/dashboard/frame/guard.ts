@@ -178,6 +178,8 @@ async function handle<Request extends AreaRequest>(
   try {
     if (screen.method === 'POST' && isForged(app, visit.request, csrf))
       throw new ApiError('browser_not_allowed')
+    // As for the keys of the merchant.
+    if (visit.principal.merchant?.status === 'suspended') throw new ApiError('merchant_suspended')
     if (!mayUse(screen, request)) throw new ApiError('insufficient_scope')
     const step = screen.stepUp && (await stepUp(screen, request, addressOf(visit.request)))
     if (step && 'ask' in step) return send(visit, request, step.ask)
@@ -257,7 +259,8 @@ function send(
 function errorScreen({ t }: Texts, error: ApiError | PeopleError): ScreenResponse {
   const http = error instanceof ApiError ? API_ERRORS[error.code].http : error.http
   const title = http === 403 ? t('noRightTitle') : http === 404 ? t('notFoundTitle') : t('problemTitle')
-  const text = http === 403 ? t('noRightText') : http === 404 ? t('notFoundText') : error.message
+  const isOfRole = error.code === 'insufficient_scope' || error.code === 'not_allowed'
+  const text = isOfRole ? t('noRightText') : http === 404 ? t('notFoundText') : error.message
   return {
     title,
     http,

@@ -129,7 +129,7 @@ function memberTable(request: ScreenRequest, members: readonly Member[]): Html {
   )
 }
 
-/** One's own role is changed by somebody else; to leave is on the same page. */
+/** Another person changes one's own role; to leave is on the same page. */
 function memberForms(request: ScreenRequest, { userId, role, name }: Member): Html | false {
   const { texts, principal, postForm } = request
   const { t } = texts

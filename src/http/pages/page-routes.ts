@@ -63,7 +63,7 @@ function register(scope: FastifyInstance, needs: Needs, route: PageRoute): void 
   })
 }
 
-/** Before the body is read: a large one is read only for somebody who may send it. */
+/** Before the body is read: a large one is read only for a person who may send it. */
 function rejectUpload(needs: Needs, { reject }: NonNullable<PageRoute['upload']>) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const response = await reject(readCookies(headerTexts(request).cookie))

@@ -57,7 +57,7 @@ function readForm(request: ScreenRequest) {
     timeZone: text('timeZone'),
     branding: {
       displayName: text('displayName'),
-      accentColor: form.usualColour ? null : text('accentColor'),
+      accentColor: form.usualColour || form.accentColor === USUAL_COLOUR ? null : text('accentColor'),
       supportEmail: text('supportEmail'),
       supportPhone: text('supportPhone'),
       supportUrl: text('supportUrl'),
@@ -106,7 +106,7 @@ function fieldsOf({ texts: { t }, person, form }: ScreenRequest, general: Genera
 ${field('logoFile', t('logo'), { type: 'file', hint: t('logoHint') })}${keepsLogo && html`<input type="hidden" name="logo" value="${keepsLogo}">`}
 ${branding.logo !== null && html`<label class="tick"><input type="checkbox" name="removeLogo" value="1"> <span>${t('logoRemove')}</span></label>`}
 ${field('accentColor', t('colour'), { type: 'color', value: branding.accentColor ?? USUAL_COLOUR, hint: t('colourHint') })}
-<label class="tick"><input type="checkbox" name="usualColour" value="1"${branding.accentColor === null && html` checked`}> <span>${t('colourUsual')}</span></label>
+${branding.accentColor !== null && html`<label class="tick"><input type="checkbox" name="usualColour" value="1"> <span>${t('colourUsual')}</span></label>`}
 ${field('supportEmail', t('supportEmail'), { value: branding.supportEmail ?? '', type: 'email' })}
 ${field('supportPhone', t('supportPhone'), { value: branding.supportPhone ?? '', type: 'tel', hint: t('supportPhoneHint') })}
 ${field('supportUrl', t('supportUrl'), { value: branding.supportUrl ?? '', type: 'url' })}
