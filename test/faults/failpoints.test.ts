@@ -41,9 +41,7 @@ const continuations = new Map<string, () => Promise<void>>()
 // A process takes a second to start: a few at once use all processors, and more would only wait for each other.
 const PROCESSES_AT_ONCE = 4
 
-async function startKilledAt(point: Failpoint, role: 'api' | 'worker') {
-  return deployment.startService({ ...SHORT_TIMEOUTS, COWRY_FAILPOINTS: `${point}=kill` }, role)
-}
+const killedAt = (point: Failpoint) => ({ ...SHORT_TIMEOUTS, COWRY_FAILPOINTS: `${point}=kill` })
 
 /** Sends until the service is free to serve it: a busy one refuses a request before it reaches any point. */
 const sendUntilFree = ({ send }: Case, api: Api) =>
@@ -60,7 +58,7 @@ async function losesResponse(point: Failpoint, sent: ReturnType<Case['send']>): 
 }
 
 async function killDuring(point: Failpoint, one: Case): Promise<void> {
-  const service = await startKilledAt(point, 'api')
+  const service = await deployment.startService(killedAt(point), 'api')
   await losesResponse(point, sendUntilFree(one, service.api))
   assert.deepEqual(await service.ended, { code: null, signal: 'SIGKILL' })
 }
@@ -162,8 +160,10 @@ async function hangAtRequests(): Promise<void> {
 async function killWorkers(): Promise<void> {
   for (const { point, fault, prepareWork } of workerPoints) {
     const left = await prepareWork(harness)
-    const worker = await startKilledAt(point, 'worker')
-    assert.deepEqual(await worker.ended, { code: null, signal: 'SIGKILL' })
+    assert.deepEqual(await deployment.runService(killedAt(point), 'worker'), {
+      code: null,
+      signal: 'SIGKILL',
+    })
     hits.add(`${point}=kill`)
     continuations.set(`${point}=kill in a worker (${fault})`, () => left.assertCompleted())
   }

@@ -58,13 +58,11 @@ async function readState(body: { reference: string }): Promise<KilledRequest> {
   return { reference: body.reference, body, left }
 }
 
-function startKilledAt(failpoint: Failpoint, role: 'api' | 'all' = 'api') {
-  return deployment.startService({ ...SHORT_TIMEOUTS, COWRY_FAILPOINTS: `${failpoint}=kill` }, role)
-}
+const killedAt = (failpoint: Failpoint) => ({ ...SHORT_TIMEOUTS, COWRY_FAILPOINTS: `${failpoint}=kill` })
 
 async function killWhileCharging(failpoint: Failpoint, token: string): Promise<KilledRequest> {
   const body = chargeBody(token)
-  await loseAnswer(await startKilledAt(failpoint), CHARGE, body)
+  await loseAnswer(await deployment.startService(killedAt(failpoint), 'api'), CHARGE, body)
   return readState(body)
 }
 
@@ -109,8 +107,10 @@ async function killDuringRecovery() {
   assert.ok(id)
   const left: PaymentSnapshot[] = []
   for (const failpoint of RECOVERY_POINTS) {
-    const recovering = await startKilledAt(failpoint, 'all')
-    assert.deepEqual(await recovering.ended, { code: null, signal: 'SIGKILL' })
+    assert.deepEqual(await deployment.runService(killedAt(failpoint), 'all'), {
+      code: null,
+      signal: 'SIGKILL',
+    })
     left.push(await deployment.snapshotOf(id))
   }
   await deployment.endLease(id)

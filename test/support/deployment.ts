@@ -11,7 +11,7 @@ import { type Db, sql } from '../../src/kit/db/db.ts'
 import { type Api, createApi } from './api.ts'
 import { type Cleanup, testDatabaseUrl } from './database.ts'
 import { assertInvariants } from './invariants.ts'
-import { eventually, type RunningProcess, startProcess, tempFolder } from './process.ts'
+import { type Ended, eventually, type RunningProcess, runCowry, startProcess, tempFolder } from './process.ts'
 import { connectTestDb } from './test-db.ts'
 
 export const SANDBOX_SECRET = 'the-secret-of-a-sandbox-of-the-tests'
@@ -53,11 +53,15 @@ export interface PaymentSnapshot {
   attempts: string[]
 }
 
+type Role = 'all' | 'api' | 'worker'
+
 export interface Deployment {
   databaseUrl: string
   db: Db
   sandbox: SandboxProcess
-  startService(env?: Record<string, string>, role?: 'all' | 'api' | 'worker'): Promise<ServiceProcess>
+  startService(env?: Record<string, string>, role?: Role): Promise<ServiceProcess>
+  /** Runs a service that kills itself in its background work, which may be before it is ready. */
+  runService(env: Record<string, string>, role: Role): Promise<Ended>
   snapshotOf(paymentId: string): Promise<PaymentSnapshot>
   /** Waits until the outcome of the payment is final. */
   awaitFinal(paymentId: string, withinMs?: number): Promise<PaymentSnapshot>
@@ -115,26 +119,36 @@ export async function startDeployment(t: Cleanup): Promise<Deployment> {
     if (!row) throw new Error(`there is no attempt at payment ${paymentId}`)
     return row
   }
+  const serviceCleanup: Cleanup = { after: (fn) => void services.push(fn) }
+  const serviceEnv = (dataDir: string, env: Record<string, string>) => ({
+    PORT: '0',
+    DATABASE_URL: databaseUrl,
+    COWRY_DATA_DIR: dataDir,
+    COWRY_SANDBOX_URL: sandbox.url,
+    COWRY_SANDBOX_SECRET: SANDBOX_SECRET,
+    COWRY_RATE_LIMIT: '0',
+    COWRY_POOL_SIZE: '8',
+    ...env,
+  })
   deployment = {
     databaseUrl,
     db,
     sandbox,
     snapshotOf,
     async startService(env = {}, role = 'all') {
-      const serviceCleanup: Cleanup = { after: (fn) => void services.push(fn) }
       const dataDir = await tempFolder(restCleanup, 'service')
-      const running = await startProcess(serviceCleanup, ['serve', '--role', role], {
-        PORT: '0',
-        DATABASE_URL: databaseUrl,
-        COWRY_DATA_DIR: dataDir,
-        COWRY_SANDBOX_URL: sandbox.url,
-        COWRY_SANDBOX_SECRET: SANDBOX_SECRET,
-        COWRY_RATE_LIMIT: '0',
-        COWRY_POOL_SIZE: '8',
-        ...env,
-      })
+      const running = await startProcess(serviceCleanup, ['serve', '--role', role], serviceEnv(dataDir, env))
       const { url, demoKey } = running.facts
       return { ...running, url, dataDir, api: createApi(url, { 'x-api-key': demoKey }) }
+    },
+    async runService(env, role) {
+      const dataDir = await tempFolder(restCleanup, 'service')
+      const { code, signal } = await runCowry(
+        serviceCleanup,
+        ['serve', '--role', role],
+        serviceEnv(dataDir, env),
+      )
+      return { code, signal }
     },
     awaitFinal: (paymentId, withinMs = 30_000) =>
       eventually(
