@@ -25,8 +25,10 @@ export interface PeopleApp {
 
 /** Where a request comes from. */
 export interface Origin {
-  /** The client's address, in IPv6 its /64. */
+  /** The client's address, for the audit log and the list of sessions. */
   address: string
+  /** The same, in IPv6 its /64, by which limits count: a client has all addresses of its /64. */
+  visitor: string
   userAgent: string
   requestId: string
   /** The token of a browser that was signed in before. */

@@ -104,11 +104,11 @@ function freshRows(app: LimitsApp, attempt: Attempt, now: Date): LimitRow[] {
   })
   const idOf = (kind: LimitKind, text: string) => deriveUuid(app.peopleKey, `${kind}|${factor}|${text}`)
   if (device !== null) return [row('device', idOf('device', JSON.stringify([account, device])))]
-  const ofAddress = row('address', idOf('address', origin.address))
+  const ofAddress = row('address', idOf('address', origin.visitor))
   // There is nothing to guess; only the calls to the provider are limited.
   if (factor === 'identity_provider') return [ofAddress]
   return [
-    row('pair', idOf('pair', JSON.stringify([account, origin.address]))),
+    row('pair', idOf('pair', JSON.stringify([account, origin.visitor]))),
     row('account', accountIdOf(app, attempt)),
     ofAddress,
   ]

@@ -3,6 +3,7 @@ import { after, it } from 'node:test'
 import { formatApiKey } from '../../src/api-keys/key-format.ts'
 
 import { assertApiError } from '../support/assertions.ts'
+import { newVisitor } from '../support/dashboard.ts'
 import { frozenClock } from '../support/fake-clock.ts'
 import { testService } from '../support/service.ts'
 
@@ -36,4 +37,15 @@ it('counts wrong secrets by that address, in IPv6 by the network of 64 bits', as
     assertApiError(await wrong.get(PATH, from(`2001:db8:1:2::${n + 1}`)), 'invalid_api_key')
   assertApiError(await wrong.get(PATH, from('2001:db8:1:2:ffff::9')), 'rate_limited')
   assertApiError(await wrong.get(PATH, from('2001:db8:1:3::1')), 'invalid_api_key')
+})
+
+it('counts wrong passwords of the dashboard by that address too', async () => {
+  const visitor = newVisitor(service)
+  const guess = async (address: string) => {
+    const fields = { email: 'owner@example.com', password: 'a wrong password' }
+    return (await visitor.post('/app/sign-in', fields, from(address))).http
+  }
+  for (let n = 0; n < 5; n += 1) assert.equal(await guess(`2001:db8:5:6::${n + 1}`), 401)
+  assert.equal(await guess('2001:db8:5:6:ffff::9'), 429)
+  assert.equal(await guess('2001:db8:5:7::1'), 401)
 })

@@ -52,7 +52,7 @@ let addresses = 0
 export function newOrigin(more: Partial<Origin> = {}): Origin {
   addresses += 1
   const address = `10.${(addresses >> 16) & 255}.${(addresses >> 8) & 255}.${addresses & 255}`
-  return { address, userAgent: 'Browser', requestId: 'request', ...more }
+  return { address, visitor: address, userAgent: 'Browser', requestId: 'request', ...more }
 }
 
 export async function peopleRig(t: Cleanup): Promise<PeopleRig> {

@@ -2,6 +2,7 @@
 // and errors as screens.
 
 import { API_ERRORS, ApiError } from '../../core/errors.ts'
+import { isUuid } from '../../core/ids.ts'
 import { hmacSha256 } from '../../kit/crypto.ts'
 import { runAudited } from '../../kit/db/audit-context.ts'
 import { runAsMerchant } from '../../kit/db/tenant-isolation.ts'
@@ -43,9 +44,11 @@ export function cookie(
   return { name: cookieName(app, name), value, path: '/', maxAgeSeconds }
 }
 
-export function originOf(app: AreaApp, { address, headers, requestId, cookies }: PageRequest): Origin {
+export function originOf(app: AreaApp, request: PageRequest): Origin {
+  const { address, visitor, headers, requestId, cookies } = request
   return {
     address,
+    visitor,
     userAgent: headers['user-agent'] ?? '',
     requestId,
     deviceToken: cookies[cookieName(app, 'device')],
@@ -81,8 +84,9 @@ export function isForged(app: AreaApp, { headers, form }: PageRequest, token?: s
   return token !== undefined && form.csrf !== token
 }
 
-function csrfToken({ peopleKey }: AreaApp, sessionId: string): string {
-  return hmacSha256(peopleKey, `csrf:${sessionId}`).toString('base64url')
+/** Also for the merchant: a form that another tab still shows of the one chosen before must not act on this one. */
+function csrfToken({ peopleKey }: AreaApp, { sessionId, merchant }: Principal): string {
+  return hmacSha256(peopleKey, `csrf:${sessionId}:${merchant?.id ?? ''}`).toString('base64url')
 }
 
 /** The page route of a screen of a merchant's people. */
@@ -171,12 +175,13 @@ async function handle<Request extends AreaRequest>(
   visit: Visit,
   complete: (shared: AreaRequest) => Request,
 ): Promise<PageResponse> {
-  const csrf = csrfToken(app, visit.principal.sessionId)
+  const csrf = csrfToken(app, visit.principal)
   const request = complete(toAreaRequest(app, screen, visit, csrf))
   // A new token of the session must reach the browser, whatever the screen does then.
   const cookies: PageCookie[] = []
   try {
-    if (screen.method === 'POST' && isForged(app, visit.request, csrf))
+    // Every form of ours has a submission: without one, different forms would share an idempotency key.
+    if (screen.method === 'POST' && (isForged(app, visit.request, csrf) || !isUuid(request.form.submission)))
       throw new ApiError('browser_not_allowed')
     // As for the keys of the merchant.
     if (visit.principal.merchant?.status === 'suspended') throw new ApiError('merchant_suspended')
@@ -260,7 +265,9 @@ function errorScreen({ t }: Texts, error: ApiError | PeopleError): ScreenRespons
   const http = error instanceof ApiError ? API_ERRORS[error.code].http : error.http
   const title = http === 403 ? t('noRightTitle') : http === 404 ? t('notFoundTitle') : t('problemTitle')
   const isOfRole = error.code === 'insufficient_scope' || error.code === 'not_allowed'
-  const text = isOfRole ? t('noRightText') : http === 404 ? t('notFoundText') : error.message
+  const isForgery = error.code === 'browser_not_allowed'
+  const own = isOfRole ? t('noRightText') : isForgery ? t('problemForged') : undefined
+  const text = own ?? (http === 404 ? t('notFoundText') : error.message)
   return {
     title,
     http,
