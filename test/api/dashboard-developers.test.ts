@@ -168,8 +168,11 @@ describe('API keys in the dashboard', () => {
     assert.ok(text.includes('name="scope:webhooks:write"'))
     assert.equal(text.includes('name="scope:refunds:write"'), false)
     const forced = { name: 'More', 'scope:refunds:write': 'on' }
-    const refused = await developer.submit(`${PATH}/new`, `${PATH}/new`, forced)
-    assert.deepEqual([refused.http, keyOf(refused.text)], [422, ''])
+    const endless = { name: 'More', 'scope:webhooks:write': 'on', days: '9e9' }
+    for (const fields of [forced, endless]) {
+      const refused = await developer.submit(`${PATH}/new`, `${PATH}/new`, fields)
+      assert.deepEqual([refused.http, keyOf(refused.text)], [422, ''])
+    }
   })
 
   it('asks who the person is before a key is created, replaced or revoked, unless that was confirmed lately', async () => {

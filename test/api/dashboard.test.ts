@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { EN } from '../../src/dashboard/locales/en.ts'
 import { ROLES } from '../../src/people/roles.ts'
 import { initiateBody } from '../support/builders.ts'
 import { hiddenFields, newVisitor, PASSWORD, signInAs, type Visitor } from '../support/dashboard.ts'
@@ -105,8 +106,33 @@ describe('forms of the dashboard', () => {
       owner.post(action, { ...fields, csrf: '' }),
       owner.post(action, { ...fields, csrf: theirs.csrf ?? '' }),
     ]
-    for (const answer of await Promise.all(forged)) assert.equal(answer.http, 403, answer.text)
+    for (const answer of await Promise.all(forged)) {
+      assert.equal(answer.http, 403, answer.text)
+      assert.ok(answer.text.includes(EN.problemForged))
+    }
     assert.equal((await merchant.api.get('/api/v1/refunds')).body.meta.total, 0)
+  })
+
+  it('refuses a form without its submission, which would share the idempotency key of other forms', async () => {
+    const page = `/app/payments/${payment.uuid}`
+    const { csrf = '' } = hiddenFields((await owner.get(page)).text, `${page}/refund`)
+    for (const submission of ['', 'x'.repeat(5_000)])
+      assert.equal((await owner.post(`${page}/refund`, { csrf, amount: '1.00', submission })).http, 403)
+  })
+
+  it('refuses a form of the merchant that was chosen before', async () => {
+    const person = await signInAs(service, merchant.uuid)
+    const other = await service.newMerchant()
+    const invitation = { email: person.email }
+    const invited = await service.admin.post(
+      `/admin/v1/merchants/${other.uuid}/owner-invitations`,
+      invitation,
+    )
+    const fields = hiddenFields((await person.get('/app/team')).text, '/app/team/invite')
+    const join = new URL(invited.body.data.link).pathname
+    assert.equal((await person.submit(join, join)).http, 303)
+    const answer = await person.post('/app/team/invite', { ...fields, email: 'a@example.com', role: 'admin' })
+    assert.deepEqual([answer.http, answer.text.includes(EN.problemForged)], [403, true])
   })
 
   it('refunds once, however often the form is submitted', async () => {
@@ -224,6 +250,7 @@ describe('lists of the dashboard', () => {
   })
 
   it('shows an error of a filter as a screen', async () => {
-    assert.equal((await owner.get('/app/payments?status=nonsense')).http, 400)
+    for (const filter of ['status=nonsense', 'createdFrom=0001-01-01', 'createdTo=9999-12-31'])
+      assert.equal((await owner.get(`/app/payments?${filter}`)).http, 400, filter)
   })
 })

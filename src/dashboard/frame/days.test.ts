@@ -23,6 +23,8 @@ describe('days of a zone', () => {
   })
 
   it('leave a text that is no day to the API', () => {
-    assert.deepEqual([startOfDay('soon', 'UTC'), endOfDay('2026-02-40', 'UTC')], ['soon', '2026-02-40'])
+    const texts = ['soon', '2026-02-40', '0001-01-01', '9999-12-31', '+275760-09-13', '-000001-01-01']
+    for (const text of texts)
+      assert.deepEqual([startOfDay(text, 'Africa/Lagos'), endOfDay(text, 'Africa/Lagos')], [text, text])
   })
 })

@@ -8,9 +8,15 @@ function localTime(moment: number, zone: string): number {
   return Date.parse(`${text.replace(' ', 'T')}Z`)
 }
 
+// Years that Intl writes with four digits in every zone. What is left out is no day on which money was paid.
+const DAY = /^[1-8]\d{3}-\d{2}-\d{2}$/
+
+/** Midnight in UTC; not a number for a text that is no day. */
+const midnightOf = (day: string) => (DAY.test(day) ? Date.parse(`${day}T00:00:00Z`) : Number.NaN)
+
 /** The first moment of a day such as 2026-03-14. A text that is no day stays as it is: the API refuses it. */
 export function startOfDay(day: string, zone: string): string {
-  const midnight = Date.parse(`${day}T00:00:00Z`)
+  const midnight = midnightOf(day)
   if (Number.isNaN(midnight)) return day
   const guess = midnight - (localTime(midnight, zone) - midnight)
   // Between the two moments the zone may have changed its offset.
@@ -19,7 +25,7 @@ export function startOfDay(day: string, zone: string): string {
 
 /** The last moment of a day. */
 export function endOfDay(day: string, zone: string): string {
-  const midnight = Date.parse(`${day}T00:00:00Z`)
+  const midnight = midnightOf(day)
   if (Number.isNaN(midnight)) return day
   const next = new Date(midnight + DAY_MS).toISOString().slice(0, 10)
   return new Date(Date.parse(startOfDay(next, zone)) - 1).toISOString()

@@ -43,8 +43,9 @@ ${field('addresses', t('keyAddresses'), { value: form.addresses ?? '', hint: t('
   return { title: t('keyNew'), body, http: problem ? 422 : 200 }
 }
 
-/** The same for each submission of the form, so the end is a day and not a moment. */
+/** The same for each submission of the form, so the end is a day and not a moment. The API refuses another text. */
 function endOf(now: Date, days: string): string {
+  if (!LIFETIME_DAYS.includes(days)) return days
   return `${addMs(now, Number(days) * DAY_MS)
     .toISOString()
     .slice(0, 10)}T23:59:59.000Z`
