@@ -9,7 +9,7 @@ import { ApiError } from '../core/errors.ts'
 import { type Money, money } from '../core/money.ts'
 import type { Tx } from '../kit/db/db.ts'
 import { isReplay, type KeyClaim } from '../kit/db/idempotency.ts'
-import { approvalThreshold } from '../merchants/service.ts'
+import { findLimit } from '../merchants/service.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { type Actor, principalOf, type ResolutionRequest } from './request.ts'
 
@@ -34,7 +34,7 @@ export async function requestApproval(
 /** Whether the largest amount in question reaches the threshold of its currency. */
 async function needsApproval(app: PaymentsApp, { row, facts }: CaseDetails): Promise<boolean> {
   for (const { minor, currency } of amountsOf(row, facts)) {
-    const threshold = await approvalThreshold(app, row.merchantId, currency)
+    const threshold = await findLimit(app, row.merchantId, 'caseApprovals', currency)
     if (threshold !== null && minor >= threshold.minor) return true
   }
   return false

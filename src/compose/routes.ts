@@ -32,6 +32,7 @@ import { PEOPLE_OPERATIONS } from '../people/app.ts'
 import { operatorPeopleRoutes } from '../people/routes.ts'
 import { reconciliationRoutes } from '../reconciliation/routes.ts'
 import { findGatewayRefunds } from '../refunds/find.ts'
+import { refundLimitRoutes } from '../refunds/limits/routes.ts'
 import { refundRoutes } from '../refunds/routes.ts'
 import { reportRoutes } from '../reports/routes.ts'
 import { sandboxApiRoutes } from '../sandbox-api/routes.ts'
@@ -103,7 +104,11 @@ export function allOperatorRoutes(app: App, unscopedDb: Db): OperatorRoute[] {
 export function personRoutes(app: App): PersonRoute[] {
   const { publicUrl } = app.settings
   // Saving an account also writes records of the instance: when to look for its refunds, and its access tokens.
-  return [...settingsRoutes(app), ...ownGatewayRoutes({ ...app, publicUrl, db: app.instanceDb })]
+  return [
+    ...settingsRoutes(app),
+    ...ownGatewayRoutes({ ...app, publicUrl, db: app.instanceDb }),
+    ...refundLimitRoutes(app),
+  ]
 }
 
 // Building the routes only reads the settings; their handlers, which need the rest, are not called.

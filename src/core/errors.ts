@@ -133,6 +133,11 @@ export const API_ERRORS = {
     'conflict_error',
     'The key that approves was created or rotated with the key that proposed, or with the same key as that one. Use a key of another person, which the operator has created.',
   ),
+  refund_approval_required: apiError(
+    409,
+    'conflict_error',
+    'From this amount on, a second person must approve the refund.',
+  ),
   invalid_state: apiError(409, 'conflict_error', 'The record is not in a state that allows this.'),
 
   idempotency_key_reused: unprocessable('This Idempotency-Key was used with another body.'),

@@ -20,6 +20,8 @@ export const MERCHANT_EXAMPLE = {
     redirectOrigins: [],
     routing: [],
     caseApprovals: [],
+    refundApprovals: [],
+    refundConfirmations: [],
     branding: {
       displayName: null,
       logo: null,

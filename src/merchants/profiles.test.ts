@@ -180,6 +180,8 @@ describe('a change of merchant settings', () => {
       routing: [],
       country: null,
       caseApprovals: [],
+      refundApprovals: [],
+      refundConfirmations: [],
       branding: {
         ...settings.branding,
         logo,

@@ -52,6 +52,10 @@ const SETTINGS_MEANINGS = {
     'Which gateways collect the payments, by currency: at most one rule for each currency, and one for all others. Empty: the routes of the instance.',
   caseApprovals:
     'From which amount, in major units, the resolution of a case by an API key needs the API key of a second person. The larger one of the asked and the received amount counts, or the amount of the refund. Empty: never.',
+  refundApprovals:
+    'From which amount, in major units, a refund by a person in the dashboard needs the approval of a second person. All refunds of the payment together count. Refunds by API keys need none. Empty: never.',
+  refundConfirmations:
+    'From which amount, in major units, a person in the dashboard must have signed in or confirmed their identity within the last five minutes to refund. Empty: never.',
   branding: 'How the payer’s pages look.',
 }
 const RULE_MEANINGS = {
@@ -62,13 +66,13 @@ const RULE_MEANINGS = {
   gateway: 'The name of the gateway.',
   percent: 'The percentage of payments that go to it first.',
 }
-const APPROVAL_FROM = 'From this amount on, in major units.'
+const LIMIT_FROM = 'From this amount on, in major units.'
 
 // Longer than any valid logo, so that readLogo reports the decoded length instead of the schema.
 const LOGO_MAX_TEXT = 40_000
 const MAX_ORIGINS = 20
 // The largest amount of a payment.
-const MAX_APPROVAL_FROM = 999_999_999_999.99
+const MAX_LIMIT_FROM = 999_999_999_999.99
 
 /** The merchant's branding on pages. Null clears a field. */
 export const BRANDING = {
@@ -153,18 +157,27 @@ export const RoutingList = Type.Array(
 )
 export type RoutingInput = Static<typeof RoutingList>
 
-/** At most one entry per currency. */
-export const CaseApprovals = Clearable(
-  Type.Array(
-    namedObject('CaseApprovalInput', {
-      currency: CurrencyCode,
-      from: Type.Number({ minimum: 0, maximum: MAX_APPROVAL_FROM, description: APPROVAL_FROM }),
-    }),
-    { maxItems: CURRENCY_CODES.length },
-  ),
-  'must be a list such as [{"currency": "KES", "from": 10000}].',
-  SETTINGS_MEANINGS.caseApprovals,
-)
+/** Amounts by currency, at most one entry for each. */
+const limits = (description: string) =>
+  Clearable(
+    Type.Array(
+      namedObject('AmountLimitInput', {
+        currency: CurrencyCode,
+        from: Type.Number({ minimum: 0, maximum: MAX_LIMIT_FROM, description: LIMIT_FROM }),
+      }),
+      { maxItems: CURRENCY_CODES.length },
+    ),
+    'must be a list such as [{"currency": "KES", "from": 10000}].',
+    description,
+  )
+
+export const LIMITS = {
+  caseApprovals: limits(SETTINGS_MEANINGS.caseApprovals),
+  refundApprovals: limits(SETTINGS_MEANINGS.refundApprovals),
+  refundConfirmations: limits(SETTINGS_MEANINGS.refundConfirmations),
+}
+/** The settings that are amounts by currency. */
+export type LimitSetting = keyof typeof LIMITS
 
 export const SettingsInput = named(
   'MerchantSettingsInput',
@@ -180,7 +193,7 @@ export const SettingsInput = named(
         SETTINGS_MEANINGS.redirectOrigins,
       ),
       routing: Nullable(RoutingList, SETTINGS_MEANINGS.routing),
-      caseApprovals: CaseApprovals,
+      ...LIMITS,
       branding: Nullable(
         named('BrandingInput', Type.Partial(Type.Object(BRANDING))),
         `${SETTINGS_MEANINGS.branding} Null clears all.`,
@@ -189,6 +202,15 @@ export const SettingsInput = named(
   ),
 )
 export type SettingsChanges = Static<typeof SettingsInput>
+
+const limitRecords = (setting: LimitSetting) =>
+  Type.Array(
+    namedObject('AmountLimit', {
+      currency: CurrencyCode,
+      from: Type.Number({ description: LIMIT_FROM }),
+    }),
+    { description: SETTINGS_MEANINGS[setting] },
+  )
 
 const SettingsRecord = namedObject(
   'MerchantSettings',
@@ -218,13 +240,9 @@ const SettingsRecord = namedObject(
       }),
       { description: SETTINGS_MEANINGS.routing },
     ),
-    caseApprovals: Type.Array(
-      namedObject('CaseApproval', {
-        currency: CurrencyCode,
-        from: Type.Number({ description: APPROVAL_FROM }),
-      }),
-      { description: SETTINGS_MEANINGS.caseApprovals },
-    ),
+    caseApprovals: limitRecords('caseApprovals'),
+    refundApprovals: limitRecords('refundApprovals'),
+    refundConfirmations: limitRecords('refundConfirmations'),
     branding: namedObject(
       'Branding',
       {

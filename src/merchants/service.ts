@@ -17,7 +17,7 @@ import {
   listMerchantRows,
   updateMerchantRow,
 } from './queries.ts'
-import type { CreateMerchant, MerchantSettings, UpdateMerchant } from './schema.ts'
+import type { CreateMerchant, LimitSetting, MerchantSettings, UpdateMerchant } from './schema.ts'
 import { patchOf, readSettings, settingsIssues } from './settings.ts'
 
 export interface MerchantsApp {
@@ -122,17 +122,22 @@ function toMerchant(row: MerchantRow): ManagedMerchant {
   return { ...row, settings: readSettings(row.settings, row.mode) }
 }
 
-/** From which amount of this currency a second person must approve the resolution of a case; null for never. */
-export async function approvalThreshold(
+/** From which amount of this currency the limit applies; null for never. */
+export async function findLimit(
   app: { db: Tx },
   merchantId: string,
+  setting: LimitSetting,
   currency: Currency,
 ): Promise<Money | null> {
   const row = await findMerchant(app.db, merchantId)
-  const approvals = row ? readSettings(row.settings, row.mode).caseApprovals : []
-  const found = approvals.find((one) => one.currency === currency)
+  const limits = row ? readSettings(row.settings, row.mode)[setting] : []
+  return limitOf(limits, currency)
+}
+
+export function limitOf(limits: MerchantSettings[LimitSetting], currency: Currency): Money | null {
+  const found = limits.find((one) => one.currency === currency)
   if (!found) return null
   const amount = parseAmount(found.from, currency)
-  // Zero, or more decimals than the currency has: every amount needs the approval.
+  // Zero, or more decimals than the currency has: the limit applies to every amount.
   return typeof amount === 'string' ? money(0n, currency) : amount
 }

@@ -12,8 +12,9 @@ import { readLogo } from './logo.ts'
 import { completeRules, readRules, routingIssues } from './routing.ts'
 import {
   BRANDING,
-  CaseApprovals,
   Country,
+  LIMITS,
+  type LimitSetting,
   Locale,
   type MerchantSettings,
   SavedMethods,
@@ -29,6 +30,7 @@ export function readSettings(stored: Readonly<Record<string, unknown>>, mode: Mo
   const branding = isRecord(stored.branding) ? stored.branding : {}
   const { redirectOrigins } = stored
   const field = (name: keyof typeof BRANDING) => validOrNull(BRANDING[name], branding[name])
+  const limits = (name: LimitSetting) => validOrNull(LIMITS[name], stored[name]) ?? []
   const logo = field('logo')
   const supportUrl = field('supportUrl')
   return {
@@ -39,7 +41,9 @@ export function readSettings(stored: Readonly<Record<string, unknown>>, mode: Mo
     // Invalid entries stay: they match no origin. Dropping them could empty the list, and an empty list allows every origin.
     redirectOrigins: Array.isArray(redirectOrigins) ? redirectOrigins.map(String) : [],
     routing: readRules(stored.routing),
-    caseApprovals: validOrNull(CaseApprovals, stored.caseApprovals) ?? [],
+    caseApprovals: limits('caseApprovals'),
+    refundApprovals: limits('refundApprovals'),
+    refundConfirmations: limits('refundConfirmations'),
     branding: {
       displayName: field('displayName'),
       logo: logo !== null && typeof readLogo(logo) !== 'string' ? logo : null,
@@ -130,6 +134,8 @@ const CLEARED = {
   redirectOrigins: null,
   routing: null,
   caseApprovals: null,
+  refundApprovals: null,
+  refundConfirmations: null,
 }
 const CLEARED_BRANDING = Object.fromEntries(Object.keys(BRANDING).map((name) => [name, null]))
 

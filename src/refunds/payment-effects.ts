@@ -41,7 +41,7 @@ export async function reserveRefund(
   tx: Tx,
   { merchantId, id }: PaymentRow,
   amount: Money | null,
-): Promise<{ payment: PaymentRow; reserved: Money }> {
+): Promise<{ payment: LockedPayment; reserved: Money }> {
   const payment = await lockPayment(tx, merchantId, id)
   requireRefundable(payment)
   const refundable = money(refundableMinor(payment), payment.currency)

@@ -13,7 +13,7 @@ import type { PaymentsApp } from '../payments/app.ts'
 import type { AttemptRow } from '../payments/attempt.ts'
 import { requirePayment } from '../payments/find.ts'
 import { newGatewayKey } from '../payments/gateway-request.ts'
-import type { PaymentRow } from '../payments/payment.ts'
+import type { LockedPayment, PaymentRow } from '../payments/payment.ts'
 import { advanceRefund } from './advance.ts'
 import {
   explainUnknownPayment,
@@ -30,11 +30,18 @@ import { toRefund } from './schema.ts'
 
 const OPERATION = 'POST /api/v1/refunds'
 
+/**
+ * Runs in the transaction that records the refund, and refuses it by throwing. The payment is locked, and its totals do not
+ * include the refund.
+ */
+export type RefundCheck = (tx: Tx, refund: RefundRow, payment: LockedPayment) => Promise<void>
+
 export async function requestRefund(
   app: PaymentsApp,
   merchant: Merchant,
   input: RefundInput,
   idempotencyKey: string | undefined,
+  check?: RefundCheck,
 ): Promise<IdempotentResult<RefundRow>> {
   // Idempotency comes first: a retry returns the recorded refund, even if the same request would be rejected now.
   const validated = await validateRefund(app, merchant, input, idempotencyKey).catch(catchApiError)
@@ -42,7 +49,7 @@ export async function requestRefund(
   const claim = { merchantId: merchant.id, key: idempotencyKey, operation: OPERATION, input }
   const once = await createIdempotently(app, claim, {
     claimName: (tx, id) => claimReference(tx, merchant.id, input, id),
-    make: (tx, id) => recordValidated(app, tx, id, validated, input),
+    make: (tx, id) => recordValidated(app, tx, id, validated, input, check),
     find: (id) => findRefund(app.db, merchant.id, id),
   })
   if (once.replayed) return once
@@ -93,13 +100,16 @@ async function recordValidated(
   id: string,
   validated: ValidatedRefund | ApiError,
   { refundReference, reason, metadata }: RefundInput,
+  check: RefundCheck | undefined,
 ): Promise<RefundRow> {
   if (validated instanceof ApiError) throw validated
   const { payment, reserved } = await reserveRefund(tx, validated.payment, validated.amount)
   const isFull = reserved.minor === payment.amountPaidMinor
   if (validated.isFullOnly && !isFull) throw new ApiError('partial_refund_not_supported')
   const facts = { id, amount: reserved, isFull, isDuplicate: false, refundReference, reason, metadata }
-  return recordRefund(app, tx, payment, validated.attempt, facts)
+  const refund = await recordRefund(app, tx, payment, validated.attempt, facts)
+  await check?.(tx, refund, payment)
+  return refund
 }
 
 interface NewRefund {

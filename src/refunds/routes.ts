@@ -4,6 +4,7 @@ import type { PaymentsApp } from '../payments/app.ts'
 import { REFUND_BODY_EXAMPLE, REFUND_EXAMPLE } from './examples.ts'
 import { listRefunds, nameLatestRefund, requireRefund } from './find.ts'
 import { refundIssues, toRefundInput } from './input.ts'
+import { limitFor } from './limits/limit.ts'
 import { requestRefund } from './request.ts'
 import { RefundBody, RefundRecord, RefundsQuery, toRefund } from './schema.ts'
 import type { RefundStatus } from './states.ts'
@@ -37,11 +38,15 @@ export function refundRoutes(app: PaymentsApp): Route[] {
         'card_data_not_allowed',
       ],
       examples: { body: REFUND_BODY_EXAMPLE, data: REFUND_EXAMPLE },
-      handle: async ({ merchant, body, idempotencyKey }) => {
+      handle: async ({ merchant, principal, body, idempotencyKey }) => {
         const input = toRefundInput(body)
-        const { record, replayed } = await requestRefund(app, merchant, input, idempotencyKey).catch(
-          (error) => nameLatestRefund(app, merchant, input, error),
-        )
+        const { record, replayed } = await requestRefund(
+          app,
+          merchant,
+          input,
+          idempotencyKey,
+          limitFor(principal),
+        ).catch((error) => nameLatestRefund(app, merchant, input, error))
         return created(MESSAGES[record.status], toRefund(record), replayed)
       },
     }),

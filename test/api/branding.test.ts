@@ -35,6 +35,8 @@ const EMPTY = {
   timeZone: null,
   country: null,
   caseApprovals: [],
+  refundApprovals: [],
+  refundConfirmations: [],
   redirectOrigins: [],
   routing: [],
   branding: {
@@ -53,6 +55,8 @@ const FULL = {
   timeZone: 'Africa/Addis_Ababa',
   country: null,
   caseApprovals: [],
+  refundApprovals: [],
+  refundConfirmations: [],
   redirectOrigins: ['https://shop.example', 'https://pay.shop.example:8443'],
   routing: [{ currency: 'KES', prefer: ['sandbox'], exclude: ['paystack'], split: [] }],
   branding: {
@@ -378,6 +382,8 @@ describe('cowry merchants brand', () => {
       timeZone: 'Africa/Nairobi',
       country: null,
       caseApprovals: [],
+      refundApprovals: [],
+      refundConfirmations: [],
       redirectOrigins: ['https://shop.example', 'http://localhost:3000'],
       routing: [],
       branding: {
@@ -411,6 +417,8 @@ describe('cowry merchants brand', () => {
       timeZone: null,
       country: null,
       caseApprovals: [],
+      refundApprovals: [],
+      refundConfirmations: [],
       redirectOrigins: [],
       routing: [],
       branding: { ...settings.branding, displayName: null, accentColor: null },

@@ -128,10 +128,18 @@ describe('routing and approvals', () => {
 
   it('saves the amounts from which a second person must approve', async () => {
     const path = `${PATH}/approvals`
-    const limits = { currency0: 'KES', from0: '10000.50', currency1: 'USD', from1: '' }
+    const limits = {
+      ...{ 'refundApprovals-currency-0': 'KES', 'refundApprovals-from-0': '10,000.50' },
+      ...{ 'caseApprovals-currency-0': 'KES', 'caseApprovals-from-0': '20000' },
+      ...{ 'caseApprovals-currency-1': 'USD', 'caseApprovals-from-1': '' },
+    }
     assert.equal((await owner.submit(path, path, limits)).http, 303)
-    assert.deepEqual((await settingsOf()).caseApprovals, [{ currency: 'KES', from: 10000.5 }])
-    assert.equal((await owner.submit(path, path, { currency0: 'KES', from0: 'many' })).http, 422)
+    const { refundApprovals, caseApprovals, refundConfirmations } = await settingsOf()
+    assert.deepEqual(refundApprovals, [{ currency: 'KES', from: 10000.5 }])
+    assert.deepEqual(caseApprovals, [{ currency: 'KES', from: 20000 }])
+    assert.deepEqual(refundConfirmations, [])
+    const wrong = await owner.submit(path, path, { ...limits, 'caseApprovals-from-0': 'many' })
+    assert.deepEqual([wrong.http, wrong.text.includes('value="many"')], [422, true])
   })
 })
 

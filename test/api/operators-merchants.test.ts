@@ -66,6 +66,8 @@ const NO_SETTINGS = {
   savedMethods: 'always_tell',
   country: null,
   caseApprovals: [],
+  refundApprovals: [],
+  refundConfirmations: [],
   redirectOrigins: [],
   routing: [],
   branding: {

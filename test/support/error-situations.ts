@@ -39,6 +39,8 @@ export const WITHOUT_SITUATION: readonly ApiErrorCode[] = [
   'temporarily_unavailable',
   // The payer's page returns it, as HTML.
   'phone_busy',
+  // People in the dashboard get it, and keys never.
+  'refund_approval_required',
   // Need a gateway of their own.
   'partial_refund_not_supported',
   'gateway_credentials_refused',

@@ -125,4 +125,7 @@ export const EN_MONEY = {
   entry_dispute_won: 'Dispute won',
   source_api: 'Requested here',
   source_provider: 'Made at the provider',
+
+  // Refunds that need a second person
+  refundApprovalFrom: 'From {amount} on, a second person must approve the refunds of a payment.',
 } as const

@@ -1,17 +1,16 @@
 // One payment: what it is, what happened, its attempts, and what can be done.
 
-import { isCurrency } from '../../core/currency.ts'
 import { ApiError } from '../../core/errors.ts'
-import { formatAmount, readDecimal, subtract } from '../../core/money.ts'
 import { type Html, html } from '../../kit/http/html.ts'
-import { badge, facts, field, notice, table, written } from '../frame/components.ts'
-import { readAmount } from '../frame/form-input.ts'
-import type { Screen, ScreenRequest } from '../frame/screen.ts'
+import { badge, facts, notice, table, written } from '../frame/components.ts'
+import { orShowProblem } from '../frame/form-input.ts'
+import type { Screen, ScreenRequest, ScreenResponse } from '../frame/screen.ts'
 import type { Texts } from '../frame/texts.ts'
 import { paymentEvents } from './developers/payment-events.ts'
 import { EVENTS_PATH } from './developers/tabs.ts'
+import { needsConfirmation, refund, refundForm } from './payment/refund.ts'
 import { moneyOf } from './payment-money.ts'
-import type { Payment } from './payments.ts'
+import { PAYMENTS_PATH, type Payment } from './payments.ts'
 
 interface TimelineEntry {
   at: string
@@ -27,7 +26,13 @@ export const paymentScreen: Screen[] = [
     needs: ['payments.get', 'payments.timeline', 'charges.get', 'payments.listAll'],
     handle: async (request) => show(request, await load(request)),
   },
-  { method: 'POST', path: '/payments/{uuid}/refund', needs: ['refunds.create'], handle: refund },
+  {
+    method: 'POST',
+    path: '/payments/{uuid}/refund',
+    needs: ['refunds.create'],
+    stepUp: async (request) => needsConfirmation(request, await find(request)),
+    handle: (request) => act(request, refund),
+  },
 ]
 
 async function load(request: ScreenRequest) {
@@ -57,17 +62,20 @@ interface Loaded {
   timeline: TimelineEntry[]
 }
 
+const DONE = ['refund'] as const
+const isDone = (text: string | undefined): text is (typeof DONE)[number] => DONE.some((one) => one === text)
+
 async function show(request: ScreenRequest, { payment, timeline }: Loaded, problem?: ApiError) {
   const { texts, query } = request
   const { t } = texts
   const amount = texts.amount(payment.sourceAmount, payment.sourceCurrency)
   const body = html`<div class="head"><h1>${written(payment.reference)}</h1>${badge(texts, payment.status)}</div>
-${query.done === 'refund' && notice('good', html`<p>${t('done_refund')}</p>`)}
+${isDone(query.done) && notice('good', html`<p>${t(`done_${query.done}`)}</p>`)}
 ${problem && notice('bad', html`<p>${problem.message}</p>`)}
 <div class="split"><div><section class="card"><p class="big">${amount}</p>${mainFacts(payment, texts)}</section>
 <section class="card"><h2>${t('timeline')}</h2>${timelineList(timeline, request)}</section>
 ${payment.attempts.length > 0 && attempts(payment, texts)}${await moneyOf(request)}</div>
-<div>${refundForm(request, payment)}<section class="card"><h2>${t('details')}</h2>${moreFacts(payment, texts)}</section>${await paymentEvents(request, payment.uuid)}</div></div>`
+<div>${await refundForm(request, payment)}<section class="card"><h2>${t('details')}</h2>${moreFacts(payment, texts)}</section>${await paymentEvents(request, payment.uuid)}</div></div>`
   return { title: payment.reference, body, http: problem ? 422 : 200 }
 }
 
@@ -134,47 +142,16 @@ function attempts({ attempts: list }: Payment, texts: Texts): Html {
   )}`
 }
 
-/** What can still be refunded, as a decimal; undefined if nothing. */
-function refundable({ amountPaid, refundedAmount, sourceCurrency }: Payment): string | undefined {
-  if (amountPaid === null || !isCurrency(sourceCurrency)) return undefined
-  const [paid, refunded] = [
-    readDecimal(amountPaid, sourceCurrency),
-    readDecimal(refundedAmount, sourceCurrency),
-  ]
-  if (!paid || !refunded || refunded.minor >= paid.minor) return undefined
-  return formatAmount(subtract(paid, refunded))
-}
-
-function refundForm({ allows, postForm, texts, form }: ScreenRequest, payment: Payment): Html | null {
-  const { t } = texts
-  const rest = refundable(payment)
-  if (!allows('refunds.create') || rest === undefined || payment.status === 'disputed') return null
-  const most = texts.amount(rest, payment.sourceCurrency)
-  return html`<section class="card"><h2>${t('refund')}</h2>${postForm(
-    `/app/payments/${payment.uuid}/refund`,
-    html`${field('amount', t('refundAmount'), { value: form.amount ?? rest, hint: t('refundHint', { amount: most }), isRequired: true, inputmode: 'decimal' })}
-${field('reason', t('refundReason'), { value: form.reason ?? '' })}<button class="danger">${t('refundButton')}</button>`,
-  )}</section>`
-}
-
-async function refund(request: ScreenRequest) {
-  const {
-    call,
-    params: { uuid = '' },
-    form,
-    submission,
-  } = request
+/** Does what a form of the screen asks for, which returns what was done; if the API refuses it, the screen says why. */
+async function act(
+  request: ScreenRequest,
+  work: (request: ScreenRequest, payment: Payment) => Promise<string>,
+): Promise<ScreenResponse> {
   const loaded = await load(request)
-  try {
-    const body = {
-      paymentReference: loaded.payment.reference,
-      amount: readAmount(form.amount),
-      ...(form.reason && { reason: form.reason }),
-    }
-    await call('refunds.create', { body, idempotencyKey: submission })
-    return { redirectTo: `/app/payments/${uuid}?done=refund` }
-  } catch (error) {
-    if (error instanceof ApiError) return show(request, loaded, error)
-    throw error
-  }
+  return orShowProblem(
+    async () => ({
+      redirectTo: `${PAYMENTS_PATH}/${loaded.payment.uuid}?done=${await work(request, loaded.payment)}`,
+    }),
+    (problem) => show(request, loaded, problem),
+  )
 }

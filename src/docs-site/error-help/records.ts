@@ -177,6 +177,11 @@ export const RECORD_HELP = {
       'this key was created with the key that proposed the resolution',
     ),
   ),
+  refund_approval_required: help(
+    'The dashboard uses this; no request with an API key gets it. The refunds of the payment reach the amount from which the settings of the merchant (refundApprovals) require a second person.',
+    'The dashboard asks for the approval by itself; another person approves the refund there.',
+    refund({}, 'a person refunds the payment order-1042 in the dashboard, and its amount reaches the limit'),
+  ),
   invalid_state: help(
     'The record exists, but its status does not allow this. The message says why.',
     'Read the record again and decide by its status. Do not repeat the request.',

@@ -56,6 +56,7 @@ export type ErrorCode =
   | 'case_awaiting_approval'
   | 'proof_already_used'
   | 'approver_not_independent'
+  | 'refund_approval_required'
   | 'invalid_state'
   | 'idempotency_key_reused'
   | 'no_route_available'

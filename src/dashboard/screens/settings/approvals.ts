@@ -1,11 +1,13 @@
-// From which amounts a second person must approve the decision of a case.
+// From which amounts a second person must approve, and from which a person must confirm who they are.
 
 import { CURRENCY_CODES } from '../../../core/currency.ts'
 import type { ApiError } from '../../../core/errors.ts'
 import { type Html, html } from '../../../kit/http/html.ts'
-import type { SettingsChanges } from '../../../merchants/schema.ts'
+import type { LimitSetting, SettingsChanges } from '../../../merchants/schema.ts'
 import { field, select } from '../../frame/components.ts'
+import { readAmount } from '../../frame/form-input.ts'
 import type { Screen, ScreenRequest, ScreenResponse } from '../../frame/screen.ts'
+import type { TextId } from '../../locales/en.ts'
 import { loadSettings, SETTINGS_PATH, saveSettings, settingsForm, settingsPage } from './frame.ts'
 
 const PATH = `${SETTINGS_PATH}/approvals`
@@ -14,6 +16,13 @@ interface LimitTexts {
   currency: string
   from: string
 }
+type Limits = Readonly<Record<LimitSetting, readonly LimitTexts[]>>
+
+const GROUPS: readonly { setting: LimitSetting; title: TextId; text: TextId }[] = [
+  { setting: 'refundApprovals', title: 'limitRefundApprovals', text: 'limitRefundApprovalsText' },
+  { setting: 'refundConfirmations', title: 'limitRefundConfirmations', text: 'limitRefundConfirmationsText' },
+  { setting: 'caseApprovals', title: 'limitCaseApprovals', text: 'limitCaseApprovalsText' },
+]
 
 export const approvalScreens: Screen[] = [
   {
@@ -21,10 +30,12 @@ export const approvalScreens: Screen[] = [
     path: '/settings/approvals',
     needs: ['settings.get'],
     handle: async (request) => {
-      const { caseApprovals } = await loadSettings(request)
+      const settings = await loadSettings(request)
       return show(
         request,
-        caseApprovals.map(({ currency, from }) => ({ currency, from: String(from) })),
+        eachGroup((setting) =>
+          settings[setting].map(({ currency, from }) => ({ currency, from: String(from) })),
+        ),
       )
     },
   },
@@ -34,39 +45,60 @@ export const approvalScreens: Screen[] = [
     needs: ['settings.update'],
     stepUp: true,
     handle: (request) => {
-      const limits = readForm(request)
-      // A boundary: the operation checks the currency. A text that is no number becomes null, which it refuses.
-      const caseApprovals = limits.map(({ currency, from }) => ({
-        currency,
-        from: Number(from),
-      })) as SettingsChanges['caseApprovals']
-      return saveSettings(request, PATH, { caseApprovals }, async (problem) => show(request, limits, problem))
+      const limits = eachGroup((setting) => readGroup(request, setting))
+      // A boundary: the operation checks the currency, and refuses a text that is no number.
+      const changes = eachGroup((setting) =>
+        limits[setting].map(({ currency, from }) => ({ currency, from: readAmount(from) })),
+      ) as SettingsChanges
+      return saveSettings(request, PATH, changes, async (problem) => show(request, limits, problem))
     },
   },
 ]
 
+function eachGroup<Value>(read: (setting: LimitSetting) => Value): Record<LimitSetting, Value> {
+  return {
+    refundApprovals: read('refundApprovals'),
+    refundConfirmations: read('refundConfirmations'),
+    caseApprovals: read('caseApprovals'),
+  }
+}
+
+const nameOf = (setting: LimitSetting, part: 'currency' | 'from', index: number | string) =>
+  `${setting}-${part}-${index}`
+
 /** A limit without an amount is left out. */
-function readForm({ form }: ScreenRequest): LimitTexts[] {
+function readGroup({ form }: ScreenRequest, setting: LimitSetting): LimitTexts[] {
+  const start = nameOf(setting, 'from', '')
   return Object.keys(form)
-    .filter((name) => /^from\d+$/.test(name))
+    .filter((name) => name.startsWith(start))
     .map((name) => ({
-      currency: form[name.replace('from', 'currency')] ?? '',
+      currency: form[nameOf(setting, 'currency', name.slice(start.length))] ?? '',
       from: (form[name] ?? '').trim(),
     }))
     .filter(({ from }) => from !== '')
 }
 
-function show(request: ScreenRequest, limits: readonly LimitTexts[], problem?: ApiError): ScreenResponse {
+function show(request: ScreenRequest, limits: Limits, problem?: ApiError): ScreenResponse {
   const { t } = request.texts
-  const { baseCurrency } = request.person.merchant
-  const fields = html`${limits.map((limit, index) => limitFields(request, limit, index))}
-<h2>${t('approvalNew')}</h2>${limitFields(request, { currency: baseCurrency, from: '' }, limits.length)}`
+  const fields = html`${GROUPS.map(
+    ({ setting, title, text }) =>
+      html`<fieldset><legend>${t(title)}</legend><p class="dim">${t(text)}</p>${groupFields(request, setting, limits[setting])}</fieldset>`,
+  )}`
   const body = html`<p>${t('approvalsText')}</p><section class="card">${settingsForm(request, PATH, { fields })}</section>`
   return settingsPage(request, { path: '/approvals', body, problem })
 }
 
-function limitFields({ texts: { t } }: ScreenRequest, { currency, from }: LimitTexts, index: number): Html {
+/** The limits of one setting, and an empty one for a new limit. */
+function groupFields(
+  { texts: { t }, person }: ScreenRequest,
+  setting: LimitSetting,
+  limits: readonly LimitTexts[],
+): Html[] {
   const currencies = CURRENCY_CODES.map((value) => ({ value, label: value }))
-  return html`<div class="filters">${select(`currency${index}`, t('currency'), currency, currencies)}
-${field(`from${index}`, t('approvalFrom'), { value: from, inputmode: 'decimal' })}</div>`
+  const all = [...limits, { currency: person.merchant.baseCurrency, from: '' }]
+  return all.map(
+    ({ currency, from }, index) =>
+      html`<div class="filters">${select(nameOf(setting, 'currency', index), t('currency'), currency, currencies)}
+${field(nameOf(setting, 'from', index), t('approvalFrom'), { value: from, inputmode: 'decimal' })}</div>`,
+  )
 }
