@@ -5,7 +5,9 @@ import type { DashboardApp } from './app.ts'
 import { assetRoutes } from './frame/assets.ts'
 import { guarded } from './frame/guard.ts'
 import type { Screen } from './frame/screen.ts'
-import { accountScreens } from './screens/account.ts'
+import { accountScreens } from './screens/account/account.ts'
+import { factorScreens } from './screens/account/factors.ts'
+import { passkeyScreens } from './screens/account/passkeys.ts'
 import { auditScreens } from './screens/audit.ts'
 import { caseScreens } from './screens/cases.ts'
 import { confirmScreens } from './screens/confirm.ts'
@@ -17,7 +19,6 @@ import { keyScreens } from './screens/developers/keys.ts'
 import { newKeyScreens } from './screens/developers/new-key.ts'
 import { developersScreen } from './screens/developers/tabs.ts'
 import { testToolScreens } from './screens/developers/test-tools.ts'
-import { factorScreens } from './screens/factors.ts'
 import { homeScreen } from './screens/home.ts'
 import { joinRoutes } from './screens/join.ts'
 import { lostPasswordRoutes } from './screens/lost-password.ts'
@@ -27,6 +28,7 @@ import { linkScreens } from './screens/money/links.ts'
 import { p2pAccountScreens } from './screens/money/p2p-accounts.ts'
 import { reportScreen } from './screens/money/reports.ts'
 import { transferScreens } from './screens/money/transfers.ts'
+import { passkeySignInRoutes } from './screens/passkey-sign-in.ts'
 import { paymentScreen } from './screens/payment.ts'
 import { paymentListScreens } from './screens/payments.ts'
 import { providerSignInRoutes } from './screens/provider-sign-in.ts'
@@ -66,12 +68,13 @@ export const SCREENS: readonly Screen[] = [
 ]
 
 /** The person's own account, whatever the role: nothing in it belongs to the merchant. */
-const OWN_SCREENS: readonly Screen[] = [...accountScreens, ...factorScreens]
+const OWN_SCREENS: readonly Screen[] = [...accountScreens, ...factorScreens, ...passkeyScreens]
 
 export function dashboardRoutes(app: DashboardApp): PageRoute[] {
   return [
     ...assetRoutes,
     ...signInRoutes(app),
+    ...passkeySignInRoutes(app),
     ...memberEntryRoutes(app),
     ...providerSignInRoutes(app),
     ...joinRoutes(app),

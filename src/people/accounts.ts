@@ -8,7 +8,15 @@ import { type Origin, type PeopleApp, runAsUser } from './app.ts'
 import { PeopleError } from './errors.ts'
 import { deletePasskeys, removeTotpSecret, replaceRecoveryCodes } from './factor-queries.ts'
 import { admitAttempt } from './limits.ts'
-import { addPasskey, createChallenge, listPasskeys, type PasskeyAnswer, removePasskey } from './passkeys.ts'
+import {
+  addPasskey,
+  confirmWithPasskey,
+  listPasskeys,
+  type PasskeyAnswer,
+  removePasskey,
+  startConfirmation,
+  startRegistration,
+} from './passkeys.ts'
 import { assertGoodPassword } from './passwords.ts'
 import {
   confirmTotp,
@@ -19,6 +27,7 @@ import {
 } from './second-factors.ts'
 import { deletePending, endOtherSessions } from './session-queries.ts'
 import {
+  chooseMerchant,
   endSession,
   endSessionsElsewhere,
   isRecentlyAuthenticated,
@@ -27,10 +36,11 @@ import {
   renewSession,
   requireRecentAuthentication,
   type StartedSession,
+  signOut,
   startSession,
 } from './sessions.ts'
 import { confirmationOf, confirmIdentity, DEMO_EMAIL, normalizeEmail } from './sign-in.ts'
-import { addMembership } from './team-queries.ts'
+import { addMembership, listMembershipsOfUser } from './team-queries.ts'
 import { hashOfNew, hashToken, newToken } from './tokens.ts'
 import {
   deleteDevices,
@@ -68,9 +78,14 @@ export function accountOf(app: PeopleApp, principal: Principal, origin: Origin) 
     renewRecoveryCodes: () => renewRecoveryCodes(app, principal),
     recoveryCodesLeft: () => recoveryCodesLeft(app, principal),
     passkeys: () => listPasskeys(app, principal),
-    newPasskeyChallenge: () => createChallenge(app, 'registration', principal),
+    startPasskey: () => startRegistration(app, principal),
     addPasskey: (answer: PasskeyAnswer & { name: string }) => addPasskey(app, principal, answer),
     removePasskey: (id: string) => removePasskey(app, principal, id),
+    startConfirmation: () => startConfirmation(app, principal),
+    confirmWithPasskey: (answer: PasskeyAnswer) => confirmWithPasskey(app, principal, answer, origin),
+    memberships: () => listMembershipsOfUser(app.instanceDb, principal.user.id),
+    choose: (merchantId: string) => chooseMerchant(app, principal, merchantId),
+    signOut: () => signOut(app, principal, origin),
   }
 }
 

@@ -46,7 +46,7 @@ export const LIMIT_WINDOW_MS = DAY_MS
 
 export interface Attempt {
   /** What is guessed. */
-  factor: 'password' | 'second_factor' | 'step_up' | 'reset' | 'identity_provider'
+  factor: 'password' | 'second_factor' | 'step_up' | 'reset' | 'identity_provider' | 'passkey'
   /** The e-mail address or the id of the user. */
   account: string
   /** Of the person if the account exists, for the audit log. */
@@ -105,8 +105,8 @@ function freshRows(app: LimitsApp, attempt: Attempt, now: Date): LimitRow[] {
   const idOf = (kind: LimitKind, text: string) => deriveUuid(app.peopleKey, `${kind}|${factor}|${text}`)
   if (device !== null) return [row('device', idOf('device', JSON.stringify([account, device])))]
   const ofAddress = row('address', idOf('address', origin.visitor))
-  // There is nothing to guess; only the calls to the provider are limited.
-  if (factor === 'identity_provider') return [ofAddress]
+  // There is nothing to guess; only the calls to the provider, and the challenges, are limited.
+  if (factor === 'identity_provider' || factor === 'passkey') return [ofAddress]
   return [
     row('pair', idOf('pair', JSON.stringify([account, origin.visitor]))),
     row('account', accountIdOf(app, attempt)),

@@ -18,6 +18,7 @@ import {
   savePasskeyUse,
   useChallengeHash,
 } from './factor-queries.ts'
+import { admitAttempt } from './limits.ts'
 import { type Principal, requireRecentAuthentication, type StartedSession, startSession } from './sessions.ts'
 import { renewAsUser } from './sign-in.ts'
 import { hashOfNew, hashToken, newToken } from './tokens.ts'
@@ -25,6 +26,8 @@ import { findActiveUser, type UserKind } from './user-queries.ts'
 
 const CHALLENGE_MS = 5 * 60_000
 const MAX_PASSKEYS = 20
+// Ed25519, ES256 and RS256, in the order of our preference.
+const ALGORITHMS = [-8, -7, -257]
 
 /** What the browser returns for a challenge; the response is the parsed JSON of its credential. */
 export interface PasskeyAnswer {
@@ -32,7 +35,67 @@ export interface PasskeyAnswer {
   response: unknown
 }
 
-/** A challenge in base64url. The page keeps it in a cookie, so that an answer comes from the same browser. */
+/** What the page asks the browser for. */
+export interface PasskeyQuestion {
+  /** In base64url. The page keeps it in a cookie, so that an answer comes from the same browser. */
+  challenge: string
+  /** The public key options of the browser's call, as JSON with bytes in base64url. */
+  options: Readonly<Record<string, unknown>>
+  maxAgeSeconds: number
+}
+
+/** Asks for a new passkey of the person; those that the account has are not offered. */
+export async function startRegistration(app: PeopleApp, principal: Principal): Promise<PasskeyQuestion> {
+  requireRecentAuthentication(app, principal)
+  const { id, email, name } = principal.user
+  const rpId = siteOf(app).rpId
+  return toQuestion(await createChallenge(app, 'registration', principal), {
+    rp: { id: rpId, name: rpId },
+    user: { id: Buffer.from(id).toString('base64url'), name: email, displayName: name },
+    pubKeyCredParams: ALGORITHMS.map((alg) => ({ type: 'public-key', alg })),
+    attestation: 'none',
+    // Discoverable: the person signs in without an e-mail address.
+    authenticatorSelection: {
+      residentKey: 'required',
+      requireResidentKey: true,
+      userVerification: 'required',
+    },
+    excludeCredentials: await descriptorsOf(app, principal),
+  })
+}
+
+/** Asks for a passkey of the person, to confirm who uses the session. */
+export async function startConfirmation(app: PeopleApp, principal: Principal): Promise<PasskeyQuestion> {
+  const allowCredentials = await descriptorsOf(app, principal)
+  const wanted = { rpId: siteOf(app).rpId, userVerification: 'required', allowCredentials }
+  return toQuestion(await createChallenge(app, 'step_up', principal), wanted)
+}
+
+/** Asks for any passkey of this site: the page does not know who signs in. */
+async function startSignIn(app: PeopleApp, origin: Origin): Promise<PasskeyQuestion> {
+  await admit(app, origin)
+  const wanted = { rpId: siteOf(app).rpId, userVerification: 'required' }
+  return toQuestion(await createChallenge(app, 'sign_in', null), wanted)
+}
+
+function toQuestion(challenge: string, wanted: Readonly<Record<string, unknown>>): PasskeyQuestion {
+  return {
+    challenge,
+    options: { ...wanted, challenge, timeout: CHALLENGE_MS },
+    maxAgeSeconds: CHALLENGE_MS / 1_000,
+  }
+}
+
+async function descriptorsOf(app: PeopleApp, principal: Principal) {
+  const passkeys = await listPasskeys(app, principal)
+  return passkeys.map(({ credentialId: id }) => ({ type: 'public-key', id }))
+}
+
+/** There is nothing to guess; only the rows that a visitor can make are limited. */
+function admit(app: PeopleApp, origin: Origin) {
+  return admitAttempt(app, { factor: 'passkey', account: '', userId: undefined, device: null, origin })
+}
+
 export async function createChallenge(
   app: PeopleApp,
   purpose: ChallengePurpose,
@@ -58,10 +121,14 @@ async function useChallenge(
   if (!isValid) throw new PeopleError('passkey_refused')
 }
 
-/** What an answer must be for: this site, and a verified person. */
-function expectationOf({ settings }: PeopleApp, { challenge, response }: PasskeyAnswer) {
+function siteOf({ settings }: PeopleApp): { origin: string; rpId: string } {
   const { origin, hostname: rpId } = new URL(settings.publicUrl())
-  return { challenge, response, origin, rpId, requireUserVerification: true }
+  return { origin, rpId }
+}
+
+/** What an answer must be for: this site, and a verified person. */
+function expectationOf(app: PeopleApp, { challenge, response }: PasskeyAnswer) {
+  return { challenge, response, ...siteOf(app), requireUserVerification: true }
 }
 
 export async function addPasskey(
@@ -101,10 +168,12 @@ export async function signInWithPasskey(
   answer: PasskeyAnswer & { kind: UserKind },
   origin: Origin,
 ): Promise<StartedSession> {
+  const attempt = await admit(app, origin)
   await useChallenge(app, answer, 'sign_in', null)
   const { passkey, use } = await verifyAnswer(app, answer)
   const user = await findActiveUser(app.instanceDb, passkey.userId)
   if (user?.kind !== answer.kind) throw new PeopleError('passkey_refused')
+  await attempt.clear()
   return startSession(app, user, origin, 'sign_in.passkey', {
     passwordHash: null,
     consume: (tx) => recordUse(app, tx, passkey, use),
@@ -145,3 +214,6 @@ async function recordUse(app: PeopleApp, tx: Tx, passkey: PasskeyRow, use: Passk
   const isSaved = await savePasskeyUse(tx, passkey, use.signCount, app.clock.now())
   if (!isSaved) throw new PeopleError('passkey_refused')
 }
+
+/** The two steps of a sign-in with a passkey: the question of the page, and the browser's answer. */
+export const passkeySignIn = { start: startSignIn, finish: signInWithPasskey }

@@ -62,6 +62,7 @@ export interface PrincipalRow {
   language: string | null
   hasPassword: boolean
   hasTotp: boolean
+  hasPasskeys: boolean
   merchantId: string | null
   merchantName: string
   merchantStatus: 'active' | 'suspended'
@@ -74,7 +75,8 @@ export interface PrincipalRow {
 const principalStatement = sql<PrincipalRow>`
 with found as (
   select s.id, s.last_seen_at, s.authenticated_at, s.current_merchant_id, s.merchant_chosen_at, u.id as user_id, u.email,
-    u.name, u.kind, u.language, u.password_hash is not null as has_password, u.totp_sealed is not null as has_totp
+    u.name, u.kind, u.language, u.password_hash is not null as has_password, u.totp_sealed is not null as has_totp,
+    exists (select from passkeys p where p.user_id = u.id) as has_passkeys
   from sessions s
   join users u on u.id = s.user_id and u.disabled_at is null
   where s.token_hash = $1 and s.ended_at is null and s.expires_at > $2 and s.last_seen_at > $3
@@ -84,7 +86,8 @@ with found as (
   where id = (select id from found where last_seen_at < $4)
 )
 select f.id as "sessionId", f.authenticated_at as "authenticatedAt", f.user_id as "userId", f.email, f.name, f.kind, f.language,
-  f.has_password as "hasPassword", f.has_totp as "hasTotp", m.merchant_id as "merchantId", o.name as "merchantName",
+  f.has_password as "hasPassword", f.has_totp as "hasTotp", f.has_passkeys as "hasPasskeys",
+  m.merchant_id as "merchantId", o.name as "merchantName",
   o.status as "merchantStatus", o.mode, o.base_currency as "baseCurrency", m.role
 from found f
 left join memberships m

@@ -9,7 +9,7 @@ import {
   requirePrincipal,
 } from '../../test/support/people-rig.ts'
 import { sql } from '../kit/db/db.ts'
-import { changePassword, disableUser } from './accounts.ts'
+import { accountOf, changePassword, disableUser } from './accounts.ts'
 import { PeopleError } from './errors.ts'
 import { acceptAsMember } from './invitations.ts'
 import { peopleJobs } from './jobs.ts'
@@ -23,7 +23,7 @@ import {
   signOut,
 } from './sessions.ts'
 import { confirmIdentity, signIn } from './sign-in.ts'
-import { changeRole, inviteByOperator, listOwnMemberships, removeMember } from './team.ts'
+import { changeRole, inviteByOperator, removeMember } from './team.ts'
 
 const rig = await peopleRig({ after })
 const { app, clock } = rig
@@ -203,7 +203,7 @@ describe('a member of several merchants', () => {
     await acceptAsMember(app, principal, invitation.token, newOrigin())
     const signedIn = await signInAs(email)
     assert.equal((await requirePrincipal(app, signedIn.token)).merchant, null)
-    const merchants = await listOwnMemberships(app, principal)
+    const merchants = await accountOf(app, principal, newOrigin()).memberships()
     assert.deepEqual(merchants.map((one) => one.merchantId).sort(), [merchantId, second].sort())
     await chooseMerchant(app, principal, second)
     assert.equal((await requirePrincipal(app, token)).role, 'owner')

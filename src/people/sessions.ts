@@ -39,6 +39,7 @@ export interface Principal {
     language: string | null
     hasPassword: boolean
     hasTotp: boolean
+    hasPasskeys: boolean
   }
   /** Null for an operator, and until a member of several merchants has chosen one. */
   merchant: (Merchant & { status: 'active' | 'suspended' }) | null
@@ -106,11 +107,11 @@ export async function principalOf(
 }
 
 function toPrincipal(row: PrincipalRow): Principal {
-  const { userId, email, name, kind, language, hasPassword, hasTotp, merchantId } = row
-  const { sessionId, authenticatedAt, role } = row
+  const { userId, email, name, kind, language, hasPassword, hasTotp, hasPasskeys } = row
+  const { sessionId, authenticatedAt, role, merchantId } = row
   const merchant = merchantId === null ? null : { ...merchantOf(row), id: merchantId }
   return {
-    user: { id: userId, email, name, kind, language, hasPassword, hasTotp },
+    user: { id: userId, email, name, kind, language, hasPassword, hasTotp, hasPasskeys },
     merchant,
     role: kind === 'operator' ? 'operator' : role,
     scopes: role === null ? [] : ROLE_SCOPES[role],

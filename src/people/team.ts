@@ -13,7 +13,6 @@ import { normalizeEmail } from './sign-in.ts'
 import {
   insertInvitation,
   listMemberships,
-  listMembershipsOfUser,
   listOpenInvitations,
   lockMemberships,
   type OpenInvitation,
@@ -82,11 +81,6 @@ export async function listTeam(app: PeopleApp, principal: Principal): Promise<Me
     const { email, name, hasSecondFactor, disabledAt } = user
     return [{ userId, email, name, role, hasSecondFactor, isDisabled: disabledAt !== null, since }]
   })
-}
-
-/** The merchants that the person may choose. */
-export function listOwnMemberships(app: PeopleApp, { user }: Principal) {
-  return listMembershipsOfUser(app.instanceDb, user.id)
 }
 
 function requireScope({ merchant, scopes }: Principal, scope: 'team:read' | 'team:write'): string {

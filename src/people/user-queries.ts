@@ -83,11 +83,12 @@ export function findActiveUser(db: Tx, id: string): Promise<UserRow | undefined>
   return firstRow(db, findStatement, [id])
 }
 
+/** A passkey is no second factor: without an authenticator app the password alone signs in too. */
 type ListedUser = Pick<UserRow, 'id' | 'email' | 'name' | 'disabledAt'> & { hasSecondFactor: boolean }
 
 const listStatement = sql<ListedUser>`
 select ${USER.select('u', ['id', 'email', 'name', 'disabledAt'])},
-  u.totp_sealed is not null or exists (select from passkeys p where p.user_id = u.id) as "hasSecondFactor"
+  u.totp_sealed is not null as "hasSecondFactor"
 from users u
 where u.id = any($1::uuid[])`
 

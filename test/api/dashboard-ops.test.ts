@@ -206,6 +206,14 @@ describe('confirming who one is, as an operator', () => {
       'POST /merchants/{uuid}/gateways/{gateway}',
       'POST /merchants/{uuid}/gateways/{gateway}/revoke',
       'POST /cases/{uuid}/resolve',
+      'POST /account/password',
+      'POST /account/totp',
+      'POST /account/totp/confirm',
+      'POST /account/totp/remove',
+      'POST /account/recovery-codes',
+      'GET /account/passkeys/new',
+      'POST /account/passkeys/new',
+      'POST /account/passkeys/{uuid}/remove',
     ])
   })
 })

@@ -1,13 +1,14 @@
 // Progressive enhancement of the dashboard: every task can be done without this script. It has keyboard shortcuts, copy
-// buttons, relative times, live parts, and it submits a form once.
+// buttons, relative times, live parts, and it submits a form once. Passkeys alone need it.
 
 const all = (selector, root = document) => [...root.querySelectorAll(selector)]
 const one = (selector) => document.querySelector(selector)
 
 for (const form of document.forms) {
-  form.addEventListener('submit', () => {
+  form.addEventListener('submit', (event) => {
     // After the browser has collected the fields; earlier, the value of the pressed button would be lost.
     setTimeout(() => {
+      if (event.defaultPrevented) return
       for (const button of all('button', form)) button.disabled = true
     })
     // If the next page does not arrive, the person can submit again; the server deduplicates.
@@ -58,3 +59,39 @@ document.addEventListener('keydown', (event) => {
   else return
   event.preventDefault()
 })
+
+// Passkeys: the browser's answer to the question of the page goes into the form.
+const toBytes = (text) =>
+  Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (character) =>
+    character.charCodeAt(0),
+  )
+const toText = (bytes) =>
+  btoa(String.fromCharCode(...new Uint8Array(bytes)))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '')
+const askBrowser = async ({ dataset }) => {
+  const publicKey = JSON.parse(dataset.options)
+  const { user, excludeCredentials = [], allowCredentials = [] } = publicKey
+  publicKey.challenge = toBytes(publicKey.challenge)
+  for (const one of [...excludeCredentials, ...allowCredentials, ...(user ? [user] : [])])
+    one.id = toBytes(one.id)
+  const { id, type, response } = await navigator.credentials[dataset.passkey]({ publicKey })
+  const parts = ['clientDataJSON', 'attestationObject', 'authenticatorData', 'signature']
+    .filter((part) => response[part])
+    .map((part) => [part, toText(response[part])])
+  return JSON.stringify({ id, rawId: id, type, response: Object.fromEntries(parts) })
+}
+for (const input of all('[data-passkey]')) {
+  input.form.addEventListener('submit', async (event) => {
+    event.preventDefault()
+    try {
+      input.value = await askBrowser(input)
+      input.form.submit()
+    } catch {
+      // The person has closed the question, or the browser has no passkeys.
+      input.nextElementSibling.hidden = false
+    }
+  })
+  if ('auto' in input.dataset) input.form.requestSubmit()
+}

@@ -6,7 +6,8 @@ import { PeopleError } from '../../people/errors.ts'
 import type { StartedSession } from '../../people/sessions.ts'
 import type { AreaApp } from '../app.ts'
 import { notice } from './components.ts'
-import { changeLanguage, cookie, isForged, languageOf, type PageRequest } from './guard.ts'
+import { cookie } from './cookies.ts'
+import { changeLanguage, isForged, languageOf, type PageRequest } from './guard.ts'
 import { renderFrame } from './layout.ts'
 import { type Texts, textsFor } from './texts.ts'
 
@@ -34,6 +35,7 @@ export function showEntryPage(app: AreaApp, { title, texts, body, refusal }: Ent
   const seconds = refusal?.retryAfterSeconds
   return {
     http: refusal?.http ?? 200,
+    allowsPasskeys: true,
     html: renderFrame({
       area: app.area,
       title,

@@ -14,6 +14,7 @@ import { auditOf, type Principal, principalOf } from '../../people/sessions.ts'
 import type { AreaApp, DashboardApp, OpsApp } from '../app.ts'
 import { signInPathOf } from './area.ts'
 import { notice } from './components.ts'
+import { cookie, cookieName } from './cookies.ts'
 import { APP, renderFrame } from './layout.ts'
 import type { AreaRequest, Person, Screen, ScreenResponse } from './screen.ts'
 import { stepUp } from './step-up.ts'
@@ -26,23 +27,6 @@ export const SIGN_IN_PATH = signInPathOf(APP)
 const CHOOSE_PATH = `${APP_PATH}/choose`
 const LANGUAGE_COOKIE = 'cowry_app_language'
 const YEAR_SECONDS = 31_536_000
-
-/** The name of a cookie of the dashboard. In production browsers accept it from this host by https only. */
-export function cookieName(
-  { mode, area }: Pick<AreaApp, 'mode' | 'area'>,
-  name: 'session' | 'device' | 'pending' | 'provider',
-): string {
-  return `${mode === 'live' ? '__Host-' : ''}${area.cookiePrefix}_${name}`
-}
-
-export function cookie(
-  app: AreaApp,
-  name: 'session' | 'device' | 'pending' | 'provider',
-  value: string,
-  maxAgeSeconds?: number,
-): PageCookie {
-  return { name: cookieName(app, name), value, path: '/', maxAgeSeconds }
-}
 
 export function originOf(app: AreaApp, request: PageRequest): Origin {
   const { address, visitor, headers, requestId, cookies } = request
@@ -258,7 +242,7 @@ function send(
   const inside = { brand, person: principal.user, path, search: query.q ?? '', allows, signOut }
   const { title, body, http = 200 } = response
   const page = { area: app.area, title, texts, isTest: app.mode === 'test', body, inside }
-  return { http, html: renderFrame(page), cookies }
+  return { http, html: renderFrame(page), cookies, allowsPasskeys: true }
 }
 
 function errorScreen({ t }: Texts, error: ApiError | PeopleError): ScreenResponse {

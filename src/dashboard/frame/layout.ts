@@ -82,9 +82,8 @@ type Inside = NonNullable<Frame['inside']>
 
 function top({ kind, path }: Area, { brand, person, search, signOut }: Inside, { t }: Texts): Html {
   const name = html`<bdi>${withoutControls(person.name)}</bdi>`
-  const isMember = kind === 'member'
   return html`<header class="top"><a class="brand" href="${path}"><bdi>${withoutControls(brand)}</bdi></a>
-${isMember && find(search, t)}<div class="who">${isMember ? html`<a href="/app/account">${name}</a>` : name}${signOut}</div></header>`
+${kind === 'member' && find(search, t)}<div class="who"><a href="${path}/account">${name}</a>${signOut}</div></header>`
 }
 
 function find(search: string, t: Texts['t']): Html {

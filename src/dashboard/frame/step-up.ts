@@ -6,13 +6,21 @@ import { accountOf } from '../../people/accounts.ts'
 import { PeopleError } from '../../people/errors.ts'
 import type { Principal } from '../../people/sessions.ts'
 import { field, notice } from './components.ts'
+import { passkeyAnswer, passkeyCookie, passkeyFields } from './passkey-form.ts'
 import type { AreaRequest, Screen, ScreenResponse } from './screen.ts'
 
 /** Below the path of the area. */
 export const CONFIRM_PATH = '/confirm'
 
 // Of the confirmation itself, and of every form.
-const NOT_CONTINUED: readonly string[] = ['confirmed', 'confirmPassword', 'confirmCode', 'csrf', 'submission']
+const NOT_CONTINUED = new Set([
+  'confirmed',
+  'confirmPassword',
+  'confirmCode',
+  'passkey',
+  'csrf',
+  'submission',
+])
 
 type Step = { ask: ScreenResponse } | { token: string; principal: Principal }
 
@@ -26,34 +34,48 @@ export async function stepUp<Request extends AreaRequest>(
   const account = accountOf(app, principal, origin)
   if (account.isRecentlyAuthenticated()) return undefined
   if (typeof when === 'function' && !(await when(request))) return undefined
-  if (method === 'GET') return { ask: askPage(request, `${base}${CONFIRM_PATH}`, { next: address }) }
-  if (form.confirmed === undefined) return { ask: askPage(request, address, form) }
-  const proof = { password: form.confirmPassword, code: form.confirmCode }
+  if (method === 'GET') return { ask: await askPage(request, `${base}${CONFIRM_PATH}`, { next: address }) }
+  if (form.confirmed === undefined) return { ask: await askPage(request, address, form) }
   try {
-    const token = await account.confirm(proof)
+    const token = await confirm(request)
     return { token, principal: { ...principal, authenticatedAt: app.clock.now() } }
   } catch (error) {
     if (!(error instanceof PeopleError)) throw error
-    return { ask: askPage(request, address, form, error) }
+    return { ask: await askPage(request, address, form, error) }
   }
 }
 
-function askPage(
+function confirm(request: AreaRequest): Promise<string> {
+  const { app, principal, origin, form } = request
+  const account = accountOf(app, principal, origin)
+  return form.confirmed === 'passkey'
+    ? account.confirmWithPasskey(passkeyAnswer(app, request))
+    : account.confirm({ password: form.confirmPassword, code: form.confirmCode })
+}
+
+async function askPage(
   request: AreaRequest,
   action: string,
   continued: Readonly<Record<string, string>>,
   problem?: PeopleError,
-): ScreenResponse {
-  const { texts, postForm, form } = request
+): Promise<ScreenResponse> {
+  const { app, texts, postForm, form, principal, origin } = request
   const { t } = texts
   const hidden = Object.entries(continued)
-    .filter(([name]) => !NOT_CONTINUED.includes(name))
+    .filter(([name]) => !NOT_CONTINUED.has(name))
     .map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)
-  const question = questionOf(request, problem)
+  const formOf = (by: 'yes' | 'passkey', fields: Html) =>
+    postForm(
+      action,
+      html`<input type="hidden" name="confirmed" value="${by}">${hidden}${fields}`,
+      form.submission,
+    )
+  const question = principal.user.hasPasskeys && (await accountOf(app, principal, origin).startConfirmation())
   const body = html`<div class="head"><h1>${t('codeTitle')}</h1></div>
 ${problem && notice('bad', html`<p>${texts.word('people', problem.code)}</p>`)}
-<section class="card narrow"><p>${t('confirmText')}</p>${postForm(action, html`<input type="hidden" name="confirmed" value="yes">${hidden}${question}`, form.submission)}</section>`
-  return { title: t('codeTitle'), body, http: problem?.http ?? 403 }
+<section class="card narrow"><p>${t('confirmText')}</p>${formOf('yes', questionOf(request, problem))}${question && formOf('passkey', html`${passkeyFields('get', question, texts)}<button class="plain">${t('passkeyUse')}</button>`)}</section>`
+  const cookies = question ? [passkeyCookie(app, question)] : []
+  return { title: t('codeTitle'), body, http: problem?.http ?? 403, cookies }
 }
 
 function questionOf(
@@ -61,7 +83,7 @@ function questionOf(
   problem: PeopleError | undefined,
 ): Html {
   const button = html`<button>${t('confirmButton')}</button>`
-  const isWrong = problem?.http === 401
+  const isWrong = problem?.http === 401 && problem.code !== 'passkey_refused'
   switch (accountOf(app, principal, origin).confirmation()) {
     case 'code':
       return html`${field('confirmCode', t('code'), { hint: t('codeText'), isRequired: true, autocomplete: 'one-time-code', ...(isWrong && { error: t('people_second_factor_failed') }) })}${button}`
@@ -70,6 +92,6 @@ function questionOf(
     case 'none_needed':
       return html`<p>${t('confirmDemo')}</p>${button}`
     case 'impossible':
-      return html`<p>${t('confirmImpossible')}</p>`
+      return principal.user.hasPasskeys ? html`` : html`<p>${t('confirmImpossible')}</p>`
   }
 }

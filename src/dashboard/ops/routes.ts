@@ -4,8 +4,12 @@ import type { PageRoute } from '../../kit/http/route.ts'
 import type { OpsApp } from '../app.ts'
 import { guardedForOperators } from '../frame/guard.ts'
 import type { AreaRequest, Screen } from '../frame/screen.ts'
+import { accountScreens } from '../screens/account/account.ts'
+import { factorScreens } from '../screens/account/factors.ts'
+import { passkeyScreens } from '../screens/account/passkeys.ts'
 import { caseScreens } from '../screens/cases.ts'
 import { confirmScreens } from '../screens/confirm.ts'
+import { passkeySignInRoutes } from '../screens/passkey-sign-in.ts'
 import { signInRoutes } from '../screens/sign-in.ts'
 import { auditScreens } from './audit.ts'
 import { doctorScreen } from './doctor.ts'
@@ -30,11 +34,15 @@ export const OPS_SCREENS: readonly Screen<AreaRequest>[] = [
   ...auditScreens,
   doctorScreen,
   logScreen,
+  ...accountScreens,
+  ...factorScreens,
+  ...passkeyScreens,
 ]
 
 export function opsRoutes(app: OpsApp): PageRoute[] {
   return [
     ...signInRoutes(app),
+    ...passkeySignInRoutes(app),
     ...[...confirmScreens, ...OPS_SCREENS].map((screen) => guardedForOperators(app, screen)),
   ]
 }

@@ -2,9 +2,9 @@
 
 import { html } from '../../kit/http/html.ts'
 import type { PageResponse, PageRoute } from '../../kit/http/route.ts'
+import { accountOf } from '../../people/accounts.ts'
 import { PeopleError } from '../../people/errors.ts'
 import { acceptAsMember, acceptWithNewAccount, showInvitation } from '../../people/invitations.ts'
-import { chooseMerchant } from '../../people/sessions.ts'
 import type { DashboardApp } from '../app.ts'
 import { field } from '../frame/components.ts'
 import {
@@ -71,7 +71,8 @@ async function join(app: DashboardApp, request: PageRequest): Promise<PageRespon
     const principal = await readPrincipal(app, request)
     if (!principal) throw new PeopleError('account_exists')
     await acceptAsMember(app, principal, token, originOf(app, request))
-    if (invitation.merchantId !== null) await chooseMerchant(app, principal, invitation.merchantId)
+    if (invitation.merchantId !== null)
+      await accountOf(app, principal, originOf(app, request)).choose(invitation.merchantId)
     return { http: 303, redirectTo: APP_PATH }
   }
   const name = (request.form.name ?? '').trim().slice(0, LONGEST_NAME) || invitation.email

@@ -1,16 +1,15 @@
 // Signing in and out: password, code of the authenticator app, the demo link, and the choice of a merchant.
 
 import { withoutControls } from '../../core/text/direction.ts'
-import { html } from '../../kit/http/html.ts'
+import { type Html, html } from '../../kit/http/html.ts'
 import type { PageResponse, PageRoute } from '../../kit/http/route.ts'
-import { signInByDemoLink } from '../../people/accounts.ts'
+import { accountOf, signInByDemoLink } from '../../people/accounts.ts'
 import { PeopleError } from '../../people/errors.ts'
-import { chooseMerchant, signOut } from '../../people/sessions.ts'
 import { completeSignIn, signIn } from '../../people/sign-in.ts'
-import { listOwnMemberships } from '../../people/team.ts'
 import type { AreaApp, DashboardApp } from '../app.ts'
 import { signInPathOf } from '../frame/area.ts'
 import { field, notice } from '../frame/components.ts'
+import { cookie, cookieName } from '../frame/cookies.ts'
 import {
   begin,
   entryGet,
@@ -21,20 +20,15 @@ import {
   showEntryPage,
   textsOf,
 } from '../frame/entry-page.ts'
-import {
-  APP_PATH,
-  cookie,
-  cookieName,
-  originOf,
-  type PageRequest,
-  readPrincipal,
-  SIGN_IN_PATH,
-} from '../frame/guard.ts'
+import { APP_PATH, originOf, type PageRequest, readPrincipal, SIGN_IN_PATH } from '../frame/guard.ts'
+import { offersPasskeys } from '../frame/passkey-form.ts'
 import { LOST_PATH } from './lost-password.ts'
 
 export const PROVIDER_PATH = `${SIGN_IN_PATH}/oidc`
 const CHOOSE_PATH = `${APP_PATH}/choose`
 
+/** Signing in with a passkey. */
+export const passkeyPathOf = ({ area }: AreaApp) => `${signInPathOf(area)}/passkey`
 const codePathOf = ({ area }: AreaApp) => `${signInPathOf(area)}/code`
 
 /** Signing in and out, in either area. */
@@ -73,13 +67,20 @@ export async function signInPage(
   const body = html`${done}<form method="post" action="${signInPathOf(app.area)}"><input type="hidden" name="next" value="${next}">
 ${field('email', t('email'), { type: 'email', value: request.form.email ?? '', isRequired: true, autocomplete: 'username' })}
 ${field('password', t('password'), { type: 'password', isRequired: true, autocomplete: 'current-password' })}
-<button>${t('signIn')}</button></form>${app.area.kind === 'member' && app.oidc && html`<p><a class="button plain" href="${PROVIDER_PATH}?next=${encodeURIComponent(next)}">${t('signInProvider')}</a></p>`}${app.area.kind === 'member' && html`<p><a href="${LOST_PATH}">${t('lostLink')}</a></p>`}`
+<button>${t('signIn')}</button></form>${passkeyLink(app, next, t('passkeySignIn'))}${app.area.kind === 'member' && app.oidc && html`<p><a class="button plain" href="${PROVIDER_PATH}?next=${encodeURIComponent(next)}">${t('signInProvider')}</a></p>`}${app.area.kind === 'member' && html`<p><a href="${LOST_PATH}">${t('lostLink')}</a></p>`}`
   return showEntryPage(app, {
     title: t(app.area.kind === 'operator' ? 'opsSignInTitle' : 'signInTitle'),
     texts,
     body,
     refusal,
   })
+}
+
+function passkeyLink(app: AreaApp, next: string, text: string): Html | false {
+  return (
+    offersPasskeys(app) &&
+    html`<p><a class="button plain" href="${passkeyPathOf(app)}?next=${encodeURIComponent(next)}">${text}</a></p>`
+  )
 }
 
 async function showSignIn(app: AreaApp, request: PageRequest): Promise<PageResponse> {
@@ -113,7 +114,7 @@ async function codePage(app: AreaApp, request: PageRequest, refusal?: Refusal): 
   const { t } = texts
   const next = request.form.next ?? request.query.next ?? ''
   const body = html`<p>${t('codeText')}</p><form method="post" action="${codePathOf(app)}"><input type="hidden" name="next" value="${next}">
-${field('code', t('code'), { isRequired: true, autocomplete: 'one-time-code' })}<button>${t('signIn')}</button></form>`
+${field('code', t('code'), { isRequired: true, autocomplete: 'one-time-code' })}<button>${t('signIn')}</button></form>${passkeyLink(app, next, t('passkeyInstead'))}`
   return showEntryPage(app, { title: t('codeTitle'), texts, body, refusal })
 }
 
@@ -141,10 +142,11 @@ async function showChoice(app: DashboardApp, request: PageRequest): Promise<Page
   if (!principal) return { http: 303, redirectTo: SIGN_IN_PATH }
   const texts = textsOf(request, principal.user.language)
   const { t } = texts
-  const memberships = await listOwnMemberships(app, principal)
+  const account = accountOf(app, principal, originOf(app, request))
+  const memberships = await account.memberships()
   const [only] = memberships
   if (only && memberships.length === 1 && !principal.merchant) {
-    await chooseMerchant(app, principal, only.merchantId)
+    await account.choose(only.merchantId)
     return { http: 303, redirectTo: APP_PATH }
   }
   const body = html`${memberships.length === 0 && html`<p>${t('chooseNone')}</p>`}${memberships.map(
@@ -157,12 +159,12 @@ async function showChoice(app: DashboardApp, request: PageRequest): Promise<Page
 async function choose(app: DashboardApp, request: PageRequest): Promise<PageResponse> {
   const principal = await readPrincipal(app, request)
   if (!principal) return { http: 303, redirectTo: SIGN_IN_PATH }
-  await chooseMerchant(app, principal, request.form.merchant ?? '')
+  await accountOf(app, principal, originOf(app, request)).choose(request.form.merchant ?? '')
   return { http: 303, redirectTo: APP_PATH }
 }
 
 async function leave(app: AreaApp, request: PageRequest): Promise<PageResponse> {
   const principal = await readPrincipal(app, request)
-  if (principal) await signOut(app, principal, originOf(app, request))
+  if (principal) await accountOf(app, principal, originOf(app, request)).signOut()
   return { http: 303, redirectTo: signInPathOf(app.area), cookies: [cookie(app, 'session', '', 0)] }
 }

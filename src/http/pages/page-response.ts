@@ -56,12 +56,12 @@ export async function sendPage(
  */
 function headersFor(
   headers: SecurityHeaders,
-  { redirectTo, file, formActions }: PageResponse,
+  { redirectTo, file, formActions, allowsPasskeys }: PageResponse,
   type: string,
   styleNonce: string,
 ): Readonly<Record<string, string>> {
   if (redirectTo !== undefined || file) return headers.api
-  if (type.startsWith('text/html')) return headers.page(styleNonce, formActions)
+  if (type.startsWith('text/html')) return headers.page(styleNonce, formActions, allowsPasskeys)
   return type.startsWith('image/') ? headers.image : headers.api
 }
 

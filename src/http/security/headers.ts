@@ -4,7 +4,7 @@
 export interface SecurityHeaders {
   /** Also for a page's assets, status polls and redirects, which are never rendered as documents. */
   api: Readonly<Record<string, string>>
-  page(styleNonce: string, formActions?: readonly string[]): Record<string, string>
+  page(styleNonce: string, formActions?: readonly string[], allowsPasskeys?: boolean): Record<string, string>
   /** For an image uploaded by a merchant: opened as a document it is sandboxed. */
   image: Readonly<Record<string, string>>
   /** For the API reference, whose script needs a wider policy. */
@@ -36,8 +36,6 @@ const DENIED_FEATURES = [
   'midi',
   'payment',
   'picture-in-picture',
-  'publickey-credentials-create',
-  'publickey-credentials-get',
   'screen-wake-lock',
   'serial',
   'storage-access',
@@ -45,6 +43,8 @@ const DENIED_FEATURES = [
   'window-management',
   'xr-spatial-tracking',
 ]
+
+const PASSKEY_FEATURES = ['publickey-credentials-create', 'publickey-credentials-get']
 
 /** HSTS is set only in production, because it would force https on a developer's localhost. */
 export function securityHeaders(environment: 'staging' | 'production'): SecurityHeaders {
@@ -58,18 +58,24 @@ export function securityHeaders(environment: 'staging' | 'production'): Security
   if (environment === 'production') common['strict-transport-security'] = `max-age=${YEAR_SECONDS}`
   const page = {
     ...common,
-    'permissions-policy': DENIED_FEATURES.map((feature) => `${feature}=()`).join(', '),
+    'permissions-policy': permissionsPolicy(false),
   }
   return {
     api: { ...common, 'content-security-policy': "default-src 'none'; frame-ancestors 'none'" },
-    page: (nonce, formActions) => ({
+    page: (nonce, formActions, allowsPasskeys) => ({
       ...page,
+      'permissions-policy': permissionsPolicy(allowsPasskeys ?? false),
       'reporting-endpoints': `csp="${REPORTS_PATH}"`,
       'content-security-policy': pagePolicy(nonce, formActions ?? []),
     }),
     image: { ...common, 'content-security-policy': "default-src 'none'; frame-ancestors 'none'; sandbox" },
     reference: (nonce) => ({ ...page, 'content-security-policy': referencePolicy(nonce) }),
   }
+}
+
+function permissionsPolicy(allowsPasskeys: boolean): string {
+  const passkeys = PASSKEY_FEATURES.map((feature) => `${feature}=${allowsPasskeys ? '(self)' : '()'}`)
+  return [...DENIED_FEATURES.map((feature) => `${feature}=()`), ...passkeys].join(', ')
 }
 
 function pagePolicy(nonce: string, formActions: readonly string[]): string {

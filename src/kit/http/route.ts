@@ -231,6 +231,8 @@ export interface PageResponse {
   cache?: 'immutable' | 'revalidate'
   /** Origins beside our own that a form on this page may lead to: browsers apply form-action to redirects too. */
   formActions?: string[]
+  /** The page may make and use passkeys, which browsers otherwise refuse. */
+  allowsPasskeys?: true
 }
 
 /** A file of a form. */
