@@ -68,6 +68,8 @@ export interface Column<Row> {
   isNumber?: boolean
   /** The first column of a card on a phone has no label. */
   isTitle?: boolean
+  /** On a phone it stands beside the title, without its label. At most two columns. */
+  isBeside?: boolean
   cell(row: Row): HtmlValue
 }
 
@@ -78,8 +80,8 @@ export function table<Row>(caption: string, columns: readonly Column<Row>[], row
 <tbody>${rows.map(
     (row) =>
       html`<tr>${columns.map(
-        ({ label, isNumber, isTitle, cell }) =>
-          html`<td${isNumber && html` class="num"`}${!isTitle && html` data-label="${label}"`}>${cell(row)}</td>`,
+        ({ label, isNumber, isTitle, isBeside, cell }) =>
+          html`<td${(isNumber || isBeside) && html` class="${isBeside && 'beside'}${isNumber && ' num'}"`}${!isTitle && !isBeside && html` data-label="${label}"`}>${cell(row)}</td>`,
       )}</tr>`,
   )}</tbody></table></div>`
 }

@@ -92,7 +92,7 @@ function find(search: string, t: Texts['t']): Html {
 `
 }
 
-function menu(area: Area, { path, allows }: Inside, { t }: Texts): Html {
+function menu(area: Area, { path, allows }: Inside, { t, zone }: Texts): Html {
   const items = area.menu.filter(({ needs }) => needs.every(allows))
   const current = items
     .filter((item) => path === item.path || (item.path !== area.path && path.startsWith(`${item.path}/`)))
@@ -101,5 +101,5 @@ function menu(area: Area, { path, allows }: Inside, { t }: Texts): Html {
   return html`<nav class="menu" aria-label="${t('menu')}"><input id="menu-open" type="checkbox"><label for="menu-open">${t('menu')}${current && html` <span class="dim">${t(current.text)}</span>`}</label><ul>${items.map(
     (item) =>
       html`<li><a href="${item.path}" data-key="${item.key}"${item === current && html` aria-current="page"`}>${t(item.text)}</a></li>`,
-  )}</ul></nav>`
+  )}</ul><p>${t('zoneNote', { zone })}</p></nav>`
 }

@@ -131,9 +131,10 @@ function filterForm(
   const { t } = texts
   const [shown, more] = [filters.slice(0, SHOWN_FILTERS), filters.slice(SHOWN_FILTERS)]
   const isOpen = more.some(({ name }) => query[name])
+  const isFiltered = filters.some(({ name }) => query[name])
   const fields = (some: readonly Filter[]) => some.map((filter) => filterField(filter, query, texts))
   return html`<form class="filters" method="get" action="${base}${path}">${fields(shown)}
-<div class="go"><button>${t('filter')}</button> <a class="button plain" href="${base}${path}">${t('clear')}</a></div>
+<div class="go"><button>${t('filter')}</button>${isFiltered && html` <a class="button plain" href="${base}${path}">${t('clear')}</a>`}</div>
 ${more.length > 0 && html`<details${isOpen && html` open`}><summary>${t('moreFilters')}</summary><div class="filters">${fields(more)}</div></details>`}</form>`
 }
 

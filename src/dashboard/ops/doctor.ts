@@ -26,7 +26,11 @@ ${table(
   title,
   [
     { label: t('opsInvariant'), isTitle: true, cell: ({ name }) => html`<code>${name}</code>` },
-    { label: t('status'), cell: ({ violations }) => badge(texts, violations === 0 ? 'ok' : 'violated') },
+    {
+      label: t('status'),
+      isBeside: true,
+      cell: ({ violations }) => badge(texts, violations === 0 ? 'ok' : 'violated'),
+    },
     { label: t('opsViolations'), isNumber: true, cell: ({ violations }) => texts.number(violations) },
   ],
   invariants,

@@ -61,7 +61,7 @@ ${table(
   title,
   [
     { label: t('opsCheck'), isTitle: true, cell: ({ gateway, name }) => `${gateway ?? t('all')}: ${name}` },
-    { label: t('opsResult'), cell: ({ result }) => badge(texts, result) },
+    { label: t('opsResult'), isBeside: true, cell: ({ result }) => badge(texts, result) },
     { label: t('opsDetail'), cell: ({ detail }) => detail },
   ],
   checks,

@@ -50,7 +50,7 @@ function linesTable({ texts }: AreaRequest, lines: readonly Line[]) {
         isTitle: true,
         cell: ({ key, message }) => html`<code>${key}</code><span class="sub">${written(message)}</span>`,
       },
-      { label: t('opsLevel'), cell: ({ level }) => badge(texts, level) },
+      { label: t('opsLevel'), isBeside: true, cell: ({ level }) => badge(texts, level) },
       { label: t('opsTime'), cell: ({ at }) => texts.time(at) },
       { label: t('opsFacts'), cell: ({ fields }) => html`<code>${written(JSON.stringify(fields))}</code>` },
     ],

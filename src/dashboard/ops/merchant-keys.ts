@@ -62,7 +62,7 @@ export async function keySection(request: AreaRequest, uuid: string): Promise<Ht
               cell: ({ name, prefix }) =>
                 html`${written(name)}<span class="sub"><code>${prefix}</code></span>`,
             },
-            { label: t('status'), cell: ({ status }) => badge(texts, status) },
+            { label: t('status'), isBeside: true, cell: ({ status }) => badge(texts, status) },
             { label: t('opsLastUsed'), cell: ({ lastUsedAt }) => texts.time(lastUsedAt) },
             { label: t('opsActions'), cell: (key) => (key.status === 'active' ? actions(request, key) : '') },
           ],

@@ -28,7 +28,7 @@ export const merchantListScreens: Screen<AreaRequest>[] = [
         cell: ({ uuid, name }) =>
           html`<a class="row" href="${MERCHANTS_PATH}/${uuid}">${written(name)}</a><span class="sub">${uuid}</span>`,
       },
-      { label: texts.t('status'), cell: ({ status }) => badge(texts, status) },
+      { label: texts.t('status'), isBeside: true, cell: ({ status }) => badge(texts, status) },
       { label: texts.t('currency'), cell: ({ baseCurrency }) => baseCurrency },
       { label: texts.t('created'), cell: ({ createdAt }) => texts.time(createdAt) },
     ],

@@ -29,7 +29,7 @@ export const reconciliationScreens: Screen<AreaRequest>[] = [
         cell: ({ uuid, fileName, gateway }) =>
           html`<a class="row" href="${BREAKS_PATH}?reconciliation=${uuid}&amp;state=all">${written(fileName ?? uuid)}</a><span class="sub">${gateway}</span>`,
       },
-      { label: texts.t('status'), cell: ({ status }) => badge(texts, status) },
+      { label: texts.t('status'), isBeside: true, cell: ({ status }) => badge(texts, status) },
       { label: texts.t('opsRows'), isNumber: true, cell: ({ rows }) => texts.number(rows) },
       { label: texts.t('opsMatched'), isNumber: true, cell: ({ matched }) => texts.number(matched) },
       { label: texts.t('opsBreaks'), isNumber: true, cell: ({ breaks }) => texts.number(breaks) },
@@ -55,7 +55,7 @@ export const reconciliationScreens: Screen<AreaRequest>[] = [
         cell: ({ uuid, kind, subject }) =>
           html`<a class="row" href="${BREAKS_PATH}/${uuid}">${texts.word('break', kind)}</a><span class="sub">${written(subject)}</span>`,
       },
-      { label: texts.t('status'), cell: ({ state }) => badge(texts, state) },
+      { label: texts.t('status'), isBeside: true, cell: ({ state }) => badge(texts, state) },
       { label: texts.t('gateway'), cell: ({ gateway }) => gateway },
       { label: texts.t('opsAssignedTo'), cell: ({ owner }) => written(owner) },
       { label: texts.t('opsDays'), isNumber: true, cell: ({ ageDays }) => texts.number(ageDays) },

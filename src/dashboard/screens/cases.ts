@@ -44,9 +44,10 @@ export const caseScreens = (base: Area['path']): Screen<AreaRequest>[] => [
       {
         label: texts.t('amount'),
         isNumber: true,
+        isBeside: true,
         cell: ({ amount, currency }) => texts.amount(amount, currency),
       },
-      { label: texts.t('status'), cell: ({ state }) => badge(texts, state) },
+      { label: texts.t('status'), isBeside: true, cell: ({ state }) => badge(texts, state) },
       { label: texts.t('created'), cell: ({ openedAt }) => texts.time(openedAt) },
     ],
     emptyTitle: 'noCasesTitle',

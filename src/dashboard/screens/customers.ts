@@ -31,7 +31,7 @@ export const customerScreens: Screen[] = [
           html`<a class="row" href="${PATH}/${customer.uuid}">${written(nameOf(customer))}</a><span class="sub">${written(customer.email)}</span>`,
       },
       { label: texts.t('phone'), cell: ({ phone }) => phone && html`<bdi dir="ltr">${phone}</bdi>` },
-      { label: texts.t('status'), cell: ({ status }) => badge(texts, status) },
+      { label: texts.t('status'), isBeside: true, cell: ({ status }) => badge(texts, status) },
       { label: texts.t('created'), cell: ({ createdAt }) => texts.time(createdAt) },
     ],
     emptyTitle: 'noCustomersTitle',
@@ -91,7 +91,7 @@ ${query.done && notice('good', html`<p>${t('done_saved')}</p>`)}${problem && not
 
 function paymentsOf(payments: Payment[], { texts }: ScreenRequest): Html {
   const { t } = texts
-  return html`<h2>${t('paymentsTitle')}</h2>${payments.length === 0 ? empty(t('noPaymentsTitle'), '') : table(t('paymentsTitle'), paymentColumns(texts), payments)}`
+  return html`<h2>${t('paymentsTitle')}</h2>${payments.length === 0 ? empty(t('noPaymentsTitle'), '') : table(t('paymentsTitle'), paymentColumns(texts, { isOfCustomer: true }), payments)}`
 }
 
 function methodsOf(methods: SavedMethod[], { texts, allows, postForm, params }: ScreenRequest): Html {

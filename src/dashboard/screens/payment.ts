@@ -129,7 +129,7 @@ function attempts({ attempts: list }: Payment, texts: Texts): Html {
         cell: ({ channel, paymentGateway }) =>
           html`${texts.word('channel', channel)} <span class="sub">${paymentGateway}</span>`,
       },
-      { label: t('status'), cell: ({ status }) => badge(texts, status) },
+      { label: t('status'), isBeside: true, cell: ({ status }) => badge(texts, status) },
       { label: t('reason'), cell: ({ failureCode }) => texts.word('failure', failureCode) },
       {
         label: t('gatewayReference'),

@@ -36,13 +36,19 @@ export const paymentListScreens = listScreens<Payment>({
     { name: 'createdFrom', label: 'from', type: 'date' },
     { name: 'createdTo', label: 'to', type: 'date' },
   ],
-  columns: paymentColumns,
+  columns: (texts) => paymentColumns(texts),
   emptyTitle: 'noPaymentsTitle',
   emptyText: 'noPaymentsText',
 })
 
-export function paymentColumns(texts: Texts): Column<Payment>[] {
+/** Without the customer on the screen of one. */
+export function paymentColumns(texts: Texts, { isOfCustomer = false } = {}): Column<Payment>[] {
   const { t } = texts
+  const customer: Column<Payment> = {
+    label: t('customer'),
+    cell: ({ customer: { firstname, lastname, email } }) =>
+      html`<span>${written(`${firstname} ${lastname}`)}<span class="sub">${written(email)}</span></span>`,
+  }
   return [
     {
       label: t('payment'),
@@ -53,14 +59,11 @@ export function paymentColumns(texts: Texts): Column<Payment>[] {
     {
       label: t('amount'),
       isNumber: true,
+      isBeside: true,
       cell: ({ sourceAmount, sourceCurrency }) => texts.amount(sourceAmount, sourceCurrency),
     },
-    { label: t('status'), cell: ({ status }) => badge(texts, status) },
-    {
-      label: t('customer'),
-      cell: ({ customer: { firstname, lastname, email } }) =>
-        html`<span>${written(`${firstname} ${lastname}`)}<span class="sub">${written(email)}</span></span>`,
-    },
+    { label: t('status'), isBeside: true, cell: ({ status }) => badge(texts, status) },
+    ...(isOfCustomer ? [] : [customer]),
     {
       label: t('method'),
       cell: ({ channel, paymentGateway }) =>

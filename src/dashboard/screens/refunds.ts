@@ -41,9 +41,10 @@ export function refundColumns(texts: Texts): Column<Refund>[] {
     {
       label: t('amount'),
       isNumber: true,
+      isBeside: true,
       cell: ({ amount, currency }) => texts.amount(amount, currency),
     },
-    { label: t('status'), cell: ({ status }) => badge(texts, status) },
+    { label: t('status'), isBeside: true, cell: ({ status }) => badge(texts, status) },
     {
       label: t('reason'),
       cell: ({ reason, failure, isDuplicate }) =>

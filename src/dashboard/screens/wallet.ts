@@ -59,6 +59,7 @@ export function transactionColumns(texts: Texts): Column<Transaction>[] {
     {
       label: texts.t('amount'),
       isNumber: true,
+      isBeside: true,
       cell: ({ amount, currency }) => texts.amount(amount, currency),
     },
     {

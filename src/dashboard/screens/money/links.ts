@@ -49,8 +49,8 @@ export const linkScreens: Screen[] = [
         cell: ({ uuid, title, slug }) =>
           html`<a class="row" href="${LINKS_PATH}/${uuid}">${written(title)}</a><span class="sub">${slug}</span>`,
       },
-      { label: texts.t('amount'), isNumber: true, cell: (link) => amountOf(link, texts) },
-      { label: texts.t('status'), cell: ({ status }) => badge(texts, status) },
+      { label: texts.t('amount'), isNumber: true, isBeside: true, cell: (link) => amountOf(link, texts) },
+      { label: texts.t('status'), isBeside: true, cell: ({ status }) => badge(texts, status) },
       { label: texts.t('linkPayments'), isNumber: true, cell: (link) => countOf(link, texts) },
       {
         label: texts.t('collected'),

@@ -40,7 +40,11 @@ export const p2pAccountScreens: Screen[] = [
       { label: texts.t('method'), cell: ({ channel }) => texts.word('channel', channel) },
       { label: texts.t('currency'), cell: ({ currency }) => currency },
       { label: texts.t('country'), cell: ({ country }) => country ?? texts.t('all') },
-      { label: texts.t('status'), cell: ({ isActive }) => badge(texts, isActive ? 'active' : 'inactive') },
+      {
+        label: texts.t('status'),
+        isBeside: true,
+        cell: ({ isActive }) => badge(texts, isActive ? 'active' : 'inactive'),
+      },
     ],
     emptyTitle: 'noAccountsTitle',
     emptyText: 'noAccountsText',

@@ -70,6 +70,7 @@ export const transferScreens: Screen[] = [
       {
         label: texts.t('expected'),
         isNumber: true,
+        isBeside: true,
         cell: ({ amountExpected, sourceCurrency }) => texts.amount(amountExpected, sourceCurrency),
       },
       {
@@ -77,7 +78,11 @@ export const transferScreens: Screen[] = [
         isNumber: true,
         cell: ({ amountReceived, sourceCurrency }) => texts.amount(amountReceived, sourceCurrency),
       },
-      { label: texts.t('status'), cell: ({ transferStatus }) => badge(texts, transferStatus) },
+      {
+        label: texts.t('status'),
+        isBeside: true,
+        cell: ({ transferStatus }) => badge(texts, transferStatus),
+      },
       {
         label: texts.t('customer'),
         cell: ({ customer: { firstname, lastname, email } }) =>
