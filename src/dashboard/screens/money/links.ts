@@ -104,9 +104,9 @@ async function show(request: ScreenRequest, problem?: ApiError): Promise<ScreenR
 <a class="button plain" href="${url}" target="_blank" rel="noopener">${t('linkPreview')}</a>
 ${allows('paymentLinks.update') && html`<a class="button plain" href="${LINKS_PATH}/${uuid}/edit">${t('edit')}</a>`}</div></div>
 ${query.done && notice('good', html`<p>${t(query.done === 'off' ? 'done_linkOff' : 'done_saved')}</p>`)}${problemNotice(problem)}
-<div class="split"><div><section class="card">${linkFacts(link, texts)}</section>${payments}</div>
+<div class="split"><div><section class="card">${linkFacts(link, texts)}</section></div>
 <div><section class="card"><h2>${t('linkShare')}</h2><div class="qr">${trustedHtml(link.qr)}</div><p><a href="${url}"><bdi dir="ltr">${url}</bdi></a></p>${copyButton(texts, url)}</section>
-${deactivateForm(request, link)}</div></div>`
+${deactivateForm(request, link)}</div></div>${payments}`
   return { title, body, http: problem ? 422 : 200 }
 }
 
