@@ -80,10 +80,15 @@ export function table<Row>(caption: string, columns: readonly Column<Row>[], row
 <tbody>${rows.map(
     (row) =>
       html`<tr>${columns.map(
-        ({ label, isNumber, isTitle, isBeside, cell }) =>
-          html`<td${(isNumber || isBeside) && html` class="${isBeside && 'beside'}${isNumber && ' num'}"`}${!isTitle && !isBeside && html` data-label="${label}"`}>${cell(row)}</td>`,
+        (column) =>
+          html`<td${classOf(column)}${!column.isTitle && !column.isBeside && html` data-label="${column.label}"`}>${column.cell(row)}</td>`,
       )}</tr>`,
   )}</tbody></table></div>`
+}
+
+function classOf({ isNumber, isBeside }: Pick<Column<never>, 'isNumber' | 'isBeside'>): Html | false {
+  if (!isNumber && !isBeside) return false
+  return html` class="${[isNumber && 'num', isBeside && 'beside'].filter(Boolean).join(' ')}"`
 }
 
 export function facts(pairs: readonly (readonly [string, HtmlValue] | false)[]): Html {
