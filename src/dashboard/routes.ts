@@ -80,6 +80,7 @@ export function dashboardRoutes(app: DashboardApp): PageRoute[] {
     ...joinRoutes(app),
     ...lostPasswordRoutes(app),
     ...resetPasswordRoutes(app),
-    ...[...confirmScreens, ...OWN_SCREENS, ...SCREENS].map((screen) => guarded(app, screen)),
+    ...[...confirmScreens, ...OWN_SCREENS].map((screen) => guarded(app, { ...screen, isOwn: true })),
+    ...SCREENS.map((screen) => guarded(app, screen)),
   ]
 }

@@ -14,6 +14,10 @@ const REFUSALS = {
   member_not_found: [404, 'There is no such person in the team.'],
   invitation_not_found: [404, 'There is no such open invitation.'],
   link_not_valid: [410, 'This link was used, revoked or has expired.'],
+  already_invited: [
+    409,
+    'This form was submitted before. If the link was lost, revoke the invitation and invite again.',
+  ],
   already_member: [409, 'This person is in the team already.'],
   account_exists: [409, 'There is an account with this e-mail address. Sign in, and open the link again.'],
   wrong_account: [409, 'This invitation is for another e-mail address.'],

@@ -1,6 +1,7 @@
 // Sessions of people, and the principal that a session stands for. Nothing is cached: a session that was ended, a membership
 // that was removed and a user who was disabled have no effect on any process from the next request on.
 
+import { isUuid } from '../core/ids.ts'
 import type { Merchant, PersonScope } from '../core/merchant.ts'
 import { addMs, type Clock } from '../kit/clock.ts'
 import type { AuditContext } from '../kit/db/audit-context.ts'
@@ -164,13 +165,9 @@ export async function chooseMerchant(
   { sessionId, user }: Principal,
   merchantId: string,
 ): Promise<void> {
-  const isMember = await chooseSessionMerchant(
-    app.instanceDb,
-    sessionId,
-    merchantId,
-    user.id,
-    app.clock.now(),
-  )
+  const isMember =
+    isUuid(merchantId) &&
+    (await chooseSessionMerchant(app.instanceDb, sessionId, merchantId, user.id, app.clock.now()))
   if (!isMember) throw new PeopleError('not_allowed')
 }
 

@@ -93,12 +93,15 @@ export type InvitationRow = RowOf<typeof INVITATION>
 const SHOWN = INVITATION.except('tokenHash')
 export type OpenInvitation = Omit<InvitationRow, 'tokenHash'>
 
-const insertInvitationStatement = sql<unknown>`
+const insertInvitationStatement = sql<{ id: string }>`
 insert into invitations (${INVITATION.list()})
-values (${INVITATION.placeholders()})`
+values (${INVITATION.placeholders()})
+on conflict (id) do nothing
+returning id`
 
-export async function insertInvitation(tx: Tx, invitation: InvitationRow): Promise<void> {
-  await tx.query(insertInvitationStatement, INVITATION.values(invitation))
+/** False if there is one with this id. */
+export async function insertInvitation(tx: Tx, invitation: InvitationRow): Promise<boolean> {
+  return (await tx.query(insertInvitationStatement, INVITATION.values(invitation))).length > 0
 }
 
 const listInvitationsStatement = sql<OpenInvitation>`

@@ -4,6 +4,7 @@
 import { isUuid } from '../core/ids.ts'
 import { isEmail } from '../core/text/formats.ts'
 import { addMs } from '../kit/clock.ts'
+import { deriveUuid } from '../kit/crypto.ts'
 import type { Db, Tx } from '../kit/db/db.ts'
 import type { PeopleApp } from './app.ts'
 import { PeopleError } from './errors.ts'
@@ -47,7 +48,9 @@ export function teamOf(app: PeopleApp, principal: Principal) {
     })),
     members: () => listTeam(app, principal),
     invitations: () => listInvitations(app, principal),
-    invite: (email: string, role: string) => inviteMember(app, principal, { email, role: readRole(role) }),
+    /** The same submission of a form invites once. */
+    invite: (email: string, role: string, submission: string) =>
+      inviteMember(app, principal, { email, role: readRole(role), submission }),
     changeRole: async (userId: string, role: string) => {
       const members = await listTeam(app, principal)
       if (!members.some((member) => member.userId === userId)) throw new PeopleError('member_not_found')
@@ -101,6 +104,9 @@ export async function changeRole(
     assertCovers(actor, role)
     if (target === 'owner' && role !== 'owner') assertNotLast(owners)
     await setRole(tx, merchantId, userId, role)
+    // What the person has invited with the rights that they lose now.
+    if (!coversRole(ROLE_SCOPES[role], target))
+      await revokeInvitationsOf(tx, merchantId, userId, app.clock.now())
   })
 }
 
@@ -148,7 +154,7 @@ export interface CreatedInvitation extends OpenInvitation {
 export async function inviteMember(
   app: PeopleApp,
   principal: Principal,
-  input: { email: string; role: Role },
+  input: { email: string; role: Role; submission?: string },
 ): Promise<CreatedInvitation> {
   const merchantId = requireScope(principal, 'team:write')
   const email = normalizeEmail(input.email)
@@ -160,7 +166,8 @@ export async function inviteMember(
     if (actor === undefined) throw new PeopleError('not_allowed')
     assertCovers(actor, input.role)
     if (rows.some(({ userId }) => userId === invitee?.id)) throw new PeopleError('already_member')
-    const invitation = { merchantId, email, role: input.role, invitedBy: principal.user.id }
+    const id = input.submission && deriveUuid(app.peopleKey, `invitation|${merchantId}|${input.submission}`)
+    const invitation = { id, merchantId, email, role: input.role, invitedBy: principal.user.id }
     return createInvitation(app, tx, invitation, invitee?.language ?? null)
   })
 }
@@ -173,15 +180,18 @@ export function inviteByOperator(
   return createInvitation(app, app.db, { ...input, email: normalizeEmail(input.email), invitedBy: null })
 }
 
+type InvitationInput = Pick<OpenInvitation, 'merchantId' | 'email' | 'role' | 'invitedBy'> & { id?: string }
+
 async function createInvitation(
   { clock, random }: Pick<PeopleApp, 'clock' | 'random'>,
   tx: Tx,
-  input: Pick<OpenInvitation, 'merchantId' | 'email' | 'role' | 'invitedBy'>,
+  { id = random.uuid(), ...input }: InvitationInput,
   language: string | null = null,
 ): Promise<CreatedInvitation> {
   const [token, createdAt] = [newToken(random), clock.now()]
-  const invitation = { ...input, id: random.uuid(), createdAt, expiresAt: addMs(createdAt, INVITATION_MS) }
-  await insertInvitation(tx, { ...invitation, tokenHash: hashOfNew(token) })
+  const invitation = { ...input, id, createdAt, expiresAt: addMs(createdAt, INVITATION_MS) }
+  const isNew = await insertInvitation(tx, { ...invitation, tokenHash: hashOfNew(token) })
+  if (!isNew) throw new PeopleError('already_invited')
   return { ...invitation, token, language }
 }
 

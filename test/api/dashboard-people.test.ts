@@ -13,9 +13,11 @@ const service = await testService({ after })
 type Member = Visitor & { email: string }
 let merchant: Awaited<ReturnType<typeof service.newMerchant>>
 let owner: Member
+let otherUuid: string
 
 before(async () => {
   merchant = await service.newMerchant()
+  otherUuid = (await service.newMerchant()).uuid
   owner = await signInAs(service, merchant.uuid)
 })
 
@@ -86,6 +88,37 @@ describe('the team', () => {
     assert.equal((await again.get(path)).http, 410)
     assert.equal((await again.post(path, joinFields)).http, 410)
     assert.equal(again.cookies.has('cowry_session'), false)
+  })
+
+  it('invites once, however often the form is submitted', async () => {
+    const email = `${randomUUID()}@example.com`
+    const fields = hiddenFields((await owner.get('/app/team')).text, '/app/team/invite')
+    const send = () => owner.post('/app/team/invite', { ...fields, email, role: 'viewer' })
+    const answers = await Promise.all([send(), send()])
+    assert.deepEqual(answers.map(({ http }) => http).sort(), [200, 409])
+    assert.equal((await owner.get('/app/team')).text.split(email).length, 2)
+  })
+
+  it('revokes the invitations of a person who loses the right to invite', async () => {
+    const admin = await signInAs(service, merchant.uuid, 'admin')
+    const path = `/app/join/${(await inviteBy(admin, 'admin')).token}`
+    const role = `/app/team/members/${await idOf(admin)}/role`
+    assert.equal((await force(owner, role, { role: 'admin' })).http, 303)
+    assert.equal((await newVisitor(service).get(path)).http, 200)
+    assert.equal((await force(owner, role, { role: 'viewer' })).http, 303)
+    assert.equal((await newVisitor(service).post(path, joinFields)).http, 410)
+  })
+
+  it('sends a person who is signed in with another account to the sign-out, not in a circle', async () => {
+    const { token } = await inviteBy(owner, 'viewer', (await signInAs(service, otherUuid)).email)
+    const { text } = await owner.get(`/app/join/${token}`)
+    assert.deepEqual([/action="\/app\/sign-out"/.test(text), /sign-in\?next/.test(text)], [true, false])
+    assert.match((await newVisitor(service).get(`/app/join/${token}`)).text, /sign-in\?next/)
+  })
+
+  it('refuses to choose a merchant that is none of the person', async () => {
+    for (const one of ['', 'x', otherUuid])
+      assert.equal((await owner.post('/app/choose', { merchant: one })).http, 403, one)
   })
 
   it('revokes an invitation', async () => {

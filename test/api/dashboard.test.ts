@@ -211,6 +211,8 @@ describe('a suspended merchant', () => {
     assert.equal((await service.admin.post(`/admin/v1/merchants/${uuid}/suspend`, {})).http, 200)
     const refused = await person.get('/app/payments')
     assert.deepEqual([refused.http, refused.text.includes('account is suspended')], [403, true])
+    // There the person ends sessions, and chooses another merchant.
+    assert.equal((await person.get('/app/account')).http, 200)
   })
 })
 

@@ -96,5 +96,5 @@ export function begin(
 /** Only our own screens: another address would send the person to a copy of the sign-in. */
 export function safeNext({ area: { path } }: AreaApp, next: string | undefined): string {
   const isOurs = next !== undefined && /^\/\w+(?:[/?][\w\-./?=&%+:@]*)?$/.test(next)
-  return isOurs && next.split(/[/?]/)[1] === path.slice(1) ? next : path
+  return isOurs && !next.includes('..') && next.split(/[/?]/)[1] === path.slice(1) ? next : path
 }

@@ -167,8 +167,9 @@ async function handle<Request extends AreaRequest>(
     // Every form of ours has a submission: without one, different forms would share an idempotency key.
     if (screen.method === 'POST' && (isForged(app, visit.request, csrf) || !isUuid(request.form.submission)))
       throw new ApiError('browser_not_allowed')
-    // As for the keys of the merchant.
-    if (visit.principal.merchant?.status === 'suspended') throw new ApiError('merchant_suspended')
+    // As for the keys of the merchant. The person's own account stays: it leads to their other merchants.
+    if (visit.principal.merchant?.status === 'suspended' && !screen.isOwn)
+      throw new ApiError('merchant_suspended')
     if (!mayUse(screen, request)) throw new ApiError('insufficient_scope')
     const step = screen.stepUp && (await stepUp(screen, request, addressOf(visit.request)))
     if (step && 'ask' in step) return send(visit, request, step.ask)

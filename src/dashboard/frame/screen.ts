@@ -81,6 +81,8 @@ export interface Screen<Request extends AreaRequest = ScreenRequest> {
    * continued afterwards with its fields. A function decides by the request, such as by an amount.
    */
   stepUp?: true | ((request: Request) => Promise<boolean>)
+  /** Of the person and not of the merchant: it is shown while the merchant is suspended. */
+  isOwn?: true
   /** The form has files; its body has at most this many bytes. */
   uploadLimitBytes?: number
   handle(request: Request): Promise<ScreenResponse>

@@ -52,6 +52,8 @@ export const EN = {
   joinTitle: 'Join the account',
   joinText: 'You were invited as {email}. Choose your name and a password.',
   joinAs: 'Join with your account {email}.',
+  joinOther:
+    'This invitation is for {email}, and you are signed in as {own}. Sign out, and open the link again.',
   joinSignIn: 'There is an account for {email}. Sign in with it to accept the invitation.',
   joinButton: 'Join',
   yourName: 'Your name',
@@ -65,6 +67,8 @@ export const EN = {
   people_password_length: 'The password must have 12 to 128 characters.',
   people_password_common: 'This password is too easy to guess.',
   people_wrong_account: 'This invitation is for another e-mail address.',
+  people_already_invited:
+    'This form was submitted before. If the link was lost, revoke the invitation and invite again.',
   people_already_member: 'You are in this account already.',
   people_session_ended: 'The session has ended. Sign in again.',
   people_passkey_refused: 'The passkey was not accepted.',

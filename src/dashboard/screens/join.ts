@@ -1,6 +1,6 @@
 // The page of an invitation: a new person chooses a name and a password, one with an account signs in and accepts.
 
-import { html } from '../../kit/http/html.ts'
+import { type Html, html } from '../../kit/http/html.ts'
 import type { PageResponse, PageRoute } from '../../kit/http/route.ts'
 import { accountOf } from '../../people/accounts.ts'
 import { PeopleError } from '../../people/errors.ts'
@@ -24,6 +24,7 @@ import {
   readPrincipal,
   SIGN_IN_PATH,
 } from '../frame/guard.ts'
+import type { Texts } from '../frame/texts.ts'
 import { OPS } from '../ops/area.ts'
 
 const PATH = `${APP_PATH}/join/{token}`
@@ -54,12 +55,23 @@ async function joinPage(app: DashboardApp, request: PageRequest, refusal?: Refus
 ${field('name', t('yourName'), { value: request.form.name ?? '', isRequired: true, autocomplete: 'name' })}
 ${field('password', t('password'), { type: 'password', isRequired: true, autocomplete: 'new-password', hint: t('passwordHint') })}
 <button>${t('joinButton')}</button></form>`
-    const body = hasAccount ? (principal?.user.email === email ? own : signInFirst) : fresh
+    const body = hasAccount ? ofAccount(email, principal?.user.email, { own, signInFirst, texts }) : fresh
     return showEntryPage(app, { title, texts, body, refusal })
   } catch (error) {
     if (!(error instanceof PeopleError)) throw error
     return showEntryPage(app, { title, texts, body: html``, refusal: refusalOf(error, texts) })
   }
+}
+
+/** A person who is signed in with another account would come back from the sign-in to this page. */
+function ofAccount(
+  email: string,
+  signedInAs: string | undefined,
+  { own, signInFirst, texts: { t } }: { own: Html; signInFirst: Html; texts: Texts },
+): Html {
+  if (signedInAs === undefined) return signInFirst
+  if (signedInAs === email) return own
+  return html`<p>${t('joinOther', { email, own: signedInAs })}</p><form method="post" action="${APP_PATH}/sign-out"><button>${t('signOut')}</button></form>`
 }
 
 const LONGEST_NAME = 100

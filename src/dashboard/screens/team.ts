@@ -49,9 +49,10 @@ async function save(request: ScreenRequest, work: () => Promise<void>): Promise<
 
 /** The link is only in this response: it is not shown again. */
 async function invite(request: ScreenRequest): Promise<ScreenResponse> {
-  const { form, change } = request
+  const { form, change, submission } = request
   try {
-    const invited = await change(async () => ownTeam(request).invite(form.email ?? '', form.role ?? ''))
+    const { email = '', role = '' } = form
+    const invited = await change(async () => ownTeam(request).invite(email, role, submission))
     return await show(request, { invited })
   } catch (error) {
     if (!(error instanceof PeopleError)) throw error
