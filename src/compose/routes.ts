@@ -30,6 +30,7 @@ import { paymentListRoutes } from '../payment-lists/routes.ts'
 import { findReferences } from '../payments/find.ts'
 import { PEOPLE_OPERATIONS } from '../people/app.ts'
 import { operatorPeopleRoutes } from '../people/routes.ts'
+import { ownReconciliationRoutes } from '../reconciliation/own-routes.ts'
 import { reconciliationRoutes } from '../reconciliation/routes.ts'
 import { findGatewayRefunds } from '../refunds/find.ts'
 import { refundLimitRoutes } from '../refunds/limits/routes.ts'
@@ -103,10 +104,13 @@ export function allOperatorRoutes(app: App, unscopedDb: Db): OperatorRoute[] {
 /** The operations of people alone, each over the merchant of its session. */
 export function personRoutes(app: App): PersonRoute[] {
   const { publicUrl } = app.settings
-  // Saving an account also writes records of the instance: when to look for its refunds, and its access tokens.
+  // Saving an account also writes records of the instance: when to look for its refunds, and its access tokens. Settlement
+  // files are records of the instance too.
+  const db = app.instanceDb
   return [
     ...settingsRoutes(app),
-    ...ownGatewayRoutes({ ...app, publicUrl, db: app.instanceDb }),
+    ...ownGatewayRoutes({ ...app, publicUrl, db }),
+    ...ownReconciliationRoutes({ ...app, db, findRefunds: (...wanted) => findGatewayRefunds(db, ...wanted) }),
     ...refundLimitRoutes(app),
   ]
 }

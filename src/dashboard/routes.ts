@@ -32,6 +32,7 @@ import { passkeySignInRoutes } from './screens/passkey-sign-in.ts'
 import { paymentScreen } from './screens/payment.ts'
 import { paymentListScreens } from './screens/payments.ts'
 import { providerSignInRoutes } from './screens/provider-sign-in.ts'
+import { reconciliationScreens } from './screens/reconciliation/files.ts'
 import { refundScreens } from './screens/refunds.ts'
 import { resetPasswordRoutes } from './screens/reset-password.ts'
 import { searchScreen } from './screens/search.ts'
@@ -64,6 +65,7 @@ export const SCREENS: readonly Screen[] = [
   ...transferScreens,
   ...p2pAccountScreens,
   reportScreen,
+  ...reconciliationScreens('/app'),
   ...settingsScreens,
 ]
 

@@ -1,9 +1,10 @@
-// The statements for operators: list, assign and close breaks.
+// The statements that list, assign and close breaks.
 
 import { type Db, sql } from '../kit/db/db.ts'
 import { operatorList, readOperatorList } from '../kit/db/operator-list.ts'
 import type { ListWindow } from '../kit/db/pagination.ts'
 import { firstRow } from '../kit/db/rows.ts'
+import { OF_VIEWER } from './queries.ts'
 import { BREAK, type BreakRow } from './reconciliation.ts'
 
 const COLUMNS = BREAK.select()
@@ -23,53 +24,54 @@ const BREAKS = operatorList<BreakRow>({
   time: 'opened_at',
   order: 'asc',
   filter: `
-  ($1::text is null or state = $1)
-  and ($2::text is null or gateway = $2)
-  and ($3::text is null or kind = $3)
-  and ($4::uuid is null or reconciliation_id = $4)`,
-  filterValues: 4,
+  ${OF_VIEWER}
+  and ($2::text is null or state = $2)
+  and ($3::text is null or gateway = $3)
+  and ($4::text is null or kind = $4)
+  and ($5::uuid is null or reconciliation_id = $5)`,
+  filterValues: 5,
 })
 
-export function listBreakRows(db: Db, filter: BreakFilter, window: ListWindow) {
+export function listBreakRows(db: Db, viewer: string | null, filter: BreakFilter, window: ListWindow) {
   const { state, gateway, kind, reconciliationId } = filter
-  return readOperatorList(db, BREAKS, window, [state, gateway, kind, reconciliationId])
+  return readOperatorList(db, BREAKS, window, [viewer, state, gateway, kind, reconciliationId])
 }
 
 const selectStatement = sql<BreakRow>`
 select ${COLUMNS}
 from reconciliation_breaks
-where id = $1`
+where id = $2 and ${OF_VIEWER}`
 
-export async function findBreak(db: Db, id: string): Promise<BreakRow | undefined> {
-  return firstRow(db, selectStatement, [id])
+export async function findBreak(db: Db, viewer: string | null, id: string): Promise<BreakRow | undefined> {
+  return firstRow(db, selectStatement, [viewer, id])
 }
 
 const assignStatement = sql<BreakRow>`
 update reconciliation_breaks
-set owner = $2, note = coalesce($3, note)
-where id = $1
+set owner = $3, note = coalesce($4, note)
+where id = $2 and ${OF_VIEWER}
 returning ${COLUMNS}`
 
 export async function assignBreakRow(
   db: Db,
+  viewer: string | null,
   id: string,
-  owner: string,
-  note: string | null,
+  { owner, note }: Pick<BreakRow, 'note'> & { owner: string },
 ): Promise<BreakRow | undefined> {
-  return firstRow(db, assignStatement, [id, owner, note])
+  return firstRow(db, assignStatement, [viewer, id, owner, note])
 }
 
 const closeStatement = sql<BreakRow>`
 update reconciliation_breaks
-set state = 'closed', closed_by = 'operator', closed_at = $3, note = $2
-where id = $1 and state = 'open'
+set state = 'closed', closed_by = 'operator', closed_at = $4, note = $3
+where id = $2 and ${OF_VIEWER} and state = 'open'
 returning ${COLUMNS}`
 
 export async function closeBreakRow(
   db: Db,
+  viewer: string | null,
   id: string,
-  note: string,
-  at: Date,
+  { note, at }: { note: string; at: Date },
 ): Promise<BreakRow | undefined> {
-  return firstRow(db, closeStatement, [id, note, at])
+  return firstRow(db, closeStatement, [viewer, id, note, at])
 }

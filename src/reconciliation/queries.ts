@@ -1,5 +1,5 @@
-// The statements that record reconciliations and their breaks. They belong to the operator and have no tenant: a file may
-// cover many merchants.
+// The statements that record reconciliations and their breaks. They have no tenant: a file of the instance's account may cover
+// many merchants. A merchant sees those of its own accounts.
 
 import { type Db, sql, type Tx } from '../kit/db/db.ts'
 import { operatorList, readOperatorList } from '../kit/db/operator-list.ts'
@@ -9,6 +9,9 @@ import type { BreakKind } from './compare.ts'
 import { RECONCILIATION, type ReconciliationRow } from './reconciliation.ts'
 
 const COLUMNS = RECONCILIATION.select()
+
+/** $1 is the merchant whose own accounts are read; null for operators, who read every account. */
+export const OF_VIEWER = '($1::uuid is null or merchant_id = $1)'
 
 const startStatement = sql<ReconciliationRow>`
 insert into reconciliations as r (
@@ -79,10 +82,14 @@ export async function finishReconciliation(
 const selectReconciliation = sql<ReconciliationRow>`
 select ${COLUMNS}
 from reconciliations
-where id = $1`
+where id = $2 and ${OF_VIEWER}`
 
-export async function findReconciliation(db: Db, id: string): Promise<ReconciliationRow | undefined> {
-  return firstRow(db, selectReconciliation, [id])
+export async function findReconciliation(
+  db: Db,
+  viewer: string | null,
+  id: string,
+): Promise<ReconciliationRow | undefined> {
+  return firstRow(db, selectReconciliation, [viewer, id])
 }
 
 const RECONCILIATIONS = operatorList<ReconciliationRow>({
@@ -90,12 +97,17 @@ const RECONCILIATIONS = operatorList<ReconciliationRow>({
   table: 'reconciliations',
   time: 'created_at',
   order: 'desc',
-  filter: '($1::text is null or gateway = $1)',
-  filterValues: 1,
+  filter: `${OF_VIEWER} and ($2::text is null or gateway = $2)`,
+  filterValues: 2,
 })
 
-export function listReconciliationRows(db: Db, gateway: string | null, window: ListWindow) {
-  return readOperatorList(db, RECONCILIATIONS, window, [gateway])
+export function listReconciliationRows(
+  db: Db,
+  viewer: string | null,
+  gateway: string | null,
+  window: ListWindow,
+) {
+  return readOperatorList(db, RECONCILIATIONS, window, [viewer, gateway])
 }
 
 /** A break that a file shows. */

@@ -41,7 +41,7 @@ export const BREAK = columnTable({
   ours: column<unknown>('jsonb'),
   theirs: column<unknown>('jsonb'),
   state: column<'open' | 'closed'>('text'),
-  /** The operator who works on it. */
+  /** The person who works on it. */
   owner: column<string | null>('text'),
   note: column<string | null>('text'),
   closedBy: column<'file' | 'operator' | null>('text'),

@@ -25,6 +25,7 @@ import {
   parseUploadedFile,
   requireBreak,
   requireReconciliation,
+  type UploadedFile,
 } from './service.ts'
 
 // A file of 6 MB in base64: about 50,000 lines, the maximum of a file.
@@ -67,17 +68,7 @@ function fileRoutes(app: ReconciliationApp): OperatorRoute[] {
       response: { http: 200, data: PreviewRecord },
       errors: ['validation_failed', 'gateway_not_found', 'merchant_not_found'],
       examples: { body: RECONCILE_BODY_EXAMPLE, data: PREVIEW_EXAMPLE },
-      handle: async ({ body }) => {
-        const file = await parseUploadedFile(app, body)
-        const { counts, breaks } = await previewFile(app, file, PREVIEWED_BREAKS)
-        const breaksFound = breaks.map(serializeBreakInput)
-        return ok('Nothing was changed.', {
-          rows: file.rows.length,
-          ignored: file.ignored,
-          ...counts,
-          breaksFound,
-        })
-      },
+      handle: async ({ body }) => ok('Nothing was changed.', await preview(app, body)),
     }),
     operatorRoute({
       method: 'GET',
@@ -89,7 +80,7 @@ function fileRoutes(app: ReconciliationApp): OperatorRoute[] {
       response: { http: 200, data: ReconciliationRecord, list: true },
       errors: ['validation_failed'],
       handle: async ({ query }) => {
-        const { rows, meta } = await listReconciliations(app, query)
+        const { rows, meta } = await listReconciliations(app, null, query)
         return listed('Reconciliations.', rows.map(toReconciliation), meta)
       },
     }),
@@ -103,7 +94,7 @@ function fileRoutes(app: ReconciliationApp): OperatorRoute[] {
       response: { http: 200, data: ReconciliationRecord },
       errors: ['invalid_uuid', 'reconciliation_not_found'],
       handle: async ({ params }) =>
-        ok('Reconciliation.', toReconciliation(await requireReconciliation(app, params.uuid))),
+        ok('Reconciliation.', toReconciliation(await requireReconciliation(app, null, params.uuid))),
     }),
   ]
 }
@@ -122,14 +113,7 @@ function breakRoutes(app: ReconciliationApp): OperatorRoute[] {
       errors: ['validation_failed', 'invalid_uuid'],
       examples: { data: BREAK_EXAMPLE },
       handle: async ({ query }) => {
-        const { state = 'open', gateway, kind, reconciliation } = query
-        const filter = {
-          state: state === 'all' ? null : state,
-          gateway: gateway ?? null,
-          kind: kind ?? null,
-          reconciliationId: reconciliation ?? null,
-        }
-        const { rows, meta } = await listBreaks(app, filter, query)
+        const { rows, meta } = await listBreaks(app, null, query)
         return listed('Breaks.', rows.map(serialize), meta)
       },
     }),
@@ -142,7 +126,7 @@ function breakRoutes(app: ReconciliationApp): OperatorRoute[] {
       params: UuidParams,
       response: { http: 200, data: BreakRecord },
       errors: ['invalid_uuid', 'reconciliation_break_not_found'],
-      handle: async ({ params }) => ok('Break.', serialize(await requireBreak(app, params.uuid))),
+      handle: async ({ params }) => ok('Break.', serialize(await requireBreak(app, null, params.uuid))),
     }),
     operatorRoute({
       method: 'POST',
@@ -156,7 +140,7 @@ function breakRoutes(app: ReconciliationApp): OperatorRoute[] {
       errors: ['validation_failed', 'invalid_uuid', 'reconciliation_break_not_found'],
       examples: { body: { note: 'A payment of another system.' } },
       handle: async ({ params, body }) =>
-        ok('Break closed.', serialize(await closeBreak(app, params.uuid, body.note))),
+        ok('Break closed.', serialize(await closeBreak(app, null, params.uuid, body.note))),
     }),
     operatorRoute({
       method: 'POST',
@@ -170,9 +154,17 @@ function breakRoutes(app: ReconciliationApp): OperatorRoute[] {
       errors: ['validation_failed', 'invalid_uuid', 'reconciliation_break_not_found'],
       examples: { body: { owner: 'Wanjiru' } },
       handle: async ({ params, body }) =>
-        ok('Break assigned.', serialize(await assignBreak(app, params.uuid, body.owner, body.note ?? null))),
+        ok('Break assigned.', serialize(await assignBreak(app, null, params.uuid, body))),
     }),
   ]
+}
+
+/** What the file would find, without a change. */
+export async function preview(app: ReconciliationApp, uploaded: UploadedFile) {
+  const file = await parseUploadedFile(app, uploaded)
+  const { counts, breaks } = await previewFile(app, file, PREVIEWED_BREAKS)
+  const breaksFound = breaks.map(serializeBreakInput)
+  return { rows: file.rows.length, ignored: file.ignored, ...counts, breaksFound }
 }
 
 function serializeBreakInput(found: BreakInput) {

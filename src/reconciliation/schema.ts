@@ -124,10 +124,10 @@ export const BreakRecord = namedObject(
     reconciliationUuid: described(Uuid, 'The uuid of the reconciliation that found it last.'),
     state: Enum(['open', 'closed'], { description: 'open: the two sides differ, and it is not explained.' }),
     owner: Nullable(Type.String({ examples: ['finance'] }), 'Who works on it. Null if it is not assigned.'),
-    note: Nullable(Type.String(), 'The latest note of the operator. Null if there is none.'),
+    note: Nullable(Type.String(), 'The latest note. Null if there is none.'),
     closedBy: Nullable(
       Enum(['file', 'operator']),
-      'file: a later file agrees. operator: closed with a note. Null while it is open.',
+      'file: a later file agrees. operator: a person closed it with a note. Null while it is open.',
     ),
     openedAt: timestamp('When it was found, in UTC.'),
     closedAt: Nullable(Timestamp, 'When it was closed, in UTC. Null while it is open.'),

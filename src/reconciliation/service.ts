@@ -1,4 +1,5 @@
-// Parses uploaded settlement files, and reads and changes reconciliations and breaks for operators.
+// Parses uploaded settlement files, and reads and changes reconciliations and breaks: for operators those of all accounts, for
+// a merchant those of its own accounts.
 
 import { ApiError, requireFound } from '../core/errors.ts'
 import { parseAccountName } from '../core/gateway-accounts/name.ts'
@@ -9,6 +10,9 @@ import { type Format, readSettlementFile } from './formats.ts'
 import { findReconciliation, listReconciliationRows } from './queries.ts'
 import type { ParsedFile, ReconciliationApp } from './reconcile.ts'
 import type { BreakRow, ReconciliationRow } from './reconciliation.ts'
+
+/** The merchant whose own accounts are meant; null for operators, who see every account. */
+type Viewer = string | null
 
 export interface UploadedFile {
   gateway: string
@@ -68,8 +72,12 @@ function invalidFieldError(field: string, message: string, cause?: unknown): Api
   return new ApiError('validation_failed', { message, details, cause })
 }
 
-export async function requireReconciliation(app: ReconciliationApp, id: string): Promise<ReconciliationRow> {
-  return requireFound(await findReconciliation(app.db, id), 'reconciliation_not_found')
+export async function requireReconciliation(
+  app: ReconciliationApp,
+  viewer: Viewer,
+  id: string,
+): Promise<ReconciliationRow> {
+  return requireFound(await findReconciliation(app.db, viewer, id), 'reconciliation_not_found')
 }
 
 interface PageQuery {
@@ -78,40 +86,63 @@ interface PageQuery {
   cursor?: string
 }
 
-export async function listReconciliations(app: ReconciliationApp, query: PageQuery & { gateway?: string }) {
+export async function listReconciliations(
+  app: ReconciliationApp,
+  viewer: Viewer,
+  query: PageQuery & { gateway?: string },
+) {
   const { gateway = null } = query
   return paginate(
     app.cursors,
-    `reconciliations:${gateway ?? ''}`,
+    `reconciliations:${viewer ?? ''}:${gateway ?? ''}`,
     { ...query, sort: 'createdAt:desc' },
-    (window) => listReconciliationRows(app.db, gateway, window),
+    (window) => listReconciliationRows(app.db, viewer, gateway, window),
   )
 }
 
-export async function listBreaks(app: ReconciliationApp, filter: BreakFilter, query: PageQuery) {
-  const scope = `reconciliation-breaks:${JSON.stringify(filter)}`
+type BreaksQuery = PageQuery & {
+  state?: 'open' | 'closed' | 'all'
+  gateway?: string
+  kind?: string
+  reconciliation?: string
+}
+
+/** Only open ones, unless the query says otherwise. */
+export async function listBreaks(app: ReconciliationApp, viewer: Viewer, query: BreaksQuery) {
+  const { state = 'open', gateway = null, kind = null, reconciliation = null } = query
+  const filter: BreakFilter = {
+    ...{ gateway, kind, reconciliationId: reconciliation },
+    state: state === 'all' ? null : state,
+  }
+  const scope = `reconciliation-breaks:${viewer ?? ''}:${JSON.stringify(filter)}`
   return paginate(app.cursors, scope, { ...query, sort: 'createdAt:asc' }, async (window) => {
-    const { rows, counted } = await listBreakRows(app.db, filter, window)
+    const { rows, counted } = await listBreakRows(app.db, viewer, filter, window)
     return { rows: rows.map((row) => ({ ...row, createdAt: row.openedAt })), counted }
   })
 }
 
-export async function requireBreak(app: ReconciliationApp, id: string): Promise<BreakRow> {
-  return requireBreakRow(await findBreak(app.db, id))
+export async function requireBreak(app: ReconciliationApp, viewer: Viewer, id: string): Promise<BreakRow> {
+  return requireBreakRow(await findBreak(app.db, viewer, id))
 }
 
 export async function assignBreak(
   app: ReconciliationApp,
+  viewer: Viewer,
   id: string,
-  owner: string,
-  note: string | null,
+  { owner, note = null }: { owner: string; note?: string | null },
 ): Promise<BreakRow> {
-  return requireBreakRow(await assignBreakRow(app.db, id, owner, note))
+  return requireBreakRow(await assignBreakRow(app.db, viewer, id, { owner, note }))
 }
 
 /** Idempotent: a break that is already closed, also by a file, is returned unchanged. */
-export async function closeBreak(app: ReconciliationApp, id: string, note: string): Promise<BreakRow> {
-  return (await closeBreakRow(app.db, id, note, app.clock.now())) ?? (await requireBreak(app, id))
+export async function closeBreak(
+  app: ReconciliationApp,
+  viewer: Viewer,
+  id: string,
+  note: string,
+): Promise<BreakRow> {
+  const closing = { note, at: app.clock.now() }
+  return (await closeBreakRow(app.db, viewer, id, closing)) ?? (await requireBreak(app, viewer, id))
 }
 
 function requireBreakRow(row: BreakRow | undefined): BreakRow {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, describe, it } from 'node:test'
 import { ROLES, type Role } from '../../src/people/roles.ts'
-import { signInAs } from '../support/dashboard.ts'
+import { saveOwnAccount, signInAs } from '../support/dashboard.ts'
 import { addressOf, crawl, force, SCREEN_NAMES, type ScreenName } from '../support/dashboard-crawl.ts'
 import { makeOneOfEverything } from '../support/one-of-everything.ts'
 import { testService } from '../support/service.ts'
@@ -15,6 +15,11 @@ await makeOneOfEverything(merchant.api, 'Owned')
 // The queue of transfers shows what waits for a confirmation.
 const [transfer] = (await merchant.api.get('/api/v1/p2p/payments')).body.data
 await merchant.api.post(`/api/v1/p2p/payments/${transfer.uuid}/mark-paid`, {})
+await saveOwnAccount(service, merchant.uuid)
+const lines = 'type,key,reference,amount,currency,fee,status\r\npayment,unknown,,10.00,KES,,settled\r\n'
+await service.admin.post('/admin/v1/reconciliations', {
+  ...{ gateway: 'paystack', merchant: merchant.uuid, content: Buffer.from(lines).toString('base64') },
+})
 const owner = await signInAs(service, merchant.uuid)
 await signInAs(service, merchant.uuid, 'viewer')
 await owner.submit('/app/team', '/app/team/invite', { email: 'invited@example.com', role: 'viewer' })

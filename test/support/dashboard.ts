@@ -96,6 +96,16 @@ async function join(visitor: Visitor, invited: ApiResponse, name: string): Promi
   assert.equal(joined.http, 303, joined.text)
 }
 
+/** An account of the merchant's own at Paystack, which is not asked about it. */
+export async function saveOwnAccount(service: TestService, merchantId: string): Promise<void> {
+  const path = `/admin/v1/merchants/${merchantId}/gateways/paystack?probe=false`
+  const saved = await service.admin.send('PUT', path, {
+    body: JSON.stringify({ credentials: { secretKey: `sk_test_${'0123456789'.repeat(4)}` } }),
+    headers: { 'content-type': 'application/json' },
+  })
+  assert.ok(saved.http < 300, saved.text)
+}
+
 const setRole = sql<unknown>`
 update memberships
 set role = $3

@@ -7,8 +7,8 @@ export const SMALL_TABLES: Readonly<Record<string, string>> = {
   service_secrets: 'a handful for each instance',
   invariant_checks: 'one row',
   cases: 'a few cases for manual review, read by operators only',
-  reconciliations: 'one row for each settlement file, read by operators only',
-  reconciliation_breaks: 'differences between settlement files and the ledger, read by operators only',
+  reconciliations: 'one row for each settlement file',
+  reconciliation_breaks: 'differences between settlement files and the ledger',
 }
 
 /** Every other table is read by merchant: one of its keys starts with merchant_id. */

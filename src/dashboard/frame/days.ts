@@ -23,12 +23,17 @@ export function startOfDay(day: string, zone: string): string {
   return new Date(guess - (localTime(guess, zone) - midnight)).toISOString()
 }
 
-/** The last moment of a day. */
-export function endOfDay(day: string, zone: string): string {
+/** The first moment after a day. */
+export function startOfNextDay(day: string, zone: string): string {
   const midnight = midnightOf(day)
   if (Number.isNaN(midnight)) return day
-  const next = new Date(midnight + DAY_MS).toISOString().slice(0, 10)
-  return new Date(Date.parse(startOfDay(next, zone)) - 1).toISOString()
+  return startOfDay(new Date(midnight + DAY_MS).toISOString().slice(0, 10), zone)
+}
+
+/** The last moment of a day. */
+export function endOfDay(day: string, zone: string): string {
+  if (Number.isNaN(midnightOf(day))) return day
+  return new Date(Date.parse(startOfNextDay(day, zone)) - 1).toISOString()
 }
 
 /** The day of a moment, such as 2026-03-14. */

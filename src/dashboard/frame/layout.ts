@@ -17,6 +17,7 @@ export const MENU: readonly MenuItem[] = [
   { path: '/app/customers', text: 'menuCustomers', needs: ['customers.list'], key: 'u' },
   { path: '/app/wallet', text: 'menuWallet', needs: ['wallet.listTransactions'], key: 'w' },
   { path: '/app/reports', text: 'menuReports', needs: ['reports.collections'], key: 'o' },
+  { path: '/app/reconciliations', text: 'opsFilesTitle', needs: ['reconciliations.list'], key: 'n' },
   { path: '/app/links', text: 'menuLinks', needs: ['paymentLinks.list'], key: 'l' },
   { path: '/app/p2p', text: 'menuP2p', needs: ['p2pPayments.list'], key: 'x' },
   { path: '/app/developers', text: 'menuDevelopers', needs: ['events.list'], key: 'd' },

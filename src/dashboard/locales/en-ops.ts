@@ -123,7 +123,7 @@ export const EN_OPS = {
   opsBreaks: 'Differences',
   opsBreak: 'Difference',
   opsNoFilesTitle: 'No files here',
-  opsNoFilesText: 'Settlement files are uploaded by the command cowry reconcile, or by the operators’ API.',
+  opsNoFilesText: 'Upload a settlement file of a provider: it is compared with our records.',
   opsNoBreaksTitle: 'No differences here',
   opsNoBreaksText: 'A difference between a settlement file and our records is listed until it is explained.',
   opsOwner: 'Who decides',

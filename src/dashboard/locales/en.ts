@@ -1,5 +1,6 @@
 // The source texts of the dashboard, in ICU message syntax. Every other language has exactly these names.
 
+import { EN_FINANCE } from './en-finance.ts'
 import { EN_MONEY } from './en-money.ts'
 import { EN_OPS } from './en-ops.ts'
 import { EN_PEOPLE } from './en-people.ts'
@@ -419,6 +420,7 @@ export const EN = {
   channel_direct_bank_transfer: 'Transfer to your account',
   channel_saved: 'Saved method',
   ...SETTINGS_EN,
+  ...EN_FINANCE,
 } as const
 
 export type TextId = keyof typeof EN

@@ -10,6 +10,7 @@ import { passkeyScreens } from '../screens/account/passkeys.ts'
 import { caseScreens } from '../screens/cases.ts'
 import { confirmScreens } from '../screens/confirm.ts'
 import { passkeySignInRoutes } from '../screens/passkey-sign-in.ts'
+import { reconciliationScreens } from '../screens/reconciliation/files.ts'
 import { signInRoutes } from '../screens/sign-in.ts'
 import { auditScreens } from './audit.ts'
 import { doctorScreen } from './doctor.ts'
@@ -19,7 +20,6 @@ import { merchantScreens } from './merchant.ts'
 import { merchantGatewayScreens } from './merchant-gateways.ts'
 import { merchantKeyScreens } from './merchant-keys.ts'
 import { merchantListScreens } from './merchants.ts'
-import { reconciliationScreens } from './reconciliation.ts'
 import { stateScreen } from './state.ts'
 
 export const OPS_SCREENS: readonly Screen<AreaRequest>[] = [
@@ -30,7 +30,7 @@ export const OPS_SCREENS: readonly Screen<AreaRequest>[] = [
   ...merchantGatewayScreens,
   ...gatewayScreens,
   ...caseScreens('/ops'),
-  ...reconciliationScreens,
+  ...reconciliationScreens('/ops'),
   ...auditScreens,
   doctorScreen,
   logScreen,

@@ -35,10 +35,11 @@ async function attention({ call, allows, texts }: ScreenRequest): Promise<Html[]
   const { t } = texts
   const total = async (operation: OperationId, query = {}) =>
     allows(operation) ? ((await call(operation, { query: { ...query, limit: '1' } })).meta?.total ?? 0) : 0
-  const [cases, transfers, disputes, endpoints] = await Promise.all([
+  const [cases, transfers, disputes, breaks, endpoints] = await Promise.all([
     total('cases.list'),
     total('p2pPayments.list', { transferStatus: 'marked_paid' }),
     total('payments.listAll', { status: 'disputed' }),
+    total('reconciliationBreaks.list'),
     allows('webhookEndpoints.list') ? call('webhookEndpoints.list') : null,
   ])
   // A boundary: the operation returns records of this schema.
@@ -49,6 +50,7 @@ async function attention({ call, allows, texts }: ScreenRequest): Promise<Html[]
     { count: cases, text: 'attentionCases', path: '/app/cases' },
     { count: transfers, text: 'attentionTransfers', path: '/app/p2p' },
     { count: disputes, text: 'attentionDisputes', path: '/app/disputes' },
+    { count: breaks, text: 'attentionBreaks', path: '/app/breaks' },
   ] as const
   return [
     ...counted

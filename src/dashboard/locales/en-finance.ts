@@ -1,0 +1,47 @@
+// The source texts of reconciliation, of the deadlines of disputes, and of what finance exports.
+
+export const EN_FINANCE = {
+  // Reconciliation
+  settlementFiles: 'Settlement files',
+  fileUpload: 'Upload a file',
+  fileUploadTitle: 'Upload a settlement file',
+  fileUploadText:
+    'The provider lists in it what it has settled. What agrees with our records becomes available in the wallet at once; each difference is listed until it is explained.',
+  fileOwnAccountsOnly:
+    'Files are compared for accounts of your own at a provider, and you have none. The operator of this service compares the files of its accounts.',
+  fileAccount: 'Account',
+  fileMerchant: 'UUID of the merchant',
+  fileMerchantHint: 'For a file of a merchant’s own account. Empty: an account of the instance.',
+  fileFormat: 'Format',
+  format_neutral: 'Cowry (type, key, reference, amount, currency, fee, status)',
+  format_paystack: 'Paystack, as exported',
+  format_stripe: 'Stripe, itemized payout report',
+  fileCsv: 'CSV file',
+  fileCsvHint: 'At most 50,000 lines and 6 MB.',
+  fileCsvMissing: 'Choose a file.',
+  fileFrom: 'Complete from',
+  fileTo: 'Complete until',
+  filePeriodHint:
+    'If the file has every payment of these days, payments that it lacks are found too. Otherwise leave them empty.',
+  filePreview: 'Compare only',
+  fileReconcile: 'Reconcile',
+  filePreviewed:
+    'Nothing was changed. {matched, plural, one {# line agrees} other {# lines agree}}, and {breaks, plural, =0 {there is no difference} one {there is # difference} other {there are # differences}}. To reconcile, choose the file again.',
+  fileSettled: 'Became available',
+  fileIgnored: 'Other lines',
+  fileBreaksFound: 'Differences found',
+  fileDifferences: 'Its differences',
+  fileLine: 'line {line}',
+  done_file: 'The file is reconciled.',
+  attentionBreaks:
+    '{count, plural, one {# difference to a settlement file is not explained.} other {# differences to settlement files are not explained.}}',
+  break_missing_in_ledger: 'Not in our records',
+  break_missing_in_file: 'Not in the file',
+  break_amount_mismatch: 'Another amount',
+  break_currency_mismatch: 'Another currency',
+  break_status_mismatch: 'Another status',
+  break_duplicate_row: 'Twice in the file',
+  break_negative_payment: 'A payment of zero or less',
+  break_reference_mismatch: 'References of different records',
+  break_fee_mismatch: 'Another fee',
+} as const

@@ -1,0 +1,145 @@
+// What finance does in the dashboard: settlement files and their differences.
+
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { sql } from '../../src/kit/db/db.ts'
+import { payWith } from '../support/builders.ts'
+import { saveOwnAccount, signInAs, signInAsOperator, type Visitor } from '../support/dashboard.ts'
+import { testService } from '../support/service.ts'
+
+const service = await testService({ after })
+
+let merchant: Awaited<ReturnType<typeof service.newMerchant>>
+let finance: Visitor
+
+before(async () => {
+  merchant = await service.newMerchant()
+  finance = await signInAs(service, merchant.uuid, 'finance')
+})
+
+const selectKey = sql<{ key: string }>`select gateway_key as key from attempts where payment_id = $1`
+
+async function keyOf(paymentUuid: string): Promise<string> {
+  const [attempt] = await service.db.query(selectKey, [paymentUuid])
+  return attempt?.key ?? assert.fail('it has no attempt')
+}
+
+// As if the payment was collected by an account of the merchant's own, at another gateway than that of the instance.
+const moveToOwnAccount = sql<unknown>`
+update attempts a
+set gateway = 'paystack', account_id = g.id
+from gateway_accounts g
+where a.payment_id = $1 and g.merchant_id = a.merchant_id`
+
+const FILES = '/app/reconciliations'
+const NEW = `${FILES}/new`
+const csv = (...lines: string[]) => ({
+  name: 'monday.csv',
+  content: ['type,key,reference,amount,currency,fee,status', ...lines, ''].join('\r\n'),
+})
+
+describe('reconciliation in the dashboard', () => {
+  const form = { gateway: 'paystack', format: 'neutral', coversFrom: '', coversTo: '' }
+  const pathOf = ({ headers }: Awaited<ReturnType<Visitor['get']>>) => String(headers.get('location'))
+
+  before(async () => {
+    assert.match((await finance.get(NEW)).text, /accounts of your own/)
+    await saveOwnAccount(service, merchant.uuid)
+  })
+
+  it('compares a file without a change, then reconciles it and settles what agrees', async () => {
+    const paid = await payWith(merchant.api, 'card_success')
+    await service.db.query(moveToOwnAccount, [paid.uuid])
+    const lines = csv(`payment,${await keyOf(paid.uuid)},,1250.50,KES,,settled`, 'payment,other,,10.00,KES,,')
+    const balance = async () => (await merchant.api.get('/api/v1/wallet/balance?currency=KES')).body.data
+    const compared = await finance.upload(NEW, NEW, { ...form, action: 'preview' }, { file: lines })
+    assert.match(compared.text, /Nothing was changed\. 1 line agrees, and there is 1 difference\./)
+    assert.match(compared.text, /Not in our records/)
+    assert.equal((await balance()).availableBalance, '0.00')
+    assert.match((await finance.get(FILES)).text, /No files here/)
+    const done = await finance.upload(NEW, NEW, form, { file: lines })
+    assert.equal(done.http, 303, done.text)
+    assert.match((await finance.get(pathOf(done))).text, /The file is reconciled\./)
+    assert.equal((await balance()).availableBalance, '1250.50')
+    assert.match((await finance.get(FILES)).text, /monday\.csv/)
+  })
+
+  it('finds payments that a complete file lacks', async () => {
+    const paid = await payWith(merchant.api, 'card_success')
+    await service.db.query(moveToOwnAccount, [paid.uuid])
+    await service.db.query(sql<unknown>`update payments set gateway = 'paystack' where id = $1`, [paid.uuid])
+    const day = new Date(paid.paidAt).toLocaleDateString('sv-SE', { timeZone: 'UTC' })
+    const period = { coversFrom: day, coversTo: day }
+    const file = csv('payout,1,,1,KES,,')
+    const done = await finance.upload(NEW, NEW, { ...form, ...period }, { file })
+    const { text } = await finance.get(pathOf(done))
+    assert.match(text, /Not in the file/)
+    const [, path = ''] = /href="(\/app\/breaks\/[\w-]{36})"/.exec(text) ?? []
+    assert.ok((await finance.get(path)).text.includes(`/app/payments/${paid.uuid}`))
+    assert.match((await finance.get('/app')).text, /2 differences to settlement files are not explained/)
+  })
+
+  it('assigns and closes a difference with a note, in the audit log', async () => {
+    const [, page = ''] =
+      /href="(\/app\/breaks\/[\w-]{36})"/.exec((await finance.get('/app/breaks')).text) ?? []
+    const refused = await finance.submit(page, `${page}/close`, { reason: ' ' })
+    assert.equal(refused.http, 422)
+    const assigned = await finance.submit(page, `${page}/assign`, { owner: 'Wanjiru', note: 'asked' })
+    assert.equal(pathOf(assigned), `${page}?done=saved`)
+    assert.match((await finance.get(page)).text, /Wanjiru/)
+    await finance.submit(page, `${page}/close`, { reason: 'Of another system' })
+    assert.match((await finance.get(page)).text, /Of another system/)
+    assert.equal((await finance.get(page)).text.includes(`action="${page}/close"`), false)
+    const uuid = page.split('/').at(-1)
+    const { data } = (await service.admin.get(`/admin/v1/reconciliation-breaks/${uuid}`)).body
+    assert.deepEqual([data.state, data.closedBy], ['closed', 'operator'])
+    assert.match((await finance.get('/app/audit')).text, /POST \/app\/breaks\/\{uuid\}\/close/)
+  })
+
+  it('shows and settles nothing of another merchant, also if the file names its payment', async () => {
+    const other = await service.newMerchant()
+    const paid = await payWith(other.api, 'card_success')
+    const file = csv(`payment,${await keyOf(paid.uuid)},,1.00,KES,,settled`)
+    for (const gateway of ['paystack', 'sandbox']) {
+      const { text } = await finance.upload(NEW, NEW, { ...form, gateway, action: 'preview' }, { file })
+      assert.match(text, /Not in our records/, gateway)
+      assert.equal(/1,250\.50/.test(text), false, gateway)
+    }
+    const stranger = await signInAs(service, other.uuid)
+    const [, page = ''] =
+      /href="(\/app\/breaks\/[\w-]{36})"/.exec((await finance.get('/app/breaks?state=all')).text) ?? []
+    assert.equal((await stranger.get(page)).http, 404)
+    const [, id = ''] = /\?reconciliation=([\w-]{36})/.exec((await finance.get(FILES)).text) ?? []
+    assert.equal((await stranger.get(`/app/breaks?reconciliation=${id}`)).http, 404)
+    assert.match((await stranger.get(FILES)).text, /No files here/)
+    assert.match((await stranger.get('/app/breaks?state=all')).text, /No differences here/)
+  })
+
+  it('names the lines that cannot be read, keeps the choice, and asks for the file', async () => {
+    const wrong = await finance.upload(
+      NEW,
+      NEW,
+      { ...form, coversFrom: 'x' },
+      { file: csv('payment,k,,ten,KES,,') },
+    )
+    assert.equal(wrong.http, 422)
+    const unread = await finance.upload(NEW, NEW, form, { file: csv('payment,k,,ten,KES,,') })
+    assert.match(unread.text, /Line 2/)
+    assert.match(unread.text, /<option value="neutral" selected>/)
+    const none = await finance.upload(NEW, NEW, form, {})
+    assert.equal(none.http, 422)
+    assert.match(none.text, /Choose a file\./)
+  })
+
+  it('takes files of every account from operators', async () => {
+    const operator = await signInAsOperator(service)
+    const page = '/ops/reconciliations/new'
+    const file = csv(`payment,${merchant.uuid},,7.00,KES,,settled`)
+    const done = await operator.upload(page, page, { ...form, gateway: 'sandbox' }, { file })
+    assert.match(pathOf(done), /^\/ops\/breaks\?reconciliation=/)
+    assert.match((await operator.get(pathOf(done))).text, /Not in our records/)
+    const own = await operator.upload(page, page, { ...form, merchant: merchant.uuid }, { file })
+    assert.equal(own.http, 303, own.text)
+    assert.ok((await finance.get('/app/breaks')).text.includes(`payment ${merchant.uuid}`))
+  })
+})
