@@ -13,7 +13,7 @@ import { runAsAdmin, withDatabase } from '../test/support/template.ts'
 import { type Exported, measureExport } from './growth-export.ts'
 import { type Footprint, measureFootprint } from './growth-footprint.ts'
 import { closeConnections, get, OPERATIONS, type Operation, type Subject } from './growth-operations.ts'
-import { makeRows } from './growth-rows.ts'
+import { growthSize, makeRows } from './growth-rows.ts'
 import { median, percentile, rounded } from './statistics.ts'
 
 const SMALLEST = 1_000
@@ -109,8 +109,8 @@ async function makeSubject(adminUrl: string, rows: number): Promise<Subject> {
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
   try {
-    const found = await client.query<{ id: string }>('select id from merchants')
-    await makeRows(client, found.rows[0]?.id ?? '', rows, (message) => log(`filling ${message}`))
+    const found = await client.query<{ id: string }>('select id from merchants order by id')
+    await makeRows(client, found.rows[0]?.id ?? '', growthSize(rows), (message) => log(`filling ${message}`))
   } finally {
     await client.end()
   }
