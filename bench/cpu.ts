@@ -21,6 +21,15 @@ export function cpuOfTree(pid: number): number {
   return (own + ended + living) * MICROSECONDS_PER_TICK
 }
 
+/** Of the main thread of a process, to the microsecond; NaN where it is unknown. PostgreSQL has one thread per process. */
+export function exactCpuOf(pid: number): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1_000
+  } catch {
+    return Number.NaN
+  }
+}
+
 function ticksOf(pid: number): { own: number; ended: number } {
   const unknown = { own: Number.NaN, ended: Number.NaN }
   if (!existsSync('/proc/self/stat')) return unknown

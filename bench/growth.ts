@@ -91,7 +91,10 @@ async function measure(rows: number, rounds: number): Promise<Report> {
   const largest = subjects.at(-1)
   if (!largest) throw new Error('there is no database')
   log('export of all payments')
-  const exported = await measureExport(largest)
+  const exported = await measureExport({
+    url: `${largest.url}/api/v1/payments/export`,
+    headers: { 'x-api-key': largest.key },
+  })
   const footprint = await measureFootprint(cleanup, await newDatabase(postgres.url, 'growth_footprint'))
   const machine = { cpus: cpus().length, model: cpus()[0]?.model.trim() ?? '', node: process.version }
   return { sizes, operations, exported, footprint, machine }
