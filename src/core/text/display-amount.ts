@@ -90,11 +90,23 @@ function numberText(amount: Money, language: Language): string {
   const [whole = text] = text.split('.00')
   const shown = STYLES[amount.currency].hasCoins ? text : whole
   const decimals = shown.split('.')[1]?.length ?? 0
-  const format = new Intl.NumberFormat(latinDigits(direction === 'rtl' ? 'en' : locale), {
+  const format = formatOf(latinDigits(direction === 'rtl' ? 'en' : locale), decimals)
+  // A boundary: formatAmount returns exactly the decimal string that Intl accepts without a float.
+  return format.format(shown as `${number}`)
+}
+
+// By locale and decimals. A report shows hundreds of amounts, and making a format takes longer than using it.
+const FORMATS = new Map<string, Intl.NumberFormat>()
+
+function formatOf(locale: string, decimals: number): Intl.NumberFormat {
+  const key = `${locale} ${decimals}`
+  const known = FORMATS.get(key)
+  if (known) return known
+  const format = new Intl.NumberFormat(locale, {
     minimumFractionDigits: decimals,
     maximumFractionDigits: decimals,
     useGrouping: 'always',
   })
-  // A boundary: formatAmount returns exactly the decimal string that Intl accepts without a float.
-  return format.format(shown as `${number}`)
+  FORMATS.set(key, format)
+  return format
 }

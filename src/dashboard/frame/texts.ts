@@ -38,7 +38,17 @@ export function isDashboardLanguage(text: unknown): text is DashboardLanguage {
   return DASHBOARD_LANGUAGES.some((language) => language === text)
 }
 
+// Making the formats takes longer than using them on a whole screen. There are few languages and some hundred zones.
+const KNOWN = new Map<string, Texts>()
+
 export function textsFor(language: DashboardLanguage, zone: string): Texts {
+  const key = `${language} ${zone}`
+  const texts = KNOWN.get(key) ?? makeTexts(language, zone)
+  KNOWN.set(key, texts)
+  return texts
+}
+
+function makeTexts(language: DashboardLanguage, zone: string): Texts {
   const { direction, locale } = LANGUAGES[language]
   const written = latinDigits(language === 'en' ? 'en-001' : locale)
   const calendar = { calendar: 'gregory', hourCycle: 'h23' } as const
@@ -49,6 +59,8 @@ export function textsFor(language: DashboardLanguage, zone: string): Texts {
     ...calendar,
     timeZone: zone,
   })
+  const numbers = new Intl.NumberFormat(written)
+  const percents = new Intl.NumberFormat(written, { style: 'percent', maximumFractionDigits: 1 })
   const t = (id: TextId, values?: MessageValues) => translate(language, id, values)
   return {
     language,
@@ -60,9 +72,8 @@ export function textsFor(language: DashboardLanguage, zone: string): Texts {
       return isTextId(id) ? t(id) : (value ?? '').replaceAll('_', ' ')
     },
     amount: (decimal, currency) => amountText(decimal, currency, language),
-    number: (value) => new Intl.NumberFormat(written).format(value),
-    percent: (share) =>
-      new Intl.NumberFormat(written, { style: 'percent', maximumFractionDigits: 1 }).format(share),
+    number: (value) => numbers.format(value),
+    percent: (share) => percents.format(share),
     time: (iso) => (iso === null ? '' : html`<time datetime="${iso}">${times.format(new Date(iso))}</time>`),
     day: (iso) => days.format(new Date(iso)),
   }
