@@ -13,6 +13,7 @@ import { type OperatorRoute, ok, operatorRoute } from './kit/http/route.ts'
 import { count, Nullable, namedObject, Timestamp, text } from './kit/http/schema.ts'
 import type { Backlog } from './kit/observability/backlog.ts'
 import { readSettlementBacklog } from './ledger/service.ts'
+import { InvariantRecord } from './merchants/schema.ts'
 import { readRefundBacklog } from './refunds/find.ts'
 import { readPaymentBacklog } from './resolver/backlog.ts'
 
@@ -80,6 +81,9 @@ const JobsState = namedObject(
       Timestamp,
       'When the invariants were last checked, in UTC. Null before the first check.',
     ),
+    invariants: Type.Array(InvariantRecord, {
+      description: 'What the last check found. Empty before the first check.',
+    }),
   },
   { description: 'What the background jobs have to do.' },
 )
@@ -101,6 +105,7 @@ export function instanceRoutes(app: Needs): OperatorRoute[] {
           deliveries: { pending: 0, oldestPendingAt: null, failingEndpoints: 0 },
           openCases: { merchant: 1, operator: 0 },
           invariantsCheckedAt: '2026-03-14T09:00:00.000Z',
+          invariants: [{ name: 'invariant_i01_entries_balance', violations: 0 }],
         },
       },
       handle: async () => ok('Background jobs.', serializeState(await readInstanceState(app))),
@@ -115,6 +120,9 @@ function serializeState({ jobs, deliveries, openCases, invariants }: InstanceSta
     deliveries: { pending, oldestPendingAt: textOf(oldestPendingAt), failingEndpoints },
     openCases,
     invariantsCheckedAt: textOf(invariants?.finishedAt ?? null),
+    invariants: Object.entries(invariants?.report ?? {})
+      .map(([name, violations]) => ({ name, violations }))
+      .sort((a, b) => (a.name < b.name ? -1 : 1)),
   }
 }
 

@@ -15,7 +15,7 @@ import { gatewayCheckRoutes } from '../gateways/check-routes.ts'
 import { gatewayRoutes, ownGatewayRoutes } from '../gateways/routes.ts'
 import { instanceRoutes } from '../instance.ts'
 import type { Db } from '../kit/db/db.ts'
-import { checkInvariants } from '../kit/db/invariants.ts'
+import { checkNow } from '../kit/db/invariant-checks.ts'
 import { withExports } from '../kit/http/export.ts'
 import type { OperatorRoute, PersonRoute, Route } from '../kit/http/route.ts'
 import type { LinksApp } from '../links/app.ts'
@@ -86,7 +86,7 @@ export function merchantRoutes(
 export function allOperatorRoutes(app: App, unscopedDb: Db): OperatorRoute[] {
   return [
     ...operatorKeyRoutes(app),
-    ...operatorRoutes(app, { checkInvariants: () => checkInvariants(unscopedDb) }),
+    ...operatorRoutes(app, { checkInvariants: () => checkNow({ db: unscopedDb, clock: app.clock }) }),
     ...operatorPeopleRoutes({ ...app, publicUrl: app.settings.publicUrl }),
     ...gatewayRoutes({ ...app, publicUrl: app.settings.publicUrl }),
     ...gatewayCheckRoutes(app),

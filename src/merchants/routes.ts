@@ -114,7 +114,8 @@ const invariantsRoute = (checkInvariants: () => Promise<Invariant[]>): OperatorR
     path: '/admin/v1/invariants',
     operationId: 'invariants.check',
     summary: 'Check the invariants of the money; each count must be 0',
-    description: 'Runs every check now, over the whole database. The same checks run every hour.',
+    description:
+      'Runs every check now, over the whole database, which takes minutes with millions of payments. The same checks run every hour; `GET /admin/v1/jobs` has the result of the last.',
     response: { http: 200, data: Type.Array(InvariantRecord, { description: 'Every invariant.' }) },
     errors: [],
     examples: { data: [{ name: 'invariant_i01_entries_balance', violations: 0 }] },

@@ -273,6 +273,18 @@ describe('screens of operators', () => {
     assert.deepEqual([state, who, note], ['closed', 'Wanjiru', 'Of another system.'])
   })
 
+  it('checks the invariants on request, and then shows the result without another check', async () => {
+    const checked = await operator.submit('/ops/doctor', '/ops/doctor')
+    assert.deepEqual(locationOf(checked), [303, '/ops/doctor'])
+    const { body } = await service.admin.get('/admin/v1/jobs')
+    const { text } = await operator.get('/ops/doctor')
+    assert.match(text, new RegExp(`<time datetime="${body.data.invariantsCheckedAt}">`))
+    for (const { name } of body.data.invariants) assert.ok(text.includes(name), name)
+    assert.ok(body.data.invariants.length > 9)
+    const again = await service.admin.get('/admin/v1/jobs')
+    assert.equal(again.body.data.invariantsCheckedAt, body.data.invariantsCheckedAt)
+  })
+
   it('finds what an operator did in the audit log, and exports it', async () => {
     const query = `merchant=${merchant.uuid}&operation=${encodeURIComponent('PATCH /admin/v1/merchants/{uuid}')}`
     const { text } = await operator.get(`/ops/audit?${query}`)

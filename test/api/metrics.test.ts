@@ -223,7 +223,7 @@ describe('GET /admin/v1/jobs', () => {
   it('shows the due jobs and the pending deliveries', async () => {
     const { http, body } = await admin.get('/admin/v1/jobs')
     assert.equal(http, 200)
-    assertKeys(body.data, ['jobs', 'deliveries', 'openCases', 'invariantsCheckedAt'])
+    assertKeys(body.data, ['jobs', 'deliveries', 'openCases', 'invariantsCheckedAt', 'invariants'])
     const jobs = body.data.jobs.map(({ name }: { name: string }) => name)
     assert.ok(jobs.includes('resolve-attempts') && jobs.includes('deliver-events'), jobs.join())
     assertKeys(body.data.deliveries, ['pending', 'oldestPendingAt', 'failingEndpoints'])

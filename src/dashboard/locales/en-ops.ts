@@ -86,6 +86,7 @@ export const EN_OPS = {
   opsDetail: 'What was found',
   opsProviderUrl: 'Address of the provider',
   opsDoctorTitle: 'Doctor',
+  opsLastCheck: 'Last check:',
   opsIntact: 'Every invariant of the money holds.',
   opsViolated: '{count, plural, one {# invariant is violated.} other {# invariants are violated.}}',
   opsInvariant: 'Invariant',

@@ -13,7 +13,7 @@ import { passkeySignInRoutes } from '../screens/passkey-sign-in.ts'
 import { reconciliationScreens } from '../screens/reconciliation/files.ts'
 import { signInRoutes } from '../screens/sign-in.ts'
 import { auditScreens } from './audit.ts'
-import { doctorScreen } from './doctor.ts'
+import { doctorScreens } from './doctor.ts'
 import { gatewayScreens } from './gateways.ts'
 import { logScreen } from './logs.ts'
 import { merchantScreens } from './merchant.ts'
@@ -32,7 +32,7 @@ export const OPS_SCREENS: readonly Screen<AreaRequest>[] = [
   ...caseScreens('/ops'),
   ...reconciliationScreens('/ops'),
   ...auditScreens,
-  doctorScreen,
+  ...doctorScreens,
   logScreen,
   ...accountScreens,
   ...factorScreens,

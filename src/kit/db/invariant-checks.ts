@@ -4,7 +4,7 @@
 import { addMs, type Clock } from '../clock.ts'
 import type { Job } from '../jobs.ts'
 import { type Db, sql } from './db.ts'
-import { checkInvariants } from './invariants.ts'
+import { checkInvariants, type InvariantReport } from './invariants.ts'
 
 export interface InvariantCheck {
   report: Record<string, number>
@@ -46,9 +46,14 @@ export function invariantJobs(app: { db: Db; clock: Clock }, intervalMs: number)
 export async function checkWhenDue(app: { db: Db; clock: Clock }, intervalMs: number): Promise<number> {
   const now = app.clock.now()
   const claimed = await app.db.query(claimCheck, [now, addMs(now, -intervalMs)])
-  if (claimed.length === 0) return 0
-  const reports = await checkInvariants(app.db)
-  const report = Object.fromEntries(reports.map(({ name, violations }) => [name, violations]))
-  await app.db.query(finishCheck, [JSON.stringify(report), app.clock.now()])
+  if (claimed.length > 0) await checkNow(app)
   return 0
+}
+
+/** Checks every invariant, and keeps the result as that of the last check. */
+export async function checkNow({ db, clock }: { db: Db; clock: Clock }): Promise<InvariantReport[]> {
+  const reports = await checkInvariants(db)
+  const report = Object.fromEntries(reports.map(({ name, violations }) => [name, violations]))
+  await db.query(finishCheck, [JSON.stringify(report), clock.now()])
+  return reports
 }
