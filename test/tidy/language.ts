@@ -7,7 +7,7 @@ const BANNED =
 
 const NOT_READ = [
   // Texts for payers are in their own languages.
-  /^src\/pages\/locales\//,
+  /^src\/(?:pages|dashboard)\/locales\//,
   // It names what was renamed.
   /^CHANGELOG\.md$/,
   // Names of packages and hashes.

@@ -1,3 +1,24 @@
-import { EN, type Texts } from './en.ts'
+// Portuguese. The texts are machine-drafted and not yet reviewed by a native speaker. English stands where a text is
+// missing, which a test reports.
 
-export const PT: Texts = { ...EN }
+import { EN, type Texts } from './en.ts'
+import { PT_DEVELOPERS } from './pt/developers.ts'
+import { PT_FRAME } from './pt/frame.ts'
+import { PT_MONEY } from './pt/money.ts'
+import { PT_OPS } from './pt/ops.ts'
+import { PT_PAYMENTS } from './pt/payments.ts'
+import { PT_PEOPLE } from './pt/people.ts'
+import { PT_SETTINGS } from './pt/settings.ts'
+import { PT_WORDS } from './pt/words.ts'
+
+export const PT: Texts = {
+  ...EN,
+  ...PT_FRAME,
+  ...PT_PAYMENTS,
+  ...PT_DEVELOPERS,
+  ...PT_WORDS,
+  ...PT_MONEY,
+  ...PT_OPS,
+  ...PT_PEOPLE,
+  ...PT_SETTINGS,
+}
