@@ -2,6 +2,7 @@
 // missing, which a test reports.
 
 import { AR_DEVELOPERS } from './ar/developers.ts'
+import { AR_FINANCE } from './ar/finance.ts'
 import { AR_FRAME } from './ar/frame.ts'
 import { AR_MONEY } from './ar/money.ts'
 import { AR_OPS } from './ar/ops.ts'
@@ -17,6 +18,7 @@ export const AR: Texts = {
   ...AR_PAYMENTS,
   ...AR_DEVELOPERS,
   ...AR_WORDS,
+  ...AR_FINANCE,
   ...AR_MONEY,
   ...AR_OPS,
   ...AR_PEOPLE,

@@ -3,6 +3,7 @@
 
 import { EN, type Texts } from './en.ts'
 import { FR_DEVELOPERS } from './fr/developers.ts'
+import { FR_FINANCE } from './fr/finance.ts'
 import { FR_FRAME } from './fr/frame.ts'
 import { FR_MONEY } from './fr/money.ts'
 import { FR_OPS } from './fr/ops.ts'
@@ -17,6 +18,7 @@ export const FR: Texts = {
   ...FR_PAYMENTS,
   ...FR_DEVELOPERS,
   ...FR_WORDS,
+  ...FR_FINANCE,
   ...FR_MONEY,
   ...FR_OPS,
   ...FR_PEOPLE,

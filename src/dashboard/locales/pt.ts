@@ -3,6 +3,7 @@
 
 import { EN, type Texts } from './en.ts'
 import { PT_DEVELOPERS } from './pt/developers.ts'
+import { PT_FINANCE } from './pt/finance.ts'
 import { PT_FRAME } from './pt/frame.ts'
 import { PT_MONEY } from './pt/money.ts'
 import { PT_OPS } from './pt/ops.ts'
@@ -17,6 +18,7 @@ export const PT: Texts = {
   ...PT_PAYMENTS,
   ...PT_DEVELOPERS,
   ...PT_WORDS,
+  ...PT_FINANCE,
   ...PT_MONEY,
   ...PT_OPS,
   ...PT_PEOPLE,

@@ -3,6 +3,7 @@
 
 import { EN, type Texts } from './en.ts'
 import { SW_DEVELOPERS } from './sw/developers.ts'
+import { SW_FINANCE } from './sw/finance.ts'
 import { SW_FRAME } from './sw/frame.ts'
 import { SW_MONEY } from './sw/money.ts'
 import { SW_OPS } from './sw/ops.ts'
@@ -17,6 +18,7 @@ export const SW: Texts = {
   ...SW_PAYMENTS,
   ...SW_DEVELOPERS,
   ...SW_WORDS,
+  ...SW_FINANCE,
   ...SW_MONEY,
   ...SW_OPS,
   ...SW_PEOPLE,

@@ -123,7 +123,7 @@ export const AR_OPS = {
   opsBreaks: 'الفروق',
   opsBreak: 'الفرق',
   opsNoFilesTitle: 'لا ملفات هنا',
-  opsNoFilesText: 'تُرفع ملفات التسوية بالأمر cowry reconcile أو بواجهة المشغّلين البرمجية.',
+  opsNoFilesText: 'ارفع ملف تسوية من مزوّد خدمة: يُقارن بسجلاتنا.',
   opsNoBreaksTitle: 'لا فروق هنا',
   opsNoBreaksText: 'يُدرج الفرق بين ملف تسوية وسجلاتنا إلى أن يُفسَّر.',
   opsOwner: 'من يقرر',

@@ -15,7 +15,7 @@ export const FR_FRAME = {
   signOut: 'Se déconnecter',
   zoneNote: 'Les heures sont celles de {zone}.',
   pages: 'Pages',
-  total: '{total, plural, =0 {Aucune} one {# entrée} many {# de d’entrées} other {# entrées}}',
+  total: '{total, plural, =0 {Aucune} one {# entrée} many {# d’entrées} other {# entrées}}',
   totalCapped: 'Plus de {total} entrées',
   firstPage: 'Première page',
   nextPage: 'Page suivante',
@@ -41,6 +41,8 @@ export const FR_FRAME = {
   joinTitle: 'Rejoindre le compte',
   joinText: 'Vous avez été invité en tant que {email}. Choisissez votre nom et un mot de passe.',
   joinAs: 'Rejoignez avec votre compte {email}.',
+  joinOther:
+    'Cette invitation est pour {email}, et vous êtes connecté en tant que {own}. Déconnectez-vous, puis rouvrez le lien.',
   joinSignIn: 'Un compte existe pour {email}. Connectez-vous avec lui pour accepter l’invitation.',
   joinButton: 'Rejoindre',
   yourName: 'Votre nom',
@@ -54,6 +56,8 @@ export const FR_FRAME = {
   people_password_length: 'Le mot de passe doit compter de 12 à 128 caractères.',
   people_password_common: 'Ce mot de passe est trop facile à deviner.',
   people_wrong_account: 'Cette invitation est destinée à une autre adresse e-mail.',
+  people_already_invited:
+    'Ce formulaire a déjà été envoyé. Si le lien est perdu, révoquez l’invitation et invitez à nouveau.',
   people_already_member: 'Vous faites déjà partie de ce compte.',
   people_session_ended: 'La session est terminée. Reconnectez-vous.',
   people_passkey_refused: 'La clé d’accès n’a pas été acceptée.',

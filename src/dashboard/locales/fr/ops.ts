@@ -88,7 +88,7 @@ export const FR_OPS = {
   opsDoctorTitle: 'Diagnostic',
   opsIntact: 'Tous les invariants de l’argent sont respectés.',
   opsViolated:
-    '{count, plural, one {# invariant n’est pas respecté.} many {# de d’invariants ne sont pas respectés.} other {# invariants ne sont pas respectés.}}',
+    '{count, plural, one {# invariant n’est pas respecté.} many {# d’invariants ne sont pas respectés.} other {# invariants ne sont pas respectés.}}',
   opsInvariant: 'Invariant',
   opsViolations: 'Violations',
   opsLogsTitle: 'Journal',
@@ -112,7 +112,7 @@ export const FR_OPS = {
   opsVerifyTitle: 'Vérification du journal d’audit',
   opsAuditIntact: 'Aucune entrée n’a été modifiée ou supprimée.',
   opsAuditBroken:
-    '{count, plural, one {# entrée a été modifiée ou supprimée.} many {# de d’entrées ont été modifiées ou supprimées.} other {# entrées ont été modifiées ou supprimées.}}',
+    '{count, plural, one {# entrée a été modifiée ou supprimée.} many {# d’entrées ont été modifiées ou supprimées.} other {# entrées ont été modifiées ou supprimées.}}',
   opsChains: 'Chaînes',
   opsEntries: 'Entrées',
   opsDigest: 'Empreinte',
@@ -125,8 +125,7 @@ export const FR_OPS = {
   opsBreaks: 'Écarts',
   opsBreak: 'Écart',
   opsNoFilesTitle: 'Aucun fichier ici',
-  opsNoFilesText:
-    'Les fichiers de règlement sont envoyés par la commande cowry reconcile ou par l’API des opérateurs.',
+  opsNoFilesText: 'Envoyez un fichier de règlement d’un prestataire : il est comparé à nos registres.',
   opsNoBreaksTitle: 'Aucun écart ici',
   opsNoBreaksText:
     'Un écart entre un fichier de règlement et nos registres est listé jusqu’à ce qu’il soit expliqué.',

@@ -41,6 +41,7 @@ export const PT_FRAME = {
   joinTitle: 'Entrar na conta',
   joinText: 'Recebeu um convite como {email}. Escolha o seu nome e uma palavra-passe.',
   joinAs: 'Entre com a sua conta {email}.',
+  joinOther: 'Este convite é para {email}, e entrou como {own}. Saia e abra a ligação novamente.',
   joinSignIn: 'Existe uma conta para {email}. Entre com ela para aceitar o convite.',
   joinButton: 'Aceitar',
   yourName: 'O seu nome',
@@ -54,6 +55,8 @@ export const PT_FRAME = {
   people_password_length: 'A palavra-passe deve ter de 12 a 128 caracteres.',
   people_password_common: 'Esta palavra-passe é demasiado fácil de adivinhar.',
   people_wrong_account: 'Este convite é para outro endereço de e-mail.',
+  people_already_invited:
+    'Este formulário já foi enviado. Se a ligação se perdeu, revogue o convite e convide de novo.',
   people_already_member: 'Já pertence a esta conta.',
   people_session_ended: 'A sessão terminou. Entre novamente.',
   people_passkey_refused: 'A chave de acesso não foi aceite.',

@@ -124,8 +124,7 @@ export const PT_OPS = {
   opsBreaks: 'Diferenças',
   opsBreak: 'Diferença',
   opsNoFilesTitle: 'Nenhum ficheiro aqui',
-  opsNoFilesText:
-    'Os ficheiros de liquidação são enviados pelo comando cowry reconcile ou pela API dos operadores.',
+  opsNoFilesText: 'Carregue um ficheiro de liquidação de um prestador: é comparado com os nossos registos.',
   opsNoBreaksTitle: 'Nenhuma diferença aqui',
   opsNoBreaksText:
     'Uma diferença entre um ficheiro de liquidação e os nossos registos fica na lista até ser explicada.',

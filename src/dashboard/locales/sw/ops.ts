@@ -125,7 +125,7 @@ export const SW_OPS = {
   opsBreaks: 'Tofauti',
   opsBreak: 'Tofauti',
   opsNoFilesTitle: 'Hakuna faili hapa',
-  opsNoFilesText: 'Faili za makabidhiano hupakiwa kwa amri cowry reconcile, au kwa API ya waendeshaji.',
+  opsNoFilesText: 'Pakia faili ya makabidhiano ya mtoa huduma: inalinganishwa na rekodi zetu.',
   opsNoBreaksTitle: 'Hakuna tofauti hapa',
   opsNoBreaksText: 'Tofauti kati ya faili ya makabidhiano na rekodi zetu huorodheshwa hadi ielezwe.',
   opsOwner: 'Anayeamua',
