@@ -103,7 +103,10 @@ function renderScopes(): string {
 }
 
 function renderRoles(): string {
-  const { allows } = createOperations([...describedRoutes(), ...describedPersonRoutes()], systemClock)
+  const { allows } = createOperations([...describedRoutes(), ...describedPersonRoutes()], {
+    clock: systemClock,
+    rateLimit: null,
+  })
   const rows = SCREENS.map(({ method, path, needs, scope }) => [
     code(`${method} /app${path}`),
     ...ROLES.map((role) =>

@@ -77,7 +77,7 @@ export const SETTINGS = {
   keyPepper: optional('COWRY_KEY_PEPPER', '$(openssl rand -base64 32)', readPepper,
     'Pepper for the hashes of API keys. Changing it makes every API key invalid.'),
   rateLimit: setting('COWRY_RATE_LIMIT', '100', readRateLimit,
-    'Rate limit per API key in requests per second, as N or N:BURST; the default burst is 5 times N. 0 is no limit.'),
+    'Rate limit per API key, and per person at the dashboard, in requests per second, as N or N:BURST; the default burst is 5 times N. 0 is no limit.'),
   checkoutMinutes: setting('COWRY_CHECKOUT_MINUTES', '60', integer(5, 1_440),
     'Minutes until an open checkout expires.'),
   promptsPerNumber: setting('COWRY_PROMPTS_PER_NUMBER', '5', integer(0, 1_000),

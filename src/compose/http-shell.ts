@@ -82,11 +82,12 @@ export async function composeShell(parts: Parts, app: App, { provider, testShop 
   })
 }
 
-function composeDashboard({ clock }: Parts, app: App, routes: Route[]): DashboardApp {
+function composeDashboard({ clock, config }: Parts, app: App, routes: Route[]): DashboardApp {
+  const { rateLimit } = config
   return {
     ...app,
     area: APP,
-    operations: createOperations([...routes, ...personRoutes(app)], clock),
+    operations: createOperations([...routes, ...personRoutes(app)], { clock, rateLimit }),
     publicUrl: app.settings.publicUrl,
     timeZoneOf: async (merchantId) => (await app.merchantProfile(merchantId)).timeZone,
   }

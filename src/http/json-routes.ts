@@ -70,7 +70,12 @@ function bindMerchantRoute(authorization: Authorization, route: Route): RouteBin
   return {
     route,
     authorize: (request, reply) =>
-      authorization.authorizeMerchant(request, reply, scopesOf(route), costOf(route, request.raw.url)),
+      authorization.authorizeMerchant(
+        request,
+        reply,
+        scopesOf(route),
+        costOf(route, queryTextOf(request.raw.url)),
+      ),
     handle: async (request, input) => {
       const idempotencyKey = idempotencyKeyOf(request)
       return runMerchantRoute(route, {
@@ -98,9 +103,9 @@ export async function runMerchantRoute(
  * A list takes one token of the rate limit for every 20 rows of its page, the default limit: a page of 100 costs the
  * process five times as much.
  */
-function costOf(route: Route, url: string | undefined): number {
-  if (!route.response.list) return 1
-  const [, limit = '1'] = /(?:^|&)limit=(\d{1,3})(?:&|$)/.exec(queryTextOf(url)) ?? []
+export function costOf(route: Route | PersonRoute, queryText: string): number {
+  if (!('response' in route && route.response.list)) return 1
+  const [, limit = '1'] = /(?:^|&)limit=(\d{1,3})(?:&|$)/.exec(queryText) ?? []
   return Math.max(1, Math.ceil(Math.min(Number(limit), MAX_LIMIT) / DEFAULT_LIMIT))
 }
 

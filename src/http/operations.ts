@@ -3,6 +3,7 @@
 
 import { ApiError } from '../core/errors.ts'
 import { grantsScope } from '../core/merchant.ts'
+import type { RateLimit } from '../core/rate-limit.ts'
 import type { Clock } from '../kit/clock.ts'
 import type {
   OperationCall,
@@ -15,10 +16,16 @@ import type {
 } from '../kit/http/route.ts'
 import { isBodyRequired, readJsonBody } from './input/body.ts'
 import { type CheckInput, createInputCompiler } from './input/validation.ts'
-import { auditOperation, runMerchantRoute, runOperatorRoute, scopesOf } from './json-routes.ts'
+import { auditOperation, costOf, runMerchantRoute, runOperatorRoute, scopesOf } from './json-routes.ts'
+import { createRateLimiter } from './security/rate-limit.ts'
 
-export function createOperations(routes: readonly (Route | PersonRoute)[], clock: Clock): Operations {
+/** The calls of a person have a rate limit like the requests of a key; each process counts alone. */
+export function createOperations(
+  routes: readonly (Route | PersonRoute)[],
+  { clock, rateLimit }: { clock: Clock; rateLimit: RateLimit | null },
+): Operations {
   const operations = compileOperations(routes)
+  const limiter = createRateLimiter(clock)
   const missingScope = ({ scopes }: Pick<SignedIn, 'scopes'>, route: Route | PersonRoute) =>
     'personScope' in route && route.personScope !== undefined && scopes.includes(route.personScope)
       ? undefined
@@ -33,8 +40,12 @@ export function createOperations(routes: readonly (Route | PersonRoute)[], clock
       const missing = missingScope(person, route)
       if (missing !== undefined)
         throw new ApiError('insufficient_scope', { message: `Your role does not include ${missing}.` })
-      const checked = checkCall(route, check, input)
       const { merchant, userId: id, scopes, requestId } = person
+      if (rateLimit) {
+        const { allowed, retryAfterSeconds } = limiter.take(id, rateLimit, costOf(route, queryTextOf(input)))
+        if (!allowed) throw new ApiError('rate_limited', { retryAfterSeconds })
+      }
+      const checked = checkCall(route, check, input)
       const { idempotencyKey } = input
       const principal = { type: 'user', id, scopes } as const
       return auditOperation(clock, route, actorOf(person), checked.params, () =>

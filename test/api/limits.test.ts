@@ -4,6 +4,7 @@ import { sql } from '../../src/kit/db/db.ts'
 import type { Api } from '../support/api.ts'
 import { assertApiError } from '../support/assertions.ts'
 import { initiateBody } from '../support/builders.ts'
+import { signInAs } from '../support/dashboard.ts'
 import { frozenClock } from '../support/fake-clock.ts'
 import { eventually } from '../support/process.ts'
 import { ONE_PROCESS, testService } from '../support/service.ts'
@@ -127,5 +128,18 @@ describe('the rate limit', () => {
   it('limits to 100 requests a second with a burst of 500 by default', async (t) => {
     const usual = await testService(t)
     assert.equal((await usual.api.get(PATH)).headers.get('ratelimit-policy'), '"default";q=500;w=5')
+  })
+})
+
+describe('the rate limit of people', () => {
+  it('refuses the screens of a person who asks for too many, and not those of another person', async () => {
+    const { uuid } = await service.newMerchant()
+    const [busy, quiet] = [await signInAs(service, uuid), await signInAs(service, uuid)]
+    let answer = await busy.get('/app/payments')
+    assert.equal(answer.http, 200)
+    for (let n = 0; answer.http === 200 && n < 20; n += 1) answer = await busy.get('/app/payments')
+    assert.equal(answer.http, 429)
+    assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
+    assert.equal((await quiet.get('/app/payments')).http, 200)
   })
 })

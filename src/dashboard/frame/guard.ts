@@ -178,7 +178,9 @@ async function handle<Request extends AreaRequest>(
     return send(visit, request, response, cookies)
   } catch (error) {
     if (!(error instanceof ApiError || error instanceof PeopleError)) throw error
-    return send(visit, request, errorScreen(visit.texts, error), cookies)
+    const { retryAfterSeconds: seconds } = error
+    const response = send(visit, request, errorScreen(visit.texts, error), cookies)
+    return seconds === undefined ? response : { ...response, headers: { 'retry-after': String(seconds) } }
   }
 }
 
