@@ -35,6 +35,7 @@ import { reconciliationRoutes } from '../reconciliation/routes.ts'
 import { findGatewayRefunds } from '../refunds/find.ts'
 import { refundLimitRoutes } from '../refunds/limits/routes.ts'
 import { refundRoutes } from '../refunds/routes.ts'
+import { approvalRateRoutes } from '../reports/person-routes.ts'
 import { reportRoutes } from '../reports/routes.ts'
 import { sandboxApiRoutes } from '../sandbox-api/routes.ts'
 import type { SandboxApiApp } from '../sandbox-api/service.ts'
@@ -109,6 +110,7 @@ export function personRoutes(app: App): PersonRoute[] {
   const db = app.instanceDb
   return [
     ...settingsRoutes(app),
+    ...approvalRateRoutes(app),
     ...ownGatewayRoutes({ ...app, publicUrl, db }),
     ...ownReconciliationRoutes({ ...app, db, findRefunds: (...wanted) => findGatewayRefunds(db, ...wanted) }),
     ...refundLimitRoutes(app),

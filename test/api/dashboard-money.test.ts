@@ -165,6 +165,23 @@ describe('reports and the money of a payment', () => {
     assert.equal((await merchant.api.post(path, { instrument: 'card_success' })).http, 200)
   })
 
+  it('shows on home which share of the decided attempts was approved, and the health of gateways', async () => {
+    const body = initiateBody({ currency: 'KES', amount: 900 })
+    await merchant.api.post('/api/v1/checkout/initiate-payment', body)
+    const path = `/api/v1/sandbox/payments/${body.reference}/complete`
+    assert.equal((await merchant.api.post(path, { instrument: 'card_declined' })).http, 200)
+    // An attempt without an outcome.
+    await merchant.api.post('/api/v1/checkout/initiate-payment', initiateBody({ currency: 'KES' }))
+    const { text } = await owner.get('/app')
+    assert.match(
+      text,
+      /data-label="Currency">KES<\/td><td[^>]*data-label="Approved">50%<span class="sub">1 \/ 2</,
+    )
+    assert.match(text, /gateways? responds?\./)
+    const stranger = await signInAs(service, (await service.newMerchant()).uuid)
+    assert.equal((await stranger.get('/app')).text.includes('Approval rate'), false)
+  })
+
   it('draws what was collected, and has the numbers as a table', async () => {
     // Home draws the currency with the most payments.
     for (const [path, newest] of [

@@ -1,5 +1,6 @@
 // The source texts of the dashboard, in ICU message syntax. Every other language has exactly these names.
 
+import { EN_DEVELOPERS } from './en-developers.ts'
 import { EN_FINANCE } from './en-finance.ts'
 import { EN_MONEY } from './en-money.ts'
 import { EN_OPS } from './en-ops.ts'
@@ -351,6 +352,8 @@ export const EN = {
   clockAdvance: 'Advance',
   clockToNext: 'Advance to the next thing',
   done_clock: 'The clock was advanced.',
+
+  ...EN_DEVELOPERS,
 
   // Payment links, disputes, transfers and reports
   ...EN_MONEY,

@@ -1,19 +1,11 @@
 // Home: what needs attention first, then today against the same day of last week, by currency.
 
-import type { Static } from 'typebox'
 import { type Html, html } from '../../kit/http/html.ts'
 import type { OperationId } from '../../kit/http/route.ts'
-import type { EndpointRecord } from '../../webhook-endpoints/schema.ts'
-import { badge, facts, table } from '../frame/components.ts'
+import { table } from '../frame/components.ts'
 import type { Screen, ScreenRequest } from '../frame/screen.ts'
+import { approvalsAndHealth, isFailing, loadEndpoints } from './home-health.ts'
 import { currenciesOf, dailyChart, daysAgo, loadCollections, paidText } from './money/collections.ts'
-
-type Endpoint = Static<typeof EndpointRecord>
-
-interface GatewayHealth {
-  title: string
-  health: string
-}
 
 export const homeScreen: Screen = {
   method: 'GET',
@@ -22,30 +14,33 @@ export const homeScreen: Screen = {
   handle: async (request) => {
     const { texts } = request
     const { t } = texts
-    const [todo, figures, gateways] = await Promise.all([attention(request), today(request), health(request)])
+    const endpoints = await loadEndpoints(request)
+    const [todo, figures, health] = await Promise.all([
+      attention(request, endpoints?.filter(isFailing) ?? []),
+      today(request),
+      approvalsAndHealth(request, endpoints),
+    ])
     const body = html`<div class="head"><h1>${t('homeTitle')}</h1></div>
 <section class="card"><h2>${t('attentionTitle')}</h2>${todo.length === 0 ? html`<p class="dim">${t('attentionNone')}</p>` : html`<ul class="todo">${todo.map((one) => html`<li>${one}</li>`)}</ul>`}</section>
-${figures}${gateways}`
+${figures}${health}`
     return { title: t('homeTitle'), body }
   },
 }
 
 /** One sentence and one link each. */
-async function attention({ call, allows, texts }: ScreenRequest): Promise<Html[]> {
+async function attention(
+  { call, allows, texts }: ScreenRequest,
+  failing: readonly { url: string }[],
+): Promise<Html[]> {
   const { t } = texts
   const total = async (operation: OperationId, query = {}) =>
     allows(operation) ? ((await call(operation, { query: { ...query, limit: '1' } })).meta?.total ?? 0) : 0
-  const [cases, transfers, disputes, breaks, endpoints] = await Promise.all([
+  const [cases, transfers, disputes, breaks] = await Promise.all([
     total('cases.list'),
     total('p2pPayments.list', { transferStatus: 'marked_paid' }),
     total('payments.listAll', { status: 'disputed' }),
     total('reconciliationBreaks.list'),
-    allows('webhookEndpoints.list') ? call('webhookEndpoints.list') : null,
   ])
-  // A boundary: the operation returns records of this schema.
-  const failing = ((endpoints?.data ?? []) as Endpoint[]).filter(
-    ({ failingSince, status }) => failingSince !== null || status !== 'enabled',
-  )
   const counted = [
     { count: cases, text: 'attentionCases', path: '/app/cases' },
     { count: transfers, text: 'attentionTransfers', path: '/app/p2p' },
@@ -93,12 +88,4 @@ async function today({ call, allows, texts, now }: ScreenRequest): Promise<Html 
     ],
     currencies,
   )}<section class="card">${dailyChart(rows, most, period, texts)}</section>`
-}
-
-async function health({ call, allows, texts }: ScreenRequest): Promise<Html | null> {
-  if (!allows('gateways.list')) return null
-  // A boundary: the operation returns records of its schema.
-  const gateways = (await call('gateways.list')).data as GatewayHealth[]
-  if (gateways.length === 0) return null
-  return html`<section class="card"><h2>${texts.t('gatewaysTitle')}</h2>${facts(gateways.map(({ title, health: state }) => [title, badge(texts, state)]))}</section>`
 }
