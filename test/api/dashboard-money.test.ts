@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { sql } from '../../src/kit/db/db.ts'
 import { initiateBody } from '../support/builders.ts'
 import { hiddenFields, signInAs, type Visitor } from '../support/dashboard.ts'
 import { makeLink } from '../support/links.ts'
@@ -9,6 +10,12 @@ import { BANK, p2pActions, WALLET } from '../support/p2p.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after })
+
+/** The person signed in six minutes earlier than before. */
+const ageSessions = sql<unknown>`
+update sessions
+set authenticated_at = authenticated_at - interval '6 minutes'
+where user_id = (select id from users where email = $1)`
 
 let merchant: Awaited<ReturnType<typeof service.newMerchant>>
 let owner: Visitor
@@ -45,9 +52,12 @@ describe('payment links in the dashboard', () => {
   })
 
   it('shows the errors of fields, with the input of the person', async () => {
-    const refused = await owner.submit('/app/links/new', '/app/links/new', { ...form, amount: 'much' })
-    assert.equal(refused.http, 422)
-    assert.match(refused.text, /value="much"[^>]*aria-invalid="true"/)
+    // Where a point groups digits, 1.500 is fifteen hundred.
+    for (const amount of ['much', '1.500', '1.000']) {
+      const refused = await owner.submit('/app/links/new', '/app/links/new', { ...form, amount })
+      assert.equal(refused.http, 422)
+      assert.match(refused.text, new RegExp(`value="${amount}"[^>]*aria-invalid="true"`))
+    }
   })
 
   it('changes a link, and keeps the moment of its end while the day stays', async () => {
@@ -152,6 +162,19 @@ describe('transfers in the dashboard', () => {
     assert.match(wrong.text, /name="accountNumber"[^>]*value="!"[^>]*aria-invalid="true"/)
     assert.equal((await owner.submit(page, `${page}/delete`)).http, 303)
     assert.equal((await owner.get(page)).http, 404)
+  })
+
+  it('asks who the person is before an account is added, changed or deleted', async () => {
+    const made = await merchant.api.post('/api/v1/p2p/accounts', BANK)
+    const page = `/app/p2p/accounts/${made.body.data.uuid}`
+    const person = await signInAs(service, merchant.uuid)
+    await service.db.query(ageSessions, [person.email])
+    for (const path of [page, `${page}/delete`, '/app/p2p/accounts/new']) {
+      const asked = await force(person, path, { accountName: 'Thief' })
+      assert.deepEqual([asked.http, /name="confirmPassword"/.test(asked.text)], [403, true], path)
+    }
+    const { data } = (await merchant.api.get(`/api/v1/p2p/accounts/${made.body.data.uuid}`)).body
+    assert.equal(data.accountName, BANK.accountName)
   })
 })
 

@@ -5,13 +5,17 @@ import { type Html, html } from '../../kit/http/html.ts'
 import type { Choice } from './components.ts'
 import type { ScreenResponse } from './screen.ts'
 
-/** The number that a person wrote, with a point or a comma. The API refuses what is no number. */
+/**
+ * The number that a person wrote, with a point or a comma. The API refuses what is no number, and with it 1.500, which is
+ * fifteen hundred to some people and one and a half to others.
+ */
 export function readAmount(text = ''): number | string {
   const plain = text.replaceAll(/[\s\u00a0\u202f]/g, '')
   const decimal = /^\d+,\d{1,2}$/.test(plain)
     ? plain.replace(',', '.')
     : plain.replaceAll(/,(?=\d{3}(?:\D|$))/g, '')
-  return /^\d+(?:\.\d+)?$/.test(decimal) ? Number(decimal) : text
+  const isClear = /^\d+(?:\.\d+)?$/.test(decimal) && !/^\d{1,3}\.\d{2}0$/.test(decimal)
+  return isClear ? Number(decimal) : text
 }
 
 /** The errors of fields, by name. */

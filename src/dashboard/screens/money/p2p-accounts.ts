@@ -17,6 +17,9 @@ type Account = Static<typeof AccountRecord>
 
 export const ACCOUNTS_PATH = '/app/p2p/accounts'
 
+// Payers send their money there: a session that was left open must not lead it elsewhere.
+const CHANGE = { method: 'POST', stepUp: true } as const
+
 export const p2pAccountScreens: Screen[] = [
   ...listScreens<Account>({
     path: '/p2p/accounts',
@@ -55,15 +58,15 @@ export const p2pAccountScreens: Screen[] = [
     needs: ['p2pAccounts.create'],
     handle: async (request) => showNew(request),
   },
-  { method: 'POST', path: '/p2p/accounts/new', needs: ['p2pAccounts.create'], handle: create },
+  { ...CHANGE, path: '/p2p/accounts/new', needs: ['p2pAccounts.create'], handle: create },
   {
     method: 'GET',
     path: '/p2p/accounts/{uuid}',
     needs: ['p2pAccounts.get'],
     handle: async (request) => showOne(request, await load(request)),
   },
-  { method: 'POST', path: '/p2p/accounts/{uuid}', needs: ['p2pAccounts.update'], handle: change },
-  { method: 'POST', path: '/p2p/accounts/{uuid}/delete', needs: ['p2pAccounts.delete'], handle: remove },
+  { ...CHANGE, path: '/p2p/accounts/{uuid}', needs: ['p2pAccounts.update'], handle: change },
+  { ...CHANGE, path: '/p2p/accounts/{uuid}/delete', needs: ['p2pAccounts.delete'], handle: remove },
 ]
 
 type Destination = Pick<Account, 'bankName' | 'network' | 'accountNumber' | 'phoneNumber'>
