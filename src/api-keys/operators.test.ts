@@ -213,7 +213,10 @@ describe('the operators’ routes over merchants and keys', () => {
         ({ method, path }) => `${method} ${path}` === `${name.replace(' ', ' /admin/v1')}`,
       )
       assert.ok(route, name)
-      const response = await route.handle({ params: {}, query: {}, body: {}, requestId: 'r', ...input })
+      const response = await route.handle({
+        ...{ params: {}, query: {}, body: {}, requestId: 'r', operatorName: null },
+        ...input,
+      })
       assert.equal(response.http, route.response.http, name)
       const records = route.response.list && Array.isArray(response.data) ? response.data : [response.data]
       for (const record of records) {

@@ -23,6 +23,10 @@ export interface Actor {
 
 export const OPERATOR: Actor = { merchant: null, by: 'operator' }
 
+/** With the name of the person; null for the operator token. */
+export const operatorActor = (name: string | null): Actor =>
+  name === null ? OPERATOR : { ...OPERATOR, by: `${OPERATOR.by}:${name}` }
+
 const KEY_PREFIX = 'key:'
 const USER_PREFIX = 'user:'
 

@@ -21,7 +21,7 @@ import {
 } from '../kit/http/schema.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { CASE_EXAMPLE, OPERATOR_CASE_EXAMPLE, RESOLVE_BODY_EXAMPLE } from './examples.ts'
-import { type Actor, merchantActor, OPERATOR, resolutionsFor } from './request.ts'
+import { type Actor, merchantActor, OPERATOR, operatorActor, resolutionsFor } from './request.ts'
 import { type Resolved, resolveCase } from './resolve.ts'
 
 const FILTERS = {
@@ -214,9 +214,10 @@ export function operatorCaseRoutes(app: PaymentsApp): OperatorRoute[] {
       response: { http: 200, data: OperatorCaseRecord },
       errors: [...RESOLVE_ERRORS],
       examples: { body: RESOLVE_BODY_EXAMPLE },
-      handle: async ({ params, body }) => {
+      handle: async ({ params, body, operatorName }) => {
         const request = { ...body, proof: body.proof ?? null }
-        return respond(OPERATOR, await resolveCase(app, OPERATOR, params.uuid, request))
+        const actor = operatorActor(operatorName)
+        return respond(actor, await resolveCase(app, actor, params.uuid, request))
       },
     }),
   ]

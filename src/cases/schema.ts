@@ -107,7 +107,7 @@ export const CaseRecord = namedObject(
     ),
     resolvedBy: Nullable(
       Type.String({ examples: ['key:h3Kd82mQpX0a'] }),
-      'Who resolved it: `key:` and the keyId of an API key, `user:` and the id of a person, `operator`, or `service`. Null while it is open.',
+      'Who resolved it: `key:` and the keyId of an API key, `user:` and the id of a person, `operator` or `operator:` and the name of the person, or `service`. Null while it is open.',
     ),
     proposal: Nullable(
       namedObject('CaseProposal', {

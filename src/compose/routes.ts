@@ -30,6 +30,7 @@ import { paymentListRoutes } from '../payment-lists/routes.ts'
 import { findReferences } from '../payments/find.ts'
 import { PEOPLE_OPERATIONS } from '../people/app.ts'
 import { operatorPeopleRoutes } from '../people/routes.ts'
+import { operatorUserRoutes } from '../people/users/routes.ts'
 import { ownReconciliationRoutes } from '../reconciliation/own-routes.ts'
 import { reconciliationRoutes } from '../reconciliation/routes.ts'
 import { findGatewayRefunds } from '../refunds/find.ts'
@@ -89,6 +90,7 @@ export function allOperatorRoutes(app: App, unscopedDb: Db): OperatorRoute[] {
     ...operatorKeyRoutes(app),
     ...operatorRoutes(app, { checkInvariants: () => checkNow({ db: unscopedDb, clock: app.clock }) }),
     ...operatorPeopleRoutes({ ...app, publicUrl: app.settings.publicUrl }),
+    ...operatorUserRoutes(app),
     ...gatewayRoutes({ ...app, publicUrl: app.settings.publicUrl }),
     ...gatewayCheckRoutes(app),
     ...operatorCaseRoutes(app),

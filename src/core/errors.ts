@@ -83,6 +83,7 @@ export const API_ERRORS = {
   customer_not_found: notFound('There is no such customer.'),
   payment_method_not_found: notFound('There is no such payment method.'),
   recurring_token_not_found: notFound('There is no such recurring token.'),
+  user_not_found: notFound('There is no such account of a person.'),
   merchant_not_found: notFound('There is no such merchant.'),
   api_key_not_found: notFound('There is no such API key.'),
   refund_not_found: notFound('There is no such refund.'),

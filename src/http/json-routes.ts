@@ -121,7 +121,7 @@ function bindOperatorRoute(authorization: Authorization, route: OperatorRoute): 
   return {
     route,
     authorize: async (request) => authorization.authorizeOperator(request),
-    handle: (request, input) => runOperatorRoute(route, input, request.id),
+    handle: (request, input) => runOperatorRoute(route, input, request.id, null),
   }
 }
 
@@ -130,9 +130,11 @@ export function runOperatorRoute(
   route: OperatorRoute,
   { params, query, body }: CheckedInput,
   requestId: string,
+  operatorName: string | null,
 ): Promise<RouteResponse> {
   // A boundary: path parameters are strings unless the route's schema converts them.
-  return route.handle({ params: params as Record<string, string>, query, body: body ?? {}, requestId })
+  const given = params as Record<string, string>
+  return route.handle({ params: given, query, body: body ?? {}, requestId, operatorName })
 }
 
 function register(

@@ -38,6 +38,7 @@ import {
   type StartedSession,
   signOut,
   startSession,
+  useSubmission,
 } from './sessions.ts'
 import { confirmationOf, confirmIdentity, DEMO_EMAIL, normalizeEmail } from './sign-in.ts'
 import { addMembership, listMembershipsOfUser } from './team-queries.ts'
@@ -86,6 +87,7 @@ export function accountOf(app: PeopleApp, principal: Principal, origin: Origin) 
     memberships: () => listMembershipsOfUser(app.instanceDb, principal.user.id),
     choose: (merchantId: string) => chooseMerchant(app, principal, merchantId),
     signOut: () => signOut(app, principal, origin),
+    useSubmission: (submission: string) => useSubmission(app, principal, submission),
   }
 }
 

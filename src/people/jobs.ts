@@ -13,6 +13,7 @@ const KEPT_MS = {
   pendingSignIns: 0,
   challenges: 0,
   links: DAY_MS,
+  submissions: 0,
   invitations: 30 * DAY_MS,
   // Since the last sign-in.
   devices: 180 * DAY_MS,
@@ -31,6 +32,7 @@ export function peopleJobs({ db, clock }: { db: Db; clock: Clock }): Job[] {
           'pendingSignIns',
           'challenges',
           'links',
+          'submissions',
           'invitations',
           'devices',
         ] as const)

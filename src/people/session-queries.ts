@@ -1,4 +1,4 @@
-// The statements over sessions and pending sign-ins.
+// The statements over sessions, their forms, and pending sign-ins.
 
 import type { Mode } from '../core/merchant.ts'
 import { sql, type Tx } from '../kit/db/db.ts'
@@ -191,6 +191,25 @@ export async function endOtherSessions(
   now: Date,
 ): Promise<number> {
   return (await tx.query(endOthersStatement, [userId, keptId, now])).length
+}
+
+const insertSubmissionStatement = sql<{ id: string }>`
+insert into form_submissions (id, expires_at)
+values ($1, $2)
+on conflict do nothing
+returning id`
+
+/** True once for each form. */
+export async function insertSubmission(db: Tx, id: string, expiresAt: Date): Promise<boolean> {
+  return (await db.query(insertSubmissionStatement, [id, expiresAt])).length > 0
+}
+
+const deleteSubmissionStatement = sql<unknown>`
+delete from form_submissions
+where id = $1`
+
+export async function deleteSubmission(db: Tx, id: string): Promise<void> {
+  await db.query(deleteSubmissionStatement, [id])
 }
 
 const insertPendingStatement = sql<unknown>`

@@ -4,6 +4,7 @@
 import { isUuid } from '../core/ids.ts'
 import type { Merchant, PersonScope } from '../core/merchant.ts'
 import { addMs, type Clock } from '../kit/clock.ts'
+import { deriveUuid } from '../kit/crypto.ts'
 import type { AuditContext } from '../kit/db/audit-context.ts'
 import type { Tx } from '../kit/db/db.ts'
 import { type Origin, type PeopleApp, type PeopleOperation, runAsUser } from './app.ts'
@@ -11,11 +12,13 @@ import { PeopleError } from './errors.ts'
 import { ROLE_SCOPES, type Role } from './roles.ts'
 import {
   chooseSessionMerchant,
+  deleteSubmission,
   endOtherSessions,
   endSessionByToken,
   endSessionRow,
   findPrincipal,
   insertSession,
+  insertSubmission,
   listSessionRows,
   type PrincipalRow,
   rotateSession,
@@ -92,6 +95,21 @@ export async function startSession(
     }),
   )
   return { sessionId: id, token, deviceToken }
+}
+
+/**
+ * Whether the form is submitted for the first time. If it made nothing, call `release`, so that the person can submit it
+ * again.
+ */
+export async function useSubmission(
+  { instanceDb, clock, peopleKey }: Pick<PeopleApp, 'instanceDb' | 'clock' | 'peopleKey'>,
+  { user }: Principal,
+  submission: string,
+): Promise<{ release(): Promise<void> } | undefined> {
+  const id = deriveUuid(peopleKey, `submission|${user.id}|${submission}`)
+  const expiresAt = addMs(clock.now(), 2 * ABSOLUTE_MS)
+  const isFirst = await insertSubmission(instanceDb, id, expiresAt)
+  return isFirst ? { release: () => deleteSubmission(instanceDb, id) } : undefined
 }
 
 /** Who makes a request, by the token of its cookie; undefined if the session has ended. */

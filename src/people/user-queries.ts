@@ -246,6 +246,7 @@ const PURGES = {
   pendingSignIns: buildPurgeStatement('pending_sign_ins', 'token_hash', 'expires_at'),
   challenges: buildPurgeStatement('passkey_challenges', 'hash', 'expires_at'),
   links: buildPurgeStatement('one_time_links', 'token_hash', 'expires_at'),
+  submissions: buildPurgeStatement('form_submissions', 'id', 'expires_at'),
   invitations: buildPurgeStatement('invitations', 'id', 'expires_at'),
   devices: buildPurgeStatement('known_devices', 'token_hash', 'last_used_at'),
 }

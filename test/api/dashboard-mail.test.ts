@@ -9,7 +9,8 @@ import { newVisitor, signInAs } from '../support/dashboard.ts'
 import { startMailServer } from '../support/mail-server.ts'
 import { testService } from '../support/service.ts'
 
-const smtp = await startMailServer({ after })
+const replies: Record<string, string> = {}
+const smtp = await startMailServer({ after }, replies)
 const env = {
   COWRY_SMTP_URL: `smtp://127.0.0.1:${smtp.settings.port}`,
   COWRY_MAIL_FROM: 'Cowry <pay@example.com>',
@@ -118,6 +119,21 @@ describe('the mail of an invitation', () => {
     assert.equal(sent[0]?.to, invitation.email)
     assert.match(sent[0]?.subject ?? '', /Mama Duka/)
     assert.ok(sent[0]?.text.includes(linkOf({ publicUrl }, 'join', invitation.token)))
+  })
+
+  it('is sent by the screen of the team, which shows the link only if the mail server refuses', async () => {
+    const owner = await signInAs(service, merchantId)
+    const invite = (email: string) => owner.submit('/app/team', '/app/team/invite', { email, role: 'viewer' })
+    const mailed = await invite('mailed@example.com')
+    assert.equal(mailed.http, 200, mailed.text)
+    assert.doesNotMatch(mailed.text, /\/app\/join\//)
+    const [, link = ''] = /(\/app\/join\/[\w-]{43})/.exec(await mailTo('mailed@example.com')) ?? []
+    assert.equal((await newVisitor(service).get(link)).http, 200)
+    replies.RCPT = '550 not here'
+    const shown = await invite('refused@example.com')
+    delete replies.RCPT
+    assert.match(shown.text, /\/app\/join\/[\w-]{43}/)
+    assert.match(shown.text, /did not accept/)
   })
 
   it('is not sent where no mail is configured', async () => {

@@ -27,6 +27,11 @@ before(async () => {
   owner = await signInAs(service, merchant.uuid)
 })
 
+const countInvitations = sql<{ count: number }>`
+select count(*)::integer as count
+from invitations
+where email = $1`
+
 const locationOf = ({ http, headers }: Awaited<ReturnType<Visitor['get']>>) => [http, headers.get('location')]
 
 describe('who may enter the area of operators', () => {
@@ -94,6 +99,44 @@ describe('merchants in the area of operators', () => {
     assert.equal(refused.http, 422)
     assert.match(refused.text, /role="alert"/)
     assert.match(refused.text, /value="XXX"/)
+  })
+
+  it('makes one merchant, key, invitation and operator, however often a form is sent', async () => {
+    const shop = await service.newMerchant()
+    const path = `/ops/merchants/${shop.uuid}`
+    const invitations = async () =>
+      (await service.db.query(countInvitations, ['twice@example.com']))[0]?.count ?? 0
+    const merchants = async () => (await service.admin.get('/admin/v1/merchants?limit=1')).body.meta.total
+    const keys = async () =>
+      (await service.admin.get(`/admin/v1/merchants/${shop.uuid}/keys`)).body.meta.total
+    const fields = { name: 'Sent twice', baseCurrency: 'KES', email: 'twice@example.com' }
+    for (const { action, count, leadsTo } of [
+      { action: '/ops/merchants/new', count: merchants, leadsTo: '/ops/merchants' },
+      { action: `${path}/keys/new`, count: keys, leadsTo: path },
+      { action: '/ops/people/invite', count: invitations, leadsTo: '/ops/people' },
+      { action: `${path}/invite`, count: invitations, leadsTo: path },
+    ]) {
+      const form = hiddenFields(
+        (await operator.get(action === `${path}/invite` ? path : action)).text,
+        action,
+      )
+      const before = await count()
+      const send = () => operator.post(action, { ...form, ...fields, 'scope-checkout:read': 'yes' })
+      const [first, ...others] = [await send(), await send(), ...(await Promise.all([send(), send()]))]
+      assert.ok(first && first.http < 400, first?.text)
+      for (const other of others) assert.deepEqual(locationOf(other), [303, `${leadsTo}?done=repeated`])
+      assert.equal((await count()) - before, 1, action)
+      assert.match((await operator.get(`${leadsTo}?done=repeated`)).text, /was sent before/)
+    }
+  })
+
+  it('takes a form again that was refused', async () => {
+    const action = '/ops/merchants/new'
+    const form = hiddenFields((await operator.get(action)).text, action)
+    const wrong = await operator.post(action, { ...form, name: 'Again', baseCurrency: 'XXX' })
+    const right = await operator.post(action, { ...form, name: 'Again', baseCurrency: 'KES' })
+    assert.deepEqual([wrong.http, right.http], [422, 303])
+    assert.match(right.headers.get('location') ?? '', /done=saved/)
   })
 
   it('changes the settings of a merchant, and clears an empty one', async () => {
@@ -206,6 +249,10 @@ describe('confirming who one is, as an operator', () => {
       'POST /merchants/{uuid}/gateways/{gateway}',
       'POST /merchants/{uuid}/gateways/{gateway}/revoke',
       'POST /cases/{uuid}/resolve',
+      'GET /people/invite',
+      'POST /people/invite',
+      'POST /people/{uuid}/disable',
+      'POST /people/{uuid}/enable',
       'POST /account/password',
       'POST /account/totp',
       'POST /account/totp/confirm',
@@ -246,7 +293,30 @@ describe('screens of operators', () => {
     const fields = { resolution: 'accept', note: 'The shop agrees.' }
     const decided = await operator.submit(page, `${page}/resolve`, fields)
     assert.deepEqual(locationOf(decided), [303, `${page}?done=resolve`])
-    assert.equal((await service.admin.get(`/admin/v1/cases/${uuid}`)).body.data.state, 'resolved')
+    const { state, resolvedBy } = (await service.admin.get(`/admin/v1/cases/${uuid}`)).body.data
+    assert.deepEqual([state, resolvedBy], ['resolved', 'operator:An operator'])
+    assert.match((await operator.get(page)).text, /An operator<\/bdi><span class="sub">Operator/)
+  })
+
+  it('invites an operator, and ends and returns the access of a person', async () => {
+    const email = `invited-${Date.now()}@example.com`
+    const invited = await operator.submit('/ops/people/invite', '/ops/people/invite', { email })
+    const [, link = ''] = /<code>[^<]*(\/app\/join\/[\w-]{43})<\/code>/.exec(invited.text) ?? []
+    assert.equal(invited.http, 201, invited.text)
+    const person = newVisitor(service)
+    assert.equal((await person.submit(link, link, { name: 'Achieng', password: PASSWORD })).http, 303)
+    const page = `/ops/people?email=${encodeURIComponent(email)}`
+    const { text } = await operator.get(page)
+    const [, action = ''] = /action="([^"]*\/disable)"/.exec(text) ?? []
+    assert.match(text, /Achieng/)
+    assert.equal((await operator.submit(page, action)).http, 303)
+    assert.deepEqual(locationOf(await person.get('/ops')), [303, '/ops/sign-in'])
+    const signIn = () => newVisitor(service).post('/ops/sign-in', { email, password: PASSWORD })
+    assert.equal((await signIn()).http, 401)
+    assert.equal((await operator.submit(page, action.replace('disable', 'enable'))).http, 303)
+    assert.deepEqual(locationOf(await signIn()), [303, '/ops'])
+    const own = await operator.get(`/ops/people?email=${encodeURIComponent(operator.email)}`)
+    assert.doesNotMatch(own.text, /\/disable"/)
   })
 
   it('assigns and closes a difference of a settlement file', async () => {

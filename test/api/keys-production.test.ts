@@ -4,8 +4,10 @@ import { after, describe, it } from 'node:test'
 import { runCommandLine } from '../../src/cli/program.ts'
 import { assertApiError, UNKNOWN_UUID } from '../support/assertions.ts'
 import { initiateBody } from '../support/builders.ts'
+import { hiddenFields, signInAsOperator } from '../support/dashboard.ts'
 import { operationsOf } from '../support/openapi.ts'
 import { ADMIN_TOKEN, testService } from '../support/service.ts'
+import { totpCode } from '../support/totp-code.ts'
 
 const secret = () => randomBytes(32).toString('base64')
 
@@ -21,6 +23,25 @@ const production = await testService(
     },
   },
 )
+
+describe('operators in production', () => {
+  it('see only their account until they have set up an authenticator app', async () => {
+    const operator = await signInAsOperator(production)
+    assert.ok(operator.cookies.has('__Host-cowry_ops_session'))
+    const setUp = '/ops/account?needs=totp'
+    for (const path of ['/ops', '/ops/merchants', '/ops/people', `/ops/merchants/${UNKNOWN_UUID}`])
+      assert.equal((await operator.get(path)).headers.get('location'), setUp, path)
+    const form = hiddenFields((await operator.get(setUp)).text, '/ops/account/totp')
+    const forced = await operator.post('/ops/merchants/new', { ...form, name: 'X', baseCurrency: 'KES' })
+    assert.equal(forced.headers.get('location'), setUp)
+    const started = await operator.post('/ops/account/totp', form)
+    const [, totp = ''] = /<code class="mono">([A-Z2-7]+)<\/code>/.exec(started.text) ?? []
+    const action = '/ops/account/totp/confirm'
+    const code = totpCode(totp, Date.now())
+    assert.equal((await operator.post(action, { ...hiddenFields(started.text, action), code })).http, 200)
+    assert.equal((await operator.get('/ops/merchants')).http, 200)
+  })
+})
 
 const PATH = '/api/v1/wallet/balance'
 

@@ -3,6 +3,7 @@ import { after, describe, it } from 'node:test'
 import { API_ERRORS } from '../../src/core/errors.ts'
 import { UNKNOWN_UUID } from '../support/assertions.ts'
 import { payWith } from '../support/builders.ts'
+import { signInAs } from '../support/dashboard.ts'
 import { createExampleShapes } from '../support/example-shapes.ts'
 import {
   codesOf,
@@ -146,6 +147,18 @@ describe('responses to operators and their OpenAPI document', () => {
     await dataOf('POST /admin/v1/operator-invitations')
     const unknown = { path: [UNKNOWN_UUID] }
     assert.equal((await sendRequest(`POST ${MERCHANT}/owner-invitations`, unknown)).http, 404)
+  })
+
+  it('documents accounts of people', async () => {
+    const { uuid: merchantId } = await service.newMerchant()
+    const { email } = await signInAs(service, merchantId)
+    const query = `?email=${encodeURIComponent(email)}`
+    const [{ uuid }] = await dataOf('GET /admin/v1/users', { query })
+    for (const verb of ['disable', 'enable']) {
+      await dataOf(`POST /admin/v1/users/{uuid}/${verb}`, { path: [uuid] })
+      const unknown = { path: [UNKNOWN_UUID] }
+      assert.equal((await sendRequest(`POST /admin/v1/users/{uuid}/${verb}`, unknown)).http, 404)
+    }
   })
 
   it('documents gateways and accounts of merchants there', async () => {

@@ -1,9 +1,11 @@
-// Invitations of owners and operators: the operators' API and cowry people.
+// Invitations and accounts of people: the operators' API and cowry people.
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { runCommandLine } from '../../src/cli/program.ts'
 import { sql } from '../../src/kit/db/db.ts'
+import { assertApiError, UNKNOWN_UUID } from '../support/assertions.ts'
+import { newVisitor, PASSWORD, signInAs } from '../support/dashboard.ts'
 import { ADMIN_TOKEN, testService } from '../support/service.ts'
 
 const service = await testService({ after })
@@ -65,6 +67,37 @@ describe('an invitation by an operator', () => {
     assert.deepEqual([role, merchant], ['operator', null])
     assert.equal((await cowry('invite-operator')).code, 1)
     assert.match((await cowry('invite-owner', '--help')).out, /--merchant <uuid>/)
+  })
+})
+
+describe('the account of a person', () => {
+  it('is found, disabled and enabled by the command line, as text and as JSON', async () => {
+    const { uuid: merchantId } = await service.newMerchant()
+    const { email } = await signInAs(service, merchantId)
+    const listed = await cowry('list', '--email', email.toUpperCase(), '--kind', 'member', '--json')
+    const [{ uuid, merchants, disabledAt }] = JSON.parse(listed.out).data
+    assert.deepEqual([merchants, disabledAt], [[merchantId], null])
+    assert.match((await cowry('list', '--email', email)).out, /active/)
+    assert.deepEqual(
+      JSON.parse((await cowry('list', '--email', email, '--kind', 'operator', '--json')).out).data,
+      [],
+    )
+    const disabled = await cowry('disable', uuid)
+    assert.equal(disabled.code, 0, disabled.out)
+    assert.match(disabled.out, /disabledAt +20/)
+    const signIn = () => newVisitor(service).post('/app/sign-in', { email, password: PASSWORD })
+    assert.equal((await signIn()).http, 401)
+    assert.equal(JSON.parse((await cowry('enable', uuid, '--json')).out).data.disabledAt, null)
+    assert.equal((await signIn()).http, 303)
+    assert.match((await cowry('disable', '--help')).out, /--json/)
+    const [entry] = (await admin.get(`/admin/v1/audit?object=${uuid}&limit=1`)).body.data
+    assert.equal(entry.operation, 'POST /admin/v1/users/{uuid}/enable')
+  })
+
+  it('needs the operator token, and must exist', async () => {
+    assert.equal((await service.api.get('/admin/v1/users')).http, 401)
+    for (const verb of ['disable', 'enable'])
+      assertApiError(await admin.post(`/admin/v1/users/${UNKNOWN_UUID}/${verb}`, {}), 'user_not_found')
   })
 })
 

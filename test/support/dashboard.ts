@@ -26,8 +26,8 @@ export interface Visitor {
 }
 
 /** A browser without a session. */
-export function newVisitor({ url }: Pick<TestService, 'url'>): Visitor {
-  const api = createApi(url, { accept: 'text/html', 'sec-fetch-site': 'same-origin', origin: url })
+export function newVisitor({ url, publicUrl }: Pick<TestService, 'url' | 'publicUrl'>): Visitor {
+  const api = createApi(url, { accept: 'text/html', 'sec-fetch-site': 'same-origin', origin: publicUrl })
   const cookies = new Map<string, string>()
   const keep = (answer: ApiResponse) => {
     for (const line of answer.headers.getSetCookie()) {

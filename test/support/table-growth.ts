@@ -31,6 +31,7 @@ export const NOT_KEYED_BY_MERCHANT: Readonly<Record<string, string>> = {
   invitations: 'the token of its link identifies it, and an invitation of an operator has no merchant',
   one_time_links: 'of a user',
   sessions: 'of a user, who may work for several merchants',
+  form_submissions: 'of a user, by a hash; deleted after a day',
   pending_sign_ins: 'of a user; deleted after minutes',
   known_devices: 'of a user',
   sign_in_limits: 'of an e-mail address or a client address',

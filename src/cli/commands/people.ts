@@ -1,14 +1,24 @@
-// cowry people …: invites the first owner of a merchant, and operators.
+// cowry people …: invites the first owner of a merchant, and operators; lists accounts, disables and enables them.
 
 import type { Command } from 'commander'
-import { type JsonOption, withJson } from '../options.ts'
+import {
+  type JsonOption,
+  type PaginationOptions,
+  paginationQuery,
+  withJson,
+  withPagination,
+} from '../options.ts'
 import type { Shell } from '../shell.ts'
-import { renderRecord } from '../terminal.ts'
+import { renderRecord, renderTable } from '../terminal.ts'
+
+const USERS_PATH = '/admin/v1/users'
 
 type InviteOptions = JsonOption & { email: string }
 
 export function addPeopleCommands(program: Command, shell: Shell): void {
-  const people = program.command('people').description('Invite people to the dashboard.')
+  const people = program
+    .command('people')
+    .description('The people of the dashboard: invitations and accounts.')
 
   withJson(people.command('invite-owner'))
     .description('Print a link for an owner of a merchant. It works once, within 7 days.')
@@ -22,6 +32,60 @@ export function addPeopleCommands(program: Command, shell: Shell): void {
     .description('Print a link for an operator of this instance. It works once, within 7 days.')
     .requiredOption('--email <address>', 'the e-mail address of the person')
     .action((options: InviteOptions) => invite(shell, options, '/admin/v1/operator-invitations'))
+
+  addList(people, shell)
+  addStatusCommand(people, shell, 'disable', 'Sign a person out everywhere, and refuse further sign-ins.')
+  addStatusCommand(people, shell, 'enable', 'Let a person sign in again after the account was disabled.')
+}
+
+interface UserView extends Record<string, unknown> {
+  uuid: string
+  email: string
+  name: string
+  kind: string
+  hasSecondFactor: boolean
+  disabledAt: string | null
+}
+
+type ListOptions = PaginationOptions & { kind?: string; email?: string }
+
+function addList(people: Command, shell: Shell): void {
+  withJson(withPagination(people.command('list')))
+    .description('List the people who can sign in, newest first.')
+    .option('--kind <kind>', 'only these: member or operator')
+    .option('--email <address>', 'only the account with this e-mail address')
+    .action(async ({ kind, email, ...options }: ListOptions) => {
+      const query = new URLSearchParams(paginationQuery(options))
+      if (kind !== undefined) query.set('kind', kind)
+      if (email !== undefined) query.set('email', email)
+      const response = await shell.callOperator('GET', `${USERS_PATH}?${query}`)
+      // A boundary: the operators' API describes its records in src/people/users/schema.ts.
+      shell.show(response, options, () => renderUsers(response.data as UserView[]))
+    })
+}
+
+const renderUsers = (users: readonly UserView[]) =>
+  renderTable(
+    ['UUID', 'E-MAIL', 'NAME', 'KIND', 'SECOND FACTOR', 'STATUS'],
+    users.map(({ uuid, email, name, kind, hasSecondFactor, disabledAt }) => [
+      ...[uuid, email, name, kind, hasSecondFactor ? 'on' : 'off'],
+      disabledAt === null ? 'active' : `disabled ${disabledAt}`,
+    ]),
+  )
+
+function addStatusCommand(
+  people: Command,
+  shell: Shell,
+  verb: 'disable' | 'enable',
+  description: string,
+): void {
+  withJson(people.command(verb))
+    .description(description)
+    .argument('<uuid>', 'the account; cowry people list --email finds it')
+    .action(async (uuid: string, options: JsonOption) => {
+      const response = await shell.callOperator('POST', `${USERS_PATH}/${encodeURIComponent(uuid)}/${verb}`)
+      shell.show(response, options, () => renderRecord(response.data as UserView))
+    })
 }
 
 async function invite(shell: Shell, options: InviteOptions, path: string): Promise<void> {

@@ -8,6 +8,7 @@ import { runAudited } from '../../kit/db/audit-context.ts'
 import { runAsMerchant } from '../../kit/db/tenant-isolation.ts'
 import { type Html, html } from '../../kit/http/html.ts'
 import type { PageCookie, PageResponse, PageRoute } from '../../kit/http/route.ts'
+import { accountOf } from '../../people/accounts.ts'
 import type { Origin } from '../../people/app.ts'
 import { PeopleError } from '../../people/errors.ts'
 import { auditOf, type Principal, principalOf } from '../../people/sessions.ts'
@@ -17,7 +18,7 @@ import { notice } from './components.ts'
 import { cookie, cookieName } from './cookies.ts'
 import { APP, renderFrame } from './layout.ts'
 import type { AreaRequest, Person, Screen, ScreenResponse } from './screen.ts'
-import { stepUp } from './step-up.ts'
+import { CONFIRM_PATH, stepUp } from './step-up.ts'
 import { isDashboardLanguage, type Texts, textsFor } from './texts.ts'
 
 export type PageRequest = Parameters<PageRoute['handle']>[0]
@@ -90,12 +91,17 @@ export function guarded(app: DashboardApp, screen: Screen): PageRoute {
   })
 }
 
-/** The page route of a screen of operators, who may do everything. Its times are in UTC: it shows many merchants. */
+/**
+ * The page route of a screen of operators, who may do everything. Its times are in UTC: it shows many merchants. In
+ * production a password alone is not enough for that.
+ */
 export function guardedForOperators(app: OpsApp, screen: Screen<AreaRequest>): PageRoute {
   return routeOf(app, screen, async (request, principal) => {
     const { user, sessionId } = principal
     const { address, requestId } = request
-    const operator = { userId: user.id, role: 'operator', sessionId, address, requestId }
+    const operator = { userId: user.id, name: user.name, role: 'operator', sessionId, address, requestId }
+    if (app.mode === 'live' && !user.hasTotp && !isOfAccount(screen))
+      return { http: 303, redirectTo: `${app.area.path}/account?needs=totp` }
     const texts = textsFor(languageOf(request, user.language), 'UTC')
     const visit: Visit = {
       ...{ request, principal, texts, brand: texts.t('opsBrand') },
@@ -105,6 +111,10 @@ export function guardedForOperators(app: OpsApp, screen: Screen<AreaRequest>): P
     return handle(app, screen, visit, (shared) => shared)
   })
 }
+
+/** The screens with which an operator sets up the authenticator app, which production needs. */
+const isOfAccount = ({ path }: Pick<Screen, 'path'>) =>
+  path === CONFIRM_PATH || /^\/account(?:\/|$)/.test(path)
 
 function routeOf(
   app: AreaApp,
@@ -174,13 +184,32 @@ async function handle<Request extends AreaRequest>(
     const step = screen.stepUp && (await stepUp(screen, request, addressOf(visit.request)))
     if (step && 'ask' in step) return send(visit, request, step.ask)
     if (step) cookies.push(cookie(app, 'session', step.token))
-    const response = await screen.handle(step ? { ...request, principal: step.principal } : request)
+    const response = await handleOnce(screen, step ? { ...request, principal: step.principal } : request)
     return send(visit, request, response, cookies)
   } catch (error) {
     if (!(error instanceof ApiError || error instanceof PeopleError)) throw error
     const { retryAfterSeconds: seconds } = error
     const response = send(visit, request, errorScreen(visit.texts, error), cookies)
     return seconds === undefined ? response : { ...response, headers: { 'retry-after': String(seconds) } }
+  }
+}
+
+/** A submission that was refused, or that failed, may be sent again. */
+async function handleOnce<Request extends AreaRequest>(
+  screen: Screen<Request>,
+  request: Request,
+): Promise<ScreenResponse> {
+  if (!screen.once) return screen.handle(request)
+  const { app, principal, origin, form } = request
+  const used = await accountOf(app, principal, origin).useSubmission(form.submission ?? '')
+  if (!used) return { redirectTo: `${screen.once(request)}?done=repeated` }
+  try {
+    const response = await screen.handle(request)
+    if ('http' in response && (response.http ?? 200) >= 400) await used.release()
+    return response
+  } catch (error) {
+    await used.release()
+    throw error
   }
 }
 
@@ -244,7 +273,9 @@ function send(
   const { path, query } = request
   const inside = { brand, person: principal.user, path, search: query.q ?? '', allows, signOut }
   const { title, body, http = 200 } = response
-  const page = { area: app.area, title, texts, isTest: app.mode === 'test', body, inside }
+  const isRepeated = query.done === 'repeated' && notice('wait', html`<p>${texts.t('done_repeated')}</p>`)
+  const isTest = app.mode === 'test'
+  const page = { area: app.area, title, texts, isTest, body: html`${isRepeated}${body}`, inside }
   return { http, html: renderFrame(page), cookies, allowsPasskeys: true }
 }
 

@@ -36,7 +36,7 @@ export interface ListScreen<Row, Request extends AreaRequest = ScreenRequest> {
   /** The rows of a page, if they are so long that 50 would be too heavy. */
   rows?: number
   filters: readonly Filter[]
-  columns(texts: Texts): Column<Row>[]
+  columns(texts: Texts, request: Request): Column<Row>[]
   emptyTitle: TextId
   emptyText: TextId
   /** Buttons beside the title. */
@@ -116,7 +116,7 @@ async function show<Row, Request extends AreaRequest>(screen: ListScreen<Row, Re
   }</div></div>
 ${intro}
 ${screen.filters.length > 0 && filterForm(screen, request)}
-${rows.length === 0 ? empty(t(screen.emptyTitle), t(screen.emptyText)) : table(t(screen.title), screen.columns(texts), rows)}
+${rows.length === 0 ? empty(t(screen.emptyTitle), t(screen.emptyText)) : table(t(screen.title), screen.columns(texts, request), rows)}
 ${meta && rows.length > 0 && pager(texts, path, query, meta)}`
   return { title: t(screen.title), body }
 }

@@ -85,5 +85,10 @@ export interface Screen<Request extends AreaRequest = ScreenRequest> {
   isOwn?: true
   /** The form has files; its body has at most this many bytes. */
   uploadLimitBytes?: number
+  /**
+   * The form makes something that must not be made twice, and the API has no idempotency key for it. A second submission of
+   * the same form makes nothing, and leads to this path.
+   */
+  once?(request: Request): string
   handle(request: Request): Promise<ScreenResponse>
 }

@@ -25,6 +25,7 @@ export const merchantKeyScreens: Screen<AreaRequest>[] = [
     path: '/merchants/{uuid}/keys/new',
     needs: ['apiKeys.create'],
     stepUp: true,
+    once: (request) => merchantPath(request),
     handle: createKey,
   },
   {
@@ -32,6 +33,7 @@ export const merchantKeyScreens: Screen<AreaRequest>[] = [
     path: '/merchants/{uuid}/keys/{keyId}/rotate',
     needs: ['apiKeys.rotate'],
     stepUp: true,
+    once: (request) => merchantPath(request),
     handle: rotateKey,
   },
   {

@@ -36,6 +36,7 @@ export const merchantScreens: Screen<AreaRequest>[] = [
     path: '/merchants/{uuid}/invite',
     needs: ['ownerInvitations.create'],
     stepUp: true,
+    once: (request) => addressOf(request),
     handle: inviteOwner,
   },
 ]

@@ -42,7 +42,13 @@ export const merchantListScreens: Screen<AreaRequest>[] = [
     needs: ['merchants.create'],
     handle: async (request) => form(request),
   },
-  { method: 'POST', path: '/merchants/new', needs: ['merchants.create'], handle: create },
+  {
+    method: 'POST',
+    path: '/merchants/new',
+    needs: ['merchants.create'],
+    once: () => MERCHANTS_PATH,
+    handle: create,
+  },
 ]
 
 function form({ texts: { t }, postForm, form: given }: AreaRequest, problem?: ApiError) {

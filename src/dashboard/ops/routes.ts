@@ -20,6 +20,7 @@ import { merchantScreens } from './merchant.ts'
 import { merchantGatewayScreens } from './merchant-gateways.ts'
 import { merchantKeyScreens } from './merchant-keys.ts'
 import { merchantListScreens } from './merchants.ts'
+import { peopleScreens } from './people.ts'
 import { stateScreen } from './state.ts'
 
 export const OPS_SCREENS: readonly Screen<AreaRequest>[] = [
@@ -31,6 +32,7 @@ export const OPS_SCREENS: readonly Screen<AreaRequest>[] = [
   ...gatewayScreens,
   ...caseScreens('/ops'),
   ...reconciliationScreens('/ops'),
+  ...peopleScreens,
   ...auditScreens,
   ...doctorScreens,
   logScreen,

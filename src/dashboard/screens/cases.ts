@@ -110,7 +110,17 @@ function caseFacts({ base, texts }: AreaRequest, one: Case & { merchantUuid?: st
     [t('note'), written(one.note)],
     [t('proof'), one.proof && html`<code>${one.proof}</code>`],
     [t('resolved'), one.resolvedAt && texts.time(one.resolvedAt)],
+    [t('resolvedBy'), resolverOf(one, texts)],
   ])
+}
+
+/** An operator by name; a key or a person of the merchant by its id. */
+function resolverOf({ resolvedBy }: Case, texts: Texts): Html | null {
+  if (resolvedBy === null) return null
+  const [, name] = /^operator:(.*)$/s.exec(resolvedBy) ?? []
+  return name === undefined
+    ? html`<code>${resolvedBy}</code>`
+    : html`${written(name)}<span class="sub">${texts.t('actor_operator')}</span>`
 }
 
 const paymentLink = ({ paymentUuid, paymentReference }: Case) =>

@@ -4,6 +4,7 @@ import { type Html, html } from '../../kit/http/html.ts'
 import { PeopleError } from '../../people/errors.ts'
 import { teamOf } from '../../people/team.ts'
 import { empty, field, notice, select, table, written } from '../frame/components.ts'
+import { linkOf, mailInvitation } from '../frame/mails.ts'
 import type { Screen, ScreenRequest, ScreenResponse } from '../frame/screen.ts'
 
 const PATH = '/app/team'
@@ -33,7 +34,7 @@ export const teamScreens: Screen[] = [
 const ownTeam = ({ app, principal }: ScreenRequest) => teamOf(app, principal)
 type Team = ReturnType<typeof teamOf>
 type Member = Awaited<ReturnType<Team['members']>>[number]
-type Invited = Awaited<ReturnType<Team['invite']>>
+type Invited = Awaited<ReturnType<Team['invite']>> & { isMailed: boolean }
 
 const idOf = ({ params: { uuid = '' } }: ScreenRequest) => uuid
 
@@ -47,13 +48,14 @@ async function save(request: ScreenRequest, work: () => Promise<void>): Promise<
   }
 }
 
-/** The link is only in this response: it is not shown again. */
+/** The link is mailed; without a mail server, it is only in this response, and not shown again. */
 async function invite(request: ScreenRequest): Promise<ScreenResponse> {
-  const { form, change, submission } = request
+  const { app, form, change, submission, person, texts } = request
   try {
     const { email = '', role = '' } = form
     const invited = await change(async () => ownTeam(request).invite(email, role, submission))
-    return await show(request, { invited })
+    const isMailed = await mailInvitation(app, invited, { merchantName: person.merchant.name, texts })
+    return await show(request, { invited: { ...invited, isMailed } })
   } catch (error) {
     if (!(error instanceof PeopleError)) throw error
     return show(request, { problem: error })
@@ -97,10 +99,11 @@ ${mayWrite(request) && inviteForm(request, invited !== undefined)}
 const mayWrite = (request: ScreenRequest) => ownTeam(request).mayChange
 
 function invitedNotice({ app, texts: { t } }: ScreenRequest, invited: Invited): Html {
-  const link = `${app.publicUrl()}/app/join/${invited.token}`
+  if (invited.isMailed) return notice('good', html`<p>${t('invitedMailed', { email: invited.email })}</p>`)
+  const link = linkOf(app, 'join', invited.token)
   return notice(
     'good',
-    html`<p>${t('invitedText', { email: invited.email })}</p><p class="mono"><code>${link}</code></p><button type="button" class="plain small" hidden data-copy="${link}" data-copied="${t('copied')}">${t('copyLink')}</button>`,
+    html`${app.mailer && html`<p>${t('invitedNotMailed')}</p>`}<p>${t('invitedText', { email: invited.email })}</p><p class="mono"><code>${link}</code></p><button type="button" class="plain small" hidden data-copy="${link}" data-copied="${t('copied')}">${t('copyLink')}</button>`,
   )
 }
 

@@ -87,6 +87,14 @@ export const RECORD_HELP = {
       when: 'sent with the operator token',
     },
   ),
+  user_not_found: help(
+    'The operator named an account of a person that does not exist.',
+    'List them: GET /admin/v1/users.',
+    {
+      send: 'POST /admin/v1/users/0197a3c2-7d51-7cc3-98c4-dc0c0c07398f/disable',
+      when: 'sent with the operator token',
+    },
+  ),
   reconciliation_not_found: help(
     'The operator named a reconciliation that does not exist.',
     'List them: GET /admin/v1/reconciliations.',

@@ -178,6 +178,8 @@ export interface OperatorRoute {
     query: Record<string, unknown>
     body: Record<string, unknown>
     requestId: string
+    /** The name of the operator who is signed in at /ops; null for the operator token. */
+    operatorName: string | null
   }) => Promise<RouteResponse>
 }
 
@@ -190,6 +192,7 @@ interface OperatorDefinition<Params, Query, Body>
     params: Input<Params>
     query: Input<Query>
     body: Input<Body>
+    operatorName: string | null
   }) => ReturnType<OperatorRoute['handle']>
 }
 
@@ -325,7 +328,7 @@ export interface OperationCall {
 export interface OperatorOperations {
   /** Calls the operation, or throws an ApiError. */
   call(
-    operator: Omit<SignedIn, 'merchant' | 'scopes'>,
+    operator: Omit<SignedIn, 'merchant' | 'scopes'> & { name: string },
     operationId: OperationId,
     input?: OperationCall,
   ): Promise<RouteResponse>

@@ -221,7 +221,7 @@ export interface Case {
   note: string | null
   /** The provider’s reference that proves the resolution. Null if none was given. */
   proof: string | null
-  /** Who resolved it: `key:` and the keyId of an API key, `user:` and the id of a person, `operator`, or `service`. Null while it is open. */
+  /** Who resolved it: `key:` and the keyId of an API key, `user:` and the id of a person, `operator` or `operator:` and the name of the person, or `service`. Null while it is open. */
   resolvedBy: string | null
   /** A resolution that waits for the approval of another person. Null if there is none. */
   proposal: CaseProposal | null

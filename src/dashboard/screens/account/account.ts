@@ -96,6 +96,7 @@ export async function showAccount(request: AreaRequest, problem?: PeopleError): 
     html`<div class="actions"><a class="button plain" href="/app/choose">${t('chooseOther')}</a></div>`
   }</div>
 ${query.done && notice('good', html`<p>${t(DONE[query.done] ?? 'done_saved')}</p>`)}
+${query.needs === 'totp' && notice('wait', html`<p>${t('totpRequired')}</p>`)}
 ${problem && notice('bad', html`<p>${texts.word('people', problem.code)}</p>`)}
 <div class="split"><div>${profileForm(request)}${passwordForm(request)}</div>
 <div>${totpSection(request, codes)}${passkeySection(request, passkeys)}</div></div>

@@ -2,7 +2,7 @@
 
 import { ApiError } from '../../../core/errors.ts'
 import { type Html, html } from '../../../kit/http/html.ts'
-import { isRecentlyAuthenticated } from '../../../people/sessions.ts'
+import { accountOf } from '../../../people/accounts.ts'
 import { area, facts, field, notice, table } from '../../frame/components.ts'
 import type { Screen, ScreenRequest, ScreenResponse } from '../../frame/screen.ts'
 import { problemNotice, SETTINGS_PATH, settingsPage } from './frame.ts'
@@ -89,10 +89,11 @@ async function load({ call, params: { gateway = '' } }: ScreenRequest): Promise<
 }
 
 async function save(request: ScreenRequest): Promise<ScreenResponse> {
-  const { app, principal, call, form, params } = request
+  const { app, principal, origin, call, form, params } = request
   const { gateway = '' } = params
   // The page asks who it is. A confirmation here would write the credentials into its own form.
-  if (!isRecentlyAuthenticated(app, principal)) return { redirectTo: `${PATH}/${gateway}?again=1` }
+  if (!accountOf(app, principal, origin).isRecentlyAuthenticated())
+    return { redirectTo: `${PATH}/${gateway}?again=1` }
   const loaded = await load(request)
   const names = [...loaded.credentials, ...loaded.limits].map(({ name }) => name)
   const credentials = Object.fromEntries(names.map((name) => [name, form[name] ?? '']))
