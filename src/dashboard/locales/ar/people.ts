@@ -103,4 +103,9 @@ export const AR_PEOPLE = {
   actor_api_key: 'مفتاح API',
   actor_operator: 'المشغّل',
   actor_user: 'شخص',
+  invitedMailed: 'أُرسلت الدعوة إلى {email}. يعمل رابطها مرة واحدة خلال 7 أيام.',
+  invitedNotMailed: 'لم يقبل خادم البريد الدعوة.',
+  totpRequired: 'يحتاج المشغّلون إلى تطبيق مصادقة. قم بإعداده للمتابعة.',
+  resolvedBy: 'قرّره',
+  done_repeated: 'أُرسل هذا النموذج من قبل، ولم يُنفَّذ مرة أخرى.',
 } as const

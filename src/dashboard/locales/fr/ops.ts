@@ -142,4 +142,16 @@ export const FR_OPS = {
   opsCloseText: 'Pour un écart qui est expliqué. Aucun solde ne change.',
   owner_operator: 'Opérateur',
   owner_merchant: 'Marchand',
+  opsPeople: 'Personnes',
+  opsKind: 'Genre',
+  userKind_operator: 'Opérateur',
+  userKind_member: 'Membre de marchands',
+  opsNoPeopleTitle: 'Personne ici',
+  opsNoPeopleText: 'Changez les filtres, ou invitez un opérateur.',
+  opsInviteOperator: 'Inviter un opérateur',
+  opsInviteOperatorText:
+    'Les opérateurs gèrent tous les marchands de cette instance. Le lien fonctionne une fois, dans les 7 jours.',
+  opsDisable: 'Désactiver le compte',
+  opsDisableText: '{name} est déconnecté partout immédiatement, et ne peut plus se connecter.',
+  opsEnable: 'Réactiver',
 } as const

@@ -109,4 +109,10 @@ export const FR_PEOPLE = {
   actor_api_key: 'Clé API',
   actor_operator: 'Opérateur',
   actor_user: 'Personne',
+  invitedMailed: 'L’invitation a été envoyée à {email}. Son lien fonctionne une fois, dans les 7 jours.',
+  invitedNotMailed: 'Le serveur de courrier n’a pas accepté l’invitation.',
+  totpRequired:
+    'Les opérateurs ont besoin d’une application d’authentification. Configurez-la pour continuer.',
+  resolvedBy: 'Décidé par',
+  done_repeated: 'Ce formulaire a déjà été envoyé, et n’a pas été exécuté une deuxième fois.',
 } as const

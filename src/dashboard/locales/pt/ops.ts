@@ -141,4 +141,16 @@ export const PT_OPS = {
   opsCloseText: 'Para uma diferença que está explicada. Não altera nenhum saldo.',
   owner_operator: 'Operador',
   owner_merchant: 'Comerciante',
+  opsPeople: 'Pessoas',
+  opsKind: 'Tipo de conta',
+  userKind_operator: 'Operador',
+  userKind_member: 'Membro de comerciantes',
+  opsNoPeopleTitle: 'Ninguém aqui',
+  opsNoPeopleText: 'Mude os filtros ou convide um operador.',
+  opsInviteOperator: 'Convidar um operador',
+  opsInviteOperatorText:
+    'Os operadores gerem todos os comerciantes desta instância. O link funciona uma vez, dentro de 7 dias.',
+  opsDisable: 'Desativar a conta',
+  opsDisableText: '{name} sai imediatamente de todas as sessões e não pode mais entrar.',
+  opsEnable: 'Reativar',
 } as const

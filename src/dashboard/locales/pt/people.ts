@@ -106,4 +106,9 @@ export const PT_PEOPLE = {
   actor_api_key: 'Chave da API',
   actor_operator: 'Operador',
   actor_user: 'Pessoa',
+  invitedMailed: 'O convite foi enviado para {email}. O link funciona uma vez, dentro de 7 dias.',
+  invitedNotMailed: 'O servidor de e-mail não aceitou o convite.',
+  totpRequired: 'Os operadores precisam de uma aplicação de autenticação. Configure-a para continuar.',
+  resolvedBy: 'Decidido por',
+  done_repeated: 'Este formulário já foi enviado e não foi executado de novo.',
 } as const

@@ -141,4 +141,16 @@ export const SW_OPS = {
   opsCloseText: 'Kwa tofauti iliyoelezwa. Haibadilishi salio lolote.',
   owner_operator: 'Mwendeshaji',
   owner_merchant: 'Mfanyabiashara',
+  opsPeople: 'Watu',
+  opsKind: 'Aina',
+  userKind_operator: 'Mwendeshaji',
+  userKind_member: 'Mwanachama wa wafanyabiashara',
+  opsNoPeopleTitle: 'Hakuna watu hapa',
+  opsNoPeopleText: 'Badilisha vichujio, au mwalike mwendeshaji.',
+  opsInviteOperator: 'Mwalike mwendeshaji',
+  opsInviteOperatorText:
+    'Waendeshaji husimamia wafanyabiashara wote wa mfumo huu. Kiungo hufanya kazi mara moja, ndani ya siku 7.',
+  opsDisable: 'Zima akaunti',
+  opsDisableText: '{name} ataondolewa kila mahali mara moja, na hataweza kuingia tena.',
+  opsEnable: 'Washa tena',
 } as const

@@ -104,4 +104,9 @@ export const SW_PEOPLE = {
   actor_api_key: 'Ufunguo wa API',
   actor_operator: 'Mwendeshaji',
   actor_user: 'Mtu',
+  invitedMailed: 'Mwaliko umetumwa kwa {email}. Kiungo chake hufanya kazi mara moja, ndani ya siku 7.',
+  invitedNotMailed: 'Seva ya barua pepe haikukubali mwaliko.',
+  totpRequired: 'Waendeshaji wanahitaji programu ya uthibitishaji. Iwashe ili kuendelea.',
+  resolvedBy: 'Imeamuliwa na',
+  done_repeated: 'Fomu hii ilitumwa awali, na haikutekelezwa tena.',
 } as const

@@ -26,7 +26,7 @@ export const disputeScreens = listScreens<Payment>({
     { name: 'createdTo', label: 'to', type: 'date' },
   ],
   intro: async ({ texts: { t } }) => notice('neutral', html`<p>${t('disputesText')}</p>`),
-  columns: paymentColumns,
+  columns: (texts) => paymentColumns(texts),
   emptyTitle: 'noDisputesTitle',
   emptyText: 'noDisputesText',
 })
