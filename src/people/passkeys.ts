@@ -173,6 +173,8 @@ export async function signInWithPasskey(
   const { passkey, use } = await verifyAnswer(app, answer)
   const user = await findActiveUser(app.instanceDb, passkey.userId)
   if (user?.kind !== answer.kind) throw new PeopleError('passkey_refused')
+  // The question and the answer were counted.
+  await attempt.clear()
   await attempt.clear()
   return startSession(app, user, origin, 'sign_in.passkey', {
     passwordHash: null,
