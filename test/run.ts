@@ -3,7 +3,7 @@
 // are test files.
 
 import { spawn } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,8 +11,9 @@ import pg from 'pg'
 import { findPostgresBinaries } from '../src/kit/embedded-postgres/binaries.ts'
 import { startEmbeddedPostgres } from '../src/kit/embedded-postgres.ts'
 import { exitWithUsageError, parseArguments, parsePositiveInteger } from './support/command-line.ts'
-import { largestFirst, sharingFirst, writeGroup } from './support/groups.ts'
+import { largestFirst, PROCESSOR_TIMES, sharingFirst, writeGroup } from './support/groups.ts'
 import { findPgbouncer, startPgbouncer } from './support/pgbouncer.ts'
+import { processorSeconds } from './support/processor-time.ts'
 import { dropDatabase, prepareTemplate } from './support/template.ts'
 import {
   ALONE,
@@ -33,6 +34,7 @@ const SHARED_PROCESSES = availableParallelism() + 2
 // files that share processes, so half as many run beside them from the start to the end.
 const BESIDE_SHARED = 2
 
+const SHOWN_FILES = 20
 const MAX_STEP_MS = 40 * 60_000
 const TEST_TIMEOUT_MS = 240_000
 // Enough for the databases of all files that run at once.
@@ -137,6 +139,7 @@ function secondsSince(since: number): string {
 
 async function step(name: string, work: () => Promise<void>): Promise<void> {
   const since = performance.now()
+  const processorSince = processorSeconds()
   console.log(`» ${name}`)
   try {
     await work()
@@ -144,7 +147,8 @@ async function step(name: string, work: () => Promise<void>): Promise<void> {
     console.error(`✖ ${name}: ${error instanceof Error ? error.message : error}`)
     process.exit(1)
   }
-  console.log(`✔ ${name} (${secondsSince(since)})`)
+  const processor = (processorSeconds() - processorSince).toFixed(0)
+  console.log(`✔ ${name} (${secondsSince(since)}, ${processor} s of processor time)`)
 }
 
 /** Runs the tests on the server of DATABASE_URL, or on a private one that is removed afterwards. */
@@ -189,7 +193,8 @@ async function runTests(url: string, tests: Run, folder: string): Promise<void> 
     ...reporters(),
   ]
   try {
-    await run(process.execPath, ['--test', ...options, ...writeEntries(folder, found, tests)], {
+    const entries = writeEntries(folder, found, tests)
+    await run(process.execPath, ['--test', ...options, ...entries], {
       COWRY_TEST_DATABASE_URL: adminUrl,
       COWRY_TEST_TEMPLATE: template,
       ...(pooler && { COWRY_TEST_POOLER_URL: pooler.url }),
@@ -198,6 +203,7 @@ async function runTests(url: string, tests: Run, folder: string): Promise<void> 
       // Every process loads the same modules: compiled once, they load in half the time.
       NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(tmpdir(), 'cowry-test-compile-cache'),
     })
+    printProcessorTimes(folder)
   } finally {
     await pooler?.stop()
     await dropDatabase(adminUrl, template)
@@ -241,6 +247,17 @@ function reporters(): string[] {
     `--test-reporter=${reporter}`,
     '--test-reporter-destination=stdout',
   ])
+}
+
+/** Each file with all processes that it started, but without PostgreSQL. Compare these between runs: durations depend on the load. */
+function printProcessorTimes(folder: string): void {
+  const lines = readFileSync(join(folder, 'entries', PROCESSOR_TIMES), 'utf8')
+    .trim()
+    .split('\n')
+  if (lines.length < 2) return
+  const largest = lines.toSorted((a, b) => Number.parseFloat(b) - Number.parseFloat(a)).slice(0, SHOWN_FILES)
+  console.log(`\nMost processor time of ${lines.length} files:`)
+  for (const line of largest) console.log(`${line.split(' ')[0]?.padStart(7)} s  ${line.split(' ')[1]}`)
 }
 
 function run(command: string, args: string[], env: Record<string, string> = {}): Promise<void> {

@@ -5,6 +5,9 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
+/** The file in the folder of the entries where each process adds the processor seconds of the test files that it ran. */
+export const PROCESSOR_TIMES = 'processor-times.txt'
+
 /** The largest files first: they are likely to take longest, and the processes that share them then end together. */
 export function largestFirst(root: string, files: readonly string[]): string[] {
   const sizes = files.map((file) => ({ file, bytes: statSync(join(root, file)).size }))

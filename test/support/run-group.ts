@@ -2,12 +2,14 @@
 
 import assert from 'node:assert/strict'
 import { AsyncResource } from 'node:async_hooks'
+import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import { claimFile, sharesService } from './groups.ts'
+import { claimFile, PROCESSOR_TIMES, sharesService } from './groups.ts'
 import { endShared, endSharing, isShared, SHARED_SERVICE, startSharing } from './process-values.ts'
+import { processorSeconds } from './processor-time.ts'
 import { HAS_LARGER_FORM } from './scale.ts'
 import { startTracking, stopTracking } from './test-tracking.ts'
 
@@ -51,13 +53,20 @@ export async function runGroup({ root, folder, files }: Group): Promise<void> {
   for (const [index, file] of files.entries()) {
     if (!claimFile(folder, file)) continue
     claimed.push(file)
+    const before = processorSeconds()
     if (index > lastSharing && isShared(SHARED_SERVICE)) await outside.runInAsyncScope(testServiceEnd)
     await outside.runInAsyncScope(() => testFile(root, file))
+    noteProcessorTime(folder, file, processorSeconds() - before)
     if (leaking.length === 0 && readGlobals().some((one, position) => one !== GLOBALS[position]))
       leaking.push(file)
   }
   // A test and not a hook: the hooks of a process run when nothing keeps it open, and what the files share does.
   await outside.runInAsyncScope(() => testEnd(claimed, leaking))
+}
+
+/** For the report of run.ts. One write of a short line is not mixed with the lines of other processes. */
+function noteProcessorTime(folder: string, file: string, seconds: number): void {
+  appendFileSync(join(folder, PROCESSOR_TIMES), `${seconds.toFixed(2)} ${file}\n`)
 }
 
 async function testFile(root: string, file: string): Promise<void> {
