@@ -227,12 +227,13 @@ async function requireConnections(url: string, fileCount: number): Promise<void>
 function writeEntries(folder: string, found: readonly string[], { form }: Run): string[] {
   const entries = join(folder, 'entries')
   mkdirSync(entries)
-  const rank = (file: string) => ALONE.findIndex((pattern) => pattern.test(file))
-  const alone = found.filter((file) => rank(file) !== -1).toSorted((a, b) => rank(a) - rank(b))
-  const browserGroup = (file: string) => BROWSER_GROUPS.findIndex((pattern) => pattern.test(file))
-  const browser = BROWSER_GROUPS.map((_, index) => found.filter((file) => browserGroup(file) === index))
-  const together = found.filter((file) => rank(file) === -1 && browserGroup(file) === -1)
-  const own = [...browser.filter((group) => group.length > 0), ...alone.map((file) => [file])]
+  const groupsOf = (patterns: readonly RegExp[]) =>
+    patterns
+      .map((_, index) => found.filter((file) => patterns.findIndex((one) => one.test(file)) === index))
+      .filter(({ length }) => length > 0)
+  const lines = groupsOf(ALONE)
+  const own = [...groupsOf(BROWSER_GROUPS), ...(form ? lines.flat().map((file) => [file]) : lines)]
+  const together = found.filter((file) => !own.flat().includes(file))
   const queue = sharingFirst(ROOT, largestFirst(ROOT, together))
   const shared = Array.from({ length: Math.min(together.length, SHARED_PROCESSES) }, () => queue)
   const groups = form ? [...own, ...shared] : [...shared, ...own]

@@ -1,7 +1,7 @@
 // Validates real responses against the OpenAPI document: any difference is an error.
 
 import assert from 'node:assert/strict'
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { ApiResponse } from './api.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a document of any shape, walked and asserted on
@@ -47,10 +47,20 @@ function createResolver(document: Document): (value: Document) => Document {
 
 /** The node at a pointer, through the references on the way. */
 function nodeAt(document: Document, pointer: readonly string[]): Document {
-  return pointer.reduce((node, part) => {
+  return followReferences(document, pointer).node
+}
+
+/** The node at a pointer, and where it really is: behind the references on the way. */
+function followReferences(
+  document: Document,
+  pointer: readonly string[],
+): { node: Document; place: string[] } {
+  const start: { node: Document; place: string[] } = { node: document, place: [] }
+  return pointer.reduce(({ node, place }, part) => {
     const at = node?.[part]
-    return typeof at?.$ref === 'string' ? nodeAt(document, at.$ref.slice(2).split('/')) : at
-  }, document)
+    if (typeof at?.$ref === 'string') return followReferences(document, at.$ref.slice(2).split('/'))
+    return { node: at, place: [...place, part] }
+  }, start)
 }
 
 /** The error codes that an operation documents, by HTTP status. */
@@ -102,18 +112,14 @@ export function createResponseValidator(
   ajv.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
   const base = acceptsNewValues ? document : withoutNewValues(document)
   const closed = withoutExtraProperties(base, base)
-  const { components } = closed
-  const compiled = new Map<Document, ValidateFunction>()
-  const compile = (schema: Document) => {
-    const known = compiled.get(schema) ?? ajv.compile({ ...schema, components })
-    compiled.set(schema, known)
-    return known
-  }
+  // The whole document is one schema, so that each part of it is compiled once, whatever refers to it.
+  ajv.addSchema(closed, DOCUMENT_ID, false, false)
 
   const schemaErrors: ResponseValidator['schemaErrors'] = (pointer, value) => {
-    const schema = nodeAt(closed, pointer)
-    assert.ok(schema, `the document has no schema at ${pointer.join(' ')}`)
-    const validate = compile(schema)
+    const { node, place } = followReferences(closed, pointer)
+    assert.ok(node, `the document has no schema at ${pointer.join(' ')}`)
+    const validate = ajv.getSchema(`${DOCUMENT_ID}#/${place.map(escapePointer).join('/')}`)
+    assert.ok(validate, `no schema at ${place.join(' ')}`)
     validate(value)
     return (validate.errors ?? []).map(({ instancePath, message, params }) =>
       [instancePath, message, JSON.stringify(params)].join(' '),
@@ -139,6 +145,12 @@ export function createResponseValidator(
       assert.ok(codesOf(documented)[status]?.includes(code), `${documented.name} does not document ${code}`)
     },
   }
+}
+
+const DOCUMENT_ID = 'document'
+
+function escapePointer(part: string): string {
+  return encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))
 }
 
 const PROBLEM_FIELDS = [

@@ -54,16 +54,16 @@ export const LARGER_FORMS = [
   ...(HAS_BROWSER ? ['test/browser/*.test.ts'] : []),
 ]
 // These wait for processes that they start and kill, or measure their own; each has a process of its own. The longest
-// start first.
+// start first. In the quick form the files of one line share a process, one after the other: a process that loads the
+// service and warms up takes more processor time than most of these files.
 export const ALONE = [
   /^test\/faults\/(?:chaos|simulation\/simulation|fuzz|failpoints|random-walk|postgres-failover|lost-gateway)/,
   /^test\/faults\/deliver(?:ies|y-times)/,
   /^test\/start\//,
   /^src\/kit\/.*embedded-postgres/,
-  /^test\/faults\/(?:abuse|gateway|process)/,
+  // The first captures every statement of its process.
+  /^(?:bench\/baseline-scripts|test\/faults\/(?:abuse|gateway|process))/,
   /^test\/(?:plans|schema|tidy)/,
-  // Captures every statement of its process.
-  /^bench\/baseline-scripts/,
 ]
 // Each of these groups has one process with one browser. They start before the files that share any process.
 export const BROWSER_GROUPS = [
