@@ -45,14 +45,15 @@ const COUNTING = `{
   }
 }`
 
-/** Shortly before a prompt, a second after the page loads; from then on the test advances the page's clock. */
+/** The page of a prompt has loaded at this moment of its clock, which only the test advances. */
 async function openPromptInPageTime(t: Parameters<typeof open>[0]): Promise<Page> {
   const { page } = await open(t)
   await page.addInitScript({ content: COUNTING })
   await installClock(page)
+  // Later than the clock can be by now: it runs until it is paused, and cannot go back.
+  await page.clock.pauseAt(Date.now() + 60 * MINUTE_MS)
   await payWith(page, 'mobile_timeout')
   await waitForHeading(page, 'Check your phone')
-  await page.clock.pauseAt(Date.now() + SECOND_MS)
   return page
 }
 

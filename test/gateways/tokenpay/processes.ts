@@ -12,10 +12,10 @@ import type { Attempt, Gateway, Outcome } from '../../../src/gateways/gateway.ts
 import { createTokenCalls } from '../../../src/gateways/token-calls.ts'
 import { type Clock, systemClock } from '../../../src/kit/clock.ts'
 import { createVault, deriveSecret } from '../../../src/kit/crypto.ts'
-import { connectDb } from '../../../src/kit/db/db.ts'
 import { createHttpClient } from '../../../src/kit/http/http-client.ts'
 import type { LogFields } from '../../../src/kit/observability/log.ts'
 import { systemRandom } from '../../../src/kit/random.ts'
+import { connectTestDb } from '../../support/test-db.ts'
 import { callbackUrlAt } from '../webhook-request.ts'
 import { openTokenpay } from './connector.ts'
 import { CREDENTIALS } from './fake.ts'
@@ -23,6 +23,9 @@ import { CREDENTIALS } from './fake.ts'
 // The same in every process, as the settings of an instance are.
 const SECRET = 'of the test'
 const VAULT_KEY = { id: 'test', key: deriveSecret(SECRET, 'vault') }
+
+// A thousand charges at once share one processor with the provider, the database and whatever else runs.
+export const BUSY_TIMEOUT_MS = 60_000
 
 export interface TokenpayProcess {
   gateway: Gateway
@@ -45,8 +48,8 @@ interface Options {
 
 export function startTokenpayProcess(options: Options): TokenpayProcess {
   const { databaseUrl, providerUrl: baseUrl, clock = systemClock, credentials = CREDENTIALS } = options
-  const db = connectDb({ url: databaseUrl, poolSize: 4 })
-  const http = createHttpClient({ totalTimeoutMs: 10_000 })
+  const db = connectTestDb({ url: databaseUrl, poolSize: 4 })
+  const http = createHttpClient({ totalTimeoutMs: BUSY_TIMEOUT_MS })
   const log: TokenpayProcess['log'] = []
   const sources = createTokenSources({
     store: createTokenStore(db),
@@ -108,7 +111,10 @@ function makeCharge(): Attempt {
 
 /** node processes.ts <database> <provider> <count>: charges once when a line arrives, and prints how many succeeded. */
 async function main([databaseUrl = '', providerUrl = '', count = '0']: readonly string[]): Promise<void> {
-  const { gateway, close } = startTokenpayProcess({ databaseUrl, providerUrl })
+  const { gateway, close } = startTokenpayProcess({
+    ...{ databaseUrl, providerUrl },
+    owner: { timeoutMs: BUSY_TIMEOUT_MS },
+  })
   process.stdout.write('ready\n')
   await once(process.stdin, 'data')
   process.stdout.write(`${await chargeMany(gateway, Number(count))}\n`)

@@ -13,7 +13,7 @@ import { testDatabaseUrl } from '../../support/database.ts'
 import { frozenClock } from '../../support/fake-clock.ts'
 import { LARGER_FORM_ONLY } from '../../support/scale.ts'
 import { CREDENTIALS, startFakeTokenpay } from './fake.ts'
-import { charge, chargeMany, startTokenpayProcess } from './processes.ts'
+import { BUSY_TIMEOUT_MS, charge, chargeMany, startTokenpayProcess } from './processes.ts'
 
 const HOUR = 3_600_000
 const RATION = { grants: 2, perMs: HOUR }
@@ -68,7 +68,8 @@ where gateway = $1`
 describe('the access token of an account', () => {
   it('is granted once for 1,000 parallel charges of two processes after it has expired', async (t) => {
     const { provider, startProcess, passTime } = await startTest(t)
-    const processes = [startProcess(), startProcess()]
+    const patient = { owner: { timeoutMs: BUSY_TIMEOUT_MS } }
+    const processes = [startProcess(patient), startProcess(patient)]
     for (const { gateway } of processes) assert.equal(await chargeMany(gateway, 1), 1)
     assert.equal(provider.grants(), 1)
     provider.rejectTokens()
