@@ -12,6 +12,8 @@ export const OBJECT_TYPES = [
   ...['merchant', 'api_key', 'gateway_account', 'customer', 'payment_method', 'payment_link'],
   ...['webhook_endpoint', 'webhook_replay', 'event', 'refund', 'p2p_account', 'p2p_payment', 'case'],
   ...['reconciliation', 'reconciliation_break', 'encryption_key'],
+  // Of what people decide and note about payments (migrations/0046_people_and_payments.sql).
+  ...['refund_request', 'payment_note', 'sent_receipt', 'saved_view'],
   // Of people (migrations/0042_people.sql, migrations/0044_identities.sql).
   ...[
     'user',

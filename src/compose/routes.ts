@@ -27,12 +27,15 @@ import { p2pRoutes } from '../p2p/routes.ts'
 import { p2pAccountRoutes } from '../p2p-accounts/routes.ts'
 import type { PaymentListsApp } from '../payment-lists/list.ts'
 import { paymentListRoutes } from '../payment-lists/routes.ts'
+import { paymentNoteRoutes } from '../payment-notes/routes.ts'
 import { findReferences } from '../payments/find.ts'
 import { PEOPLE_OPERATIONS } from '../people/app.ts'
 import { operatorPeopleRoutes } from '../people/routes.ts'
 import { operatorUserRoutes } from '../people/users/routes.ts'
+import { receiptRoutes } from '../receipts/routes.ts'
 import { ownReconciliationRoutes } from '../reconciliation/own-routes.ts'
 import { reconciliationRoutes } from '../reconciliation/routes.ts'
+import { refundRequestRoutes } from '../refund-requests/routes.ts'
 import { findGatewayRefunds } from '../refunds/find.ts'
 import { refundLimitRoutes } from '../refunds/limits/routes.ts'
 import { refundRoutes } from '../refunds/routes.ts'
@@ -40,6 +43,7 @@ import { approvalRateRoutes } from '../reports/person-routes.ts'
 import { reportRoutes } from '../reports/routes.ts'
 import { sandboxApiRoutes } from '../sandbox-api/routes.ts'
 import type { SandboxApiApp } from '../sandbox-api/service.ts'
+import { savedViewRoutes } from '../saved-views/routes.ts'
 import { encryptionRoutes } from '../secrets/routes.ts'
 import { testClockRoutes } from '../test-clock/routes.ts'
 import { timelineRoutes } from '../timeline/routes.ts'
@@ -116,6 +120,10 @@ export function personRoutes(app: App): PersonRoute[] {
     ...ownGatewayRoutes({ ...app, publicUrl, db }),
     ...ownReconciliationRoutes({ ...app, db, findRefunds: (...wanted) => findGatewayRefunds(db, ...wanted) }),
     ...refundLimitRoutes(app),
+    ...refundRequestRoutes(app),
+    ...paymentNoteRoutes(app),
+    ...receiptRoutes(app),
+    ...savedViewRoutes(app),
   ]
 }
 

@@ -48,6 +48,8 @@ export const PEOPLE_SCOPES = [
   // To ask another person for a refund.
   'refunds:request',
   'receipts:send',
+  // To write notes on payments.
+  'notes:write',
   'deliveries:resend',
   // To let time pass in staging.
   'sandbox:write',

@@ -26,9 +26,11 @@ import { disputeScreens } from './screens/money/disputes.ts'
 import { linkFormScreens } from './screens/money/link-form.ts'
 import { linkScreens } from './screens/money/links.ts'
 import { p2pAccountScreens } from './screens/money/p2p-accounts.ts'
+import { refundRequestScreens } from './screens/money/refund-requests.ts'
 import { reportScreen } from './screens/money/reports.ts'
 import { transferScreens } from './screens/money/transfers.ts'
 import { passkeySignInRoutes } from './screens/passkey-sign-in.ts'
+import { savedViewScreens } from './screens/payment/views.ts'
 import { paymentScreen } from './screens/payment.ts'
 import { paymentListScreens } from './screens/payments.ts'
 import { providerSignInRoutes } from './screens/provider-sign-in.ts'
@@ -47,8 +49,10 @@ export const SCREENS: readonly Screen[] = [
   ...teamScreens,
   ...auditScreens,
   ...paymentListScreens,
+  ...savedViewScreens,
   ...paymentScreen,
   ...refundScreens,
+  ...refundRequestScreens,
   ...caseScreens('/app'),
   ...customerScreens,
   ...walletScreens,

@@ -89,12 +89,24 @@ export function settingsIssues(
     addIssue('country', 'must be an ISO 3166-1 alpha-2 code, such as KE, or null.')
   if (typeof timeZone === 'string' && !isTimeZone(timeZone))
     addIssue('timeZone', 'must be the name of a time zone, such as Africa/Nairobi; null is UTC.')
+  for (const name of LIMIT_SETTINGS)
+    for (const index of repeatedLimits(changes?.[name] ?? []))
+      addIssue(`${name}.${index}.currency`, 'must be another currency: each has one limit.')
   const { logo, supportUrl } = changes?.branding ?? {}
   const read = typeof logo === 'string' ? readLogo(logo) : undefined
   if (typeof read === 'string') addIssue('branding.logo', read)
   if (typeof supportUrl === 'string' && !isAllowedUrl(readWebAddress(supportUrl), mode))
     addIssue('branding.supportUrl', `must be ${URL_REQUIREMENT[mode]}, such as https://shop.example/help.`)
   return issues
+}
+
+// Object.keys returns string[]; the keys of this constant are exactly those of its type.
+const LIMIT_SETTINGS = Object.keys(LIMITS) as LimitSetting[]
+
+/** The places of limits whose currency has one before. */
+function repeatedLimits(limits: readonly { currency: string }[]): number[] {
+  const currencies = limits.map(({ currency }) => currency)
+  return [...currencies.keys()].filter((index) => currencies.indexOf(currencies[index] ?? '') < index)
 }
 
 const URL_REQUIREMENT: Record<Mode, string> = {

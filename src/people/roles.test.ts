@@ -14,8 +14,13 @@ describe('roles', () => {
 
   it('let each role write only what its work needs', () => {
     assert.deepEqual(writes('viewer'), [])
-    assert.deepEqual(writes('support'), [])
-    assert.deepEqual(writes('finance'), ['refunds:write', 'cases:write', 'reconciliations:write'])
+    assert.deepEqual(writes('support'), ['notes:write'])
+    assert.deepEqual(writes('finance'), [
+      'refunds:write',
+      'cases:write',
+      'reconciliations:write',
+      'notes:write',
+    ])
     assert.deepEqual(writes('developer'), ['webhooks:write', 'keys:write', 'sandbox:write'])
   })
 

@@ -24,7 +24,12 @@ const READS_PAYMENTS: readonly PersonScope[] = [
   'webhooks:read',
   'team:read',
 ]
-const HELPS_PAYERS: readonly PersonScope[] = ['refunds:request', 'receipts:send', 'deliveries:resend']
+const HELPS_PAYERS: readonly PersonScope[] = [
+  'refunds:request',
+  'receipts:send',
+  'notes:write',
+  'deliveries:resend',
+]
 const DEVELOPS: readonly PersonScope[] = [
   'webhooks:write',
   'keys:read',

@@ -70,7 +70,7 @@ interface ValidatedRefund {
 }
 
 /** The checks that need no lock. */
-async function validateRefund(
+export async function validateRefund(
   app: PaymentsApp,
   merchant: Merchant,
   input: RefundInput,

@@ -28,6 +28,10 @@ const SENTENCES: Readonly<Record<TimelineType, Describe>> = {
   attempt_ended: ({ status, detail, source, count }, amount) =>
     `Attempt ${count} at ${source} ended: ${status}${amount && ` with ${amount}`}${reasonOf(detail)}.`,
   settled: (_, amount) => `${amount} became available in the wallet.`,
+  refund_approval_requested: ({ detail }, amount) =>
+    `A person asked for a refund of ${amount}${detail === null ? '' : ` (${detail})`}; another person must approve it.`,
+  refund_approval_decided: ({ status, detail }, amount) =>
+    `The request for a refund of ${amount} was ${status}${detail === null ? '' : ` (${detail})`}.`,
   refund_requested: ({ detail }, amount) =>
     `A refund of ${amount} was requested${detail === null ? '' : ` (${detail})`}.`,
   refund_ended: ({ status, detail }, amount) =>

@@ -26,6 +26,8 @@ export type TimelineType =
   | 'gateway_asked'
   | 'attempt_ended'
   | 'settled'
+  | 'refund_approval_requested'
+  | 'refund_approval_decided'
   | 'refund_requested'
   | 'refund_ended'
   | 'refund_failed_late'
@@ -91,6 +93,14 @@ entries as (
   from ledger_entries e
   join postings p on p.merchant_id = e.merchant_id and p.entry_id = e.id and p.account = 'available'
   where e.merchant_id = $1 and e.payment_id = $2 and e.kind = 'settlement'
+  union all
+  select created_at, 1, 'refund_approval_requested', id, null, reason, null, amount_minor, null
+  from refund_requests
+  where merchant_id = $1 and payment_id = $2
+  union all
+  select decided_at, 1, 'refund_approval_decided', id, status, decision_note, null, amount_minor, 0
+  from refund_requests
+  where merchant_id = $1 and payment_id = $2 and decided_at is not null
   union all
   select created_at, 1, 'refund_requested', id, null, reason, gateway, amount_minor, null
   from refunds

@@ -29,6 +29,9 @@ const TYPES: Readonly<Record<TimelineType, string>> = {
     'The gateway was asked about the outcome of an attempt: the last time, with the number of times.',
   attempt_ended: 'An attempt ended.',
   settled: 'The money became available in the wallet.',
+  refund_approval_requested: 'A person asked for a refund that another person must approve.',
+  refund_approval_decided:
+    'A request for a refund was approved, rejected or withdrawn; the status says which.',
   refund_requested: 'A refund was requested.',
   refund_ended: 'A refund ended.',
   refund_failed_late: 'The gateway reported that a refund failed after its success.',
@@ -56,7 +59,7 @@ const TimelineEntry = namedObject(
     message: text('What happened, in a sentence for people. It may change.'),
     uuid: Nullable(
       Uuid,
-      'The id of the attempt, refund, dispute, case or event that it is about. Null if there is none.',
+      'The id of the attempt, refund, request for a refund, dispute, case or event that it is about. Null if there is none.',
     ),
     status: Nullable(
       Type.String(),

@@ -4,7 +4,8 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, describe, it } from 'node:test'
 import { ROLES, type Role } from '../../src/people/roles.ts'
-import { saveOwnAccount, signInAs } from '../support/dashboard.ts'
+import { payWith } from '../support/builders.ts'
+import { saveOwnAccount, signInAs, type Visitor } from '../support/dashboard.ts'
 import { addressOf, crawl, force, SCREEN_NAMES, type ScreenName } from '../support/dashboard-crawl.ts'
 import { makeOneOfEverything } from '../support/one-of-everything.ts'
 import { testService } from '../support/service.ts'
@@ -23,6 +24,11 @@ await service.admin.post('/admin/v1/reconciliations', {
 const owner = await signInAs(service, merchant.uuid)
 await signInAs(service, merchant.uuid, 'viewer')
 await owner.submit('/app/team', '/app/team/invite', { email: 'invited@example.com', role: 'viewer' })
+// The owner approves what another person asks for.
+const support = await signInAs(service, merchant.uuid, 'support')
+const paid = `/app/payments/${(await payWith(merchant.api, 'card_success')).uuid}`
+await support.submit(paid, `${paid}/refund`, { amount: '1' })
+await saveView(owner)
 const found = await crawl(owner)
 const documented = await readDocumentedRoles()
 
@@ -36,6 +42,11 @@ async function readDocumentedRoles(): Promise<Map<ScreenName, Role[]>> {
       ROLES.filter((_, index) => cells.split(' | ')[index] === 'yes'),
     ]),
   )
+}
+
+/** Every person changes their own views. */
+function saveView(person: Visitor) {
+  return person.submit('/app/payments?status=failed', '/app/views', { name: 'Failed' })
 }
 
 const addressFor = (name: ScreenName) => {
@@ -70,6 +81,7 @@ describe('roles in the dashboard', () => {
   for (const role of ROLES) {
     it(`shows ${role} the screens and forms of the role, and refuses the others`, async () => {
       const person = await signInAs(service, merchant.uuid, role)
+      await saveView(person)
       const seen = await crawl(person)
       for (const name of SCREEN_NAMES) {
         const isAllowed = documented.get(name)?.includes(role)

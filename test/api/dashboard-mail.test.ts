@@ -1,11 +1,12 @@
-// Mails of the dashboard: the link for a lost password, without telling whether there is an account.
+// Mails of the dashboard: the link for a lost password, without telling whether there is an account, and receipts.
 
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { linkOf, mailInvitation } from '../../src/dashboard/frame/mails.ts'
 import { textsFor } from '../../src/dashboard/frame/texts.ts'
-import { newVisitor, signInAs } from '../support/dashboard.ts'
+import { CUSTOMER, payWith } from '../support/builders.ts'
+import { hiddenFields, newVisitor, signInAs } from '../support/dashboard.ts'
 import { startMailServer } from '../support/mail-server.ts'
 import { testService } from '../support/service.ts'
 
@@ -16,7 +17,7 @@ const env = {
   COWRY_MAIL_FROM: 'Cowry <pay@example.com>',
 }
 const service = await testService({ after }, { env })
-const { uuid: merchantId } = await service.newMerchant()
+const { uuid: merchantId, api } = await service.newMerchant()
 
 const mailsTo = (email: string) => smtp.mails.filter((mail) => mail.includes(`To: ${email}`))
 
@@ -138,5 +139,22 @@ describe('the mail of an invitation', () => {
 
   it('is not sent where no mail is configured', async () => {
     assert.equal(await mailInvitation({ mailer: null, publicUrl }, invitation, shop), false)
+  })
+})
+
+describe('a receipt that is sent again', () => {
+  it('is mailed to the payer once for each form, with the link of the page', async () => {
+    const customer = { ...CUSTOMER, email: 'payer-of-receipt@example.com' }
+    const { uuid } = await payWith(api, 'card_success', { customer })
+    const support = await signInAs(service, merchantId, 'support')
+    const page = `/app/payments/${uuid}`
+    const fields = hiddenFields((await support.get(page)).text, `${page}/receipt`)
+    for (const _ of [1, 2]) {
+      const sent = await support.post(`${page}/receipt`, fields)
+      assert.equal(sent.headers.get('location'), `${page}?done=receiptSent`, sent.text)
+    }
+    const link = /https?:\S+/.exec(await mailTo(customer.email))?.[0] ?? ''
+    assert.match(link, new RegExp(`^${service.url}/pay/\\w+/receipt$`))
+    assert.equal((await newVisitor(service).get(new URL(link).pathname)).http, 200)
   })
 })

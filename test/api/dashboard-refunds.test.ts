@@ -1,4 +1,4 @@
-// Refunds by people: the amounts from which they confirm who they are, and from which a second person must approve.
+// What people decide and record about payments: refunds with their limits and approvals, notes, receipts, saved views.
 
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
@@ -12,11 +12,15 @@ const service = await testService({ after })
 let merchant: Awaited<ReturnType<typeof service.newMerchant>>
 let owner: Visitor
 let finance: Visitor & { email: string }
+let support: Visitor
+let stranger: Visitor
 
 before(async () => {
   merchant = await service.newMerchant()
   owner = await signInAs(service, merchant.uuid)
   finance = await signInAs(service, merchant.uuid, 'finance')
+  support = await signInAs(service, merchant.uuid, 'support')
+  stranger = await signInAs(service, (await service.newMerchant()).uuid)
   const settings = {
     refundApprovals: [{ currency: 'KES', from: 1000 }],
     refundConfirmations: [{ currency: 'KES', from: 500 }],
@@ -77,5 +81,163 @@ describe('limits on refunds by people', () => {
     const paymentUuid = page.split('/').at(-1)
     const byKey = await merchant.api.post('/api/v1/refunds', { paymentUuid })
     assert.deepEqual([byKey.http, byKey.body.data.amount], [201, '1400.00'])
+  })
+})
+
+/** The page of the request that the person has made for the payment. */
+async function askFor(person: Visitor, page: string, amount: string): Promise<string> {
+  const asked = await refund(person, page, amount)
+  assert.equal(asked.headers.get('location'), `${page}?done=request`, asked.text)
+  const found = /href="(\/app\/refunds\/requests\/[^"]+)"/.exec((await person.get(page)).text)
+  assert.ok(found?.[1])
+  return found[1]
+}
+
+/** Posts without the form of the page, as an attacker with a session does. */
+async function force(visitor: Visitor, action: string, fields: Record<string, string> = {}) {
+  const hidden = hiddenFields((await visitor.get('/app')).text, '/app/sign-out')
+  return visitor.post(action, { ...hidden, ...fields })
+}
+
+const amountsOf = async (page: string) => (await refundsOf(page)).map(({ amount }) => amount)
+
+describe('approval of refunds', () => {
+  it('refunds once what support asks for and finance approves, with both in the audit log', async () => {
+    const page = await paidPage()
+    const request = await askFor(support, page, '250')
+    assert.deepEqual(await refundsOf(page), [])
+    assert.match((await finance.get('/app')).text, /refunds? waits? for the approval/)
+    assert.ok((await finance.get('/app/refunds/requests')).text.includes(request))
+    const hidden = hiddenFields((await finance.get(request)).text, `${request}/approve`)
+    for (const _ of [1, 2]) {
+      const approved = await finance.post(`${request}/approve`, hidden)
+      assert.equal(approved.headers.get('location'), `${request}?done=approved`, approved.text)
+    }
+    assert.deepEqual(await amountsOf(page), ['250.00'])
+    const { text } = await owner.get(request)
+    assert.ok(text.includes('A support') && text.includes('A finance') && text.includes('A mug broke'))
+    const timeline = (await owner.get(page)).text
+    assert.match(timeline, /A person asked for a refund of KES 250\.00 \(A mug broke\)/)
+    assert.match(timeline, /The request for a refund of KES 250\.00 was approved/)
+    const audited = await merchant.api.get(`/api/v1/audit?object=${request.split('/').at(-1)}`)
+    assert.deepEqual(
+      audited.body.data.map(({ operation, actor }: { operation: string; actor: { role: string } }) => [
+        operation,
+        actor.role,
+      ]),
+      [
+        ['POST /app/refund-requests/{uuid}/approve', 'finance'],
+        ['POST /app/refund-requests', 'support'],
+      ],
+    )
+  })
+
+  it('asks for the approval of another person from the limit on, whatever the role', async () => {
+    const page = await paidPage()
+    const request = await askFor(owner, page, '1000')
+    assert.equal((await owner.get(request)).text.includes(`${request}/approve`), false)
+    const own = await force(owner, `${request}/approve`)
+    assert.deepEqual([own.http, /asked for this refund yourself/.test(own.text)], [422, true])
+    assert.equal((await force(owner, `${request}/reject`, { note: 'No' })).http, 422)
+    assert.equal((await force(support, `${request}/approve`)).http, 403)
+    assert.equal((await force(stranger, `${request}/approve`)).http, 404)
+    assert.deepEqual(await refundsOf(page), [])
+    await service.db.query(ageSessions, [finance.email])
+    const asked = await finance.submit(request, `${request}/approve`)
+    assert.equal(asked.http, 403)
+    const fields = { ...hiddenFields(asked.text, `${request}/approve`), confirmPassword: PASSWORD }
+    assert.equal((await finance.post(`${request}/approve`, fields)).http, 303)
+    assert.deepEqual(await amountsOf(page), ['1000.00'])
+  })
+
+  it('makes one refund when two people approve at the same moment, and none after a rejection', async () => {
+    const page = await paidPage()
+    const request = await askFor(support, page, '100')
+    const answers = await Promise.all([
+      force(finance, `${request}/approve`),
+      force(owner, `${request}/approve`),
+    ])
+    assert.deepEqual(answers.map(({ http }) => http).toSorted(), [303, 422])
+    assert.deepEqual(await amountsOf(page), ['100.00'])
+    const next = await askFor(support, page, '200')
+    assert.equal((await refund(support, page, '300')).http, 422)
+    const raced = await Promise.all([
+      force(finance, `${next}/approve`),
+      force(owner, `${next}/reject`, { note: 'Ask the payer first' }),
+    ])
+    assert.deepEqual(raced.map(({ http }) => http).toSorted(), [303, 422])
+    const wasApproved = raced[0].http === 303
+    assert.deepEqual(await amountsOf(page), wasApproved ? ['200.00', '100.00'] : ['100.00'])
+    assert.equal((await support.get(next)).text.includes('Ask the payer first'), !wasApproved)
+  })
+
+  it('keeps the request open when the payment was refunded meanwhile, and lets its person withdraw it', async () => {
+    const page = await paidPage()
+    const request = await askFor(support, page, '500')
+    await merchant.api.post('/api/v1/refunds', { paymentUuid: page.split('/').at(-1) })
+    const late = await force(owner, `${request}/approve`)
+    assert.equal(late.http, 422)
+    assert.deepEqual(await amountsOf(page), ['2000.00'])
+    assert.equal((await force(finance, `${request}/withdraw`)).http, 422)
+    const withdrawn = await support.submit(request, `${request}/withdraw`)
+    assert.equal(withdrawn.headers.get('location'), `${request}?done=withdrawn`, withdrawn.text)
+    assert.equal((await force(owner, `${request}/approve`)).http, 422)
+  })
+})
+
+describe('notes, receipts and saved views', () => {
+  it('shows notes with their person, as text, to the team alone', async () => {
+    const page = await paidPage()
+    const text = 'Called <b>twice</b>\nHer number is wrong'
+    const fields = { ...hiddenFields((await support.get(page)).text, `${page}/notes`), text }
+    for (const _ of [1, 2]) assert.equal((await support.post(`${page}/notes`, fields)).http, 303)
+    const shown = (await owner.get(page)).text
+    assert.equal(shown.split('Called &lt;b&gt;twice&lt;/b&gt;\nHer number is wrong').length, 2)
+    assert.match(shown, /A support<\/bdi> ·/)
+    for (const refused of ['', '  ', 'x'.repeat(2001), 'Card 4111 1111 1111 1111'])
+      assert.equal((await support.submit(page, `${page}/notes`, { text: refused })).http, 422)
+    const viewer = await signInAs(service, merchant.uuid, 'viewer')
+    const seen = (await viewer.get(page)).text
+    assert.deepEqual([seen.includes('Called &lt;b&gt;'), seen.includes(`${page}/notes`)], [true, false])
+    assert.equal((await force(viewer, `${page}/notes`, { text: 'x' })).http, 403)
+    assert.equal((await force(stranger, `${page}/notes`, { text: 'x' })).http, 404)
+  })
+
+  it('gives the link of the receipt at most three times a day, where mail is not configured', async () => {
+    const page = await paidPage()
+    const send = () => support.submit(page, `${page}/receipt`)
+    for (const _ of [1, 2, 3]) {
+      const sent = await send()
+      assert.equal(sent.headers.get('location'), `${page}?done=receiptLink`, sent.text)
+    }
+    const { text } = await support.get(`${page}?done=receiptLink`)
+    const link = /href="[^"]*(\/pay\/[^"]+\/receipt)"/.exec(text)?.[1]
+    assert.equal((await stranger.get(link ?? '')).http, 200)
+    const limited = await send()
+    assert.deepEqual([limited.http, /at most 3 times a day/.test(limited.text)], [422, true])
+    assert.equal((await force(stranger, `${page}/receipt`)).http, 404)
+  })
+
+  it('saves views per person, shares them with the team, renames and deletes them', async () => {
+    const list = '/app/payments?status=failed&currency=KES'
+    const saved = await support.submit(list, '/app/views', { name: 'Failed <i>KES</i>' })
+    assert.equal(saved.headers.get('location'), list, saved.text)
+    const link = 'href="/app/payments?status=failed&amp;currency=KES"'
+    const names = async (person: Visitor) => {
+      const { text } = await person.get('/app/payments')
+      return [text.includes(link), text.includes('Failed &lt;i&gt;'), text.includes('Team view')]
+    }
+    assert.deepEqual(await names(support), [true, true, false])
+    assert.deepEqual(await names(finance), [false, false, false])
+    const view = /href="(\/app\/views\/[^"]+)"/.exec((await support.get('/app/views')).text)?.[1] ?? ''
+    assert.equal((await force(finance, `${view}/delete`)).http, 404)
+    const shared = await support.submit(view, view, { name: 'Team view', isShared: 'on' })
+    assert.equal(shared.http, 303, shared.text)
+    assert.deepEqual(await names(finance), [true, false, true])
+    assert.equal((await force(finance, view, { name: 'Mine' })).http, 422)
+    for (const path of [view, `${view}/delete`]) assert.equal((await force(stranger, path)).http, 404)
+    assert.equal((await stranger.get(view)).http, 404)
+    assert.equal((await support.submit(view, `${view}/delete`)).http, 303)
+    assert.deepEqual(await names(support), [false, false, false])
   })
 })

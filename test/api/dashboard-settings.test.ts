@@ -138,6 +138,11 @@ describe('routing and approvals', () => {
     assert.deepEqual(refundApprovals, [{ currency: 'KES', from: 10000.5 }])
     assert.deepEqual(caseApprovals, [{ currency: 'KES', from: 20000 }])
     assert.deepEqual(refundConfirmations, [])
+    const twice = await owner.submit(path, path, {
+      ...{ 'refundApprovals-currency-0': 'KES', 'refundApprovals-from-0': '500' },
+      ...{ 'refundApprovals-currency-1': 'KES', 'refundApprovals-from-1': '900' },
+    })
+    assert.deepEqual([twice.http, /each has one limit/.test(twice.text)], [422, true])
     const wrong = await owner.submit(path, path, { ...limits, 'caseApprovals-from-0': 'many' })
     assert.deepEqual([wrong.http, wrong.text.includes('value="many"')], [422, true])
   })

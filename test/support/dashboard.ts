@@ -75,7 +75,9 @@ export function hiddenFields(page: string, action: string): Record<string, strin
   assert.ok(form !== undefined, `no form posts to ${action}`)
   const [inside = ''] = form.split('</form>')
   const inputs = inside.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)
-  return Object.fromEntries([...inputs].map(([, name = '', value = '']) => [name, value]))
+  return Object.fromEntries(
+    [...inputs].map(([, name = '', value = '']) => [name, value.replaceAll('&amp;', '&')]),
+  )
 }
 
 /** An operator who has joined by an invitation, signed in. */

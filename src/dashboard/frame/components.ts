@@ -34,6 +34,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   disputed: 'bad',
   reversed: 'bad',
   rejected: 'bad',
+  approved: 'good',
   lost: 'bad',
   dead: 'bad',
   failing: 'bad',

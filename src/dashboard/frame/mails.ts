@@ -41,6 +41,19 @@ export async function mailReset(
   return app.mailer.sendMail({ to: email, subject: t('mailResetSubject'), text })
 }
 
+/** Whether the mail server has accepted the mail. In the language of the payer's pages. */
+export async function mailReceipt(
+  { mailer }: Pick<AreaApp, 'mailer'>,
+  receipt: { email: string; link: string; language: string | null; merchantName: string },
+  texts: Texts,
+): Promise<boolean> {
+  if (!mailer) return false
+  const { t } = textsOfReceiver(receipt.language, texts)
+  const merchant = withoutControls(receipt.merchantName)
+  const text = t('mailReceiptText', { merchant, link: receipt.link })
+  return mailer.sendMail({ to: receipt.email, subject: t('mailReceiptSubject', { merchant }), text })
+}
+
 /** In the language of the account; otherwise in that of the page from which the mail is sent. */
 function textsOfReceiver(language: string | null, texts: Texts): Texts {
   return isDashboardLanguage(language) ? textsFor(language, texts.zone) : texts

@@ -1,6 +1,7 @@
 // Arabic. The texts are machine-drafted and not yet reviewed by a native speaker. English stands where a text is
 // missing, which a test reports.
 
+import { AR_DECISIONS } from './ar/decisions.ts'
 import { AR_DEVELOPERS } from './ar/developers.ts'
 import { AR_FINANCE } from './ar/finance.ts'
 import { AR_FRAME } from './ar/frame.ts'
@@ -19,6 +20,7 @@ export const AR: Texts = {
   ...AR_DEVELOPERS,
   ...AR_WORDS,
   ...AR_FINANCE,
+  ...AR_DECISIONS,
   ...AR_MONEY,
   ...AR_OPS,
   ...AR_PEOPLE,

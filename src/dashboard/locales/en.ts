@@ -1,5 +1,6 @@
 // The source texts of the dashboard, in ICU message syntax. Every other language has exactly these names.
 
+import { EN_DECISIONS } from './en-decisions.ts'
 import { EN_DEVELOPERS } from './en-developers.ts'
 import { EN_FINANCE } from './en-finance.ts'
 import { EN_MONEY } from './en-money.ts'
@@ -424,6 +425,7 @@ export const EN = {
   channel_saved: 'Saved method',
   ...SETTINGS_EN,
   ...EN_FINANCE,
+  ...EN_DECISIONS,
 } as const
 
 export type TextId = keyof typeof EN

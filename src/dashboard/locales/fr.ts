@@ -2,6 +2,7 @@
 // missing, which a test reports.
 
 import { EN, type Texts } from './en.ts'
+import { FR_DECISIONS } from './fr/decisions.ts'
 import { FR_DEVELOPERS } from './fr/developers.ts'
 import { FR_FINANCE } from './fr/finance.ts'
 import { FR_FRAME } from './fr/frame.ts'
@@ -19,6 +20,7 @@ export const FR: Texts = {
   ...FR_DEVELOPERS,
   ...FR_WORDS,
   ...FR_FINANCE,
+  ...FR_DECISIONS,
   ...FR_MONEY,
   ...FR_OPS,
   ...FR_PEOPLE,

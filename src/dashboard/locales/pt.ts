@@ -2,6 +2,7 @@
 // missing, which a test reports.
 
 import { EN, type Texts } from './en.ts'
+import { PT_DECISIONS } from './pt/decisions.ts'
 import { PT_DEVELOPERS } from './pt/developers.ts'
 import { PT_FINANCE } from './pt/finance.ts'
 import { PT_FRAME } from './pt/frame.ts'
@@ -19,6 +20,7 @@ export const PT: Texts = {
   ...PT_DEVELOPERS,
   ...PT_WORDS,
   ...PT_FINANCE,
+  ...PT_DECISIONS,
   ...PT_MONEY,
   ...PT_OPS,
   ...PT_PEOPLE,

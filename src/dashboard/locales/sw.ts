@@ -2,6 +2,7 @@
 // missing, which a test reports.
 
 import { EN, type Texts } from './en.ts'
+import { SW_DECISIONS } from './sw/decisions.ts'
 import { SW_DEVELOPERS } from './sw/developers.ts'
 import { SW_FINANCE } from './sw/finance.ts'
 import { SW_FRAME } from './sw/frame.ts'
@@ -19,6 +20,7 @@ export const SW: Texts = {
   ...SW_DEVELOPERS,
   ...SW_WORDS,
   ...SW_FINANCE,
+  ...SW_DECISIONS,
   ...SW_MONEY,
   ...SW_OPS,
   ...SW_PEOPLE,

@@ -35,13 +35,15 @@ async function attention(
   const { t } = texts
   const total = async (operation: OperationId, query = {}) =>
     allows(operation) ? ((await call(operation, { query: { ...query, limit: '1' } })).meta?.total ?? 0) : 0
-  const [cases, transfers, disputes, breaks] = await Promise.all([
+  const [refunds, cases, transfers, disputes, breaks] = await Promise.all([
+    allows('refundRequests.approve') ? total('refundRequests.list', { status: 'awaiting_approval' }) : 0,
     total('cases.list'),
     total('p2pPayments.list', { transferStatus: 'marked_paid' }),
     total('payments.listAll', { status: 'disputed' }),
     total('reconciliationBreaks.list'),
   ])
   const counted = [
+    { count: refunds, text: 'attentionRefunds', path: '/app/refunds/requests' },
     { count: cases, text: 'attentionCases', path: '/app/cases' },
     { count: transfers, text: 'attentionTransfers', path: '/app/p2p' },
     { count: disputes, text: 'attentionDisputes', path: '/app/disputes' },

@@ -8,7 +8,9 @@ import type { Screen, ScreenRequest, ScreenResponse } from '../frame/screen.ts'
 import type { Texts } from '../frame/texts.ts'
 import { paymentEvents } from './developers/payment-events.ts'
 import { EVENTS_PATH } from './developers/tabs.ts'
-import { needsConfirmation, refund, refundForm } from './payment/refund.ts'
+import { notesOf, saveNote } from './payment/notes.ts'
+import { receiptForm, sendReceipt } from './payment/receipt.ts'
+import { needsConfirmation, refund, refundForm, requestsOf } from './payment/refund.ts'
 import { moneyOf } from './payment-money.ts'
 import { PAYMENTS_PATH, type Payment } from './payments.ts'
 
@@ -29,9 +31,21 @@ export const paymentScreen: Screen[] = [
   {
     method: 'POST',
     path: '/payments/{uuid}/refund',
-    needs: ['refunds.create'],
+    needs: ['refundRequests.create'],
     stepUp: async (request) => needsConfirmation(request, await find(request)),
     handle: (request) => act(request, refund),
+  },
+  {
+    method: 'POST',
+    path: '/payments/{uuid}/notes',
+    needs: ['paymentNotes.create'],
+    handle: (request) => act(request, saveNote),
+  },
+  {
+    method: 'POST',
+    path: '/payments/{uuid}/receipt',
+    needs: ['receipts.send'],
+    handle: (request) => act(request, sendReceipt),
   },
 ]
 
@@ -62,7 +76,7 @@ interface Loaded {
   timeline: TimelineEntry[]
 }
 
-const DONE = ['refund'] as const
+const DONE = ['refund', 'request', 'note', 'receiptSent', 'receiptLink'] as const
 const isDone = (text: string | undefined): text is (typeof DONE)[number] => DONE.some((one) => one === text)
 
 async function show(request: ScreenRequest, { payment, timeline }: Loaded, problem?: ApiError) {
@@ -74,8 +88,8 @@ ${isDone(query.done) && notice('good', html`<p>${t(`done_${query.done}`)}</p>`)}
 ${problem && notice('bad', html`<p>${problem.message}</p>`)}
 <div class="split"><div><section class="card"><p class="big">${amount}</p>${mainFacts(payment, texts)}</section>
 <section class="card"><h2>${t('timeline')}</h2>${timelineList(timeline, request)}</section>
-${payment.attempts.length > 0 && attempts(payment, texts)}${await moneyOf(request)}</div>
-<div>${await refundForm(request, payment)}<section class="card"><h2>${t('details')}</h2>${moreFacts(payment, texts)}</section>${await paymentEvents(request, payment.uuid)}</div></div>`
+${payment.attempts.length > 0 && attempts(payment, texts)}${await requestsOf(request, payment)}${await moneyOf(request)}</div>
+<div>${await refundForm(request, payment)}${receiptForm(request, payment)}${await notesOf(request, payment)}<section class="card"><h2>${t('details')}</h2>${moreFacts(payment, texts)}</section>${await paymentEvents(request, payment.uuid)}</div></div>`
   return { title: payment.reference, body, http: problem ? 422 : 200 }
 }
 

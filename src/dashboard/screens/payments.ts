@@ -8,6 +8,7 @@ import type { PaymentRecord } from '../../payments/schema.ts'
 import { badge, type Column, written } from '../frame/components.ts'
 import { listScreens } from '../frame/list-screen.ts'
 import type { Texts } from '../frame/texts.ts'
+import { viewsAbove } from './payment/views.ts'
 
 export type Payment = Static<typeof PaymentRecord>
 
@@ -39,6 +40,7 @@ export const paymentListScreens = listScreens<Payment>({
   columns: (texts) => paymentColumns(texts),
   emptyTitle: 'noPaymentsTitle',
   emptyText: 'noPaymentsText',
+  intro: viewsAbove,
 })
 
 /** Without the customer on the screen of one. */

@@ -10,6 +10,8 @@ import { PAYMENTS_PATH } from './payments.ts'
 
 export type Refund = Static<typeof RefundRecord>
 
+export const REQUESTS_PATH = '/app/refunds/requests'
+
 export const refundScreens = listScreens<Refund>({
   path: '/refunds',
   title: 'refundsTitle',
@@ -32,6 +34,8 @@ export const refundScreens = listScreens<Refund>({
   ],
   emptyTitle: 'noRefundsTitle',
   emptyText: 'noRefundsText',
+  actions: ({ texts: { t } }) =>
+    html`<a class="button plain" href="${REQUESTS_PATH}">${t('requestsTitle')}</a> `,
 })
 
 /** What the refund is, without its payment. */

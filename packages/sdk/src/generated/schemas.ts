@@ -1522,11 +1522,11 @@ export interface TestClock {
 export interface TimelineEntry {
   /** When it happened, in UTC. */
   at: string
-  /** `status_changed`: The status of the payment changed. `attempt_started`: An attempt at a gateway started. `payer_returned`: The payer came back from the page of the gateway. `payer_sent`: The payer said that the money was sent. `gateway_asked`: The gateway was asked about the outcome of an attempt: the last time, with the number of times. `attempt_ended`: An attempt ended. `settled`: The money became available in the wallet. `refund_requested`: A refund was requested. `refund_ended`: A refund ended. `refund_failed_late`: The gateway reported that a refund failed after its success. `refund_credited_back`: The amount of a refund that failed after its success is in the wallet again. `dispute_opened`: The payer disputed the payment. `dispute_closed`: A dispute was decided. `case_opened`: A case was opened that a person must resolve; the status is its kind. `case_resolved`: A case was resolved; the status is the resolution. `event`: An event was recorded. `delivery`: An event was sent to a webhook endpoint. */
-  type: "status_changed" | "attempt_started" | "payer_returned" | "payer_sent" | "gateway_asked" | "attempt_ended" | "settled" | "refund_requested" | "refund_ended" | "refund_failed_late" | "refund_credited_back" | "dispute_opened" | "dispute_closed" | "case_opened" | "case_resolved" | "event" | "delivery"
+  /** `status_changed`: The status of the payment changed. `attempt_started`: An attempt at a gateway started. `payer_returned`: The payer came back from the page of the gateway. `payer_sent`: The payer said that the money was sent. `gateway_asked`: The gateway was asked about the outcome of an attempt: the last time, with the number of times. `attempt_ended`: An attempt ended. `settled`: The money became available in the wallet. `refund_approval_requested`: A person asked for a refund that another person must approve. `refund_approval_decided`: A request for a refund was approved, rejected or withdrawn; the status says which. `refund_requested`: A refund was requested. `refund_ended`: A refund ended. `refund_failed_late`: The gateway reported that a refund failed after its success. `refund_credited_back`: The amount of a refund that failed after its success is in the wallet again. `dispute_opened`: The payer disputed the payment. `dispute_closed`: A dispute was decided. `case_opened`: A case was opened that a person must resolve; the status is its kind. `case_resolved`: A case was resolved; the status is the resolution. `event`: An event was recorded. `delivery`: An event was sent to a webhook endpoint. */
+  type: "status_changed" | "attempt_started" | "payer_returned" | "payer_sent" | "gateway_asked" | "attempt_ended" | "settled" | "refund_approval_requested" | "refund_approval_decided" | "refund_requested" | "refund_ended" | "refund_failed_late" | "refund_credited_back" | "dispute_opened" | "dispute_closed" | "case_opened" | "case_resolved" | "event" | "delivery"
   /** What happened, in a sentence for people. It may change. */
   message: string
-  /** The id of the attempt, refund, dispute, case or event that it is about. Null if there is none. */
+  /** The id of the attempt, refund, request for a refund, dispute, case or event that it is about. Null if there is none. */
   uuid: string | null
   /** The new status, the type of the event, or the response to a delivery. Null for other entries. */
   status: string | null
@@ -2155,7 +2155,7 @@ export interface AuditListQuery {
   /** Only changes of the object with this id, such as the uuid of an endpoint or the id of an API key. */
   object?: string | undefined
   /** Only changes of objects of this type. */
-  objectType?: "merchant" | "api_key" | "gateway_account" | "customer" | "payment_method" | "payment_link" | "webhook_endpoint" | "webhook_replay" | "event" | "refund" | "p2p_account" | "p2p_payment" | "case" | "reconciliation" | "reconciliation_break" | "encryption_key" | "user" | "membership" | "invitation" | "session" | "one_time_link" | "recovery_code" | "passkey" | "identity" | "sign_in_limit" | undefined
+  objectType?: "merchant" | "api_key" | "gateway_account" | "customer" | "payment_method" | "payment_link" | "webhook_endpoint" | "webhook_replay" | "event" | "refund" | "p2p_account" | "p2p_payment" | "case" | "reconciliation" | "reconciliation_break" | "encryption_key" | "refund_request" | "payment_note" | "sent_receipt" | "saved_view" | "user" | "membership" | "invitation" | "session" | "one_time_link" | "recovery_code" | "passkey" | "identity" | "sign_in_limit" | undefined
   /** Only changes by this API key (its keyId), by this person (the uuid), or by the operator token with this fingerprint. */
   actor?: string | undefined
   /** Only changes by this operation: method and path, such as `POST /api/v1/refunds`, or the name of a step of a person, such as `sign_out`. */
@@ -2174,7 +2174,7 @@ export interface AuditExportQuery {
   /** Only changes of the object with this id, such as the uuid of an endpoint or the id of an API key. */
   object?: string | undefined
   /** Only changes of objects of this type. */
-  objectType?: "merchant" | "api_key" | "gateway_account" | "customer" | "payment_method" | "payment_link" | "webhook_endpoint" | "webhook_replay" | "event" | "refund" | "p2p_account" | "p2p_payment" | "case" | "reconciliation" | "reconciliation_break" | "encryption_key" | "user" | "membership" | "invitation" | "session" | "one_time_link" | "recovery_code" | "passkey" | "identity" | "sign_in_limit" | undefined
+  objectType?: "merchant" | "api_key" | "gateway_account" | "customer" | "payment_method" | "payment_link" | "webhook_endpoint" | "webhook_replay" | "event" | "refund" | "p2p_account" | "p2p_payment" | "case" | "reconciliation" | "reconciliation_break" | "encryption_key" | "refund_request" | "payment_note" | "sent_receipt" | "saved_view" | "user" | "membership" | "invitation" | "session" | "one_time_link" | "recovery_code" | "passkey" | "identity" | "sign_in_limit" | undefined
   /** Only changes by this API key (its keyId), by this person (the uuid), or by the operator token with this fingerprint. */
   actor?: string | undefined
   /** Only changes by this operation: method and path, such as `POST /api/v1/refunds`, or the name of a step of a person, such as `sign_out`. */

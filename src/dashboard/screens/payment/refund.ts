@@ -1,12 +1,15 @@
-// The form that refunds a payment.
+// The form that refunds a payment, or asks another person to do so.
 
 import { isCurrency } from '../../../core/currency.ts'
+import { ApiError } from '../../../core/errors.ts'
 import { add, formatAmount, type Money, parseAmount, readDecimal, subtract } from '../../../core/money.ts'
 import { type Html, html } from '../../../kit/http/html.ts'
+import type { RefundRequest } from '../../../refund-requests/request.ts'
 import type { RefundLimits } from '../../../refunds/limits/limit.ts'
-import { field } from '../../frame/components.ts'
+import { field, table } from '../../frame/components.ts'
 import { readAmount } from '../../frame/form-input.ts'
 import type { ScreenRequest } from '../../frame/screen.ts'
+import { requestColumns } from '../money/refund-requests.ts'
 import { PAYMENTS_PATH, type Payment } from '../payments.ts'
 
 interface Refundable {
@@ -28,29 +31,53 @@ async function loadLimits({ call }: ScreenRequest, { sourceCurrency }: Payment):
   return (await call('refunds.limits', { query: { currency: sourceCurrency } })).data as RefundLimits
 }
 
+/** For those who refund, and for those who ask another person to refund. */
 export async function refundForm(request: ScreenRequest, payment: Payment): Promise<Html | null> {
-  const { allows, postForm, texts, form } = request
+  const { allows, texts } = request
   const { t } = texts
   const found = refundable(payment)
-  if (!allows('refunds.create') || !found || payment.status === 'disputed') return null
+  if (!allows('refundRequests.create') || !found || payment.status === 'disputed') return null
+  const rest = texts.amount(formatAmount(found.rest), payment.sourceCurrency)
   const { approvalFrom } = await loadLimits(request, payment)
-  const rest = formatAmount(found.rest)
-  const shown = (decimal: string) => texts.amount(decimal, payment.sourceCurrency)
-  return html`<section class="card"><h2>${t('refund')}</h2>${
-    approvalFrom !== null &&
-    html`<p class="dim">${t('refundApprovalFrom', { amount: shown(approvalFrom) })}</p>`
-  }${postForm(
-    `${PAYMENTS_PATH}/${payment.uuid}/refund`,
-    html`${field('amount', t('refundAmount'), { value: form.amount ?? rest, hint: t('refundHint', { amount: shown(rest) }), isRequired: true, inputmode: 'decimal' })}
-${field('reason', t('refundReason'), { value: form.reason ?? '' })}<button class="danger">${t('refundButton')}</button>`,
-  )}</section>`
+  const note = !allows('refunds.create')
+    ? t('requestText')
+    : approvalFrom !== null &&
+      t('refundApprovalFrom', { amount: texts.amount(approvalFrom, payment.sourceCurrency) })
+  return html`<section class="card"><h2>${t('refund')}</h2>${note && html`<p class="dim">${note}</p>`}${fields(request, payment, { rest, amount: formatAmount(found.rest) })}</section>`
+}
+
+function fields(
+  { allows, postForm, texts: { t }, form }: ScreenRequest,
+  { uuid }: Payment,
+  { rest, amount }: { rest: string; amount: string },
+): Html {
+  return postForm(
+    `${PAYMENTS_PATH}/${uuid}/refund`,
+    html`${field('amount', t('refundAmount'), { value: form.amount ?? amount, hint: t('refundHint', { amount: rest }), isRequired: true, inputmode: 'decimal' })}
+${field('reason', t('refundReason'), { value: form.reason ?? '' })}<button class="danger">${t(allows('refunds.create') ? 'refundButton' : 'requestButton')}</button>`,
+  )
+}
+
+/** The requests for refunds of the payment, whatever became of them. */
+export async function requestsOf(
+  { call, allows, texts }: ScreenRequest,
+  payment: Payment,
+): Promise<Html | null> {
+  if (!allows('refundRequests.list')) return null
+  const query = { payment: payment.uuid, limit: '20' }
+  // A boundary: the operation returns records of this type.
+  const rows = (await call('refundRequests.list', { query })).data as RefundRequest[]
+  if (rows.length === 0) return null
+  const title = texts.t('requestsOfPayment')
+  return html`<h2>${title}</h2>${table(title, requestColumns(texts), rows)}`
 }
 
 /** Whether all refunds of the payment with this one reach the amount before which people confirm who they are. */
 export async function needsConfirmation(request: ScreenRequest, payment: Payment): Promise<boolean> {
   const found = refundable(payment)
   const asked = readAmount(request.form.amount)
-  if (!found || typeof asked !== 'number') return false
+  // A request moves no money.
+  if (!request.allows('refunds.create') || !found || typeof asked !== 'number') return false
   const { currency } = found.rest
   const { confirmationFrom } = await loadLimits(request, payment)
   const limit = confirmationFrom === null ? undefined : readDecimal(confirmationFrom, currency)
@@ -59,13 +86,24 @@ export async function needsConfirmation(request: ScreenRequest, payment: Payment
   return add(found.refunded, amount).minor >= limit.minor
 }
 
-/** Returns what was done. */
-export async function refund({ call, form, submission }: ScreenRequest, payment: Payment): Promise<'refund'> {
+/** Returns what was done: a refund, or from the limit of the merchant on a request for one. */
+export async function refund(
+  { call, allows, form, submission }: ScreenRequest,
+  { uuid }: Payment,
+): Promise<'refund' | 'request'> {
   const body = {
-    paymentReference: payment.reference,
+    paymentUuid: uuid,
     amount: readAmount(form.amount),
     ...(form.reason && { reason: form.reason }),
   }
-  await call('refunds.create', { body, idempotencyKey: submission })
-  return 'refund'
+  if (allows('refunds.create')) {
+    try {
+      await call('refunds.create', { body, idempotencyKey: submission })
+      return 'refund'
+    } catch (error) {
+      if (!(error instanceof ApiError && error.code === 'refund_approval_required')) throw error
+    }
+  }
+  await call('refundRequests.create', { body, idempotencyKey: `${submission}:request` })
+  return 'request'
 }
