@@ -15,13 +15,17 @@ export interface CsvIssue {
 
 export type CsvFile = { header: string[]; rows: CsvRow[] } | { issues: CsvIssue[] }
 
+// Far more than providers write. Merchants upload files, and the process serves no request while it reads one.
+const MAX_COLUMNS = 200
+const MAX_CELL = 10_000
+
 // Enough to see what is wrong with a file; a list of all would repeat the file.
 const MAX_ISSUES = 20
 const BYTE_ORDER_MARK = '\uFEFF'
 
-export function readCsv(content: string): CsvFile {
+export function readCsv(content: string, maxRows: number): CsvFile {
   const text = content.startsWith(BYTE_ORDER_MARK) ? content.slice(1) : content
-  const records = readRecords(text)
+  const records = readRecords(text, maxRows)
   if ('message' in records) return { issues: [records] }
   const [header, ...rows] = records
   if (!header) return { issues: [{ line: 1, message: 'The file is empty.' }] }
@@ -51,16 +55,20 @@ function cellCountIssues(header: string[], rows: CsvRow[]): CsvIssue[] {
     }))
 }
 
-/** Empty lines are skipped: many programs end a file with one. */
-function readRecords(text: string): CsvRow[] | CsvIssue {
+/** Empty lines are skipped: many programs end a file with one. More of them than rows are no file of a program. */
+function readRecords(text: string, maxRows: number): CsvRow[] | CsvIssue {
   const rows: CsvRow[] = []
   let position = 0
   let line = 1
-  while (position < text.length) {
+  for (let blank = 0; position < text.length; ) {
     const record = readRecord(text, position, line)
     if ('message' in record) return record
     const isBlank = record.cells.length === 1 && record.cells[0] === '' && text[position] !== '"'
-    if (!isBlank) rows.push({ line, cells: record.cells })
+    if (isBlank) blank += 1
+    else rows.push({ line, cells: record.cells })
+    // The first row is the header.
+    if (rows.length > maxRows + 1 || blank > maxRows)
+      return { line, message: `The file has more than ${maxRows} lines; split it by time.` }
     position = record.end
     line = record.nextLine
   }
@@ -82,6 +90,7 @@ function readRecord(text: string, start: number, line: number): (Cursor & { cell
       text[position] === '"' ? readQuoted(text, position, nextLine) : readPlain(text, position, nextLine)
     if ('message' in cell) return cell
     cells.push(cell.value)
+    if (cells.length > MAX_COLUMNS) return { line, message: `The line has more than ${MAX_COLUMNS} cells.` }
     position = cell.end
     nextLine = cell.nextLine
     if (text[position] === ',') {
@@ -104,8 +113,14 @@ function readPlain(text: string, start: number, line: number): Cell {
   if (text[end] === '\r' && text[end + 1] !== '\n') {
     return { line, message: 'A lone carriage return stands in the line.' }
   }
+  if (end - start > MAX_CELL) return tooLong(line)
   return { value: text.slice(start, end), end, nextLine: line }
 }
+
+const tooLong = (line: number): CsvIssue => ({
+  line,
+  message: `A cell has more than ${MAX_CELL} characters.`,
+})
 
 function readQuoted(text: string, start: number, line: number): Cell {
   let value = ''
@@ -113,6 +128,7 @@ function readQuoted(text: string, start: number, line: number): Cell {
   for (;;) {
     const quote = text.indexOf('"', from)
     if (quote < 0) return { line, message: 'A quoted cell has no end.' }
+    if (quote - start > MAX_CELL) return tooLong(line)
     value += text.slice(from, quote)
     if (text[quote + 1] !== '"') {
       const end = quote + 1

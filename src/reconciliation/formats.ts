@@ -101,12 +101,8 @@ const MAX_ROWS = 50_000
 const MAX_ISSUES = 20
 
 export function readSettlementFile(format: Format, content: string): SettlementFile {
-  const file = readCsv(content)
+  const file = readCsv(content, MAX_ROWS)
   if ('issues' in file) return file
-  if (file.rows.length > MAX_ROWS) {
-    const message = `The file has more than ${MAX_ROWS} lines; split it by time.`
-    return { issues: [{ line: MAX_ROWS + 2, message }] }
-  }
   const header = file.header.map((name) => name.trim().toLowerCase())
   const missing = missingColumns(format, header)
   if (missing.length > 0) return { issues: missing }
