@@ -1,6 +1,7 @@
 // Parts that screens share: badges, tables, facts, filters, pages of a list, notices.
 
 import type { ApiError } from '../../core/errors.ts'
+import { FAILURES, type FailureCode } from '../../core/failures.ts'
 import type { PageMeta } from '../../core/page.ts'
 import { withoutControls } from '../../core/text/direction.ts'
 import { type Html, type HtmlValue, html } from '../../kit/http/html.ts'
@@ -56,6 +57,11 @@ const TONES: Readonly<Record<string, Tone>> = {
 /** A status as a word with a shape, so that it does not depend on colour. */
 export function badge(texts: Texts, status: string): Html {
   return html`<span class="badge ${TONES[status] ?? 'neutral'}">${texts.word('status', status)}</span>`
+}
+
+/** Why a payment or refund failed. What a person has decided is in the words of the API. */
+export function failureText(texts: Texts, { code, message }: { code: FailureCode; message: string }): string {
+  return message === FAILURES[code].message ? texts.word('failure', code) : message
 }
 
 /** A name or text that a payer or merchant wrote. */

@@ -9,6 +9,7 @@ import { AR_MONEY } from './ar/money.ts'
 import { AR_OPS } from './ar/ops.ts'
 import { AR_PAYMENTS } from './ar/payments.ts'
 import { AR_PEOPLE } from './ar/people.ts'
+import { AR_RECORDS } from './ar/records.ts'
 import { AR_SETTINGS } from './ar/settings.ts'
 import { AR_WORDS } from './ar/words.ts'
 import { EN, type Texts } from './en.ts'
@@ -24,5 +25,6 @@ export const AR: Texts = {
   ...AR_MONEY,
   ...AR_OPS,
   ...AR_PEOPLE,
+  ...AR_RECORDS,
   ...AR_SETTINGS,
 }

@@ -6,6 +6,7 @@ import { EN_FINANCE } from './en-finance.ts'
 import { EN_MONEY } from './en-money.ts'
 import { EN_OPS } from './en-ops.ts'
 import { EN_PEOPLE } from './en-people.ts'
+import { EN_RECORDS } from './en-records.ts'
 
 import { SETTINGS_EN } from './en-settings.ts'
 
@@ -227,6 +228,7 @@ export const EN = {
   // The area of operators
   ...EN_OPS,
   ...EN_PEOPLE,
+  ...EN_RECORDS,
 
   // Developers
   menuDevelopers: 'Developers',

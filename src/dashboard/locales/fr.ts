@@ -10,6 +10,7 @@ import { FR_MONEY } from './fr/money.ts'
 import { FR_OPS } from './fr/ops.ts'
 import { FR_PAYMENTS } from './fr/payments.ts'
 import { FR_PEOPLE } from './fr/people.ts'
+import { FR_RECORDS } from './fr/records.ts'
 import { FR_SETTINGS } from './fr/settings.ts'
 import { FR_WORDS } from './fr/words.ts'
 
@@ -24,5 +25,6 @@ export const FR: Texts = {
   ...FR_MONEY,
   ...FR_OPS,
   ...FR_PEOPLE,
+  ...FR_RECORDS,
   ...FR_SETTINGS,
 }

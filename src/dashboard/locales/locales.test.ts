@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { IntlMessageFormat } from 'intl-messageformat'
 import { CASE_KIND_NAMES, kindFacts } from '../../cases/case-kinds.ts'
+import { FAILURES } from '../../core/failures.ts'
 import { LANGUAGES } from '../../core/languages.ts'
 import { CHANNELS } from '../../gateways/gateway.ts'
 import { PAYMENT_STATUSES } from '../../payments/states.ts'
@@ -92,13 +93,15 @@ describe('the texts of the dashboard', () => {
     const ids = [
       ...PAYMENT_STATUSES.map((status) => `status_${status}`),
       ...[...CHANNELS, 'saved'].map((channel) => `channel_${channel}`),
-      ...CASE_KIND_NAMES.map((kind) => `case_${kind}`),
+      ...CASE_KIND_NAMES.flatMap((kind) => [`case_${kind}`, `meaning_${kind}`]),
+      ...Object.keys(FAILURES).map((code) => `failure_${code}`),
       ...CASE_KIND_NAMES.flatMap((kind) => kindFacts(kind).resolutions).map((one) => `resolution_${one}`),
     ]
     assert.deepEqual(
       ids.filter((id) => !Object.hasOwn(EN, id)),
       [],
     )
+    for (const kind of CASE_KIND_NAMES) assert.equal(EN[`meaning_${kind}`], kindFacts(kind).meaning)
   })
 
   it('has every text of the dashboard in every language, and no other', () => {

@@ -10,6 +10,7 @@ import { PT_MONEY } from './pt/money.ts'
 import { PT_OPS } from './pt/ops.ts'
 import { PT_PAYMENTS } from './pt/payments.ts'
 import { PT_PEOPLE } from './pt/people.ts'
+import { PT_RECORDS } from './pt/records.ts'
 import { PT_SETTINGS } from './pt/settings.ts'
 import { PT_WORDS } from './pt/words.ts'
 
@@ -24,5 +25,6 @@ export const PT: Texts = {
   ...PT_MONEY,
   ...PT_OPS,
   ...PT_PEOPLE,
+  ...PT_RECORDS,
   ...PT_SETTINGS,
 }

@@ -10,6 +10,7 @@ import { SW_MONEY } from './sw/money.ts'
 import { SW_OPS } from './sw/ops.ts'
 import { SW_PAYMENTS } from './sw/payments.ts'
 import { SW_PEOPLE } from './sw/people.ts'
+import { SW_RECORDS } from './sw/records.ts'
 import { SW_SETTINGS } from './sw/settings.ts'
 import { SW_WORDS } from './sw/words.ts'
 
@@ -24,5 +25,6 @@ export const SW: Texts = {
   ...SW_MONEY,
   ...SW_OPS,
   ...SW_PEOPLE,
+  ...SW_RECORDS,
   ...SW_SETTINGS,
 }

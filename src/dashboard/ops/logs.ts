@@ -34,7 +34,7 @@ export const logScreen: Screen<AreaRequest> = {
     ]
     const body = html`<div class="head"><h1>${title}</h1></div>
 <form class="filters" method="get" action="${PATH}">${select('level', t('opsLevel'), level, levels)}${textFilter('requestId', t('opsRequestId'), requestId)}${textFilter('merchant', t('opsMerchantId'), merchant)}
-<div class="go"><button>${t('filter')}</button> <a class="button plain" href="${PATH}">${t('clear')}</a></div></form>
+<div class="go"><button>${t('filter')}</button>${(level || requestId || merchant) && html` <a class="button plain" href="${PATH}">${t('clear')}</a>`}</div></form>
 ${lines.length === 0 ? empty(t('opsNoLinesTitle'), t('opsNoLinesText')) : linesTable(request, lines.toReversed())}`
     return { title, body }
   },

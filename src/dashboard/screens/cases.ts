@@ -37,8 +37,8 @@ export const caseScreens = (base: Area['path']): Screen<AreaRequest>[] => [
       {
         label: texts.t('case'),
         isTitle: true,
-        cell: ({ uuid, kind, meaning }) =>
-          html`<a class="row" href="${pathIn(base)}/${uuid}">${texts.word('case', kind)}</a><span class="sub">${meaning}</span>`,
+        cell: ({ uuid, kind }) =>
+          html`<a class="row" href="${pathIn(base)}/${uuid}">${texts.word('case', kind)}</a><span class="sub">${texts.word('meaning', kind)}</span>`,
       },
       { label: texts.t('payment'), cell: ({ paymentReference }) => written(paymentReference) },
       {
@@ -81,7 +81,7 @@ function show(request: AreaRequest, one: Case, problem?: ApiError) {
   const body = html`<div class="head"><h1>${title}</h1>${badge(texts, one.state)}</div>
 ${query.done === 'resolve' && notice('good', html`<p>${t(one.state === 'awaiting_approval' ? 'done_propose' : 'done_resolve')}</p>`)}
 ${problem && notice('bad', html`<p>${problem.message}</p>`)}
-<div class="split"><div><section class="card"><p>${one.meaning}</p>${caseFacts(request, one)}</section></div>
+<div class="split"><div><section class="card"><p>${texts.word('meaning', one.kind)}</p>${caseFacts(request, one)}</section></div>
 <div>${one.proposal && proposal(one.proposal, texts)}${resolveForm(request, one)}</div></div>`
   return { title, body, http: problem ? 422 : 200 }
 }

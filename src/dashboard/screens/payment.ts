@@ -2,10 +2,11 @@
 
 import { ApiError } from '../../core/errors.ts'
 import { type Html, html } from '../../kit/http/html.ts'
-import { badge, facts, notice, table, written } from '../frame/components.ts'
+import { badge, facts, failureText, notice, table, written } from '../frame/components.ts'
 import { orShowProblem } from '../frame/form-input.ts'
 import type { Screen, ScreenRequest, ScreenResponse } from '../frame/screen.ts'
 import type { Texts } from '../frame/texts.ts'
+import type { TextId } from '../locales/en.ts'
 import { paymentEvents } from './developers/payment-events.ts'
 import { EVENTS_PATH } from './developers/tabs.ts'
 import { notesOf, saveNote } from './payment/notes.ts'
@@ -14,11 +15,16 @@ import { needsConfirmation, refund, refundForm, requestsOf } from './payment/ref
 import { moneyOf } from './payment-money.ts'
 import { PAYMENTS_PATH, type Payment } from './payments.ts'
 
+type TypeOf<Id> = Id extends `happened_${infer Type}` ? Type : never
+
 interface TimelineEntry {
   at: string
   message: string
-  type: string
+  type: TypeOf<TextId>
   uuid: string | null
+  status: string | null
+  paymentGateway: string | null
+  amount: string | null
 }
 
 export const paymentScreen: Screen[] = [
@@ -87,7 +93,7 @@ async function show(request: ScreenRequest, { payment, timeline }: Loaded, probl
 ${isDone(query.done) && notice('good', html`<p>${t(`done_${query.done}`)}</p>`)}
 ${problem && notice('bad', html`<p>${problem.message}</p>`)}
 <div class="split"><div><section class="card"><p class="big">${amount}</p>${mainFacts(payment, texts)}</section>
-<section class="card"><h2>${t('timeline')}</h2>${timelineList(timeline, request)}</section>
+<section class="card"><h2>${t('timeline')}</h2>${timelineList(timeline, payment.sourceCurrency, request)}</section>
 ${payment.attempts.length > 0 && attempts(payment, texts)}${await requestsOf(request, payment)}${await moneyOf(request)}</div>
 <div>${await refundForm(request, payment)}${receiptForm(request, payment)}${await notesOf(request, payment)}<section class="card"><h2>${t('details')}</h2>${moreFacts(payment, texts)}</section>${await paymentEvents(request, payment.uuid)}</div></div>`
   return { title: payment.reference, body, http: problem ? 422 : 200 }
@@ -103,7 +109,7 @@ function mainFacts(payment: Payment, texts: Texts): Html {
     ],
     [t('method'), texts.word('channel', payment.channel)],
     [t('gateway'), payment.paymentGateway],
-    [t('reason'), payment.failure?.message],
+    [t('reason'), payment.failure && failureText(texts, payment.failure)],
     [t('paid'), payment.paidAt && texts.time(payment.paidAt)],
     [t('fee'), payment.fee !== null && texts.amount(payment.fee, currency)],
     [t('net'), payment.netAmount !== null && texts.amount(payment.netAmount, currency)],
@@ -123,13 +129,32 @@ function moreFacts(payment: Payment, texts: Texts): Html {
   ])}${metadata.length > 0 && html`<h3>${t('metadata')}</h3>${facts(metadata.map(([name, value]) => [name, written(String(value))]))}`}`
 }
 
-function timelineList(entries: readonly TimelineEntry[], { texts, allows }: ScreenRequest): Html {
+function timelineList(
+  entries: readonly TimelineEntry[],
+  currency: string,
+  { texts, allows }: ScreenRequest,
+): Html {
   const isEvent = ({ type }: TimelineEntry) =>
     (type === 'event' || type === 'delivery') && allows('events.get')
   return html`<ol class="timeline">${entries.map(
     (entry) =>
-      html`<li>${texts.time(entry.at)}<span>${isEvent(entry) ? html`<a href="${EVENTS_PATH}/${entry.uuid}">${entry.message}</a>` : entry.message}</span></li>`,
+      html`<li>${texts.time(entry.at)}<div>${isEvent(entry) ? html`<a href="${EVENTS_PATH}/${entry.uuid}">${happened(entry, currency, texts)}</a>` : happened(entry, currency, texts)}${texts.language !== 'en' && html`<span class="sub" lang="en" dir="ltr">${entry.message}</span>`}</div></li>`,
   )}</ol>`
+}
+
+/** The API says it in English, with more details; the other languages have a sentence, and the details below it. */
+function happened(
+  { type, status, paymentGateway, amount, message }: TimelineEntry,
+  currency: string,
+  texts: Texts,
+): string {
+  if (texts.language === 'en') return message
+  const response = status ?? ''
+  return texts.t(`happened_${type}`, {
+    ...{ gateway: paymentGateway ?? '', amount: texts.amount(amount, currency), event: response, response },
+    ...{ status: texts.word('status', status), case: texts.word('case', status) },
+    resolution: texts.word('resolution', status),
+  })
 }
 
 function attempts({ attempts: list }: Payment, texts: Texts): Html {

@@ -85,6 +85,7 @@ export const AR_OPS = {
   opsDetail: 'ما وُجد',
   opsProviderUrl: 'عنوان مزوّد الخدمة',
   opsDoctorTitle: 'التشخيص',
+  opsLastCheck: 'آخر فحص:',
   opsIntact: 'كل ثوابت المال سليمة.',
   opsViolated:
     '{count, plural, zero {لا ثوابت منتهكة.} one {ثابت واحد منتهك.} two {ثابتان منتهكان.} few {# ثوابت منتهكة.} many {# ثابتًا منتهكًا.} other {# ثابت منتهك.}}',

@@ -128,4 +128,17 @@ export const FR_DEVELOPERS = {
   clockAdvance: 'Avancer',
   clockToNext: 'Avancer jusqu’au prochain événement',
   done_clock: 'L’horloge a été avancée.',
+  approvalTitle: 'Taux d’approbation',
+  approvalText:
+    'Sur les 1 000 dernières tentatives en 7 jours : celles que la passerelle a approuvées, parmi toutes celles qu’elle a décidées. Les tentatives que le payeur a quittées ne comptent pas.',
+  approvalRate: 'Approuvées',
+  healthTitle: 'Santé',
+  gatewaysUp:
+    '{count, plural, one {La passerelle répond.} many {Les # de passerelles répondent.} other {Les # passerelles répondent.}}',
+  gatewaysDown:
+    '{count, plural, one {{names} ne répond pas.} many {# de passerelles ne répondent pas : {names}.} other {# passerelles ne répondent pas : {names}.}}',
+  webhooksUp:
+    '{count, plural, one {Le point de réception reçoit les événements.} many {Les # de points de réception reçoivent les événements.} other {Les # points de réception reçoivent les événements.}}',
+  webhooksDown:
+    '{count} sur {total, plural, one {# point de réception} many {# de points de réception} other {# points de réception}} ne reçoivent pas d’événements.',
 } as const

@@ -86,6 +86,7 @@ export const FR_OPS = {
   opsDetail: 'Ce qui a été constaté',
   opsProviderUrl: 'Adresse du prestataire',
   opsDoctorTitle: 'Diagnostic',
+  opsLastCheck: 'Dernière vérification :',
   opsIntact: 'Tous les invariants de l’argent sont respectés.',
   opsViolated:
     '{count, plural, one {# invariant n’est pas respecté.} many {# d’invariants ne sont pas respectés.} other {# invariants ne sont pas respectés.}}',

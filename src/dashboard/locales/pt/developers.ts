@@ -125,4 +125,17 @@ export const PT_DEVELOPERS = {
   clockAdvance: 'Adiantar',
   clockToNext: 'Adiantar até ao próximo acontecimento',
   done_clock: 'O relógio foi adiantado.',
+  approvalTitle: 'Taxa de aprovação',
+  approvalText:
+    'Das últimas 1 000 tentativas em 7 dias, as que o gateway aprovou, de todas as que decidiu. As tentativas que quem paga abandonou não contam.',
+  approvalRate: 'Aprovadas',
+  healthTitle: 'Saúde',
+  gatewaysUp:
+    '{count, plural, one {O gateway responde.} many {Todos os # de gateways respondem.} other {Todos os # gateways respondem.}}',
+  gatewaysDown:
+    '{count, plural, one {{names} não responde.} many {# de gateways não respondem: {names}.} other {# gateways não respondem: {names}.}}',
+  webhooksUp:
+    '{count, plural, one {O ponto de receção recebe os eventos.} many {Todos os # de pontos de receção recebem os eventos.} other {Todos os # pontos de receção recebem os eventos.}}',
+  webhooksDown:
+    '{count} de {total, plural, one {# ponto de receção} many {# de pontos de receção} other {# pontos de receção}} não recebem eventos.',
 } as const

@@ -86,6 +86,7 @@ export const PT_OPS = {
   opsDetail: 'O que foi encontrado',
   opsProviderUrl: 'Endereço do prestador',
   opsDoctorTitle: 'Diagnóstico',
+  opsLastCheck: 'Última verificação:',
   opsIntact: 'Todas as invariantes do dinheiro são respeitadas.',
   opsViolated:
     '{count, plural, one {# invariante é violada.} many {# de invariantes são violadas.} other {# invariantes são violadas.}}',

@@ -124,4 +124,15 @@ export const SW_DEVELOPERS = {
   clockAdvance: 'Sogeza mbele',
   clockToNext: 'Sogeza hadi kitakachofuata',
   done_clock: 'Saa imesogezwa mbele.',
+  approvalTitle: 'Kiwango cha kuidhinishwa',
+  approvalText:
+    'Kati ya majaribio 1,000 ya mwisho katika siku 7, yale ambayo mlango wa malipo uliidhinisha, kati ya yote uliyoamua. Majaribio ambayo mlipaji aliyaacha hayahesabiwi.',
+  approvalRate: 'Yaliyoidhinishwa',
+  healthTitle: 'Afya ya mfumo',
+  gatewaysUp: '{count, plural, one {Mlango wa malipo unajibu.} other {Milango yote # ya malipo inajibu.}}',
+  gatewaysDown: '{count, plural, one {{names} haijibu.} other {Milango # ya malipo haijibu: {names}.}}',
+  webhooksUp:
+    '{count, plural, one {Anwani ya kupokea inapokea matukio.} other {Anwani zote # za kupokea zinapokea matukio.}}',
+  webhooksDown:
+    '{count} kati ya {total, plural, one {anwani # ya kupokea} other {anwani # za kupokea}} hazipokei matukio.',
 } as const

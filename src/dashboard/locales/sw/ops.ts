@@ -86,6 +86,7 @@ export const SW_OPS = {
   opsDetail: 'Kilichopatikana',
   opsProviderUrl: 'Anwani ya mtoa huduma',
   opsDoctorTitle: 'Uchunguzi',
+  opsLastCheck: 'Ukaguzi wa mwisho:',
   opsIntact: 'Kanuni zote za pesa zinafuatwa.',
   opsViolated: '{count, plural, one {Kanuni # imevunjwa.} other {Kanuni # zimevunjwa.}}',
   opsInvariant: 'Kanuni',
