@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { request } from 'undici'
 import { CUSTOMER, newReference, payWith } from '../support/builders.ts'
-import { signInAs } from '../support/dashboard.ts'
+import { signInAs, signInAsOperator } from '../support/dashboard.ts'
 import { crawl } from '../support/dashboard-crawl.ts'
 import { makeOneOfEverything } from '../support/one-of-everything.ts'
 import { testService } from '../support/service.ts'
@@ -20,6 +20,8 @@ await makeOneOfEverything(merchant.api, 'Owned')
 for (let made = 0; made < ROWS; made += AT_ONCE)
   await Promise.all(Array.from({ length: AT_ONCE }, (_, index) => makeRow(made + index)))
 const owner = await signInAs(service, merchant.uuid)
+// The same browser in both areas.
+await signInAsOperator(service, owner)
 const cookie = [...owner.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
 
 /** A payment of another customer, with a refund. */
@@ -40,9 +42,13 @@ async function makeRow(index: number): Promise<void> {
 }
 
 /** The bytes of the response as a browser gets it. */
-async function weigh(path: string): Promise<{ bytes: number; encoding: unknown }> {
+async function weigh(path: string, language = 'en'): Promise<{ bytes: number; encoding: unknown }> {
   const { statusCode, headers, body } = await request(`${service.url}${path}`, {
-    headers: { cookie, accept: 'text/html', 'accept-encoding': 'gzip, deflate, br, zstd' },
+    headers: {
+      cookie: `${cookie}; cowry_app_language=${language}`,
+      accept: 'text/html',
+      'accept-encoding': 'gzip, deflate, br, zstd',
+    },
   })
   assert.equal(statusCode, 200, path)
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
@@ -51,21 +57,24 @@ async function weigh(path: string): Promise<{ bytes: number; encoding: unknown }
 }
 
 describe('the size of the dashboard', () => {
-  it('stays within the limits on every screen', async (t) => {
+  it('stays within the limits on every screen of both areas, in English and in Arabic', async (t) => {
     const { text } = await owner.get('/app/payments')
     assert.equal(text.split('<tr>').length - 2, ROWS)
     const assets = [...text.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, path = '']) => path)
     assert.equal(assets.length, 2)
-    const weights = await Promise.all(assets.map(weigh))
+    const weights = await Promise.all(assets.map((path) => weigh(path)))
     const shared = weights.reduce((sum, { bytes }) => sum + bytes, 0)
-    const pages = [...(await crawl(owner)).pages.values()].flat().filter((one) => !one.includes('/export'))
+    const found = [await crawl(owner), await crawl(owner, '/ops')]
+    const pages = found.flatMap((one) => [...one.pages.values()]).flat()
     const heavy: string[] = []
-    for (const page of pages) {
-      const { bytes, encoding } = await weigh(page)
-      assert.ok(encoding, `${page} is compressed`)
-      t.diagnostic(`${page}: ${bytes} warm, ${bytes + shared} cold`)
-      if (bytes > LIMITS.warm || bytes + shared > LIMITS.cold) heavy.push(`${page}: ${bytes} + ${shared}`)
-    }
+    for (const page of pages.filter((one) => !one.includes('/export')))
+      for (const language of ['en', 'ar']) {
+        const { bytes, encoding } = await weigh(page, language)
+        const name = `${page} in ${language}`
+        assert.ok(encoding, `${name} is compressed`)
+        t.diagnostic(`${name}: ${bytes} warm, ${bytes + shared} cold`)
+        if (bytes > LIMITS.warm || bytes + shared > LIMITS.cold) heavy.push(`${name}: ${bytes} + ${shared}`)
+      }
     assert.deepEqual(heavy, [])
   })
 })

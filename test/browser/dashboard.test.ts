@@ -6,7 +6,7 @@ import { after, describe, it, type TestContext } from 'node:test'
 import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from 'playwright-core'
 import { payWith } from '../support/builders.ts'
-import { signInAs } from '../support/dashboard.ts'
+import { signInAs, signInAsOperator } from '../support/dashboard.ts'
 import { crawl } from '../support/dashboard-crawl.ts'
 import { makeOneOfEverything } from '../support/one-of-everything.ts'
 import { HAS_LARGER_FORM, sized } from '../support/scale.ts'
@@ -19,24 +19,29 @@ const merchant = await service.newMerchant()
 await makeOneOfEverything(merchant.api, 'Owned')
 const owner = await signInAs(service, merchant.uuid)
 
+await signInAsOperator(service, owner)
+
 const SIGN_IN = '/app/sign-in'
-const EVERY_SCREEN = [...(await crawl(owner)).pages.values()]
+const SIGN_INS = [SIGN_IN, '/ops/sign-in']
+const EVERY_SCREEN = [await crawl(owner), await crawl(owner, '/ops')]
+  .flatMap(({ pages }) => [...pages.values()])
   .map(([address = '']) => address)
   .filter((address) => !address.includes('/export'))
 const QUICK_SCREENS = [
   '/app',
   '/app/payments',
   EVERY_SCREEN.find((one) => one.startsWith('/app/payments/')) ?? '',
+  '/ops',
 ]
 const SCREENS = sized<readonly string[]>({ quick: QUICK_SCREENS, rest: EVERY_SCREEN, long: EVERY_SCREEN })
-const LANGUAGES = sized<readonly string[]>({ quick: ['en'], rest: ['ar'], long: ['en', 'ar'] })
+const LANGUAGES = sized<readonly string[]>({ quick: ['en'], rest: ['en', 'ar'], long: ['en', 'ar'] })
 const PHONES = [320, 360]
 
-/** The owner in a browser. No test may cause a message in its console or a report of its policies. */
+/** The owner in a browser, who is an operator too. No test may cause a message in its console or a report of its policies. */
 async function open(t: TestContext, options: Partial<VisitorOptions> = {}): Promise<Page> {
   const { page, problems } = await newVisitor(t, browser, { origins: [service.url], ...options })
   t.after(() => assert.deepEqual(problems, []))
-  const { cookies } = await signInAs(service, merchant.uuid)
+  const { cookies } = await signInAsOperator(service, await signInAs(service, merchant.uuid))
   await page.context().addCookies([...cookies].map(([name, value]) => ({ name, value, url: service.url })))
   return page
 }
@@ -70,9 +75,9 @@ describe('the screens of the dashboard', () => {
     it(`are accessible and fit phones in ${language}`, HAS_LARGER_FORM, async (t) => {
       const page = await open(t)
       const found: Record<string, string[]> = {}
-      // The sign-in comes last: it ends the session.
-      for (const address of [...SCREENS, SIGN_IN]) {
-        if (address === SIGN_IN) await page.context().clearCookies()
+      // The sign-ins come last: they are shown without a session.
+      for (const address of [...SCREENS, ...SIGN_INS]) {
+        if (SIGN_INS.includes(address)) await page.context().clearCookies()
         await page.setViewportSize({ width: 1_280, height: 800 })
         const asked = new URL(address, service.url)
         asked.searchParams.set('lang', language)

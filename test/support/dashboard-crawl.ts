@@ -2,6 +2,7 @@
 // here.
 
 import assert from 'node:assert/strict'
+import { OPS_SCREENS } from '../../src/dashboard/ops/routes.ts'
 import { SCREENS } from '../../src/dashboard/routes.ts'
 import { hiddenFields, type Visitor } from './dashboard.ts'
 
@@ -25,7 +26,9 @@ const MOST_ADDRESSES = 4
 
 export const SCREEN_NAMES: readonly ScreenName[] = SCREENS.map(({ method, path }) => `${method} /app${path}`)
 
-const PATTERNS = SCREEN_NAMES.map((name) => ({
+const EVERY_NAME = [...SCREEN_NAMES, ...OPS_SCREENS.map(({ method, path }) => `${method} /ops${path}`)]
+
+const PATTERNS = EVERY_NAME.map((name) => ({
   name,
   pattern: new RegExp(`^${name.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
 }))
@@ -33,7 +36,7 @@ const PATTERNS = SCREEN_NAMES.map((name) => ({
 /** The screen of an address. A fixed path comes before one with an id. */
 function screenOf(method: string, address: string): ScreenName | undefined {
   const wanted = `${method} ${address.replace(/[?#].*/, '')}`
-  if (SCREEN_NAMES.includes(wanted)) return wanted
+  if (EVERY_NAME.includes(wanted)) return wanted
   return PATTERNS.find(({ pattern }) => pattern.test(wanted))?.name
 }
 
@@ -41,18 +44,18 @@ const unescaped = (text: string) => text.replaceAll('&amp;', '&')
 const addressesIn = (page: string, pattern: RegExp) =>
   [...page.matchAll(pattern)].map(([, address = '']) => unescaped(address))
 
-/** Follows the links from home. Each must lead to a screen that is shown. */
-export async function crawl(visitor: Visitor): Promise<Found> {
+/** Follows the links from the first screen of the area. Each must lead to a screen that is shown. */
+export async function crawl(visitor: Visitor, area: '/app' | '/ops' = '/app'): Promise<Found> {
   const found: Found = { pages: new Map(), forms: new Map() }
-  const waiting = ['/app']
+  const waiting: string[] = [area]
   for (let address = waiting.shift(); address !== undefined; address = waiting.shift()) {
     const name = screenOf('GET', address)
     if (name === undefined || !keep(found.pages, name, address)) continue
     const { http, text } = await visitor.get(address)
     assert.equal(http, 200, `${address}: ${text.slice(0, 2_000)}`)
-    waiting.push(...addressesIn(text, /<a [^>]*href="(\/app[^"]*)"/g))
+    waiting.push(...addressesIn(text, /<a [^>]*href="(\/(?:app|ops)[^"]*)"/g))
     // A form that only asks, such as the search.
-    waiting.push(...addressesIn(text, /<form [^>]*action="(\/app[^"]*)" method="get"/g))
+    waiting.push(...addressesIn(text, /<form [^>]*action="(\/(?:app|ops)[^"]*)" method="get"/g))
     for (const action of addressesIn(text, /<form [^>]*method="post" action="([^"]*)"/g)) {
       const form = screenOf('POST', action)
       if (form) keep(found.forms, form, { page: address, action })

@@ -19,6 +19,7 @@ export const auditScreens: Screen<AreaRequest>[] = [
     title: 'opsAuditTitle',
     list: 'audit.list',
     exports: 'audit.export',
+    rows: 25,
     filters: [
       { name: 'actor', label: 'opsActor' },
       { name: 'object', label: 'opsObject' },
