@@ -11,6 +11,7 @@ import { checkoutRoutes } from '../checkout/routes.ts'
 import { customerRoutes } from '../customers/routes.ts'
 import type { DeliveriesApp } from '../deliveries/app.ts'
 import { deliveryRoutes } from '../deliveries/routes.ts'
+import { disputeRoutes } from '../disputes/routes.ts'
 import { gatewayCheckRoutes } from '../gateways/check-routes.ts'
 import { gatewayRoutes, ownGatewayRoutes } from '../gateways/routes.ts'
 import { instanceRoutes } from '../instance.ts'
@@ -63,6 +64,7 @@ export function merchantRoutes(
     ...paymentListRoutes(app),
     ...timelineRoutes(app),
     ...refundRoutes(app),
+    ...disputeRoutes(app),
     ...caseRoutes(app),
     ...linkRoutes(app),
     ...p2pAccountRoutes(app),
@@ -111,14 +113,12 @@ export function allOperatorRoutes(app: App, unscopedDb: Db): OperatorRoute[] {
 /** The operations of people alone, each over the merchant of its session. */
 export function personRoutes(app: App): PersonRoute[] {
   const { publicUrl } = app.settings
-  // Saving an account also writes records of the instance: when to look for its refunds, and its access tokens. Settlement
-  // files are records of the instance too.
-  const db = app.instanceDb
   return [
     ...settingsRoutes(app),
     ...approvalRateRoutes(app),
-    ...ownGatewayRoutes({ ...app, publicUrl, db }),
-    ...ownReconciliationRoutes({ ...app, db, findRefunds: (...wanted) => findGatewayRefunds(db, ...wanted) }),
+    // Saving an account also writes records of the instance: when to look for its refunds, and its access tokens.
+    ...ownGatewayRoutes({ ...app, publicUrl, db: app.instanceDb }),
+    ...ownReconciliationRoutes({ ...app, findRefunds: (...wanted) => findGatewayRefunds(app.db, ...wanted) }),
     ...refundLimitRoutes(app),
     ...refundRequestRoutes(app),
     ...paymentNoteRoutes(app),

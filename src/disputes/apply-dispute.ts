@@ -13,7 +13,13 @@ import type { MoveSource } from '../payments/states.ts'
 import { methodOf } from '../payments/views.ts'
 import { claimWrittenOff, debitForDispute, min } from './claims.ts'
 import type { DisputeDecision, DisputeRow } from './dispute.ts'
-import { insertDispute, readRemainingMinor, scheduleDisputePoll, updateDispute } from './dispute-queries.ts'
+import {
+  insertDispute,
+  readRemainingMinor,
+  scheduleDisputePoll,
+  setDeadline,
+  updateDispute,
+} from './dispute-queries.ts'
 
 // Disputes take weeks, and gateways send a webhook when they end. Polling covers a lost webhook.
 export const DISPUTE_POLL_DELAY_MS = 24 * 3_600_000
@@ -117,6 +123,20 @@ async function releaseDispute(
   })
 }
 
+/** The provider may set a deadline later, extend it, or wait for nothing more after the response. */
+export async function saveDeadlines(
+  { db }: Pick<PaymentsApp, 'db'>,
+  reports: readonly DisputeReport[],
+  recorded: readonly DisputeRow[],
+): Promise<void> {
+  for (const dispute of recorded) {
+    const report = reports.find(({ reference }) => reference === dispute.gatewayReference)
+    if (dispute.status !== 'open' || report?.status !== 'open') continue
+    const respondBy = report.respondBy ?? null
+    if (respondBy?.getTime() !== dispute.respondBy?.getTime()) await setDeadline(db, dispute, respondBy)
+  }
+}
+
 /** Logs disputes that the gateway reports and that we could not record, such as one in another currency. */
 export function logUnrecordedDisputes(
   app: PaymentsApp,
@@ -152,6 +172,7 @@ function newDispute(
     claimedMinor: report.amount.minor,
     amountMinor,
     currency: payment.currency,
+    respondBy: report.respondBy ?? null,
     openedAt: now,
     closedAt: status === 'open' ? null : now,
   }

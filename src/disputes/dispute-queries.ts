@@ -29,6 +29,23 @@ export async function updateDispute(tx: Tx, dispute: DisputeRow): Promise<void> 
   await tx.query(updateDisputeStatement, [merchantId, id, status, claimedMinor, amountMinor, closedAt])
 }
 
+const setDeadlineStatement = sql<unknown>`
+update disputes
+set respond_by = $4
+where merchant_id = $1
+  and payment_id = $2
+  and gateway_reference = $3
+  and status = 'open'
+  and respond_by is distinct from $4`
+
+export async function setDeadline(
+  tx: Tx,
+  { merchantId, paymentId, gatewayReference }: DisputeRow,
+  respondBy: Date | null,
+): Promise<void> {
+  await tx.query(setDeadlineStatement, [merchantId, paymentId, gatewayReference, respondBy])
+}
+
 // Refunds update the payment's row too, so the remaining amount is read under the row lock of the move.
 const selectRemainingStatement = sql<{ remainingMinor: bigint }>`
 select

@@ -15,6 +15,8 @@ export const DISPUTE = columnTable({
   /** The amount that is held, or lost at the end: at most what refunds have left. */
   amountMinor: column<bigint>('bigint'),
   currency: column<Currency>('text'),
+  /** Until when the gateway accepts a response; null if it does not say, or waits for none. */
+  respondBy: column<Date | null>('timestamptz'),
   openedAt: column<Date>('timestamptz'),
   closedAt: column<Date | null>('timestamptz'),
 })

@@ -121,6 +121,8 @@ export interface DisputeReport {
   amount: Money
   /** The gateway's dispute id, which never changes. */
   reference: string
+  /** Until when the gateway accepts a response of the merchant. Absent: it does not say, or waits for none. */
+  respondBy?: Date
 }
 
 export type UnknownReason = 'not_sent' | 'not_found' | 'no_answer' | 'unreadable' | 'unrecognized'

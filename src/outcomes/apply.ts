@@ -7,7 +7,7 @@ import { moveAndCloseCases, openCase } from '../cases/open.ts'
 import { feeOf, type Money, money } from '../core/money.ts'
 import type { MethodRow } from '../customers/method.ts'
 import { saveMethod } from '../customers/methods.ts'
-import { applyDispute, logUnrecordedDisputes } from '../disputes/apply-dispute.ts'
+import { applyDispute, logUnrecordedDisputes, saveDeadlines } from '../disputes/apply-dispute.ts'
 import { recordDuplicateDisputes } from '../disputes/duplicate-dispute.ts'
 import { listDisputes } from '../disputes/find.ts'
 import type { Gateway, Outcome } from '../gateways/gateway.ts'
@@ -77,6 +77,7 @@ export async function applyOutcome(
         continue
       }
       await saveLateFacts(app, current, outcome)
+      await saveDeadlines(app, reports, disputes)
       logUnrecordedDisputes(app, current, reports, disputes)
       return (await reviewUncertain(app, current, outcome)) ? reload(app, current) : current
     }

@@ -4,7 +4,7 @@ import { type Db, sql } from '../kit/db/db.ts'
 import { operatorList, readOperatorList } from '../kit/db/operator-list.ts'
 import type { ListWindow } from '../kit/db/pagination.ts'
 import { firstRow } from '../kit/db/rows.ts'
-import { OF_VIEWER } from './queries.ts'
+import { OF_EVERYBODY, OF_ONE_MERCHANT, OF_VIEWER } from './queries.ts'
 import { BREAK, type BreakRow } from './reconciliation.ts'
 
 const COLUMNS = BREAK.select()
@@ -18,23 +18,33 @@ export interface BreakFilter {
 }
 
 // The oldest first, because they have waited longest.
-const BREAKS = operatorList<BreakRow>({
-  columns: COLUMNS,
-  table: 'reconciliation_breaks',
-  time: 'opened_at',
-  order: 'asc',
-  filter: `
-  ${OF_VIEWER}
+const breakList = (ofViewer: string) =>
+  operatorList<BreakRow>({
+    columns: COLUMNS,
+    table: 'reconciliation_breaks',
+    time: 'opened_at',
+    order: 'asc',
+    filter: `
+  ${ofViewer}
   and ($2::text is null or state = $2)
   and ($3::text is null or gateway = $3)
   and ($4::text is null or kind = $4)
   and ($5::uuid is null or reconciliation_id = $5)`,
-  filterValues: 5,
-})
+    filterValues: 5,
+  })
+
+const OF_OPERATORS = breakList(OF_EVERYBODY)
+const OF_MERCHANT = breakList(OF_ONE_MERCHANT)
 
 export function listBreakRows(db: Db, viewer: string | null, filter: BreakFilter, window: ListWindow) {
   const { state, gateway, kind, reconciliationId } = filter
-  return readOperatorList(db, BREAKS, window, [viewer, state, gateway, kind, reconciliationId])
+  return readOperatorList(db, viewer === null ? OF_OPERATORS : OF_MERCHANT, window, [
+    viewer,
+    state,
+    gateway,
+    kind,
+    reconciliationId,
+  ])
 }
 
 const selectStatement = sql<BreakRow>`
@@ -63,7 +73,7 @@ export async function assignBreakRow(
 
 const closeStatement = sql<BreakRow>`
 update reconciliation_breaks
-set state = 'closed', closed_by = 'operator', closed_at = $4, note = $3
+set state = 'closed', closed_by = $5, closed_at = $4, note = $3
 where id = $2 and ${OF_VIEWER} and state = 'open'
 returning ${COLUMNS}`
 
@@ -71,7 +81,7 @@ export async function closeBreakRow(
   db: Db,
   viewer: string | null,
   id: string,
-  { note, at }: { note: string; at: Date },
+  { note, at, closedBy }: { note: string; at: Date; closedBy: 'operator' | 'merchant' },
 ): Promise<BreakRow | undefined> {
-  return firstRow(db, closeStatement, [viewer, id, note, at])
+  return firstRow(db, closeStatement, [viewer, id, note, at, closedBy])
 }

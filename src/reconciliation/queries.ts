@@ -13,6 +13,10 @@ const COLUMNS = RECONCILIATION.select()
 /** $1 is the merchant whose own accounts are read; null for operators, who read every account. */
 export const OF_VIEWER = '($1::uuid is null or merchant_id = $1)'
 
+/** The same for lists, one for each: with "or" a prepared statement could not use an index. */
+export const OF_EVERYBODY = '$1::uuid is null'
+export const OF_ONE_MERCHANT = 'merchant_id = $1'
+
 const startStatement = sql<ReconciliationRow>`
 insert into reconciliations as r (
   id, gateway, merchant_id, digest, file_name, format, covers_from, covers_to, row_count, ignored_count, created_at
@@ -92,14 +96,18 @@ export async function findReconciliation(
   return firstRow(db, selectReconciliation, [viewer, id])
 }
 
-const RECONCILIATIONS = operatorList<ReconciliationRow>({
-  columns: COLUMNS,
-  table: 'reconciliations',
-  time: 'created_at',
-  order: 'desc',
-  filter: `${OF_VIEWER} and ($2::text is null or gateway = $2)`,
-  filterValues: 2,
-})
+const reconciliationList = (ofViewer: string) =>
+  operatorList<ReconciliationRow>({
+    columns: COLUMNS,
+    table: 'reconciliations',
+    time: 'created_at',
+    order: 'desc',
+    filter: `${ofViewer} and ($2::text is null or gateway = $2)`,
+    filterValues: 2,
+  })
+
+const OF_OPERATORS = reconciliationList(OF_EVERYBODY)
+const OF_MERCHANT = reconciliationList(OF_ONE_MERCHANT)
 
 export function listReconciliationRows(
   db: Db,
@@ -107,7 +115,7 @@ export function listReconciliationRows(
   gateway: string | null,
   window: ListWindow,
 ) {
-  return readOperatorList(db, RECONCILIATIONS, window, [viewer, gateway])
+  return readOperatorList(db, viewer === null ? OF_OPERATORS : OF_MERCHANT, window, [viewer, gateway])
 }
 
 /** A break that a file shows. */

@@ -44,7 +44,7 @@ export const BREAK = columnTable({
   /** The person who works on it. */
   owner: column<string | null>('text'),
   note: column<string | null>('text'),
-  closedBy: column<'file' | 'operator' | null>('text'),
+  closedBy: column<'file' | 'operator' | 'merchant' | null>('text'),
   openedAt: column<Date>('timestamptz'),
   closedAt: column<Date | null>('timestamptz'),
 })

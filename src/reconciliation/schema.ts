@@ -126,8 +126,8 @@ export const BreakRecord = namedObject(
     owner: Nullable(Type.String({ examples: ['finance'] }), 'Who works on it. Null if it is not assigned.'),
     note: Nullable(Type.String(), 'The latest note. Null if there is none.'),
     closedBy: Nullable(
-      Enum(['file', 'operator']),
-      'file: a later file agrees. operator: a person closed it with a note. Null while it is open.',
+      Enum(['file', 'operator', 'merchant']),
+      'file: a later file agrees. operator: closed with a note. merchant: closed with a note in the dashboard. Null while it is open.',
     ),
     openedAt: timestamp('When it was found, in UTC.'),
     closedAt: Nullable(Timestamp, 'When it was closed, in UTC. Null while it is open.'),

@@ -141,7 +141,8 @@ export async function closeBreak(
   id: string,
   note: string,
 ): Promise<BreakRow> {
-  const closing = { note, at: app.clock.now() }
+  const closedBy = viewer === null ? 'operator' : 'merchant'
+  const closing = { note, closedBy, at: app.clock.now() } as const
   return (await closeBreakRow(app.db, viewer, id, closing)) ?? (await requireBreak(app, viewer, id))
 }
 

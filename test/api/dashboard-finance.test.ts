@@ -92,7 +92,7 @@ describe('reconciliation in the dashboard', () => {
     assert.equal((await finance.get(page)).text.includes(`action="${page}/close"`), false)
     const uuid = page.split('/').at(-1)
     const { data } = (await service.admin.get(`/admin/v1/reconciliation-breaks/${uuid}`)).body
-    assert.deepEqual([data.state, data.closedBy], ['closed', 'operator'])
+    assert.deepEqual([data.state, data.closedBy], ['closed', 'merchant'])
     assert.match((await finance.get('/app/audit')).text, /POST \/app\/breaks\/\{uuid\}\/close/)
   })
 

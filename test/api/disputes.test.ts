@@ -218,6 +218,53 @@ describe('POST /api/v1/sandbox/payments/{reference}/dispute', () => {
   })
 })
 
+describe('GET /api/v1/disputes', () => {
+  const PATH = '/api/v1/disputes'
+
+  it('requires a key with both scopes', async () => {
+    assertErrorCode(await service.apiWith(undefined).get(PATH), 401, 'missing_api_key')
+    const { api } = await service.newMerchant(['checkout:read'])
+    assertErrorCode(await api.get(PATH), 403, 'insufficient_scope')
+  })
+
+  it('lists the nearest deadline first, page by page, and nothing of another merchant', async () => {
+    const [{ api }, other] = [await service.newMerchant(), await service.newMerchant()]
+    const references: string[] = []
+    for (let n = 0; n < 3; n += 1) {
+      const { reference } = await payWith(api, 'card_success')
+      await simulateDispute(api, reference, 'open')
+      references.push(reference)
+    }
+    const reversed = await payWith(api, 'card_success')
+    assert.equal((await api.post(pathTo(reversed.reference, 'reverse'), {})).http, 200)
+    const listed: Record<string, unknown>[] = []
+    for (let cursor = ''; ; ) {
+      const { body } = await api.get(`${PATH}?limit=2${cursor && `&cursor=${cursor}`}`)
+      listed.push(...body.data)
+      if (!body.meta.nextCursor) break
+      cursor = encodeURIComponent(body.meta.nextCursor)
+    }
+    assert.deepEqual(
+      listed.map(({ paymentReference }) => paymentReference),
+      [...references, reversed.reference],
+    )
+    const [first, , , last] = listed
+    assert.deepEqual(
+      [first?.status, first?.amount, first?.heldAmount, first?.closedAt, first?.paymentGateway],
+      ['open', '1250.50', '1250.50', null, 'sandbox'],
+    )
+    assert.equal(
+      Math.round((Date.parse(String(first?.respondBy)) - Date.parse(String(first?.openedAt))) / DAY_MS),
+      7,
+    )
+    assert.deepEqual([last?.status, last?.respondBy], ['lost', null])
+    const { body } = await api.get(`${PATH}?status=open&payment=${first?.paymentUuid}`)
+    assert.equal(body.meta.total, 1)
+    assert.deepEqual((await other.api.get(PATH)).body.data, [])
+    assert.equal((await api.get(`${PATH}/export?status=open`)).text.trim().split('\r\n').length, 4)
+  })
+})
+
 describe('a dispute about a payment whose refund failed late', () => {
   /** A card payment of 1250.50 KES whose refund failed after its success, and the case about it. */
   async function failedLater(part: { amount?: number; refundReference?: string }) {

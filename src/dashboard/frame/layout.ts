@@ -12,7 +12,7 @@ export const MENU: readonly MenuItem[] = [
   { path: '/app', text: 'menuHome', needs: [], key: 'h' },
   { path: '/app/payments', text: 'menuPayments', needs: ['payments.listAll'], key: 'p' },
   { path: '/app/refunds', text: 'menuRefunds', needs: ['refunds.list'], key: 'r' },
-  { path: '/app/disputes', text: 'menuDisputes', needs: ['payments.listAll'], key: 't' },
+  { path: '/app/disputes', text: 'menuDisputes', needs: ['disputes.list'], key: 't' },
   { path: '/app/cases', text: 'menuCases', needs: ['cases.list'], key: 'c' },
   { path: '/app/customers', text: 'menuCustomers', needs: ['customers.list'], key: 'u' },
   { path: '/app/wallet', text: 'menuWallet', needs: ['wallet.listTransactions'], key: 'w' },

@@ -1,6 +1,14 @@
 // The source texts of reconciliation, of the deadlines of disputes, and of what finance exports.
 
 export const EN_FINANCE = {
+  // Disputes
+  respondBy: 'Respond by',
+  respondByUnknown: 'Ask the provider',
+  disputeClaimed: 'Claimed',
+  disputeHeld: 'Held or lost',
+  status_won: 'Won',
+  status_lost: 'Lost',
+
   // Reconciliation
   settlementFiles: 'Settlement files',
   fileUpload: 'Upload a file',

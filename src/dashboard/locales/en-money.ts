@@ -47,7 +47,7 @@ export const EN_MONEY = {
   menuDisputes: 'Disputes',
   disputesTitle: 'Disputes',
   disputesText:
-    'The bank of the payer claims the money of these payments back. Answer at the provider before its deadline; Cowry does not know the deadline.',
+    'The bank of the payer claims the money of these payments back. Respond at the provider before the deadline, or the money is lost.',
   noDisputesTitle: 'No disputes here',
   noDisputesText: 'A dispute appears when the provider reports it.',
   menuP2p: 'Transfers',
@@ -93,6 +93,7 @@ export const EN_MONEY = {
   attentionTransfers:
     '{count, plural, one {# transfer waits for your confirmation.} other {# transfers wait for your confirmation.}}',
   attentionDisputes: '{count, plural, one {# payment is disputed.} other {# payments are disputed.}}',
+  attentionRespondBy: 'Respond by',
   menuReports: 'Reports',
   reportsTitle: 'Collections',
   reportBy: 'By',

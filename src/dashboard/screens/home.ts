@@ -6,6 +6,7 @@ import { table } from '../frame/components.ts'
 import type { Screen, ScreenRequest } from '../frame/screen.ts'
 import { approvalsAndHealth, isFailing, loadEndpoints } from './home-health.ts'
 import { currenciesOf, dailyChart, daysAgo, loadCollections, paidText } from './money/collections.ts'
+import { disputesToAnswer } from './money/disputes.ts'
 
 export const homeScreen: Screen = {
   method: 'GET',
@@ -28,10 +29,8 @@ ${figures}${health}`
 }
 
 /** One sentence and one link each. */
-async function attention(
-  { call, allows, texts }: ScreenRequest,
-  failing: readonly { url: string }[],
-): Promise<Html[]> {
+async function attention(request: ScreenRequest, failing: readonly { url: string }[]): Promise<Html[]> {
+  const { call, allows, texts } = request
   const { t } = texts
   const total = async (operation: OperationId, query = {}) =>
     allows(operation) ? ((await call(operation, { query: { ...query, limit: '1' } })).meta?.total ?? 0) : 0
@@ -39,17 +38,17 @@ async function attention(
     allows('refundRequests.approve') ? total('refundRequests.list', { status: 'awaiting_approval' }) : 0,
     total('cases.list'),
     total('p2pPayments.list', { transferStatus: 'marked_paid' }),
-    total('payments.listAll', { status: 'disputed' }),
+    disputesToAnswer(request),
     total('reconciliationBreaks.list'),
   ])
   const counted = [
     { count: refunds, text: 'attentionRefunds', path: '/app/refunds/requests' },
     { count: cases, text: 'attentionCases', path: '/app/cases' },
     { count: transfers, text: 'attentionTransfers', path: '/app/p2p' },
-    { count: disputes, text: 'attentionDisputes', path: '/app/disputes' },
     { count: breaks, text: 'attentionBreaks', path: '/app/breaks' },
   ] as const
   return [
+    ...(disputes === null ? [] : [disputes]),
     ...counted
       .filter(({ count }) => count > 0)
       .map(({ count, text, path }) => html`${t(text, { count })} <a href="${path}">${t('look')}</a>`),

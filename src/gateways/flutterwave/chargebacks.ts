@@ -6,7 +6,7 @@ import { type Money, money } from '../../core/money.ts'
 import { schemaReader } from '../../kit/exact-json.ts'
 import type { HttpResult } from '../../kit/http/http-client.ts'
 import type { DisputeList, DisputeReport, Gateway, KeyLookup, Outcome } from '../gateway.ts'
-import { Maybe, type Succeeded, type Unknown, unknown, unrecognized } from '../reply.ts'
+import { Maybe, readTime, type Succeeded, type Unknown, unknown, unrecognized } from '../reply.ts'
 import { DECIMAL, fromMajor } from './amounts.ts'
 import type { Client } from './client.ts'
 import { redact } from './declines.ts'
@@ -20,6 +20,7 @@ const Chargeback = Type.Object({
   flw_ref: Maybe(Text),
   tx_ref: Maybe(Identity),
   transaction_id: Maybe(Text),
+  due_date: Maybe(Text),
 })
 type Chargeback = Static<typeof Chargeback>
 
@@ -94,7 +95,8 @@ function withChargebacks(paid: Succeeded, list: readonly Chargeback[]): Outcome 
   for (const chargeback of latest) {
     const status = toStatus(chargeback.status)
     if (!status) return unrecognized(`Flutterwave answered a chargeback that is ${redact(chargeback.status)}`)
-    reports.push({ status, amount: amountOf(chargeback, paid.paid), reference: chargeback.id })
+    const report = { status, amount: amountOf(chargeback, paid.paid), reference: chargeback.id }
+    reports.push({ ...report, ...deadlineOf(chargeback) })
   }
   return reports.length > 0 ? { ...paid, disputes: reports } : paid
 }
@@ -116,6 +118,12 @@ function toStatus(status: string): DisputeReport['status'] | undefined {
     default:
       return undefined
   }
+}
+
+/** While Flutterwave waits for the merchant. */
+function deadlineOf({ status, due_date: text }: Chargeback): Pick<DisputeReport, 'respondBy'> {
+  const respondBy = ['initiated', 'pending'].includes(status.toLowerCase()) ? readTime(text) : undefined
+  return respondBy ? { respondBy } : {}
 }
 
 /** The whole payment if none is given. */

@@ -56,6 +56,22 @@ describe('disputes at Paystack', () => {
     }
   })
 
+  it('have the deadline of the merchant, in either spelling, until the merchant has responded', () => {
+    const deadlineOf = (changes: object) => {
+      const outcome = withDisputes(dataReply([dispute(changes)]), kept)
+      return outcome.kind === 'succeeded' ? outcome.disputes?.[0]?.respondBy : outcome
+    }
+    const time = '2026-11-20T18:00:00.000Z'
+    assert.deepEqual(deadlineOf({ dueAt: time }), new Date(time))
+    assert.deepEqual(deadlineOf({ due_at: time }), new Date(time))
+    for (const changes of [
+      { dueAt: null },
+      { dueAt: 'soon' },
+      { dueAt: time, status: 'awaiting-bank-feedback' },
+    ])
+      assert.equal(deadlineOf(changes), undefined)
+  })
+
   it('are absent for a payment without any', () => {
     const nothing: Reply = {
       kind: 'refused',

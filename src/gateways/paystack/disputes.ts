@@ -5,7 +5,7 @@ import { type Static, Type } from 'typebox'
 import type { Money } from '../../core/money.ts'
 import { schemaReader } from '../../kit/exact-json.ts'
 import type { DisputeReport, Outcome } from '../gateway.ts'
-import { Maybe, type Succeeded, type Unknown, unrecognized } from '../reply.ts'
+import { Maybe, readTime, type Succeeded, type Unknown, unrecognized } from '../reply.ts'
 import { Digits, Text } from './json.ts'
 import { fromRefusedQuery, isUnknown, type Reply, redact } from './response.ts'
 import { fromSubunits } from './wire.ts'
@@ -17,6 +17,9 @@ const Dispute = Type.Object({
   resolution: Maybe(Text()),
   refund_amount: Maybe(Digits),
   currency: Maybe(Text()),
+  // The documentation has both spellings.
+  dueAt: Maybe(Text()),
+  due_at: Maybe(Text()),
 })
 type Dispute = Static<typeof Dispute>
 
@@ -58,7 +61,13 @@ function fromDisputes(disputes: readonly Dispute[], transaction: DisputedTransac
 function toReport(dispute: Dispute, { paid, isReversed }: DisputedTransaction): DisputeReport | Unknown {
   const status = toStatus(dispute, isReversed)
   if (typeof status !== 'string') return status
-  return { status, amount: amountOf(dispute, paid.paid), reference: dispute.id }
+  return { status, amount: amountOf(dispute, paid.paid), reference: dispute.id, ...deadlineOf(dispute) }
+}
+
+/** While Paystack waits for the merchant. */
+function deadlineOf({ status, dueAt, due_at: other }: Dispute): Pick<DisputeReport, 'respondBy'> {
+  const respondBy = status === 'awaiting-merchant-feedback' ? readTime(dueAt ?? other) : undefined
+  return respondBy ? { respondBy } : {}
 }
 
 /** Without a decision the transaction tells the end: Paystack has reversed it, or the merchant keeps the money. */

@@ -97,7 +97,11 @@ const CardBody = Type.Object({
 
 const DISPUTE_STATUSES = ['open', 'won', 'lost'] as const
 
-const DisputeBody = Type.Object({ uuid: Identity, status: Enum(DISPUTE_STATUSES), amount: MinorUnits })
+const DisputeBody = Type.Object({
+  ...{ uuid: Identity, status: Enum(DISPUTE_STATUSES), amount: MinorUnits },
+  /** While it is open. */
+  respondBy: Type.Optional(Text(40)),
+})
 
 /** A request that simulates the payer's bank. */
 export const NewDisputeBody = Type.Object({ outcome: Enum(DISPUTE_STATUSES) })
@@ -282,8 +286,10 @@ function fromSuccess(body: RecordBody): Outcome {
   }
 }
 
-function toDispute({ uuid, status, amount }: Static<typeof DisputeBody>, currency: Currency): DisputeReport {
-  return { status, amount: money(BigInt(amount), currency), reference: uuid }
+function toDispute(body: Static<typeof DisputeBody>, currency: Currency): DisputeReport {
+  const { uuid, status, amount, respondBy } = body
+  const report = { status, amount: money(BigInt(amount), currency), reference: uuid }
+  return status === 'open' && respondBy !== undefined ? { ...report, respondBy: new Date(respondBy) } : report
 }
 
 function toSavedMethod({ token, fingerprint, ...card }: Static<typeof CardBody>): SavedMethod {

@@ -50,6 +50,16 @@ describe('disputes at Stripe', () => {
     )
   })
 
+  it('have the deadline for evidence until the response', () => {
+    const deadlineOf = (status: string, due_by: number | null) => {
+      const found = fromDisputes(listOf(dispute(status, { evidence_details: { due_by } })), PAID)
+      return 'reports' in found ? found.reports[0]?.respondBy : found
+    }
+    assert.deepEqual(deadlineOf('needs_response', 1_682_294_399), new Date('2023-04-23T23:59:59Z'))
+    assert.equal(deadlineOf('needs_response', null), undefined)
+    assert.equal(deadlineOf('under_review', 1_682_294_399), undefined)
+  })
+
   it('cover the whole payment if the bank uses another currency', () => {
     const found = fromDisputes(listOf(dispute('lost', { currency: 'usd' })), PAID)
     assert.ok('reports' in found)

@@ -10,9 +10,12 @@ import { Maybe, type Unknown, unrecognized } from '../reply.ts'
 import { fromAmount } from './amounts.ts'
 import { KEY_FIELD } from './forms.ts'
 import { fromQueryError, readReply } from './response.ts'
-import { Amount, Identity, Metadata, Text } from './shapes.ts'
+import { Amount, Identity, Metadata, Text, UnixSeconds } from './shapes.ts'
 
-const Dispute = Type.Object({ id: Identity, status: Text(50), amount: Amount, currency: Text(10) })
+const Dispute = Type.Object({
+  ...{ id: Identity, status: Text(50), amount: Amount, currency: Text(10) },
+  evidence_details: Maybe(Type.Object({ due_by: Maybe(UnixSeconds) })),
+})
 type Dispute = Static<typeof Dispute>
 
 const readDisputes = schemaReader(Type.Object({ object: Type.Literal('list'), data: Type.Array(Dispute) }))
@@ -35,7 +38,14 @@ export function fromDisputes(result: HttpResult, paid: Money): { reports: Disput
 /** Null if no money was taken; undefined if the status is unknown. */
 function toReport(dispute: Dispute, paid: Money): DisputeReport | null | undefined {
   const status = toStatus(dispute.status)
-  return status ? { status, amount: amountOf(dispute, paid), reference: dispute.id } : status
+  if (!status) return status
+  return { status, amount: amountOf(dispute, paid), reference: dispute.id, ...deadlineOf(dispute) }
+}
+
+/** Stripe keeps the time also after the response; then it waits for the bank. */
+function deadlineOf({ status, evidence_details: details }: Dispute): Pick<DisputeReport, 'respondBy'> {
+  const seconds = details?.due_by
+  return status === 'needs_response' && seconds ? { respondBy: new Date(seconds * 1_000) } : {}
 }
 
 function toStatus(status: string): DisputeReport['status'] | null | undefined {

@@ -46,6 +46,17 @@ describe('the chargebacks of a payment at Flutterwave', () => {
     assert.deepEqual(await disputesOf(t, listOf({ amount: null })), ['7 open 125050'])
   })
 
+  it('have the due date of the merchant until the merchant has declined', async (t) => {
+    const due_date = '2026-11-20T18:00:00.000Z'
+    const deadlineOf = async (row: Record<string, unknown>) => {
+      const outcome = await verifyPaid(t, listOf(row))
+      return outcome.kind === 'succeeded' ? outcome.disputes?.[0]?.respondBy : outcome
+    }
+    assert.deepEqual(await deadlineOf({ status: 'initiated', due_date }), new Date(due_date))
+    assert.equal(await deadlineOf({ status: 'declined', due_date }), undefined)
+    assert.equal(await deadlineOf({ status: 'initiated', due_date: null }), undefined)
+  })
+
   it('are none if the list is empty, has only those of other payments, or is not found', async (t) => {
     const replies = [listOf(), listOf({ flw_ref: 'FLW-OTHER' }), errorReply('No chargeback found', 404)]
     for (const reply of replies) assert.equal(await disputesOf(t, reply), undefined)

@@ -11,6 +11,7 @@ import {
   countries,
   currencies,
   customers,
+  disputes,
   events,
   gateways,
   p2pAccounts,
@@ -32,6 +33,7 @@ import {
   type CountriesResource,
   type CurrenciesResource,
   type CustomersResource,
+  type DisputesResource,
   type EventsResource,
   type GatewaysResource,
   type P2pAccountsResource,
@@ -56,6 +58,7 @@ const RESOURCES = {
   countries,
   currencies,
   customers,
+  disputes,
   events,
   gateways,
   p2pAccounts,
@@ -81,6 +84,7 @@ export class Cowry {
   declare readonly countries: CountriesResource
   declare readonly currencies: CurrenciesResource
   declare readonly customers: CustomersResource
+  declare readonly disputes: DisputesResource
   declare readonly events: EventsResource
   declare readonly gateways: GatewaysResource
   declare readonly p2pAccounts: P2pAccountsResource

@@ -37,7 +37,10 @@ import type {
   CustomersListPaymentsQuery,
   CustomersListQuery,
   Delivery,
+  Dispute,
   DisputeSandboxPaymentRequest,
+  DisputesExportQuery,
+  DisputesListQuery,
   Event,
   EventsExportQuery,
   EventsListQuery,
@@ -404,6 +407,34 @@ export const refunds: Resource<RefundsResource> = {
   list: 'GET /api/v1/refunds query list',
   get: 'GET /api/v1/refunds/{uuid}',
   export: 'GET /api/v1/refunds/export query file',
+}
+
+export interface DisputesResource {
+  /**
+   * List disputes.
+   *
+   * Chargebacks of payments and charges, the nearest deadline first, and those without a deadline last. Respond at the provider: the service only reads disputes.
+   *
+   * Needs the scope `checkout:read` and the scope `charges:read`.
+   *
+   * `GET /api/v1/disputes`
+   */
+  list(query?: DisputesListQuery | undefined, options?: RequestOptions | undefined): List<Dispute>
+  /**
+   * Export disputes as CSV.
+   *
+   * The rows of the list with the same filters, oldest first, as CSV (RFC 4180, UTF-8 with a byte order mark). A text that starts like a spreadsheet formula has an apostrophe before it. Times are in your time zone. At most two files at a time.
+   *
+   * Needs the scope `checkout:read` and the scope `charges:read`.
+   *
+   * `GET /api/v1/disputes/export`
+   */
+  export(query?: DisputesExportQuery | undefined, options?: RequestOptions | undefined): ApiPromise<Response>
+}
+
+export const disputes: Resource<DisputesResource> = {
+  list: 'GET /api/v1/disputes query list',
+  export: 'GET /api/v1/disputes/export query file',
 }
 
 export interface CasesResource {

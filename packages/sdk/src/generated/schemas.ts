@@ -675,10 +675,40 @@ export interface DisabledEndpoint {
   at: string
 }
 
+/** A chargeback: the payer’s bank claims the money of a payment back. */
+export interface Dispute {
+  /** The id of this record, a UUID. */
+  uuid: string
+  /** The uuid of the disputed payment or charge. */
+  paymentUuid: string
+  /** Your reference of the payment or charge. */
+  paymentReference: string
+  /** The gateway of the payment. */
+  paymentGateway: string
+  /** The provider’s id of the dispute. */
+  gatewayReference: string
+  /** open: the bank has not decided. won: you keep the money. lost: the provider has taken the money back, also without a dispute that was open before. */
+  status: DisputeStatus
+  /** What the payer’s bank claims. A decimal in major units. */
+  amount: string
+  /** What is held of your wallet while it is open, or was lost: at most what refunds have left. A decimal in major units. */
+  heldAmount: string
+  /** The ISO 4217 code of the currency. */
+  currency: CurrencyCode
+  /** Until when the provider accepts your response, in UTC. Null if it does not say, or waits for none. */
+  respondBy: string | null
+  /** When we learned of it, in UTC. */
+  openedAt: string
+  /** When it was decided, in UTC. Null while it is open. */
+  closedAt: string | null
+}
+
 export interface DisputeSandboxPaymentRequest {
   /** Open the dispute, or decide it: for you (won), or for the customer (lost). */
   outcome: "open" | "won" | "lost"
 }
+
+export type DisputeStatus = "open" | "won" | "lost"
 
 /** An event. The type says which record is in data: as the API returned it at that moment, without secrets. */
 export type Event = PaymentPendingEvent | PaymentProcessingEvent | PaymentSuccessfulEvent | PaymentFailedEvent | PaymentAbandonedEvent | PaymentExpiredEvent | PaymentRefundedEvent | PaymentDisputedEvent | PaymentReversedEvent | PaymentNeedsReviewEvent | CaseResolvedEvent | ChargeProcessingEvent | ChargeSuccessfulEvent | ChargeFailedEvent | ChargeRefundedEvent | ChargeDisputedEvent | ChargeReversedEvent | RefundPendingEvent | RefundSuccessfulEvent | RefundFailedEvent | CustomerCreatedEvent | PaymentMethodSavedEvent | PaymentMethodRevokedEvent | PaymentMethodExpiredEvent | PaymentLinkPaidEvent | PaymentLinkCompletedEvent | PaymentLinkExpiredEvent | P2pAwaitingPaymentEvent | P2pMarkedPaidEvent | P2pConfirmedEvent | P2pUnderpaidEvent | P2pOverpaidEvent | P2pRejectedEvent | P2pExpiredEvent | P2pCancelledEvent | WalletSettledEvent | WebhookEndpointDisabledEvent | WebhookTestEvent
@@ -1908,6 +1938,23 @@ export interface RefundsListQuery {
   search?: string | undefined
 }
 
+export interface DisputesListQuery {
+  /** The number of the page, from 1. Page numbers end at record 10,000: continue with `cursor`. */
+  page?: number | undefined
+  /** The number of records on a page. */
+  limit?: number | undefined
+  /** The `nextCursor` of the previous response: returns the page after it. Send the same filters. */
+  cursor?: string | undefined
+  /** Created at this time or later. */
+  createdFrom?: string | undefined
+  /** Created at this time or earlier. */
+  createdTo?: string | undefined
+  /** Only disputes with this status. */
+  status?: DisputeStatus | undefined
+  /** Only disputes of the payment or charge with this uuid. */
+  payment?: string | undefined
+}
+
 export interface CasesListQuery {
   /** The number of the page, from 1. Page numbers end at record 10,000: continue with `cursor`. */
   page?: number | undefined
@@ -2347,6 +2394,17 @@ export interface RefundsExportQuery {
   currency?: CurrencyCode | undefined
   /** A part of the payment’s reference, or the whole gatewayReference of the refund. */
   search?: string | undefined
+}
+
+export interface DisputesExportQuery {
+  /** Created at this time or later. */
+  createdFrom?: string | undefined
+  /** Created at this time or earlier. */
+  createdTo?: string | undefined
+  /** Only disputes with this status. */
+  status?: DisputeStatus | undefined
+  /** Only disputes of the payment or charge with this uuid. */
+  payment?: string | undefined
 }
 
 export interface CasesExportQuery {

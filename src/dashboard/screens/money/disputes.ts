@@ -1,32 +1,70 @@
-// Payments that the payer's bank claims back, and those that were lost.
+// Disputes: the payer's bank claims the money of a payment back. The nearest deadline comes first.
 
-import { CURRENCY_CODES } from '../../../core/currency.ts'
-import { html } from '../../../kit/http/html.ts'
-import { notice } from '../../frame/components.ts'
+import type { Static } from 'typebox'
+import type { DisputeRecord } from '../../../disputes/schema.ts'
+import { type Html, html } from '../../../kit/http/html.ts'
+import { badge, notice, written } from '../../frame/components.ts'
 import { listScreens } from '../../frame/list-screen.ts'
-import { type Payment, paymentColumns } from '../payments.ts'
+import type { ScreenRequest } from '../../frame/screen.ts'
+import type { Texts } from '../../frame/texts.ts'
+import { PAYMENTS_PATH } from '../payments.ts'
 
-export const disputeScreens = listScreens<Payment>({
+type Dispute = Static<typeof DisputeRecord>
+
+export const disputeScreens = listScreens<Dispute>({
   path: '/disputes',
   title: 'disputesTitle',
-  list: 'payments.listAll',
-  exports: 'payments.exportAll',
+  list: 'disputes.list',
+  exports: 'disputes.export',
   filters: [
-    {
-      name: 'status',
-      label: 'status',
-      values: ['disputed', 'reversed'],
-      prefix: 'status',
-      initial: 'disputed',
-      isRequired: true,
-    },
-    { name: 'search', label: 'searchLabel', type: 'search' },
-    { name: 'currency', label: 'currency', values: CURRENCY_CODES },
+    { name: 'status', label: 'status', values: ['open', 'won', 'lost'], prefix: 'status', initial: 'open' },
     { name: 'createdFrom', label: 'from', type: 'date' },
     { name: 'createdTo', label: 'to', type: 'date' },
   ],
   intro: async ({ texts: { t } }) => notice('neutral', html`<p>${t('disputesText')}</p>`),
-  columns: (texts) => paymentColumns(texts),
+  columns: (texts) => [
+    {
+      label: texts.t('payment'),
+      isTitle: true,
+      cell: ({ paymentUuid, paymentReference, paymentGateway }) =>
+        html`<a class="row" href="${PAYMENTS_PATH}/${paymentUuid}">${written(paymentReference)}</a><span class="sub">${paymentGateway}</span>`,
+    },
+    {
+      label: texts.t('disputeClaimed'),
+      isNumber: true,
+      cell: ({ amount, currency }) => texts.amount(amount, currency),
+    },
+    { label: texts.t('status'), isBeside: true, cell: ({ status }) => badge(texts, status) },
+    { label: texts.t('respondBy'), cell: (dispute) => deadline(dispute, texts) },
+    {
+      label: texts.t('disputeHeld'),
+      isNumber: true,
+      cell: ({ heldAmount, currency }) => texts.amount(heldAmount, currency),
+    },
+    {
+      label: texts.t('gatewayReference'),
+      cell: ({ gatewayReference }) => html`<code>${written(gatewayReference)}</code>`,
+    },
+    { label: texts.t('created'), cell: ({ openedAt }) => texts.time(openedAt) },
+  ],
   emptyTitle: 'noDisputesTitle',
   emptyText: 'noDisputesText',
 })
+
+function deadline({ status, respondBy }: Dispute, texts: Texts): Html | string {
+  if (status !== 'open') return ''
+  return respondBy === null ? texts.t('respondByUnknown') : html`<b>${texts.time(respondBy)}</b>`
+}
+
+/** How many disputes are open, and the nearest deadline among them. */
+export async function disputesToAnswer({ call, allows, texts }: ScreenRequest): Promise<Html | null> {
+  if (!allows('disputes.list')) return null
+  const { data, meta } = await call('disputes.list', { query: { status: 'open', limit: '1' } })
+  const count = meta?.total ?? 0
+  if (count === 0) return null
+  // A boundary: the operation returns records of its schema.
+  const [nearest] = data as Dispute[]
+  const { t } = texts
+  const next = nearest?.respondBy
+  return html`${t('attentionDisputes', { count })} ${next && html`${t('attentionRespondBy')} ${texts.time(next)}. `}<a href="/app/disputes">${t('look')}</a>`
+}

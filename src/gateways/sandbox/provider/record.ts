@@ -68,6 +68,8 @@ export interface SandboxDispute {
   uuid: string
   status: 'open' | 'won' | 'lost'
   amount: string
+  /** Until when the merchant may respond; absent if it was never open. */
+  respondBy?: string
 }
 
 export interface CheckoutFacts {
@@ -217,7 +219,7 @@ function applyPlannedEnding(record: SandboxRecord, now: Date): SandboxRecord {
 function applyPlannedDisputes(record: SandboxRecord, now: Date): SandboxRecord {
   const [next, ...later] = record.plannedDisputes ?? []
   if (!next || new Date(next.at) > now) return record
-  const disputed = disputeRecord(record, next.status, `dispute-${record.uuid}`)
+  const disputed = disputeRecord(record, next.status, `dispute-${record.uuid}`, new Date(next.at))
   return applyPlannedDisputes({ ...disputed, plannedDisputes: later }, now)
 }
 
@@ -282,13 +284,17 @@ export function applyDispute(
   uuid: string,
   now: Date,
 ): SandboxRecord {
-  return disputeRecord(applyPlan(record, now), status, uuid)
+  return disputeRecord(applyPlan(record, now), status, uuid, now)
 }
+
+// Card schemes give one to three weeks.
+const RESPONSE_MS = 7 * 24 * 3_600_000
 
 function disputeRecord(
   current: SandboxRecord,
   status: SandboxDispute['status'],
   uuid: string,
+  now: Date,
 ): SandboxRecord {
   const { dispute, pastDisputes = [], paid: amount } = current
   if (current.status !== 'succeeded' || amount === null || dispute?.status === 'lost') return current
@@ -296,7 +302,8 @@ function disputeRecord(
     return status === 'open' ? current : { ...current, dispute: { ...dispute, status } }
   if (status === 'won') return current
   const past = dispute ? [dispute, ...pastDisputes] : pastDisputes
-  return { ...current, dispute: { uuid, status, amount }, pastDisputes: past }
+  const deadline = status === 'open' && { respondBy: addMs(now, RESPONSE_MS).toISOString() }
+  return { ...current, dispute: { uuid, status, amount, ...deadline }, pastDisputes: past }
 }
 
 function finish(record: SandboxRecord, ending: InstrumentEnding, at: string): SandboxRecord {
