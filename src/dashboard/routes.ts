@@ -27,6 +27,7 @@ import { linkFormScreens } from './screens/money/link-form.ts'
 import { linkScreens } from './screens/money/links.ts'
 import { p2pAccountScreens } from './screens/money/p2p-accounts.ts'
 import { refundRequestScreens } from './screens/money/refund-requests.ts'
+import { reportFileScreens } from './screens/money/report-files.ts'
 import { reportScreen } from './screens/money/reports.ts'
 import { transferScreens } from './screens/money/transfers.ts'
 import { passkeySignInRoutes } from './screens/passkey-sign-in.ts'
@@ -69,6 +70,7 @@ export const SCREENS: readonly Screen[] = [
   ...transferScreens,
   ...p2pAccountScreens,
   reportScreen,
+  ...reportFileScreens,
   ...reconciliationScreens('/app'),
   ...settingsScreens,
 ]

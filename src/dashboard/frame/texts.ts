@@ -32,6 +32,8 @@ export interface Texts {
   time(iso: string | null): Html | string
   /** "14 Nov 2026" of an ISO day or time. */
   day(iso: string): string
+  /** "November 2026" of 2026-11. */
+  month(iso: string): string
 }
 
 export function isDashboardLanguage(text: unknown): text is DashboardLanguage {
@@ -54,6 +56,9 @@ function makeTexts(language: DashboardLanguage, zone: string): Texts {
   const calendar = { calendar: 'gregory', hourCycle: 'h23' } as const
   const day = { day: 'numeric', month: 'short', year: 'numeric' } as const
   const days = new Intl.DateTimeFormat(written, { ...day, ...calendar, timeZone: 'UTC' })
+  const months = new Intl.DateTimeFormat(written, {
+    ...{ month: 'long', year: 'numeric', ...calendar, timeZone: 'UTC' },
+  })
   const times = new Intl.DateTimeFormat(written, {
     ...{ ...day, hour: '2-digit', minute: '2-digit' },
     ...calendar,
@@ -76,6 +81,7 @@ function makeTexts(language: DashboardLanguage, zone: string): Texts {
     percent: (share) => percents.format(share),
     time: (iso) => (iso === null ? '' : html`<time datetime="${iso}">${times.format(new Date(iso))}</time>`),
     day: (iso) => days.format(new Date(iso)),
+    month: (iso) => months.format(new Date(`${iso}-01`)),
   }
 }
 

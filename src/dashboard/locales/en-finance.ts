@@ -9,6 +9,24 @@ export const EN_FINANCE = {
   status_won: 'Won',
   status_lost: 'Lost',
 
+  // Files of a month
+  monthTitle: 'Monthly export',
+  monthText: 'The whole month in your time zone, as CSV for a spreadsheet or your accountant.',
+  month: 'Month',
+  monthPayments: 'Paid payments',
+  monthRefunds: 'Refunds',
+  monthStatement: 'Wallet statement',
+
+  // The wallet
+  whyBalance: 'Why this balance, {currency}',
+  whyBalanceText:
+    'A payment is pending first, less the fee, and available after its settlement. Each line of the statement shows what it added and both balances after it, so the newest line has the balance at the end. Choose days to see one period.',
+  balanceWhen: 'Balance',
+  balanceBefore: 'At the beginning',
+  balanceAfter: 'At the end',
+  paymentId: 'UUID of a payment',
+  inStatement: 'Show these lines in the statement',
+
   // Reconciliation
   settlementFiles: 'Settlement files',
   fileUpload: 'Upload a file',

@@ -15,6 +15,7 @@ export interface Collection {
   paidPayments: number
   amountPaid: string
   fees: string
+  unknownFees: number
   netAmount: string
   refundedAmount: string
 }
@@ -29,6 +30,22 @@ const DAY_MS = 86_400_000
 /** The day, so many days ago. The API counts days in UTC. */
 export function daysAgo(now: Date, days: number): string {
   return new Date(now.getTime() - days * DAY_MS).toISOString().slice(0, 10)
+}
+
+export const GROUPS = ['day', 'gateway', 'channel', 'status', 'currency'] as const
+export type Group = (typeof GROUPS)[number]
+
+export interface Choices {
+  period: Period
+  by: Group
+}
+
+/** The report that the address names: by default the last 30 days, by day. */
+export function readChoices({ query, now }: Pick<ScreenRequest, 'query' | 'now'>): Choices {
+  return {
+    period: { from: query.from || daysAgo(now, 29), to: query.to || daysAgo(now, 0) },
+    by: GROUPS.find((group) => group === query.by) ?? 'day',
+  }
 }
 
 export async function loadCollections(

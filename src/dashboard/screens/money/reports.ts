@@ -10,13 +10,16 @@ import {
   currenciesOf,
   dailyChart,
   daysAgo,
+  GROUPS,
+  type Group,
   loadCollections,
   type Period,
   paidText,
+  readChoices,
 } from './collections.ts'
+import { monthForm } from './report-files.ts'
 
 const PATH = '/app/reports'
-const GROUPS = ['day', 'gateway', 'channel', 'status', 'currency'] as const
 const PRESET_DAYS = [7, 30, 90]
 
 export const reportScreen: Screen = {
@@ -27,16 +30,16 @@ export const reportScreen: Screen = {
 }
 
 async function show(request: ScreenRequest): Promise<ScreenResponse> {
-  const { query, now, texts } = request
+  const { query, texts } = request
   const { t } = texts
-  const period = { from: query.from || daysAgo(now, 29), to: query.to || daysAgo(now, 0) }
-  const by = GROUPS.find((group) => group === query.by) ?? 'day'
+  const { period, by } = readChoices(request)
   const [totals, rows] = await Promise.all([
     loadCollections(request, period, 'currency'),
     loadCollections(request, period, `currency,${by}`),
   ])
-  const body = html`<div class="head"><h1>${t('reportsTitle')}</h1></div>
-${presets(request, by)}${choices(request, period, by)}
+  const file = addressWith(`${PATH}/export`, query, { currency: undefined })
+  const body = html`<div class="head"><h1>${t('reportsTitle')}</h1><div class="actions"><a class="button plain" href="${file}">${t('export')}</a></div></div>
+${monthForm(request)}${presets(request, by)}${choices(request, period, by)}
 ${totals.length === 0 ? empty(t('noReportTitle'), t('noReportText')) : html`${summaries(totals, texts)}${by === 'day' ? byDay(request, rows, period) : byGroup(rows, by, texts)}`}
 <p class="dim">${t('reportNote')}</p>`
   return { title: t('reportsTitle'), body }
@@ -95,7 +98,7 @@ function byDay({ query, texts }: ScreenRequest, rows: readonly Collection[], per
 ${table(t('reportsTitle'), [day, ...numberColumns(texts)], shown)}`
 }
 
-type Category = Exclude<(typeof GROUPS)[number], 'day'>
+type Category = Exclude<Group, 'day'>
 
 const NAMES: Readonly<Record<Category, (row: Collection, texts: Texts) => string>> = {
   gateway: ({ paymentGateway }) => paymentGateway ?? '',

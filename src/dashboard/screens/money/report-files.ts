@@ -1,0 +1,110 @@
+// The files of finance: the report that is shown, and what an accountant needs of one month.
+
+import { BYTE_ORDER_MARK, csvLine, trustedCell } from '../../../kit/http/csv.ts'
+import { type Html, html } from '../../../kit/http/html.ts'
+import type { OperationId } from '../../../kit/http/route.ts'
+import { dayIn, endOfDay, startOfDay } from '../../frame/days.ts'
+import type { Screen, ScreenRequest, ScreenResponse } from '../../frame/screen.ts'
+import type { TextId } from '../../locales/en.ts'
+import { type Choices, type Collection, loadCollections, readChoices } from './collections.ts'
+
+const MONTH_PATH = '/app/reports/month'
+
+export const reportFileScreens: Screen[] = [
+  { method: 'GET', path: '/reports/export', needs: ['reports.collections'], handle: exportReport },
+  { method: 'GET', path: '/reports/month', needs: ['reports.collections'], handle: exportMonth },
+]
+
+const COLUMNS = [
+  'day',
+  'currency',
+  'paymentGateway',
+  'channel',
+  'status',
+  'payments',
+  'paidPayments',
+  'amountPaid',
+  'fees',
+  'unknownFees',
+  'netAmount',
+  'refundedAmount',
+] as const satisfies (keyof Collection)[]
+
+async function exportReport(request: ScreenRequest): Promise<ScreenResponse> {
+  const { period, by }: Choices = readChoices(request)
+  const rows = await loadCollections(request, period, `currency,${by}`)
+  // The names of gateways, channels and states are ours.
+  const lines = rows.map((row) => csvLine(COLUMNS.map((name) => trustedCell(String(row[name] ?? '')))))
+  const name = `collections-${by}-${period.from}-${period.to}.csv`
+  return { file: { name, pieces: piecesOf([BYTE_ORDER_MARK + csvLine(COLUMNS), ...lines]) } }
+}
+
+async function* piecesOf(pieces: readonly string[]): AsyncGenerator<string> {
+  yield pieces.join('')
+}
+
+interface MonthFile {
+  operation: OperationId
+  text: TextId
+  /** The query parameters of the first and the last moment. */
+  from: string
+  to: string
+}
+
+const MONTH_FILES = {
+  payments: { operation: 'payments.exportAll', text: 'monthPayments', from: 'paidFrom', to: 'paidTo' },
+  refunds: { operation: 'refunds.export', text: 'monthRefunds', from: 'createdFrom', to: 'createdTo' },
+  statement: {
+    ...{ operation: 'wallet.exportTransactions', text: 'monthStatement' },
+    ...{ from: 'createdFrom', to: 'createdTo' },
+  },
+} as const satisfies Record<string, MonthFile>
+
+const isFile = (name: string | undefined): name is keyof typeof MONTH_FILES =>
+  name !== undefined && Object.hasOwn(MONTH_FILES, name)
+
+/** Months of the merchant's zone. An unknown file or month is the usual one. */
+async function exportMonth({ call, query, texts: { zone }, now }: ScreenRequest): Promise<ScreenResponse> {
+  const months = monthsBefore(now, zone)
+  const month = months.find((one) => one === query.month) ?? months[1] ?? ''
+  const what = isFile(query.file) ? query.file : 'payments'
+  const { operation, from, to } = MONTH_FILES[what]
+  const period = { [from]: startOfDay(`${month}-01`, zone), [to]: endOfDay(lastDayOf(month), zone) }
+  const { file } = await call(operation, { query: period })
+  if (!file) throw new Error(`${operation} returned no file`)
+  return { file: { ...file, name: `${what}-${month}.csv` } }
+}
+
+/** One form for a whole month: the last one is chosen. */
+export function monthForm({ allows, texts, now }: ScreenRequest): Html | null {
+  const { t } = texts
+  const files = Object.entries(MONTH_FILES).filter(([, { operation }]) => allows(operation))
+  if (files.length === 0) return null
+  const options = monthsBefore(now, texts.zone).map(
+    (month, index) =>
+      html`<option value="${month}"${index === 1 && html` selected`}>${texts.month(month)}</option>`,
+  )
+  const buttons = files.map(
+    ([name, { text }], index) =>
+      html`<button name="file" value="${name}"${index > 0 && html` class="plain"`}>${t(text)}</button> `,
+  )
+  return html`<section class="card"><h2>${t('monthTitle')}</h2><p>${t('monthText')}</p><form class="filters" method="get" action="${MONTH_PATH}">
+<div><label for="month">${t('month')}</label><select id="month" name="month">${options}</select></div><div class="go">${buttons}</div></form></section>`
+}
+
+const MONTHS = 24
+
+/** This month and those before, such as 2026-03. */
+function monthsBefore(now: Date, zone: string): string[] {
+  const [year = 0, month = 1] = dayIn(now.toISOString(), zone).split('-').map(Number)
+  return Array.from({ length: MONTHS }, (_, ago) => isoDay(year, month - 1 - ago, 1).slice(0, 7))
+}
+
+/** The day before the first one of the next month. */
+function lastDayOf(month: string): string {
+  const [year = 0, number = 1] = month.split('-').map(Number)
+  return isoDay(year, number, 0)
+}
+
+const isoDay = (year: number, monthIndex: number, day: number) =>
+  new Date(Date.UTC(year, monthIndex, day)).toISOString().slice(0, 10)
