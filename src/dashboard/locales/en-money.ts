@@ -93,7 +93,6 @@ export const EN_MONEY = {
   attentionTransfers:
     '{count, plural, one {# transfer waits for your confirmation.} other {# transfers wait for your confirmation.}}',
   attentionDisputes: '{count, plural, one {# payment is disputed.} other {# payments are disputed.}}',
-  attentionRespondBy: 'Respond by',
   menuReports: 'Reports',
   reportsTitle: 'Collections',
   reportBy: 'By',

@@ -43,7 +43,7 @@ export const FR_MONEY = {
   menuDisputes: 'Litiges',
   disputesTitle: 'Litiges',
   disputesText:
-    'La banque du payeur réclame l’argent de ces paiements. Répondez chez le prestataire avant sa date limite ; Cowry ne connaît pas cette date.',
+    'La banque du payeur réclame l’argent de ces paiements. Répondez chez le prestataire avant la date limite, sinon l’argent est perdu.',
   noDisputesTitle: 'Aucun litige ici',
   noDisputesText: 'Un litige apparaît quand le prestataire le signale.',
   menuP2p: 'Virements',

@@ -43,7 +43,7 @@ export const PT_MONEY = {
   menuDisputes: 'Contestações',
   disputesTitle: 'Contestações',
   disputesText:
-    'O banco de quem pagou reclama o dinheiro destes pagamentos. Responda no prestador antes do prazo; o Cowry não conhece o prazo.',
+    'O banco de quem pagou reclama o dinheiro destes pagamentos. Responda no prestador antes do prazo, ou o dinheiro perde-se.',
   noDisputesTitle: 'Nenhuma contestação aqui',
   noDisputesText: 'Uma contestação aparece quando o prestador a comunica.',
   menuP2p: 'Transferências',

@@ -43,7 +43,7 @@ export const SW_MONEY = {
   menuDisputes: 'Mapingamizi',
   disputesTitle: 'Mapingamizi',
   disputesText:
-    'Benki ya mlipaji inadai pesa za malipo haya zirudishwe. Jibu kwa mtoa huduma kabla ya tarehe yake ya mwisho; Cowry haiijui tarehe hiyo.',
+    'Benki ya mlipaji inadai pesa za malipo haya zirudishwe. Jibu kwa mtoa huduma kabla ya tarehe ya mwisho, la sivyo pesa zitapotea.',
   noDisputesTitle: 'Hakuna mapingamizi hapa',
   noDisputesText: 'Pingamizi huonekana mtoa huduma anaporipoti.',
   menuP2p: 'Uhamisho',

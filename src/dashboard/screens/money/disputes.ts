@@ -66,5 +66,5 @@ export async function disputesToAnswer({ call, allows, texts }: ScreenRequest): 
   const [nearest] = data as Dispute[]
   const { t } = texts
   const next = nearest?.respondBy
-  return html`${t('attentionDisputes', { count })} ${next && html`${t('attentionRespondBy')} ${texts.time(next)}. `}<a href="/app/disputes">${t('look')}</a>`
+  return html`${t('attentionDisputes', { count })} ${next && html`${t('respondBy')} ${texts.time(next)}. `}<a href="/app/disputes">${t('look')}</a>`
 }
