@@ -18,23 +18,22 @@ export interface BreakFilter {
 }
 
 // The oldest first, because they have waited longest.
-const breakList = (ofViewer: string) =>
-  operatorList<BreakRow>({
-    columns: COLUMNS,
-    table: 'reconciliation_breaks',
-    time: 'opened_at',
-    order: 'asc',
-    filter: `
+const LIST = {
+  columns: COLUMNS,
+  table: 'reconciliation_breaks',
+  time: 'opened_at',
+  order: 'asc',
+  filterValues: 5,
+} as const
+const listFilter = (ofViewer: string) => `
   ${ofViewer}
   and ($2::text is null or state = $2)
   and ($3::text is null or gateway = $3)
   and ($4::text is null or kind = $4)
-  and ($5::uuid is null or reconciliation_id = $5)`,
-    filterValues: 5,
-  })
+  and ($5::uuid is null or reconciliation_id = $5)`
 
-const OF_OPERATORS = breakList(OF_EVERYBODY)
-const OF_MERCHANT = breakList(OF_ONE_MERCHANT)
+const OF_OPERATORS = operatorList<BreakRow>({ ...LIST, filter: listFilter(OF_EVERYBODY) })
+const OF_MERCHANT = operatorList<BreakRow>({ ...LIST, filter: listFilter(OF_ONE_MERCHANT) })
 
 export function listBreakRows(db: Db, viewer: string | null, filter: BreakFilter, window: ListWindow) {
   const { state, gateway, kind, reconciliationId } = filter

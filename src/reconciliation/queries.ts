@@ -96,18 +96,17 @@ export async function findReconciliation(
   return firstRow(db, selectReconciliation, [viewer, id])
 }
 
-const reconciliationList = (ofViewer: string) =>
-  operatorList<ReconciliationRow>({
-    columns: COLUMNS,
-    table: 'reconciliations',
-    time: 'created_at',
-    order: 'desc',
-    filter: `${ofViewer} and ($2::text is null or gateway = $2)`,
-    filterValues: 2,
-  })
+const LIST = {
+  columns: COLUMNS,
+  table: 'reconciliations',
+  time: 'created_at',
+  order: 'desc',
+  filterValues: 2,
+} as const
+const listFilter = (ofViewer: string) => `${ofViewer} and ($2::text is null or gateway = $2)`
 
-const OF_OPERATORS = reconciliationList(OF_EVERYBODY)
-const OF_MERCHANT = reconciliationList(OF_ONE_MERCHANT)
+const OF_OPERATORS = operatorList<ReconciliationRow>({ ...LIST, filter: listFilter(OF_EVERYBODY) })
+const OF_MERCHANT = operatorList<ReconciliationRow>({ ...LIST, filter: listFilter(OF_ONE_MERCHANT) })
 
 export function listReconciliationRows(
   db: Db,
