@@ -9,6 +9,7 @@ import { ApiError } from '../core/errors.ts'
 import { type Money, money } from '../core/money.ts'
 import type { Tx } from '../kit/db/db.ts'
 import { isReplay, type KeyClaim } from '../kit/db/idempotency.ts'
+import type { LimitSetting } from '../merchants/schema.ts'
 import { findLimit } from '../merchants/service.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { type Actor, principalOf, type ResolutionRequest } from './request.ts'
@@ -27,16 +28,27 @@ export async function requestApproval(
 ): Promise<Approval> {
   const approved = { kind: 'approved', by: actor.by, note: request.note } as const
   if (actor.merchant === null || request.resolution === 'ask_again') return approved
-  if (!(await needsApproval(app, details))) return approved
+  if (!(await needsApproval(app, details, limitsOf(actor, request)))) return approved
   return app.db.transaction((tx) => propose(app, tx, actor, details.row, request, claim))
 }
 
-/** Whether the largest amount in question reaches the threshold of its currency. */
-async function needsApproval(app: PaymentsApp, { row, facts }: CaseDetails): Promise<boolean> {
-  for (const { minor, currency } of amountsOf(row, facts)) {
-    const threshold = await findLimit(app, row.merchantId, 'caseApprovals', currency)
-    if (threshold !== null && minor >= threshold.minor) return true
-  }
+/** A person who gives money back refunds it, so the limit on refunds by people counts too. */
+function limitsOf({ by }: Actor, { resolution }: ResolutionRequest): LimitSetting[] {
+  const isRefund = resolution === 'return' && principalOf(by).type === 'user'
+  return isRefund ? ['caseApprovals', 'refundApprovals'] : ['caseApprovals']
+}
+
+/** Whether the largest amount in question reaches a threshold of its currency. */
+async function needsApproval(
+  app: PaymentsApp,
+  { row, facts }: CaseDetails,
+  limits: readonly LimitSetting[],
+): Promise<boolean> {
+  for (const { minor, currency } of amountsOf(row, facts))
+    for (const limit of limits) {
+      const threshold = await findLimit(app, row.merchantId, limit, currency)
+      if (threshold !== null && minor >= threshold.minor) return true
+    }
   return false
 }
 

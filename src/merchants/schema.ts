@@ -53,7 +53,7 @@ const SETTINGS_MEANINGS = {
   caseApprovals:
     'From which amount, in major units, the resolution of a case by an API key needs the API key of a second person. The larger one of the asked and the received amount counts, or the amount of the refund. Empty: never.',
   refundApprovals:
-    'From which amount, in major units, a refund by a person in the dashboard needs the approval of a second person. All refunds of the payment together count. Refunds by API keys need none. Empty: never.',
+    'From which amount, in major units, a refund by a person in the dashboard needs the approval of a second person. All refunds of the payment together count; so does money that a person gives back by resolving a case. Refunds by API keys need none. Empty: never.',
   refundConfirmations:
     'From which amount, in major units, a person in the dashboard must have signed in or confirmed their identity within the last five minutes to refund. Empty: never.',
   branding: 'How the payer’s pages look.',

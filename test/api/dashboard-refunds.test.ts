@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { sql } from '../../src/kit/db/db.ts'
 import { payWith } from '../support/builders.ts'
+import { caseCalls } from '../support/cases.ts'
 import { hiddenFields, PASSWORD, signInAs, type Visitor } from '../support/dashboard.ts'
 import { testService } from '../support/service.ts'
 
@@ -182,6 +183,25 @@ describe('approval of refunds', () => {
     const withdrawn = await support.submit(request, `${request}/withdraw`)
     assert.equal(withdrawn.headers.get('location'), `${request}?done=withdrawn`, withdrawn.text)
     assert.equal((await force(owner, `${request}/approve`)).http, 422)
+  })
+})
+
+describe('cases that give money back', () => {
+  it('needs a second person from the limit on refunds on, and a confirmation of who the person is', async () => {
+    const payment = await payWith(merchant.api, 'transfer_underpaid', { currency: 'KES', amount: 2000 })
+    const { caseOf } = caseCalls(service)
+    const { uuid } = await caseOf(merchant.api, payment.uuid)
+    const page = `/app/cases/${uuid}`
+    const fields = { resolution: 'return', note: 'Not enough' }
+    await service.db.query(ageSessions, [finance.email])
+    const asked = await finance.submit(page, `${page}/resolve`, fields)
+    assert.equal(asked.http, 403)
+    const confirmed = { ...hiddenFields(asked.text, `${page}/resolve`), confirmPassword: PASSWORD }
+    assert.equal((await finance.post(`${page}/resolve`, confirmed)).http, 303)
+    assert.equal((await finance.submit(page, `${page}/resolve`, fields)).http, 303)
+    assert.equal((await caseOf(merchant.api, payment.uuid)).state, 'awaiting_approval')
+    assert.equal((await owner.submit(page, `${page}/resolve`, fields)).http, 303)
+    assert.equal((await caseOf(merchant.api, payment.uuid)).state, 'resolved')
   })
 })
 

@@ -2,8 +2,10 @@
 
 import type { Static } from 'typebox'
 import type { CaseRecord } from '../../cases/schema.ts'
+import { isCurrency } from '../../core/currency.ts'
 import { ApiError } from '../../core/errors.ts'
 import { type Html, html } from '../../kit/http/html.ts'
+import { isFrom, type RefundLimits } from '../../refunds/limits/limit.ts'
 import type { Area } from '../frame/area.ts'
 import { badge, facts, field, notice, written } from '../frame/components.ts'
 import { type ListScreen, listScreens } from '../frame/list-screen.ts'
@@ -64,10 +66,28 @@ export const caseScreens = (base: Area['path']): Screen<AreaRequest>[] => [
     path: '/cases/{uuid}/resolve',
     needs: ['cases.resolve'],
     // An operator decides about the money of others.
-    ...(base === '/ops' && { stepUp: true }),
+    stepUp: base === '/ops' ? true : returnsMuch,
     handle: resolve,
   },
 ]
+
+/** Whether money goes back, from the amount on before which people confirm who they are. */
+async function returnsMuch(request: AreaRequest): Promise<boolean> {
+  const { call, form } = request
+  if (form.resolution !== 'return') return false
+  const { amount, amountReceived, currency, receivedCurrency } = await load(request)
+  const sums = [
+    { decimal: amount, currency },
+    { decimal: amountReceived, currency: receivedCurrency ?? currency },
+  ]
+  for (const { decimal, currency: code } of sums) {
+    if (decimal === null || !isCurrency(code)) continue
+    // A boundary: the operation returns this type.
+    const limits = (await call('refunds.limits', { query: { currency: code } })).data as RefundLimits
+    if (isFrom(limits.confirmationFrom, decimal, code)) return true
+  }
+  return false
+}
 
 async function load({ call, params: { uuid = '' } }: AreaRequest): Promise<Case> {
   // A boundary: the operation returns a record of this schema.

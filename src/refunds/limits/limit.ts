@@ -1,8 +1,9 @@
 // From the amount that the merchant's settings name, a person refunds only with the approval of a second person.
 
+import type { Currency } from '../../core/currency.ts'
 import { ApiError } from '../../core/errors.ts'
 import type { Principal } from '../../core/merchant.ts'
-import { add, formatAmount, money } from '../../core/money.ts'
+import { add, formatAmount, money, readDecimal } from '../../core/money.ts'
 import { findLimit } from '../../merchants/service.ts'
 import type { RefundCheck } from '../request.ts'
 
@@ -10,6 +11,13 @@ import type { RefundCheck } from '../request.ts'
 export interface RefundLimits {
   approvalFrom: string | null
   confirmationFrom: string | null
+}
+
+/** Whether a decimal reaches a limit of its currency. */
+export function isFrom(limit: string | null, decimal: string, currency: Currency): boolean {
+  const from = limit === null ? undefined : readDecimal(limit, currency)
+  const amount = readDecimal(decimal, currency)
+  return from !== undefined && amount !== undefined && amount.minor >= from.minor
 }
 
 /** The check of a refund without an approval. Keys have no limit: their owner has written what they do. */

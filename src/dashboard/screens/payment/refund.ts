@@ -5,7 +5,7 @@ import { ApiError } from '../../../core/errors.ts'
 import { add, formatAmount, type Money, parseAmount, readDecimal, subtract } from '../../../core/money.ts'
 import { type Html, html } from '../../../kit/http/html.ts'
 import type { RefundRequest } from '../../../refund-requests/request.ts'
-import type { RefundLimits } from '../../../refunds/limits/limit.ts'
+import { isFrom, type RefundLimits } from '../../../refunds/limits/limit.ts'
 import { field, table } from '../../frame/components.ts'
 import { readAmount } from '../../frame/form-input.ts'
 import type { ScreenRequest } from '../../frame/screen.ts'
@@ -79,11 +79,10 @@ export async function needsConfirmation(request: ScreenRequest, payment: Payment
   // A request moves no money.
   if (!request.allows('refunds.create') || !found || typeof asked !== 'number') return false
   const { currency } = found.rest
-  const { confirmationFrom } = await loadLimits(request, payment)
-  const limit = confirmationFrom === null ? undefined : readDecimal(confirmationFrom, currency)
   const amount = parseAmount(asked, currency)
-  if (!limit || typeof amount === 'string') return false
-  return add(found.refunded, amount).minor >= limit.minor
+  if (typeof amount === 'string') return false
+  const { confirmationFrom } = await loadLimits(request, payment)
+  return isFrom(confirmationFrom, formatAmount(add(found.refunded, amount)), currency)
 }
 
 /** Returns what was done: a refund, or from the limit of the merchant on a request for one. */
