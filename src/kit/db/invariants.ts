@@ -11,8 +11,8 @@ const countInvariants = sql<{ report: Record<string, number> }>`select count_inv
 
 export async function checkInvariants(db: Db): Promise<InvariantReport[]> {
   const count = async (tx: Tx) => {
-    // Reads all rows, without a time limit.
-    await tx.script('set local statement_timeout = 0')
+    // Reads all rows, sequentially (migrate.ts), without a time limit.
+    await tx.script('set local statement_timeout = 0; set local enable_seqscan = on')
     return tx.query(countInvariants)
   }
   const [row] = await db.transaction(count, { noTimeout: true })

@@ -2,13 +2,16 @@
 
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it } from 'node:test'
-import { testDatabase } from '../../../test/support/database.ts'
+import { testDatabase, testDatabaseUrl } from '../../../test/support/database.ts'
+import { runAsAdmin } from '../../../test/support/template.ts'
+import { connectTestDb } from '../../../test/support/test-db.ts'
 import { sql } from './db.ts'
 import { MigrationsReplaced, migrate } from './migrate.ts'
 
 const db = await testDatabase({ after })
 
 const countApplied = sql<{ count: number }>`select count(*)::integer as count from schema_migrations`
+const selectSetting = sql<{ value: string }>`select current_setting('enable_seqscan') as value`
 await db.script('create table applied as select * from schema_migrations')
 
 describe('a start on a database', () => {
@@ -18,6 +21,28 @@ describe('a start on a database', () => {
 
   it('applies no migration to a database that is up to date', async () => {
     assert.deepEqual(await migrate(db), { applied: [] })
+  })
+
+  it('lets no connection plan sequential reads, and keeps another setting of the operator', async (t) => {
+    const url = await testDatabaseUrl(t)
+    const settingOf = async () => {
+      const one = connectTestDb({ url, poolSize: 1 })
+      try {
+        const [before] = await one.query(selectSetting)
+        await migrate(one)
+        const [then] = await one.query(selectSetting)
+        return [before?.value, then?.value]
+      } finally {
+        await one.close()
+      }
+    }
+    assert.deepEqual(await settingOf(), ['on', 'off'])
+    assert.deepEqual(await settingOf(), ['off', 'off'])
+    await runAsAdmin(
+      url,
+      `alter role current_user in database ${new URL(url).pathname.slice(1)} set enable_seqscan = on`,
+    )
+    assert.deepEqual(await settingOf(), ['on', 'on'])
   })
 
   it('refuses a database of version 0.1.0, whose migrations were replaced', async () => {

@@ -35,6 +35,28 @@ const lockMigrations = sql<unknown>`select pg_advisory_xact_lock(${ADVISORY_LOCK
 const selectApplied = sql<AppliedRow>`select version, name, checksum from schema_migrations order by version`
 const insertApplied = sql<unknown>`insert into schema_migrations (version, name, checksum) values ($1, $2, $3)`
 
+// PostgreSQL caches plans. One that it made while a table was empty reads the whole table, until statistics are collected
+// minutes later. Every statement has an index (test/plans.test.ts), so plans with sequential reads are ruled out: by a
+// setting of the role in this database, which also applies to the connections of a pooler. A copy of the database does not
+// have it, hence at each start. A role that may not change its settings does without.
+const AVOID_SEQUENTIAL_READS = `
+do $$
+begin
+  if current_setting('enable_seqscan') = 'on' and not exists (
+    select
+    from pg_db_role_setting s, unnest(s.setconfig) as config
+    where s.setdatabase in (0, (select oid from pg_database where datname = current_database()))
+      and s.setrole in (0, current_user::regrole)
+      and config like 'enable_seqscan=%'
+  ) then
+    execute format('alter role %I in database %I set enable_seqscan = off', current_user, current_database());
+    perform set_config('enable_seqscan', 'off', false);
+  end if;
+exception
+  when insufficient_privilege then null;
+end
+$$`
+
 const CREATE_TABLE = `create table if not exists schema_migrations (
   version integer primary key,
   name text not null,
@@ -48,6 +70,7 @@ export async function migrate(db: Db, dir: URL = MIGRATIONS_DIR): Promise<{ appl
     // Another process may be migrating. The lock lasts until the transaction ends, so the second process finds no pending ones.
     await tx.script('set local lock_timeout = 0; set local statement_timeout = 0')
     await tx.query(lockMigrations)
+    await tx.script(AVOID_SEQUENTIAL_READS)
     await tx.script(CREATE_TABLE)
     const done = await tx.query(selectApplied)
     const pending = pendingOf(migrations, done)
