@@ -122,13 +122,12 @@ const VARIANTS: readonly MeasuredScreen[] = [
 
 /** Screens of one record of a kind that a merchant has few of, whatever its payments: they read nothing else. */
 const OF_FEW_RECORDS: readonly RegExp[] = [
-  /^\/(?:app|ops)\/cases\/\{/,
+  /^\/(?:app|ops)\/(?:cases|breaks)\/\{/,
   /^\/app\/links\/\{/,
   /^\/app\/p2p\/(?:accounts\/)?\{/,
   /^\/app\/developers\/endpoints\/\{/,
   /^\/app\/developers\/keys\/\{/,
   /^\/app\/settings\/gateways\/\{/,
-  /^\/ops\/breaks\/\{/,
   /^\/ops\/merchants\/\{uuid\}\//,
 ]
 
