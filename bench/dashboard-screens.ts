@@ -61,6 +61,10 @@ const record = (screen: string, kind: keyof Omit<Records, 'merchant'>): Measured
   },
 })
 
+/** Of the later half, so that it is not the beginning of many others. */
+const lateReference = (n: number, { payments }: Target) =>
+  referenceOf(payments - 1 - (n % Math.ceil(payments / 2)))
+
 const DAYS_90: Query = (target) => ({ from: day(target, 89), to: day(target, 0) })
 
 const VARIANTS: readonly MeasuredScreen[] = [
@@ -78,9 +82,10 @@ const VARIANTS: readonly MeasuredScreen[] = [
     createdFrom: day(target, 60),
     createdTo: day(target, 30),
   })),
-  filtered('/app/payments', 'search', (target, n) => ({ search: referenceOf(n % target.payments) })),
+  filtered('/app/payments', 'search', (target, n) => ({ search: lateReference(n, target) })),
   filtered('/app/payments', 'page 100', () => ({ page: '100' })),
-  search('a reference', (n, { payments }) => referenceOf(n % payments)),
+  search('a reference', lateReference),
+  search('the beginning of the references of many old payments', () => 'order-13'),
   search('an e-mail', (n, { customers }) => emailOf(n % customers)),
   search('the beginning of an e-mail', (n, { customers }) => emailOf(n % customers).split('@')[0] ?? ''),
   search('a first and last name', (n) => `${nameOf(FIRSTNAMES, n)} ${nameOf(LASTNAMES, n)}`),
