@@ -11,7 +11,7 @@ const countInvariants = sql<{ report: Record<string, number> }>`select count_inv
 
 export async function checkInvariants(db: Db): Promise<InvariantReport[]> {
   const count = async (tx: Tx) => {
-    // Reads all rows, sequentially (migrate.ts), without a time limit.
+    // Reads all rows, sequentially (migrate.ts rules it out elsewhere), without a time limit.
     await tx.script('set local statement_timeout = 0; set local enable_seqscan = on')
     return tx.query(countInvariants)
   }
