@@ -41,7 +41,7 @@ import {
   useSubmission,
 } from './sessions.ts'
 import { confirmationOf, confirmIdentity, DEMO_EMAIL, normalizeEmail } from './sign-in.ts'
-import { addMembership, listMembershipsOfUser } from './team-queries.ts'
+import { addMembership, listMembershipsOfUser, revokeInvitationsOf } from './team-queries.ts'
 import { hashOfNew, hashToken, newToken } from './tokens.ts'
 import {
   deleteDevices,
@@ -223,11 +223,16 @@ async function createLink(
   return token
 }
 
-/** An account that is disabled cannot sign in, and its sessions end. It stays in the audit log. */
+/**
+ * An account that is disabled cannot sign in, and its sessions and the invitations that it has made end. It stays in the audit
+ * log.
+ */
 export async function disableUser(app: PeopleApp, userId: string): Promise<void> {
+  const now = app.clock.now()
   await app.instanceDb.transaction(async (tx) => {
-    if (!(await disableUserRow(tx, userId, app.clock.now()))) throw new PeopleError('member_not_found')
+    if (!(await disableUserRow(tx, userId, now))) throw new PeopleError('member_not_found')
     await endAccess(app, tx, userId, null)
+    await revokeInvitationsOf(tx, null, userId, now)
   })
 }
 

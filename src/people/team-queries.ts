@@ -133,11 +133,12 @@ export async function revokeInvitationRow(
 const revokeOfPersonStatement = sql<unknown>`
 update invitations
 set revoked_at = $3
-where merchant_id = $1 and invited_by = $2 and used_at is null and revoked_at is null`
+where ($1::uuid is null or merchant_id = $1) and invited_by = $2 and used_at is null and revoked_at is null`
 
+/** Of one merchant; with null of all of them. */
 export async function revokeInvitationsOf(
   tx: Tx,
-  merchantId: string,
+  merchantId: string | null,
   userId: string,
   now: Date,
 ): Promise<void> {

@@ -10,6 +10,7 @@ import {
 import { runAudited } from '../kit/db/audit-context.ts'
 import { sql } from '../kit/db/db.ts'
 import { runAsMerchant } from '../kit/db/tenant-isolation.ts'
+import { disableUser } from './accounts.ts'
 import { acceptAsMember, acceptWithNewAccount, showInvitation } from './invitations.ts'
 import { ROLES, type Role } from './roles.ts'
 import { principalOf } from './sessions.ts'
@@ -221,7 +222,7 @@ describe('an invitation', () => {
     assert.deepEqual(count, { users: 1, members: 2 })
   })
 
-  it('ends after seven days, and when it is revoked or the person who invited leaves', async () => {
+  it('ends after seven days, and when it is revoked or the person who invited leaves or is disabled', async () => {
     const { owner, newMember } = await newTeam()
     const { principal: admin } = await newMember('admin')
     const invite = (principal: typeof owner, email: string) =>
@@ -238,6 +239,10 @@ describe('an invitation', () => {
     assert.equal(await isValid(left.token), true)
     await rig.as(admin, () => removeMember(app, admin, admin.user.id))
     assert.equal(await isValid(left.token), false)
+    const { principal: other } = await newMember('admin')
+    const disabled = await invite(other, 'disabled@example.com')
+    await disableUser(app, other.user.id)
+    assert.equal(await isValid(disabled.token), false)
     const late = await invite(owner, 'late-one@example.com')
     clock.advance(7 * DAY_MS - 1_000)
     assert.equal(await isValid(late.token), true)
