@@ -45,7 +45,8 @@ type Authenticator = ReturnType<typeof createAuthenticator>
 /** Opens the page and answers its challenge. */
 async function enterWith(authenticator: Authenticator, base: Base = '/app', said: Partial<Said> = {}) {
   const visitor = newVisitor(service)
-  const { challenge } = optionsIn((await visitor.get(signInPage(base))).text)
+  const { challenge, allowCredentials } = optionsIn((await visitor.get(signInPage(base))).text)
+  assert.equal(allowCredentials, undefined, 'it names no passkey of an account')
   const passkey = JSON.stringify(authenticator.assert({ ...SITE, challenge, ...said }))
   return { visitor, passkey, answer: await visitor.post(signInPage(base), { passkey }) }
 }
