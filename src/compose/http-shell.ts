@@ -8,6 +8,7 @@ import { opsRoutes } from '../dashboard/ops/routes.ts'
 import { dashboardRoutes } from '../dashboard/routes.ts'
 import { ERROR_HELP } from '../docs-site/error-help/page.ts'
 import { docsErrorPage, docsRoutes } from '../docs-site/routes.ts'
+import { createChangeFeed } from '../events/change-feed.ts'
 import { gatewayWebhookRoutes } from '../gateway-webhooks/receive.ts'
 import type { SandboxProvider } from '../gateways/sandbox/provider/server.ts'
 import { logRoutes } from '../http/log-routes.ts'
@@ -82,11 +83,12 @@ export async function composeShell(parts: Parts, app: App, { provider, testShop 
   })
 }
 
-function composeDashboard({ clock, config }: Parts, app: App, routes: Route[]): DashboardApp {
+function composeDashboard({ clock, config, db, log }: Parts, app: App, routes: Route[]): DashboardApp {
   const { rateLimit } = config
   return {
     ...app,
     area: APP,
+    changes: createChangeFeed({ db, clock, log }),
     operations: createOperations([...routes, ...personRoutes(app)], { clock, rateLimit }),
     publicUrl: app.settings.publicUrl,
     timeZoneOf: async (merchantId) => (await app.merchantProfile(merchantId)).timeZone,

@@ -387,6 +387,7 @@ const DEFINITIONS = {
     'gateway, error',
     NONE,
   ),
+  'live.read_failed': line('warn', 'Open pages got no changes; they try again.', 'error', NONE),
   'sandbox.request_failed': line('error', 'The sandbox failed on a request.', 'gateway, error', REPORT),
   'sandbox.webhook_dropped': line(
     'warn',

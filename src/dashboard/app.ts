@@ -1,3 +1,4 @@
+import type { ChangeFeed } from '../events/change-feed.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Background } from '../kit/http/background.ts'
 import type { Oidc } from '../kit/http/oidc.ts'
@@ -26,5 +27,7 @@ export interface OpsApp extends AreaApp {
 /** The pages of a merchant's people. */
 export interface DashboardApp extends AreaApp {
   operations: Operations
+  /** What changes, for live parts of pages. */
+  changes: ChangeFeed
   timeZoneOf(merchantId: string): Promise<string>
 }

@@ -4,6 +4,7 @@ import type { PageRoute } from '../kit/http/route.ts'
 import type { DashboardApp } from './app.ts'
 import { assetRoutes } from './frame/assets.ts'
 import { guarded } from './frame/guard.ts'
+import { liveRoute } from './frame/live.ts'
 import type { Screen } from './frame/screen.ts'
 import { accountScreens } from './screens/account/account.ts'
 import { factorScreens } from './screens/account/factors.ts'
@@ -81,6 +82,7 @@ const OWN_SCREENS: readonly Screen[] = [...accountScreens, ...factorScreens, ...
 export function dashboardRoutes(app: DashboardApp): PageRoute[] {
   return [
     ...assetRoutes,
+    liveRoute(app),
     ...signInRoutes(app),
     ...passkeySignInRoutes(app),
     ...memberEntryRoutes(app),

@@ -45,3 +45,35 @@ function chooseStatements({ type, resource }: EventFilter, resourceTypes: readon
     return { statements: OF_RESOURCE, values: [resourceTypes, resource, type ?? null] }
   return type === undefined ? { statements: ALL, values: [] } : { statements: OF_TYPE, values: [type] }
 }
+
+export interface ChangeRow {
+  merchantId: string
+  id: string
+  type: string
+  resourceType: string
+  resourceId: string
+  version: number
+}
+
+// Newest first, so that of a busy merchant the latest are found. Ids are in the order of time.
+const selectChanges = sql<ChangeRow>`
+select
+  e.merchant_id as "merchantId", e.id, e.type, e.resource_type as "resourceType", e.resource_id as "resourceId", e.version
+from unnest($1::uuid[]) as m (id)
+cross join lateral (
+  select *
+  from events
+  where merchant_id = m.id and id >= $2
+  order by id desc
+  limit $3
+) e`
+
+/** The latest events of each of these merchants from the id on. For a handle that is not scoped to one merchant. */
+export function readChanges(
+  db: Db,
+  merchantIds: readonly string[],
+  fromId: string,
+  limit: number,
+): Promise<ChangeRow[]> {
+  return db.query(selectChanges, [merchantIds, fromId, limit])
+}

@@ -20,6 +20,8 @@ export interface RequestContext {
   errorCode?: ApiErrorCode
   /** The client closed the connection before the response was ready. */
   clientAborted?: boolean
+  /** The response has no end of its own. */
+  isStream?: boolean
   /** The number of parts still running: sending the response, and the handler, which may outlive the connection. */
   pending: number
 }
@@ -96,7 +98,10 @@ export function createRequestTracker(
     },
     closeConnections() {
       isClosing = true
-      for (const reply of inFlight) reply.raw.shouldKeepAlive = false
+      for (const reply of inFlight) {
+        reply.raw.shouldKeepAlive = false
+        if (reply.request.requestContext.isStream) reply.raw.destroy()
+      }
     },
     whenIdle: () =>
       new Promise((resolve) => {

@@ -195,6 +195,30 @@ describe('stopping the HTTP server', () => {
     await closed
   })
 
+  it('cuts a stream, which has no end of its own, and closes its source', async () => {
+    let isClosed = false
+    async function* pieces() {
+      try {
+        for (;;) {
+          yield ': \n\n'
+          await delay(20)
+        }
+      } finally {
+        isClosed = true
+      }
+    }
+    const handle = async () => ({ http: 200, stream: { type: 'text/event-stream', pieces: pieces() } })
+    const { port, shell } = await listening({ pageRoutes: [{ method: 'GET', path: '/live', handle }] })
+    const response = await fetch(`http://127.0.0.1:${port}/live`)
+    assert.equal(response.headers.get('content-type'), 'text/event-stream')
+    const cut = assert.rejects(response.text())
+    const startedAt = performance.now()
+    await shell.stop()
+    await cut
+    assert.ok(performance.now() - startedAt < 10_000)
+    await eventually(() => isClosed, Boolean, 5_000)
+  })
+
   it('waits for the work of disconnected clients', async () => {
     const slow = slowRoute()
     const server = await listening({ routes: [slow.route] })

@@ -32,6 +32,7 @@ const IDLE_MS = 30 * MINUTE_MS
 const ABSOLUTE_MS = 12 * 60 * MINUTE_MS
 // The time of the last request is saved at most once a minute, so a session may end up to a minute early.
 const SAVE_SEEN_MS = MINUTE_MS
+const LONG_AGO = new Date(0)
 const RECENT_MS = 5 * MINUTE_MS
 
 export interface Principal {
@@ -112,15 +113,23 @@ export async function useSubmission(
   return isFirst ? { release: () => deleteSubmission(instanceDb, id) } : undefined
 }
 
-/** Who makes a request, by the token of its cookie; undefined if the session has ended. */
+/**
+ * Who makes a request, by the token of its cookie; undefined if the session has ended. A passive request was made by the
+ * script of a page and not by the person: the session stays as idle as it was.
+ */
 export async function principalOf(
   app: Pick<PeopleApp, 'instanceDb' | 'clock'>,
   token: string | undefined,
+  { isPassive = false } = {},
 ): Promise<Principal | undefined> {
   const hash = hashToken(token)
   if (!hash) return undefined
   const now = app.clock.now()
-  const times = { now, seenAfter: addMs(now, -IDLE_MS), saveIfBefore: addMs(now, -SAVE_SEEN_MS) }
+  const times = {
+    now,
+    seenAfter: addMs(now, -IDLE_MS),
+    saveIfBefore: isPassive ? LONG_AGO : addMs(now, -SAVE_SEEN_MS),
+  }
   const row = await findPrincipal(app.instanceDb, hash, times)
   return row && toPrincipal(row)
 }

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it, type TestContext } from 'node:test'
 import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from 'playwright-core'
-import { payWith } from '../support/builders.ts'
+import { initiateBody, payWith } from '../support/builders.ts'
 import { signInAs, signInAsOperator } from '../support/dashboard.ts'
 import { crawl } from '../support/dashboard-crawl.ts'
 import { makeOneOfEverything } from '../support/one-of-everything.ts'
@@ -94,6 +94,26 @@ async function refundsOf(reference: string): Promise<string[]> {
   const listed = await merchant.api.get(`/api/v1/refunds?search=${reference}`)
   return listed.body.data.map(({ amount }: { amount: string }) => amount)
 }
+
+describe('an open page of the dashboard', () => {
+  it('shows that its payment was paid, and that there are new ones, without being loaded again', async (t) => {
+    const body = initiateBody()
+    const made = await merchant.api.post('/api/v1/checkout/initiate-payment', body)
+    const page = await open(t)
+    const list = await page.context().newPage()
+    await list.goto(`${service.url}/app/payments`)
+    await page.goto(`${service.url}/app/payments/${made.body.data.uuid}`)
+    await page.getByText('Pending').first().waitFor()
+    await page.evaluate("document.body.dataset.kept = 'yes'")
+    const path = `/api/v1/sandbox/payments/${body.reference}/complete`
+    assert.equal((await merchant.api.post(path, { instrument: 'card_success' })).http, 200)
+    await page.locator('[data-part="status"]').getByText('Paid').waitFor()
+    assert.equal(await page.evaluate('document.body.dataset.kept'), 'yes')
+    await list.bringToFront()
+    await merchant.api.post('/api/v1/checkout/initiate-payment', initiateBody())
+    await list.getByText(/^\d+ new since/).waitFor()
+  })
+})
 
 describe('a task in the dashboard', () => {
   it('can be done without JavaScript: find a payment, refund half of it, sign out', async (t) => {

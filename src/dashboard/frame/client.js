@@ -95,3 +95,60 @@ for (const input of all('[data-passkey]')) {
   })
   if ('auto' in input.dataset) input.form.requestSubmit()
 }
+
+// Live parts: a stream says that a record has changed, and the parts that show it are loaded again. A page in the background
+// has no stream.
+const mark = one('[data-live]')
+const added = new Set()
+let stream
+let isLoading = false
+/** The policy of the page allows no text to become markup; the browser parses this document and runs no script of it. */
+const loadPage = () =>
+  new Promise((resolve) => {
+    const request = new XMLHttpRequest()
+    request.open('GET', location.href)
+    request.setRequestHeader('x-live', '1')
+    request.responseType = 'document'
+    // After an error, or if the session has ended, the page stays as it is.
+    request.addEventListener('loadend', () => resolve(request.status === 200 ? request.response : null))
+    request.send()
+  })
+const loadParts = async () => {
+  if (isLoading) return
+  isLoading = true
+  // Several changes come together, and a busy merchant has many.
+  await new Promise((resolve) => setTimeout(resolve, mark.dataset.live === 'all' ? 5_000 : 500))
+  isLoading = false
+  const next = await loadPage()
+  for (const part of all('[data-part]')) {
+    const other = next?.querySelector(`[data-part="${part.dataset.part}"]`)
+    if (other && other.innerHTML !== part.innerHTML && !part.contains(document.activeElement))
+      part.replaceChildren(...other.childNodes)
+  }
+}
+const showNew = ({ of, type, version }) => {
+  if (version !== 1 || !['payment', 'charge'].includes(type)) return
+  added.add(of)
+  const text = one('[data-count]')
+  text.textContent = `${added.size} ${text.dataset.count}`
+  one('[data-new]').hidden = false
+}
+const listen = () => {
+  stream?.close()
+  stream = undefined
+  if (!mark || document.hidden || !window.EventSource) return
+  stream = new EventSource(mark.dataset.stream)
+  stream.addEventListener('end', () => stream?.close())
+  stream.addEventListener('message', ({ data }) => {
+    const change = JSON.parse(data)
+    const { live } = mark.dataset
+    if (live === 'list') showNew(change)
+    else if (live === 'all' || live === change.of) loadParts()
+  })
+}
+document.addEventListener('visibilitychange', () => {
+  listen()
+  if (stream && mark.dataset.live !== 'list') loadParts()
+})
+addEventListener('pagehide', () => stream?.close())
+listen()

@@ -45,8 +45,9 @@ export function originOf(app: AreaApp, request: PageRequest): Origin {
 export async function readPrincipal(
   app: AreaApp,
   { cookies }: Pick<PageRequest, 'cookies'>,
+  options?: { isPassive: boolean },
 ): Promise<Principal | undefined> {
-  const principal = await principalOf(app, cookies[cookieName(app, 'session')])
+  const principal = await principalOf(app, cookies[cookieName(app, 'session')], options)
   return principal?.user.kind === app.area.kind ? principal : undefined
 }
 
@@ -128,7 +129,8 @@ function routeOf(
     handle: async (request) => {
       const changed = changeLanguage(request)
       if (changed) return changed
-      const principal = await readPrincipal(app, request)
+      // The script loads live parts again.
+      const principal = await readPrincipal(app, request, { isPassive: 'x-live' in request.headers })
       return principal
         ? show(request, principal)
         : { http: 303, redirectTo: signInAddress(app, request, method) }

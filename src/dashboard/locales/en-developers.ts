@@ -14,4 +14,7 @@ export const EN_DEVELOPERS = {
     '{count, plural, one {The webhook endpoint receives events.} other {All # webhook endpoints receive events.}}',
   webhooksDown:
     '{count} of {total, plural, one {# webhook endpoint} other {# webhook endpoints}} receive no events.',
+  // Live parts. The script shows the number before the text.
+  newPayments: 'new since this page was loaded.',
+  showNew: 'Show them',
 } as const

@@ -3,6 +3,7 @@
 import { type Html, html } from '../../kit/http/html.ts'
 import type { OperationId } from '../../kit/http/route.ts'
 import { table } from '../frame/components.ts'
+import { liveMark } from '../frame/live.ts'
 import type { Screen, ScreenRequest } from '../frame/screen.ts'
 import { approvalsAndHealth, isFailing, loadEndpoints } from './home-health.ts'
 import { currenciesOf, dailyChart, daysAgo, loadCollections, paidText } from './money/collections.ts'
@@ -22,8 +23,8 @@ export const homeScreen: Screen = {
       approvalsAndHealth(request, endpoints),
     ])
     const body = html`<div class="head"><h1>${t('homeTitle')}</h1></div>
-<section class="card"><h2>${t('attentionTitle')}</h2>${todo.length === 0 ? html`<p class="dim">${t('attentionNone')}</p>` : html`<ul class="todo">${todo.map((one) => html`<li>${one}</li>`)}</ul>`}</section>
-${figures}${health}`
+${liveMark(request, 'all')}<section class="card" data-part="attention"><h2>${t('attentionTitle')}</h2>${todo.length === 0 ? html`<p class="dim">${t('attentionNone')}</p>` : html`<ul class="todo">${todo.map((one) => html`<li>${one}</li>`)}</ul>`}</section>
+<div data-part="today">${figures}</div><div data-part="health">${health}</div>`
     return { title: t('homeTitle'), body }
   },
 }

@@ -4,6 +4,7 @@ import { ApiError } from '../../core/errors.ts'
 import { type Html, html } from '../../kit/http/html.ts'
 import { badge, facts, failureText, notice, table, written } from '../frame/components.ts'
 import { orShowProblem } from '../frame/form-input.ts'
+import { liveMark } from '../frame/live.ts'
 import type { Screen, ScreenRequest, ScreenResponse } from '../frame/screen.ts'
 import type { Texts } from '../frame/texts.ts'
 import type { TextId } from '../locales/en.ts'
@@ -89,12 +90,12 @@ async function show(request: ScreenRequest, { payment, timeline }: Loaded, probl
   const { texts, query } = request
   const { t } = texts
   const amount = texts.amount(payment.sourceAmount, payment.sourceCurrency)
-  const body = html`<div class="head"><h1>${written(payment.reference)}</h1>${badge(texts, payment.status)}</div>
+  const body = html`<div class="head"><h1>${written(payment.reference)}</h1><span data-part="status">${badge(texts, payment.status)}</span></div>${liveMark(request, payment.uuid)}
 ${isDone(query.done) && notice('good', html`<p>${t(`done_${query.done}`)}</p>`)}
 ${problem && notice('bad', html`<p>${problem.message}</p>`)}
-<div class="split"><div><section class="card"><p class="big">${amount}</p>${mainFacts(payment, texts)}</section>
-<section class="card"><h2>${t('timeline')}</h2>${timelineList(timeline, payment.sourceCurrency, request)}</section>
-${payment.attempts.length > 0 && attempts(payment, texts)}${await requestsOf(request, payment)}${await moneyOf(request)}</div>
+<div class="split"><div><section class="card" data-part="facts"><p class="big">${amount}</p>${mainFacts(payment, texts)}</section>
+<section class="card" data-part="timeline"><h2>${t('timeline')}</h2>${timelineList(timeline, payment.sourceCurrency, request)}</section>
+<div data-part="attempts">${payment.attempts.length > 0 && attempts(payment, texts)}</div>${await requestsOf(request, payment)}${await moneyOf(request)}</div>
 <div>${await refundForm(request, payment)}${receiptForm(request, payment)}${await notesOf(request, payment)}<section class="card"><h2>${t('details')}</h2>${moreFacts(payment, texts)}</section>${await paymentEvents(request, payment.uuid)}</div></div>`
   return { title: payment.reference, body, http: problem ? 422 : 200 }
 }

@@ -3,10 +3,12 @@
 import type { Static } from 'typebox'
 import { CURRENCY_CODES } from '../../core/currency.ts'
 import { CHANNELS } from '../../gateways/gateway.ts'
-import { html } from '../../kit/http/html.ts'
+import { type Html, html } from '../../kit/http/html.ts'
 import type { PaymentRecord } from '../../payments/schema.ts'
-import { badge, type Column, written } from '../frame/components.ts'
+import { addressWith, badge, type Column, written } from '../frame/components.ts'
 import { listScreens } from '../frame/list-screen.ts'
+import { liveMark } from '../frame/live.ts'
+import type { ScreenRequest } from '../frame/screen.ts'
 import type { Texts } from '../frame/texts.ts'
 import { viewsAbove } from './payment/views.ts'
 
@@ -40,8 +42,15 @@ export const paymentListScreens = listScreens<Payment>({
   columns: (texts) => paymentColumns(texts),
   emptyTitle: 'noPaymentsTitle',
   emptyText: 'noPaymentsText',
-  intro: viewsAbove,
+  intro: async (request) => html`${await viewsAbove(request)}${newPayments(request)}`,
 })
+
+/** The script shows how many there are. They are on the first page. */
+function newPayments(request: ScreenRequest): Html | null {
+  const { query, texts } = request
+  if (query.cursor !== undefined || query.page !== undefined) return null
+  return html`${liveMark(request, 'list')}<p class="notice neutral" role="status" data-new hidden><span data-count="${texts.t('newPayments')}"></span> <a href="${addressWith(PAYMENTS_PATH, query, {})}">${texts.t('showNew')}</a></p>`
+}
 
 /** Without the customer on the screen of one. */
 export function paymentColumns(texts: Texts, { isOfCustomer = false } = {}): Column<Payment>[] {

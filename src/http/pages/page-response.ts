@@ -1,5 +1,6 @@
 // Sends the response of a page: headers, cookies and compressed body.
 
+import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import type { PageResponse } from '../../kit/http/route.ts'
 import type { Random } from '../../kit/random.ts'
@@ -38,6 +39,7 @@ export async function sendPage(
   if (response.headers) reply.headers(response.headers)
   setCookies(needs, reply, response)
   if (response.file) return sendFile(reply, response.file, response.file.type)
+  if (response.stream) return sendStream(reply, response.stream)
   if (response.redirectTo !== undefined) return reply.code(303).header('location', response.redirectTo).send()
   if (response.cache === 'revalidate') {
     const etag = etagOf(body)
@@ -50,17 +52,32 @@ export async function sendPage(
     .send(await compressedBody(needs, reply, type, body, response.cache))
 }
 
+/** A HEAD request gets the headers alone. */
+function sendStream(
+  reply: FastifyReply,
+  { type, pieces }: NonNullable<PageResponse['stream']>,
+): FastifyReply {
+  const content = Readable.from(pieces, { objectMode: false })
+  if (reply.request.method === 'HEAD') content.destroy()
+  reply.request.requestContext.isStream = true
+  // Proxies such as nginx would collect the parts otherwise.
+  return reply
+    .type(type)
+    .header('x-accel-buffering', 'no')
+    .send(reply.request.method === 'HEAD' ? Readable.from([]) : content)
+}
+
 /**
  * The page headers take a kilobyte, so only documents get them: a waiting payer's browser polls the status many
  * times.
  */
 function headersFor(
   headers: SecurityHeaders,
-  { redirectTo, file, formActions, allowsPasskeys }: PageResponse,
+  { redirectTo, file, stream, formActions, allowsPasskeys }: PageResponse,
   type: string,
   styleNonce: string,
 ): Readonly<Record<string, string>> {
-  if (redirectTo !== undefined || file) return headers.api
+  if (redirectTo !== undefined || file || stream) return headers.api
   if (type.startsWith('text/html')) return headers.page(styleNonce, formActions, allowsPasskeys)
   return type.startsWith('image/') ? headers.image : headers.api
 }

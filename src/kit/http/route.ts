@@ -225,6 +225,8 @@ export interface PageResponse {
   content?: { type: string; body: string | Buffer }
   /** A file to download, streamed in parts. */
   file?: { name: string; type: string; pieces: AsyncIterable<string> }
+  /** Sent in parts as long as the client reads, such as server-sent events. A stopping server cuts it. */
+  stream?: { type: string; pieces: AsyncIterable<string> }
   headers?: Record<string, string>
   cookies?: readonly PageCookie[]
   /**

@@ -1,0 +1,77 @@
+// What changes, for the open pages of this process: one statement every two seconds reads the outbox for all merchants with
+// an open page, however many pages there are. Nothing is read while no page is open.
+
+import { uuidV7 } from '../core/ids.ts'
+import { addMs, type Clock } from '../kit/clock.ts'
+import type { Db } from '../kit/db/db.ts'
+import { errorFields, type Log } from '../kit/observability/log.ts'
+import { type ChangeRow, readChanges } from './read-queries.ts'
+
+export type Change = Pick<ChangeRow, 'id' | 'type' | 'resourceType' | 'resourceId' | 'version'>
+
+export interface ChangeFeed {
+  /** Reports the events of the merchant after the time, at most once each. Returns the function that ends it. */
+  subscribe(merchantId: string, after: Date, report: (change: Change) => void): () => void
+}
+
+const POLL_MS = 2_000
+const MOST_CHANGES = 100
+
+/** A transaction may commit after a later one: each poll reads this period again. An earlier start is not possible. */
+const OVERLAP_MS = 15_000
+
+interface Subscriber {
+  merchantId: string
+  afterId: string
+  reported: Set<string>
+  report: (change: Change) => void
+}
+
+/** The handle must not be scoped to one merchant. */
+export function createChangeFeed(app: { db: Db; clock: Clock; log: Log }): ChangeFeed {
+  const { db, clock, log } = app
+  const subscribers = new Set<Subscriber>()
+  let polling: AbortController | undefined
+
+  const poll = async (signal: AbortSignal): Promise<void> => {
+    while (!signal.aborted) {
+      await clock.sleep(POLL_MS, signal)
+      if (!signal.aborted)
+        await readOnce().catch((error: unknown) => log.write('live.read_failed', errorFields(error)))
+    }
+  }
+
+  const readOnce = async (): Promise<void> => {
+    const merchantIds = [...new Set([...subscribers].map(({ merchantId }) => merchantId))]
+    const from = firstIdAt(addMs(clock.now(), -OVERLAP_MS))
+    const rows = (await readChanges(db, merchantIds, from, MOST_CHANGES)).toReversed()
+    for (const subscriber of subscribers) {
+      const found = rows.filter(
+        ({ merchantId, id }) => merchantId === subscriber.merchantId && id > subscriber.afterId,
+      )
+      const isReported = subscriber.reported
+      subscriber.reported = new Set(found.map(({ id }) => id))
+      for (const { merchantId: _merchant, ...change } of found)
+        if (!isReported.has(change.id)) subscriber.report(change)
+    }
+  }
+
+  return {
+    subscribe(merchantId, after, report) {
+      const subscriber = { merchantId, afterId: firstIdAt(after), reported: new Set<string>(), report }
+      subscribers.add(subscriber)
+      if (!polling) {
+        polling = new AbortController()
+        void poll(polling.signal)
+      }
+      return () => {
+        subscribers.delete(subscriber)
+        if (subscribers.size > 0) return
+        polling?.abort()
+        polling = undefined
+      }
+    },
+  }
+}
+
+const firstIdAt = (time: Date) => uuidV7(time, new Uint8Array(10))
