@@ -214,7 +214,7 @@ describe('the operators’ routes over merchants and keys', () => {
       )
       assert.ok(route, name)
       const response = await route.handle({
-        ...{ params: {}, query: {}, body: {}, requestId: 'r', operatorName: null },
+        ...{ params: {}, query: {}, body: {}, requestId: 'r', operator: null },
         ...input,
       })
       assert.equal(response.http, route.response.http, name)

@@ -214,9 +214,9 @@ export function operatorCaseRoutes(app: PaymentsApp): OperatorRoute[] {
       response: { http: 200, data: OperatorCaseRecord },
       errors: [...RESOLVE_ERRORS],
       examples: { body: RESOLVE_BODY_EXAMPLE },
-      handle: async ({ params, body, operatorName }) => {
+      handle: async ({ params, body, operator }) => {
         const request = { ...body, proof: body.proof ?? null }
-        const actor = operatorActor(operatorName)
+        const actor = operatorActor(operator?.name ?? null)
         return respond(actor, await resolveCase(app, actor, params.uuid, request))
       },
     }),

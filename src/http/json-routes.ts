@@ -11,7 +11,7 @@ import type { Clock } from '../kit/clock.ts'
 import { type AuditContext, runAudited } from '../kit/db/audit-context.ts'
 import { iterateAsMerchant, runAsMerchant } from '../kit/db/tenant-isolation.ts'
 import type { Failpoints } from '../kit/failpoints.ts'
-import type { OperatorRoute, PersonRoute, Route, RouteResponse } from '../kit/http/route.ts'
+import type { OperatorPerson, OperatorRoute, PersonRoute, Route, RouteResponse } from '../kit/http/route.ts'
 import { redactSecrets } from '../kit/observability/log.ts'
 import {
   isBodyRequired,
@@ -130,11 +130,11 @@ export function runOperatorRoute(
   route: OperatorRoute,
   { params, query, body }: CheckedInput,
   requestId: string,
-  operatorName: string | null,
+  operator: OperatorPerson | null,
 ): Promise<RouteResponse> {
   // A boundary: path parameters are strings unless the route's schema converts them.
   const given = params as Record<string, string>
-  return route.handle({ params: given, query, body: body ?? {}, requestId, operatorName })
+  return route.handle({ params: given, query, body: body ?? {}, requestId, operator })
 }
 
 function register(

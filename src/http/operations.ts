@@ -64,7 +64,7 @@ export function createOperatorOperations(routes: readonly OperatorRoute[], clock
       const { route, check } = requireOperation(operations, operationId)
       const checked = checkCall(route, check, input)
       return auditOperation(clock, route, actorOf(operator), checked.params, () =>
-        runOperatorRoute(route, checked, operator.requestId, operator.name),
+        runOperatorRoute(route, checked, operator.requestId, operator),
       )
     },
   }

@@ -65,9 +65,11 @@ export function operatorPeopleRoutes(app: Needs): OperatorRoute[] {
       response: { http: 201, data: InvitationRecord },
       errors: ['merchant_not_found'],
       examples: { body: BODY_EXAMPLE, data: INVITATION_EXAMPLE },
-      handle: async ({ params, body }) => {
+      handle: async ({ params, body, operator }) => {
         const { id: merchantId } = await app.requireMerchant(params.uuid)
-        const invitation = await inviteByOperator(app, { ...body, merchantId, role: 'owner' })
+        const invitation = await inviteByOperator(app, {
+          ...{ ...body, merchantId, role: 'owner', invitedBy: operator?.userId },
+        })
         return created(CREATED_MESSAGE, serializeInvitation(app, invitation))
       },
     }),
@@ -81,8 +83,10 @@ export function operatorPeopleRoutes(app: Needs): OperatorRoute[] {
       response: { http: 201, data: InvitationRecord },
       errors: [],
       examples: { body: BODY_EXAMPLE, data: INVITATION_EXAMPLE },
-      handle: async ({ body }) => {
-        const invitation = await inviteByOperator(app, { ...body, merchantId: null, role: 'operator' })
+      handle: async ({ body, operator }) => {
+        const invitation = await inviteByOperator(app, {
+          ...{ ...body, merchantId: null, role: 'operator', invitedBy: operator?.userId },
+        })
         return created(CREATED_MESSAGE, serializeInvitation(app, invitation))
       },
     }),

@@ -172,12 +172,17 @@ export async function inviteMember(
   })
 }
 
-/** By the operators' API: the first owner of a merchant, or an operator. */
+/** By the operators' API: the first owner of a merchant, or an operator. `invitedBy` is absent for the operator token. */
 export function inviteByOperator(
   app: Pick<PeopleApp, 'clock' | 'random'> & { db: Db },
-  input: { email: string } & ({ merchantId: string; role: 'owner' } | { merchantId: null; role: 'operator' }),
+  input: { email: string; invitedBy?: string | undefined } & (
+    | { merchantId: string; role: 'owner' }
+    | { merchantId: null; role: 'operator' }
+  ),
 ): Promise<CreatedInvitation> {
-  return createInvitation(app, app.db, { ...input, email: normalizeEmail(input.email), invitedBy: null })
+  return createInvitation(app, app.db, {
+    ...{ ...input, email: normalizeEmail(input.email), invitedBy: input.invitedBy ?? null },
+  })
 }
 
 type InvitationInput = Pick<OpenInvitation, 'merchantId' | 'email' | 'role' | 'invitedBy'> & { id?: string }

@@ -305,12 +305,19 @@ describe('screens of operators', () => {
     assert.equal(invited.http, 201, invited.text)
     const person = newVisitor(service)
     assert.equal((await person.submit(link, link, { name: 'Achieng', password: PASSWORD })).http, 303)
+    const accomplice = { email: 'accomplice@example.com' }
+    const [, open = ''] =
+      /(\/app\/join\/[\w-]{43})/.exec(
+        (await person.submit('/ops/people/invite', '/ops/people/invite', accomplice)).text,
+      ) ?? []
+    assert.equal((await newVisitor(service).get(open)).http, 200)
     const page = `/ops/people?email=${encodeURIComponent(email)}`
     const { text } = await operator.get(page)
     const [, action = ''] = /action="([^"]*\/disable)"/.exec(text) ?? []
     assert.match(text, /Achieng/)
     assert.equal((await operator.submit(page, action)).http, 303)
     assert.deepEqual(locationOf(await person.get('/ops')), [303, '/ops/sign-in'])
+    assert.equal((await newVisitor(service).get(open)).http, 410, 'what the person has given ends too')
     const signIn = () => newVisitor(service).post('/ops/sign-in', { email, password: PASSWORD })
     assert.equal((await signIn()).http, 401)
     assert.equal((await operator.submit(page, action.replace('disable', 'enable'))).http, 303)

@@ -23,7 +23,7 @@ export function passkeyFields(
   { t }: Texts,
   isAutomatic = false,
 ): Html {
-  return html`<input type="hidden" name="passkey" value="" data-passkey="${call}" data-options="${JSON.stringify(options)}"${isAutomatic && html` data-auto`}><p class="error" role="alert" hidden>${t('passkeyFailed')}</p><noscript><p>${t('passkeyNoScript')}</p></noscript>`
+  return html`<div class="field"><input type="hidden" name="passkey" value="" data-passkey="${call}" data-options="${JSON.stringify(options)}"${isAutomatic && html` data-auto`}><p class="error" role="alert" hidden>${t('passkeyFailed')}</p><noscript><p>${t('passkeyNoScript')}</p></noscript></div>`
 }
 
 /** The answer of the browser that was asked: the challenge is in its cookie. */

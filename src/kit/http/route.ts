@@ -156,6 +156,12 @@ export const fileOf = (name: string, pieces: AsyncIterable<string>): RouteRespon
   file: { name, pieces },
 })
 
+/** An operator with an account. */
+export interface OperatorPerson {
+  userId: string
+  name: string
+}
+
 /** An operator's endpoint under /admin/v1: the admin token instead of a key, no tag, not in the merchants' document. */
 export interface OperatorRoute {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -178,8 +184,8 @@ export interface OperatorRoute {
     query: Record<string, unknown>
     body: Record<string, unknown>
     requestId: string
-    /** The name of the operator who is signed in at /ops; null for the operator token. */
-    operatorName: string | null
+    /** Who is signed in at /ops; null for the operator token. */
+    operator: OperatorPerson | null
   }) => Promise<RouteResponse>
 }
 
@@ -192,7 +198,7 @@ interface OperatorDefinition<Params, Query, Body>
     params: Input<Params>
     query: Input<Query>
     body: Input<Body>
-    operatorName: string | null
+    operator: OperatorPerson | null
   }) => ReturnType<OperatorRoute['handle']>
 }
 

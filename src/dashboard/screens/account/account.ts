@@ -99,7 +99,8 @@ ${query.done && notice('good', html`<p>${t(DONE[query.done] ?? 'done_saved')}</p
 ${query.needs === 'totp' && notice('wait', html`<p>${t('totpRequired')}</p>`)}
 ${problem && notice('bad', html`<p>${texts.word('people', problem.code)}</p>`)}
 <div class="split"><div>${profileForm(request)}${passwordForm(request)}</div>
-<div>${totpSection(request, codes)}${passkeySection(request, passkeys)}</div></div>
+<div>${totpSection(request, codes)}</div></div>
+${passkeySection(request, passkeys)}
 ${sessionSection(request, sessions)}`
   return { title: t('accountTitle'), body, http: problem?.http ?? 200 }
 }
@@ -164,7 +165,7 @@ function passkeySection(request: AreaRequest, passkeys: Passkeys): Html {
   const add = offersPasskeys(app)
     ? html`<p><a class="button plain" href="${accountPath(request)}/passkeys/new">${t('passkeyNew')}</a></p>`
     : html`<p class="hint">${t('passkeyNeedsName')}</p>`
-  return html`<section class="card"><h2>${t('passkeysTitle')}</h2><p>${t('passkeyText')}</p>${passkeys.length > 0 && list}${add}</section>`
+  return html`<h2>${t('passkeysTitle')}</h2><p>${t('passkeyText')}</p>${passkeys.length > 0 && list}${add}`
 }
 
 function sessionSection(request: AreaRequest, sessions: Sessions): Html {
