@@ -69,8 +69,9 @@ async function find({ call, params }: ScreenRequest): Promise<Payment> {
     return (await call('payments.get', { params })).data as Payment
   } catch (error) {
     if (!(error instanceof ApiError && error.code === 'payment_not_found')) throw error
-    const charge = (await call('charges.get', { params })).data as { reference: string }
-    const query = { search: charge.reference, kind: 'charge', limit: '100' }
+    const charge = (await call('charges.get', { params })).data as { gatewayKey: string }
+    // The key of its attempt is its own, while its reference may be a part of many others.
+    const query = { gatewayReference: charge.gatewayKey, kind: 'charge' }
     const found = (await call('payments.listAll', { query })).data as Payment[]
     const payment = found.find(({ uuid }) => uuid === params.uuid)
     if (!payment) throw error
