@@ -3,6 +3,7 @@
 import { createKeyCache } from '../api-keys/authenticate.ts'
 import { createDeliveryWriter } from '../deliveries/app.ts'
 import { createSigner, createVault } from '../kit/crypto.ts'
+import { createCappedLists } from '../kit/db/pagination.ts'
 import { withCommitFailpoints } from '../kit/failpoints.ts'
 import { createBackground } from '../kit/http/background.ts'
 import { createHttpClient } from '../kit/http/http-client.ts'
@@ -49,7 +50,7 @@ export async function composeApp(parts: Parts, addresses: Addresses) {
     cursors: createSigner(secrets.cursorKey),
     keyPepper: secrets.keyPepper,
     keyCache: createKeyCache({ db: unscopedDb, clock }, { refreshUntil }),
-    cappedLists: new Set<string>(),
+    cappedLists: createCappedLists(clock),
     merchantProfile: createMerchantProfiles({ db: unscopedDb, clock }),
     writers: createPaymentWriters(unscopedDb, clock),
     isSuspended: (id: string) => isSuspended({ db }, id),

@@ -4,6 +4,7 @@ import type { Mode } from '../core/merchant.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { Signer, Vault } from '../kit/crypto.ts'
 import type { Db } from '../kit/db/db.ts'
+import type { CappedLists } from '../kit/db/pagination.ts'
 import type { Random } from '../kit/random.ts'
 
 export interface CustomersApp {
@@ -15,5 +16,5 @@ export interface CustomersApp {
   /** Part of every event. */
   mode: Mode
   /** The lists that are known to have more rows than are counted; see countUpToCap. */
-  cappedLists?: Set<string>
+  cappedLists?: CappedLists
 }

@@ -11,7 +11,13 @@ import {
   periodValues,
   readPage,
 } from '../kit/db/list-statements.ts'
-import { type CountedRows, countUpToCap, type ListWindow, substringPattern } from '../kit/db/pagination.ts'
+import {
+  type CappedLists,
+  type CountedRows,
+  countUpToCap,
+  type ListWindow,
+  substringPattern,
+} from '../kit/db/pagination.ts'
 import { CUSTOMER, type CustomerRow } from './customer.ts'
 
 const SOURCE = { columns: CUSTOMER.select('c'), table: 'customers', alias: 'c' }
@@ -22,7 +28,7 @@ export async function listCustomerRows(
   db: Db,
   merchantId: string,
   window: ListWindow,
-  cappedLists?: Set<string>,
+  cappedLists?: CappedLists,
 ): Promise<CountedRows<CustomerRow>> {
   const count = () => countRows(db, ALL, merchantId, window)
   // Customers are never deleted, so a full list stays above the cap. A period may hold few.

@@ -10,7 +10,13 @@
 
 import { type Db, sql } from '../kit/db/db.ts'
 import { countRows, type ListStatements, listStatements, readPage } from '../kit/db/list-statements.ts'
-import { type CountedRows, countUpToCap, type ListWindow, substringPattern } from '../kit/db/pagination.ts'
+import {
+  type CappedLists,
+  type CountedRows,
+  countUpToCap,
+  type ListWindow,
+  substringPattern,
+} from '../kit/db/pagination.ts'
 import { PAYMENT_COLUMNS, type PaymentRow } from '../payments/payment.ts'
 import { PAYMENT_STATUSES } from '../payments/states.ts'
 import type { PaymentFilter } from './filters.ts'
@@ -30,7 +36,7 @@ export async function listPaymentRows(
   merchantId: string,
   filter: PaymentFilter,
   requested: ListWindow,
-  cappedLists?: Set<string>,
+  cappedLists?: CappedLists,
 ): Promise<CountedRows<PaymentRow>> {
   const { statements, values } = await sourceOf(db, merchantId, filter)
   const window =
@@ -40,9 +46,19 @@ export async function listPaymentRows(
   const isUnbounded = statements === ALL && window.createdFrom === null && window.createdTo === null
   const [rows, counted] = await Promise.all([
     readPage(db, statements, merchantId, window, values),
-    isUnbounded ? countUpToCap(cappedLists, `payments:${filter.kinds}:${merchantId}`, count) : count(),
+    isUnbounded
+      ? countUpToCap(cappedLists, `payments:${filter.kinds}:${merchantId}`, count)
+      : countUpToCap(cappedLists, nameOf(merchantId, values, window), count, KEEP_CAPPED_MS),
   ])
   return { rows, counted }
+}
+
+// The status of payments changes, so a list that exceeds the cap may shrink.
+const KEEP_CAPPED_MS = 60_000
+
+function nameOf(merchantId: string, values: readonly unknown[], window: ListWindow): string {
+  const named = [merchantId, ...values, window.createdFrom, window.createdTo]
+  return JSON.stringify(named, (_, value) => (typeof value === 'bigint' ? String(value) : value))
 }
 
 // The clock of a provider may be behind ours.

@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import { frozenClock } from '../../../test/support/fake-clock.ts'
 import { ApiError } from '../../core/errors.ts'
 import { createSigner } from '../crypto.ts'
-import { countUpToCap, type ListQuery, pageOf, substringPattern, windowOf } from './pagination.ts'
+import {
+  countUpToCap,
+  createCappedLists,
+  type ListQuery,
+  pageOf,
+  substringPattern,
+  windowOf,
+} from './pagination.ts'
 
 const signer = createSigner(Buffer.alloc(32, 7))
 const SCOPE = 'customers:merchant-1:'
@@ -128,5 +136,17 @@ describe('counting a list that only grows', () => {
     assert.equal(await countUpToCap(full, 'customers', count), 10_001)
     assert.equal(counts, 2)
     assert.equal(await countUpToCap(full, 'payments', async () => 3), 3)
+  })
+
+  it('counts a list that may shrink again after a while', async () => {
+    const clock = frozenClock()
+    const capped = createCappedLists(clock)
+    const filtered = () => countUpToCap(capped, 'failed payments', async () => found, 1_000)
+    let found = 10_001
+    assert.equal(await filtered(), 10_001)
+    found = 9_999
+    assert.equal(await filtered(), 10_001)
+    clock.advance(1_001)
+    assert.equal(await filtered(), 9_999)
   })
 })

@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto'
 import { errorFromIssues, type Issue } from '../../core/errors.ts'
 import { COUNT_CAP, DEFAULT_LIMIT, type PageMeta } from '../../core/page.ts'
+import type { Clock } from '../clock.ts'
 import type { Signer } from '../crypto.ts'
 
 export interface ListQuery {
@@ -109,18 +110,42 @@ export function pageOf<Row extends { id: string; createdAt: Date }>(
   }
 }
 
+/** The lists that are known to exceed the cap. */
+export interface CappedLists {
+  has(name: string): boolean
+  /** For so long; absent: for ever. */
+  add(name: string, keepMs?: number): void
+}
+
+// Names of lists contain their filters: beyond this the oldest is forgotten, and counted again.
+const MAX_CAPPED = 10_000
+
+export function createCappedLists(clock: Clock): CappedLists {
+  const until = new Map<string, number>()
+  return {
+    has: (name) => (until.get(name) ?? 0) > clock.now().getTime(),
+    add(name, keepMs = Number.POSITIVE_INFINITY) {
+      until.delete(name)
+      until.set(name, clock.now().getTime() + keepMs)
+      const [oldest] = until.keys()
+      if (until.size > MAX_CAPPED && oldest !== undefined) until.delete(oldest)
+    },
+  }
+}
+
 /**
- * Counts a list unless it is known to exceed the cap. A list that only grows is counted to the cap once per process;
- * every later page saves reading ten thousand index entries.
+ * Counts a list unless it is known to exceed the cap. A list that only grows is counted to the cap once per process, and
+ * another one again after a while; every other page saves reading ten thousand index entries.
  */
 export async function countUpToCap(
-  full: Set<string> | undefined,
+  capped: CappedLists | undefined,
   name: string,
   count: () => Promise<number>,
+  keepMs?: number,
 ): Promise<number> {
-  if (full?.has(name)) return COUNT_CAP + 1
+  if (capped?.has(name)) return COUNT_CAP + 1
   const counted = await count()
-  if (counted > COUNT_CAP) full?.add(name)
+  if (counted > COUNT_CAP) capped?.add(name, keepMs)
   return counted
 }
 
