@@ -62,9 +62,8 @@ interface Subject extends Target {
   url: string
   cookies: { app: string; ops: string }
   databaseUrl: string
-  /** The processor time of the connections of its service so far. */
-  databaseMs(): number
-  findConnections(): Promise<void>
+  /** The processor time of each connection of its service so far, by process. */
+  connectionTimes(): Promise<Map<number, number>>
 }
 
 interface Sample {
@@ -144,20 +143,16 @@ async function makeSubject(adminUrl: string, payments: number): Promise<Subject>
   }
 }
 
-async function watchConnections(
-  databaseUrl: string,
-): Promise<Pick<Subject, 'databaseMs' | 'findConnections'>> {
+async function watchConnections(databaseUrl: string): Promise<Pick<Subject, 'connectionTimes'>> {
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
   cleanups.push(() => client.end())
-  let pids: number[] = []
   return {
-    databaseMs: () => pids.reduce((sum, pid) => sum + exactCpuOf(pid), 0) / 1_000,
-    findConnections: async () => {
+    async connectionTimes() {
       const { rows } = await client.query<{ pid: number }>(
         "select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'",
       )
-      pids = rows.map(({ pid }) => pid)
+      return new Map(rows.map(({ pid }) => [pid, exactCpuOf(pid) / 1_000]))
     },
   }
 }
@@ -209,7 +204,6 @@ async function measureScreen(
   const took = new Map(subjects.map(({ payments }) => [payments, [] as Sample[]]))
   for (let round = -WARM_UP; round < rounds; round += 1) {
     for (const subject of subjects) {
-      if (round === 0) await subject.findConnections()
       // Numbers that are far apart, the same in every run.
       const path = screen.path(subject, Math.abs(round) * 7_919 + 13)
       if (path === undefined || path.includes('NaN')) continue
@@ -228,11 +222,17 @@ async function measureScreen(
   }
 }
 
-async function sampleOf({ databaseMs }: Subject, work: () => Promise<number>): Promise<Sample> {
-  const [database, service] = [databaseMs(), process.cpuUsage()]
+async function sampleOf({ connectionTimes }: Subject, work: () => Promise<number>): Promise<Sample> {
+  const before = await connectionTimes()
+  const service = process.cpuUsage()
   const passedMs = await work()
   const { user, system } = process.cpuUsage(service)
-  return { passedMs, serviceMs: (user + system) / 1_000, databaseMs: databaseMs() - database }
+  // A new connection has used nothing before. One that was closed meanwhile was not in use.
+  const databaseMs = [...(await connectionTimes())].reduce(
+    (sum, [pid, ms]) => sum + ms - (before.get(pid) ?? 0),
+    0,
+  )
+  return { passedMs, serviceMs: (user + system) / 1_000, databaseMs }
 }
 
 function figureOf(samples: readonly Sample[]): Figure | null {

@@ -117,7 +117,7 @@ export interface CappedLists {
   add(name: string, keepMs?: number): void
 }
 
-// Names of lists contain their filters: beyond this the oldest is forgotten, and counted again.
+// Names of lists contain their filters: beyond this the oldest is evicted, and counted again.
 const MAX_CAPPED = 10_000
 
 export function createCappedLists(clock: Clock): CappedLists {
