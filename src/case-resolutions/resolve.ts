@@ -2,6 +2,7 @@
 // replay; of two concurrent ones the first wins, and the other learns which one stands.
 
 import { type CaseDetails, factsOf } from '../cases/case.ts'
+import { keepsPayment } from '../cases/case-kinds.ts'
 import { requireCase } from '../cases/find.ts'
 import { closeCase, lockOpenCase } from '../cases/open.ts'
 import { lockAttempt } from '../disputes/duplicates.ts'
@@ -154,8 +155,7 @@ async function applyToPayment(
 ): Promise<RefundRow | undefined> {
   switch (resolution) {
     case 'accept':
-      // The payment is paid already, and stays as it is.
-      if (subject.row.kind !== 'unknown_answer') await acceptReceived(app, tx, subject)
+      if (!keepsPayment(subject.row.kind)) await acceptReceived(app, tx, subject)
       return undefined
     case 'mark_paid':
       await markPaid(app, tx, subject, proof ?? '')

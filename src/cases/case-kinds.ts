@@ -6,7 +6,7 @@ export type CaseOwner = 'merchant' | 'operator'
 /** What a person can decide. `proof` says whether the resolution needs the provider's reference. */
 export const RESOLUTIONS = {
   accept:
-    'Take what was received. The payment succeeds with this amount, or the money goes back to the wallet. A refund at the provider that could not be booked is debited from the wallet. A paid payment about which the gateway’s answer is unknown stays paid.',
+    'Take what was received. The payment succeeds with this amount, or the money goes back to the wallet. A refund at the provider that could not be booked is debited from the wallet. A paid payment about which the gateway’s answer is unknown, or whose dispute is in another currency, stays as it is.',
   return:
     'Give the money back to the payer: through the gateway, or with a proof if it was given back already. An open payment fails.',
   ask_again: 'Check the status at the gateway now. The case stays open if the gateway does not know.',
@@ -99,6 +99,13 @@ export const CASE_KINDS = {
     resolutions: ['write_off'],
     proof: [],
   },
+  dispute_currency_mismatch: {
+    meaning:
+      'The payer’s bank disputes the payment in another currency: nothing is held back or taken for it. Settle it at the provider.',
+    owner: 'operator',
+    resolutions: ['accept'],
+    proof: [],
+  },
   refund_requires_review: {
     meaning: 'The outcome of a refund is unknown for more than an hour.',
     owner: 'operator',
@@ -135,6 +142,11 @@ export const UNCERTAIN_KINDS: readonly CaseKind[] = [
   'unknown_answer',
   'processing_too_long',
 ]
+
+/** The cases about a payment that is paid, and stays as it is whatever is decided. */
+export function keepsPayment(kind: CaseKind): boolean {
+  return kind === 'unknown_answer' || kind === 'dispute_currency_mismatch'
+}
 
 /** The cases about money of another amount or currency. */
 export function isMismatch(kind: CaseKind): boolean {

@@ -1,6 +1,7 @@
 // Disputes (chargebacks). An open dispute holds its amount in the ledger account `disputed`. A won dispute returns it to the
 // merchant; a lost one sends it to the gateway. The move, the ledger entry and the dispute commit together.
 
+import { openCase } from '../cases/open.ts'
 import type { DisputeReport } from '../gateways/gateway.ts'
 import { addMs } from '../kit/clock.ts'
 import { sqlStateOf, type Tx } from '../kit/db/db.ts'
@@ -137,13 +138,22 @@ export async function saveDeadlines(
   }
 }
 
-/** Logs disputes that the gateway reports and that we could not record, such as one in another currency. */
-export function logUnrecordedDisputes(
+/**
+ * Opens a case for a dispute in another currency, whose amount cannot be compared with the payment. Logs every dispute that
+ * the gateway reports and that we could not record.
+ */
+export async function reviewUnrecordedDisputes(
   app: PaymentsApp,
-  { payment, attempt }: PaymentWithAttempt,
+  current: PaymentWithAttempt,
   reports: readonly DisputeReport[],
   recorded: readonly DisputeRow[],
-): void {
+): Promise<void> {
+  const { payment, attempt } = current
+  if (reports.some(({ amount, status }) => amount.currency !== payment.currency && status !== 'won')) {
+    const { merchantId, paymentId, id: attemptId } = attempt
+    const kind = 'dispute_currency_mismatch'
+    await app.db.transaction((tx) => openCase(app, tx, { merchantId, kind, paymentId, attemptId }))
+  }
   // While one dispute is open, the others are recorded later.
   if (payment.status === 'disputed') return
   const references = new Set(recorded.map(({ gatewayReference }) => gatewayReference))

@@ -7,7 +7,7 @@ import { moveAndCloseCases, openCase } from '../cases/open.ts'
 import { feeOf, type Money, money } from '../core/money.ts'
 import type { MethodRow } from '../customers/method.ts'
 import { saveMethod } from '../customers/methods.ts'
-import { applyDispute, logUnrecordedDisputes, saveDeadlines } from '../disputes/apply-dispute.ts'
+import { applyDispute, reviewUnrecordedDisputes, saveDeadlines } from '../disputes/apply-dispute.ts'
 import { recordDuplicateDisputes } from '../disputes/duplicate-dispute.ts'
 import { listDisputes } from '../disputes/find.ts'
 import type { Gateway, Outcome } from '../gateways/gateway.ts'
@@ -78,7 +78,7 @@ export async function applyOutcome(
       }
       await saveLateFacts(app, current, outcome)
       await saveDeadlines(app, reports, disputes)
-      logUnrecordedDisputes(app, current, reports, disputes)
+      await reviewUnrecordedDisputes(app, current, reports, disputes)
       return (await reviewUncertain(app, current, outcome)) ? reload(app, current) : current
     }
     if (decision.kind === 'duplicate_dispute') {

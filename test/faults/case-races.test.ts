@@ -130,6 +130,12 @@ async function duplicateDisputedAfterRefund(): Promise<string> {
   return id
 }
 
+async function disputedInDollars(): Promise<string> {
+  const id = await charge()
+  await applySuccess(id, 1, [{ status: 'open', amount: money(500n, 'USD'), reference: 'dp-8' }])
+  return id
+}
+
 async function refundOf(payment: string, answer: RefundOutcome) {
   refundAnswer = answer
   const input = {
@@ -205,6 +211,7 @@ const RACES: Readonly<Record<CaseKind, { make: () => Promise<string>; between: [
       make: duplicateDisputedAfterRefund,
       between: ['write_off', 'write_off'],
     },
+    dispute_currency_mismatch: { make: disputedInDollars, between: ['accept', 'accept'] },
     refund_requires_review: { make: unknownRefund, between: ['return', 'mark_failed'] },
     refund_failed_late: { make: lateFailure, between: ['accept', 'write_off'] },
     refund_not_booked: { make: excessRefund, between: ['accept', 'write_off'] },

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, it } from 'node:test'
+import { listCasesOfAttempt } from '../../src/cases/find.ts'
 import { money } from '../../src/core/money.ts'
 import type { DisputeReport, Outcome, RefundOutcome } from '../../src/gateways/gateway.ts'
 import { sql } from '../../src/kit/db/db.ts'
@@ -319,7 +320,7 @@ describe('a webhook about a payment that has succeeded', () => {
     assert.equal(await rig.resolve(), 0)
   })
 
-  it('a dispute in another currency than the payment changes nothing', async () => {
+  it('a dispute in another currency than the payment opens one case and changes nothing else', async () => {
     const { id, attempt } = await paidCharge()
     await notifyDispute(attempt)
     rig.gateway.answers(
@@ -328,5 +329,13 @@ describe('a webhook about a payment that has succeeded', () => {
     )
     await rig.resolve()
     assert.equal((await rig.payment(id)).status, 'successful')
+    const cases = () => listCasesOfAttempt(rig.db, attempt.merchantId, attempt.id)
+    assert.deepEqual(
+      (await cases()).map(({ kind, closedAt }) => [kind, closedAt]),
+      [['dispute_currency_mismatch', null]],
+    )
+    await notifyDispute(attempt)
+    await rig.resolve()
+    assert.equal((await cases()).length, 1)
   })
 })

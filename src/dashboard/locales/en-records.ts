@@ -35,6 +35,8 @@ export const EN_RECORDS = {
     'A payer paid twice, and the second payment is claimed by their bank although it was or may be sent back.',
   meaning_refund_requires_review: 'The outcome of a refund is unknown for more than an hour.',
   meaning_refund_failed_late: 'A refund was successful, and the gateway says later that it failed.',
+  meaning_dispute_currency_mismatch:
+    'The payer’s bank disputes the payment in another currency: nothing is held back or taken for it. Settle it at the provider.',
   meaning_refund_not_booked:
     'A refund was made at the provider that cannot be booked: it returns more than is left of the payment, or its status or amount is not known.',
   happened_status_changed: 'Status: {status}',

@@ -406,6 +406,7 @@ export const EN = {
   case_duplicate_disputed_after_refund: 'Paid twice, and disputed after the refund',
   case_refund_requires_review: 'Refund with unknown outcome',
   case_refund_failed_late: 'Refund failed afterwards',
+  case_dispute_currency_mismatch: 'Disputed in another currency',
   case_refund_not_booked: 'Refund that is not booked',
   resolution_accept: 'Accept the money',
   resolution_return: 'Give the money back',

@@ -43,6 +43,7 @@ export const AR_WORDS = {
   case_duplicate_disputed_after_refund: 'دُفع مرتين، وعليه اعتراض بعد الاسترداد',
   case_refund_requires_review: 'استرداد بنتيجة غير معروفة',
   case_refund_failed_late: 'استرداد فشل لاحقًا',
+  case_dispute_currency_mismatch: 'معترض عليها بعملة أخرى',
   case_refund_not_booked: 'استرداد غير مقيّد',
   resolution_accept: 'قبول المال',
   resolution_return: 'رد المال',

@@ -13,7 +13,7 @@ export const FR_FINANCE = {
   monthStatement: 'Relevé du portefeuille',
   whyBalance: 'Pourquoi ce solde, {currency}',
   whyBalanceText:
-    'Un paiement est d’abord en attente, moins les frais, puis disponible après son règlement. Chaque ligne du relevé montre ce qu’elle a ajouté et les deux soldes après elle : la ligne la plus récente porte donc le solde de la fin. Choisissez des jours pour voir une période.',
+    'Un paiement est d’abord en attente, moins les frais, puis disponible après son règlement. Chaque ligne du relevé montre ce qu’elle a ajouté et les deux soldes après elle : la ligne la plus récente porte donc le solde de la fin. Choisissez des jours pour voir une période.',
   balanceWhen: 'Solde',
   balanceBefore: 'Au début',
   balanceAfter: 'À la fin',

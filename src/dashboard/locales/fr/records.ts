@@ -32,6 +32,8 @@ export const FR_RECORDS = {
     'Un payeur a payé deux fois, et sa banque réclame le second paiement alors qu’il a été ou a pu être renvoyé.',
   meaning_refund_requires_review: 'L’issue d’un remboursement est inconnue depuis plus d’une heure.',
   meaning_refund_failed_late: 'Un remboursement a réussi, et la passerelle dit ensuite qu’il a échoué.',
+  meaning_dispute_currency_mismatch:
+    'La banque du payeur conteste le paiement dans une autre devise : rien n’est retenu ni pris. Réglez-le chez le prestataire.',
   meaning_refund_not_booked:
     'Un remboursement fait chez le prestataire ne peut pas être comptabilisé : il rend plus que le reste du paiement, ou son statut ou son montant est inconnu.',
   happened_status_changed: 'Statut : {status}',

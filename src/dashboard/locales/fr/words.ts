@@ -43,6 +43,7 @@ export const FR_WORDS = {
   case_duplicate_disputed_after_refund: 'Payé deux fois, et contesté après le remboursement',
   case_refund_requires_review: 'Remboursement à l’issue inconnue',
   case_refund_failed_late: 'Remboursement échoué après coup',
+  case_dispute_currency_mismatch: 'Contesté dans une autre devise',
   case_refund_not_booked: 'Remboursement non comptabilisé',
   resolution_accept: 'Accepter l’argent',
   resolution_return: 'Rendre l’argent',

@@ -33,6 +33,8 @@ export const PT_RECORDS = {
     'Alguém pagou duas vezes, e o seu banco reclama o segundo pagamento, embora tenha sido ou possa ser devolvido.',
   meaning_refund_requires_review: 'O resultado de um reembolso é desconhecido há mais de uma hora.',
   meaning_refund_failed_late: 'Um reembolso teve êxito, e o gateway diz depois que falhou.',
+  meaning_dispute_currency_mismatch:
+    'O banco de quem pagou contesta o pagamento noutra moeda: nada fica retido nem é retirado. Resolva-o no prestador.',
   meaning_refund_not_booked:
     'Foi feito no prestador um reembolso que não pode ser contabilizado: devolve mais do que resta do pagamento, ou o seu estado ou valor não é conhecido.',
   happened_status_changed: 'Estado: {status}',

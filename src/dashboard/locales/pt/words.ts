@@ -43,6 +43,7 @@ export const PT_WORDS = {
   case_duplicate_disputed_after_refund: 'Pago duas vezes e contestado após o reembolso',
   case_refund_requires_review: 'Reembolso com resultado desconhecido',
   case_refund_failed_late: 'Reembolso que falhou depois',
+  case_dispute_currency_mismatch: 'Contestado noutra moeda',
   case_refund_not_booked: 'Reembolso não contabilizado',
   resolution_accept: 'Aceitar o dinheiro',
   resolution_return: 'Devolver o dinheiro',

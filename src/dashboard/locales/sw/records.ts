@@ -32,6 +32,8 @@ export const SW_RECORDS = {
   meaning_refund_requires_review: 'Matokeo ya rejesho hayajulikani kwa zaidi ya saa moja.',
   meaning_refund_failed_late:
     'Rejesho lilifanikiwa, na mlango wa malipo unasema baadaye kuwa lilishindikana.',
+  meaning_dispute_currency_mismatch:
+    'Benki ya mlipaji inapinga malipo kwa sarafu nyingine: hakuna kinachozuiwa wala kuchukuliwa. Limalize kwa mtoa huduma.',
   meaning_refund_not_booked:
     'Rejesho lilifanywa kwa mtoa huduma ambalo haliwezi kuingizwa kwenye hesabu: linarudisha zaidi ya kilichobaki cha malipo, au hali au kiasi chake hakijulikani.',
   happened_status_changed: 'Hali: {status}',

@@ -43,6 +43,7 @@ export const SW_WORDS = {
   case_duplicate_disputed_after_refund: 'Ililipwa mara mbili, na inapingwa baada ya rejesho',
   case_refund_requires_review: 'Rejesho lenye matokeo yasiyojulikana',
   case_refund_failed_late: 'Rejesho lililoshindikana baadaye',
+  case_dispute_currency_mismatch: 'Yanapingwa kwa sarafu nyingine',
   case_refund_not_booked: 'Rejesho lisiloingizwa kwenye hesabu',
   resolution_accept: 'Kubali pesa',
   resolution_return: 'Rudisha pesa',
