@@ -2,7 +2,7 @@
 // replay; of two concurrent ones the first wins, and the other learns which one stands.
 
 import { type CaseDetails, factsOf } from '../cases/case.ts'
-import { keepsPayment } from '../cases/case-kinds.ts'
+import { kindFacts } from '../cases/case-kinds.ts'
 import { requireCase } from '../cases/find.ts'
 import { closeCase, lockOpenCase } from '../cases/open.ts'
 import { lockAttempt } from '../disputes/duplicates.ts'
@@ -155,7 +155,7 @@ async function applyToPayment(
 ): Promise<RefundRow | undefined> {
   switch (resolution) {
     case 'accept':
-      if (!keepsPayment(subject.row.kind)) await acceptReceived(app, tx, subject)
+      if (!kindFacts(subject.row.kind).keepsPaid) await acceptReceived(app, tx, subject)
       return undefined
     case 'mark_paid':
       await markPaid(app, tx, subject, proof ?? '')

@@ -31,6 +31,8 @@ interface CaseKindFacts {
   resolutions: readonly Resolution[]
   /** The resolutions that need a proof for this kind. */
   proof: readonly Resolution[]
+  /** To accept leaves a paid payment as it is. */
+  keepsPaid?: true
 }
 
 const UNCERTAIN = { resolutions: ['ask_again', 'mark_paid', 'mark_failed'], proof: ['mark_paid'] } as const
@@ -71,6 +73,7 @@ export const CASE_KINDS = {
     owner: 'operator',
     resolutions: ['ask_again', 'accept', 'mark_paid', 'mark_failed'],
     proof: ['mark_paid'],
+    keepsPaid: true,
   },
   processing_too_long: {
     meaning: 'The payment is processing for longer than the limit, and its outcome is still unknown.',
@@ -105,6 +108,7 @@ export const CASE_KINDS = {
     owner: 'operator',
     resolutions: ['accept'],
     proof: [],
+    keepsPaid: true,
   },
   refund_requires_review: {
     meaning: 'The outcome of a refund is unknown for more than an hour.',
@@ -142,11 +146,6 @@ export const UNCERTAIN_KINDS: readonly CaseKind[] = [
   'unknown_answer',
   'processing_too_long',
 ]
-
-/** The cases about a payment that is paid, and stays as it is whatever is decided. */
-export function keepsPayment(kind: CaseKind): boolean {
-  return kind === 'unknown_answer' || kind === 'dispute_currency_mismatch'
-}
 
 /** The cases about money of another amount or currency. */
 export function isMismatch(kind: CaseKind): boolean {

@@ -24,7 +24,6 @@ import {
   CASE_KIND_NAMES,
   CASE_KINDS,
   type CaseOwner,
-  keepsPayment,
   kindFacts,
   OPERATOR_RESOLUTIONS,
   RESOLUTION_NAMES,
@@ -196,7 +195,7 @@ export function possibleResolutions(details: CaseDetails, by: CaseOwner): Resolu
 function isPossible({ row, facts }: CaseDetails, resolution: Resolution): boolean {
   const isUnpaidNow = isUnpaid(facts.paymentStatus)
   // Of an unpaid payment nothing was received; a paid one stays as it is.
-  if (keepsPayment(row.kind) && resolution === 'accept') return !isUnpaidNow
+  if (kindFacts(row.kind).keepsPaid && resolution === 'accept') return !isUnpaidNow
   const isAboutRefund = row.refundId !== null || row.kind === 'refund_not_booked'
   if (!isAboutRefund) return isUnpaidNow || !NEEDS_UNPAID.includes(resolution)
   // Money that was never the merchant's cannot go to the wallet or be taken from it.
