@@ -223,6 +223,10 @@ describe('confirming who one is, as an operator', () => {
     const shop = await service.newMerchant()
     const path = `/ops/merchants/${shop.uuid}`
     await service.db.query(ageStatement, [careful.email])
+    const secret = 'sk_test_0123456789abcdef0123456789'
+    const hidden = hiddenFields((await careful.get('/ops')).text, '/ops/sign-out')
+    const late = await careful.post(`${path}/gateways/paystack`, { ...hidden, 'c-secretKey': secret })
+    assert.deepEqual([late.http, late.text.includes(secret)], [403, false])
     const asked = await careful.submit(path, `${path}/suspend`)
     assert.equal(asked.http, 403)
     const statusOf = async () =>
@@ -232,6 +236,7 @@ describe('confirming who one is, as an operator', () => {
     assert.equal((await careful.post(`${path}/suspend`, fields)).http, 303)
     assert.equal(await statusOf(), 'suspended')
     assert.equal((await careful.get('/ops')).http, 200)
+    assert.equal((await careful.get(`${path}/gateways/nonsense`)).http, 404)
   })
 
   it('asks before every screen of keys and credentials, and before a decision', () => {

@@ -201,6 +201,18 @@ describe('the account', () => {
     assert.deepEqual([(await signIn(PASSWORD)).http, (await signIn(newPassword)).http], [401, 303])
   })
 
+  it('writes no new password into the page that asks who the person is', async () => {
+    const member = await signInAs(service, merchant.uuid)
+    await waitLong(member)
+    const newPassword = 'another horse battery'
+    const asked = await member.submit('/app/account', '/app/account/password', { newPassword })
+    assert.deepEqual([asked.http, asked.text.includes(newPassword)], [403, false])
+    const fields = { ...hiddenFields(asked.text, '/app/confirm'), confirmPassword: PASSWORD }
+    assert.equal((await member.post('/app/confirm', fields)).headers.get('location'), '/app/account')
+    const changed = await member.submit('/app/account', '/app/account/password', { newPassword })
+    assert.equal(changed.headers.get('location'), '/app/account?done=password')
+  })
+
   it('ends only sessions of the person', async () => {
     const member = await signInAs(service, merchant.uuid)
     const elsewhere = newVisitor(service)

@@ -81,6 +81,11 @@ export interface Screen<Request extends AreaRequest = ScreenRequest> {
    * continued afterwards with its fields. A function decides by the request, such as by an amount.
    */
   stepUp?: true | ((request: Request) => Promise<boolean>)
+  /**
+   * The form has secrets, and a confirmation must not write them into its page: it leads to this address, where the person
+   * enters them again.
+   */
+  secretsAt?: (request: Request) => string
   /** Of the person and not of the merchant: it is shown while the merchant is suspended. */
   isOwn?: true
   /** The form has files; its body has at most this many bytes. */

@@ -26,7 +26,7 @@ type Step = { ask: ScreenResponse } | { token: string; principal: Principal }
 
 /** Undefined if the screen needs no confirmation now; the new token of the session if the person has just confirmed. */
 export async function stepUp<Request extends AreaRequest>(
-  { method, stepUp: when }: Screen<Request>,
+  { method, stepUp: when, secretsAt }: Screen<Request>,
   request: Request,
   address: string,
 ): Promise<Step | undefined> {
@@ -34,7 +34,8 @@ export async function stepUp<Request extends AreaRequest>(
   const account = accountOf(app, principal, origin)
   if (account.isRecentlyAuthenticated()) return undefined
   if (typeof when === 'function' && !(await when(request))) return undefined
-  if (method === 'GET') return { ask: await askPage(request, `${base}${CONFIRM_PATH}`, { next: address }) }
+  const next = method === 'GET' ? address : secretsAt?.(request)
+  if (next !== undefined) return { ask: await askPage(request, `${base}${CONFIRM_PATH}`, { next }) }
   if (form.confirmed === undefined) return { ask: await askPage(request, address, form) }
   try {
     const token = await confirm(request)

@@ -1,5 +1,6 @@
 // A merchant's own accounts at gateways. Credentials are written, and never shown.
 
+import { requireFound } from '../../core/errors.ts'
 import { type Html, html } from '../../kit/http/html.ts'
 import { badge, facts, field, notice, table } from '../frame/components.ts'
 import type { AreaRequest, Screen } from '../frame/screen.ts'
@@ -10,8 +11,11 @@ import { MERCHANTS_PATH } from './merchants.ts'
 
 const PATH = '/merchants/{uuid}/gateways/{gateway}'
 
+const merchantPath = ({ params: { uuid = '' } }: AreaRequest) => `${MERCHANTS_PATH}/${uuid}`
+const accountPath = (request: AreaRequest) =>
+  `${merchantPath(request)}/gateways/${request.params.gateway ?? ''}`
+
 export const merchantGatewayScreens: Screen<AreaRequest>[] = [
-  // Before the form too: a confirmation after it would hold the credentials.
   {
     method: 'GET',
     path: PATH,
@@ -19,7 +23,14 @@ export const merchantGatewayScreens: Screen<AreaRequest>[] = [
     stepUp: true,
     handle: (request) => showAccount(request),
   },
-  { method: 'POST', path: PATH, needs: ['gatewayAccounts.save'], stepUp: true, handle: saveAccount },
+  {
+    method: 'POST',
+    path: PATH,
+    needs: ['gatewayAccounts.save'],
+    stepUp: true,
+    secretsAt: accountPath,
+    handle: saveAccount,
+  },
   {
     method: 'POST',
     path: `${PATH}/revoke`,
@@ -28,10 +39,6 @@ export const merchantGatewayScreens: Screen<AreaRequest>[] = [
     handle: revokeAccount,
   },
 ]
-
-const merchantPath = ({ params: { uuid = '' } }: AreaRequest) => `${MERCHANTS_PATH}/${uuid}`
-const accountPath = (request: AreaRequest) =>
-  `${merchantPath(request)}/gateways/${request.params.gateway ?? ''}`
 
 export async function gatewaySection(request: AreaRequest, uuid: string): Promise<Html> {
   const { texts } = request
@@ -64,12 +71,15 @@ async function showAccount(request: AreaRequest, result?: { body: Html; http: nu
     dataOf<Gateway[]>(request, 'gateways.list'),
   ])
   const account = own.find((one) => one.gateway === gateway)?.account ?? null
-  const definition = all.find((one) => one.gateway === gateway)
+  const definition = requireFound(
+    all.find((one) => one.gateway === gateway),
+    'gateway_not_found',
+  )
   const title = own.find((one) => one.gateway === gateway)?.title ?? gateway
   const body = html`<div class="head"><h1>${title}</h1>${account && badge(texts, account.status)}</div>
 ${query.done === 'saved' && notice('good', html`<p>${t('done_saved')}</p>`)}${result?.body}
 <div class="split"><div>${account && accountFacts(request, account)}</div>
-<div>${definition && accountForm(request, [...definition.credentials, ...definition.limits])}${account && revokeForm(request)}</div></div>
+<div>${accountForm(request, [...definition.credentials, ...definition.limits])}${account && revokeForm(request)}</div></div>
 <p><a class="button plain" href="${merchantPath(request)}">${t('back')}</a></p>`
   return { title, body, http: result?.http ?? 200 }
 }

@@ -4,6 +4,7 @@ import type { Static } from 'typebox'
 import { OBJECT_TYPES } from '../../audit/entry.ts'
 import type { AuditRecord } from '../../audit/schema.ts'
 import { html } from '../../kit/http/html.ts'
+import { written } from '../frame/components.ts'
 import { listScreens } from '../frame/list-screen.ts'
 
 type Entry = Static<typeof AuditRecord>
@@ -28,7 +29,7 @@ export const auditScreens = listScreens<Entry>({
       label: texts.t('auditOperation'),
       isTitle: true,
       cell: ({ operation, changes }) =>
-        html`<code>${operation}</code><details><summary>${texts.t('auditChanges')}</summary><pre>${JSON.stringify(changes, null, 1)}</pre></details>`,
+        html`<code>${operation}</code><details><summary>${texts.t('auditChanges')}</summary><pre>${written(JSON.stringify(changes, null, 1))}</pre></details>`,
     },
     {
       label: texts.t('auditActor'),

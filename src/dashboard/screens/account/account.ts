@@ -26,7 +26,13 @@ const DONE: Partial<Record<string, TextId>> = { password: 'done_password', passk
 export const accountScreens: Screen<AreaRequest>[] = [
   { method: 'GET', path: '/account', needs: [], handle: (request) => showAccount(request) },
   { ...POST, path: '/account/profile', handle: (request) => profile(request) },
-  { ...POST, path: '/account/password', stepUp: true, handle: (request) => password(request) },
+  {
+    ...POST,
+    path: '/account/password',
+    stepUp: true,
+    secretsAt: accountPath,
+    handle: (request) => password(request),
+  },
   {
     ...POST,
     path: '/account/sessions/{uuid}/end',
