@@ -3,6 +3,11 @@
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { startBrowser } from './browser/browser.ts'
+import {
+  type DashboardScreen,
+  type DashboardScreenshotter,
+  prepareDashboard,
+} from './browser/dashboard-screenshots.ts'
 import { prepareSubjects, type ScreenshotSubjects, type SubjectName } from './browser/screenshot-subjects.ts'
 import { createScreenshotter, type ScreenshotOptions, type Screenshotter } from './browser/screenshots.ts'
 import { exitWithUsageError, parseOptions } from './support/command-line.ts'
@@ -15,8 +20,9 @@ const MAX_FRAMED_BYTES = 100 * KILOBYTE
 
 const HELP = `npm run screens [-- --only <part of a name>]
 
-Takes the screenshots of the payer's pages anew and writes them to docs/screens: starts a service with a private
-PostgreSQL and a browser from npm, makes payments in the sandbox, and ends everything again.
+Takes the screenshots of the payer's pages and of the dashboard anew and writes them to docs/screens: starts services
+with a private PostgreSQL and a browser from npm, makes payments in the sandbox, fills the demo merchant, and ends
+everything again.
 
   --only  only the screenshots with this in their name
   --help  this text
@@ -25,7 +31,13 @@ PostgreSQL and a browser from npm, makes payments in the sandbox, and ends every
 interface Screenshot {
   file: string
   maxBytes: number
-  take(screenshotter: Screenshotter, subjects: ScreenshotSubjects['subjects']): Promise<Buffer>
+  take(subjects: Subjects): Promise<Buffer>
+}
+
+/** Each is prepared when the first screenshot needs it. */
+interface Subjects {
+  checkout(): Promise<{ screenshotter: Screenshotter; subjects: ScreenshotSubjects['subjects'] }>
+  dashboard(): Promise<DashboardScreenshotter>
 }
 
 function screenshots(
@@ -37,7 +49,10 @@ function screenshots(
   return names.map((name) => ({
     file: `${name}-${device}-${language}-${scheme}.webp`,
     maxBytes: MAX_BYTES,
-    take: (screenshotter, subjects) => screenshotter.take(subjects[name], { device, language, scheme }),
+    take: async ({ checkout }) => {
+      const { screenshotter, subjects } = await checkout()
+      return screenshotter.take(subjects[name], { device, language, scheme })
+    },
   }))
 }
 
@@ -49,8 +64,24 @@ function framedScreenshot(
   return {
     file,
     maxBytes: MAX_FRAMED_BYTES,
-    take: (screenshotter, { open, prompt, paid }) =>
-      screenshotter.takeRow([open, prompt, paid], { device: 'tall phone', language, scheme }),
+    take: async ({ checkout }) => {
+      const { screenshotter, subjects } = await checkout()
+      const { open, prompt, paid } = subjects
+      return screenshotter.takeRow([open, prompt, paid], { device: 'tall phone', language, scheme })
+    },
+  }
+}
+
+function dashboardScreenshot(
+  screen: DashboardScreen,
+  device: ScreenshotOptions['device'] = 'desktop',
+  language: ScreenshotOptions['language'] = 'en',
+  scheme: ScreenshotOptions['scheme'] = 'light',
+): Screenshot {
+  return {
+    file: `dashboard-${screen}-${device}-${language}-${scheme}.webp`,
+    maxBytes: MAX_FRAMED_BYTES,
+    take: async ({ dashboard }) => (await dashboard()).take(screen, { device, language, scheme }),
   }
 }
 
@@ -68,6 +99,14 @@ const SCREENSHOTS: readonly Screenshot[] = [
   ...screenshots('desktop', 'ar', 'light', ['open']),
   ...screenshots('phone', 'en', 'light', ['card-page', 'three-d-secure']),
   ...screenshots('desktop', 'en', 'light', ['landing']),
+  dashboardScreenshot('home'),
+  dashboardScreenshot('payment'),
+  dashboardScreenshot('wallet'),
+  dashboardScreenshot('event'),
+  dashboardScreenshot('case'),
+  dashboardScreenshot('payments', 'phone'),
+  dashboardScreenshot('payments', 'phone', 'ar', 'dark'),
+  dashboardScreenshot('reports', 'desktop', 'fr', 'dark'),
 ]
 
 const { only = '' } = parseOptions(HELP, { only: { type: 'string' } })
@@ -80,14 +119,19 @@ async function takeScreenshots(): Promise<void> {
   const cleanups: (() => Promise<void>)[] = []
   const t = { after: (ending: () => Promise<void>) => void cleanups.push(ending) }
   try {
-    console.log('» starting a browser and a service')
+    console.log('» starting a browser and services')
     const browser = await startBrowser(t)
-    const prepared = await prepareSubjects(t)
-    const screenshotter = await createScreenshotter(browser, prepared)
+    const subjects: Subjects = {
+      checkout: once(async () => {
+        const prepared = await prepareSubjects(t)
+        return { screenshotter: await createScreenshotter(browser, prepared), subjects: prepared.subjects }
+      }),
+      dashboard: once(() => prepareDashboard(t, browser)),
+    }
     await mkdir(FOLDER, { recursive: true })
     let bytes = 0
     for (const [index, screenshot] of wanted.entries()) {
-      const taken = await screenshot.take(screenshotter, prepared.subjects)
+      const taken = await screenshot.take(subjects)
       bytes += taken.length
       await writeFile(join(FOLDER, screenshot.file), taken)
       console.log(`» ${index + 1} of ${wanted.length}: ${screenshot.file}, ${kilobytes(taken.length)}`)
@@ -98,6 +142,14 @@ async function takeScreenshots(): Promise<void> {
     console.log(`✔ ${wanted.length} screenshots, ${kilobytes(bytes)}, in docs/screens`)
   } finally {
     for (const ending of cleanups) await ending()
+  }
+}
+
+function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let made: Promise<Value> | undefined
+  return () => {
+    made ??= make()
+    return made
   }
 }
 

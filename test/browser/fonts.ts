@@ -30,6 +30,13 @@ const FONTS: readonly (readonly [language: Language, family: string, file: strin
   ],
 ]
 
+/** The sign of the taka, which is a Bengali letter, for pages in every language. */
+export async function takaFontScript(): Promise<string> {
+  const [, , file] = FONTS.find(([language]) => language === 'bn') ?? []
+  const base64 = await readFile(fileURLToPath(file ?? ''), 'base64')
+  return `document.fonts.add(new FontFace('Noto Sans', Uint8Array.fromBase64('${base64}'), { unicodeRange: 'U+9F3' }))`
+}
+
 /** For every page before its own script: all fonts, or only that of the language in the address. */
 export async function fontScript(which: 'all' | 'own'): Promise<string> {
   const fonts = await Promise.all(

@@ -12,7 +12,7 @@ export interface ScreenshotOptions {
 }
 
 // A phone's picture is shown small, so it has fewer pixels than the phone.
-const DEVICES = {
+export const DEVICES = {
   phone: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 1.5 },
   // Tall enough for the main button of each screen.
   'tall phone': { viewport: { width: 390, height: 1100 }, deviceScaleFactor: 1.5 },
@@ -107,9 +107,9 @@ async function captureRow(
   return capture(page, QUALITY, { r: 0, g: 0, b: 0, a: 0 })
 }
 
-async function capture(
+export async function capture(
   page: Page,
-  quality: number,
+  quality: number = QUALITY,
   color?: { r: number; g: number; b: number; a: number },
 ): Promise<Buffer> {
   const session = await page.context().newCDPSession(page)
