@@ -26,7 +26,7 @@ const SCREENS = {
 const WRITE_CODES = `{
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
   while (texts.nextNode())
-    texts.currentNode.data = texts.currentNode.data.replaceAll('GH₵', 'GHS').replaceAll('₦', 'NGN ')
+    texts.currentNode.data = texts.currentNode.data.replaceAll('GH₵', 'GHS ').replaceAll('₦', 'NGN ')
 }`
 
 export type DashboardScreen = keyof typeof SCREENS

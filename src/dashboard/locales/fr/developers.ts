@@ -141,4 +141,6 @@ export const FR_DEVELOPERS = {
     '{count, plural, one {Le point de réception reçoit les événements.} many {Les # de points de réception reçoivent les événements.} other {Les # points de réception reçoivent les événements.}}',
   webhooksDown:
     '{count} sur {total, plural, one {# point de réception} many {# de points de réception} other {# points de réception}} ne reçoivent pas d’événements.',
+  newPayments: 'nouveaux depuis le chargement de cette page.',
+  showNew: 'Les afficher',
 } as const

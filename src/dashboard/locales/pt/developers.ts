@@ -138,4 +138,6 @@ export const PT_DEVELOPERS = {
     '{count, plural, one {O ponto de receção recebe os eventos.} many {Todos os # de pontos de receção recebem os eventos.} other {Todos os # pontos de receção recebem os eventos.}}',
   webhooksDown:
     '{count} de {total, plural, one {# ponto de receção} many {# de pontos de receção} other {# pontos de receção}} não recebem eventos.',
+  newPayments: 'novos desde que esta página foi carregada.',
+  showNew: 'Mostrá-los',
 } as const

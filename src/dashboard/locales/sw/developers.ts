@@ -135,4 +135,6 @@ export const SW_DEVELOPERS = {
     '{count, plural, one {Anwani ya kupokea inapokea matukio.} other {Anwani zote # za kupokea zinapokea matukio.}}',
   webhooksDown:
     '{count} kati ya {total, plural, one {anwani # ya kupokea} other {anwani # za kupokea}} hazipokei matukio.',
+  newPayments: 'mapya tangu ukurasa huu upakiwe.',
+  showNew: 'Yaonyeshe',
 } as const
