@@ -66,6 +66,8 @@ export interface Config {
   readonly webhookPorts: readonly number[]
   readonly idempotencyRetentionDays: number
   readonly deliveryRetentionDays: number
+  /** 0: requests are not logged for merchants. */
+  readonly requestLogDays: number
   /** Null: only the operator token can read the metrics. */
   readonly metricsToken: string | null
   /** Null: the metrics have no listener of their own. */

@@ -118,6 +118,8 @@ export const SETTINGS = {
     'Days to keep idempotency keys. A week covers a queue that was stopped over a long weekend.'),
   deliveryRetentionDays: setting('COWRY_DELIVERY_RETENTION_DAYS', '30', integer(30, 400),
     'Days to keep delivery records. Attempt logs are dropped by month.'),
+  requestLogDays: setting('COWRY_REQUEST_LOG_DAYS', '7', integer(0, 90),
+    'Days to keep the request log that merchants read in the dashboard. 0 keeps none.'),
   mcp: optional('COWRY_MCP', 'read', oneOf('off', 'read', 'write'),
     'MCP server for agents at /mcp: off, only tools that read, or also tools that write. Absent: write in staging, off in production.'),
   mailServer: optional('COWRY_SMTP_URL', 'smtps://user:password@mail.example.com:465', readSmtpUrl,

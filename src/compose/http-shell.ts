@@ -26,6 +26,7 @@ import { createMcpEndpoint, type McpEndpoint } from '../mcp/protocol.ts'
 import { errorPage } from '../pages/error-page.ts'
 import { landingRoutes } from '../pages/landing/routes.ts'
 import { pageRoutes } from '../pages/routes.ts'
+import { createRequestLog } from '../request-log/write.ts'
 import { ensureAdminToken, isAdminToken } from '../secrets/admin-token.ts'
 import type { App } from './app-object.ts'
 import { EVENT_DATA } from './event-data.ts'
@@ -68,6 +69,7 @@ export async function composeShell(parts: Parts, app: App, { provider, testShop 
     metricsTokenMatches: (token) => metricsToken !== null && isAdminToken(metricsToken, token),
     readMetrics: measured.read,
     measure: createRequestMetrics(measured.metrics),
+    recordRequest: openRequestLog(parts),
     tracer: tracing.tracer,
     ready: () => checkReadiness(db, log),
     publicUrl: app.settings.publicUrl,
@@ -81,6 +83,14 @@ export async function composeShell(parts: Parts, app: App, { provider, testShop 
     log,
     readLines,
   })
+}
+
+/** The raw handle: the log is written outside requests, and a failpoint must not fire there. */
+function openRequestLog({ config, stops, ...parts }: Parts) {
+  if (config.requestLogDays === 0) return undefined
+  const requests = createRequestLog(parts)
+  stops.push(requests.stop)
+  return requests.record
 }
 
 function composeDashboard({ clock, config, db, log }: Parts, app: App, routes: Route[]): DashboardApp {

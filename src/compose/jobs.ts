@@ -19,6 +19,7 @@ import { peopleJobs } from '../people/jobs.ts'
 import { providerRefundJobs } from '../provider-refunds/jobs.ts'
 import { refundJobs } from '../refunds/jobs.ts'
 import { reportJobs } from '../reports/jobs.ts'
+import { requestLogJobs } from '../request-log/jobs.ts'
 import { resolverJobs } from '../resolver/jobs.ts'
 import { webhookEndpointJobs } from '../webhook-endpoints/jobs.ts'
 import type { App } from './app-object.ts'
@@ -28,7 +29,7 @@ import type { Parts } from './parts.ts'
 /** The background jobs of every slice. Any number of processes share them: a job claims its work in the database. */
 export function backgroundJobs(
   app: App,
-  { invariantCheckMinutes, idempotencyRetentionDays, deliveryRetentionDays }: Config,
+  { invariantCheckMinutes, idempotencyRetentionDays, deliveryRetentionDays, requestLogDays }: Config,
 ): Job[] {
   return [
     ...apiKeyJobs(app),
@@ -47,6 +48,7 @@ export function backgroundJobs(
     ...reportJobs(app),
     ...webhookEndpointJobs(app),
     ...deliveryJobs(app, deliveryRetentionDays),
+    ...requestLogJobs(app, requestLogDays),
     ...invariantJobs(app, invariantCheckMinutes * 60_000),
   ]
 }

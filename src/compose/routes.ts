@@ -42,6 +42,7 @@ import { refundLimitRoutes } from '../refunds/limits/routes.ts'
 import { refundRoutes } from '../refunds/routes.ts'
 import { approvalRateRoutes } from '../reports/person-routes.ts'
 import { reportRoutes } from '../reports/routes.ts'
+import { requestLogRoutes } from '../request-log/routes.ts'
 import { sandboxApiRoutes } from '../sandbox-api/routes.ts'
 import type { SandboxApiApp } from '../sandbox-api/service.ts'
 import { savedViewRoutes } from '../saved-views/routes.ts'
@@ -116,6 +117,7 @@ export function personRoutes(app: App): PersonRoute[] {
   return [
     ...settingsRoutes(app),
     ...approvalRateRoutes(app),
+    ...requestLogRoutes(app),
     // Saving an account also writes records of the instance: when to look for its refunds, and its access tokens.
     ...ownGatewayRoutes({ ...app, publicUrl, db: app.instanceDb }),
     ...ownReconciliationRoutes({ ...app, findRefunds: (...wanted) => findGatewayRefunds(app.db, ...wanted) }),

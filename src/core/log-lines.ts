@@ -388,6 +388,7 @@ const DEFINITIONS = {
     NONE,
   ),
   'live.read_failed': line('warn', 'Open pages got no changes; they try again.', 'error', NONE),
+  'request_log.write_failed': line('warn', 'Some requests were not logged.', 'count, error', NONE),
   'sandbox.request_failed': line('error', 'The sandbox failed on a request.', 'gateway, error', REPORT),
   'sandbox.webhook_dropped': line(
     'warn',

@@ -161,6 +161,7 @@ function register(
     handler: (request, reply) =>
       needs.requestTracker.run(request, reply, async () => {
         const body: JsonBody | undefined = takesBody ? readJsonBody(request.body, mayBeEmpty) : undefined
+        request.requestContext.reference = referenceOf(request.params, body)
         const input = check(request.params, queryTextOf(request.raw.url), body)
         const response = await audit(needs.clock, route, request, () => handle(request, input))
         // The change is committed here, and the client does not know it yet.
@@ -206,6 +207,14 @@ export function auditOperation<Result>(
 function targetOf(params: unknown): string | null {
   const ids = Object.values(params ?? {}).filter((value) => typeof value === 'string')
   return ids.findLast((id) => /^[\w-]{1,64}$/.test(id)) ?? null
+}
+
+const REFERENCE = /^[\w.=-]{1,100}$/
+
+/** The merchant's reference of a payment, in the path or the body. Not checked yet: a refused request has one too. */
+function referenceOf(params: unknown, body: JsonBody | undefined): string | undefined {
+  const values = [params, body?.value].map((source) => Object(source).reference as unknown)
+  return values.find((value): value is string => typeof value === 'string' && REFERENCE.test(value))
 }
 
 function bodyLimitOf(route: Route | OperatorRoute): number {

@@ -5,8 +5,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { API_ERRORS, ApiError, type ApiErrorCode } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { Clock } from '../kit/clock.ts'
-import type { Log } from '../kit/observability/log.ts'
+import { type Log, redactSecrets } from '../kit/observability/log.ts'
 import type { Tracer } from '../kit/observability/trace.ts'
+import type { CompletedApiRequest } from '../request-log/request.ts'
 import { LOGS_PATH } from './log-routes.ts'
 import { type CompletedRequest, METRICS_PATH } from './metrics.ts'
 import { REPORTS_PATH } from './security/headers.ts'
@@ -18,6 +19,10 @@ export interface RequestContext {
   /** The fingerprint of the operator token: it identifies the token without revealing it. */
   operatorId?: string
   errorCode?: ApiErrorCode
+  /** Names and codes of the refused fields. */
+  errorFields?: string
+  /** The merchant's reference of the payment that the request is about. */
+  reference?: string
   /** The client closed the connection before the response was ready. */
   clientAborted?: boolean
   /** The response has no end of its own. */
@@ -49,6 +54,8 @@ const CLIENT_CLOSED_REQUEST = 499
 
 interface Observers {
   measure?: (completed: CompletedRequest) => void
+  /** Gets every request with an API key. */
+  recordRequest?: (request: CompletedApiRequest) => void
   tracer?: Tracer
 }
 
@@ -56,7 +63,7 @@ interface Observers {
 export function createRequestTracker(
   clock: Clock,
   log: Log,
-  { measure, tracer }: Observers = {},
+  { measure, recordRequest, tracer }: Observers = {},
 ): RequestTracker {
   const inFlight = new Set<FastifyReply>()
   const idleWaiters: (() => void)[] = []
@@ -69,6 +76,7 @@ export function createRequestTracker(
     const completed = summarize(request, reply, clock.now().getTime())
     measure?.(completed)
     logRequest(log, request, completed)
+    if (recordRequest) recordFor(recordRequest, request, completed)
     if (inFlight.size === 0) for (const resolve of idleWaiters.splice(0)) resolve()
   }
 
@@ -171,4 +179,23 @@ function logRequest(
   const key = QUIET_ROUTES.has(route) && http !== 401 ? 'http.probe' : 'http.request'
   const identity = { address: request.ip, merchantId: merchant?.id, keyId, operatorId, errorCode }
   log.write(key, { requestId: request.id, method, route, http, durationMs, ...identity })
+}
+
+function recordFor(
+  record: (request: CompletedApiRequest) => void,
+  request: FastifyRequest,
+  { method, route, http, durationMs }: CompletedRequest,
+): void {
+  const { merchant, keyId, startedAtMs, errorCode, errorFields, reference } = request.requestContext
+  if (!merchant || keyId === undefined) return
+  record({
+    ...{ merchantId: merchant.id, keyId, method, http, durationMs },
+    // The caller chose these, so they may contain a secret or a card number.
+    requestId: redactSecrets(request.id),
+    errorFields: redactSecrets(errorFields ?? null),
+    reference: redactSecrets(reference ?? null),
+    route: route.replaceAll(/:(\w+)/g, '{$1}'),
+    errorCode: errorCode ?? null,
+    createdAt: new Date(startedAtMs),
+  })
 }

@@ -202,6 +202,7 @@ function toApiError(options: HttpShellOptions, error: unknown, request: FastifyR
   const apiError =
     apiErrorFor(error, request.routeOptions.bodyLimit) ?? new ApiError('internal_error', { cause: error })
   request.requestContext.errorCode = apiError.code
+  if (apiError.details.length > 0) request.requestContext.errorFields = refusedFields(apiError)
   if (apiError.cause !== undefined) {
     const { method, id: requestId } = request
     const where = { requestId, method, route: request.routeOptions.url }
@@ -211,6 +212,16 @@ function toApiError(options: HttpShellOptions, error: unknown, request: FastifyR
       options.log.write('http.request_unavailable', { ...where, ...errorFields(error) })
   }
   return apiError
+}
+
+const FIELDS_SHOWN = 5
+const FIELD_LENGTH = 60
+
+function refusedFields({ details }: ApiError): string {
+  return details
+    .slice(0, FIELDS_SHOWN)
+    .map(({ field, code }) => `${field.slice(0, FIELD_LENGTH)}: ${code}`)
+    .join(', ')
 }
 
 interface Needs extends Parts {

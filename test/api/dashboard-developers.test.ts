@@ -1,6 +1,7 @@
 // The screens of developers at /app/developers, over HTTP.
 
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { sql } from '../../src/kit/db/db.ts'
 import { initiateBody } from '../support/builders.ts'
@@ -223,5 +224,46 @@ describe('test tools in the dashboard', () => {
       assert.equal(answer.headers.get('location'), `${page}?done=clock`)
     const { body } = await merchant.api.get('/api/v1/sandbox/clock')
     assert.equal(body.data.advancedSeconds, 3_600)
+  })
+})
+
+describe('the request log in the dashboard', () => {
+  const PATH = '/app/developers/requests'
+
+  it('shows a refused request with its fields and reference, and finds it by its id, never its body', async () => {
+    const requestId = randomUUID()
+    const body = { ...initiateBody({ reference: 'order-77' }), amount: '-1', note: 'secret words' }
+    const headers = { 'x-request-id': requestId }
+    const { http } = await merchant.api.post('/api/v1/checkout/initiate-payment', body, headers)
+    assert.equal(http, 400)
+    const page = `${PATH}/${requestId}`
+    const { text } = await eventually(
+      () => owner.get(page),
+      (shown) => shown.http === 200,
+      10_000,
+    )
+    for (const part of ['HTTP 400', 'amount: ', 'order-77', 'href="/docs/errors#', '/initiate-payment'])
+      assert.ok(text.includes(part), `${part} in ${text}`)
+    assert.equal(/secret words|@/.test(text.split('<main')[1] ?? ''), false)
+    for (const query of ['?outcome=failed', `?requestId=${requestId}`, '?reference=order-77'])
+      assert.ok((await owner.get(`${PATH}${query}`)).text.includes(`href="${page}"`), query)
+    assert.equal((await owner.get(`${PATH}?route=/api/v1/refunds`)).text.includes(page), false)
+    const found = await owner.get(`/app/search?q=${requestId}`)
+    assert.equal(found.headers.get('location'), page)
+  })
+
+  it('withholds a card number in a request id, and has no request of another merchant or for a viewer', async () => {
+    const other = await service.newMerchant()
+    await other.api.send('GET', '/api/v1/refunds', { headers: { 'x-request-id': '4111111111111111' } })
+    const stranger = await signInAs(service, other.uuid, 'developer')
+    const { text } = await eventually(
+      () => stranger.get(PATH),
+      (page) => page.text.includes('/api/v1/refunds'),
+      10_000,
+    )
+    assert.equal(text.includes('411111'), false)
+    assert.equal(text.includes('initiate-payment'), false)
+    const viewer = await signInAs(service, merchant.uuid, 'viewer')
+    assert.equal((await viewer.get(PATH)).http, 403)
   })
 })

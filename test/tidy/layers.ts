@@ -21,6 +21,7 @@ export const LAYERS: readonly Readonly<Record<string, string>>[] = [
     merchants: 'merchants, their settings and profiles',
     customers: 'customers and their saved payment methods',
     ledger: 'double entry, balances, fees, settlement',
+    'request-log': "the latest requests with a merchant's API keys, for its developers",
     'webhook-endpoints': "merchants' webhook endpoints and their signing secrets",
   },
   {

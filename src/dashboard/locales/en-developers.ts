@@ -17,4 +17,29 @@ export const EN_DEVELOPERS = {
   // Live parts. The script shows the number before the text.
   newPayments: 'new since this page was loaded.',
   showNew: 'Show them',
+  // Request log
+  apiRequestsTitle: 'Requests',
+  apiRequestsText: 'The latest requests with your API keys: what was refused, why, and how long it took.',
+  apiRequestsIntro:
+    'Kept for a few days, without bodies. At more than 300 requests in a minute, some successful ones are left out. A request appears after about a second.',
+  request: 'Request',
+  apiRequestTitle: 'Request {id}',
+  requestOutcome: 'Outcome',
+  outcome_failed: 'Failed',
+  requestId: 'Request ID',
+  requestRoute: 'Route',
+  requestStatus: 'Response',
+  requestError: 'Error',
+  requestErrorHelp: 'What to do about it',
+  requestFields: 'Refused fields',
+  requestDuration: 'Duration',
+  requestReference: 'Reference',
+  requestKey: 'API key',
+  requestTime: 'Exact time',
+  requestPayment: 'Find the payment',
+  requestOthers: 'Requests with this key',
+  apiNoRequestsTitle: 'No requests here',
+  apiNoRequestsText: 'Requests with your API keys appear here a second after they were answered.',
+  apiNoRequestText:
+    'It is older than the log, it had no valid key, or it was one of very many successful ones in the same minute.',
 } as const

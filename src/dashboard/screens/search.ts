@@ -6,6 +6,7 @@ import { html } from '../../kit/http/html.ts'
 import type { OperationCall, OperationId } from '../../kit/http/route.ts'
 import { empty, table, written } from '../frame/components.ts'
 import type { Screen, ScreenRequest } from '../frame/screen.ts'
+import { findRequest } from './developers/requests.ts'
 import { PAYMENTS_PATH, type Payment, paymentColumns } from './payments.ts'
 
 type Customer = Static<typeof CustomerRecord>
@@ -22,7 +23,7 @@ export const searchScreen: Screen = {
     const { texts, query } = request
     const { t } = texts
     const q = (query.q ?? '').trim().slice(0, 100)
-    if (UUID.test(q)) return { redirectTo: `${PAYMENTS_PATH}/${q}` }
+    if (UUID.test(q)) return { redirectTo: (await findRequest(request, q)) ?? `${PAYMENTS_PATH}/${q}` }
     const [payments, customers] = q === '' ? [[], []] : await find(request, q)
     const title = t('searchTitle', { text: q })
     const isNothing = payments.length === 0 && customers.length === 0

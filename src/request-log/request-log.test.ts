@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { after, it } from 'node:test'
+import { testDatabase } from '../../test/support/database.ts'
+import { frozenClock } from '../../test/support/fake-clock.ts'
+import { addMs } from '../kit/clock.ts'
+import { sql } from '../kit/db/db.ts'
+import type { ListWindow } from '../kit/db/pagination.ts'
+import { createLog } from '../kit/observability/log.ts'
+import { systemRandom } from '../kit/random.ts'
+import { insertRequests, listRequestRows, purgeRequests } from './queries.ts'
+import type { CompletedApiRequest } from './request.ts'
+import { createRequestLog, KEPT_PER_MINUTE } from './write.ts'
+
+const db = await testDatabase({ after })
+const clock = frozenClock()
+const random = systemRandom(clock)
+
+const insertMerchant = sql<unknown>`
+insert into merchants (id, name, mode, base_currency, created_at, updated_at)
+values ($1, 'A shop', 'test', 'KES', now(), now())`
+
+async function newMerchant(): Promise<string> {
+  const id = random.uuid()
+  await db.query(insertMerchant, [id])
+  return id
+}
+
+const request = (merchantId: string, http: number, createdAt = clock.now()): CompletedApiRequest => ({
+  ...{ merchantId, http, createdAt, keyId: 'kL1mN2oP3qR4', requestId: random.uuid(), method: 'GET' },
+  ...{ route: '/api/v1/refunds', errorCode: null, errorFields: null, reference: null, durationMs: 3 },
+})
+
+const all = { keyId: null, route: null, requestId: null, reference: null }
+const WINDOW: ListWindow = {
+  ...{ order: 'desc', after: null, page: 1, limit: 50, offset: 0 },
+  createdFrom: null,
+  createdTo: null,
+}
+
+const countOf = async (merchantId: string, failed = false) =>
+  (await listRequestRows(db, merchantId, { ...all, failed }, WINDOW)).counted
+
+it('deletes requests by age, and the oldest beyond the number that each merchant keeps', async () => {
+  const [one, other] = [await newMerchant(), await newMerchant()]
+  const now = clock.now()
+  const rows = [one, other].flatMap((merchantId) =>
+    [1, 2, 3, 4, 100].map((hours) => ({
+      ...request(merchantId, 200, addMs(now, -hours * 3_600_000)),
+      id: random.uuid(),
+    })),
+  )
+  await insertRequests(db, rows.slice(0, 7))
+  const before = addMs(now, -50 * 3_600_000)
+  assert.equal(await purgeRequests(db, before, 1_000), 1, 'the one of a hundred hours ago')
+  assert.equal(await purgeRequests(db, before, 3), 1)
+  assert.deepEqual([await countOf(one), await countOf(other)], [3, 2])
+  assert.equal(await purgeRequests(db, before, 3), 0)
+})
+
+it('keeps a bounded number of requests of a minute, and failed ones beside a flood of successful ones', async () => {
+  const merchantId = await newMerchant()
+  const requests = createRequestLog({ db, clock, random, log: createLog('silent') })
+  for (let index = 0; index < KEPT_PER_MINUTE + 50; index++) requests.record(request(merchantId, 200))
+  for (let index = 0; index < 3; index++) requests.record(request(merchantId, 422))
+  clock.advance(60_000)
+  requests.record(request(merchantId, 200))
+  await requests.stop()
+  assert.equal(await countOf(merchantId), KEPT_PER_MINUTE + 3 + 1)
+  assert.equal(await countOf(merchantId, true), 3)
+})

@@ -1,0 +1,73 @@
+// Writes the request log after the responses, in batches. What was not written when a process crashes is lost: it is a help
+// for developers, not a record of money. The audit log has every change.
+
+import { addMs, type Clock } from '../kit/clock.ts'
+import type { Db } from '../kit/db/db.ts'
+import { errorFields, type Log } from '../kit/observability/log.ts'
+import type { Random } from '../kit/random.ts'
+import { insertRequests } from './queries.ts'
+import type { CompletedApiRequest, RequestRow } from './request.ts'
+
+export interface RequestLog {
+  record(request: CompletedApiRequest): void
+  /** Writes what is left. */
+  stop(): Promise<void>
+}
+
+const FLUSH_MS = 1_000
+const MINUTE_MS = 60_000
+
+/** Per merchant, process and minute, once for successful requests and once for failed ones: a flood of either hides no other. */
+export const KEPT_PER_MINUTE = 300
+
+/** While the database does not answer. */
+const MOST_WAITING = 10_000
+
+export function createRequestLog(app: { db: Db; clock: Clock; random: Random; log: Log }): RequestLog {
+  const { db, clock, random, log } = app
+  const stopping = new AbortController()
+  const admits = createSampler(clock)
+  let waiting: RequestRow[] = []
+  let flushing: Promise<void> | undefined
+
+  const flush = async (): Promise<void> => {
+    while (waiting.length > 0) {
+      await clock.sleep(FLUSH_MS, stopping.signal)
+      const rows = waiting
+      waiting = []
+      await insertRequests(db, rows).catch((error: unknown) =>
+        log.write('request_log.write_failed', { count: rows.length, ...errorFields(error) }),
+      )
+    }
+    flushing = undefined
+  }
+
+  return {
+    record(request) {
+      if (waiting.length >= MOST_WAITING || !admits(request)) return
+      waiting.push({ id: random.uuid(), ...request })
+      flushing ??= flush()
+    },
+    async stop() {
+      stopping.abort()
+      await flushing
+    },
+  }
+}
+
+/** Keeps the first requests of each minute. */
+function createSampler(clock: Clock): (request: CompletedApiRequest) => boolean {
+  const counts = new Map<string, number>()
+  let until = clock.now()
+  return ({ merchantId, http }) => {
+    const now = clock.now()
+    if (now >= until) {
+      counts.clear()
+      until = addMs(now, MINUTE_MS)
+    }
+    const key = `${merchantId}:${http >= 400}`
+    const count = (counts.get(key) ?? 0) + 1
+    counts.set(key, count)
+    return count <= KEPT_PER_MINUTE
+  }
+}
