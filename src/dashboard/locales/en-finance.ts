@@ -3,6 +3,8 @@
 export const EN_FINANCE = {
   // Disputes
   respondBy: 'Respond by',
+  respondByPassed: 'The deadline has passed',
+  attentionPassed: 'A deadline has passed.',
   respondByUnknown: 'Ask the provider',
   disputeClaimed: 'Claimed',
   disputeHeld: 'Held or lost',

@@ -82,10 +82,12 @@ export function transactionColumns(texts: Texts): Column<Transaction>[] {
 
 export const WALLET_PATH = '/app/wallet'
 
-async function showBalances({ call, texts }: ScreenRequest): Promise<Html> {
+async function showBalances({ call, query, texts }: ScreenRequest): Promise<Html> {
   const { t } = texts
   // A boundary: the operation returns a record of its schema.
-  const { balances } = (await call('wallet.balance')).data as { balances: Balance[] }
+  const { balances } = (await call('wallet.balance', { query: { currency: query.currency } })).data as {
+    balances: Balance[]
+  }
   return html`<div class="columns">${balances.map(
     ({ currency, availableBalance, pendingBalance }) =>
       html`<section class="card"><h2>${currency}</h2><p class="big">${texts.amount(availableBalance, currency)}</p><p class="dim">${t('availableNow')}</p>

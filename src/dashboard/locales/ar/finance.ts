@@ -1,5 +1,7 @@
 export const AR_FINANCE = {
   respondBy: 'الرد قبل',
+  respondByPassed: 'انقضى الموعد النهائي',
+  attentionPassed: 'انقضى أحد المواعيد النهائية.',
   respondByUnknown: 'اسأل مزوّد الخدمة',
   disputeClaimed: 'المطالَب به',
   disputeHeld: 'المحجوز أو المفقود',

@@ -1,5 +1,7 @@
 export const FR_FINANCE = {
   respondBy: 'Répondre avant le',
+  respondByPassed: 'Le délai est passé',
+  attentionPassed: 'Un délai est passé.',
   respondByUnknown: 'Demandez au prestataire',
   disputeClaimed: 'Réclamé',
   disputeHeld: 'Retenu ou perdu',

@@ -1,5 +1,7 @@
 export const PT_FINANCE = {
   respondBy: 'Responder até',
+  respondByPassed: 'O prazo passou',
+  attentionPassed: 'Um prazo já passou.',
   respondByUnknown: 'Pergunte ao prestador',
   disputeClaimed: 'Reclamado',
   disputeHeld: 'Retido ou perdido',

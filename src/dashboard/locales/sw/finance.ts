@@ -1,5 +1,7 @@
 export const SW_FINANCE = {
   respondBy: 'Jibu kabla ya',
+  respondByPassed: 'Tarehe ya mwisho imepita',
+  attentionPassed: 'Tarehe moja ya mwisho imepita.',
   respondByUnknown: 'Muulize mtoa huduma',
   disputeClaimed: 'Kinachodaiwa',
   disputeHeld: 'Kilichozuiwa au kupotea',

@@ -22,7 +22,7 @@ export const disputeScreens = listScreens<Dispute>({
     { name: 'createdTo', label: 'to', type: 'date' },
   ],
   intro: async ({ texts: { t } }) => notice('neutral', html`<p>${t('disputesText')}</p>`),
-  columns: (texts) => [
+  columns: (texts, { now }) => [
     {
       label: texts.t('payment'),
       isTitle: true,
@@ -35,7 +35,7 @@ export const disputeScreens = listScreens<Dispute>({
       cell: ({ amount, currency }) => texts.amount(amount, currency),
     },
     { label: texts.t('status'), isBeside: true, cell: ({ status }) => badge(texts, status) },
-    { label: texts.t('respondBy'), cell: (dispute) => deadline(dispute, texts) },
+    { label: texts.t('respondBy'), cell: (dispute) => deadline(dispute, now, texts) },
     {
       label: texts.t('disputeHeld'),
       isNumber: true,
@@ -51,13 +51,17 @@ export const disputeScreens = listScreens<Dispute>({
   emptyText: 'noDisputesText',
 })
 
-function deadline({ status, respondBy }: Dispute, texts: Texts): Html | string {
+function deadline({ status, respondBy }: Dispute, now: Date, texts: Texts): Html | string {
   if (status !== 'open') return ''
-  return respondBy === null ? texts.t('respondByUnknown') : html`<b>${texts.time(respondBy)}</b>`
+  if (respondBy === null) return texts.t('respondByUnknown')
+  const passed = isPassed(respondBy, now) && html`<span class="sub">${texts.t('respondByPassed')}</span>`
+  return html`<b>${texts.time(respondBy)}</b>${passed}`
 }
 
+const isPassed = (respondBy: string, now: Date) => new Date(respondBy) < now
+
 /** How many disputes are open, and the nearest deadline among them. */
-export async function disputesToAnswer({ call, allows, texts }: ScreenRequest): Promise<Html | null> {
+export async function disputesToAnswer({ call, allows, texts, now }: ScreenRequest): Promise<Html | null> {
   if (!allows('disputes.list')) return null
   const { data, meta } = await call('disputes.list', { query: { status: 'open', limit: '1' } })
   const count = meta?.total ?? 0
@@ -66,5 +70,7 @@ export async function disputesToAnswer({ call, allows, texts }: ScreenRequest): 
   const [nearest] = data as Dispute[]
   const { t } = texts
   const next = nearest?.respondBy
-  return html`${t('attentionDisputes', { count })} ${next && html`${t('respondBy')} ${texts.time(next)}. `}<a href="/app/disputes">${t('look')}</a>`
+  const first =
+    next && (isPassed(next, now) ? t('attentionPassed') : html`${t('respondBy')} ${texts.time(next)}.`)
+  return html`${t('attentionDisputes', { count })} ${first} <a href="/app/disputes">${t('look')}</a>`
 }

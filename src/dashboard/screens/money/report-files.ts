@@ -86,10 +86,10 @@ export function monthForm({ allows, texts, now }: ScreenRequest): Html | null {
   )
   const buttons = files.map(
     ([name, { text }], index) =>
-      html`<button name="file" value="${name}"${index > 0 && html` class="plain"`}>${t(text)}</button> `,
+      html`<button name="file" value="${name}"${index > 0 && html` class="plain"`}>${t(text)}</button>`,
   )
-  return html`<section class="card"><h2>${t('monthTitle')}</h2><p>${t('monthText')}</p><form class="filters" method="get" action="${MONTH_PATH}">
-<div><label for="month">${t('month')}</label><select id="month" name="month">${options}</select></div><div class="go">${buttons}</div></form></section>`
+  return html`<section class="card"><h2>${t('monthTitle')}</h2><p>${t('monthText')}</p><form method="get" action="${MONTH_PATH}">
+<div class="field"><label for="month">${t('month')}</label><select id="month" name="month">${options}</select></div><div class="buttons">${buttons}</div></form></section>`
 }
 
 const MONTHS = 24
