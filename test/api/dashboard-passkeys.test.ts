@@ -4,9 +4,17 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { sql } from '../../src/kit/db/db.ts'
 import { createAuthenticator, type Said } from '../support/authenticator.ts'
-import { hiddenFields, newVisitor, signInAs, signInAsOperator, type Visitor } from '../support/dashboard.ts'
+import {
+  hiddenFields,
+  newVisitor,
+  PASSWORD,
+  signInAs,
+  signInAsOperator,
+  type Visitor,
+} from '../support/dashboard.ts'
 import { force } from '../support/dashboard-crawl.ts'
 import { testService } from '../support/service.ts'
+import { totpCode } from '../support/totp-code.ts'
 
 const service = await testService({ after })
 const SITE = { origin: service.publicUrl, rpId: new URL(service.publicUrl).hostname }
@@ -43,8 +51,12 @@ async function addPasskey(member: Visitor, base: Base = '/app', said: Partial<Sa
 type Authenticator = ReturnType<typeof createAuthenticator>
 
 /** Opens the page and answers its challenge. */
-async function enterWith(authenticator: Authenticator, base: Base = '/app', said: Partial<Said> = {}) {
-  const visitor = newVisitor(service)
+async function enterWith(
+  authenticator: Authenticator,
+  base: Base = '/app',
+  said: Partial<Said> = {},
+  visitor = newVisitor(service),
+) {
   const { challenge, allowCredentials } = optionsIn((await visitor.get(signInPage(base))).text)
   assert.equal(allowCredentials, undefined, 'it names no passkey of an account')
   const passkey = JSON.stringify(authenticator.assert({ ...SITE, challenge, ...said }))
@@ -118,6 +130,24 @@ describe('a passkey at the dashboard', () => {
     assert.equal((await asked.post(signInPage('/app'), { passkey: stolen })).http, 303)
     for (const nonsense of ['', '{', '[]', '{"id":1}'])
       assert.equal((await other.post(signInPage('/app'), { passkey: nonsense })).http, 401, nonsense)
+  })
+
+  it('takes the place of the code after the password', async () => {
+    const member = await signInAs(service, merchant.uuid)
+    const { authenticator } = await addPasskey(member)
+    const started = await member.submit('/app/account', '/app/account/totp')
+    const [, secret = ''] = /<code class="mono">([A-Z2-7]+)<\/code>/.exec(started.text) ?? []
+    const action = '/app/account/totp/confirm'
+    const code = totpCode(secret, Date.now())
+    assert.equal((await member.post(action, { ...hiddenFields(started.text, action), code })).http, 200)
+    const visitor = newVisitor(service)
+    const asked = await visitor.post('/app/sign-in', { email: member.email, password: PASSWORD })
+    assert.match(asked.headers.get('location') ?? '', /^\/app\/sign-in\/code/)
+    assert.equal((await visitor.get('/app')).http, 303)
+    const { answer } = await enterWith(authenticator, '/app', {}, visitor)
+    assert.equal(answer.http, 303)
+    assert.equal((await visitor.get('/app')).http, 200)
+    assert.equal(visitor.cookies.has('cowry_pending'), false)
   })
 
   it('is not removed by another person', async () => {
