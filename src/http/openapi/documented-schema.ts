@@ -65,7 +65,21 @@ function referenceOf({ name, schema, base, added }: Definition, context: SchemaC
   return context.components.add('schemas', name, own)
 }
 
+// A named schema is compared with its original wherever it is used, and so are those inside of it: without this, a schema
+// would be converted again for every use, and three times for every level above it.
+const converted = new WeakMap<Components, { requests: Contents; responses: Contents }>()
+type Contents = WeakMap<object, JsonSchema>
+
 function contentOf(schema: object, context: SchemaContext): JsonSchema {
+  const known = converted.get(context.components) ?? { requests: new WeakMap(), responses: new WeakMap() }
+  converted.set(context.components, known)
+  const contents = context.isRequest ? known.requests : known.responses
+  const content = contents.get(schema) ?? convert(schema, context)
+  contents.set(schema, content)
+  return content
+}
+
+function convert(schema: object, context: SchemaContext): JsonSchema {
   const entries = Object.entries(schema)
     .filter(([keyword, value]) => !keyword.startsWith('x-') && !isOwnFormat(keyword, value))
     .map(([keyword, value]) => [keyword, documentedValue(keyword, value, context)] as const)
