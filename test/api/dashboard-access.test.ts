@@ -6,7 +6,14 @@ import { after, describe, it } from 'node:test'
 import { ROLES, type Role } from '../../src/people/roles.ts'
 import { payWith } from '../support/builders.ts'
 import { saveOwnAccount, signInAs, type Visitor } from '../support/dashboard.ts'
-import { addressOf, crawl, force, SCREEN_NAMES, type ScreenName } from '../support/dashboard-crawl.ts'
+import {
+  addressOf,
+  crawl,
+  type Found,
+  force,
+  SCREEN_NAMES,
+  type ScreenName,
+} from '../support/dashboard-crawl.ts'
 import { makeOneOfEverything } from '../support/one-of-everything.ts'
 import { LARGER_FORM_ONLY } from '../support/scale.ts'
 import { testService } from '../support/service.ts'
@@ -78,6 +85,12 @@ describe('screens of the dashboard', () => {
   })
 })
 
+async function crawlAs(role: Role): Promise<Found> {
+  const person = await signInAs(service, merchant.uuid, role)
+  await saveView(person)
+  return crawl(person)
+}
+
 // The role with all rights, the one with the fewest, and one between.
 const QUICK_ROLES: readonly Role[] = ['owner', 'finance', 'viewer']
 
@@ -94,9 +107,7 @@ describe('roles in the dashboard', () => {
 
     const form = QUICK_ROLES.includes(role) ? {} : LARGER_FORM_ONLY
     it(`shows ${role} the links and forms of the role, and no others`, form, async () => {
-      const person = await signInAs(service, merchant.uuid, role)
-      await saveView(person)
-      const seen = await crawl(person)
+      const seen = role === 'owner' ? found : await crawlAs(role)
       for (const name of SCREEN_NAMES) {
         const isAllowed = documented.get(name)?.includes(role)
         if (name.startsWith('POST'))

@@ -150,8 +150,12 @@ function clientWithoutSdk(): string {
   return client
 }
 
+const known = new Map<string, boolean>()
+
 function canRun(command: string): boolean {
-  return spawnSync('bash', ['-c', command]).status === 0
+  const isKnown = known.get(command) ?? spawnSync('bash', ['-c', command]).status === 0
+  known.set(command, isKnown)
+  return isKnown
 }
 
 /** A reader with a merchant of its own, who has saved the files of the quickstart. */

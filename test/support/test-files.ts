@@ -59,7 +59,7 @@ export const LARGER_FORMS = [
 export const ALONE = [
   /^test\/faults\/(?:chaos|simulation\/simulation|fuzz|failpoints|random-walk|postgres-failover|lost-gateway)/,
   /^test\/faults\/deliver(?:ies|y-times)/,
-  /^test\/start\//,
+  /^test\/(?:guides\/samples|start\/)/,
   /^src\/kit\/.*embedded-postgres/,
   // The first captures every statement of its process.
   /^(?:bench\/baseline-scripts|test\/faults\/(?:abuse|gateway|process))/,
