@@ -55,7 +55,7 @@ export async function crawl(visitor: Visitor, area: '/app' | '/ops' = '/app'): P
     assert.equal(http, 200, `${address}: ${text.slice(0, 2_000)}`)
     waiting.push(...addressesIn(text, /<a [^>]*href="(\/(?:app|ops)[^"]*)"/g))
     // A form that only asks, such as the search.
-    waiting.push(...addressesIn(text, /<form [^>]*action="(\/(?:app|ops)[^"]*)" method="get"/g))
+    waiting.push(...addressesIn(text, /<form (?=[^>]*method="get")[^>]*action="(\/(?:app|ops)[^"]*)"/g))
     for (const action of addressesIn(text, /<form [^>]*method="post" action="([^"]*)"/g)) {
       const form = screenOf('POST', action)
       if (form) keep(found.forms, form, { page: address, action })
