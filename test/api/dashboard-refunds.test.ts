@@ -83,6 +83,17 @@ describe('limits on refunds by people', () => {
     const byKey = await merchant.api.post('/api/v1/refunds', { paymentUuid })
     assert.deepEqual([byKey.http, byKey.body.data.amount], [201, '1400.00'])
   })
+
+  it('makes one of two refunds that reach the limit only together, and asks for the other', async () => {
+    const page = await paidPage()
+    const admin = await signInAs(service, merchant.uuid, 'admin')
+    const answers = await Promise.all([refund(owner, page, '600'), refund(admin, page, '600')])
+    assert.deepEqual(answers.map(({ headers }) => headers.get('location')).toSorted(), [
+      `${page}?done=refund`,
+      `${page}?done=request`,
+    ])
+    assert.deepEqual(await amountsOf(page), ['600.00'])
+  })
 })
 
 /** The page of the request that the person has made for the payment. */
@@ -109,6 +120,7 @@ describe('approval of refunds', () => {
     assert.deepEqual(await refundsOf(page), [])
     assert.match((await finance.get('/app')).text, /refunds? waits? for the approval/)
     assert.ok((await finance.get('/app/refunds/requests')).text.includes(request))
+    assert.match((await finance.get(page)).text, /The refund waits for the approval of another person/)
     const hidden = hiddenFields((await finance.get(request)).text, `${request}/approve`)
     for (const _ of [1, 2]) {
       const approved = await finance.post(`${request}/approve`, hidden)
@@ -120,6 +132,10 @@ describe('approval of refunds', () => {
     const timeline = (await owner.get(page)).text
     assert.match(timeline, /A person asked for a refund of KES 250\.00 \(A mug broke\)/)
     assert.match(timeline, /The request for a refund of KES 250\.00 was approved/)
+    owner.cookies.set('cowry_app_language', 'fr')
+    const french = (await owner.get(page)).text
+    owner.cookies.delete('cowry_app_language')
+    assert.match(french, /Décision sur le remboursement de [^<]*Approuvé/)
     const audited = await merchant.api.get(`/api/v1/audit?object=${request.split('/').at(-1)}`)
     assert.deepEqual(
       audited.body.data.map(({ operation, actor }: { operation: string; actor: { role: string } }) => [

@@ -53,4 +53,6 @@ export const EN_DECISIONS = {
   noViewsTitle: 'No saved views',
   noViewsText: 'Filter the list of payments, and then save the filters.',
   done_view: 'Saved.',
+  happened_refund_approval_requested: 'A refund of {amount} was asked for; another person must approve it.',
+  happened_refund_approval_decided: 'Decision about the refund of {amount}: {status}',
 } as const

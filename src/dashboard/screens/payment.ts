@@ -12,7 +12,7 @@ import { paymentEvents } from './developers/payment-events.ts'
 import { EVENTS_PATH } from './developers/tabs.ts'
 import { notesOf, saveNote } from './payment/notes.ts'
 import { receiptForm, sendReceipt } from './payment/receipt.ts'
-import { needsConfirmation, refund, refundForm, requestsOf } from './payment/refund.ts'
+import { loadRequests, needsConfirmation, refund, refundForm, requestTable } from './payment/refund.ts'
 import { moneyOf } from './payment-money.ts'
 import { PAYMENTS_PATH, type Payment } from './payments.ts'
 
@@ -91,13 +91,14 @@ async function show(request: ScreenRequest, { payment, timeline }: Loaded, probl
   const { texts, query } = request
   const { t } = texts
   const amount = texts.amount(payment.sourceAmount, payment.sourceCurrency)
+  const requests = await loadRequests(request, payment)
   const body = html`<div class="head"><h1>${written(payment.reference)}</h1><span data-part="status">${badge(texts, payment.status)}</span></div>${liveMark(request, payment.uuid)}
 ${isDone(query.done) && notice('good', html`<p>${t(`done_${query.done}`)}</p>`)}
 ${problem && notice('bad', html`<p>${problem.message}</p>`)}
 <div class="split"><div><section class="card" data-part="facts"><p class="big">${amount}</p>${mainFacts(payment, texts)}</section>
 <section class="card" data-part="timeline"><h2>${t('timeline')}</h2>${timelineList(timeline, payment.sourceCurrency, request)}</section>
-<div data-part="attempts">${payment.attempts.length > 0 && attempts(payment, texts)}</div>${await requestsOf(request, payment)}${await moneyOf(request)}</div>
-<div>${await refundForm(request, payment)}${receiptForm(request, payment)}${await notesOf(request, payment)}<section class="card"><h2>${t('details')}</h2>${moreFacts(payment, texts)}</section>${await paymentEvents(request, payment.uuid)}</div></div>`
+<div data-part="attempts">${payment.attempts.length > 0 && attempts(payment, texts)}</div>${requestTable(request, requests)}${await moneyOf(request)}</div>
+<div>${await refundForm(request, payment, requests)}${receiptForm(request, payment)}${await notesOf(request, payment)}<section class="card"><h2>${t('details')}</h2>${moreFacts(payment, texts)}</section>${await paymentEvents(request, payment.uuid)}</div></div>`
   return { title: payment.reference, body, http: problem ? 422 : 200 }
 }
 

@@ -49,4 +49,6 @@ export const AR_DECISIONS = {
   noViewsTitle: 'لا توجد عروض محفوظة',
   noViewsText: 'صفِّ قائمة الدفعات ثم احفظ عوامل التصفية.',
   done_view: 'تم الحفظ.',
+  happened_refund_approval_requested: 'طُلب رد {amount}، ويجب أن يوافق عليه شخص آخر.',
+  happened_refund_approval_decided: 'القرار بشأن رد {amount}: {status}',
 } as const

@@ -49,4 +49,6 @@ export const SW_DECISIONS = {
   noViewsTitle: 'Hakuna mwonekano uliohifadhiwa',
   noViewsText: 'Chuja orodha ya malipo, kisha uhifadhi vichujio.',
   done_view: 'Imehifadhiwa.',
+  happened_refund_approval_requested: 'Marejesho ya {amount} yameombwa; mtu mwingine lazima ayaidhinishe.',
+  happened_refund_approval_decided: 'Uamuzi kuhusu marejesho ya {amount}: {status}',
 } as const

@@ -6,7 +6,7 @@ import { add, formatAmount, type Money, parseAmount, readDecimal, subtract } fro
 import { type Html, html } from '../../../kit/http/html.ts'
 import type { RefundRequest } from '../../../refund-requests/request.ts'
 import { isFrom, type RefundLimits } from '../../../refunds/limits/limit.ts'
-import { field, table } from '../../frame/components.ts'
+import { field, notice, table } from '../../frame/components.ts'
 import { readAmount } from '../../frame/form-input.ts'
 import type { ScreenRequest } from '../../frame/screen.ts'
 import { requestColumns } from '../money/refund-requests.ts'
@@ -32,18 +32,23 @@ async function loadLimits({ call }: ScreenRequest, { sourceCurrency }: Payment):
 }
 
 /** For those who refund, and for those who ask another person to refund. */
-export async function refundForm(request: ScreenRequest, payment: Payment): Promise<Html | null> {
+export async function refundForm(
+  request: ScreenRequest,
+  payment: Payment,
+  requests: readonly RefundRequest[],
+): Promise<Html | null> {
   const { allows, texts } = request
   const { t } = texts
   const found = refundable(payment)
   if (!allows('refundRequests.create') || !found || payment.status === 'disputed') return null
   const rest = texts.amount(formatAmount(found.rest), payment.sourceCurrency)
+  const isWaiting = requests.some(({ status }) => status === 'awaiting_approval')
   const { approvalFrom } = await loadLimits(request, payment)
   const note = !allows('refunds.create')
     ? t('requestText')
     : approvalFrom !== null &&
       t('refundApprovalFrom', { amount: texts.amount(approvalFrom, payment.sourceCurrency) })
-  return html`<section class="card"><h2>${t('refund')}</h2>${note && html`<p class="dim">${note}</p>`}${fields(request, payment, { rest, amount: formatAmount(found.rest) })}</section>`
+  return html`<section class="card"><h2>${t('refund')}</h2>${isWaiting && notice('wait', html`<p>${t('done_request')}</p>`)}${note && html`<p class="dim">${note}</p>`}${fields(request, payment, { rest, amount: formatAmount(found.rest) })}</section>`
 }
 
 function fields(
@@ -58,18 +63,21 @@ ${field('reason', t('refundReason'), { value: form.reason ?? '' })}<button class
   )
 }
 
-/** The requests for refunds of the payment, whatever became of them. */
-export async function requestsOf(
-  { call, allows, texts }: ScreenRequest,
-  payment: Payment,
-): Promise<Html | null> {
-  if (!allows('refundRequests.list')) return null
-  const query = { payment: payment.uuid, limit: '20' }
+/** The requests for refunds of the payment, newest first, whatever became of them. */
+export async function loadRequests(
+  { call, allows }: ScreenRequest,
+  { uuid }: Payment,
+): Promise<RefundRequest[]> {
+  if (!allows('refundRequests.list')) return []
+  const query = { payment: uuid, limit: '20' }
   // A boundary: the operation returns records of this type.
-  const rows = (await call('refundRequests.list', { query })).data as RefundRequest[]
-  if (rows.length === 0) return null
+  return (await call('refundRequests.list', { query })).data as RefundRequest[]
+}
+
+export function requestTable({ texts }: ScreenRequest, requests: readonly RefundRequest[]): Html | null {
+  if (requests.length === 0) return null
   const title = texts.t('requestsOfPayment')
-  return html`<h2>${title}</h2>${table(title, requestColumns(texts), rows)}`
+  return html`<h2>${title}</h2>${table(title, requestColumns(texts), requests)}`
 }
 
 /** Whether all refunds of the payment with this one reach the amount before which people confirm who they are. */
