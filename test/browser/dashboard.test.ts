@@ -34,7 +34,7 @@ const QUICK_SCREENS = [
   '/ops',
 ]
 const SCREENS = sized<readonly string[]>({ quick: QUICK_SCREENS, rest: EVERY_SCREEN, long: EVERY_SCREEN })
-const LANGUAGES = sized<readonly string[]>({ quick: ['en'], rest: ['en', 'ar'], long: ['en', 'ar'] })
+const LANGUAGES = sized<readonly string[]>({ quick: ['en'], rest: ['ar'], long: ['en', 'ar'] })
 const PHONES = [320, 360]
 
 /** The owner in a browser, who is an operator too. No test may cause a message in its console or a report of its policies. */
