@@ -21,8 +21,16 @@ const answer = await service.admin.get(PATH)
 const document: Document = answer.body
 const operations = operationsOf(document)
 
-/** Errors of requests that reach no operation, and of pages for payers. */
-const WITHOUT_OPERATION = ['browser_not_allowed', 'method_not_allowed', 'phone_busy', 'route_not_found']
+/** Errors of requests that reach no operation, of pages for payers, and of the dashboard. */
+const WITHOUT_OPERATION = [
+  ...[
+    'browser_not_allowed',
+    'method_not_allowed',
+    'phone_busy',
+    'refund_approval_required',
+    'route_not_found',
+  ],
+]
 
 describe('the OpenAPI document of operators', () => {
   it('is served to the operator token only', async () => {
