@@ -18,6 +18,7 @@ import { endpointScreens } from './screens/developers/endpoints.ts'
 import { eventScreens } from './screens/developers/events.ts'
 import { keyScreens } from './screens/developers/keys.ts'
 import { newKeyScreens } from './screens/developers/new-key.ts'
+import { replayScreens } from './screens/developers/replays.ts'
 import { requestScreens } from './screens/developers/requests.ts'
 import { developersScreen } from './screens/developers/tabs.ts'
 import { testToolScreens } from './screens/developers/test-tools.ts'
@@ -65,6 +66,7 @@ export const SCREENS: readonly Screen[] = [
   ...endpointSecretScreens,
   ...keyScreens,
   ...newKeyScreens,
+  ...replayScreens,
   ...requestScreens,
   ...testToolScreens,
   ...linkScreens,

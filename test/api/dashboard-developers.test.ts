@@ -144,6 +144,31 @@ describe('webhook endpoints in the dashboard', () => {
   })
 })
 
+describe('a replay in the dashboard', () => {
+  it('sends the missed events of a period to one endpoint again, once per form, and refuses a wrong period', async () => {
+    const { uuid } = await newEndpoint()
+    const page = `/app/developers/endpoints/${uuid}/replay`
+    const wrong = await owner.submit(page, page, { from: '2020-01-01', to: 'never', onlyUndelivered: 'on' })
+    assert.equal(wrong.http, 422)
+    const { text } = await owner.get(page)
+    const [, from = '', to = ''] =
+      /name="from"[^>]*value="([^"]*)"[\s\S]*name="to"[^>]*value="([^"]*)"/.exec(text) ?? []
+    const fields = { ...hiddenFields(text, page), from, to, onlyUndelivered: 'on' }
+    const [sent, again] = [await owner.post(page, fields), await owner.post(page, fields)]
+    const address = sent.headers.get('location') ?? ''
+    assert.match(address, /^\/app\/developers\/replays\/[\w-]+$/)
+    assert.equal(again.headers.get('location'), address)
+    const done = await eventually(
+      () => owner.get(address),
+      (shown) => shown.text.includes('handed over'),
+      20_000,
+    )
+    assert.match(done.text, /<dt>Deliveries<\/dt><dd>[1-9]/)
+    const viewer = await signInAs(service, merchant.uuid, 'viewer')
+    assert.equal((await viewer.get(page)).http, 403)
+  })
+})
+
 describe('API keys in the dashboard', () => {
   const PATH = '/app/developers/keys'
   const keyOf = (text: string) => /cowry_test_[0-9A-Za-z]+_[0-9A-Za-z]+/.exec(text)?.[0] ?? ''

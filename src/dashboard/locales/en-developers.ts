@@ -42,4 +42,13 @@ export const EN_DEVELOPERS = {
   apiNoRequestsText: 'Requests with your API keys appear here a second after they were answered.',
   apiNoRequestText:
     'It is older than the log, it had no valid key, or it was one of very many successful ones in the same minute.',
+  // Replays
+  replayTitle: 'Send missed events again',
+  replayText: 'Each event has the same id and body as before, so your server can drop those that it knows.',
+  replayMissed: 'Only events that this endpoint has not accepted',
+  replaySend: 'Send again',
+  replayQueued: 'The events are being sent.',
+  replayDone: 'All events of the period were handed over for delivery.',
+  replayEvents: 'Events',
+  replayLook: 'Look again',
 } as const

@@ -118,6 +118,7 @@ function actions({ allows, postForm, texts: { t } }: ScreenRequest, { uuid, stat
     allows(operation) && html`<p><a class="button plain" href="${path}/${action}">${t(label)}</a></p>`
   if (!allows('webhookEndpoints.update')) return null
   return html`<section class="card">${isEnabled && button('webhookEndpoints.test', 'test', 'endpointTest')}
+${isEnabled && link('events.replayPeriod', 'replay', 'replayTitle')}
 ${link('webhookEndpoints.rotateSecret', 'secret', 'secretRotate')}
 ${isEnabled ? button('webhookEndpoints.update', 'disable', 'endpointDisable', 'endpointDisableText') : button('webhookEndpoints.update', 'enable', 'endpointEnable')}
 ${link('webhookEndpoints.delete', 'delete', 'endpointDelete')}</section>`
