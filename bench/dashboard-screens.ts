@@ -128,7 +128,7 @@ const VARIANTS: readonly MeasuredScreen[] = [
 /** Screens of one record of a kind that a merchant has few of, whatever its payments: they read nothing else. */
 const OF_FEW_RECORDS: readonly RegExp[] = [
   /^\/(?:app|ops)\/(?:cases|breaks)\/\{/,
-  /^\/app\/links\/\{/,
+  /^\/app\/(?:links|views|refunds\/requests)\/\{/,
   /^\/app\/p2p\/(?:accounts\/)?\{/,
   /^\/app\/developers\/endpoints\/\{/,
   /^\/app\/developers\/keys\/\{/,

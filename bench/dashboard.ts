@@ -33,7 +33,7 @@ const WARM_UP = 12
 const HISTORY_DAYS = 90
 const RECORDS_PER_KIND = 50
 
-const HELP = `npm run bench:dashboard [-- --payments N] [-- --rounds N] [-- --only TEXT] [-- --keep FOLDER] [-- --json FILE]
+const HELP = `npm run bench:dashboard [-- --payments N] [-- --rounds N] [-- --only TEXTS] [-- --keep FOLDER] [-- --json FILE]
 
 Makes a merchant without payments, one with ${FEW} and one with N (1000000), each in its own database, opens every screen of
 /app and /ops for each in turn, and prints medians and 95th percentiles in milliseconds: the processor time of the service
@@ -44,7 +44,7 @@ minutes.
 
   --payments N   payments of the largest merchant
   --rounds N     times that each screen is opened (${ROUNDS})
-  --only TEXT    only screens whose name contains this text, and no export
+  --only TEXTS   only screens whose name contains one of these texts (with commas between), and no export
   --keep FOLDER  keeps the databases in this folder, and uses those that are there
   --json FILE    also writes the figures to this file
   --help         this text
@@ -185,7 +185,9 @@ async function recordsOf(client: pg.Client, merchant: string) {
 /** Each screen of one merchant after the other, so that other load on the machine affects all of them alike. */
 async function measureScreens(subjects: readonly Subject[], rounds: number): Promise<Measured[]> {
   const { only } = options
-  const chosen = MEASURED_SCREENS.filter(({ name }) => only === undefined || name.includes(only))
+  const chosen = MEASURED_SCREENS.filter(
+    ({ name }) => only === undefined || only.split(',').some((text) => name.includes(text)),
+  )
   const measured: Measured[] = []
   for (const [index, screen] of chosen.entries()) {
     const one = await measureScreen(screen, subjects, rounds)
