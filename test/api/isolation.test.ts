@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import type { Api, ApiResponse } from '../support/api.ts'
 import { UNKNOWN_UUID, withoutRequestId } from '../support/assertions.ts'
-import { newReference } from '../support/builders.ts'
+import { newReference, payWith } from '../support/builders.ts'
 import { bodySchemaOf, exampleOf, fieldsOf, parametersOf, setAt } from '../support/fields.ts'
 import {
   fillPath,
@@ -28,6 +28,10 @@ const otherMerchant = (await service.newMerchant()).api
 // Two of every record, so that every list has a second page.
 await makeOneOfEverything(owner, 'Older')
 const owned = await makeOneOfEverything(owner, 'Owned')
+for (let n = 0; n < 2; n += 1) {
+  const { reference } = await payWith(owner, 'card_success')
+  await owner.post(`/api/v1/sandbox/payments/${reference}/dispute`, { outcome: 'open' })
+}
 const ownedPaths = await findItemPaths(owner, operations, owned)
 const otherRecords = await makeOneOfEverything(otherMerchant, 'Strange')
 const otherPaths = await findItemPaths(otherMerchant, operations, otherRecords)

@@ -88,7 +88,7 @@ export function monthForm({ allows, texts, now }: ScreenRequest): Html | null {
     ([name, { text }], index) =>
       html`<button name="file" value="${name}"${index > 0 && html` class="plain"`}>${t(text)}</button>`,
   )
-  return html`<section class="card"><h2>${t('monthTitle')}</h2><p>${t('monthText')}</p><form method="get" action="${MONTH_PATH}">
+  return html`<section class="card"><h2>${t('monthTitle')}</h2><p>${t('monthText')}</p><form action="${MONTH_PATH}" method="get">
 <div class="field"><label for="month">${t('month')}</label><select id="month" name="month">${options}</select></div><div class="buttons">${buttons}</div></form></section>`
 }
 
