@@ -168,4 +168,13 @@ export const FR_DEVELOPERS = {
   apiNoRequestsText: 'Les requêtes avec vos clés API apparaissent ici une seconde après leur réponse.',
   apiNoRequestText:
     'Elle est plus ancienne que le journal, elle n’avait pas de clé valable, ou elle faisait partie de très nombreuses requêtes réussies de la même minute.',
+  replayTitle: 'Renvoyer les événements manqués',
+  replayText:
+    'Chaque événement a le même identifiant et le même corps qu’avant : votre serveur peut ignorer ceux qu’il connaît.',
+  replayMissed: 'Seulement les événements que ce point de réception n’a pas acceptés',
+  replaySend: 'Renvoyer',
+  replayQueued: 'Les événements sont en cours d’envoi.',
+  replayDone: 'Tous les événements de la période ont été remis à l’envoi.',
+  replayEvents: 'Événements',
+  replayLook: 'Regarder de nouveau',
 } as const

@@ -165,4 +165,13 @@ export const PT_DEVELOPERS = {
   apiNoRequestsText: 'Os pedidos com as suas chaves da API aparecem aqui um segundo depois de respondidos.',
   apiNoRequestText:
     'É mais antigo do que o registo, não tinha uma chave válida, ou foi um de muitos pedidos com êxito no mesmo minuto.',
+  replayTitle: 'Enviar novamente os eventos perdidos',
+  replayText:
+    'Cada evento tem o mesmo id e corpo de antes, para que o seu servidor possa ignorar os que já conhece.',
+  replayMissed: 'Só os eventos que este ponto de receção não aceitou',
+  replaySend: 'Enviar novamente',
+  replayQueued: 'Os eventos estão a ser enviados.',
+  replayDone: 'Todos os eventos do período foram entregues para envio.',
+  replayEvents: 'Eventos',
+  replayLook: 'Ver novamente',
 } as const

@@ -162,4 +162,13 @@ export const SW_DEVELOPERS = {
   apiNoRequestsText: 'Maombi kwa funguo zako za API huonekana hapa sekunde moja baada ya kujibiwa.',
   apiNoRequestText:
     'Ni la zamani kuliko rekodi, halikuwa na ufunguo halali, au lilikuwa moja kati ya mengi yaliyofanikiwa katika dakika hiyo hiyo.',
+  replayTitle: 'Tuma tena matukio yaliyokosekana',
+  replayText:
+    'Kila tukio lina kitambulisho na mwili uleule wa awali, ili seva yako iweze kupuuza inayoyajua.',
+  replayMissed: 'Matukio ambayo anwani hii ya kupokea haijayakubali tu',
+  replaySend: 'Tuma tena',
+  replayQueued: 'Matukio yanatumwa.',
+  replayDone: 'Matukio yote ya kipindi yamekabidhiwa kwa utumaji.',
+  replayEvents: 'Matukio',
+  replayLook: 'Angalia tena',
 } as const
