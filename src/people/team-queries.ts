@@ -130,10 +130,15 @@ export async function revokeInvitationRow(
   return (await db.query(revokeStatement, [merchantId, id, now])).length > 0
 }
 
-const revokeOfPersonStatement = sql<unknown>`
+const revokeOfMemberStatement = sql<unknown>`
 update invitations
 set revoked_at = $3
-where ($1::uuid is null or merchant_id = $1) and invited_by = $2 and used_at is null and revoked_at is null`
+where merchant_id = $1 and invited_by = $2 and used_at is null and revoked_at is null`
+
+const revokeOfUserStatement = sql<unknown>`
+update invitations
+set revoked_at = $2
+where invited_by = $1 and used_at is null and revoked_at is null`
 
 /** Of one merchant; with null of all of them. */
 export async function revokeInvitationsOf(
@@ -142,7 +147,8 @@ export async function revokeInvitationsOf(
   userId: string,
   now: Date,
 ): Promise<void> {
-  await tx.query(revokeOfPersonStatement, [merchantId, userId, now])
+  if (merchantId === null) await tx.query(revokeOfUserStatement, [userId, now])
+  else await tx.query(revokeOfMemberStatement, [merchantId, userId, now])
 }
 
 const findInvitationStatement = sql<OpenInvitation>`
