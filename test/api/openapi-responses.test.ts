@@ -219,6 +219,7 @@ describe('responses and the OpenAPI document', () => {
         await sendRequest('POST /api/v1/sandbox/payments/{reference}/reverse', { api: own, path })
       await sendRequest(PAYMENT, { api: own, path: uuid })
     }
+    await sendRequest('GET /api/v1/disputes', { api: own })
     await sendRequest('GET /api/v1/sandbox/clock', { api: own })
     await sendRequest('POST /api/v1/sandbox/clock/advance', { api: own, body: { seconds: 60 } })
     await sendRequest('GET /api/v1/wallet/transactions', { api: own })
