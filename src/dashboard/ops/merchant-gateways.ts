@@ -3,8 +3,8 @@
 import { requireFound } from '../../core/errors.ts'
 import { type Html, html } from '../../kit/http/html.ts'
 import { badge, facts, field, notice, table } from '../frame/components.ts'
+import { orShowProblem } from '../frame/form-input.ts'
 import type { AreaRequest, Screen } from '../frame/screen.ts'
-import { act } from './act.ts'
 import { dataOf } from './data.ts'
 import type { Gateway, GatewayField, MerchantGateway } from './gateway-records.ts'
 import { MERCHANTS_PATH } from './merchants.ts'
@@ -122,7 +122,7 @@ function saveAccount(request: AreaRequest) {
   } = request
   const given = Object.entries(form).filter(([name, value]) => name.startsWith('c-') && value !== '')
   const credentials = Object.fromEntries(given.map(([name, value]) => [name.slice(2), value]))
-  return act(
+  return orShowProblem(
     async () => {
       const query = { probe: form.unchecked === undefined ? 'true' : 'false' }
       const input = { params: { uuid, gateway }, query, body: { credentials } }

@@ -5,8 +5,8 @@ import type { KeyRecord } from '../../api-keys/schema.ts'
 import { SCOPES } from '../../core/merchant.ts'
 import { type Html, html } from '../../kit/http/html.ts'
 import { badge, empty, field, notice, table, written } from '../frame/components.ts'
+import { orShowProblem } from '../frame/form-input.ts'
 import type { AreaRequest, Screen } from '../frame/screen.ts'
-import { act } from './act.ts'
 import { dataOf } from './data.ts'
 import { MERCHANTS_PATH } from './merchants.ts'
 
@@ -110,7 +110,7 @@ function createKey(request: AreaRequest) {
     form,
   } = request
   const scopes = SCOPES.filter((scope) => form[`scope-${scope}`] !== undefined)
-  return act(
+  return orShowProblem(
     async () => {
       const input = { params: { uuid }, body: { name: form.name ?? '', scopes } }
       return showKey(request, await dataOf(request, 'apiKeys.create', input))

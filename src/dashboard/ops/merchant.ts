@@ -3,8 +3,8 @@
 import type { ApiError } from '../../core/errors.ts'
 import { type Html, html } from '../../kit/http/html.ts'
 import { badge, facts, field, notice, written } from '../frame/components.ts'
+import { orShowProblem } from '../frame/form-input.ts'
 import type { AreaRequest, Screen } from '../frame/screen.ts'
-import { act } from './act.ts'
 import { dataOf } from './data.ts'
 import { gatewaySection } from './merchant-gateways.ts'
 import { keySection } from './merchant-keys.ts'
@@ -98,7 +98,7 @@ function saveSettings(request: AreaRequest) {
   const valuesOf = (ids: readonly string[]) =>
     Object.fromEntries(ids.map((id) => [id, request.form[id]?.trim() || null]))
   const settings = { ...valuesOf(SETTINGS), branding: valuesOf(BRANDING) }
-  return act(async () => {
+  return orShowProblem(async () => {
     await request.call('merchants.update', {
       params: paramsOf(request),
       body: { name, baseCurrency, settings },
@@ -120,7 +120,7 @@ function statusForm(request: AreaRequest, { status }: Merchant): Html {
 }
 
 function changeStatus(request: AreaRequest, operation: 'merchants.suspend' | 'merchants.activate') {
-  return act(async () => {
+  return orShowProblem(async () => {
     await request.call(operation, { params: paramsOf(request) })
     return { redirectTo: `${addressOf(request)}?done=saved` }
   }, refused(request))
@@ -135,7 +135,7 @@ function inviteForm(request: AreaRequest): Html {
 
 function inviteOwner(request: AreaRequest) {
   const { texts, form } = request
-  return act(async () => {
+  return orShowProblem(async () => {
     const input = { params: paramsOf(request), body: { email: form.email ?? '' } }
     const { link, email } = await dataOf<{ link: string; email: string }>(
       request,

@@ -5,9 +5,9 @@ import type { ApiError } from '../../core/errors.ts'
 import { html } from '../../kit/http/html.ts'
 import type { MerchantRecord } from '../../merchants/schema.ts'
 import { badge, field, notice, written } from '../frame/components.ts'
+import { orShowProblem } from '../frame/form-input.ts'
 import { listScreens } from '../frame/list-screen.ts'
 import type { AreaRequest, Screen } from '../frame/screen.ts'
-import { act } from './act.ts'
 import { dataOf } from './data.ts'
 
 export type Merchant = Static<typeof MerchantRecord>
@@ -63,7 +63,7 @@ ${problem && notice('bad', html`<p>${problem.message}</p>`)}<section class="card
 
 function create(request: AreaRequest) {
   const { name = '', baseCurrency = '' } = request.form
-  return act(
+  return orShowProblem(
     async () => {
       const { uuid } = await dataOf<Merchant>(request, 'merchants.create', { body: { name, baseCurrency } })
       return { redirectTo: `${MERCHANTS_PATH}/${uuid}?done=saved` }

@@ -4,9 +4,9 @@ import type { Static } from 'typebox'
 import { type Html, html } from '../../kit/http/html.ts'
 import type { UserRecord } from '../../people/users/schema.ts'
 import { badge, field, notice, written } from '../frame/components.ts'
+import { orShowProblem } from '../frame/form-input.ts'
 import { listScreens } from '../frame/list-screen.ts'
 import type { AreaRequest, Screen, ScreenResponse } from '../frame/screen.ts'
-import { act } from './act.ts'
 import { dataOf } from './data.ts'
 import { MERCHANTS_PATH } from './merchants.ts'
 
@@ -115,7 +115,7 @@ function invitePage(request: AreaRequest, result?: { body: Html; http: number })
 /** The link is only in this response: it is not shown again. */
 function invite(request: AreaRequest) {
   const { texts, form } = request
-  return act(
+  return orShowProblem(
     async () => {
       const { link, email } = await dataOf<{ link: string; email: string }>(
         request,
