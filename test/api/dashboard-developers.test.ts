@@ -156,7 +156,7 @@ describe('a replay in the dashboard', () => {
     const fields = { ...hiddenFields(text, page), from, to, onlyUndelivered: 'on' }
     const [sent, again] = [await owner.post(page, fields), await owner.post(page, fields)]
     const address = sent.headers.get('location') ?? ''
-    assert.match(address, /^\/app\/developers\/replays\/[\w-]+$/)
+    assert.match(address, new RegExp(`^${page}\\?replay=[\\w-]+$`))
     assert.equal(again.headers.get('location'), address)
     const done = await eventually(
       () => owner.get(address),

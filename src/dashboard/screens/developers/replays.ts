@@ -10,7 +10,7 @@ import { dayIn, startOfDay, startOfNextDay } from '../../frame/days.ts'
 import { fieldErrors, orShowProblem } from '../../frame/form-input.ts'
 import type { Screen, ScreenRequest } from '../../frame/screen.ts'
 import { type Endpoint, loadEndpoint } from './endpoints.ts'
-import { DEVELOPERS_PATH, developerTabs, ENDPOINTS_PATH } from './tabs.ts'
+import { developerTabs, ENDPOINTS_PATH } from './tabs.ts'
 
 type Replay = Static<typeof ReplayRecord>
 
@@ -21,12 +21,17 @@ export const replayScreens: Screen[] = [
   {
     method: 'GET',
     path: ASK,
-    needs: ['events.replayPeriod'],
-    handle: async (request) => ask(request, await loadEndpoint(request)),
+    needs: ['events.replayPeriod', 'events.getReplay'],
+    handle: async (request) => {
+      const endpoint = await loadEndpoint(request)
+      return request.query.replay ? progress(request, endpoint) : ask(request, endpoint)
+    },
   },
   { method: 'POST', path: ASK, needs: ['events.replayPeriod'], handle: replay },
-  { method: 'GET', path: '/developers/replays/{uuid}', needs: ['events.getReplay'], handle: progress },
 ]
+
+const addressOf = ({ uuid }: Endpoint) => `${ENDPOINTS_PATH}/${uuid}/replay`
+const progressAddress = (endpoint: Endpoint, { uuid }: Replay) => `${addressOf(endpoint)}?replay=${uuid}`
 
 function ask(request: ScreenRequest, endpoint: Endpoint, problem?: ApiError) {
   const { texts, form, now, postForm } = request
@@ -38,7 +43,7 @@ function ask(request: ScreenRequest, endpoint: Endpoint, problem?: ApiError) {
   const isMissedOnly = problem === undefined || form.onlyUndelivered === 'on'
   const body = html`<div class="head"><h1>${t('replayTitle')}</h1></div>${developerTabs(request, ENDPOINTS_PATH)}${problemNotice(problem)}
 <section class="card"><p>${written(endpoint.url)}</p><p class="dim">${t('replayText')}</p>${postForm(
-    `${ENDPOINTS_PATH}/${endpoint.uuid}/replay`,
+    addressOf(endpoint),
     html`${field('from', t('from'), from)}${field('to', t('to'), { ...to, error: errors.to })}${tick('onlyUndelivered', t('replayMissed'), isMissedOnly)}<button>${t('replaySend')}</button>`,
   )}</section>`
   return { title: t('replayTitle'), body, http: problem ? 422 : 200 }
@@ -56,17 +61,17 @@ async function replay(request: ScreenRequest) {
   return orShowProblem(
     async () => {
       // A boundary: the operation returns a record of this schema.
-      const { uuid } = (await call('events.replayPeriod', { body, idempotencyKey: submission }))
-        .data as Replay
-      return { redirectTo: `${DEVELOPERS_PATH}/replays/${uuid}` }
+      const made = (await call('events.replayPeriod', { body, idempotencyKey: submission })).data as Replay
+      return { redirectTo: progressAddress(endpoint, made) }
     },
     (problem) => ask(request, endpoint, problem),
   )
 }
 
-async function progress(request: ScreenRequest) {
-  const { call, params, texts } = request
+async function progress(request: ScreenRequest, endpoint: Endpoint) {
+  const { call, query, texts } = request
   const { t } = texts
+  const params = { uuid: query.replay ?? '' }
   // A boundary: the operation returns a record of this schema.
   const found = (await call('events.getReplay', { params })).data as Replay
   const body = html`<div class="head"><h1>${t('replayTitle')}</h1></div>${developerTabs(request, ENDPOINTS_PATH)}
@@ -74,6 +79,6 @@ async function progress(request: ScreenRequest) {
     [t('replayEvents'), texts.number(found.events)],
     [t('deliveries'), texts.number(found.deliveries)],
     [t('created'), texts.time(found.createdAt)],
-  ])}${found.status !== 'done' && html`<p><a class="button plain" href="${DEVELOPERS_PATH}/replays/${found.uuid}">${t('replayLook')}</a></p>`}</section>`
+  ])}${found.status !== 'done' && html`<p><a class="button plain" href="${progressAddress(endpoint, found)}">${t('replayLook')}</a></p>`}</section>`
   return { title: t('replayTitle'), body }
 }
