@@ -122,13 +122,14 @@ describe('statements without their merchant filter (F-74)', ONE_PROCESS, () => {
 
   it('finds foreign rows once row-level security is off as well, which shows that it was the protection', async () => {
     const tables = `select format('alter table %I ', table_name) from tenant_tables`
-    const turn = (how: string) =>
-      service.db.script(`do $$
-        declare change text;
-        begin
-          for change in ${tables} loop execute change || '${how} row level security'; end loop;
-        end
-      $$`)
+    const change = (how: string) => `do $$
+      declare change text;
+      begin
+        for change in ${tables} loop execute change || '${how} row level security'; end loop;
+      end
+    $$`
+    // Jobs use the tables meanwhile, so the change may be a deadlock victim, which a transaction runs again.
+    const turn = (how: string) => service.db.transaction((tx) => tx.script(change(how)))
     await turn('disable')
     try {
       await withoutFilters(async () => {
