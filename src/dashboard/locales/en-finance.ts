@@ -8,8 +8,6 @@ export const EN_FINANCE = {
   respondByUnknown: 'Ask the provider',
   disputeClaimed: 'Claimed',
   disputeHeld: 'Held or lost',
-  status_won: 'Won',
-  status_lost: 'Lost',
 
   // Files of a month
   monthTitle: 'Monthly export',

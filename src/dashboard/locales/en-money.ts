@@ -39,7 +39,6 @@ export const EN_MONEY = {
   linkCreate: 'Create the link',
   linkFixed: 'Amount, currency and country of a link cannot be changed: create another one.',
   edit: 'Change',
-  save: 'Save',
   status_inactive: 'Inactive',
   status_completed: 'Completed',
 

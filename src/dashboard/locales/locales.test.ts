@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readdir, readFile } from 'node:fs/promises'
 import { describe, it } from 'node:test'
 import { IntlMessageFormat } from 'intl-messageformat'
 import { CASE_KIND_NAMES, kindFacts } from '../../cases/case-kinds.ts'
@@ -88,7 +89,22 @@ function assertNone(
   assert.deepEqual(broken, [])
 }
 
+/** The names in the files of a language, as they are written: of two equal ones the object keeps only the last. */
+async function writtenIds(language: string): Promise<string[]> {
+  const files = await readdir(import.meta.dirname, { recursive: true })
+  const own = files.filter((file) => new RegExp(`^${language}(?:[-.].*|/.+)ts$`).test(file))
+  const sources = await Promise.all(own.map((file) => readFile(`${import.meta.dirname}/${file}`, 'utf8')))
+  return sources.flatMap((source) => [...source.matchAll(/^ {2}(\w+):/gm)].map(([, id = '']) => id))
+}
+
 describe('the texts of the dashboard', () => {
+  it('writes every text of the dashboard once in each language', async () => {
+    for (const [language] of EVERY) {
+      const ids = await writtenIds(language)
+      assert.deepEqual(ids.toSorted(), IDS.toSorted(), language)
+    }
+  })
+
   it('has words for every value of the API that people see', () => {
     const ids = [
       ...PAYMENT_STATUSES.map((status) => `status_${status}`),

@@ -5,8 +5,6 @@ export const AR_FINANCE = {
   respondByUnknown: 'اسأل مزوّد الخدمة',
   disputeClaimed: 'المطالَب به',
   disputeHeld: 'المحجوز أو المفقود',
-  status_won: 'كُسب',
-  status_lost: 'خُسر',
   monthTitle: 'التصدير الشهري',
   monthText: 'الشهر كاملًا بتوقيت منطقتك، بصيغة CSV لجدول بيانات أو لمحاسبك.',
   month: 'الشهر',

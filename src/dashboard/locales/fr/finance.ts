@@ -5,8 +5,6 @@ export const FR_FINANCE = {
   respondByUnknown: 'Demandez au prestataire',
   disputeClaimed: 'Réclamé',
   disputeHeld: 'Retenu ou perdu',
-  status_won: 'Gagné',
-  status_lost: 'Perdu',
   monthTitle: 'Export mensuel',
   monthText: 'Le mois entier dans votre fuseau horaire, en CSV pour un tableur ou votre comptable.',
   month: 'Mois',

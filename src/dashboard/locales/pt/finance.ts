@@ -5,8 +5,6 @@ export const PT_FINANCE = {
   respondByUnknown: 'Pergunte ao prestador',
   disputeClaimed: 'Reclamado',
   disputeHeld: 'Retido ou perdido',
-  status_won: 'Ganha',
-  status_lost: 'Perdida',
   monthTitle: 'Exportação mensal',
   monthText: 'O mês inteiro no seu fuso horário, em CSV para uma folha de cálculo ou o seu contabilista.',
   month: 'Mês',

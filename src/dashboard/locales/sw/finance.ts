@@ -5,8 +5,6 @@ export const SW_FINANCE = {
   respondByUnknown: 'Muulize mtoa huduma',
   disputeClaimed: 'Kinachodaiwa',
   disputeHeld: 'Kilichozuiwa au kupotea',
-  status_won: 'Umeshinda',
-  status_lost: 'Umepoteza',
   monthTitle: 'Faili la mwezi',
   monthText: 'Mwezi mzima katika saa za eneo lako, kama CSV kwa lahajedwali au mhasibu wako.',
   month: 'Mwezi',
