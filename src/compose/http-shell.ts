@@ -3,6 +3,7 @@ import { syncRateLimits } from '../api-keys/rate-limits.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { DashboardApp, OpsApp } from '../dashboard/app.ts'
 import { APP } from '../dashboard/frame/layout.ts'
+import { createRunningRequests } from '../dashboard/frame/running.ts'
 import { OPS } from '../dashboard/ops/area.ts'
 import { opsRoutes } from '../dashboard/ops/routes.ts'
 import { dashboardRoutes } from '../dashboard/routes.ts'
@@ -98,6 +99,7 @@ function composeDashboard({ clock, config, db, log }: Parts, app: App, routes: R
   return {
     ...app,
     area: APP,
+    running: createRunningRequests(clock),
     changes: createChangeFeed({ db, clock, log }),
     operations: createOperations([...routes, ...personRoutes(app)], { clock, rateLimit }),
     publicUrl: app.settings.publicUrl,
@@ -109,6 +111,7 @@ function composeOps({ clock, readLines }: Parts, app: App, routes: OperatorRoute
   return {
     ...app,
     area: OPS,
+    running: createRunningRequests(clock),
     operations: createOperatorOperations([...routes, ...logRoutes({ readLines })], clock),
     publicUrl: app.settings.publicUrl,
   }

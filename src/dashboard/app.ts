@@ -6,11 +6,13 @@ import type { Operations, OperatorOperations } from '../kit/http/route.ts'
 import type { Mailer } from '../kit/mail.ts'
 import type { PeopleApp } from '../people/app.ts'
 import type { Area } from './frame/area.ts'
+import type { RunningRequests } from './frame/running.ts'
 
 /** What every area of the dashboard needs. */
 export interface AreaApp extends PeopleApp {
   clock: Clock
   area: Area
+  running: RunningRequests
   publicUrl(): string
   /** Null: mail is not configured, so links are shown to be copied. */
   mailer: Mailer | null

@@ -186,7 +186,8 @@ async function handle<Request extends AreaRequest>(
     const step = screen.stepUp && (await stepUp(screen, request, addressOf(visit.request)))
     if (step && 'ask' in step) return send(visit, request, step.ask)
     if (step) cookies.push(cookie(app, 'session', step.token))
-    const response = await handleOnce(screen, step ? { ...request, principal: step.principal } : request)
+    const confirmed = step ? { ...request, principal: step.principal } : request
+    const response = await app.running.run(visit.principal.user.id, () => handleOnce(screen, confirmed))
     return send(visit, request, response, cookies)
   } catch (error) {
     if (!(error instanceof ApiError || error instanceof PeopleError)) throw error
@@ -286,7 +287,14 @@ function errorScreen({ t }: Texts, error: ApiError | PeopleError): ScreenRespons
   const title = http === 403 ? t('noRightTitle') : http === 404 ? t('notFoundTitle') : t('problemTitle')
   const isOfRole = error.code === 'insufficient_scope' || error.code === 'not_allowed'
   const isForgery = error.code === 'browser_not_allowed'
-  const own = isOfRole ? t('noRightText') : isForgery ? t('problemForged') : undefined
+  const isTooMany = error.code === 'rate_limited'
+  const own = isOfRole
+    ? t('noRightText')
+    : isForgery
+      ? t('problemForged')
+      : isTooMany
+        ? t('problemTooMany')
+        : undefined
   const text = own ?? (http === 404 ? t('notFoundText') : error.message)
   return {
     title,

@@ -64,6 +64,7 @@ export const EN = {
   passwordHint: '12 characters or more',
   problemForged:
     'Nothing was changed: the form is from another site, an earlier sign-in or another merchant. Open the page again.',
+  problemTooMany: 'You opened too many pages at once. Wait a moment, then load this page again.',
   people_sign_in_failed: 'The e-mail address or the password is not right.',
   people_second_factor_failed: 'The code is not right, or it was used before.',
   people_too_many_attempts: 'Too many attempts. Wait a few minutes, and try again.',

@@ -49,6 +49,7 @@ export const FR_FRAME = {
   passwordHint: '12 caractères au minimum',
   problemForged:
     'Rien n’a été modifié : le formulaire vient d’un autre site, d’une connexion précédente ou d’un autre marchand. Rouvrez la page.',
+  problemTooMany: 'Vous avez ouvert trop de pages à la fois. Attendez un instant, puis rechargez cette page.',
   people_sign_in_failed: 'L’adresse e-mail ou le mot de passe est incorrect.',
   people_second_factor_failed: 'Le code est incorrect ou a déjà été utilisé.',
   people_too_many_attempts: 'Trop de tentatives. Attendez quelques minutes, puis réessayez.',

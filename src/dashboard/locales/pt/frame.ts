@@ -48,6 +48,8 @@ export const PT_FRAME = {
   passwordHint: '12 caracteres ou mais',
   problemForged:
     'Nada foi alterado: o formulário é de outro site, de uma entrada anterior ou de outro comerciante. Abra a página novamente.',
+  problemTooMany:
+    'Abriu demasiadas páginas ao mesmo tempo. Aguarde um momento e carregue esta página novamente.',
   people_sign_in_failed: 'O endereço de e-mail ou a palavra-passe não está certo.',
   people_second_factor_failed: 'O código não está certo ou já foi usado.',
   people_too_many_attempts: 'Demasiadas tentativas. Espere alguns minutos e tente novamente.',

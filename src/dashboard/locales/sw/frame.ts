@@ -48,6 +48,8 @@ export const SW_FRAME = {
   passwordHint: 'Herufi 12 au zaidi',
   problemForged:
     'Hakuna kilichobadilishwa: fomu ni ya tovuti nyingine, ya kuingia kwa awali au ya mfanyabiashara mwingine. Fungua ukurasa tena.',
+  problemTooMany:
+    'Umefungua kurasa nyingi mno kwa wakati mmoja. Subiri kidogo, kisha pakia ukurasa huu tena.',
   people_sign_in_failed: 'Anwani ya barua pepe au nenosiri si sahihi.',
   people_second_factor_failed: 'Msimbo si sahihi, au umeshatumika.',
   people_too_many_attempts: 'Majaribio ni mengi mno. Subiri dakika chache, kisha ujaribu tena.',
