@@ -5,7 +5,7 @@ import { after, describe, it } from 'node:test'
 import { request } from 'undici'
 import { CUSTOMER, newReference, payWith } from '../support/builders.ts'
 import { signInAs, signInAsOperator } from '../support/dashboard.ts'
-import { crawl } from '../support/dashboard-crawl.ts'
+import { crawl, shownPages } from '../support/dashboard-crawl.ts'
 import { makeOneOfEverything } from '../support/one-of-everything.ts'
 import { testService } from '../support/service.ts'
 
@@ -65,9 +65,9 @@ describe('the size of the dashboard', () => {
     const weights = await Promise.all(assets.map((path) => weigh(path)))
     const shared = weights.reduce((sum, { bytes }) => sum + bytes, 0)
     const found = [await crawl(owner), await crawl(owner, '/ops')]
-    const pages = found.flatMap((one) => [...one.pages.values()]).flat()
+    const pages = found.flatMap(shownPages).flat()
     const heavy: string[] = []
-    for (const page of pages.filter((one) => !one.includes('/export')))
+    for (const page of pages)
       for (const language of ['en', 'ar']) {
         const { bytes, encoding } = await weigh(page, language)
         const name = `${page} in ${language}`

@@ -7,7 +7,7 @@ import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from 'playwright-core'
 import { initiateBody, payWith } from '../support/builders.ts'
 import { signInAs, signInAsOperator } from '../support/dashboard.ts'
-import { crawl } from '../support/dashboard-crawl.ts'
+import { crawl, shownPages } from '../support/dashboard-crawl.ts'
 import { makeOneOfEverything } from '../support/one-of-everything.ts'
 import { HAS_LARGER_FORM, sized } from '../support/scale.ts'
 import { testService } from '../support/service.ts'
@@ -24,9 +24,8 @@ await signInAsOperator(service, owner)
 const SIGN_IN = '/app/sign-in'
 const SIGN_INS = [SIGN_IN, '/ops/sign-in']
 const EVERY_SCREEN = [await crawl(owner), await crawl(owner, '/ops')]
-  .flatMap(({ pages }) => [...pages.values()])
-  .map(([address = '']) => address)
-  .filter((address) => !address.includes('/export'))
+  .flatMap(shownPages)
+  .flatMap(([address]) => address ?? [])
 const QUICK_SCREENS = [
   '/app',
   '/app/payments',

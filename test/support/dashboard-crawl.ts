@@ -19,6 +19,8 @@ export interface Found {
   /** Addresses of each screen, with their queries. */
   pages: Map<ScreenName, string[]>
   forms: Map<ScreenName, FoundForm[]>
+  /** Those of the pages that are files to download. */
+  files: Set<string>
 }
 
 // Records of one kind differ: a paid payment can be refunded, an open one cannot.
@@ -46,12 +48,13 @@ const addressesIn = (page: string, pattern: RegExp) =>
 
 /** Follows the links from the first screen of the area. Each must lead to a screen that is shown. */
 export async function crawl(visitor: Visitor, area: '/app' | '/ops' = '/app'): Promise<Found> {
-  const found: Found = { pages: new Map(), forms: new Map() }
+  const found: Found = { pages: new Map(), forms: new Map(), files: new Set() }
   const waiting: string[] = [area]
   for (let address = waiting.shift(); address !== undefined; address = waiting.shift()) {
     const name = screenOf('GET', address)
     if (name === undefined || !keep(found.pages, name, address)) continue
-    const { http, text } = await visitor.get(address)
+    const { http, text, headers } = await visitor.get(address)
+    if (headers.has('content-disposition')) found.files.add(address)
     assert.equal(http, 200, `${address}: ${text.slice(0, 2_000)}`)
     waiting.push(...addressesIn(text, /<a [^>]*href="(\/(?:app|ops)[^"]*)"/g))
     // A form that only asks, such as the search.
@@ -76,6 +79,11 @@ function keep<One extends string | FoundForm>(
   if (known.length >= MOST_ADDRESSES || known.some((other) => pathOf(other) === pathOf(one))) return false
   map.set(name, [...known, one])
   return true
+}
+
+/** The addresses of pages that a browser shows. */
+export function shownPages({ pages, files }: Found): string[][] {
+  return [...pages.values()].map((addresses) => addresses.filter((one) => !files.has(one)))
 }
 
 /** The path of the screen for a record that was found, such as the address to unblock a customer who is not blocked. */
