@@ -1,5 +1,6 @@
 // Approval by a second person. From the amount that the merchant's settings name, the first person or API key only
-// proposes a resolution; another person, or their key, approves it by sending the same resolution.
+// proposes a resolution; another person, or their key, approves it by sending the same resolution. This holds for people of
+// the merchant and for operators who are signed in; the operator token decides alone.
 
 import { areRelated } from '../api-keys/service.ts'
 import type { CaseDetails } from '../cases/case.ts'
@@ -14,11 +15,12 @@ import { findLimit } from '../merchants/service.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import { type Actor, principalOf, type ResolutionRequest } from './request.ts'
 
+type Proposal = NonNullable<CaseDetails['row']['proposal']>
+
 export type Approval =
   /** The resolution may be carried out, in the name of these people and with their notes. */
   { kind: 'approved'; by: string; note: string } | { kind: 'proposed'; replayed: boolean }
 
-/** Only a merchant needs approval: the operator decides alone. */
 export async function requestApproval(
   app: PaymentsApp,
   actor: Actor,
@@ -27,14 +29,17 @@ export async function requestApproval(
   claim: KeyClaim | undefined,
 ): Promise<Approval> {
   const approved = { kind: 'approved', by: actor.by, note: request.note } as const
-  if (actor.merchant === null || request.resolution === 'ask_again') return approved
+  if (isToken(actor) || request.resolution === 'ask_again') return approved
   if (!(await needsApproval(app, details, limitsOf(actor, request)))) return approved
   return app.db.transaction((tx) => propose(app, tx, actor, details.row, request, claim))
 }
 
+const isToken = ({ merchant, operatorId }: Actor) => merchant === null && operatorId === undefined
+
 /** A person who gives money back refunds it, so the limit on refunds by people counts too. */
-function limitsOf({ by }: Actor, { resolution }: ResolutionRequest): LimitSetting[] {
-  const isRefund = resolution === 'return' && principalOf(by).type === 'user'
+function limitsOf({ by, operatorId }: Actor, { resolution }: ResolutionRequest): LimitSetting[] {
+  const isPerson = operatorId !== undefined || principalOf(by).type === 'user'
+  const isRefund = resolution === 'return' && isPerson
   return isRefund ? ['caseApprovals', 'refundApprovals'] : ['caseApprovals']
 }
 
@@ -65,33 +70,40 @@ function amountsOf({ unbookedMinor }: CaseDetails['row'], facts: CaseDetails['fa
 async function propose(
   app: PaymentsApp,
   tx: Tx,
-  { by }: Actor,
+  actor: Actor,
   row: CaseDetails['row'],
   request: ResolutionRequest,
   claim: KeyClaim | undefined,
 ): Promise<Approval> {
+  const { by, operatorId } = actor
   const locked = await lockOpenCase(tx, row)
   // Another person was faster: the caller finds out how the case ended.
   if (!locked) return { kind: 'approved', by, note: request.note }
   const { proposal } = locked
   const isSame = proposal?.resolution === request.resolution && proposal.proof === request.proof
-  if (proposal && proposal.by !== by) {
+  if (proposal && !isOwn(proposal, actor)) {
     if (!isSame) throw awaitingApproval(proposal)
-    await requireIndependent(tx, row.merchantId, proposal.by, by)
+    await requireIndependent(tx, row.merchantId, proposal, actor)
     return { kind: 'approved', by: `${proposal.by}, ${by}`, note: bothNotes(proposal, by, request) }
   }
   if (isSame || (claim && (await isReplay(app, tx, claim)))) return { kind: 'proposed', replayed: true }
-  await proposeResolution(tx, locked, { ...request, by, at: app.clock.now().toISOString() })
+  const person = operatorId !== undefined && { operatorId }
+  await proposeResolution(tx, locked, { ...request, by, ...person, at: app.clock.now().toISOString() })
   return { kind: 'proposed', replayed: false }
 }
 
-/** A person who may create keys could otherwise approve with a second key. */
+const isOwn = (proposal: Proposal, { by, operatorId }: Actor) =>
+  proposal.by === by && proposal.operatorId === operatorId
+
+/** A person who may create keys could otherwise approve with a second key. Operators have no keys of the merchant. */
 async function requireIndependent(
   tx: Tx,
   merchantId: string,
-  proposer: string,
-  approver: string,
+  proposal: Proposal,
+  actor: Actor,
 ): Promise<void> {
+  if (proposal.operatorId !== undefined || actor.operatorId !== undefined) return
+  const [proposer, approver] = [proposal.by, actor.by]
   if (!(await areRelated(tx, merchantId, principalOf(proposer), principalOf(approver)))) return
   throw new ApiError('approver_not_independent', {
     message: `${proposer} has proposed this, and ${approver} was created or rotated with it or with the same key. Approve it as another person, or with a key of theirs which the operator has created.`,

@@ -19,13 +19,15 @@ export interface Actor {
   /** Null for the operator. */
   merchant: Merchant | null
   by: string
+  /** The account of an operator who is signed in: names are not unique. */
+  operatorId?: string
 }
 
 export const OPERATOR: Actor = { merchant: null, by: 'operator' }
 
 /** With the name of the person; null for the operator token. */
-export const operatorActor = (name: string | null): Actor =>
-  name === null ? OPERATOR : { ...OPERATOR, by: `${OPERATOR.by}:${name}` }
+export const operatorActor = (person: { userId: string; name: string } | null): Actor =>
+  person === null ? OPERATOR : { ...OPERATOR, by: `${OPERATOR.by}:${person.name}`, operatorId: person.userId }
 
 const KEY_PREFIX = 'key:'
 const USER_PREFIX = 'user:'

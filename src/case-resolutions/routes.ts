@@ -208,7 +208,7 @@ export function operatorCaseRoutes(app: PaymentsApp): OperatorRoute[] {
       operationId: 'cases.resolve',
       summary: 'Resolve a case',
       description:
-        'Decides what happens with the payment or refund, for the operator. The merchant gets the event case.resolved. The same resolution and proof again return the record.',
+        'Decides what happens with the payment or refund, for the operator. The merchant gets the event case.resolved. The same resolution and proof again return the record. The operator token decides alone; at /ops, where the settings of the merchant (caseApprovals) require a second person, another operator approves.',
       params: UuidParams,
       body: ResolveBody,
       response: { http: 200, data: OperatorCaseRecord },
@@ -216,7 +216,7 @@ export function operatorCaseRoutes(app: PaymentsApp): OperatorRoute[] {
       examples: { body: RESOLVE_BODY_EXAMPLE },
       handle: async ({ params, body, operator }) => {
         const request = { ...body, proof: body.proof ?? null }
-        const actor = operatorActor(operator?.name ?? null)
+        const actor = operatorActor(operator)
         return respond(actor, await resolveCase(app, actor, params.uuid, request))
       },
     }),

@@ -11,6 +11,8 @@ export interface Proposal {
   note: string
   proof: string | null
   by: string
+  /** The account of an operator, for comparison alone: no record shows it. */
+  operatorId?: string
   at: string
 }
 

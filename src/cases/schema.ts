@@ -19,7 +19,7 @@ import {
   Uuid,
 } from '../kit/http/schema.ts'
 import { isUnpaid, PAYMENT_STATUSES } from '../payments/states.ts'
-import type { CaseDetails } from './case.ts'
+import type { CaseDetails, Proposal } from './case.ts'
 import {
   CASE_KIND_NAMES,
   CASE_KINDS,
@@ -117,7 +117,7 @@ export const CaseRecord = namedObject(
         note: text('Why it is proposed.'),
         proof: Nullable(Type.String(), 'The provider’s reference that proves it. Null if none was given.'),
         by: text(
-          'Who proposed it: `key:` and the keyId of an API key, or `user:` and the id of a person.',
+          'Who proposed it: `key:` and the keyId of an API key, `user:` and the id of a person, or `operator:` and the name of the person.',
           'key:h3Kd82mQpX0a',
         ),
         at: timestamp('When it was proposed, in UTC.'),
@@ -155,11 +155,13 @@ export function toCaseRecord({ row, facts }: CaseDetails): CaseRecord {
     note: row.note,
     proof: row.proof,
     resolvedBy: row.resolvedBy,
-    proposal: row.proposal,
+    proposal: row.proposal && toProposal(row.proposal),
     openedAt: row.createdAt.toISOString(),
     resolvedAt: row.closedAt?.toISOString() ?? null,
   }
 }
+
+const toProposal = ({ operatorId: _account, ...proposal }: Proposal) => proposal
 
 function stateOf({ closedAt, proposal }: CaseDetails['row']): CaseRecord['state'] {
   if (closedAt !== null) return 'resolved'

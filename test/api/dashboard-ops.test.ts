@@ -303,6 +303,41 @@ describe('screens of operators', () => {
     assert.match((await operator.get(page)).text, /An operator<\/bdi><span class="sub">Operator/)
   })
 
+  it('needs another operator for a decision from the limit of the merchant on, also one of the same name', async () => {
+    const shop = await service.newMerchant()
+    const changed = await service.admin.send('PATCH', `/admin/v1/merchants/${shop.uuid}`, {
+      body: JSON.stringify({ settings: { caseApprovals: [{ currency: 'KES', from: 1000 }] } }),
+      headers: { 'content-type': 'application/json' },
+    })
+    assert.equal(changed.http, 200, changed.text)
+    const newCase = async (amount: number) => {
+      const { uuid } = await payWith(shop.api, 'card_unknown_status', { amount })
+      return (await service.admin.get(`/admin/v1/cases?payment=${uuid}`)).body.data[0].uuid
+    }
+    const decide = async (who: Visitor, uuid: string, resolution = 'mark_failed') => {
+      const page = `/ops/cases/${uuid}`
+      await who.submit(page, `${page}/resolve`, { resolution, note: 'Not in its records.' })
+      return (await service.admin.get(`/admin/v1/cases/${uuid}`)).body.data
+    }
+    assert.equal((await decide(operator, await newCase(999))).state, 'resolved')
+    const uuid = await newCase(1000)
+    assert.equal((await decide(operator, uuid)).state, 'awaiting_approval')
+    const again = await decide(operator, uuid)
+    assert.equal(again.state, 'awaiting_approval')
+    assert.deepEqual([again.proposal.by, 'operatorId' in again.proposal], ['operator:An operator', false])
+    assert.match((await operator.get(`/ops/cases/${uuid}`)).text, /Proposed: .*An operator/s)
+    const other = await signInAsOperator(service)
+    const { state, resolvedBy, paymentStatus } = await decide(other, uuid)
+    assert.deepEqual(
+      [state, resolvedBy, paymentStatus],
+      ['resolved', 'operator:An operator, operator:An operator', 'failed'],
+    )
+    const byToken = await newCase(5000)
+    const body = { resolution: 'mark_failed', note: 'By the token.' }
+    const alone = await service.admin.post(`/admin/v1/cases/${byToken}/resolve`, body)
+    assert.equal(alone.body.data.state, 'resolved', alone.text)
+  })
+
   it('invites an operator, and ends and returns the access of a person', async () => {
     const email = `invited-${Date.now()}@example.com`
     const invited = await operator.submit('/ops/people/invite', '/ops/people/invite', { email })

@@ -130,27 +130,31 @@ function caseFacts({ base, texts }: AreaRequest, one: Case & { merchantUuid?: st
     [t('note'), written(one.note)],
     [t('proof'), one.proof && html`<code>${one.proof}</code>`],
     [t('resolved'), one.resolvedAt && texts.time(one.resolvedAt)],
-    [t('resolvedBy'), resolverOf(one, texts)],
+    [t('resolvedBy'), peopleOf(one.resolvedBy, texts)],
   ])
 }
 
-/** An operator by name; a key or a person of the merchant by its id. */
-function resolverOf({ resolvedBy }: Case, texts: Texts): Html | null {
-  if (resolvedBy === null) return null
-  const [, name] = /^operator:(.*)$/s.exec(resolvedBy) ?? []
+/** Operators by name, a key or a person of the merchant by its id; two of them if one has approved. */
+function peopleOf(by: string | null, texts: Texts): Html | null {
+  if (by === null) return null
+  return html`${by.split(/, (?=operator:|user:|key:)/).map((one) => personOf(one, texts))}`
+}
+
+function personOf(by: string, texts: Texts): Html {
+  const [, name] = /^operator:(.*)$/s.exec(by) ?? []
   return name === undefined
-    ? html`<code>${resolvedBy}</code>`
+    ? html`<code>${by}</code> `
     : html`${written(name)}<span class="sub">${texts.t('actor_operator')}</span>`
 }
 
 const paymentLink = ({ paymentUuid, paymentReference }: Case) =>
   html`<a href="${PAYMENTS_PATH}/${paymentUuid}">${written(paymentReference)}</a>`
 
-function proposal({ resolution, note, at }: NonNullable<Case['proposal']>, texts: Texts): Html {
+function proposal({ resolution, note, by, at }: NonNullable<Case['proposal']>, texts: Texts): Html {
   const { t } = texts
   return notice(
     'wait',
-    html`<p>${t('proposed', { resolution: texts.word('resolution', resolution) })}</p><p>${written(note)}</p><p>${texts.time(at)}</p>`,
+    html`<p>${t('proposed', { resolution: texts.word('resolution', resolution) })}</p><p>${written(note)}</p><p>${personOf(by, texts)}</p><p>${texts.time(at)}</p>`,
   )
 }
 

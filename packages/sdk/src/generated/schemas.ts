@@ -242,7 +242,7 @@ export interface CaseProposal {
   note: string
   /** The provider’s reference that proves it. Null if none was given. */
   proof: string | null
-  /** Who proposed it: `key:` and the keyId of an API key, or `user:` and the id of a person. */
+  /** Who proposed it: `key:` and the keyId of an API key, `user:` and the id of a person, or `operator:` and the name of the person. */
   by: string
   /** When it was proposed, in UTC. */
   at: string

@@ -42,7 +42,9 @@ export async function refundForm(
   const found = refundable(payment)
   if (!allows('refundRequests.create') || !found || payment.status === 'disputed') return null
   const rest = texts.amount(formatAmount(found.rest), payment.sourceCurrency)
-  const isWaiting = requests.some(({ status }) => status === 'awaiting_approval')
+  // The notice of the page says it after the request was made.
+  const isWaiting =
+    request.query.done !== 'request' && requests.some(({ status }) => status === 'awaiting_approval')
   const { approvalFrom } = await loadLimits(request, payment)
   const note = !allows('refunds.create')
     ? t('requestText')
