@@ -17,7 +17,8 @@ const PATH = '/api/v1/sandbox/clock'
 const HOUR = 3_600
 const DAY = 24 * HOUR
 // An advance keeps the order of what becomes due while its eight seconds last; on a busy machine it needs more of them.
-const service = await testService({ after }, { clock: tickingClock(0.25) })
+const clock = tickingClock(0.25)
+const service = await testService({ after }, { clock })
 const lockPayment = sql`select from payments where id = $1 for update`
 
 const newApi = async () => (await service.newMerchant()).api
@@ -149,10 +150,9 @@ describe('POST /api/v1/sandbox/clock/advance', () => {
       const endpoint = await api.post('/api/v1/webhooks/endpoints', { url: consumer.url })
       consumer.setSecret(endpoint.body.data.secret)
       const { uuid } = await initiate(api)
-      const startedAt = performance.now()
+      const startedAt = clock.now().getTime()
       const answer = await api.post(`${PATH}/advance`, { seconds: 2 * HOUR })
-      // Its budget is 8 s. The deliveries alone would take minutes.
-      assert.ok(performance.now() - startedAt < 30_000)
+      assert.ok(clock.now().getTime() - startedAt < 14_000)
       assert.deepEqual([answer.http, answer.body.data.isCaughtUp], [200, false])
       assert.equal(answer.body.data.advancedSeconds, 2 * HOUR)
       await eventually(
