@@ -2,6 +2,7 @@ import { authenticate, isSecretGuess } from '../api-keys/authenticate.ts'
 import { syncRateLimits } from '../api-keys/rate-limits.ts'
 import type { Merchant } from '../core/merchant.ts'
 import type { DashboardApp, OpsApp } from '../dashboard/app.ts'
+import { dashboardErrorPage } from '../dashboard/frame/error-page.ts'
 import { APP } from '../dashboard/frame/layout.ts'
 import { createRunningRequests } from '../dashboard/frame/running.ts'
 import { OPS } from '../dashboard/ops/area.ts'
@@ -49,6 +50,7 @@ export async function composeShell(parts: Parts, app: App, { provider, testShop 
   const isTest = app.mode === 'test'
   const routes = merchantRoutes(app)
   const operatorRoutes = allOperatorRoutes(app, db)
+  const areas = { app: composeDashboard(parts, app, routes), ops: composeOps(parts, app, operatorRoutes) }
   return createHttpShell({
     routes,
     operatorRoutes,
@@ -56,11 +58,11 @@ export async function composeShell(parts: Parts, app: App, { provider, testShop 
     pageRoutes: [
       ...landingRoutes(app, testShop),
       ...pageRoutes(app),
-      ...dashboardRoutes(composeDashboard(parts, app, routes)),
-      ...opsRoutes(composeOps(parts, app, operatorRoutes)),
+      ...dashboardRoutes(areas.app),
+      ...opsRoutes(areas.ops),
       ...docsRoutes({ isTest, publicUrl: app.settings.publicUrl }),
     ],
-    errorPage: docsErrorPage(errorPage({ isTest })),
+    errorPage: dashboardErrorPage(areas, docsErrorPage(errorPage({ isTest }))),
     gatewayWebhookRoutes: gatewayWebhookRoutes(app),
     mcp: composeMcp(parts, app),
     mounts: provider ? { [SANDBOX_PATH]: provider.handle } : {},

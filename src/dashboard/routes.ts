@@ -3,6 +3,7 @@
 import type { PageRoute } from '../kit/http/route.ts'
 import type { DashboardApp } from './app.ts'
 import { assetRoutes } from './frame/assets.ts'
+import { withFormAddresses } from './frame/form-addresses.ts'
 import { guarded } from './frame/guard.ts'
 import { liveRoute } from './frame/live.ts'
 import type { Screen } from './frame/screen.ts'
@@ -84,7 +85,7 @@ export const SCREENS: readonly Screen[] = [
 const OWN_SCREENS: readonly Screen[] = [...accountScreens, ...factorScreens, ...passkeyScreens]
 
 export function dashboardRoutes(app: DashboardApp): PageRoute[] {
-  return [
+  return withFormAddresses([
     ...assetRoutes,
     liveRoute(app),
     ...signInRoutes(app),
@@ -96,5 +97,5 @@ export function dashboardRoutes(app: DashboardApp): PageRoute[] {
     ...resetPasswordRoutes(app),
     ...[...confirmScreens, ...OWN_SCREENS].map((screen) => guarded(app, { ...screen, isOwn: true })),
     ...SCREENS.map((screen) => guarded(app, screen)),
-  ]
+  ])
 }

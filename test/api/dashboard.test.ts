@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { EN } from '../../src/dashboard/locales/en.ts'
+import { SCREENS } from '../../src/dashboard/routes.ts'
 import { ROLES } from '../../src/people/roles.ts'
 import { initiateBody } from '../support/builders.ts'
 import { hiddenFields, newVisitor, PASSWORD, signInAs, type Visitor } from '../support/dashboard.ts'
@@ -156,6 +157,112 @@ describe('forms of the dashboard', () => {
     assert.equal(refused.http, 422)
     assert.match(refused.text, /role="alert"/)
     assert.match(refused.text, /value="999999.00"/)
+  })
+})
+
+const addresses = (text: string) =>
+  [...text.matchAll(/<a href="([^"]*)" lang="(?:fr|ar)"/g)].map(([, href = '']) =>
+    href.replaceAll('&amp;', '&'),
+  )
+
+describe('languages of the dashboard', () => {
+  it('keeps the filters of a list, and the screen after the sign-in', async () => {
+    const visitor = newVisitor(service)
+    for (const [person, address, mark] of [
+      [await signInAs(service, merchant.uuid), '/app/payments?status=failed&search=a%26b', /value="a&amp;b"/],
+      [visitor, '/app/sign-in?next=%2Fapp%2Frefunds', /value="\/app\/refunds"/],
+    ] as const) {
+      const [french = ''] = addresses((await person.get(address)).text)
+      const changed = await person.get(french)
+      assert.deepEqual([changed.http, changed.headers.get('location')], [303, address])
+      const { text } = await person.get(address)
+      assert.match(text, /<html lang="fr"/)
+      assert.match(text, mark)
+    }
+    const refused = await visitor.post('/app/sign-in', {
+      email: 'a@example.com',
+      password: 'x',
+      next: '/app/refunds',
+    })
+    assert.equal(addresses(refused.text)[0], '/app/sign-in?next=%2Fapp%2Frefunds&lang=fr')
+  })
+
+  it('leads from a form that was refused to the page of the form', async () => {
+    const person = await signInAs(service, merchant.uuid)
+    const page = `/app/payments/${payment.uuid}`
+    for (const [opened, action, fields] of [
+      [page, `${page}/refund`, { amount: '999999.00' }],
+      ['/app/team', '/app/team/invite', { email: 'nobody', role: 'viewer' }],
+    ] as const) {
+      const refused = await person.submit(opened, action, fields)
+      assert.equal(refused.http, 422, refused.text)
+      for (const address of addresses(refused.text)) {
+        const changed = await person.get(address)
+        assert.deepEqual([changed.http, changed.headers.get('location')], [303, opened], address)
+      }
+      assert.equal((await person.get(action)).headers.get('location'), opened)
+    }
+    assert.match((await person.get(page)).text, /<html lang="ar"/)
+  })
+
+  it('has a page at the address of every form, or leads to one', async () => {
+    const forms = SCREENS.filter(({ method }) => method === 'POST')
+    const refused: string[] = []
+    for (const { path } of forms) {
+      const address = `/app${path.replaceAll(/\{\w+\}/g, payment.uuid)}`
+      const { http, headers } = await owner.get(address)
+      const shown = http === 303 ? (await owner.get(headers.get('location') ?? '')).http : http
+      if (shown === 303 || shown === 405) refused.push(`${address}: ${shown}`)
+    }
+    assert.deepEqual([forms.length > 40, refused], [true, []])
+  })
+})
+
+describe('unknown addresses of the dashboard', () => {
+  it('shows a person the menu and the way home, in their language', async () => {
+    const person = await signInAs(service, merchant.uuid)
+    person.cookies.set('cowry_app_language', 'fr')
+    for (const path of ['/app/paymentz', '/app/paymentz/1?a=b', `/app/payments/${payment.uuid}/nothing`]) {
+      const { http, text } = await person.get(path)
+      assert.equal(http, 404, path)
+      assert.match(text, /<html lang="fr"/)
+      assert.ok(text.includes('Il n’y a rien à cette adresse'))
+      assert.match(text, /href="\/app\/payments" data-key/)
+      assert.match(text, /<a href="\/app">Aller à l’accueil/)
+    }
+    const { http, text } = await person.get('/app/paymentz?a=b&lang=ar')
+    assert.equal(http, 404)
+    assert.match(text, /<html lang="ar" dir="rtl"/)
+    assert.equal(addresses(text)[0], '/app/paymentz?a=b&lang=fr')
+    assert.match((await person.get('/app')).text, /<html lang="ar"/)
+  })
+
+  it('shows visitors the frame of the sign-in, in the language of the browser', async () => {
+    for (const area of ['/app', '/ops']) {
+      const visitor = newVisitor(service)
+      const { http, text } = await visitor.get(`${area}/nothing/here`, { 'accept-language': 'pt-BR' })
+      assert.equal(http, 404)
+      assert.match(text, /<html lang="pt"/)
+      assert.ok(text.includes(`<a href="${area}">Ir para a página inicial`))
+      assert.equal(text.includes('data-key'), false)
+    }
+  })
+
+  it('answers a form to an unknown address and a method that no page takes in the same frame', async () => {
+    for (const [answer, http] of [
+      [await owner.post('/app/nothing', {}), 404],
+      [await owner.post('/app', {}), 405],
+    ] as const) {
+      assert.equal(answer.http, http)
+      assert.match(answer.text, /href="\/app\/payments" data-key/)
+    }
+  })
+
+  it('leaves the addresses of payers and those that only begin alike to the pages of payers', async () => {
+    for (const path of ['/pay/nothing', '/apple']) {
+      const { text } = await owner.get(path)
+      assert.equal(text.includes('data-key'), false, path)
+    }
   })
 })
 

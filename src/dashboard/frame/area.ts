@@ -21,4 +21,10 @@ export interface Area {
   menu: readonly MenuItem[]
 }
 
+/** Of one of our pages. */
+export interface Address {
+  path: string
+  query: Readonly<Record<string, string>>
+}
+
 export const signInPathOf = ({ path }: Area) => `${path}/sign-in`

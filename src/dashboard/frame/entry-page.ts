@@ -5,10 +5,11 @@ import type { PageResponse, PageRoute } from '../../kit/http/route.ts'
 import { PeopleError } from '../../people/errors.ts'
 import type { StartedSession } from '../../people/sessions.ts'
 import type { AreaApp } from '../app.ts'
+import type { Address } from './area.ts'
 import { notice } from './components.ts'
 import { cookie } from './cookies.ts'
-import { changeLanguage, isForged, languageOf, type PageRequest } from './guard.ts'
 import { renderFrame } from './layout.ts'
+import { changeLanguage, isForged, languageOf, type PageHead, type PageRequest } from './request.ts'
 import { type Texts, textsFor } from './texts.ts'
 
 const DEVICE_SECONDS = 180 * 86_400
@@ -25,12 +26,18 @@ export interface EntryPage {
   texts: Texts
   body: Html
   refusal?: Refusal
+  /** Of the page in another language, if it is not that of the request. */
+  address?: Address
 }
 
-export const textsOf = (request: PageRequest, own?: string | null): Texts =>
+export const textsOf = (request: PageHead, own?: string | null): Texts =>
   textsFor(languageOf(request, own), 'UTC')
 
-export function showEntryPage(app: AreaApp, { title, texts, body, refusal }: EntryPage): PageResponse {
+export function showEntryPage(
+  app: AreaApp,
+  request: PageHead,
+  { title, texts, body, refusal, address = request }: EntryPage,
+): PageResponse {
   const card = html`<div class="card"><h1>${title}</h1>${refusal && notice('bad', html`<p>${refusal.text}</p>`)}${body}</div>`
   const seconds = refusal?.retryAfterSeconds
   return {
@@ -43,6 +50,7 @@ export function showEntryPage(app: AreaApp, { title, texts, body, refusal }: Ent
       isTest: app.mode === 'test',
       body: card,
       inside: null,
+      address,
     }),
     ...(seconds !== undefined && { headers: { 'retry-after': String(seconds) } }),
   }

@@ -1,100 +1,61 @@
 // Every request of the dashboard passes here: the session, the merchant that was chosen, forged forms, the rights of the role,
 // and errors as screens.
 
-import { API_ERRORS, ApiError } from '../../core/errors.ts'
+import { ApiError } from '../../core/errors.ts'
 import { isUuid } from '../../core/ids.ts'
-import { hmacSha256 } from '../../kit/crypto.ts'
 import { runAudited } from '../../kit/db/audit-context.ts'
 import { runAsMerchant } from '../../kit/db/tenant-isolation.ts'
-import { type Html, html } from '../../kit/http/html.ts'
+import { html } from '../../kit/http/html.ts'
 import type { PageCookie, PageResponse, PageRoute } from '../../kit/http/route.ts'
 import { accountOf } from '../../people/accounts.ts'
-import type { Origin } from '../../people/app.ts'
 import { PeopleError } from '../../people/errors.ts'
-import { auditOf, type Principal, principalOf } from '../../people/sessions.ts'
+import { auditOf, type Principal } from '../../people/sessions.ts'
 import type { AreaApp, DashboardApp, OpsApp } from '../app.ts'
 import { signInPathOf } from './area.ts'
 import { notice } from './components.ts'
-import { cookie, cookieName } from './cookies.ts'
-import { APP, renderFrame } from './layout.ts'
+import { cookie } from './cookies.ts'
+import {
+  csrfToken,
+  describeError,
+  errorBody,
+  hasMerchant,
+  type Insider,
+  type Member,
+  memberInside,
+  operatorInside,
+  postForm,
+  showInside,
+} from './inside.ts'
+import {
+  APP_PATH,
+  addressOf,
+  changeLanguage,
+  isForged,
+  originOf,
+  type PageRequest,
+  readPrincipal,
+} from './request.ts'
 import type { AreaRequest, Person, Screen, ScreenResponse } from './screen.ts'
 import { CONFIRM_PATH, stepUp } from './step-up.ts'
-import { isDashboardLanguage, type Texts, textsFor } from './texts.ts'
 
-export type PageRequest = Parameters<PageRoute['handle']>[0]
-
-export const APP_PATH = APP.path
-export const SIGN_IN_PATH = signInPathOf(APP)
 const CHOOSE_PATH = `${APP_PATH}/choose`
-const LANGUAGE_COOKIE = 'cowry_app_language'
-const YEAR_SECONDS = 31_536_000
-
-export function originOf(app: AreaApp, request: PageRequest): Origin {
-  const { address, visitor, headers, requestId, cookies } = request
-  return {
-    address,
-    visitor,
-    userAgent: headers['user-agent'] ?? '',
-    requestId,
-    deviceToken: cookies[cookieName(app, 'device')],
-    sessionToken: cookies[cookieName(app, 'session')],
-  }
-}
-
-/** Undefined also for a session of the other area: its people have no rights here. */
-export async function readPrincipal(
-  app: AreaApp,
-  { cookies }: Pick<PageRequest, 'cookies'>,
-  options?: { isPassive: boolean },
-): Promise<Principal | undefined> {
-  const principal = await principalOf(app, cookies[cookieName(app, 'session')], options)
-  return principal?.user.kind === app.area.kind ? principal : undefined
-}
-
-/** The language of the link in the footer, of an earlier visit, of the account or of the browser. */
-export function languageOf({ cookies, headers }: PageRequest, own?: string | null) {
-  const accepted = (headers['accept-language'] ?? '')
-    .split(',')
-    .map((tag) => tag.trim().slice(0, 2).toLowerCase())
-  return [cookies[LANGUAGE_COOKIE], own, ...accepted].find(isDashboardLanguage) ?? 'en'
-}
-
-/**
- * A form of another site is refused: browsers name the site that sends it. The token is for those that do not, and a session
- * has its own.
- */
-export function isForged(app: AreaApp, { headers, form }: PageRequest, token?: string): boolean {
-  const { origin, 'sec-fetch-site': site } = headers
-  if (origin !== undefined && origin !== new URL(app.publicUrl()).origin) return true
-  if (site !== undefined && site !== 'same-origin') return true
-  return token !== undefined && form.csrf !== token
-}
-
-/** Also for the merchant: a form that another tab still shows of the one chosen before must not act on this one. */
-function csrfToken({ peopleKey }: AreaApp, { sessionId, merchant }: Principal): string {
-  return hmacSha256(peopleKey, `csrf:${sessionId}:${merchant?.id ?? ''}`).toString('base64url')
-}
 
 /** The page route of a screen of a merchant's people. */
 export function guarded(app: DashboardApp, screen: Screen): PageRoute {
   return routeOf(app, screen, async (request, principal) => {
-    if (!principal.merchant || principal.role === null || principal.role === 'operator')
-      return { http: 303, redirectTo: CHOOSE_PATH }
-    const zone = await app.timeZoneOf(principal.merchant.id)
-    const texts = textsFor(languageOf(request, principal.user.language), zone)
-    const person = personOf(principal, principal.merchant, principal.role, request)
+    if (!hasMerchant(principal)) return { http: 303, redirectTo: CHOOSE_PATH }
+    const person = personOf(principal, request)
     const visit: Visit = {
-      ...{ request, principal, texts, brand: person.merchant.name },
+      ...(await memberInside(app, request, principal)),
+      request,
       call: (operationId, input) => app.operations.call(person, operationId, input),
-      allows: (operationId) => app.operations.allows(person, operationId),
     }
     return handle(app, screen, visit, (shared) => ({ ...shared, person }))
   })
 }
 
 /**
- * The page route of a screen of operators, who may do everything. Its times are in UTC: it shows many merchants. In
- * production a password alone is not enough for that.
+ * The page route of a screen of operators, who may do everything. In production a password alone is not enough for that.
  */
 export function guardedForOperators(app: OpsApp, screen: Screen<AreaRequest>): PageRoute {
   return routeOf(app, screen, async (request, principal) => {
@@ -103,11 +64,10 @@ export function guardedForOperators(app: OpsApp, screen: Screen<AreaRequest>): P
     const operator = { userId: user.id, name: user.name, role: 'operator', sessionId, address, requestId }
     if (app.mode === 'live' && !user.hasTotp && !isOfAccount(screen))
       return { http: 303, redirectTo: `${app.area.path}/account?needs=totp` }
-    const texts = textsFor(languageOf(request, user.language), 'UTC')
     const visit: Visit = {
-      ...{ request, principal, texts, brand: texts.t('opsBrand') },
+      ...operatorInside(app, request, principal),
+      request,
       call: (operationId, input) => app.operations.call(operator, operationId, input),
-      allows: (operationId) => app.operations.has(operationId),
     }
     return handle(app, screen, visit, (shared) => shared)
   })
@@ -148,9 +108,7 @@ function uploadOf(app: AreaApp, limitBytes: number): NonNullable<PageRoute['uplo
 }
 
 function personOf(
-  { user, scopes, sessionId, authenticatedAt }: Principal,
-  merchant: NonNullable<Principal['merchant']>,
-  role: string,
+  { user, scopes, sessionId, authenticatedAt, merchant, role }: Member,
   { address, requestId }: PageRequest,
 ): Person {
   return {
@@ -159,10 +117,8 @@ function personOf(
   }
 }
 
-interface Visit extends Pick<AreaRequest, 'texts' | 'call' | 'allows'> {
+interface Visit extends Insider, Pick<AreaRequest, 'call'> {
   request: PageRequest
-  principal: Principal
-  brand: string
 }
 
 async function handle<Request extends AreaRequest>(
@@ -184,16 +140,14 @@ async function handle<Request extends AreaRequest>(
       throw new ApiError('merchant_suspended')
     if (!mayUse(screen, request)) throw new ApiError('insufficient_scope')
     const step = screen.stepUp && (await stepUp(screen, request, addressOf(visit.request)))
-    if (step && 'ask' in step) return send(visit, request, step.ask)
+    if (step && 'ask' in step) return send(app, visit, step.ask)
     if (step) cookies.push(cookie(app, 'session', step.token))
     const confirmed = step ? { ...request, principal: step.principal } : request
     const response = await app.running.run(visit.principal.user.id, () => handleOnce(screen, confirmed))
-    return send(visit, request, response, cookies)
+    return send(app, visit, response, cookies)
   } catch (error) {
     if (!(error instanceof ApiError || error instanceof PeopleError)) throw error
-    const { retryAfterSeconds: seconds } = error
-    const response = send(visit, request, errorScreen(visit.texts, error), cookies)
-    return seconds === undefined ? response : { ...response, headers: { 'retry-after': String(seconds) } }
+    return showError(app, visit, error, cookies)
   }
 }
 
@@ -250,18 +204,9 @@ function toAreaRequest(
   }
 }
 
-function postForm(
-  action: string,
-  fields: Html,
-  { csrf, submission, hasFiles }: { csrf: string; submission: string; hasFiles: boolean },
-): Html {
-  return html`<form${hasFiles && html` enctype="multipart/form-data"`} method="post" action="${action}"><input type="hidden" name="csrf" value="${csrf}"><input type="hidden" name="submission" value="${submission}">
-${fields}</form>`
-}
-
 function send(
-  { request, principal, texts, brand }: Visit,
-  { app, postForm: formOf, allows }: AreaRequest,
+  app: AreaApp,
+  visit: Visit,
   response: ScreenResponse,
   before: readonly PageCookie[] = [],
 ): PageResponse {
@@ -269,57 +214,30 @@ function send(
   if ('redirectTo' in response) return { http: 303, redirectTo: response.redirectTo, cookies }
   if ('file' in response)
     return { http: 200, file: { ...response.file, type: 'text/csv; charset=utf-8' }, cookies }
-  const signOut = formOf(
-    `${app.area.path}/sign-out`,
-    html`<button class="plain small">${texts.t('signOut')}</button>`,
-  )
-  const { path, query } = request
-  const inside = { brand, person: principal.user, path, search: query.q ?? '', allows, signOut }
-  const { title, body, http = 200 } = response
-  const isRepeated = query.done === 'repeated' && notice('wait', html`<p>${texts.t('done_repeated')}</p>`)
-  const isTest = app.mode === 'test'
-  const page = { area: app.area, title, texts, isTest, body: html`${isRepeated}${body}`, inside }
-  return { http, html: renderFrame(page), cookies, allowsPasskeys: true }
+  const { request, texts } = visit
+  const isRepeated =
+    request.query.done === 'repeated' && notice('wait', html`<p>${texts.t('done_repeated')}</p>`)
+  const page = { ...response, body: html`${isRepeated}${response.body}` }
+  return { ...showInside(app, request, visit, page), cookies }
 }
 
-function errorScreen({ t }: Texts, error: ApiError | PeopleError): ScreenResponse {
-  const http = error instanceof ApiError ? API_ERRORS[error.code].http : error.http
-  const title = http === 403 ? t('noRightTitle') : http === 404 ? t('notFoundTitle') : t('problemTitle')
-  const isOfRole = error.code === 'insufficient_scope' || error.code === 'not_allowed'
-  const isForgery = error.code === 'browser_not_allowed'
-  const isTooMany = error.code === 'rate_limited'
-  const own = isOfRole
-    ? t('noRightText')
-    : isForgery
-      ? t('problemForged')
-      : isTooMany
-        ? t('problemTooMany')
-        : undefined
-  const text = own ?? (http === 404 ? t('notFoundText') : error.message)
+function showError(
+  app: AreaApp,
+  visit: Visit,
+  error: ApiError | PeopleError,
+  cookies: readonly PageCookie[],
+): PageResponse {
+  const { texts, request } = visit
+  const shown = describeError(texts, error, request.requestId)
+  const body = errorBody(texts, shown, app.area)
+  const { retryAfterSeconds: seconds } = error
   return {
-    title,
-    http,
-    body: html`<div class="head"><h1>${title}</h1></div>${notice('bad', html`<p>${text}</p>`)}`,
-  }
-}
-
-/** The link in the footer sets a cookie and returns to the same address without it. */
-export function changeLanguage({ query, path }: PageRequest): PageResponse | undefined {
-  const { lang, ...others } = query
-  if (!isDashboardLanguage(lang)) return undefined
-  return {
-    http: 303,
-    redirectTo: addressOf({ path, query: others }),
-    cookies: [{ name: LANGUAGE_COOKIE, value: lang, path: '/', maxAgeSeconds: YEAR_SECONDS }],
+    ...{ ...showInside(app, request, visit, { ...shown, body }), cookies },
+    ...(seconds !== undefined && { headers: { 'retry-after': String(seconds) } }),
   }
 }
 
 function signInAddress({ area }: AreaApp, request: PageRequest, method: Screen['method']): string {
   if (method !== 'GET' || request.path === area.path) return signInPathOf(area)
   return `${signInPathOf(area)}?next=${encodeURIComponent(addressOf(request))}`
-}
-
-function addressOf({ path, query }: Pick<PageRequest, 'path' | 'query'>): string {
-  const text = new URLSearchParams(query).toString()
-  return text === '' ? path : `${path}?${text}`
 }

@@ -4,9 +4,9 @@ import { LANGUAGES } from '../../core/languages.ts'
 import { withoutControls } from '../../core/text/direction.ts'
 import { type Html, html } from '../../kit/http/html.ts'
 import type { OperationId } from '../../kit/http/route.ts'
-import type { Area, MenuItem } from './area.ts'
+import type { Address, Area, MenuItem } from './area.ts'
 import { SCRIPT, STYLE } from './assets.ts'
-import { DASHBOARD_LANGUAGES, type Texts } from './texts.ts'
+import { DASHBOARD_LANGUAGES, type DashboardLanguage, type Texts } from './texts.ts'
 
 export const MENU: readonly MenuItem[] = [
   { path: '/app', text: 'menuHome', needs: [], key: 'h' },
@@ -36,6 +36,8 @@ export interface Frame {
   texts: Texts
   isTest: boolean
   body: Html
+  /** Where the page is in another language: GET of it works, also if the page is the answer to a form. */
+  address: Address
   /** Null before the sign-in. */
   inside: {
     /** The name of the merchant, or of the area of operators. */
@@ -49,7 +51,7 @@ export interface Frame {
 }
 
 /** Without a referrer browsers would send forms with the origin null, which the guard refuses. */
-export function renderFrame({ area, title, texts, isTest, body, inside }: Frame): string {
+export function renderFrame({ area, title, texts, isTest, body, inside, address }: Frame): string {
   const { language, direction, t } = texts
   return html`<!doctype html>
 <html lang="${language}" dir="${direction}">
@@ -72,11 +74,16 @@ ${inside ? html`<div class="shell">${menu(area, inside, texts)}<main id="main">$
 <footer class="foot">${inside && html`<p>${t('zoneNote', { zone: texts.zone })}</p>`}
 <ul>${DASHBOARD_LANGUAGES.map(
     (code) =>
-      html`<li><a href="?lang=${code}" lang="${code}" hreflang="${code}"${code === language && html` aria-current="true"`}>${LANGUAGES[code].name}</a></li>`,
+      html`<li><a href="${languageLink(address, code)}" lang="${code}" hreflang="${code}"${code === language && html` aria-current="true"`}>${LANGUAGES[code].name}</a></li>`,
   )}</ul></footer>
 </body>
 </html>
 `.toString()
+}
+
+/** With the filters of the page. */
+function languageLink({ path, query }: Address, lang: DashboardLanguage): string {
+  return `${path}?${new URLSearchParams({ ...query, lang })}`
 }
 
 type Inside = NonNullable<Frame['inside']>

@@ -6,7 +6,7 @@ import { addMs } from '../../kit/clock.ts'
 import { type Html, html } from '../../kit/http/html.ts'
 import type { PageRoute } from '../../kit/http/route.ts'
 import type { DashboardApp } from '../app.ts'
-import { type PageRequest, readPrincipal } from './guard.ts'
+import { type PageRequest, readPrincipal } from './request.ts'
 import type { ScreenRequest } from './screen.ts'
 
 const LIVE_PATH = '/app/live'

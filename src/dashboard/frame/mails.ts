@@ -3,7 +3,7 @@
 import { withoutControls } from '../../core/text/direction.ts'
 import type { CreatedInvitation } from '../../people/team.ts'
 import type { AreaApp } from '../app.ts'
-import { APP_PATH } from './guard.ts'
+import { APP_PATH } from './request.ts'
 import { isDashboardLanguage, type Texts, textsFor } from './texts.ts'
 
 type Needs = Pick<AreaApp, 'mailer' | 'publicUrl'>

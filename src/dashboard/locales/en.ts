@@ -39,8 +39,11 @@ export const EN = {
   noRightTitle: 'You cannot see this',
   noRightText: 'Your role does not include this. An owner of the account can change your role.',
   problemTitle: 'This did not work',
+  problemText:
+    'This is our fault, not yours. Try again in a moment. The operator finds the cause by this number: {id}.',
   notFoundTitle: 'Not found',
   notFoundText: 'There is nothing at this address, or it belongs to another account.',
+  goHome: 'Go to the start page',
   reload: 'Load the page again',
 
   // Signing in

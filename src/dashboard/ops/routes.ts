@@ -2,6 +2,7 @@
 
 import type { PageRoute } from '../../kit/http/route.ts'
 import type { OpsApp } from '../app.ts'
+import { withFormAddresses } from '../frame/form-addresses.ts'
 import { guardedForOperators } from '../frame/guard.ts'
 import type { AreaRequest, Screen } from '../frame/screen.ts'
 import { accountScreens } from '../screens/account/account.ts'
@@ -42,9 +43,9 @@ export const OPS_SCREENS: readonly Screen<AreaRequest>[] = [
 ]
 
 export function opsRoutes(app: OpsApp): PageRoute[] {
-  return [
+  return withFormAddresses([
     ...signInRoutes(app),
     ...passkeySignInRoutes(app),
     ...[...confirmScreens, ...OPS_SCREENS].map((screen) => guardedForOperators(app, screen)),
-  ]
+  ])
 }

@@ -23,7 +23,7 @@ import {
   type PageRequest,
   readPrincipal,
   SIGN_IN_PATH,
-} from '../frame/guard.ts'
+} from '../frame/request.ts'
 import type { Texts } from '../frame/texts.ts'
 import { OPS } from '../ops/area.ts'
 
@@ -56,10 +56,10 @@ ${field('name', t('yourName'), { value: request.form.name ?? '', isRequired: tru
 ${field('password', t('password'), { type: 'password', isRequired: true, autocomplete: 'new-password', hint: t('passwordHint') })}
 <button>${t('joinButton')}</button></form>`
     const body = hasAccount ? ofAccount(email, principal?.user.email, { own, signInFirst, texts }) : fresh
-    return showEntryPage(app, { title, texts, body, refusal })
+    return showEntryPage(app, request, { title, texts, body, refusal })
   } catch (error) {
     if (!(error instanceof PeopleError)) throw error
-    return showEntryPage(app, { title, texts, body: html``, refusal: refusalOf(error, texts) })
+    return showEntryPage(app, request, { title, texts, body: html``, refusal: refusalOf(error, texts) })
   }
 }
 

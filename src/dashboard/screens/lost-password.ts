@@ -6,8 +6,8 @@ import { requestPasswordReset } from '../../people/accounts.ts'
 import type { DashboardApp } from '../app.ts'
 import { field, notice } from '../frame/components.ts'
 import { entryGet, entryPost, type Refusal, showEntryPage, textsOf } from '../frame/entry-page.ts'
-import { APP_PATH, originOf, type PageRequest, SIGN_IN_PATH } from '../frame/guard.ts'
 import { mailReset } from '../frame/mails.ts'
+import { APP_PATH, originOf, type PageRequest, SIGN_IN_PATH } from '../frame/request.ts'
 
 export const LOST_PATH = `${APP_PATH}/lost-password`
 
@@ -32,7 +32,7 @@ ${field('email', t('email'), { type: 'email', value: request.form.email ?? '', i
   const content = app.mailer ? form : html`<p>${t('lostNoMail')}</p>`
   const sent = request.query.done === 'sent' && notice('good', html`<p>${t('lostSent')}</p>`)
   const body = html`${sent || content}<p><a href="${SIGN_IN_PATH}">${t('backToSignIn')}</a></p>`
-  return showEntryPage(app, { title: t('lostTitle'), texts, body, refusal })
+  return showEntryPage(app, request, { title: t('lostTitle'), texts, body, refusal })
 }
 
 async function requestMail(app: DashboardApp, request: PageRequest): Promise<PageResponse> {

@@ -17,8 +17,8 @@ import {
   showEntryPage,
   textsOf,
 } from '../frame/entry-page.ts'
-import { originOf, type PageRequest } from '../frame/guard.ts'
 import { passkeyAnswer, passkeyCookie, passkeyFields } from '../frame/passkey-form.ts'
+import { originOf, type PageRequest } from '../frame/request.ts'
 import { passkeyPathOf, signInPage } from './sign-in.ts'
 
 export function passkeySignInRoutes(app: AreaApp): PageRoute[] {
@@ -44,7 +44,8 @@ async function passkeyPage(app: AreaApp, request: PageRequest, refusal?: Refusal
     const fields = passkeyFields('get', question, texts, refusal === undefined)
     const body = html`<p>${t('passkeySignInText')}</p><form method="post" action="${passkeyPathOf(app)}"><input type="hidden" name="next" value="${next}">
 ${fields}<button>${t('passkeyUse')}</button></form><p><a href="${signInPathOf(app.area)}?next=${encodeURIComponent(next)}">${t('passkeyPassword')}</a></p>`
-    const page = showEntryPage(app, { title: t('passkeySignIn'), texts, body, refusal })
+    const address = { path: passkeyPathOf(app), query: { next } }
+    const page = showEntryPage(app, request, { title: t('passkeySignIn'), texts, body, refusal, address })
     return { ...page, cookies: [passkeyCookie(app, question)] }
   } catch (error) {
     if (!(error instanceof PeopleError)) throw error

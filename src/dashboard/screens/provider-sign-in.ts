@@ -7,7 +7,7 @@ import { providerSignIn } from '../../people/identities/provider-sign-in.ts'
 import type { DashboardApp } from '../app.ts'
 import { cookie, cookieName } from '../frame/cookies.ts'
 import { entryGet, refusalOf, safeNext, textsOf } from '../frame/entry-page.ts'
-import { originOf, type PageRequest } from '../frame/guard.ts'
+import { originOf, type PageRequest } from '../frame/request.ts'
 import { continueSignIn, PROVIDER_PATH, signInPage } from './sign-in.ts'
 
 /** None if no identity provider is configured. */

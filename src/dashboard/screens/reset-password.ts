@@ -6,7 +6,7 @@ import { resetPassword } from '../../people/accounts.ts'
 import type { DashboardApp } from '../app.ts'
 import { field } from '../frame/components.ts'
 import { entryGet, entryPost, type Refusal, showEntryPage, textsOf } from '../frame/entry-page.ts'
-import { APP_PATH, originOf, type PageRequest, SIGN_IN_PATH } from '../frame/guard.ts'
+import { APP_PATH, originOf, type PageRequest, SIGN_IN_PATH } from '../frame/request.ts'
 
 const PATH = `${APP_PATH}/reset/{token}`
 
@@ -33,5 +33,5 @@ function resetPage(app: DashboardApp, request: PageRequest, refusal?: Refusal): 
   const body = html`<form method="post" action="${APP_PATH}/reset/${request.params.token}">
 ${field('password', t('newPassword'), { type: 'password', isRequired: true, autocomplete: 'new-password', hint: t('passwordHint') })}
 <button>${t('resetButton')}</button></form>`
-  return showEntryPage(app, { title: t('resetTitle'), texts, body, refusal })
+  return showEntryPage(app, request, { title: t('resetTitle'), texts, body, refusal })
 }

@@ -20,8 +20,8 @@ import {
   showEntryPage,
   textsOf,
 } from '../frame/entry-page.ts'
-import { APP_PATH, originOf, type PageRequest, readPrincipal, SIGN_IN_PATH } from '../frame/guard.ts'
 import { offersPasskeys } from '../frame/passkey-form.ts'
+import { APP_PATH, originOf, type PageRequest, readPrincipal, SIGN_IN_PATH } from '../frame/request.ts'
 import { LOST_PATH } from './lost-password.ts'
 
 export const PROVIDER_PATH = `${SIGN_IN_PATH}/oidc`
@@ -68,11 +68,13 @@ export async function signInPage(
 ${field('email', t('email'), { type: 'email', value: request.form.email ?? '', isRequired: true, autocomplete: 'username' })}
 ${field('password', t('password'), { type: 'password', isRequired: true, autocomplete: 'current-password' })}
 <button>${t('signIn')}</button></form>${passkeyLink(app, next, t('passkeySignIn'))}${app.area.kind === 'member' && app.oidc && html`<p><a class="button plain" href="${PROVIDER_PATH}?next=${encodeURIComponent(next)}">${t('signInProvider')}</a></p>`}${app.area.kind === 'member' && html`<p><a href="${LOST_PATH}">${t('lostLink')}</a></p>`}`
-  return showEntryPage(app, {
+  return showEntryPage(app, request, {
     title: t(app.area.kind === 'operator' ? 'opsSignInTitle' : 'signInTitle'),
     texts,
     body,
     refusal,
+    // Also where this page answers another address, such as that of a link that is not valid any more.
+    address: { path: signInPathOf(app.area), query: next === '' ? {} : { next } },
   })
 }
 
@@ -115,7 +117,8 @@ async function codePage(app: AreaApp, request: PageRequest, refusal?: Refusal): 
   const next = request.form.next ?? request.query.next ?? ''
   const body = html`<p>${t('codeText')}</p><form method="post" action="${codePathOf(app)}"><input type="hidden" name="next" value="${next}">
 ${field('code', t('code'), { isRequired: true, autocomplete: 'one-time-code' })}<button>${t('signIn')}</button></form>${passkeyLink(app, next, t('passkeyInstead'))}`
-  return showEntryPage(app, { title: t('codeTitle'), texts, body, refusal })
+  const address = { path: codePathOf(app), query: { next } }
+  return showEntryPage(app, request, { title: t('codeTitle'), texts, body, refusal, address })
 }
 
 async function enterCode(app: AreaApp, request: PageRequest): Promise<PageResponse> {
@@ -153,7 +156,7 @@ async function showChoice(app: DashboardApp, request: PageRequest): Promise<Page
     ({ merchantId, merchantName }) =>
       html`<form method="post" action="${CHOOSE_PATH}"><input type="hidden" name="merchant" value="${merchantId}"><button class="plain"><bdi>${withoutControls(merchantName)}</bdi></button></form>`,
   )}<form method="post" action="${APP_PATH}/sign-out"><button class="plain">${t('signOut')}</button></form>`
-  return showEntryPage(app, { title: t('chooseTitle'), texts, body })
+  return showEntryPage(app, request, { title: t('chooseTitle'), texts, body })
 }
 
 async function choose(app: DashboardApp, request: PageRequest): Promise<PageResponse> {

@@ -1,4 +1,4 @@
-// Error pages for payers: the error page of the service, or a small fallback page.
+// Error pages for people: the error page of the service, or a small fallback page.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { API_ERRORS, ApiError } from '../../core/errors.ts'
@@ -97,14 +97,19 @@ async function renderWithFallback<Result>(
 ): Promise<Result> {
   const { http, requestId } = input
   try {
-    if (needs.errorPage) return await use({ ...needs.errorPage(input), http })
+    if (needs.errorPage) return await use({ ...(await needs.errorPage(input)), http })
   } catch (error) {
     needs.log.write('http.error_page_failed', { requestId, ...errorFields(error) })
   }
   return use(fallbackErrorPage(input))
 }
 
-const fallbackErrorPage: ErrorPage = ({ apiError, http, requestId, styleNonce }) => {
+function fallbackErrorPage({
+  apiError,
+  http,
+  requestId,
+  styleNonce,
+}: Parameters<ErrorPage>[0]): PageResponse {
   const title =
     http >= 500 ? 'This did not work' : http === 404 ? 'There is nothing here' : 'This is not possible'
   const html = htmlPage(

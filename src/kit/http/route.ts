@@ -298,7 +298,7 @@ export type ErrorPage = (input: {
   cookies: Record<string, string>
   requestId: string
   styleNonce: string
-}) => PageResponse
+}) => PageResponse | Promise<PageResponse>
 
 /** A webhook from a gateway, outside the merchants' API: raw bytes in, by POST or PUT; a status out, rarely with JSON. */
 export interface GatewayWebhookRoute {

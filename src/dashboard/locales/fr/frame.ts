@@ -26,8 +26,11 @@ export const FR_FRAME = {
   noRightTitle: 'Vous n’avez pas accès à cette page',
   noRightText: 'Votre rôle ne le permet pas. Un propriétaire du compte peut changer votre rôle.',
   problemTitle: 'Cela n’a pas fonctionné',
+  problemText:
+    'L’erreur vient de nous, pas de vous. Réessayez dans un instant. L’opérateur retrouve la cause avec ce numéro : {id}.',
   notFoundTitle: 'Introuvable',
   notFoundText: 'Il n’y a rien à cette adresse, ou elle appartient à un autre compte.',
+  goHome: 'Aller à l’accueil',
   reload: 'Recharger la page',
   signInTitle: 'Connexion',
   signIn: 'Se connecter',

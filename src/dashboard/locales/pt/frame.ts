@@ -26,8 +26,11 @@ export const PT_FRAME = {
   noRightTitle: 'Não pode ver esta página',
   noRightText: 'A sua função não o permite. Um proprietário da conta pode mudar a sua função.',
   problemTitle: 'Isto não funcionou',
+  problemText:
+    'O erro é nosso, não seu. Tente novamente daqui a pouco. O operador encontra a causa por este número: {id}.',
   notFoundTitle: 'Não encontrado',
   notFoundText: 'Não há nada neste endereço, ou ele pertence a outra conta.',
+  goHome: 'Ir para a página inicial',
   reload: 'Carregar a página novamente',
   signInTitle: 'Entrar',
   signIn: 'Entrar',

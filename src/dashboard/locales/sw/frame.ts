@@ -26,8 +26,11 @@ export const SW_FRAME = {
   noRightTitle: 'Huwezi kuona ukurasa huu',
   noRightText: 'Wadhifa wako haujumuishi hili. Mmiliki wa akaunti anaweza kubadilisha wadhifa wako.',
   problemTitle: 'Hili halikufanikiwa',
+  problemText:
+    'Kosa ni letu, si lako. Jaribu tena baada ya muda mfupi. Mwendeshaji hupata chanzo kwa nambari hii: {id}.',
   notFoundTitle: 'Haikupatikana',
   notFoundText: 'Hakuna kitu kwenye anwani hii, au ni ya akaunti nyingine.',
+  goHome: 'Nenda kwenye ukurasa wa mwanzo',
   reload: 'Pakia ukurasa tena',
   signInTitle: 'Ingia',
   signIn: 'Ingia',
