@@ -95,3 +95,14 @@ export async function listCollected(
     limit,
   ])
 }
+
+const selectAccountStatement = sql<{ id: string }>`
+select id
+from gateway_accounts
+where merchant_id = $1 and gateway = $2
+limit 1`
+
+/** Also an account that was revoked: its provider still settles what it has collected. */
+export async function hasHadAccount(db: Db, merchantId: string, gateway: string): Promise<boolean> {
+  return (await db.query(selectAccountStatement, [merchantId, gateway])).length > 0
+}

@@ -1,8 +1,10 @@
 // For the people of a merchant in the dashboard: settlement files of its own accounts at gateways, and their breaks.
 
 import { Type } from 'typebox'
+import { ApiError } from '../core/errors.ts'
 import { created, listed, ok, type PersonRoute, personRoute } from '../kit/http/route.ts'
 import { UuidParams } from '../kit/http/schema.ts'
+import { hasHadAccount } from './collected-queries.ts'
 import { type ReconciliationApp, reconcileFile } from './reconcile.ts'
 import { preview } from './routes.ts'
 import {
@@ -36,6 +38,16 @@ export function ownReconciliationRoutes(app: ReconciliationApp): PersonRoute[] {
   return [...fileRoutes(app), ...breakRoutes(app)]
 }
 
+/** Every line of a file of another account would be a difference. */
+async function assertOwnAccount(app: ReconciliationApp, merchantId: string, gateway: string): Promise<void> {
+  if (await hasHadAccount(app.db, merchantId, gateway)) return
+  const message = 'Choose an account of your own: settlement files are compared with what it has collected.'
+  throw new ApiError('validation_failed', {
+    message,
+    details: [{ field: 'gateway', code: 'not_allowed', message }],
+  })
+}
+
 function fileRoutes(app: ReconciliationApp): PersonRoute[] {
   return [
     personRoute({
@@ -45,6 +57,7 @@ function fileRoutes(app: ReconciliationApp): PersonRoute[] {
       operationId: 'reconciliations.create',
       body: OwnFileBody,
       handle: async ({ merchant, body }) => {
+        await assertOwnAccount(app, merchant.id, body.gateway)
         const file = await parseUploadedFile(app, { ...body, merchant: merchant.id })
         return created('File reconciled.', toReconciliation(await reconcileFile(app, file)))
       },
@@ -56,8 +69,10 @@ function fileRoutes(app: ReconciliationApp): PersonRoute[] {
       operationId: 'reconciliations.preview',
       audited: false,
       body: OwnFileBody,
-      handle: async ({ merchant, body }) =>
-        ok('Nothing was changed.', await preview(app, { ...body, merchant: merchant.id })),
+      handle: async ({ merchant, body }) => {
+        await assertOwnAccount(app, merchant.id, body.gateway)
+        return ok('Nothing was changed.', await preview(app, { ...body, merchant: merchant.id }))
+      },
     }),
     personRoute({
       method: 'GET',

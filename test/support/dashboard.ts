@@ -99,8 +99,12 @@ async function join(visitor: Visitor, invited: ApiResponse, name: string): Promi
 }
 
 /** An account of the merchant's own at Paystack, which is not asked about it. */
-export async function saveOwnAccount(service: TestService, merchantId: string): Promise<void> {
-  const path = `/admin/v1/merchants/${merchantId}/gateways/paystack?probe=false`
+export async function saveOwnAccount(
+  service: TestService,
+  merchantId: string,
+  name = 'paystack',
+): Promise<void> {
+  const path = `/admin/v1/merchants/${merchantId}/gateways/${name}?probe=false`
   const saved = await service.admin.send('PUT', path, {
     body: JSON.stringify({ credentials: { secretKey: `sk_test_${'0123456789'.repeat(4)}` } }),
     headers: { 'content-type': 'application/json' },
