@@ -2,8 +2,8 @@
 
 import type { PageRoute } from '../kit/http/route.ts'
 import type { DashboardApp } from './app.ts'
+import { withFormAddresses } from './form-addresses.ts'
 import { assetRoutes } from './frame/assets.ts'
-import { withFormAddresses } from './frame/form-addresses.ts'
 import { guarded } from './frame/guard.ts'
 import { liveRoute } from './frame/live.ts'
 import type { Screen } from './frame/screen.ts'

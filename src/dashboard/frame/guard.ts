@@ -22,7 +22,9 @@ import {
   type Insider,
   type Member,
   memberInside,
+  memberRights,
   operatorInside,
+  operatorRights,
   postForm,
   showInside,
 } from './inside.ts'
@@ -42,7 +44,7 @@ const CHOOSE_PATH = `${APP_PATH}/choose`
 
 /** The page route of a screen of a merchant's people. */
 export function guarded(app: DashboardApp, screen: Screen): PageRoute {
-  return routeOf(app, screen, async (request, principal) => {
+  return routeOf(app, screen, memberRights(app), async (request, principal) => {
     if (!hasMerchant(principal)) return { http: 303, redirectTo: CHOOSE_PATH }
     const person = personOf(principal, request)
     const visit: Visit = {
@@ -58,34 +60,43 @@ export function guarded(app: DashboardApp, screen: Screen): PageRoute {
  * The page route of a screen of operators, who may do everything. In production a password alone is not enough for that.
  */
 export function guardedForOperators(app: OpsApp, screen: Screen<AreaRequest>): PageRoute {
-  return routeOf(app, screen, async (request, principal) => {
-    const { user, sessionId } = principal
-    const { address, requestId } = request
-    const operator = { userId: user.id, name: user.name, role: 'operator', sessionId, address, requestId }
-    if (app.mode === 'live' && !user.hasTotp && !isOfAccount(screen))
-      return { http: 303, redirectTo: `${app.area.path}/account?needs=totp` }
-    const visit: Visit = {
-      ...operatorInside(app, request, principal),
-      request,
-      call: (operationId, input) => app.operations.call(operator, operationId, input),
-    }
-    return handle(app, screen, visit, (shared) => shared)
-  })
+  return routeOf(
+    app,
+    screen,
+    () => operatorRights(app),
+    async (request, principal) => {
+      const { user, sessionId } = principal
+      const { address, requestId } = request
+      const operator = { userId: user.id, name: user.name, role: 'operator', sessionId, address, requestId }
+      if (app.mode === 'live' && !user.hasTotp && !isOfAccount(screen))
+        return { http: 303, redirectTo: `${app.area.path}/account?needs=totp` }
+      const visit: Visit = {
+        ...operatorInside(app, request, principal),
+        request,
+        call: (operationId, input) => app.operations.call(operator, operationId, input),
+      }
+      return handle(app, screen, visit, (shared) => shared)
+    },
+  )
 }
 
 /** The screens with which an operator sets up the authenticator app, which production needs. */
 const isOfAccount = ({ path }: Pick<Screen, 'path'>) =>
   path === CONFIRM_PATH || /^\/account(?:\/|$)/.test(path)
 
+type AllowsFor = (principal: Principal) => AreaRequest['allows']
+
 function routeOf(
   app: AreaApp,
-  { method, path, uploadLimitBytes }: Pick<Screen, 'method' | 'path' | 'uploadLimitBytes'>,
+  screen: Rights & Pick<Screen, 'method' | 'path' | 'uploadLimitBytes'>,
+  allowsFor: AllowsFor,
   show: (request: PageRequest, principal: Principal) => Promise<PageResponse>,
 ): PageRoute {
+  const { method, path, uploadLimitBytes: limitBytes } = screen
   return {
     method,
     path: `${app.area.path}${path}`,
-    ...(uploadLimitBytes !== undefined && { upload: uploadOf(app, uploadLimitBytes) }),
+    ...(limitBytes !== undefined && { upload: uploadOf(app, screen, limitBytes, allowsFor) }),
     handle: async (request) => {
       const changed = changeLanguage(request)
       if (changed) return changed
@@ -98,12 +109,21 @@ function routeOf(
   }
 }
 
-/** A large body is read only for a session. */
-function uploadOf(app: AreaApp, limitBytes: number): NonNullable<PageRoute['upload']> {
+/** A large body is read only for a person who may use the screen. */
+function uploadOf(
+  app: AreaApp,
+  screen: Rights,
+  limitBytes: number,
+  allowsFor: AllowsFor,
+): NonNullable<PageRoute['upload']> {
   return {
     limitBytes,
-    reject: async (cookies) =>
-      (await readPrincipal(app, { cookies })) ? undefined : { http: 303, redirectTo: signInPathOf(app.area) },
+    reject: async (cookies) => {
+      const principal = await readPrincipal(app, { cookies })
+      if (!principal) return { http: 303, redirectTo: signInPathOf(app.area) }
+      assertMayUse(screen, { principal, allows: allowsFor(principal) })
+      return undefined
+    },
   }
 }
 
@@ -135,10 +155,7 @@ async function handle<Request extends AreaRequest>(
     // Every form of ours has a submission: without one, different forms would share an idempotency key.
     if (screen.method === 'POST' && (isForged(app, visit.request, csrf) || !isUuid(request.form.submission)))
       throw new ApiError('browser_not_allowed')
-    // As for the keys of the merchant. The person's own account stays: it leads to their other merchants.
-    if (visit.principal.merchant?.status === 'suspended' && !screen.isOwn)
-      throw new ApiError('merchant_suspended')
-    if (!mayUse(screen, request)) throw new ApiError('insufficient_scope')
+    assertMayUse(screen, visit)
     const step = screen.stepUp && (await stepUp(screen, request, addressOf(visit.request)))
     if (step && 'ask' in step) return send(app, visit, step.ask)
     if (step) cookies.push(cookie(app, 'session', step.token))
@@ -170,11 +187,16 @@ async function handleOnce<Request extends AreaRequest>(
   }
 }
 
-function mayUse(
-  { needs, scope }: Pick<Screen, 'needs' | 'scope'>,
-  { allows, principal: { scopes } }: AreaRequest,
-): boolean {
-  return needs.every(allows) && (scope === undefined || scopes.includes(scope))
+type Rights = Pick<Screen, 'needs' | 'scope' | 'isOwn'>
+
+function assertMayUse(
+  { needs, scope, isOwn }: Rights,
+  { principal: { merchant, scopes }, allows }: Pick<AreaRequest, 'principal' | 'allows'>,
+): void {
+  // As for the keys of the merchant. The person's own account stays: it leads to their other merchants.
+  if (merchant?.status === 'suspended' && !isOwn) throw new ApiError('merchant_suspended')
+  const isAllowed = needs.every(allows) && (scope === undefined || scopes.includes(scope))
+  if (!isAllowed) throw new ApiError('insufficient_scope')
 }
 
 function toAreaRequest(

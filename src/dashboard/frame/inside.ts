@@ -31,12 +31,23 @@ export function hasMerchant(principal: Principal): principal is Member {
   return principal.merchant !== null && principal.role !== null && principal.role !== 'operator'
 }
 
+type Allows = AreaRequest['allows']
+
+export function memberRights({ operations }: DashboardApp): (person: Pick<Principal, 'scopes'>) => Allows {
+  return (person) => (operationId) => operations.allows(person, operationId)
+}
+
+/** Operators may do everything that there is in this environment. */
+export function operatorRights({ operations }: OpsApp): Allows {
+  return (operationId) => operations.has(operationId)
+}
+
 export async function memberInside(app: DashboardApp, request: PageHead, member: Member): Promise<Insider> {
   const { merchant, user } = member
   return {
     ...{ principal: member, brand: merchant.name },
     texts: textsFor(languageOf(request, user.language), await app.timeZoneOf(merchant.id)),
-    allows: (operationId) => app.operations.allows(member, operationId),
+    allows: memberRights(app)(member),
   }
 }
 
@@ -44,7 +55,7 @@ export async function memberInside(app: DashboardApp, request: PageHead, member:
 export function operatorInside(app: OpsApp, request: PageHead, principal: Principal): Insider {
   const texts = textsFor(languageOf(request, principal.user.language), 'UTC')
   const brand = texts.t('opsBrand')
-  return { principal, texts, brand, allows: (operationId) => app.operations.has(operationId) }
+  return { principal, texts, brand, allows: operatorRights(app) }
 }
 
 /** Also for the merchant: a form that another tab still shows of the one chosen before must not act on this one. */

@@ -2,7 +2,7 @@
 
 import type { PageRoute } from '../../kit/http/route.ts'
 import type { OpsApp } from '../app.ts'
-import { withFormAddresses } from '../frame/form-addresses.ts'
+import { withFormAddresses } from '../form-addresses.ts'
 import { guardedForOperators } from '../frame/guard.ts'
 import type { AreaRequest, Screen } from '../frame/screen.ts'
 import { accountScreens } from '../screens/account/account.ts'

@@ -1,9 +1,9 @@
 // Errors below /app and /ops that no screen answers, such as an unknown address, in the frame of the area.
 
-import { html } from '../../kit/http/html.ts'
-import type { ErrorPage, PageResponse } from '../../kit/http/route.ts'
-import type { DashboardApp, OpsApp } from '../app.ts'
-import { showEntryPage, textsOf } from './entry-page.ts'
+import { html } from '../kit/http/html.ts'
+import type { ErrorPage, PageResponse } from '../kit/http/route.ts'
+import type { DashboardApp, OpsApp } from './app.ts'
+import { showEntryPage, textsOf } from './frame/entry-page.ts'
 import {
   describeError,
   errorBody,
@@ -12,9 +12,9 @@ import {
   memberInside,
   operatorInside,
   showInside,
-} from './inside.ts'
-import { languageCookie, readPrincipal } from './request.ts'
-import { isDashboardLanguage } from './texts.ts'
+} from './frame/inside.ts'
+import { languageCookie, readPrincipal } from './frame/request.ts'
+import { isDashboardLanguage } from './frame/texts.ts'
 
 interface Areas {
   app: DashboardApp

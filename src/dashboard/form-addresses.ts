@@ -1,8 +1,8 @@
 // The address of a form is in the browser while its answer is shown, such as why it was refused. A person who opens it again, or
 // in another language, gets to the nearest page above it.
 
-import type { PageRoute } from '../../kit/http/route.ts'
-import { addressOf, changeLanguage } from './request.ts'
+import type { PageRoute } from '../kit/http/route.ts'
+import { addressOf, changeLanguage } from './frame/request.ts'
 
 /** The routes, and one for each form whose address has no page. */
 export function withFormAddresses(routes: readonly PageRoute[]): PageRoute[] {
