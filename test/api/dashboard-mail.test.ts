@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { linkOf, mailInvitation } from '../../src/dashboard/frame/mails.ts'
+import { linkOf, mailInvitation } from '../../src/dashboard/mails.ts'
 import { textsFor } from '../../src/dashboard/frame/texts.ts'
 import { CUSTOMER, payWith } from '../support/builders.ts'
 import { hiddenFields, newVisitor, signInAs } from '../support/dashboard.ts'

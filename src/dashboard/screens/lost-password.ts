@@ -6,8 +6,8 @@ import { requestPasswordReset } from '../../people/accounts.ts'
 import type { DashboardApp } from '../app.ts'
 import { field, notice } from '../frame/components.ts'
 import { entryGet, entryPost, type Refusal, showEntryPage, textsOf } from '../frame/entry-page.ts'
-import { mailReset } from '../frame/mails.ts'
 import { APP_PATH, originOf, type PageRequest, SIGN_IN_PATH } from '../frame/request.ts'
+import { mailReset } from '../mails.ts'
 
 export const LOST_PATH = `${APP_PATH}/lost-password`
 

@@ -4,8 +4,8 @@ import { type Html, html } from '../../kit/http/html.ts'
 import { PeopleError } from '../../people/errors.ts'
 import { teamOf } from '../../people/team.ts'
 import { empty, field, notice, select, table, written } from '../frame/components.ts'
-import { linkOf, mailInvitation } from '../frame/mails.ts'
 import type { Screen, ScreenRequest, ScreenResponse } from '../frame/screen.ts'
+import { linkOf, mailInvitation } from '../mails.ts'
 
 const PATH = '/app/team'
 const CHANGES = { method: 'POST', needs: [], scope: 'team:write', stepUp: true } as const

@@ -3,8 +3,8 @@
 import { type Html, html } from '../../../kit/http/html.ts'
 import type { Receipt } from '../../../receipts/receipt.ts'
 import { copyButton } from '../../frame/components.ts'
-import { mailReceipt } from '../../frame/mails.ts'
 import type { ScreenRequest } from '../../frame/screen.ts'
+import { mailReceipt } from '../../mails.ts'
 import { PAYMENTS_PATH, type Payment } from '../payments.ts'
 
 /** Undefined for a payment that has no receipt: one that is not paid, or a charge without a page. */

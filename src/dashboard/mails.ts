@@ -1,10 +1,10 @@
 // The mails of the dashboard: short texts with one link of ours, in the language of the person who gets them.
 
-import { withoutControls } from '../../core/text/direction.ts'
-import type { CreatedInvitation } from '../../people/team.ts'
-import type { AreaApp } from '../app.ts'
-import { APP_PATH } from './request.ts'
-import { isDashboardLanguage, type Texts, textsFor } from './texts.ts'
+import { withoutControls } from '../core/text/direction.ts'
+import type { CreatedInvitation } from '../people/team.ts'
+import type { AreaApp } from './app.ts'
+import { APP_PATH } from './frame/request.ts'
+import { isDashboardLanguage, type Texts, textsFor } from './frame/texts.ts'
 
 type Needs = Pick<AreaApp, 'mailer' | 'publicUrl'>
 
