@@ -84,6 +84,7 @@ export const API_ERRORS = {
   payment_method_not_found: notFound('There is no such payment method.'),
   recurring_token_not_found: notFound('There is no such recurring token.'),
   user_not_found: notFound('There is no such account of a person.'),
+  invitation_not_found: notFound('There is no such open invitation.'),
   merchant_not_found: notFound('There is no such merchant.'),
   api_key_not_found: notFound('There is no such API key.'),
   refund_not_found: notFound('There is no such refund.'),

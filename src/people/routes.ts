@@ -1,7 +1,10 @@
-// The operators' routes over people, under /admin/v1: invitations of a merchant's first owner and of operators.
+// The operators' routes over people, under /admin/v1: invitations of a merchant's first owner and of operators, and those
+// of operators that are open.
 
 import { Type } from 'typebox'
-import { created, type OperatorRoute, operatorRoute } from '../kit/http/route.ts'
+import { requireFound } from '../core/errors.ts'
+import { singlePage } from '../core/page.ts'
+import { created, listed, type OperatorRoute, ok, operatorRoute } from '../kit/http/route.ts'
 import {
   described,
   Email,
@@ -15,6 +18,11 @@ import {
 import type { ManagedMerchant } from '../merchants/service.ts'
 import type { PeopleApp } from './app.ts'
 import { type CreatedInvitation, inviteByOperator } from './team.ts'
+import {
+  listOperatorInvitationRows,
+  type OpenInvitation,
+  revokeOperatorInvitationRow,
+} from './team-queries.ts'
 
 interface Needs extends Pick<PeopleApp, 'db' | 'clock' | 'random'> {
   publicUrl(): string
@@ -48,6 +56,26 @@ const INVITATION_EXAMPLE = {
   email: 'wanjiru@example.com',
   role: 'owner',
   link: 'https://pay.example.com/app/join/2V8cZk0Qm1x7rYb3tN5wLd9sFg4hJ6kP0aQeRuTiOyX',
+  expiresAt: '2026-03-21T09:26:53.589Z',
+}
+
+const OpenInvitationRecord = namedObject(
+  'OpenInvitation',
+  {
+    uuid: Uuid,
+    email: text('The e-mail address of the person, in lower case.', 'otieno@example.com'),
+    invitedBy: Nullable(Uuid, 'The operator who has invited the person. Null: the operator token.'),
+    createdAt: described(Timestamp, 'When the person was invited.'),
+    expiresAt: described(Timestamp, 'Until when the link can be used.'),
+  },
+  { description: 'An invitation of an operator that was not used. Its link is not shown again.' },
+)
+
+const OPEN_EXAMPLE = {
+  uuid: '0197a3c2-7d51-7cc3-98c4-dc0c0c07398f',
+  email: 'otieno@example.com',
+  invitedBy: null,
+  createdAt: '2026-03-14T09:26:53.589Z',
   expiresAt: '2026-03-21T09:26:53.589Z',
 }
 
@@ -90,7 +118,49 @@ export function operatorPeopleRoutes(app: Needs): OperatorRoute[] {
         return created(CREATED_MESSAGE, serializeInvitation(app, invitation))
       },
     }),
+    ...openInvitationRoutes(app),
   ]
+}
+
+function openInvitationRoutes({ db, clock }: Needs): OperatorRoute[] {
+  return [
+    operatorRoute({
+      method: 'GET',
+      path: '/admin/v1/operator-invitations',
+      operationId: 'operatorInvitations.list',
+      summary: 'List the open invitations of operators, newest first',
+      description: 'An invitation is open until it is used, revoked or 7 days old.',
+      response: { http: 200, data: OpenInvitationRecord, list: true },
+      errors: [],
+      examples: { data: [OPEN_EXAMPLE] },
+      handle: async () => {
+        const invitations = (await listOperatorInvitationRows(db, clock.now())).map(serializeOpen)
+        return listed('Open invitations.', invitations, singlePage(invitations.length))
+      },
+    }),
+    operatorRoute({
+      method: 'POST',
+      path: '/admin/v1/operator-invitations/{uuid}/revoke',
+      operationId: 'operatorInvitations.revoke',
+      summary: 'Revoke an open invitation of an operator',
+      description: 'Its link does not work any more.',
+      params: UuidParams,
+      response: { http: 200, data: OpenInvitationRecord },
+      errors: ['invalid_uuid', 'invitation_not_found'],
+      examples: { data: OPEN_EXAMPLE },
+      handle: async ({ params }) => {
+        const revoked = await revokeOperatorInvitationRow(db, params.uuid, clock.now())
+        return ok('Invitation revoked.', serializeOpen(requireFound(revoked, 'invitation_not_found')))
+      },
+    }),
+  ]
+}
+
+function serializeOpen({ id: uuid, email, invitedBy, createdAt, expiresAt }: OpenInvitation) {
+  return {
+    ...{ uuid, email, invitedBy },
+    ...{ createdAt: createdAt.toISOString(), expiresAt: expiresAt.toISOString() },
+  }
 }
 
 const CREATED_MESSAGE = 'Invitation created. Give the link to the person now: it is not shown again.'

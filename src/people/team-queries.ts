@@ -130,6 +130,33 @@ export async function revokeInvitationRow(
   return (await db.query(revokeStatement, [merchantId, id, now])).length > 0
 }
 
+const listOfOperatorsStatement = sql<OpenInvitation>`
+select ${INVITATION.select('', SHOWN)}
+from invitations
+where merchant_id is null and used_at is null and revoked_at is null and expires_at > $1
+order by created_at desc
+limit 1000`
+
+/** Of operators. */
+export function listOperatorInvitationRows(db: Tx, now: Date): Promise<OpenInvitation[]> {
+  return db.query(listOfOperatorsStatement, [now])
+}
+
+const revokeOfOperatorStatement = sql<OpenInvitation>`
+update invitations
+set revoked_at = $2
+where id = $1 and merchant_id is null and used_at is null and revoked_at is null and expires_at > $2
+returning ${INVITATION.select('', SHOWN)}`
+
+/** Undefined if it is not open. */
+export function revokeOperatorInvitationRow(
+  db: Tx,
+  id: string,
+  now: Date,
+): Promise<OpenInvitation | undefined> {
+  return firstRow(db, revokeOfOperatorStatement, [id, now])
+}
+
 const revokeOfMemberStatement = sql<unknown>`
 update invitations
 set revoked_at = $3

@@ -256,6 +256,7 @@ describe('confirming who one is, as an operator', () => {
       'POST /cases/{uuid}/resolve',
       'GET /people/invite',
       'POST /people/invite',
+      'POST /people/invitations/{uuid}/revoke',
       'POST /people/{uuid}/disable',
       'POST /people/{uuid}/enable',
       'POST /account/password',

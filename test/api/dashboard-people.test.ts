@@ -4,7 +4,14 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { sql } from '../../src/kit/db/db.ts'
-import { hiddenFields, newVisitor, PASSWORD, signInAs, type Visitor } from '../support/dashboard.ts'
+import {
+  hiddenFields,
+  newVisitor,
+  PASSWORD,
+  signInAs,
+  signInAsOperator,
+  type Visitor,
+} from '../support/dashboard.ts'
 import { testService } from '../support/service.ts'
 import { totpCode } from '../support/totp-code.ts'
 
@@ -266,5 +273,47 @@ describe('the audit log of the dashboard', () => {
     assert.equal(text.includes(email), false)
     const file = await owner.get('/app/audit/export?objectType=invitation')
     assert.deepEqual([file.http, file.text.includes('POST /app/team/invite')], [200, true])
+  })
+})
+
+describe('invitations of operators', () => {
+  let operator: Visitor
+
+  before(async () => {
+    operator = await signInAsOperator(service)
+  })
+
+  it('lists the open invitations of operators and revokes them, in the audit log', async () => {
+    const email = `mistyped-${Date.now()}@example.com`
+    const { body } = await service.admin.post('/admin/v1/operator-invitations', { email })
+    const { link, uuid } = body.data
+    const action = `/ops/people/invitations/${uuid}/revoke`
+    assert.ok((await operator.get('/ops/people')).text.includes(email))
+    const revoked = await operator.submit('/ops/people', action)
+    assert.equal(revoked.headers.get('location'), '/ops/people?done=saved', revoked.text)
+    assert.equal((await newVisitor(service).get(new URL(link).pathname)).http, 410)
+    assert.equal((await operator.get('/ops/people')).text.includes(email), false)
+    const hidden = hiddenFields((await operator.get('/ops')).text, '/ops/sign-out')
+    assert.equal((await operator.post(action, hidden)).http, 404, 'it is not open any more')
+    const { data } = (await service.admin.get(`/admin/v1/audit?object=${uuid}`)).body
+    assert.deepEqual(
+      data.map(({ operation, actor }: { operation: string; actor: { type: string } }) => [
+        operation,
+        actor.type,
+      ]),
+      [
+        ['POST /admin/v1/operator-invitations/{uuid}/revoke', 'user'],
+        ['POST /admin/v1/operator-invitations', 'operator'],
+      ],
+    )
+  })
+
+  it('revokes no invitation of a merchant there, which its team does', async () => {
+    const path = `/admin/v1/merchants/${merchant.uuid}/owner-invitations`
+    const { uuid } = (await service.admin.post(path, { email: 'of.a.merchant@example.com' })).body.data
+    assert.equal((await operator.get('/ops/people')).text.includes('of.a.merchant'), false)
+    const hidden = hiddenFields((await operator.get('/ops')).text, '/ops/sign-out')
+    assert.equal((await operator.post(`/ops/people/invitations/${uuid}/revoke`, hidden)).http, 404)
+    assert.ok((await owner.get('/app/team')).text.includes('of.a.merchant'))
   })
 })

@@ -84,6 +84,7 @@ export const SITUATIONS: Partial<Record<ApiErrorCode, (shop: Shop) => Promise<Si
   merchant_not_found: async () => OPERATOR,
   gateway_not_found: async ({ uuid }) => ({ ...OPERATOR, path: ['{uuid}', uuid] }),
   user_not_found: async () => OPERATOR,
+  invitation_not_found: async () => OPERATOR,
   reconciliation_not_found: async () => OPERATOR,
   reconciliation_break_not_found: async () => OPERATOR,
   gateway_account_not_found: async ({ uuid }) => ({ ...OPERATOR, path: ['{uuid}', uuid] }),

@@ -43,6 +43,8 @@ export interface ListScreen<Row, Request extends AreaRequest = ScreenRequest> {
   actions?(request: Request): Html | null
   /** What stands between the title and the filters. */
   intro?(request: Request): Promise<Html | null>
+  /** What stands below the list. */
+  outro?(request: Request): Promise<Html | null>
 }
 
 const ROWS = 50
@@ -103,9 +105,10 @@ async function show<Row, Request extends AreaRequest>(screen: ListScreen<Row, Re
     ? {}
     : { cursor: query.cursor, page: query.page, limit: String(screen.rows ?? ROWS) }
   const input = { ...queryOf(screen, request), ...page }
-  const [{ data, meta }, intro] = await Promise.all([
+  const [{ data, meta }, intro, outro] = await Promise.all([
     call(screen.list, { query: input }),
     screen.intro?.(request),
+    screen.outro?.(request),
   ])
   // A boundary: the operation returns records of its schema, and the screen names their type.
   const rows = data as Row[]
@@ -117,7 +120,7 @@ async function show<Row, Request extends AreaRequest>(screen: ListScreen<Row, Re
 ${intro}
 ${screen.filters.length > 0 && filterForm(screen, request)}
 ${rows.length === 0 ? empty(t(screen.emptyTitle), t(screen.emptyText)) : table(t(screen.title), screen.columns(texts, request), rows)}
-${meta && rows.length > 0 && pager(texts, path, query, meta)}`
+${meta && rows.length > 0 && pager(texts, path, query, meta)}${outro}`
   return { title: t(screen.title), body }
 }
 

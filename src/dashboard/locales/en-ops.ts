@@ -55,6 +55,7 @@ export const EN_OPS = {
   opsNoPeopleTitle: 'No people here',
   opsNoPeopleText: 'Change the filters, or invite an operator.',
   opsInviteOperator: 'Invite an operator',
+  opsInvitationsTitle: 'Open invitations of operators',
   opsInviteOperatorText:
     'Operators manage every merchant of this instance. The link works once, within 7 days.',
   opsDisable: 'Disable the account',

@@ -3,7 +3,7 @@
 import type { Static } from 'typebox'
 import { type Html, html } from '../../kit/http/html.ts'
 import type { UserRecord } from '../../people/users/schema.ts'
-import { badge, field, notice, written } from '../frame/components.ts'
+import { badge, empty, field, notice, table, written } from '../frame/components.ts'
 import { orShowProblem } from '../frame/form-input.ts'
 import { listScreens } from '../frame/list-screen.ts'
 import type { AreaRequest, Screen, ScreenResponse } from '../frame/screen.ts'
@@ -11,6 +11,13 @@ import { dataOf } from './data.ts'
 import { MERCHANTS_PATH } from './merchants.ts'
 
 type User = Static<typeof UserRecord>
+
+interface Invitation {
+  uuid: string
+  email: string
+  createdAt: string
+  expiresAt: string
+}
 
 const PATH = '/ops/people'
 const INVITE = '/people/invite'
@@ -51,6 +58,7 @@ export const peopleScreens: Screen<AreaRequest>[] = [
     emptyText: 'opsNoPeopleText',
     actions: ({ texts: { t } }) =>
       html`<a class="button" href="${PATH}/invite">${t('opsInviteOperator')}</a>`,
+    outro: openInvitations,
   }),
   {
     method: 'GET',
@@ -69,17 +77,24 @@ export const peopleScreens: Screen<AreaRequest>[] = [
   },
   {
     method: 'POST',
+    path: '/people/invitations/{uuid}/revoke',
+    needs: ['operatorInvitations.revoke'],
+    stepUp: true,
+    handle: (request) => change(request, 'operatorInvitations.revoke'),
+  },
+  {
+    method: 'POST',
     path: '/people/{uuid}/disable',
     needs: ['users.disable'],
     stepUp: true,
-    handle: (request) => changeStatus(request, 'users.disable'),
+    handle: (request) => change(request, 'users.disable'),
   },
   {
     method: 'POST',
     path: '/people/{uuid}/enable',
     needs: ['users.enable'],
     stepUp: true,
-    handle: (request) => changeStatus(request, 'users.enable'),
+    handle: (request) => change(request, 'users.enable'),
   },
 ]
 
@@ -96,9 +111,39 @@ function statusForm({ texts: { t }, principal, postForm }: AreaRequest, user: Us
   return html`<details><summary>${t('change')}</summary>${postForm(`${PATH}/${uuid}/disable`, html`<p>${t('opsDisableText', { name })}</p><button class="danger small">${t('opsDisable')}</button>`)}</details>`
 }
 
-async function changeStatus(request: AreaRequest, operation: 'users.disable' | 'users.enable') {
+async function change(
+  request: AreaRequest,
+  operation: 'users.disable' | 'users.enable' | 'operatorInvitations.revoke',
+) {
   await request.call(operation, { params: { uuid: request.params.uuid ?? '' } })
   return { redirectTo: `${PATH}?done=saved` }
+}
+
+/** Those of merchants are under their teams. */
+async function openInvitations(request: AreaRequest): Promise<Html> {
+  const { texts, postForm } = request
+  const { t } = texts
+  const title = t('opsInvitationsTitle')
+  const invitations = await dataOf<Invitation[]>(request, 'operatorInvitations.list')
+  const revokeForm = (uuid: string) =>
+    postForm(
+      `${PATH}/invitations/${uuid}/revoke`,
+      html`<button class="plain small">${t('revokeInvitation')}</button>`,
+    )
+  return html`<h2>${title}</h2>${
+    invitations.length === 0
+      ? empty(t('noInvitationsTitle'), t('noInvitationsText'))
+      : table(
+          title,
+          [
+            { label: t('email'), isTitle: true, cell: ({ email }) => written(email) },
+            { label: t('created'), cell: ({ createdAt }) => texts.time(createdAt) },
+            { label: t('validUntil'), cell: ({ expiresAt }) => texts.time(expiresAt) },
+            { label: t('actions'), cell: ({ uuid }) => revokeForm(uuid) },
+          ],
+          invitations,
+        )
+  }`
 }
 
 function invitePage(request: AreaRequest, result?: { body: Html; http: number }): ScreenResponse {

@@ -95,6 +95,14 @@ export const RECORD_HELP = {
       when: 'sent with the operator token',
     },
   ),
+  invitation_not_found: help(
+    'The operator named an invitation that does not exist, was used or revoked, or is older than 7 days.',
+    'List the open ones: GET /admin/v1/operator-invitations.',
+    {
+      send: 'POST /admin/v1/operator-invitations/0197a3c2-7d51-7cc3-98c4-dc0c0c07398f/revoke',
+      when: 'sent with the operator token',
+    },
+  ),
   reconciliation_not_found: help(
     'The operator named a reconciliation that does not exist.',
     'List them: GET /admin/v1/reconciliations.',

@@ -31,6 +31,7 @@ export type ErrorCode =
   | 'payment_method_not_found'
   | 'recurring_token_not_found'
   | 'user_not_found'
+  | 'invitation_not_found'
   | 'merchant_not_found'
   | 'api_key_not_found'
   | 'refund_not_found'

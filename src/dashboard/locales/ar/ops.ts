@@ -147,6 +147,7 @@ export const AR_OPS = {
   opsNoPeopleTitle: 'لا أحد هنا',
   opsNoPeopleText: 'غيّر عوامل التصفية، أو ادعُ مشغّلًا.',
   opsInviteOperator: 'دعوة مشغّل',
+  opsInvitationsTitle: 'دعوات المشغّلين المفتوحة',
   opsInviteOperatorText: 'يدير المشغّلون جميع تجار هذه الخدمة. يعمل الرابط مرة واحدة خلال 7 أيام.',
   opsDisable: 'تعطيل الحساب',
   opsDisableText: 'يتم تسجيل خروج {name} من كل مكان فورًا، ولا يمكنه تسجيل الدخول بعد ذلك.',

@@ -150,6 +150,7 @@ export const FR_OPS = {
   opsNoPeopleTitle: 'Personne ici',
   opsNoPeopleText: 'Changez les filtres, ou invitez un opérateur.',
   opsInviteOperator: 'Inviter un opérateur',
+  opsInvitationsTitle: 'Invitations ouvertes d’opérateurs',
   opsInviteOperatorText:
     'Les opérateurs gèrent tous les marchands de cette instance. Le lien fonctionne une fois, dans les 7 jours.',
   opsDisable: 'Désactiver le compte',

@@ -149,6 +149,7 @@ export const PT_OPS = {
   opsNoPeopleTitle: 'Ninguém aqui',
   opsNoPeopleText: 'Mude os filtros ou convide um operador.',
   opsInviteOperator: 'Convidar um operador',
+  opsInvitationsTitle: 'Convites abertos de operadores',
   opsInviteOperatorText:
     'Os operadores gerem todos os comerciantes desta instância. O link funciona uma vez, dentro de 7 dias.',
   opsDisable: 'Desativar a conta',

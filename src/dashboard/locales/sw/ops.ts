@@ -149,6 +149,7 @@ export const SW_OPS = {
   opsNoPeopleTitle: 'Hakuna watu hapa',
   opsNoPeopleText: 'Badilisha vichujio, au mwalike mwendeshaji.',
   opsInviteOperator: 'Mwalike mwendeshaji',
+  opsInvitationsTitle: 'Mialiko ya waendeshaji iliyo wazi',
   opsInviteOperatorText:
     'Waendeshaji husimamia wafanyabiashara wote wa mfumo huu. Kiungo hufanya kazi mara moja, ndani ya siku 7.',
   opsDisable: 'Zima akaunti',
