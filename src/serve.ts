@@ -150,6 +150,7 @@ function banner(role: Role, service: ServiceInfo): string[] {
     curlLine(service.url, service.demoKey),
     '',
     `Dashboard          ${service.signInUrl}`,
+    '                   (works once, within a day; npm run cowry -- people demo-link prints another)',
     `Quickstart         ${quickstart}`,
     '',
   ]

@@ -28,6 +28,7 @@ const COMMANDS = [
   ['keys', 'reseal'],
   ['people', 'invite-owner'],
   ['people', 'invite-operator'],
+  ['people', 'demo-link'],
   ['gateways', 'list'],
   ['gateways', 'show'],
   ['gateways', 'set'],

@@ -96,7 +96,11 @@ export function allOperatorRoutes(app: App, unscopedDb: Db): OperatorRoute[] {
   return [
     ...operatorKeyRoutes(app),
     ...operatorRoutes(app, { checkInvariants: () => checkNow({ db: unscopedDb, clock: app.clock }) }),
-    ...operatorPeopleRoutes({ ...app, publicUrl: app.settings.publicUrl }),
+    ...operatorPeopleRoutes({
+      ...app,
+      publicUrl: app.settings.publicUrl,
+      isStaging: app.settings.mode === 'test',
+    }),
     ...operatorUserRoutes(app),
     ...gatewayRoutes({ ...app, publicUrl: app.settings.publicUrl }),
     ...gatewayCheckRoutes(app),

@@ -23,8 +23,10 @@ import {
   type OpenInvitation,
   revokeOperatorInvitationRow,
 } from './team-queries.ts'
+import { demoLinkRoute } from './users/demo-links.ts'
 
-interface Needs extends Pick<PeopleApp, 'db' | 'clock' | 'random'> {
+interface Needs extends PeopleApp {
+  isStaging: boolean
   publicUrl(): string
   requireMerchant(id: string): Promise<ManagedMerchant>
 }
@@ -119,6 +121,7 @@ export function operatorPeopleRoutes(app: Needs): OperatorRoute[] {
       },
     }),
     ...openInvitationRoutes(app),
+    ...(app.isStaging ? [demoLinkRoute(app)] : []),
   ]
 }
 

@@ -317,3 +317,28 @@ describe('invitations of operators', () => {
     assert.ok((await owner.get('/app/team')).text.includes('of.a.merchant'))
   })
 })
+
+describe('the demo owner', () => {
+  it('enters by a link that the operator makes again, and the sign-in page says how', async () => {
+    assert.match((await newVisitor(service).get('/app/sign-in')).text, /cowry -- people demo-link/)
+    assert.doesNotMatch((await newVisitor(service).get('/ops/sign-in')).text, /demo-link/)
+    const { body } = await service.admin.post('/admin/v1/demo-links', {})
+    const { pathname } = new URL(body.data.link)
+    const visitor = newVisitor(service)
+    assert.equal((await visitor.get(pathname)).headers.get('location'), '/app')
+    assert.match((await visitor.get('/app')).text, /Demo Owner/)
+    const again = await newVisitor(service).get(pathname)
+    assert.deepEqual([again.http, /people demo-link/.test(again.text)], [410, true])
+  })
+
+  it('becomes the owner of the merchant that the operator names', async () => {
+    const shop = await service.newMerchant()
+    const { body } = await service.admin.post('/admin/v1/demo-links', { merchant: shop.uuid })
+    const visitor = newVisitor(service)
+    await visitor.get(new URL(body.data.link).pathname)
+    assert.equal((await visitor.post('/app/choose', { merchant: shop.uuid })).http, 303)
+    assert.match((await visitor.get('/app/team')).text, /owner@demo\.example/)
+    const none = await service.admin.post('/admin/v1/demo-links', { merchant: randomUUID() })
+    assert.equal(none.http, 404)
+  })
+})

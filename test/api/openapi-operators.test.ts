@@ -152,7 +152,12 @@ describe('responses to operators and their OpenAPI document', () => {
   it('documents invitations of people', async () => {
     const { uuid } = await service.newMerchant()
     await dataOf(`POST ${MERCHANT}/owner-invitations`, { path: [uuid] })
-    await dataOf('POST /admin/v1/operator-invitations')
+    const { uuid: invitation } = await dataOf('POST /admin/v1/operator-invitations')
+    await dataOf('GET /admin/v1/operator-invitations')
+    const revoke = 'POST /admin/v1/operator-invitations/{uuid}/revoke'
+    await dataOf(revoke, { path: [invitation] })
+    assert.equal((await sendRequest(revoke, { path: [invitation] })).http, 404)
+    await dataOf('POST /admin/v1/demo-links', { body: {} })
     const unknown = { path: [UNKNOWN_UUID] }
     assert.equal((await sendRequest(`POST ${MERCHANT}/owner-invitations`, unknown)).http, 404)
   })

@@ -50,6 +50,7 @@ async function fill(shell: Shell, { json, again = false, ...size }: Options): Pr
       `${colorize(terminal, 'green', message)}\n`,
       renderRecord({ merchant: merchantId, key: apiKey, service: url }),
       'Look at it while the service runs (npm start):',
+      `  npm run cowry -- people demo-link --merchant ${merchantId}`,
       ...LOOKS.map((path) => curlOf(filled, path)),
       '',
     ].join('\n'),

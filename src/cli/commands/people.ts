@@ -1,4 +1,5 @@
-// cowry people …: invites the first owner of a merchant, and operators; lists accounts, disables and enables them.
+// cowry people …: invites the first owner of a merchant, and operators; makes links of the demo owner; lists accounts, disables
+// and enables them.
 
 import type { Command } from 'commander'
 import {
@@ -32,6 +33,15 @@ export function addPeopleCommands(program: Command, shell: Shell): void {
     .description('Print a link for an operator of this instance. It works once, within 7 days.')
     .requiredOption('--email <address>', 'the e-mail address of the person')
     .action((options: InviteOptions) => invite(shell, options, '/admin/v1/operator-invitations'))
+
+  withJson(people.command('demo-link'))
+    .description('Print a new link that signs the demo owner in. Staging only; it works once, within a day.')
+    .option('--merchant <uuid>', 'another merchant of which it is the owner then, such as that of cowry demo')
+    .action(async ({ merchant, ...options }: JsonOption & { merchant?: string }) => {
+      const response = await shell.callOperator('POST', '/admin/v1/demo-links', { merchant })
+      // A boundary: the operators' API describes its record in src/people/users/demo-links.ts.
+      shell.show(response, options, () => renderRecord(response.data as Record<string, unknown>))
+    })
 
   addList(people, shell)
   addStatusCommand(people, shell, 'disable', 'Sign a person out everywhere, and refuse further sign-ins.')

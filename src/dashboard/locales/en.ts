@@ -48,6 +48,7 @@ export const EN = {
 
   // Signing in
   signInTitle: 'Sign in',
+  signInDemo: 'Staging: this command prints a link that signs the demo owner in, without a password.',
   signIn: 'Sign in',
   email: 'E-mail address',
   password: 'Password',

@@ -35,6 +35,7 @@ const TAG_OF_RESOURCE: Readonly<Record<string, OperatorTag>> = {
   apiKeys: 'API keys',
   ownerInvitations: 'People',
   operatorInvitations: 'People',
+  demoLinks: 'People',
   users: 'People',
   gateways: 'Gateways',
   gatewayAccounts: 'Gateways',

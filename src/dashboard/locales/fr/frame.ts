@@ -33,6 +33,8 @@ export const FR_FRAME = {
   goHome: 'Aller à l’accueil',
   reload: 'Recharger la page',
   signInTitle: 'Connexion',
+  signInDemo:
+    'Préproduction : cette commande affiche un lien qui connecte le propriétaire de démonstration, sans mot de passe.',
   signIn: 'Se connecter',
   email: 'Adresse e-mail',
   password: 'Mot de passe',

@@ -33,6 +33,8 @@ export const PT_FRAME = {
   goHome: 'Ir para a página inicial',
   reload: 'Carregar a página novamente',
   signInTitle: 'Entrar',
+  signInDemo:
+    'Ambiente de testes: este comando mostra um link que inicia a sessão do proprietário de demonstração, sem senha.',
   signIn: 'Entrar',
   email: 'Endereço de e-mail',
   password: 'Palavra-passe',

@@ -33,6 +33,8 @@ export const SW_FRAME = {
   goHome: 'Nenda kwenye ukurasa wa mwanzo',
   reload: 'Pakia ukurasa tena',
   signInTitle: 'Ingia',
+  signInDemo:
+    'Mazingira ya majaribio: amri hii huchapisha kiungo kinachomwingiza mmiliki wa mfano, bila nenosiri.',
   signIn: 'Ingia',
   email: 'Anwani ya barua pepe',
   password: 'Nenosiri',
