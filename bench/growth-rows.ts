@@ -114,11 +114,10 @@ const paymentRows = ({ customers, payments, due }: HistorySize) => [
   // As the background folds them.
   `insert into collection_sums
   select
-    merchant_id, grain, case when grain = 'month' then date_trunc('month', day)::date else day end, currency,
-    case when grain = 'day_total' then '' else gateway end, case when grain = 'day_total' then '' else channel end,
-    case when grain = 'day_total' then '' else status end, sum(payments), sum(paid_payments), sum(unknown_fees),
-    sum(amount_minor), sum(paid_minor), sum(fee_minor), sum(refunded_minor)
-  from payment_sums cross join (values ('day'), ('day_total'), ('month')) as g (grain)
+    merchant_id, grain, date_trunc(unit, starts_at, 'UTC'), currency, case when is_total then '' else gateway end,
+    case when is_total then '' else channel end, case when is_total then '' else status end, sum(payments),
+    sum(paid_payments), sum(unknown_fees), sum(amount_minor), sum(paid_minor), sum(fee_minor), sum(refunded_minor)
+  from payment_sums cross join collection_grains
   where merchant_id = $merchant
   group by 1, 2, 3, 4, 5, 6, 7`,
   `insert into attempts (

@@ -15,11 +15,11 @@ describe('the generated documentation', () => {
       )
   })
 
-  it('has OpenAPI documents of at most 350 KB, and 40 KB compressed', () => {
+  it('has OpenAPI documents of at most 355 KB, and 40 KB compressed', () => {
     for (const name of ['openapi.json', 'openapi-admin.json']) {
       const text = renderDocs()[name] ?? ''
       // A KB is 1,024 bytes here, as in the tools that show the size of a file.
-      assert.ok(Buffer.byteLength(text) <= 350 * 1_024, `${name}: ${Buffer.byteLength(text)} bytes`)
+      assert.ok(Buffer.byteLength(text) <= 355 * 1_024, `${name}: ${Buffer.byteLength(text)} bytes`)
       const compressed = brotliCompressSync(JSON.stringify(JSON.parse(text))).length
       assert.ok(compressed <= 40 * 1_024, `${name}: ${compressed} bytes compressed`)
     }

@@ -46,7 +46,7 @@ const SETTINGS_MEANINGS = {
     'How payers consent to a saved card. always_tell: the page says that it is saved. ask_with_checkbox: it is saved if the payer ticks a box. only_when_recurring: it is saved, and the page says so, only for payments with isRecurring.',
   country:
     'Where payments that name no country are collected, if the country uses their currency; an ISO 3166-1 alpha-2 code. Null: the gateway accounts decide, if they collect in one country alone, and then the main country of the currency.',
-  timeZone: 'The IANA time zone of the times in exports. Null: UTC.',
+  timeZone: 'The IANA time zone of the times in exports and of the days in the dashboard. Null: UTC.',
   redirectOrigins: 'The origins to which redirectUrl may lead. Empty: any.',
   routing:
     'Which gateways collect the payments, by currency: at most one rule for each currency, and one for all others. Empty: the routes of the instance.',

@@ -1,19 +1,20 @@
-// The report of collections: which sums it reads for a period, and its rows.
+// The report of collections: its period, and its rows.
 
 import { type Currency, isCurrency } from '../core/currency.ts'
 import { errorFromIssues } from '../core/errors.ts'
 import type { Merchant } from '../core/merchant.ts'
 import { formatAmount, money } from '../core/money.ts'
 import type { Clock } from '../kit/clock.ts'
+import { dayIn, shiftDay } from '../kit/days.ts'
 import type { Db } from '../kit/db/db.ts'
+import { isTimeZone } from '../kit/time-zone.ts'
 import { type CollectionRow, selectCollections } from './queries.ts'
-
-export const GROUPS = ['day', 'currency', 'gateway', 'channel', 'status'] as const
-export type Group = (typeof GROUPS)[number]
+import { type Group, type Period, rangesOf } from './ranges.ts'
 
 export interface CollectionsQuery {
   from?: string
   to?: string
+  timeZone?: string
   groupBy?: Group[]
 }
 
@@ -22,33 +23,41 @@ const MAX_DAYS = 366
 const DEFAULT_DAYS = 30
 const DAY_MS = 86_400_000
 
-export interface DayRange {
-  grain: 'day' | 'day_total' | 'month'
-  from: string
-  to: string
-}
-
 export async function reportCollections(
   app: { db: Db; clock: Clock },
   merchant: Merchant,
   query: CollectionsQuery,
 ) {
-  const to = query.to ?? app.clock.now().toISOString().slice(0, 10)
-  const from = query.from ?? shifted(to, 1 - DEFAULT_DAYS)
   const groups = new Set<Group>(query.groupBy ?? ['day'])
-  requirePeriod(from, to)
-  const ranges = rangesOf(from, to, groups)
+  const { ranges, shiftDays } = rangesOf(readPeriod(app.clock.now(), query), groups)
   const rows = await app.db.query(selectCollections, [
     merchant.id,
     ranges.map(({ grain }) => grain),
-    ranges.map((range) => range.from),
-    ranges.map((range) => range.to),
+    ranges.map(({ fromMs }) => fromMs / 1_000),
+    ranges.map(({ toMs }) => toMs / 1_000),
+    ranges.map(({ sign }) => sign),
+    ranges.map(({ day }) => day),
+    shiftDays,
     groups.has('day'),
     groups.has('gateway'),
     groups.has('channel'),
     groups.has('status'),
   ])
   return rows.map(toRecord)
+}
+
+function readPeriod(now: Date, { timeZone = 'UTC', ...query }: CollectionsQuery): Period {
+  requireTimeZone(timeZone)
+  const to = query.to ?? dayIn(now.toISOString(), timeZone)
+  const from = query.from ?? shiftDay(to, 1 - DEFAULT_DAYS)
+  requirePeriod(from, to)
+  return { from, to, timeZone }
+}
+
+function requireTimeZone(timeZone: string): void {
+  if (isTimeZone(timeZone)) return
+  const message = 'timeZone must be the name of a time zone, such as Africa/Nairobi.'
+  throw errorFromIssues([{ field: 'timeZone', code: 'invalid_format', message }])
 }
 
 function requirePeriod(from: string, to: string): void {
@@ -61,28 +70,6 @@ function requirePeriod(from: string, to: string): void {
         : undefined
   if (message) throw errorFromIssues([{ field: 'to', code: 'out_of_range', message }])
 }
-
-/** Whole months are read as months, unless the report has a row for each day. */
-export function rangesOf(from: string, to: string, groups: ReadonlySet<Group>): DayRange[] {
-  const isDetailed = groups.has('gateway') || groups.has('channel') || groups.has('status')
-  if (!isDetailed) return [{ grain: 'day_total', from, to }]
-  if (groups.has('day')) return [{ grain: 'day', from, to }]
-  const firstMonth = from.endsWith('-01') ? from : monthAfter(from)
-  const endOfMonths = `${dayAfter(to).slice(0, 7)}-01`
-  if (firstMonth >= endOfMonths) return [{ grain: 'day', from, to }]
-  const ranges: DayRange[] = [{ grain: 'month', from: firstMonth, to: monthBefore(endOfMonths) }]
-  if (from < firstMonth) ranges.push({ grain: 'day', from, to: dayBefore(firstMonth) })
-  if (endOfMonths <= to) ranges.push({ grain: 'day', from: endOfMonths, to })
-  return ranges
-}
-
-const shifted = (day: string, days: number) =>
-  new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10)
-const dayAfter = (day: string) => shifted(day, 1)
-const dayBefore = (day: string) => shifted(day, -1)
-/** The first days of the months before and after. A month has at least 28 days, and at most 31. */
-const monthBefore = (firstDay: string) => `${dayBefore(firstDay).slice(0, 7)}-01`
-const monthAfter = (day: string) => `${shifted(`${day.slice(0, 7)}-01`, 31).slice(0, 7)}-01`
 
 function toRecord(row: CollectionRow) {
   const { currency } = row

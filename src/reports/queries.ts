@@ -26,7 +26,7 @@ due as materialized (
   select ctid as place
   from collection_deltas
   where (select is_acquired from mutex)
-  order by merchant_id, day, id
+  order by merchant_id, starts_at, id
   limit $1
 ),
 deltas as (
@@ -35,19 +35,19 @@ deltas as (
   returning d.*
 ),
 folded as (
-  insert into collection_sums as s (merchant_id, grain, day, currency, gateway, channel, status, ${SUMMED.join(', ')})
+  insert into collection_sums as s (merchant_id, grain, starts_at, currency, gateway, channel, status, ${SUMMED.join(', ')})
   select
-    d.merchant_id, g.grain, case when g.grain = 'month' then date_trunc('month', d.day)::date else d.day end, d.currency,
-    case when g.grain = 'day_total' then '' else d.gateway end,
-    case when g.grain = 'day_total' then '' else d.channel end,
-    case when g.grain = 'day_total' then '' else d.status end,
+    d.merchant_id, g.grain, date_trunc(g.unit, d.starts_at, 'UTC'), d.currency,
+    case when g.is_total then '' else d.gateway end,
+    case when g.is_total then '' else d.channel end,
+    case when g.is_total then '' else d.status end,
     ${SUMMED.map((name) => `sum(d.${name})`).join(', ')}
   from deltas d
-  cross join (values ('day'), ('day_total'), ('month')) as g (grain)
+  cross join collection_grains g
   group by 1, 2, 3, 4, 5, 6, 7
   having ${SUMMED.map((name) => `sum(d.${name}) <> 0`).join(' or ')}
   order by 1, 2, 3, 4, 5, 6, 7
-  on conflict (merchant_id, grain, day, currency, gateway, channel, status) do update
+  on conflict (merchant_id, grain, starts_at, currency, gateway, channel, status) do update
   set ${SUMMED.map((name) => `${name} = s.${name} + excluded.${name}`).join(', ')}
 )
 select count(*)::integer as folded
@@ -72,36 +72,35 @@ export interface CollectionRow {
   refundedMinor: bigint
 }
 
-// $2 to $4 are the ranges of days, each with its grain; $5 to $8 say by which columns the rows are grouped. The differences
-// that are not folded yet are added.
+// $2 to $6 are the ranges, with their grain, begin and end in seconds, sign and day. A day in UTC less $7 is a day of the
+// report. $8 to $11 say by which columns the rows are grouped. The differences that are not folded yet are added.
 export const selectCollections = sql<CollectionRow>`
 select
-  case when $5::boolean then s.day::text end as day,
+  case when $8::boolean then coalesce(r.day, (s.starts_at at time zone 'UTC')::date - $7::integer)::text end as day,
   s.currency,
-  case when $6::boolean then s.gateway end as gateway,
-  case when $7::boolean then s.channel end as channel,
-  case when $8::boolean then s.status end as status,
-  sum(s.payments)::bigint as payments,
-  sum(s.paid_payments)::bigint as "paidPayments",
-  sum(s.unknown_fees)::bigint as "unknownFees",
-  sum(s.amount_minor)::bigint as "amountMinor",
-  sum(s.paid_minor)::bigint as "paidMinor",
-  sum(s.fee_minor)::bigint as "feeMinor",
-  sum(s.refunded_minor)::bigint as "refundedMinor"
-from unnest($2::text[], $3::date[], $4::date[]) as r (grain, first_day, last_day)
+  case when $9::boolean then s.gateway end as gateway,
+  case when $10::boolean then s.channel end as channel,
+  case when $11::boolean then s.status end as status,
+  sum(r.sign * s.payments)::bigint as payments,
+  sum(r.sign * s.paid_payments)::bigint as "paidPayments",
+  sum(r.sign * s.unknown_fees)::bigint as "unknownFees",
+  sum(r.sign * s.amount_minor)::bigint as "amountMinor",
+  sum(r.sign * s.paid_minor)::bigint as "paidMinor",
+  sum(r.sign * s.fee_minor)::bigint as "feeMinor",
+  sum(r.sign * s.refunded_minor)::bigint as "refundedMinor"
+from unnest($2::text[], $3::bigint[], $4::bigint[], $5::integer[], $6::date[]) as r (grain, begins, ends, sign, day)
 cross join lateral (
-  select c.*
+  select c.starts_at, c.currency, c.gateway, c.channel, c.status, ${SUMMED.map((name) => `c.${name}`).join(', ')}
   from collection_sums c
-  where c.merchant_id = $1 and c.grain = r.grain and c.day >= r.first_day and c.day <= r.last_day
+  where c.merchant_id = $1
+    and c.grain = r.grain
+    and c.starts_at >= to_timestamp(r.begins)
+    and c.starts_at < to_timestamp(r.ends)
   union all
-  select
-    d.merchant_id, r.grain, d.day, d.currency, d.gateway, d.channel, d.status,
-    ${SUMMED.map((name) => `d.${name}`).join(', ')}
+  select d.starts_at, d.currency, d.gateway, d.channel, d.status, ${SUMMED.map((name) => `d.${name}`).join(', ')}
   from collection_deltas d
-  where d.merchant_id = $1
-    and d.day >= r.first_day
-    and d.day < case when r.grain = 'month' then (r.last_day + interval '1 month')::date else r.last_day + 1 end
+  where d.merchant_id = $1 and d.starts_at >= to_timestamp(r.begins) and d.starts_at < to_timestamp(r.ends)
 ) s
 group by 1, 2, 3, 4, 5
-having sum(s.payments) <> 0
+having sum(r.sign * s.payments) <> 0
 order by 1, 2, 3, 4, 5`

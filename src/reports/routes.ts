@@ -4,7 +4,8 @@ import type { Clock } from '../kit/clock.ts'
 import type { Db } from '../kit/db/db.ts'
 import { listed, type Route, route } from '../kit/http/route.ts'
 import { amountText, CurrencyCode, count, Enum, EnumList, Nullable, namedObject } from '../kit/http/schema.ts'
-import { GROUPS, reportCollections } from './collections.ts'
+import { reportCollections } from './collections.ts'
+import { GROUPS } from './ranges.ts'
 
 const grouped = (description: string, example: string) =>
   Nullable(Type.String({ examples: [example] }), description)
@@ -12,7 +13,7 @@ const grouped = (description: string, example: string) =>
 const CollectionRecord = namedObject(
   'CollectionReport',
   {
-    day: grouped('The day in UTC. Null unless the report is grouped by day.', '2026-03-14'),
+    day: grouped('The day. Null unless the report is grouped by day.', '2026-03-14'),
     currency: CurrencyCode,
     paymentGateway: grouped('The gateway. Null unless the report is grouped by gateway.', 'paystack'),
     channel: grouped(
@@ -50,10 +51,17 @@ export function reportRoutes(app: { db: Db; clock: Clock }): Route[] {
       operationId: 'reports.collections',
       summary: 'Get the report of collections',
       description:
-        'Sums of payments and charges, grouped by one or more of day, currency, gateway, channel and status. Currencies are never added together, so every row has one. A payment counts on the day on which it was paid, or on which it was created while it is not paid; days are in UTC. The sums are exact at the time of the request and agree with the ledger. At most 366 days.',
+        'Sums of payments and charges, grouped by one or more of day, currency, gateway, channel and status. Currencies are never added together, so every row has one. A payment counts on the day on which it was paid, or on which it was created while it is not paid; days are in UTC unless timeZone names another zone. The sums are exact at the time of the request and agree with the ledger. At most 366 days.',
       query: Type.Object({
-        from: Type.Optional(day('The first day, in UTC. Absent: 30 days up to the last one.')),
-        to: Type.Optional(day('The last day, inclusive, in UTC. Absent: today.')),
+        from: Type.Optional(day('The first day. Absent: 30 days up to the last one.')),
+        to: Type.Optional(day('The last day, inclusive. Absent: today.')),
+        timeZone: Type.Optional(
+          Type.String({
+            pattern: '^[A-Za-z][A-Za-z0-9_+/-]{0,63}$',
+            description: 'The time zone of the days, such as Africa/Nairobi. Absent: UTC.',
+            'x-message': 'must be the name of a time zone, such as Africa/Nairobi.',
+          }),
+        ),
         groupBy: Type.Optional(EnumList(Enum(GROUPS), 'What each row stands for. Absent: a day.')),
       }),
       response: { http: 200, data: CollectionRecord, list: true },

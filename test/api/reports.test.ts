@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { sql } from '../../src/kit/db/db.ts'
-import { rangesOf } from '../../src/reports/collections.ts'
 import { foldCollectionDeltas } from '../../src/reports/queries.ts'
 import type { Api } from '../support/api.ts'
 import { assertApiError } from '../support/assertions.ts'
@@ -114,20 +113,21 @@ describe('GET /api/v1/reports/collections', () => {
     assert.deepEqual(seen, [0, 1])
   })
 
-  it('reads whole months as months, and every day of the period once', () => {
-    const detailed = new Set(['gateway'] as const)
-    const ranges = (from: string, to: string) =>
-      rangesOf(from, to, detailed).map((range) => Object.values(range).join(' '))
-    assert.deepEqual(ranges('2026-01-15', '2026-04-02'), [
-      'month 2026-02-01 2026-03-01',
-      'day 2026-01-15 2026-01-31',
-      'day 2026-04-01 2026-04-02',
-    ])
-    assert.deepEqual(ranges('2026-01-01', '2026-12-31'), ['month 2026-01-01 2026-12-01'])
-    assert.deepEqual(ranges('2026-02-01', '2026-02-27'), ['day 2026-02-01 2026-02-27'])
-    assert.deepEqual(ranges('2026-02-10', '2026-03-31'), [
-      'month 2026-03-01 2026-03-01',
-      'day 2026-02-10 2026-02-28',
-    ])
+  it('has an invariant that detects a wrong sum of every grain', async () => {
+    const { api, uuid: merchant } = await service.newMerchant()
+    await payWith(api, 'card_success')
+    await foldCollectionDeltas(service.db, 100_000)
+    const differing = sql<{ grain: string }>`
+    select distinct grain from invariant_q02_reports_equal_payments where merchant_id = $1 order by 1`
+    const change = sql<unknown>`update collection_sums set paid_minor = paid_minor + 1 where merchant_id = $1`
+    const seen: string[][] = []
+    const rolledBack = new Error('rolled back')
+    const changed = service.db.transaction(async (tx) => {
+      for (const statement of [differing, change, differing])
+        seen.push((await tx.query(statement, [merchant])).map((row) => (row as { grain: string }).grain))
+      throw rolledBack
+    })
+    await assert.rejects(changed, rolledBack)
+    assert.deepEqual(seen, [[], [], ['day', 'day_total', 'hour', 'hour_total', 'month', 'quarter_hour']])
   })
 })

@@ -104,7 +104,7 @@ export const EN_MONEY = {
   noReportTitle: 'No payments in this period',
   noReportText: 'Choose other days.',
   reportNote:
-    'Days are in UTC. A payment counts on the day on which it was paid, or created while it is not paid.',
+    'Days are in the time zone {zone}. A payment counts on the day on which it was paid, or created while it is not paid.',
   fees: 'Fees',
   paidShare: 'Paid of all',
   noChannel: 'Not chosen yet',

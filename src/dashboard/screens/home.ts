@@ -60,12 +60,13 @@ async function attention(request: ScreenRequest, failing: readonly { url: string
   ]
 }
 
-async function today({ call, allows, texts, now }: ScreenRequest): Promise<Html | null> {
+async function today(request: ScreenRequest): Promise<Html | null> {
+  const { allows, texts } = request
   if (!allows('reports.collections')) return null
   const { t } = texts
-  const period = { from: daysAgo(now, 29), to: daysAgo(now, 0) }
-  const rows = await loadCollections({ call }, period, 'day,currency')
-  const [current, earlier] = [period.to, daysAgo(now, 7)]
+  const period = { from: daysAgo(request, 29), to: daysAgo(request, 0) }
+  const rows = await loadCollections(request, period, 'day,currency')
+  const [current, earlier] = [period.to, daysAgo(request, 7)]
   const currencies = currenciesOf(rows)
   const [most] = currencies
   const on = (day: string, currency: string) =>

@@ -1,10 +1,10 @@
 // The wallet: balances by currency, why they are what they are, and the statement down to each payment.
 
 import { CURRENCY_CODES } from '../../core/currency.ts'
+import { endOfDay, startOfDay } from '../../kit/days.ts'
 import { type Html, html } from '../../kit/http/html.ts'
 import { LINE_KIND_NAMES } from '../../ledger/statement.ts'
 import { addressWith, type Column, table, written } from '../frame/components.ts'
-import { endOfDay, startOfDay } from '../frame/days.ts'
 import { listScreens } from '../frame/list-screen.ts'
 import type { ScreenRequest } from '../frame/screen.ts'
 import type { Texts } from '../frame/texts.ts'

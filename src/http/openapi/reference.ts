@@ -109,7 +109,7 @@ interface ServedDocument {
   authorize?(request: FastifyRequest): void
 }
 
-/** A document has up to 350 KB. It is written and compressed once, until the public URL changes. */
+/** A document has up to 355 KB. It is written and compressed once, until the public URL changes. */
 function registerDocument(app: FastifyInstance, path: string, served: ServedDocument): void {
   let written: { document: object; text: Buffer; etag: string; encoded: EncodedBodies } | undefined
   app.get(path, {

@@ -57,7 +57,7 @@ export function createCompress(): Compress {
 /** A large text that many clients request: each encoding is made at its first use and kept. */
 export type EncodedBodies = Record<Encoding, () => Promise<Buffer>>
 
-/** The best quality takes about a second for 350 KB on a thread of the pool; until it is ready, the fast one is sent. */
+/** The best quality takes about a second for 355 KB on a thread of the pool; until it is ready, the fast one is sent. */
 export function encodeOnce(body: Buffer): EncodedBodies {
   const once = (encoding: Encoding) => {
     let encoded: Promise<Buffer> | undefined

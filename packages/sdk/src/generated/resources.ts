@@ -829,7 +829,7 @@ export interface ReportsResource {
   /**
    * Get the report of collections.
    *
-   * Sums of payments and charges, grouped by one or more of day, currency, gateway, channel and status. Currencies are never added together, so every row has one. A payment counts on the day on which it was paid, or on which it was created while it is not paid; days are in UTC. The sums are exact at the time of the request and agree with the ledger. At most 366 days.
+   * Sums of payments and charges, grouped by one or more of day, currency, gateway, channel and status. Currencies are never added together, so every row has one. A payment counts on the day on which it was paid, or on which it was created while it is not paid; days are in UTC unless timeZone names another zone. The sums are exact at the time of the request and agree with the ledger. At most 366 days.
    *
    * Needs the scope `reports:read`.
    *

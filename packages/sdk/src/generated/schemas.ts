@@ -356,7 +356,7 @@ export interface ChargedMethod {
 
 /** The sums of the payments of one group, in one currency. */
 export interface CollectionReport {
-  /** The day in UTC. Null unless the report is grouped by day. */
+  /** The day. Null unless the report is grouped by day. */
   day: string | null
   /** The ISO 4217 code of the currency. */
   currency: CurrencyCode
@@ -2137,10 +2137,12 @@ export interface WalletExportTransactionsQuery {
 }
 
 export interface ReportsCollectionsQuery {
-  /** The first day, in UTC. Absent: 30 days up to the last one. */
+  /** The first day. Absent: 30 days up to the last one. */
   from?: string | undefined
-  /** The last day, inclusive, in UTC. Absent: today. */
+  /** The last day, inclusive. Absent: today. */
   to?: string | undefined
+  /** The time zone of the days, such as Africa/Nairobi. Absent: UTC. */
+  timeZone?: string | undefined
   /** What each row stands for. Absent: a day. Separated by commas, or as repeated parameters. */
   groupBy?: ("day" | "currency" | "gateway" | "channel" | "status")[] | undefined
 }

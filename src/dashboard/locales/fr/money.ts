@@ -103,7 +103,7 @@ export const FR_MONEY = {
   noReportTitle: 'Aucun paiement pendant cette période',
   noReportText: 'Choisissez d’autres jours.',
   reportNote:
-    'Les jours sont en UTC. Un paiement compte le jour où il a été payé, ou créé tant qu’il n’est pas payé.',
+    'Les jours sont ceux du fuseau horaire {zone}. Un paiement compte le jour où il a été payé, ou créé tant qu’il n’est pas payé.',
   fees: 'Frais',
   paidShare: 'Payés sur le total',
   noChannel: 'Pas encore choisi',

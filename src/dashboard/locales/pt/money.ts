@@ -103,7 +103,7 @@ export const PT_MONEY = {
   noReportTitle: 'Nenhum pagamento neste período',
   noReportText: 'Escolha outros dias.',
   reportNote:
-    'Os dias são em UTC. Um pagamento conta no dia em que foi pago, ou criado enquanto não está pago.',
+    'Os dias são do fuso horário {zone}. Um pagamento conta no dia em que foi pago, ou criado enquanto não está pago.',
   fees: 'Taxas',
   paidShare: 'Pagos do total',
   noChannel: 'Ainda não escolhido',

@@ -101,7 +101,8 @@ export const SW_MONEY = {
   lastDays: '{days, plural, one {Siku iliyopita} other {Siku # zilizopita}}',
   noReportTitle: 'Hakuna malipo katika kipindi hiki',
   noReportText: 'Chagua siku nyingine.',
-  reportNote: 'Siku ni za UTC. Malipo huhesabiwa siku yalipolipwa, au yalipoundwa ikiwa hayajalipwa.',
+  reportNote:
+    'Siku ni za saa za eneo la {zone}. Malipo huhesabiwa siku yalipolipwa, au yalipoundwa ikiwa hayajalipwa.',
   fees: 'Ada',
   paidShare: 'Yaliyolipwa kati ya yote',
   noChannel: 'Bado haijachaguliwa',

@@ -1,5 +1,6 @@
 // The sums of payments by group, as reports and home show them.
 
+import { dayIn, shiftDay } from '../../../kit/days.ts'
 import type { Html } from '../../../kit/http/html.ts'
 import { barChart } from '../../frame/chart.ts'
 import type { ScreenRequest } from '../../frame/screen.ts'
@@ -27,9 +28,9 @@ export interface Period {
 
 const DAY_MS = 86_400_000
 
-/** The day, so many days ago. The API counts days in UTC. */
-export function daysAgo(now: Date, days: number): string {
-  return new Date(now.getTime() - days * DAY_MS).toISOString().slice(0, 10)
+/** The day in the merchant's zone, so many days ago. */
+export function daysAgo({ now, texts }: Pick<ScreenRequest, 'now' | 'texts'>, days: number): string {
+  return shiftDay(dayIn(now.toISOString(), texts.zone), -days)
 }
 
 export const GROUPS = ['day', 'gateway', 'channel', 'status', 'currency'] as const
@@ -41,20 +42,22 @@ export interface Choices {
 }
 
 /** The report that the address names: by default the last 30 days, by day. */
-export function readChoices({ query, now }: Pick<ScreenRequest, 'query' | 'now'>): Choices {
+export function readChoices(request: ScreenRequest): Choices {
+  const { query } = request
   return {
-    period: { from: query.from || daysAgo(now, 29), to: query.to || daysAgo(now, 0) },
+    period: { from: query.from || daysAgo(request, 29), to: query.to || daysAgo(request, 0) },
     by: GROUPS.find((group) => group === query.by) ?? 'day',
   }
 }
 
 export async function loadCollections(
-  { call }: Pick<ScreenRequest, 'call'>,
+  { call, texts }: ScreenRequest,
   { from, to }: Period,
   groupBy: string,
 ): Promise<Collection[]> {
+  const query = { from, to, timeZone: texts.zone, groupBy }
   // A boundary: the operation returns records of its schema.
-  return (await call('reports.collections', { query: { from, to, groupBy } })).data as Collection[]
+  return (await call('reports.collections', { query })).data as Collection[]
 }
 
 /** The currencies, the one with the most payments first. */
@@ -79,7 +82,7 @@ export function dailyChart(
 ): Html {
   const byDay = new Map(rows.filter((row) => row.currency === currency).map((row) => [row.day, row]))
   const count = Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS) + 1
-  const days = Array.from({ length: count }, (_, index) => daysAgo(new Date(to), count - 1 - index))
+  const days = Array.from({ length: count }, (_, index) => shiftDay(from, index))
   const points = days.map((day) => {
     const amountPaid = byDay.get(day)?.amountPaid ?? '0'
     const title = `${texts.day(day)}: ${texts.amount(amountPaid, currency)}`

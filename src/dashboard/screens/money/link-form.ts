@@ -3,10 +3,10 @@
 
 import { COUNTRY_REQUIRED_CURRENCIES, CURRENCY_CODES } from '../../../core/currency.ts'
 import type { ApiError } from '../../../core/errors.ts'
+import { dayIn, endOfDay } from '../../../kit/days.ts'
 import { type Html, html } from '../../../kit/http/html.ts'
 import { LINK_USAGES } from '../../../links/link.ts'
 import { field, problemNotice } from '../../frame/components.ts'
-import { dayIn, endOfDay } from '../../frame/days.ts'
 import { fieldErrors, orShowProblem, readAmount, selectField } from '../../frame/form-input.ts'
 import type { Screen, ScreenRequest, ScreenResponse } from '../../frame/screen.ts'
 import { LINKS_PATH, type Link, loadLink } from './links.ts'

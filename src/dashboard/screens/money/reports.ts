@@ -41,15 +41,16 @@ async function show(request: ScreenRequest): Promise<ScreenResponse> {
   const body = html`<div class="head"><h1>${t('reportsTitle')}</h1><div class="actions"><a class="button plain" href="${file}">${t('export')}</a></div></div>
 ${monthForm(request)}${presets(request, by)}${choices(request, period, by)}
 ${totals.length === 0 ? empty(t('noReportTitle'), t('noReportText')) : html`${summaries(totals, texts)}${by === 'day' ? byDay(request, rows, period) : byGroup(rows, by, texts)}`}
-<p class="dim">${t('reportNote')}</p>`
+<p class="dim">${t('reportNote', { zone: texts.zone })}</p>`
   return { title: t('reportsTitle'), body }
 }
 
-function presets({ now, query, texts: { t } }: ScreenRequest, by: string): Html {
+function presets(request: ScreenRequest, by: string): Html {
+  const { query, texts } = request
   const links = PRESET_DAYS.map((days) => {
-    const period = { from: daysAgo(now, days - 1), to: daysAgo(now, 0) }
+    const period = { from: daysAgo(request, days - 1), to: daysAgo(request, 0) }
     const isChosen = query.from === period.from && query.to === period.to
-    return html`<li><a href="${addressWith(PATH, {}, { ...period, by })}"${isChosen && html` aria-current="true"`}>${t('lastDays', { days })}</a></li>`
+    return html`<li><a href="${addressWith(PATH, {}, { ...period, by })}"${isChosen && html` aria-current="true"`}>${texts.t('lastDays', { days })}</a></li>`
   })
   return html`<ul class="tabs">${links}</ul>`
 }

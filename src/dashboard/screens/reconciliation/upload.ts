@@ -2,12 +2,12 @@
 
 import type { Static } from 'typebox'
 import { ApiError } from '../../../core/errors.ts'
+import { startOfDay, startOfNextDay } from '../../../kit/days.ts'
 import { type Html, html } from '../../../kit/http/html.ts'
 import { FORMATS } from '../../../reconciliation/formats.ts'
 import type { PreviewRecord, ReconciliationRecord } from '../../../reconciliation/schema.ts'
 import type { Area } from '../../frame/area.ts'
 import { field, notice, problemNotice, table, written } from '../../frame/components.ts'
-import { startOfDay, startOfNextDay } from '../../frame/days.ts'
 import { fieldErrors, orShowProblem, selectField } from '../../frame/form-input.ts'
 import type { AreaRequest, Screen, ScreenResponse } from '../../frame/screen.ts'
 import { amountOf } from './breaks.ts'

@@ -17,9 +17,17 @@ describe('days of a zone', () => {
   })
 
   it('contain their first and last moments', () => {
-    for (const zone of ['Africa/Lagos', 'Asia/Dhaka', 'America/New_York', 'UTC'])
-      for (const day of ['2026-03-08', '2026-11-01', '2026-12-31'])
-        assert.deepEqual([dayIn(startOfDay(day, zone), zone), dayIn(endOfDay(day, zone), zone)], [day, day])
+    for (const zone of [
+      ...['Africa/Lagos', 'Africa/Cairo', 'Asia/Dhaka', 'America/New_York', 'UTC'],
+      // The clocks change at midnight, and at one o'clock back to midnight.
+      'America/Havana',
+    ])
+      for (const day of ['2026-03-08', '2026-04-24', '2026-10-30', '2026-11-01', '2026-12-31'])
+        assert.deepEqual(
+          [dayIn(startOfDay(day, zone), zone), dayIn(endOfDay(day, zone), zone)],
+          [day, day],
+          `${day} ${zone}`,
+        )
   })
 
   it('leave a text that is no day to the API', () => {
