@@ -36,6 +36,8 @@ export interface FilledDemo {
   apiKey: string
   /** The address of the service. */
   url: string
+  /** Its people, with a link that signs each in once, within a day. */
+  people: { name: string; role: string; link: string }[]
 }
 
 /** The programs above this folder. main.ts passes them in, so that no command imports the service. */

@@ -33,10 +33,12 @@ import type { P2pGateways } from '../p2p/app.ts'
 import { createP2pGateways } from '../p2p/gateway.ts'
 import { createPaymentWriters } from '../payments/app.ts'
 import { wakeRefunds, wakeRefundWithReport } from '../refunds/advance.ts'
+import { findGatewayRefunds } from '../refunds/find.ts'
 import { createCallbackPaths } from '../secrets/callback-paths.ts'
 import { type FilledMerchant, listFilledMerchants, saveFilledMerchant } from '../secrets/demo-key.ts'
 import { type InstanceSecrets, loadSecrets } from '../secrets/secrets.ts'
 import { openDatabase } from './database.ts'
+import { addPerson, createSignIns } from './demo-people.ts'
 import { createDemoProvider } from './demo-provider.ts'
 import { SANDBOX_PATH } from './gateways.ts'
 import { testClockJobs } from './jobs.ts'
@@ -57,7 +59,14 @@ export async function fillDemo(config: Config, options: DemoOptions): Promise<Fi
       )
     const secrets = await loadSecrets(db, config, systemRandom(systemClock))
     const filled = await db.transaction((tx) => fillOnce(tx, config, secrets, options), { noTimeout: true })
-    return { ...filled, url: await serviceUrl(config) }
+    const url = await serviceUrl(config)
+    const [clock, random] = [systemClock, systemRandom(systemClock)]
+    const people = await createSignIns(
+      { instanceDb: db, clock, random, mode: config.mode },
+      filled.merchantId,
+      url,
+    )
+    return { ...filled, url, people }
   } finally {
     for (const stop of stops.reverse()) await stop()
   }
@@ -84,7 +93,7 @@ async function fillOnce(
   config: Config,
   secrets: InstanceSecrets,
   options: DemoOptions,
-): Promise<Omit<FilledDemo, 'url'>> {
+): Promise<Omit<FilledDemo, 'url' | 'people'>> {
   // One statement may take long at the end, when the constraints of the whole history are checked.
   await tx.script('set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0')
   if (!(await lockDemo(tx)))
@@ -131,6 +140,10 @@ function composeDemo(
   const gateways = createDemoGateways(db, config, { provider, p2pGateways, vault, log, url, secrets })
   const base = {
     ...{ db, clock, random, log, vault, mode, provider, gateways, p2pGateways },
+    addPerson: (...[merchantId, person]: Parameters<DemoApp['addPerson']>) =>
+      addPerson({ instanceDb: db, clock, random, mode }, merchantId, person),
+    gatewayNames: [provider.gateway.name],
+    findRefunds: (...wanted: Parameters<DemoApp['findRefunds']>) => findGatewayRefunds(db, ...wanted),
     sandbox: provider.gateway,
     counters: createCounters(),
     cursors: createSigner(secrets.cursorKey),

@@ -9,9 +9,11 @@ import type { PaymentRow } from '../payments/payment.ts'
 import { requestRefund } from '../refunds/request.ts'
 import { simulateDispute } from '../sandbox-api/dispute.ts'
 import type { History, PaidAttempt } from './app.ts'
+import { askRefund, decideRefund, writeNote } from './decisions.ts'
 import { type PayerChannel, REFUND_REASONS } from './markets.ts'
 import type { Order } from './orders.ts'
 import type { Seeded } from './seeded.ts'
+import { filePeriodMs } from './settlement-file.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -19,6 +21,7 @@ const DAY_MS = 24 * HOUR_MS
 export type Aftermath =
   | 'nothing'
   | 'refund'
+  | 'requested_refund'
   | 'partial_refund'
   | 'two_partial_refunds'
   | 'declined_refund'
@@ -36,8 +39,9 @@ export function planAftermath(seeded: Seeded, channel: PayerChannel, agoMs: numb
   const isTransfer = channel === 'bank_transfer'
   return seeded.choose<Aftermath>([
     ['nothing', 920],
-    ['refund', 26],
-    ['partial_refund', 16],
+    ['refund', 16],
+    ['requested_refund', 14],
+    ['partial_refund', 12],
     ['two_partial_refunds', 3],
     ['declined_refund', isCard ? 6 : 0],
     ['late_failed_refund', isCard ? 3 : 0],
@@ -84,16 +88,29 @@ export async function startAftermath(
     )
   if (attempt.status === 'amount_mismatch') {
     // A few are still open.
-    if (seeded.isTrue(0.85)) after(4 * HOUR_MS, 4 * DAY_MS, () => resolveMismatch(history, order, payment))
+    if (seeded.isTrue(0.85))
+      after(4 * HOUR_MS, 4 * DAY_MS, () => resolveMismatch(history, order, payment, after))
     return
   }
   if (payment.status !== 'successful') return
+  if (aftermath === 'nothing') return remember(history, { payment, attempt })
   const refund = (share: number | null, name: string) => () =>
     refundPayment(history, order, payment, share, name)
   switch (aftermath) {
     case 'refund':
     case 'declined_refund':
       return after(HOUR_MS, 9 * DAY_MS, refund(null, 'R1'))
+    case 'requested_refund':
+      return after(2 * HOUR_MS, 9 * DAY_MS, async () => {
+        await writeNote(history, payment, 'support', 'damaged')
+        const requestId = await askRefund(
+          history,
+          payment,
+          amountOf(order, payment, null),
+          seeded.pick(REFUND_REASONS),
+        )
+        after(HOUR_MS, 30 * HOUR_MS, () => decideRefund(history, requestId, seeded.isTrue(0.7)))
+      })
     case 'partial_refund':
       return after(HOUR_MS, 9 * DAY_MS, refund(seeded.between(2, 7) / 10, 'R1'))
     case 'two_partial_refunds':
@@ -109,8 +126,9 @@ export async function startAftermath(
     case 'dispute':
       return after(2 * DAY_MS, 18 * DAY_MS, async () => {
         await dispute(history, payment, 'open')
+        after(HOUR_MS, DAY_MS, () => writeNote(history, payment, 'finance', 'proven'))
         const outcome = seeded.isTrue(0.45) ? 'won' : 'lost'
-        after(6 * DAY_MS, 16 * DAY_MS, () => dispute(history, payment, outcome))
+        after(4 * DAY_MS, 9 * DAY_MS, () => dispute(history, payment, outcome))
       })
     default:
       return
@@ -121,40 +139,58 @@ async function dispute({ app, merchant }: History, payment: PaymentRow, outcome:
   await simulateDispute(app, merchant, payment.reference, { action: 'dispute', outcome })
 }
 
-/** Without a share the whole payment is refunded. */
-async function refundPayment(
-  { app, merchant }: History,
-  { seeded, market }: Order,
-  { reference, amountMinor, currency }: PaymentRow,
-  share: number | null,
-  name: string,
-): Promise<void> {
-  // In whole units, as people refund.
+/** Keeps the payments of the last days. */
+function remember(history: History, paid: PaidAttempt): void {
+  const agoMs = history.nowMs - (paid.payment.paidAt?.getTime() ?? 0)
+  if (agoMs <= filePeriodMs(history).from && paid.attempt.gateway === history.app.sandbox.name)
+    history.paid.push(paid)
+}
+
+/** In whole units, as people refund; without a share the whole payment. */
+function amountOf({ market }: Order, { amountMinor, currency }: PaymentRow, share: number | null): number {
   const unit =
     BigInt(market.step) *
     (amountMinor / BigInt(formatAmount(money(amountMinor, currency)).split('.')[0] ?? 1))
-  const minor = share === null ? null : (BigInt(Math.round(Number(amountMinor) * share)) / unit) * unit
-  const amount = minor === null || minor === 0n ? null : Number(formatAmount(money(minor, currency)))
-  const refundReference = `${reference}-${name}`
-  const reason = seeded.pick(REFUND_REASONS)
-  await requestRefund(
-    app,
-    merchant,
-    { refundReference, payment: { reference }, amount, reason, metadata: {} },
-    undefined,
-  )
+  const minor = share === null ? 0n : (BigInt(Math.round(Number(amountMinor) * share)) / unit) * unit
+  return Number(formatAmount(money(minor === 0n ? amountMinor : minor, currency)))
 }
 
-const NOTES: Readonly<Record<'accept' | 'return', string>> = {
+async function refundPayment(
+  { app, merchant }: History,
+  order: Order,
+  payment: PaymentRow,
+  share: number | null,
+  name: string,
+): Promise<void> {
+  const { reference } = payment
+  const amount = amountOf(order, payment, share)
+  const refundReference = `${reference}-${name}`
+  const reason = order.seeded.pick(REFUND_REASONS)
+  const input = { refundReference, payment: { reference }, amount, reason, metadata: {} }
+  await requestRefund(app, merchant, input, undefined)
+}
+
+const REASONS: Readonly<Record<'accept' | 'return', string>> = {
   accept: 'Agreed with the customer on the phone',
   return: 'The customer asked for the money back',
 }
 
-async function resolveMismatch({ app, merchant, keyId }: History, { seeded }: Order, payment: PaymentRow) {
+/** Finance decides; where the settings require a second person, the owner approves it later. */
+async function resolveMismatch(
+  history: History,
+  { seeded }: Order,
+  payment: PaymentRow,
+  after: (fromMs: number, toMs: number, step: Step) => void,
+): Promise<void> {
+  const { app, merchant, team } = history
   const { cases } = await listCases(app, merchant, { payment: payment.id })
   const [open] = cases
+  if (!open) return
   const resolution: Extract<Resolution, 'accept' | 'return'> = seeded.isTrue(0.7) ? 'accept' : 'return'
-  const request = { resolution, note: NOTES[resolution], proof: null }
-  if (open)
-    await resolveCase(app, merchantActor(merchant, { type: 'api_key', id: keyId }), open.row.id, request)
+  const request = { resolution, note: REASONS[resolution], proof: null }
+  const decide = async (by: 'finance' | 'owner') =>
+    (await resolveCase(app, merchantActor(merchant, team[by]), open.row.id, request)).details.row.closedAt
+  await writeNote(history, payment, 'finance', 'called')
+  if ((await decide('finance')) === null)
+    after(HOUR_MS, 20 * HOUR_MS, async () => void (await decide('owner')))
 }

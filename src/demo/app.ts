@@ -1,3 +1,4 @@
+import type { Principal } from '../core/merchant.ts'
 import type { DeliveriesApp } from '../deliveries/app.ts'
 import type { Tx } from '../kit/db/db.ts'
 import type { TransactionDb } from '../kit/db/within-transaction.ts'
@@ -7,6 +8,7 @@ import type { LinkRow } from '../links/link.ts'
 import type { ManagedMerchant } from '../merchants/service.ts'
 import type { verifyAttempt } from '../outcomes/status-check.ts'
 import type { P2pApp } from '../p2p/app.ts'
+import type { ReconciliationApp } from '../reconciliation/reconcile.ts'
 import type { SandboxApiApp } from '../sandbox-api/service.ts'
 import type { Decline } from './declines.ts'
 import type { Person } from './orders.ts'
@@ -32,16 +34,28 @@ export interface DemoProvider {
 }
 
 /** The services, with a simulated clock and everything inside this process. */
-export interface DemoApp extends LinksApp, P2pApp, DeliveriesApp, SandboxApiApp {
+export interface DemoApp extends LinksApp, P2pApp, DeliveriesApp, SandboxApiApp, ReconciliationApp {
   db: TransactionDb
   keyPepper: Uint8Array
   provider: DemoProvider
+  addPerson(merchantId: string, person: DemoPerson): Promise<Principal>
   /** The background jobs of a day: settlements, refunds that failed later, transfers that were not sent. */
   dailyJobs: readonly Job[]
   /** The background jobs of everything that is due at a time, without deliveries. */
   dueJobs: readonly Job[]
   deliveryJobs: readonly Job[]
 }
+
+/** A person of the demo merchant, or an operator of the instance. */
+export interface DemoPerson {
+  /** The e-mail address without its domain. */
+  account: string
+  name: string
+  role: 'owner' | 'admin' | 'finance' | 'support' | 'developer' | 'viewer' | 'operator'
+}
+
+/** By role; of two operators the last one. */
+export type Team = Readonly<Record<DemoPerson['role'], Principal>>
 
 /** A payment with the attempt that has paid it, or may. */
 export type PaidAttempt = Parameters<typeof verifyAttempt>[1]
@@ -56,8 +70,11 @@ export interface SavedCard {
 export interface History {
   app: DemoApp
   merchant: ManagedMerchant
-  /** The API key of the people who resolve cases. */
+  /** The API key of the shop. */
   keyId: string
+  team: Team
+  /** Payments of the last days that nothing else happens to. */
+  paid: PaidAttempt[]
   nowMs: number
   schedule: Schedule
   /** By currency. */

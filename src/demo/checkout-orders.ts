@@ -37,8 +37,9 @@ const OPEN_MS = 40 * MINUTE_MS
 // The payer may try five times; then the payment has failed.
 const ALL_ATTEMPTS = 5
 
-function drawFate({ seeded, market, atMs }: Order, nowMs: number): Fate {
+function drawFate({ seeded, market, atMs, hasUnknownOutcome }: Order, nowMs: number): Fate {
   const channel = seeded.choose(channelsOf(market.channels))
+  if (hasUnknownOutcome) return { end: 'pays', declines: 0, channel, aftermath: 'unknown_answer' }
   // Some of the last payers have only just opened the page.
   if (nowMs - atMs < OPEN_MS && seeded.isTrue(0.5))
     return { end: 'leaves', declines: 0, channel, aftermath: 'nothing' }

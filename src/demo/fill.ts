@@ -6,13 +6,17 @@ import { countOnePayment } from '../links/link-events.ts'
 import { createEndpoint } from '../webhook-endpoints/endpoints.ts'
 import type { DemoApp, History } from './app.ts'
 import { beginCheckout, beginLinkPayment } from './checkout-orders.ts'
+import { leaveWork } from './decisions.ts'
 import { createAccounts, createLinks, type DemoMerchant } from './merchant.ts'
 import { type DemoPlan, type Order, planOrders, startOf } from './orders.ts'
 import { beginTransfer, chargeCard } from './other-orders.ts'
 import { analyzeHistory, findNextDelivery } from './queries.ts'
 import { BOOKKEEPING, SHOP } from './receiver.ts'
+import { writeRequests } from './request-lines.ts'
 import { createSchedule } from './schedule.ts'
+import { reconcileDay } from './settlement-file.ts'
 import { runAt } from './simulated-time.ts'
+import { createTeam, saveViews } from './team.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
@@ -40,9 +44,9 @@ export async function writeHistory(
   const { nowMs } = plan
   const firstMs = startOf(plan)
   const schedule = createSchedule()
-  const links = await runAt(firstMs, async () => {
+  const { links, team } = await runAt(firstMs, async () => {
     await createAccounts(app, merchant)
-    return createLinks(app, merchant)
+    return { links: await createLinks(app, merchant), team: await createTeam(app, merchant.id) }
   })
   const history: History = {
     app,
@@ -51,10 +55,13 @@ export async function writeHistory(
     nowMs,
     schedule,
     links,
+    team,
+    paid: [],
     uncountedAtMs: null,
     cards: new Map(),
   }
-  for (const order of planOrders(plan))
+  const orders = planOrders(plan)
+  for (const order of orders)
     schedule.add(order.atMs, order.kind === 'charge' ? order.market.currency : null, () =>
       BEGIN[order.kind](history, order),
     )
@@ -72,7 +79,16 @@ export async function writeHistory(
     onProgress((timeMs - firstMs) / (nowMs - firstMs))
   }
   await app.db.asTenant(merchant.id, () => deliverEvents(history))
+  await leaveWork(history)
+  await runAt(nowMs - RECONCILED_MS, () => reconcileDay(history))
+  await runAt(nowMs, async () => {
+    await saveViews(history)
+    await writeRequests(history, orders)
+  })
 }
+
+// How long ago an operator has compared the last settlement file.
+const RECONCILED_MS = 18 * 60 * MINUTE_MS
 
 // How long after the event the worker calls the endpoint.
 const DELIVERY_DELAY_MS = 300

@@ -31,6 +31,14 @@ export async function createDemoMerchant(app: DemoApp, number: number): Promise<
     settings: {
       savedMethods: 'ask_with_checkbox',
       timeZone: 'Africa/Lagos',
+      refundApprovals: [
+        { currency: 'NGN', from: 50_000 },
+        { currency: 'KES', from: 10_000 },
+      ],
+      caseApprovals: [
+        { currency: 'NGN', from: 20_000 },
+        { currency: 'USD', from: 20 },
+      ],
       branding: { supportEmail: 'help@savanna-home.example', accentColor: '#8a4b14' },
     },
   })

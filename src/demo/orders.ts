@@ -33,6 +33,8 @@ export interface Order {
   person: Person
   amount: Money
   kind: 'checkout' | 'charge' | 'link' | 'p2p'
+  /** The provider answers with a status that we do not know. */
+  hasUnknownOutcome: boolean
   /** The further fate of this order: independent of the fates of the others. */
   seeded: Seeded
 }
@@ -74,9 +76,18 @@ export function planOrders(plan: DemoPlan): Order[] {
       seeded: createSeeded(seeded.between(0, 2 ** 31)),
     }
   })
-  return drafts
-    .toSorted((one, other) => one.atMs - other.atMs)
-    .map((draft, index) => ({ ...draft, number: index + 1 }))
+  const sorted = drafts.toSorted((one, other) => one.atMs - other.atMs)
+  const unknown = sorted.findLast((draft) => mayBeUnknown(draft, plan))
+  return sorted.map((draft, index) => ({ ...draft, number: index + 1, hasUnknownOutcome: draft === unknown }))
+}
+
+/** Paid by card some hours ago, so that no person has decided about it yet. */
+function mayBeUnknown(
+  { atMs, market, kind }: Pick<Order, 'atMs' | 'market' | 'kind'>,
+  { nowMs }: DemoPlan,
+): boolean {
+  const isCard = Object.keys(market.channels).join() === 'card'
+  return kind === 'checkout' && isCard && nowMs - atMs > 3 * HOUR_MS && nowMs - atMs < 5 * DAY_MS
 }
 
 // A few orders of the last minutes, so that checkouts are open; and a sale in the bad hour of the gateway, so that it shows.

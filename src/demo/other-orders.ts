@@ -96,7 +96,7 @@ export async function beginTransfer(history: History, order: Order): Promise<voi
       return after(6 * HOUR_MS, 40 * HOUR_MS, () =>
         rejectTransfer(app, merchant, action, 'No such transfer on the account'),
       )
-    if (fate === 'confirmed') return after(10 * MINUTE_MS, 14 * HOUR_MS, confirm(amount.minor))
+    if (fate === 'confirmed') return after(10 * MINUTE_MS, 26 * HOUR_MS, confirm(amount.minor))
     after(HOUR_MS, 8 * HOUR_MS, async () => {
       await confirm(partOf(amount.minor))()
       after(2 * HOUR_MS, 30 * HOUR_MS, confirm(amount.minor))

@@ -1,16 +1,13 @@
 // Notes of people on payments. Only the team sees them.
 
 import { Type } from 'typebox'
-import { assertNoCardNumbers } from '../core/card-number.ts'
-import { createIdempotently } from '../kit/db/idempotency.ts'
 import { created, ok, type PersonRoute, personRoute } from '../kit/http/route.ts'
 import { UuidParams } from '../kit/http/schema.ts'
 import type { PaymentsApp } from '../payments/app.ts'
-import { requirePayment } from '../payments/find.ts'
 import type { PaymentNote } from './note.ts'
-import { findNote, insertNote, listNotes, type NoteRow } from './queries.ts'
+import { listNotes, type NoteRow } from './queries.ts'
+import { createNote, PATH } from './service.ts'
 
-const PATH = '/app/payments/{uuid}/notes'
 const LONGEST_NOTE = 2_000
 
 export function paymentNoteRoutes(app: PaymentsApp): PersonRoute[] {
@@ -34,19 +31,8 @@ export function paymentNoteRoutes(app: PaymentsApp): PersonRoute[] {
         text: Type.String({ minLength: 1, maxLength: LONGEST_NOTE, pattern: '\\S', 'x-multiline': true }),
       }),
       handle: async ({ merchant, principal, params, body: { text }, idempotencyKey: key }) => {
-        assertNoCardNumbers({ text })
-        const payment = await requirePayment(app, merchant, params)
-        const input = { ...params, text, userId: principal.id }
-        const claim = { merchantId: merchant.id, key, operation: `POST ${PATH}`, input }
-        const { record, replayed } = await createIdempotently<NoteRow>(app, claim, {
-          make: async (tx, id) => {
-            const owner = { merchantId: merchant.id, paymentId: payment.id, userId: principal.id }
-            const note = { ...owner, id, text, createdAt: app.clock.now() }
-            await insertNote(tx, note)
-            return note
-          },
-          find: (id) => findNote(app.db, merchant.id, id),
-        })
+        const note = { ...params, text }
+        const { record, replayed } = await createNote(app, merchant, principal, note, key)
         return created('Note saved.', toNote(record), replayed)
       },
     }),

@@ -9,13 +9,8 @@ import {
   requirePrincipal,
   SITE,
 } from '../../test/support/people-rig.ts'
-import {
-  changePassword,
-  createDemoSignIn,
-  requestPasswordReset,
-  resetPassword,
-  signInByDemoLink,
-} from './accounts.ts'
+import { changePassword, requestPasswordReset, resetPassword } from './accounts.ts'
+import { createDemoSignIn, signInByDemoLink } from './demo/people.ts'
 import type { PeopleError } from './errors.ts'
 import { addPasskey, createChallenge, listPasskeys } from './passkeys.ts'
 import { type Principal, principalOf } from './sessions.ts'
@@ -37,13 +32,16 @@ describe('the link of the demo owner', () => {
   it('signs in to the demo merchant as its owner, once by 20 uses at the same time', async () => {
     const token = await createDemoSignIn(app, merchantId)
     const results = await Promise.allSettled(
-      Array.from({ length: 20 }, () => signInByDemoLink(app, token, newOrigin())),
+      Array.from({ length: 20 }, () => signInByDemoLink(app, { token, kind: 'member' }, newOrigin())),
     )
     const [first, ...others] = results.filter((one) => one.status === 'fulfilled')
     assert.ok(first && others.length === 0)
     const principal = await requirePrincipal(app, first.value.token)
     assert.deepEqual([principal.merchant?.id, principal.role], [merchantId, 'owner'])
-    await assert.rejects(signInByDemoLink(app, token, newOrigin()), refusedWith('link_not_valid'))
+    await assert.rejects(
+      signInByDemoLink(app, { token, kind: 'member' }, newOrigin()),
+      refusedWith('link_not_valid'),
+    )
   })
 
   it('is made again for the same owner, and works for a day', async () => {
@@ -57,7 +55,7 @@ describe('the link of the demo owner', () => {
     await assert.rejects(use(late), refusedWith('link_not_valid'))
   })
 
-  const use = (token: string) => signInByDemoLink(app, token, newOrigin())
+  const use = (token: string) => signInByDemoLink(app, { token, kind: 'member' }, newOrigin())
 
   it('is all that the demo owner needs to confirm the session, in staging only', async () => {
     const { token } = await use(await createDemoSignIn(app, merchantId))
@@ -72,11 +70,23 @@ describe('the link of the demo owner', () => {
     await assert.rejects(confirmIdentity(app, protectedNow, {}, newOrigin()), refusedWith('sign_in_failed'))
   })
 
+  it('signs an operator of the demo in to the area of operators alone', async () => {
+    const person = { account: 'operator', name: 'An operator', role: 'operator' } as const
+    const token = await createDemoSignIn(app, merchantId, person)
+    await assert.rejects(use(token), refusedWith('link_not_valid'))
+    const session = await signInByDemoLink(app, { token, kind: 'operator' }, newOrigin())
+    const { user, merchant } = await requirePrincipal(app, session.token)
+    assert.deepEqual([user.kind, user.email, merchant], ['operator', 'operator@demo.example', null])
+  })
+
   it('is neither made nor accepted in production', async () => {
     const token = await createDemoSignIn(app, merchantId)
     const live = { ...app, mode: 'live' as const }
     await assert.rejects(createDemoSignIn(live, merchantId), /outside staging/)
-    await assert.rejects(signInByDemoLink(live, token, newOrigin()), refusedWith('link_not_valid'))
+    await assert.rejects(
+      signInByDemoLink(live, { token, kind: 'member' }, newOrigin()),
+      refusedWith('link_not_valid'),
+    )
   })
 })
 
@@ -146,7 +156,7 @@ describe('a password reset', () => {
   it('is no way around the purpose of a link', async () => {
     const { email } = await rig.newMember(merchantId, 'viewer')
     await assert.rejects(
-      signInByDemoLink(app, await resetTokenOf(email), newOrigin()),
+      signInByDemoLink(app, { token: await resetTokenOf(email), kind: 'member' }, newOrigin()),
       refusedWith('link_not_valid'),
     )
     const demo = await createDemoSignIn(app, merchantId)

@@ -1,8 +1,6 @@
-// Changes of an account: its password, a password reset, and the end of the account. And the demo owner of staging, who
-// signs in by a link.
+// Changes of an account: its password, a password reset, and the end of the account.
 
 import { isPersonName } from '../core/text/formats.ts'
-import { addMs } from '../kit/clock.ts'
 import type { Tx } from '../kit/db/db.ts'
 import { type Origin, type PeopleApp, runAsUser } from './app.ts'
 import { PeopleError } from './errors.ts'
@@ -35,23 +33,18 @@ import {
   type Principal,
   renewSession,
   requireRecentAuthentication,
-  type StartedSession,
   signOut,
-  startSession,
   useSubmission,
 } from './sessions.ts'
-import { confirmationOf, confirmIdentity, DEMO_EMAIL, normalizeEmail } from './sign-in.ts'
-import { addMembership, listMembershipsOfUser, revokeInvitationsOf } from './team-queries.ts'
-import { hashOfNew, hashToken, newToken } from './tokens.ts'
+import { confirmationOf, confirmIdentity, normalizeEmail } from './sign-in.ts'
+import { listMembershipsOfUser, revokeInvitationsOf } from './team-queries.ts'
+import { createLink, hashToken } from './tokens.ts'
 import {
   deleteDevices,
   disableUserRow,
   endLinks,
   findLinkUser,
   findUserByEmail,
-  insertLink,
-  insertUser,
-  type LinkPurpose,
   setPasswordHash,
   setProfile,
   useLink,
@@ -60,8 +53,6 @@ import {
 
 const MINUTE_MS = 60_000
 const RESET_MS = 60 * MINUTE_MS
-// The start prints it: a newcomer may open it hours later. It works once, in staging.
-const DEMO_LINK_MS = 24 * 60 * MINUTE_MS
 
 /** What a person does with their own account, for the pages. */
 export function accountOf(app: PeopleApp, principal: Principal, origin: Origin) {
@@ -211,19 +202,6 @@ async function removeFactors(tx: Tx, userId: string): Promise<void> {
   await deletePasskeys(tx, userId)
 }
 
-async function createLink(
-  app: PeopleApp,
-  tx: Tx,
-  purpose: LinkPurpose,
-  userId: string,
-  lifetimeMs: number,
-): Promise<string> {
-  const [token, now] = [newToken(app.random), app.clock.now()]
-  const expiresAt = addMs(now, lifetimeMs)
-  await insertLink(tx, { tokenHash: hashOfNew(token), purpose, userId, createdAt: now, expiresAt })
-  return token
-}
-
 /**
  * An account that is disabled cannot sign in, and its sessions and the invitations that it has made end. It stays in the audit
  * log.
@@ -234,40 +212,5 @@ export async function disableUser(app: PeopleApp, userId: string): Promise<void>
     if (!(await disableUserRow(tx, userId, now))) throw new PeopleError('member_not_found')
     await endAccess(app, tx, userId, null)
     await revokeInvitationsOf(tx, null, userId, now)
-  })
-}
-
-const DEMO_OWNER = { email: DEMO_EMAIL, name: 'Demo Owner' }
-
-/** A token with which the demo owner signs in once, within a day, as the owner also of this merchant. Staging only. */
-export async function createDemoSignIn(app: PeopleApp, merchantId?: string): Promise<string> {
-  if (app.mode !== 'test') throw new Error('there is no demo owner outside staging')
-  const now = app.clock.now()
-  return app.instanceDb.transaction(async (tx) => {
-    const fresh = { id: app.random.uuid(), kind: 'member' as const, passwordHash: null, language: null }
-    const user =
-      (await insertUser(tx, { ...fresh, ...DEMO_OWNER, createdAt: now })) ??
-      (await findUserByEmail(tx, DEMO_OWNER.email))
-    if (!user) throw new Error('the demo owner was deleted meanwhile')
-    if (merchantId !== undefined)
-      await addMembership(tx, { merchantId, userId: user.id, role: 'owner', createdAt: now })
-    return createLink(app, tx, 'demo_sign_in', user.id, DEMO_LINK_MS)
-  })
-}
-
-export async function signInByDemoLink(
-  app: PeopleApp,
-  token: string,
-  origin: Origin,
-): Promise<StartedSession> {
-  const hash = hashToken(token)
-  const user = hash && (await findLinkUser(app.instanceDb, hash, 'demo_sign_in', app.clock.now()))
-  if (!user || app.mode !== 'test') throw new PeopleError('link_not_valid')
-  return startSession(app, user, origin, 'sign_in.demo_link', {
-    passwordHash: null,
-    consume: async (tx) => {
-      const userId = await useLink(tx, hash, 'demo_sign_in', app.clock.now())
-      if (userId === undefined) throw new PeopleError('link_not_valid')
-    },
   })
 }

@@ -1,7 +1,10 @@
 // Secrets that the holder presents: links, sessions, devices and challenges. Only their hashes are stored.
 
 import { createHash } from 'node:crypto'
+import { addMs, type Clock } from '../kit/clock.ts'
+import type { Tx } from '../kit/db/db.ts'
 import type { Random } from '../kit/random.ts'
+import { insertLink, type LinkPurpose } from './user-queries.ts'
 
 const TOKEN_BYTES = 32
 const TOKEN = /^[A-Za-z0-9_-]{43}$/
@@ -22,4 +25,18 @@ export function hashOfNew(token: string): Buffer {
   const hash = hashToken(token)
   if (!hash) throw new Error('a new token has 43 characters')
   return hash
+}
+
+/** The token of a link that the person uses once. */
+export async function createLink(
+  { random, clock }: { random: Random; clock: Clock },
+  tx: Tx,
+  purpose: LinkPurpose,
+  userId: string,
+  lifetimeMs: number,
+): Promise<string> {
+  const [token, now] = [newToken(random), clock.now()]
+  const expiresAt = addMs(now, lifetimeMs)
+  await insertLink(tx, { tokenHash: hashOfNew(token), purpose, userId, createdAt: now, expiresAt })
+  return token
 }

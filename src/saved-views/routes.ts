@@ -3,22 +3,13 @@
 import { Type } from 'typebox'
 import { ApiError, requireFound } from '../core/errors.ts'
 import type { Merchant, Principal } from '../core/merchant.ts'
-import type { Clock } from '../kit/clock.ts'
-import type { Db } from '../kit/db/db.ts'
 import { created, ok, type PersonRoute, personRoute } from '../kit/http/route.ts'
 import { UuidParams } from '../kit/http/schema.ts'
-import type { Random } from '../kit/random.ts'
-import { deleteView, findView, listViews, saveView, updateView, type ViewRow } from './queries.ts'
+import { createView, type ViewsApp } from './create.ts'
+import { deleteView, findView, listViews, updateView, type ViewRow } from './queries.ts'
 import type { SavedView } from './view.ts'
 
-interface ViewsApp {
-  db: Db
-  clock: Clock
-  random: Random
-}
-
 const PATH = '/app/views'
-const MOST_VIEWS = 50
 const NAMED = {
   name: Type.String({ minLength: 1, maxLength: 60, pattern: '\\S', 'x-nfc': true }),
   isShared: Type.Boolean(),
@@ -71,22 +62,6 @@ export function savedViewRoutes(app: ViewsApp): PersonRoute[] {
       },
     }),
   ]
-}
-
-async function createView(
-  app: ViewsApp,
-  { id: merchantId }: Merchant,
-  { id: userId }: Principal,
-  input: Pick<ViewRow, 'name' | 'query' | 'isShared'>,
-): Promise<ViewRow> {
-  const own = (await listViews(app.db, merchantId, userId)).filter((view) => view.userId === userId)
-  if (own.length >= MOST_VIEWS && !own.some(({ name }) => name === input.name))
-    throw new ApiError('invalid_state', { message: `You have ${MOST_VIEWS} views; delete one first.` })
-  const now = app.clock.now()
-  const id = app.random.uuid()
-  const saved = await saveView(app.db, { ...input, merchantId, id, userId, createdAt: now, updatedAt: now })
-  if (!saved) throw new Error('the view was not saved')
-  return saved
 }
 
 /** Only its owner changes a view. People who change settings also change the shared views of others, who may have left. */

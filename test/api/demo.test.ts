@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { after, describe, it } from 'node:test'
 import { runCommandLine } from '../../src/cli/program.ts'
 import { ENTRY_POINTS } from '../../src/entry-points.ts'
+import { newVisitor, type Visitor } from '../support/dashboard.ts'
 import { HAS_LARGER_FORM, sized } from '../support/scale.ts'
 import { testService } from '../support/service.ts'
 
@@ -85,6 +86,37 @@ describe('cowry demo', () => {
     },
   )
 
+  it(
+    'signs in each of its people once by a link, with work that waits for them',
+    HAS_LARGER_FORM,
+    async () => {
+      const people = new Map<string, Visitor>()
+      for (const { role, link } of filled.answer.data.people) {
+        const { pathname } = new URL(link)
+        const visitor = newVisitor(service)
+        assert.equal((await visitor.get(pathname)).http, 303, role)
+        assert.equal((await newVisitor(service).get(pathname)).http, 410, `${role}, a second time`)
+        people.set(role, visitor)
+      }
+      assert.deepEqual(
+        [...people.keys()],
+        ['owner', 'admin', 'finance', 'support', 'developer', 'viewer', 'operator'],
+      )
+      const shows = async (role: string, path: string, text: RegExp) => {
+        const page = await people.get(role)?.get(path)
+        assert.match(page?.text ?? '', text, `${role} at ${path}`)
+      }
+      await shows('finance', '/app', /refunds? waits? for the approval of a second person/)
+      await shows('finance', '/app/refunds/requests?status=awaiting_approval', /Mariam Traoré/)
+      await shows('support', '/app/payments', /Failed in Kenya/)
+      await shows('developer', '/app/developers/requests', /initiate-payment/)
+      await shows('developer', '/app/developers/requests?outcome=failed', /HTTP 4/)
+      await shows('viewer', '/app/team', /Adaeze Okafor/)
+      await shows('operator', '/ops/reconciliations', /settlement-[\d-]+\.csv/)
+      await shows('operator', '/ops/breaks', /Not in our records/)
+    },
+  )
+
   it('makes a refund of a payment of the demo possible', HAS_LARGER_FORM, async () => {
     const { body } = await api.get(
       '/api/v1/checkout/payments?status=successful&paymentGateway=sandbox&limit=1',
@@ -98,7 +130,11 @@ describe('cowry demo', () => {
     const before = await countMerchants()
     const { code, answer } = await runDemo([])
     assert.equal(code, 0)
-    assert.deepEqual(answer.data, { ...filled.answer.data, isNew: false })
+    const { people, ...same } = answer.data
+    const { people: earlier, ...data } = filled.answer.data
+    assert.deepEqual(same, { ...data, isNew: false })
+    const named = (list: { role: string; name: string }[]) => list.map(({ role, name }) => [role, name])
+    assert.deepEqual(named(people), named(earlier))
     assert.equal(await countMerchants(), before)
   })
 

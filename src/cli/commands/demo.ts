@@ -43,8 +43,8 @@ async function fill(shell: Shell, { json, again = false, ...size }: Options): Pr
   const message = filled.isNew
     ? `${filled.name} has ${size.payments} payments of ${size.months} months, written in ${seconds} s.`
     : `${filled.name} was filled before, and nothing was changed. Add --again to fill another merchant.`
-  const { isNew, merchantId, name, apiKey, url } = filled
-  const data = { isNew, merchant: { uuid: merchantId, name }, apiKey, url }
+  const { isNew, merchantId, name, apiKey, url, people } = filled
+  const data = { isNew, merchant: { uuid: merchantId, name }, apiKey, url, people }
   shell.show({ status: 'success', message, data }, { json }, () =>
     [
       `${colorize(terminal, 'green', message)}\n`,
@@ -52,6 +52,9 @@ async function fill(shell: Shell, { json, again = false, ...size }: Options): Pr
       'Look at it while the service runs (npm start):',
       `  npm run cowry -- people demo-link --merchant ${merchantId}`,
       ...LOOKS.map((path) => curlOf(filled, path)),
+      '',
+      'Sign in to the dashboard as one of its people. Each link works once, within a day; run this again for new ones.',
+      ...people.map(({ role, name: person, link }) => `  ${role.padEnd(9)}  ${person.padEnd(15)}  ${link}`),
       '',
     ].join('\n'),
   )

@@ -36,7 +36,7 @@ export interface ListScreen<Row, Request extends AreaRequest = ScreenRequest> {
   /** The rows of a page, if they are so long that 50 would be too heavy. */
   rows?: number
   filters: readonly Filter[]
-  columns(texts: Texts, request: Request): Column<Row>[]
+  columns(texts: Texts, request: Request): Column<Row>[] | Promise<Column<Row>[]>
   emptyTitle: TextId
   emptyText: TextId
   /** Buttons beside the title. */
@@ -112,6 +112,7 @@ async function show<Row, Request extends AreaRequest>(screen: ListScreen<Row, Re
   ])
   // A boundary: the operation returns records of its schema, and the screen names their type.
   const rows = data as Row[]
+  const columns = rows.length === 0 ? [] : await screen.columns(texts, request)
   const canExport = screen.exports !== undefined && allows(screen.exports)
   const body = html`<div class="head"><h1>${t(screen.title)}</h1><div class="actions">${screen.actions?.(request)}${
     canExport &&
@@ -119,7 +120,7 @@ async function show<Row, Request extends AreaRequest>(screen: ListScreen<Row, Re
   }</div></div>
 ${intro}
 ${screen.filters.length > 0 && filterForm(screen, request)}
-${rows.length === 0 ? empty(t(screen.emptyTitle), t(screen.emptyText)) : table(t(screen.title), screen.columns(texts, request), rows)}
+${rows.length === 0 ? empty(t(screen.emptyTitle), t(screen.emptyText)) : table(t(screen.title), columns, rows)}
 ${meta && rows.length > 0 && pager(texts, path, query, meta)}${outro}`
   return { title: t(screen.title), body }
 }

@@ -96,7 +96,7 @@ export const EN = {
   confirmText: 'You signed in more than five minutes ago. Confirm that it is you; then this goes on.',
   confirmImpossible:
     'Your account has no password and no authenticator app. Sign out, and sign in again to do this.',
-  confirmDemo: 'The demo owner of staging has no password.',
+  confirmDemo: 'The people of the demo have no password.',
   confirmWrong: 'The password is not right.',
   confirmButton: 'Confirm and go on',
 

@@ -97,7 +97,7 @@ ${isDone(query.done) && notice('good', html`<p>${t(`done_${query.done}`)}</p>`)}
 ${problem && notice('bad', html`<p>${problem.message}</p>`)}
 <div class="split"><div><section class="card" data-part="facts"><p class="big">${amount}</p>${mainFacts(payment, texts)}</section>
 <section class="card" data-part="timeline"><h2>${t('timeline')}</h2>${timelineList(timeline, payment.sourceCurrency, request)}</section>
-<div data-part="attempts">${payment.attempts.length > 0 && attempts(payment, texts)}</div>${requestTable(request, requests)}${await moneyOf(request)}</div>
+<div data-part="attempts">${payment.attempts.length > 0 && attempts(payment, texts)}</div>${await requestTable(request, requests)}${await moneyOf(request)}</div>
 <div>${await refundForm(request, payment, requests)}${receiptForm(request, payment)}${await notesOf(request, payment)}<section class="card"><h2>${t('details')}</h2>${moreFacts(payment, texts)}</section>${await paymentEvents(request, payment.uuid)}</div></div>`
   return { title: payment.reference, body, http: problem ? 422 : 200 }
 }

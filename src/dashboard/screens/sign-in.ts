@@ -3,7 +3,8 @@
 import { withoutControls } from '../../core/text/direction.ts'
 import { type Html, html } from '../../kit/http/html.ts'
 import type { PageResponse, PageRoute } from '../../kit/http/route.ts'
-import { accountOf, signInByDemoLink } from '../../people/accounts.ts'
+import { accountOf } from '../../people/accounts.ts'
+import { signInByDemoLink } from '../../people/demo/people.ts'
 import { PeopleError } from '../../people/errors.ts'
 import { completeSignIn, signIn } from '../../people/sign-in.ts'
 import type { AreaApp, DashboardApp } from '../app.ts'
@@ -43,16 +44,16 @@ export function signInRoutes(app: AreaApp): PageRoute[] {
     entryGet(signInPath, (request) => showSignIn(app, request)),
     entryPost(app, signInPath, (request) => enter(app, request), toSignIn),
     entryGet(codePathOf(app), (request) => codePage(app, request)),
+    entryGet(`${app.area.path}/enter/{token}`, (request) => enterByLink(app, request)),
     entryPost(app, codePathOf(app), (request) => enterCode(app, request), toCode),
     entryPost(app, `${app.area.path}/sign-out`, (request) => leave(app, request), toSignIn),
   ]
 }
 
-/** What only the people of merchants have: the demo link, and the choice of a merchant. */
+/** What only the people of merchants have: the choice of a merchant. */
 export function memberEntryRoutes(app: DashboardApp): PageRoute[] {
   const toSignIn = (request: PageRequest, refusal: Refusal) => signInPage(app, request, refusal)
   return [
-    entryGet(`${APP_PATH}/enter/{token}`, (request) => enterByLink(app, request)),
     entryGet(CHOOSE_PATH, (request) => showChoice(app, request)),
     entryPost(app, CHOOSE_PATH, (request) => choose(app, request), toSignIn),
   ]
@@ -131,11 +132,12 @@ async function enterCode(app: AreaApp, request: PageRequest): Promise<PageRespon
   return begin(app, session, safeNext(app, next))
 }
 
-/** Staging only: the printed link signs the demo owner in. */
-async function enterByLink(app: DashboardApp, request: PageRequest): Promise<PageResponse> {
+/** Staging only: a printed link signs a person of the demo in. */
+async function enterByLink(app: AreaApp, request: PageRequest): Promise<PageResponse> {
+  const { path, kind } = app.area
   try {
-    const session = await signInByDemoLink(app, request.params.token ?? '', originOf(app, request))
-    return begin(app, session, APP_PATH)
+    const link = { token: request.params.token ?? '', kind }
+    return begin(app, await signInByDemoLink(app, link, originOf(app, request)), path)
   } catch (error) {
     if (!(error instanceof PeopleError)) throw error
     return signInPage(app, request, refusalOf(error, textsOf(request)))

@@ -3,8 +3,8 @@
 import { Type } from 'typebox'
 import { created, type OperatorRoute, operatorRoute } from '../../kit/http/route.ts'
 import { described, namedObject, text, UuidInput } from '../../kit/http/schema.ts'
-import { createDemoSignIn } from '../accounts.ts'
 import type { PeopleApp } from '../app.ts'
+import { createDemoSignIn } from '../demo/people.ts'
 
 interface Needs extends PeopleApp {
   publicUrl(): string

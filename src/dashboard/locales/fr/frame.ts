@@ -81,7 +81,7 @@ export const FR_FRAME = {
     'Vous vous êtes connecté il y a plus de cinq minutes. Confirmez votre identité pour continuer.',
   confirmImpossible:
     'Votre compte n’a ni mot de passe ni application d’authentification. Déconnectez-vous, puis reconnectez-vous pour faire cela.',
-  confirmDemo: 'Le propriétaire de démonstration n’a pas de mot de passe.',
+  confirmDemo: 'Les personnes de la démonstration n’ont pas de mot de passe.',
   confirmWrong: 'Le mot de passe est incorrect.',
   confirmButton: 'Confirmer et continuer',
   signInProvider: 'Se connecter avec votre organisation',

@@ -80,7 +80,7 @@ export const PT_FRAME = {
   confirmText: 'Entrou há mais de cinco minutos. Confirme a sua identidade para continuar.',
   confirmImpossible:
     'A sua conta não tem palavra-passe nem aplicação de autenticação. Saia e entre novamente para fazer isto.',
-  confirmDemo: 'O proprietário de demonstração não tem palavra-passe.',
+  confirmDemo: 'As pessoas da demonstração não têm palavra-passe.',
   confirmWrong: 'A palavra-passe não está certa.',
   confirmButton: 'Confirmar e continuar',
   signInProvider: 'Entrar com a sua organização',

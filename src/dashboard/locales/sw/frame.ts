@@ -79,7 +79,7 @@ export const SW_FRAME = {
   confirmText: 'Uliingia zaidi ya dakika tano zilizopita. Thibitisha kuwa ni wewe ili kuendelea.',
   confirmImpossible:
     'Akaunti yako haina nenosiri wala programu ya uthibitishaji. Ondoka, kisha uingie tena ili ufanye hili.',
-  confirmDemo: 'Mmiliki wa maonyesho hana nenosiri.',
+  confirmDemo: 'Watu wa maonyesho hawana nenosiri.',
   confirmWrong: 'Nenosiri si sahihi.',
   confirmButton: 'Thibitisha na uendelee',
   signInProvider: 'Ingia kwa shirika lako',

@@ -9,7 +9,6 @@ import { orShowProblem } from '../../frame/form-input.ts'
 import { listScreens } from '../../frame/list-screen.ts'
 import { loadNames } from '../../frame/names.ts'
 import type { Screen, ScreenRequest, ScreenResponse } from '../../frame/screen.ts'
-import type { Texts } from '../../frame/texts.ts'
 import { PAYMENTS_PATH } from '../payments.ts'
 import { REQUESTS_PATH } from '../refunds.ts'
 
@@ -29,7 +28,7 @@ export const refundRequestScreens: Screen[] = [
       { name: 'createdFrom', label: 'from', type: 'date' },
       { name: 'createdTo', label: 'to', type: 'date' },
     ],
-    columns: requestColumns,
+    columns: (_, request) => requestColumns(request),
     emptyTitle: 'noRequestsTitle',
     emptyText: 'noRequestsText',
   }),
@@ -62,8 +61,10 @@ export const refundRequestScreens: Screen[] = [
   },
 ]
 
-export function requestColumns(texts: Texts): Column<RefundRequest>[] {
+export async function requestColumns(request: ScreenRequest): Promise<Column<RefundRequest>[]> {
+  const { texts } = request
   const { t } = texts
+  const nameOf = await loadNames(request)
   return [
     {
       label: t('payment'),
@@ -78,6 +79,7 @@ export function requestColumns(texts: Texts): Column<RefundRequest>[] {
     },
     { label: t('status'), cell: ({ status }) => badge(texts, status) },
     { label: t('reason'), cell: ({ reason }) => written(reason) },
+    { label: t('requestedBy'), cell: ({ requestedBy }) => nameOf(requestedBy) },
     { label: t('created'), cell: ({ createdAt }) => texts.time(createdAt) },
   ]
 }

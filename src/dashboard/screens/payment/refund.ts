@@ -76,10 +76,13 @@ export async function loadRequests(
   return (await call('refundRequests.list', { query })).data as RefundRequest[]
 }
 
-export function requestTable({ texts }: ScreenRequest, requests: readonly RefundRequest[]): Html | null {
+export async function requestTable(
+  request: ScreenRequest,
+  requests: readonly RefundRequest[],
+): Promise<Html | null> {
   if (requests.length === 0) return null
-  const title = texts.t('requestsOfPayment')
-  return html`<h2>${title}</h2>${table(title, requestColumns(texts), requests)}`
+  const title = request.texts.t('requestsOfPayment')
+  return html`<h2>${title}</h2>${table(title, await requestColumns(request), requests)}`
 }
 
 /** Whether all refunds of the payment with this one reach the amount before which people confirm who they are. */
