@@ -50,7 +50,6 @@ async function fill(shell: Shell, { json, again = false, ...size }: Options): Pr
       `${colorize(terminal, 'green', message)}\n`,
       renderRecord({ merchant: merchantId, key: apiKey, service: url }),
       'Look at it while the service runs (npm start):',
-      `  npm run cowry -- people demo-link --merchant ${merchantId}`,
       ...LOOKS.map((path) => curlOf(filled, path)),
       '',
       'Sign in to the dashboard as one of its people. Each link works once, within a day; run this again for new ones.',
