@@ -15,6 +15,7 @@ import {
   type ScreenName,
 } from '../support/dashboard-crawl.ts'
 import { makeOneOfEverything } from '../support/one-of-everything.ts'
+import { eventually } from '../support/process.ts'
 import { LARGER_FORM_ONLY } from '../support/scale.ts'
 import { testService } from '../support/service.ts'
 
@@ -37,6 +38,12 @@ const support = await signInAs(service, merchant.uuid, 'support')
 const paid = `/app/payments/${(await payWith(merchant.api, 'card_success')).uuid}`
 await support.submit(paid, `${paid}/refund`, { amount: '1' })
 await saveView(owner)
+// The request log is written after the responses.
+await eventually(
+  () => owner.get('/app/developers/requests'),
+  ({ text }) => text.includes('href="/app/developers/requests/'),
+  20_000,
+)
 const found = await crawl(owner)
 const documented = await readDocumentedRoles()
 
