@@ -1,7 +1,7 @@
 -- Sums of payments by quarter hour and by hour, so that a report can have the days of any time zone: each offset of a zone is
 -- a multiple of a quarter hour. A report moves the hours between midnight in UTC and midnight in the zone to their day.
 
--- Payments cannot be written while their sums are counted again: about ten seconds for a million payments.
+-- Payments cannot be written while their sums are counted again: less than a minute for a million payments.
 lock table payments in share row exclusive mode;
 
 drop view invariant_q03_reports_equal_the_ledger;

@@ -76,7 +76,7 @@ export interface CollectionRow {
 // report. $8 to $11 say by which columns the rows are grouped. The differences that are not folded yet are added.
 export const selectCollections = sql<CollectionRow>`
 select
-  case when $8::boolean then coalesce(r.day, (s.starts_at at time zone 'UTC')::date - $7::integer)::text end as day,
+  (case when $8::boolean then coalesce(r.day, (s.starts_at at time zone 'UTC')::date - $7::integer) end)::text as day,
   s.currency,
   case when $9::boolean then s.gateway end as gateway,
   case when $10::boolean then s.channel end as channel,
@@ -101,6 +101,7 @@ cross join lateral (
   from collection_deltas d
   where d.merchant_id = $1 and d.starts_at >= to_timestamp(r.begins) and d.starts_at < to_timestamp(r.ends)
 ) s
-group by 1, 2, 3, 4, 5
+group by
+  case when $8::boolean then coalesce(r.day, (s.starts_at at time zone 'UTC')::date - $7::integer) end, 2, 3, 4, 5
 having sum(r.sign * s.payments) <> 0
 order by 1, 2, 3, 4, 5`

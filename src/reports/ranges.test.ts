@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { dayIn } from '../kit/days.ts'
+import { dayIn } from '../kit/time-zone.ts'
 import { type Group, type Range, rangesOf } from './ranges.ts'
 
 const QUARTER_HOUR_MS = 900_000

@@ -2,7 +2,7 @@
 // in UTC and midnight in the zone are moved from the day in UTC to the day in the zone. So a report is exact in every zone,
 // also where clocks change, and reads a few hours of each day instead of all.
 
-import { startOfDay } from '../kit/days.ts'
+import { startOfDay } from '../kit/time-zone.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000

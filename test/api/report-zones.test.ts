@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { shiftDay } from '../../src/kit/days.ts'
 import { sql } from '../../src/kit/db/db.ts'
+import { shiftDay } from '../../src/kit/time-zone.ts'
 import { foldCollectionDeltas } from '../../src/reports/queries.ts'
 import { assertApiError } from '../support/assertions.ts'
 import { payWith } from '../support/builders.ts'

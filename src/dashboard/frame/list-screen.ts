@@ -1,8 +1,8 @@
 // A list of the API as a screen: filters in the address, a table, pages by cursor, and the export of what is shown.
 
-import { endOfDay, startOfDay } from '../../kit/days.ts'
 import { type Html, html } from '../../kit/http/html.ts'
 import type { OperationId } from '../../kit/http/route.ts'
+import { endOfDay, startOfDay } from '../../kit/time-zone.ts'
 import type { TextId } from '../locales/en.ts'
 import { addressWith, type Column, empty, pager, select, table, textFilter } from './components.ts'
 import type { AreaRequest, Screen, ScreenRequest } from './screen.ts'

@@ -1,8 +1,8 @@
 // The wallet: balances by currency, why they are what they are, and the statement down to each payment.
 
 import { CURRENCY_CODES } from '../../core/currency.ts'
-import { endOfDay, startOfDay } from '../../kit/days.ts'
 import { type Html, html } from '../../kit/http/html.ts'
+import { endOfDay, startOfDay } from '../../kit/time-zone.ts'
 import { LINE_KIND_NAMES } from '../../ledger/statement.ts'
 import { addressWith, type Column, table, written } from '../frame/components.ts'
 import { listScreens } from '../frame/list-screen.ts'

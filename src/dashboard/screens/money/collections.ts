@@ -1,7 +1,7 @@
 // The sums of payments by group, as reports and home show them.
 
-import { dayIn, shiftDay } from '../../../kit/days.ts'
 import type { Html } from '../../../kit/http/html.ts'
+import { dayIn, shiftDay } from '../../../kit/time-zone.ts'
 import { barChart } from '../../frame/chart.ts'
 import type { ScreenRequest } from '../../frame/screen.ts'
 import type { Texts } from '../../frame/texts.ts'

@@ -3,8 +3,8 @@
 
 import { COUNTRY_REQUIRED_CURRENCIES, CURRENCY_CODES } from '../../../core/currency.ts'
 import type { ApiError } from '../../../core/errors.ts'
-import { dayIn, endOfDay } from '../../../kit/days.ts'
 import { type Html, html } from '../../../kit/http/html.ts'
+import { dayIn, endOfDay } from '../../../kit/time-zone.ts'
 import { LINK_USAGES } from '../../../links/link.ts'
 import { field, problemNotice } from '../../frame/components.ts'
 import { fieldErrors, orShowProblem, readAmount, selectField } from '../../frame/form-input.ts'

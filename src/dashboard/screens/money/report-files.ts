@@ -1,9 +1,9 @@
 // The files of finance: the report that is shown, and what an accountant needs of one month.
 
-import { dayIn, endOfDay, startOfDay } from '../../../kit/days.ts'
 import { BYTE_ORDER_MARK, csvLine, trustedCell } from '../../../kit/http/csv.ts'
 import { type Html, html } from '../../../kit/http/html.ts'
 import type { OperationId } from '../../../kit/http/route.ts'
+import { dayIn, endOfDay, startOfDay } from '../../../kit/time-zone.ts'
 import type { Screen, ScreenRequest, ScreenResponse } from '../../frame/screen.ts'
 import type { TextId } from '../../locales/en.ts'
 import { type Choices, type Collection, loadCollections, readChoices } from './collections.ts'

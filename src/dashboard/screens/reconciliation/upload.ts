@@ -2,8 +2,8 @@
 
 import type { Static } from 'typebox'
 import { ApiError } from '../../../core/errors.ts'
-import { startOfDay, startOfNextDay } from '../../../kit/days.ts'
 import { type Html, html } from '../../../kit/http/html.ts'
+import { startOfDay, startOfNextDay } from '../../../kit/time-zone.ts'
 import { FORMATS } from '../../../reconciliation/formats.ts'
 import type { PreviewRecord, ReconciliationRecord } from '../../../reconciliation/schema.ts'
 import type { Area } from '../../frame/area.ts'
