@@ -123,7 +123,7 @@ export const SETTINGS = {
   mcp: optional('COWRY_MCP', 'read', oneOf('off', 'read', 'write'),
     'MCP server for agents at /mcp: off, only tools that read, or also tools that write. Absent: write in staging, off in production.'),
   mailServer: optional('COWRY_SMTP_URL', 'smtps://user:password@mail.example.com:465', readSmtpUrl,
-    'Mail server for invitations and password resets, as smtp:// (STARTTLS) or smtps://, with user and password. Absent: no mail is sent; people copy the links.'),
+    'Mail server for invitations, password resets, receipts and refunds to approve, as smtp:// (STARTTLS) or smtps://, with user and password. Absent: no mail is sent; people copy the links.'),
   mailFrom: optional('COWRY_MAIL_FROM', 'Cowry <pay@example.com>', readMailFrom,
     'Sender of the mails: an address, or a name and an address.'),
   oidcIssuer: optional('COWRY_OIDC_ISSUER', 'https://id.example.com', readIssuer,

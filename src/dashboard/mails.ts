@@ -55,6 +55,6 @@ export async function mailReceipt(
 }
 
 /** In the language of the account; otherwise in that of the page from which the mail is sent. */
-function textsOfReceiver(language: string | null, texts: Texts): Texts {
+export function textsOfReceiver(language: string | null, texts: Texts): Texts {
   return isDashboardLanguage(language) ? textsFor(language, texts.zone) : texts
 }

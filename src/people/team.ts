@@ -31,6 +31,8 @@ export interface Member {
   userId: string
   email: string
   name: string
+  /** Null: the person has not chosen one. */
+  language: string | null
   role: Role
   hasSecondFactor: boolean
   isDisabled: boolean
@@ -81,8 +83,8 @@ export async function listTeam(app: PeopleApp, principal: Principal): Promise<Me
   return memberships.flatMap(({ userId, role, createdAt: since }) => {
     const user = users.get(userId)
     if (!user) return []
-    const { email, name, hasSecondFactor, disabledAt } = user
-    return [{ userId, email, name, role, hasSecondFactor, isDisabled: disabledAt !== null, since }]
+    const { email, name, language, hasSecondFactor, disabledAt } = user
+    return [{ userId, email, name, language, role, hasSecondFactor, isDisabled: disabledAt !== null, since }]
   })
 }
 

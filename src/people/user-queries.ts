@@ -84,10 +84,12 @@ export function findActiveUser(db: Tx, id: string): Promise<UserRow | undefined>
 }
 
 /** A passkey is no second factor: without an authenticator app the password alone signs in too. */
-type ListedUser = Pick<UserRow, 'id' | 'email' | 'name' | 'disabledAt'> & { hasSecondFactor: boolean }
+type ListedUser = Pick<UserRow, 'id' | 'email' | 'name' | 'language' | 'disabledAt'> & {
+  hasSecondFactor: boolean
+}
 
 const listStatement = sql<ListedUser>`
-select ${USER.select('u', ['id', 'email', 'name', 'disabledAt'])},
+select ${USER.select('u', ['id', 'email', 'name', 'language', 'disabledAt'])},
   u.totp_sealed is not null as "hasSecondFactor"
 from users u
 where u.id = any($1::uuid[])`

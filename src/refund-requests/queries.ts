@@ -4,7 +4,7 @@ import { sql, type Tx } from '../kit/db/db.ts'
 import { listRows, listStatements } from '../kit/db/list-statements.ts'
 import type { CountedRows, ListWindow } from '../kit/db/pagination.ts'
 import { firstRow } from '../kit/db/rows.ts'
-import { REQUEST, type RequestRow } from './request.ts'
+import { REQUEST, REQUEST_STATUSES, type RequestRow, type RequestStatus } from './request.ts'
 
 const COLUMNS = REQUEST.select('r')
 
@@ -51,13 +51,30 @@ const ALL = listStatements<RequestRow>(SOURCE)
 const OF_STATUS = listStatements<RequestRow>({ ...SOURCE, filter: 'r.status = $4', filterValues: 1 })
 const OF_PAYMENT = listStatements<RequestRow>({ ...SOURCE, filter: 'r.payment_id = $4', filterValues: 1 })
 
-/** Of one payment, of one status, or all. */
+// A person asks for few, of which the status removes some.
+const OF_PERSON = listStatements<RequestRow>({
+  ...SOURCE,
+  filter: 'r.requested_by = $4 and r.status = any ($5::text[])',
+  filterValues: 2,
+  findsByFilter: true,
+})
+
+export interface RequestFilter {
+  status?: RequestStatus
+  payment?: string
+  requestedBy?: string
+}
+
+/** Of one payment; otherwise of one person, of one status, of both, or all. */
 export function listRequestRows(
   db: Tx,
   merchantId: string,
-  { status, payment }: { status?: string; payment?: string },
+  { status, payment, requestedBy }: RequestFilter,
   window: ListWindow,
 ): Promise<CountedRows<RequestRow>> {
+  const statuses = status === undefined ? REQUEST_STATUSES : [status]
+  if (requestedBy !== undefined && payment === undefined)
+    return listRows(db, OF_PERSON, merchantId, window, [requestedBy, statuses])
   if (payment !== undefined) return listRows(db, OF_PAYMENT, merchantId, window, [payment])
   if (status !== undefined) return listRows(db, OF_STATUS, merchantId, window, [status])
   return listRows(db, ALL, merchantId, window)

@@ -40,9 +40,11 @@ export function refundRequestRoutes(app: PaymentsApp): PersonRoute[] {
         ...PAGE_QUERY,
         status: Type.Optional(Enum(REQUEST_STATUSES)),
         payment: Type.Optional(UuidInput),
+        whose: Type.Optional(Enum(['own'])),
       }),
-      handle: async ({ merchant, query }) => {
-        const { rows, meta } = await listRequests(app, merchant, query)
+      handle: async ({ merchant, principal, query: { whose, ...query } }) => {
+        const own = whose === 'own' && { requestedBy: principal.id }
+        const { rows, meta } = await listRequests(app, merchant, { ...query, ...own })
         return listed('Requests for refunds.', rows.map(toRequest), meta)
       },
     }),

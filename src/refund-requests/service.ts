@@ -11,7 +11,7 @@ import { type ListQuery, type Page, paginate } from '../kit/db/pagination.ts'
 import type { PaymentsApp } from '../payments/app.ts'
 import type { PaymentRow } from '../payments/payment.ts'
 import { type RefundCheck, requestRefund, validateRefund } from '../refunds/request.ts'
-import { decideRequest, findRequest, insertRequest, listRequestRows } from './queries.ts'
+import { decideRequest, findRequest, insertRequest, listRequestRows, type RequestFilter } from './queries.ts'
 import type { RequestRow, RequestStatus } from './request.ts'
 
 const OPERATION = 'POST /app/refund-requests'
@@ -77,12 +77,12 @@ export async function requireRequest(app: PaymentsApp, merchant: Merchant, id: s
 export function listRequests(
   app: PaymentsApp,
   merchant: Merchant,
-  query: ListQuery & { status?: RequestStatus; payment?: string },
+  query: ListQuery & RequestFilter,
 ): Promise<Page<RequestRow>> {
-  const { status, payment } = query
-  const scope = `refund-requests:${merchant.id}:${status ?? ''}:${payment ?? ''}`
+  const { status, payment, requestedBy } = query
+  const scope = `refund-requests:${merchant.id}:${status ?? ''}:${payment ?? ''}:${requestedBy ?? ''}`
   return paginate(app.cursors, scope, query, (window) =>
-    listRequestRows(app.db, merchant.id, { status, payment }, window),
+    listRequestRows(app.db, merchant.id, { status, payment, requestedBy }, window),
   )
 }
 

@@ -5,6 +5,7 @@ import { after, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { textsFor } from '../../src/dashboard/frame/texts.ts'
 import { linkOf, mailInvitation } from '../../src/dashboard/mails.ts'
+import { sql } from '../../src/kit/db/db.ts'
 import { CUSTOMER, payWith } from '../support/builders.ts'
 import { hiddenFields, newVisitor, signInAs } from '../support/dashboard.ts'
 import { startMailServer } from '../support/mail-server.ts'
@@ -156,5 +157,33 @@ describe('a receipt that is sent again', () => {
     const link = /https?:\S+/.exec(await mailTo(customer.email))?.[0] ?? ''
     assert.match(link, new RegExp(`^${service.url}/pay/\\w+/receipt$`))
     assert.equal((await newVisitor(service).get(new URL(link).pathname)).http, 200)
+  })
+})
+
+describe('mails about requests for refunds', () => {
+  it('reach those who may approve, and the person who asked when it was decided', async () => {
+    const shop = await service.newMerchant()
+    const owner = await signInAs(service, shop.uuid)
+    const finance = await signInAs(service, shop.uuid, 'finance')
+    const asker = await signInAs(service, shop.uuid, 'support')
+    const viewer = await signInAs(service, shop.uuid, 'viewer')
+    await service.db.query(sql<unknown>`update users set language = 'fr' where email = $1`, [asker.email])
+    const { uuid, reference } = await payWith(shop.api, 'card_success', { currency: 'KES', amount: 2000 })
+    const page = `/app/payments/${uuid}`
+    const fields = { ...hiddenFields((await asker.get(page)).text, `${page}/refund`), amount: '250' }
+    for (const _ of [1, 2]) assert.equal((await asker.post(`${page}/refund`, fields)).http, 303)
+    const mails = [await mailTo(owner.email), await mailTo(finance.email)]
+    for (const mail of mails) {
+      assert.match(mail, /A support asks for a refund of KSh/)
+      assert.ok(mail.includes(reference))
+    }
+    const request = new RegExp(`${service.url}(/app/refunds/requests/\\S+)`).exec(mails[1] ?? '')?.[1] ?? ''
+    const reason = 'Already refunded in cash'
+    const note = { ...hiddenFields((await finance.get(request)).text, `${request}/reject`), note: reason }
+    for (const _ of [1, 2]) assert.equal((await finance.post(`${request}/reject`, note)).http, 303)
+    const answer = await mailTo(asker.email)
+    assert.match(answer, /A finance a d=C3=A9cid=C3=A9/)
+    assert.ok(answer.includes(reason))
+    assert.deepEqual([mailsTo(viewer.email).length, mailsTo(finance.email).length], [0, 1])
   })
 })

@@ -149,6 +149,39 @@ describe('approval of refunds', () => {
     )
   })
 
+  it('shows the queue with who asked, when and why, and the person who asked what came of it', async () => {
+    const asker = await signInAs(service, merchant.uuid, 'support')
+    const own = '/app/refunds/requests?whose=own&status=all'
+    const [page, other] = [await paidPage(), await paidPage()]
+    const [request, approved] = [await askFor(asker, page, '70'), await askFor(asker, other, '80')]
+    const queue = (await finance.get('/app/refunds/requests')).text
+    const row = queue.split('<tr').find((one) => one.includes(request)) ?? ''
+    assert.match(row, /A support/)
+    assert.match(row, /<time datetime="/)
+    assert.match(row, /A mug broke/)
+    assert.doesNotMatch((await asker.get('/app')).text, /Your requests for refunds/)
+    await finance.submit(request, `${request}/reject`, { note: 'The mug came back <b>whole</b>' })
+    await finance.submit(approved, `${approved}/approve`)
+    assert.match((await asker.get('/app')).text, /last 3 days: 1 approved, 1 rejected/)
+    assert.doesNotMatch((await support.get('/app')).text, /1 approved, 1 rejected/)
+    for (const address of [page, own]) {
+      const { text } = await asker.get(address)
+      const shown = text.split('<tr').find((one) => one.includes(request)) ?? ''
+      assert.match(shown, /Rejected/, address)
+      assert.match(shown, /A finance/, address)
+      assert.match(shown, /The mug came back &lt;b&gt;whole/, address)
+    }
+    const listed = (await asker.get(own)).text
+    assert.deepEqual(
+      [...listed.matchAll(/class="row" href="([^"]+)"/g)].map(([, path]) => path).toSorted(),
+      [request, approved].toSorted(),
+    )
+    const rejected = (await asker.get(own.replace('all', 'rejected'))).text
+    assert.deepEqual([rejected.includes(request), rejected.includes(approved)], [true, false])
+    const empty = (await stranger.get(own)).text
+    assert.equal(empty.includes('class="row"'), false)
+  })
+
   it('asks for the approval of another person from the limit on, whatever the role', async () => {
     const page = await paidPage()
     const request = await askFor(owner, page, '1000')

@@ -3,6 +3,15 @@
 export const EN_DECISIONS = {
   requestsTitle: 'Refunds to approve',
   requestsOfPayment: 'Requests for refunds',
+  requestsWhose: 'Whose requests',
+  requestsWhose_own: 'My own',
+  attentionOwnRequests:
+    'Your requests for refunds of the last 3 days: {approved, number} approved, {rejected, number} rejected.',
+  mailRequestSubject: 'A refund of {amount} waits for your approval',
+  mailRequestText: '{name} asks for a refund of {amount} of the payment {reference}. Look at it and decide:',
+  mailDecidedSubject: 'Your request to refund {amount}: {status}',
+  mailDecidedText:
+    '{name} has decided about your request to refund {amount} of the payment {reference}: {status}.',
   requestTitle: 'Refund of {amount}',
   requestText: 'Your role asks for refunds. Another person approves them.',
   requestButton: 'Ask for the refund',

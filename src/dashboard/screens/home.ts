@@ -8,6 +8,7 @@ import type { Screen, ScreenRequest } from '../frame/screen.ts'
 import { approvalsAndHealth, isFailing, loadEndpoints } from './home-health.ts'
 import { currenciesOf, dailyChart, daysAgo, loadCollections, paidText } from './money/collections.ts'
 import { disputesToAnswer } from './money/disputes.ts'
+import { ownRequests } from './money/own-requests.ts'
 
 export const homeScreen: Screen = {
   method: 'GET',
@@ -35,7 +36,8 @@ async function attention(request: ScreenRequest, failing: readonly { url: string
   const { t } = texts
   const total = async (operation: OperationId, query = {}) =>
     allows(operation) ? ((await call(operation, { query: { ...query, limit: '1' } })).meta?.total ?? 0) : 0
-  const [refunds, cases, transfers, disputes, breaks] = await Promise.all([
+  const [own, refunds, cases, transfers, disputes, breaks] = await Promise.all([
+    ownRequests(request),
     allows('refundRequests.approve') ? total('refundRequests.list', { status: 'awaiting_approval' }) : 0,
     total('cases.list'),
     total('p2pPayments.list', { transferStatus: 'marked_paid' }),
@@ -49,7 +51,7 @@ async function attention(request: ScreenRequest, failing: readonly { url: string
     { count: breaks, text: 'attentionBreaks', path: '/app/breaks' },
   ] as const
   return [
-    ...(disputes === null ? [] : [disputes]),
+    ...[disputes, own].filter((one) => one !== null),
     ...counted
       .filter(({ count }) => count > 0)
       .map(({ count, text, path }) => html`${t(text, { count })} <a href="${path}">${t('look')}</a>`),

@@ -1,6 +1,14 @@
 export const AR_DECISIONS = {
   requestsTitle: 'مبالغ مستردة تنتظر الموافقة',
   requestsOfPayment: 'طلبات رد المبالغ',
+  requestsWhose: 'طلبات مَن',
+  requestsWhose_own: 'طلباتي',
+  attentionOwnRequests:
+    'طلباتك لاسترداد المبالغ في آخر 3 أيام: الموافَق عليها {approved, number}، والمرفوضة {rejected, number}.',
+  mailRequestSubject: 'استرداد بقيمة {amount} ينتظر موافقتك',
+  mailRequestText: 'يطلب {name} استرداد {amount} من الدفعة {reference}. اطّلع على الطلب وقرّر:',
+  mailDecidedSubject: 'طلبك لاسترداد {amount}: {status}',
+  mailDecidedText: 'قرّر {name} بشأن طلبك لاسترداد {amount} من الدفعة {reference}: {status}.',
   requestTitle: 'رد {amount}',
   requestText: 'دورك يطلب رد المبالغ، ويوافق عليها شخص آخر.',
   requestButton: 'طلب رد المبلغ',

@@ -1,6 +1,16 @@
 export const FR_DECISIONS = {
   requestsTitle: 'Remboursements à approuver',
   requestsOfPayment: 'Demandes de remboursement',
+  requestsWhose: 'Demandes de qui',
+  requestsWhose_own: 'Les miennes',
+  attentionOwnRequests:
+    'Vos demandes de remboursement des 3 derniers jours : {approved, number} approuvées, {rejected, number} refusées.',
+  mailRequestSubject: 'Un remboursement de {amount} attend votre approbation',
+  mailRequestText:
+    '{name} demande un remboursement de {amount} du paiement {reference}. Consultez la demande et décidez :',
+  mailDecidedSubject: 'Votre demande de remboursement de {amount} : {status}',
+  mailDecidedText:
+    '{name} a décidé de votre demande de remboursement de {amount} du paiement {reference} : {status}.',
   requestTitle: 'Remboursement de {amount}',
   requestText: 'Votre rôle demande des remboursements. Une autre personne les approuve.',
   requestButton: 'Demander le remboursement',

@@ -1,6 +1,15 @@
 export const PT_DECISIONS = {
   requestsTitle: 'Reembolsos a aprovar',
   requestsOfPayment: 'Pedidos de reembolso',
+  requestsWhose: 'Pedidos de quem',
+  requestsWhose_own: 'Os meus',
+  attentionOwnRequests:
+    'Os seus pedidos de reembolso dos últimos 3 dias: {approved, number} aprovados, {rejected, number} recusados.',
+  mailRequestSubject: 'Um reembolso de {amount} aguarda a sua aprovação',
+  mailRequestText: '{name} pede um reembolso de {amount} do pagamento {reference}. Veja o pedido e decida:',
+  mailDecidedSubject: 'O seu pedido de reembolso de {amount}: {status}',
+  mailDecidedText:
+    '{name} decidiu sobre o seu pedido de reembolso de {amount} do pagamento {reference}: {status}.',
   requestTitle: 'Reembolso de {amount}',
   requestText: 'A sua função pede reembolsos. Outra pessoa aprova-os.',
   requestButton: 'Pedir o reembolso',

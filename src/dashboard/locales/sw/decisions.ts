@@ -1,6 +1,14 @@
 export const SW_DECISIONS = {
   requestsTitle: 'Marejesho ya kuidhinisha',
   requestsOfPayment: 'Maombi ya kurejesha pesa',
+  requestsWhose: 'Maombi ya nani',
+  requestsWhose_own: 'Yangu',
+  attentionOwnRequests:
+    'Maombi yako ya kurejesha pesa ya siku 3 zilizopita: {approved, number} yameidhinishwa, {rejected, number} yamekataliwa.',
+  mailRequestSubject: 'Urejeshaji wa {amount} unasubiri idhini yako',
+  mailRequestText: '{name} anaomba kurejeshwa {amount} kwa malipo {reference}. Angalia ombi na uamue:',
+  mailDecidedSubject: 'Ombi lako la kurejesha {amount}: {status}',
+  mailDecidedText: '{name} ameamua kuhusu ombi lako la kurejesha {amount} kwa malipo {reference}: {status}.',
   requestTitle: 'Marejesho ya {amount}',
   requestText: 'Wajibu wako huomba marejesho. Mtu mwingine huyaidhinisha.',
   requestButton: 'Omba marejesho',

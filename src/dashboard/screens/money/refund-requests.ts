@@ -9,6 +9,7 @@ import { orShowProblem } from '../../frame/form-input.ts'
 import { listScreens } from '../../frame/list-screen.ts'
 import { loadNames } from '../../frame/names.ts'
 import type { Screen, ScreenRequest, ScreenResponse } from '../../frame/screen.ts'
+import { mailDecision } from '../../refund-mails.ts'
 import { PAYMENTS_PATH } from '../payments.ts'
 import { REQUESTS_PATH } from '../refunds.ts'
 
@@ -25,6 +26,7 @@ export const refundRequestScreens: Screen[] = [
         prefix: 'status',
         initial: 'awaiting_approval',
       },
+      { name: 'whose', label: 'requestsWhose', values: ['own'], prefix: 'requestsWhose', initial: 'all' },
       { name: 'createdFrom', label: 'from', type: 'date' },
       { name: 'createdTo', label: 'to', type: 'date' },
     ],
@@ -61,6 +63,7 @@ export const refundRequestScreens: Screen[] = [
   },
 ]
 
+/** Who asked, when and why, and what came of it. */
 export async function requestColumns(request: ScreenRequest): Promise<Column<RefundRequest>[]> {
   const { texts } = request
   const { t } = texts
@@ -77,10 +80,14 @@ export async function requestColumns(request: ScreenRequest): Promise<Column<Ref
       isNumber: true,
       cell: ({ amount, currency }) => texts.amount(amount, currency),
     },
-    { label: t('status'), cell: ({ status }) => badge(texts, status) },
-    { label: t('reason'), cell: ({ reason }) => written(reason) },
     { label: t('requestedBy'), cell: ({ requestedBy }) => nameOf(requestedBy) },
     { label: t('created'), cell: ({ createdAt }) => texts.time(createdAt) },
+    { label: t('reason'), cell: ({ reason }) => written(reason) },
+    {
+      label: t('status'),
+      cell: ({ status, decidedBy, decisionNote }) =>
+        html`${badge(texts, status)}${decidedBy && html`<span class="sub">${nameOf(decidedBy)}</span>`}${decisionNote && html`<span class="sub">${written(decisionNote)}</span>`}`,
+    },
   ]
 }
 
@@ -99,7 +106,9 @@ async function decide(
   const one = await load(request)
   return orShowProblem(
     async () => {
-      await call(operation, { params, body })
+      // A boundary: the operations return a record of this type. A form that was sent twice has been mailed before.
+      const decided = (await call(operation, { params, body })).data as RefundRequest
+      if (one.status === 'awaiting_approval') mailDecision(request, decided)
       return { redirectTo: `${REQUESTS_PATH}/${one.uuid}?done=${done}` }
     },
     // Another person may have decided since.

@@ -9,6 +9,7 @@ import { isFrom, type RefundLimits } from '../../../refunds/limits/limit.ts'
 import { field, notice, table } from '../../frame/components.ts'
 import { readAmount } from '../../frame/form-input.ts'
 import type { ScreenRequest } from '../../frame/screen.ts'
+import { mailRequest } from '../../refund-mails.ts'
 import { requestColumns } from '../money/refund-requests.ts'
 import { PAYMENTS_PATH, type Payment } from '../payments.ts'
 
@@ -99,10 +100,8 @@ export async function needsConfirmation(request: ScreenRequest, payment: Payment
 }
 
 /** Returns what was done: a refund, or from the limit of the merchant on a request for one. */
-export async function refund(
-  { call, allows, form, submission }: ScreenRequest,
-  { uuid }: Payment,
-): Promise<'refund' | 'request'> {
+export async function refund(request: ScreenRequest, { uuid }: Payment): Promise<'refund' | 'request'> {
+  const { call, allows, form, submission } = request
   const body = {
     paymentUuid: uuid,
     amount: readAmount(form.amount),
@@ -116,6 +115,8 @@ export async function refund(
       if (!(error instanceof ApiError && error.code === 'refund_approval_required')) throw error
     }
   }
-  await call('refundRequests.create', { body, idempotencyKey: `${submission}:request` })
+  const asked = await call('refundRequests.create', { body, idempotencyKey: `${submission}:request` })
+  // A boundary: the operation returns a record of this type. A repeated form has been mailed before.
+  if (!asked.headers) mailRequest(request, asked.data as RefundRequest)
   return 'request'
 }
