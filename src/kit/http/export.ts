@@ -83,7 +83,7 @@ function exportRoute(list: Route, needs: ExportNeeds): Route {
     operationId: exportIdOf(list.operationId),
     summary: `${list.summary.replace(/^List/, 'Export')} as CSV`,
     description:
-      'The rows of the list with the same filters, oldest first, as CSV (RFC 4180, UTF-8 with a byte order mark). A text that starts like a spreadsheet formula has an apostrophe before it. Times are in your time zone. At most two files at a time.',
+      'The rows of the list with the same filters, oldest first, as CSV (RFC 4180, UTF-8). Times are in your time zone. At most two files at a time.',
     query: Type.Object({ ...Object.fromEntries(filters) }),
     response: { http: 200, data: Type.String(), file: 'text/csv' },
     // The header alone: the list has an example of a row.

@@ -173,7 +173,7 @@ export interface PaymentsResource {
   /**
    * Export payments and charges together as CSV.
    *
-   * The rows of the list with the same filters, oldest first, as CSV (RFC 4180, UTF-8 with a byte order mark). A text that starts like a spreadsheet formula has an apostrophe before it. Times are in your time zone. At most two files at a time.
+   * The rows of the list with the same filters, oldest first, as CSV (RFC 4180, UTF-8). Times are in your time zone. At most two files at a time.
    *
    * Needs the scope `checkout:read` and the scope `charges:read`.
    *
@@ -183,7 +183,7 @@ export interface PaymentsResource {
   /**
    * Export payments as CSV.
    *
-   * The rows of the list with the same filters, oldest first, as CSV (RFC 4180, UTF-8 with a byte order mark). A text that starts like a spreadsheet formula has an apostrophe before it. Times are in your time zone. At most two files at a time.
+   * The rows of the list with the same filters, oldest first, as CSV (RFC 4180, UTF-8). Times are in your time zone. At most two files at a time.
    *
    * Needs the scope `checkout:read`.
    *
@@ -238,7 +238,7 @@ export interface ChargesResource {
   /**
    * Export charges as CSV.
    *
-   * The rows of the list with the same filters, oldest first, as CSV (RFC 4180, UTF-8 with a byte order mark). A text that starts like a spreadsheet formula has an apostrophe before it. Times are in your time zone. At most two files at a time.
+   * The rows of the list with the same filters, oldest first, as CSV (RFC 4180, UTF-8). Times are in your time zone. At most two files at a time.
    *
    * Needs the scope `charges:read`.
    *
@@ -328,7 +328,7 @@ export interface CustomersResource {
   /**
    * Export a customer's payments as CSV.
    *
-   * The rows of the list with the same filters, oldest first, as CSV (RFC 4180, UTF-8 with a byte order mark). A text that starts like a spreadsheet formula has an apostrophe before it. Times are in your time zone. At most two files at a time.
+   * The rows of the list with the same filters, oldest first, as CSV (RFC 4180, UTF-8). Times are in your time zone. At most two files at a time.
    *
    * Needs the scope `customers:read`.
    *
@@ -338,7 +338,7 @@ export interface CustomersResource {
   /**
    * Export customers as CSV.
    *
-   * The rows of the list with the same filters, oldest first, as CSV (RFC 4180, UTF-8 with a byte order mark). A text that starts like a spreadsheet formula has an apostrophe before it. Times are in your time zone. At most two files at a time.
+   * The rows of the list with the same filters, oldest first, as CSV (RFC 4180, UTF-8). Times are in your time zone. At most two files at a time.
    *
    * Needs the scope `customers:read`.
    *
@@ -393,7 +393,7 @@ export interface RefundsResource {
   /**
    * Export refunds as CSV.
    *
-   * The rows of the list with the same filters, oldest first, as CSV (RFC 4180, UTF-8 with a byte order mark). A text that starts like a spreadsheet formula has an apostrophe before it. Times are in your time zone. At most two files at a time.
+   * The rows of the list with the same filters, oldest first, as CSV (RFC 4180, UTF-8). Times are in your time zone. At most two files at a time.
    *
    * Needs the scope `refunds:read`.
    *
@@ -423,7 +423,7 @@ export interface DisputesResource {
   /**
    * Export disputes as CSV.
    *
-   * The rows of the list with the same filters, oldest first, as CSV (RFC 4180, UTF-8 with a byte order mark). A text that starts like a spreadsheet formula has an apostrophe before it. Times are in your time zone. At most two files at a time.
+   * The rows of the list with the same filters, oldest first, as CSV (RFC 4180, UTF-8). Times are in your time zone. At most two files at a time.
    *
    * Needs the scope `checkout:read` and the scope `charges:read`.
    *
@@ -471,7 +471,7 @@ export interface CasesResource {
   /**
    * Export the cases that need your decision as CSV.
    *
-   * The rows of the list with the same filters, oldest first, as CSV (RFC 4180, UTF-8 with a byte order mark). A text that starts like a spreadsheet formula has an apostrophe before it. Times are in your time zone. At most two files at a time.
+   * The rows of the list with the same filters, oldest first, as CSV (RFC 4180, UTF-8). Times are in your time zone. At most two files at a time.
    *
    * Needs the scope `cases:read`.
    *
@@ -551,7 +551,7 @@ export interface PaymentLinksResource {
   /**
    * Export payment links as CSV.
    *
-   * The rows of the list with the same filters, oldest first, as CSV (RFC 4180, UTF-8 with a byte order mark). A text that starts like a spreadsheet formula has an apostrophe before it. Times are in your time zone. At most two files at a time.
+   * The rows of the list with the same filters, oldest first, as CSV (RFC 4180, UTF-8). Times are in your time zone. At most two files at a time.
    *
    * Needs the scope `links:read`.
    *
@@ -561,7 +561,7 @@ export interface PaymentLinksResource {
   /**
    * Export the payments of a link as CSV.
    *
-   * The rows of the list with the same filters, oldest first, as CSV (RFC 4180, UTF-8 with a byte order mark). A text that starts like a spreadsheet formula has an apostrophe before it. Times are in your time zone. At most two files at a time.
+   * The rows of the list with the same filters, oldest first, as CSV (RFC 4180, UTF-8). Times are in your time zone. At most two files at a time.
    *
    * Needs the scope `links:read`.
    *
@@ -635,7 +635,7 @@ export interface P2pAccountsResource {
   /**
    * Export receiving accounts as CSV.
    *
-   * The rows of the list with the same filters, oldest first, as CSV (RFC 4180, UTF-8 with a byte order mark). A text that starts like a spreadsheet formula has an apostrophe before it. Times are in your time zone. At most two files at a time.
+   * The rows of the list with the same filters, oldest first, as CSV (RFC 4180, UTF-8). Times are in your time zone. At most two files at a time.
    *
    * Needs the scope `p2p:read`.
    *
@@ -727,7 +727,7 @@ export interface P2pPaymentsResource {
   /**
    * Export P2P payments as CSV.
    *
-   * The rows of the list with the same filters, oldest first, as CSV (RFC 4180, UTF-8 with a byte order mark). A text that starts like a spreadsheet formula has an apostrophe before it. Times are in your time zone. At most two files at a time.
+   * The rows of the list with the same filters, oldest first, as CSV (RFC 4180, UTF-8). Times are in your time zone. At most two files at a time.
    *
    * Needs the scope `p2p:read`.
    *
@@ -1057,7 +1057,7 @@ export interface EventsResource {
   /**
    * Export events as CSV.
    *
-   * The rows of the list with the same filters, oldest first, as CSV (RFC 4180, UTF-8 with a byte order mark). A text that starts like a spreadsheet formula has an apostrophe before it. Times are in your time zone. At most two files at a time.
+   * The rows of the list with the same filters, oldest first, as CSV (RFC 4180, UTF-8). Times are in your time zone. At most two files at a time.
    *
    * Needs the scope `webhooks:read`.
    *
@@ -1130,7 +1130,7 @@ export interface ApiKeysResource {
   /**
    * Export your API keys as CSV.
    *
-   * The rows of the list with the same filters, oldest first, as CSV (RFC 4180, UTF-8 with a byte order mark). A text that starts like a spreadsheet formula has an apostrophe before it. Times are in your time zone. At most two files at a time.
+   * The rows of the list with the same filters, oldest first, as CSV (RFC 4180, UTF-8). Times are in your time zone. At most two files at a time.
    *
    * Needs the scope `keys:read`.
    *
