@@ -6,12 +6,13 @@ import type { Merchant } from '../core/merchant.ts'
 import { type ListQuery, type Page, paginate } from '../kit/db/pagination.ts'
 import type { CustomersApp } from './app.ts'
 import type { CustomerRow } from './customer.ts'
-import { listCustomerRows, searchCustomerRows } from './list-queries.ts'
+import { listCustomerRows } from './list-queries.ts'
 import type { MethodRow } from './method.ts'
 import { findMethod, listMethodRows, listMethodRowsById } from './method-queries.ts'
 import { serializeMethod } from './methods.ts'
 import { findCustomer } from './queries.ts'
 import { type SavedMethodView, statusOf } from './schema.ts'
+import { searchCustomerRows } from './search-queries.ts'
 
 export async function listCustomers(
   app: CustomersApp,

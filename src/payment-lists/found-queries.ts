@@ -1,12 +1,9 @@
-// Finds payments by a filter that has an index of its own: a reference of the provider, a search, metadata, an amount, or
-// the time of payment. If it finds few payments, the list sorts them. If it finds many, the list reads the payments in order
-// of time instead, where it soon has enough for a page.
+// Finds payments by a filter that has an index of its own: a reference of the provider, metadata, an amount, or the time of
+// payment. If it finds few payments, the list sorts them. If it finds many, the list reads the payments in order of time
+// instead, where it soon has enough for a page.
 
-import { searchQueryOf } from '../core/search-text.ts'
-import { readReceiptCode } from '../core/text/receipt-code.ts'
 import { type Db, type Statement, sql } from '../kit/db/db.ts'
 import { type ListStatements, listStatements } from '../kit/db/list-statements.ts'
-import { substringPattern } from '../kit/db/pagination.ts'
 import { PAYMENT_COLUMNS, type PaymentRow } from '../payments/payment.ts'
 import type { PaymentFilter } from './filters.ts'
 
@@ -68,7 +65,7 @@ export const FITS_SEARCH = `(
     or ${hasProviderReference('$18')}
   )`
 /** Compares no text; the parameters must have a type. */
-const HAS_SEARCH_VALUES = '($11::text is null or $18::text[] is null or true)'
+export const HAS_SEARCH_VALUES = '($11::text is null or $18::text[] is null or true)'
 
 /** Few enough to sort. */
 const MAX_FOUND = 10_000
@@ -81,32 +78,36 @@ export interface Finder {
   own: readonly unknown[]
 }
 
-/** The most selective first. */
-export function findersOf(merchantId: string, filter: PaymentFilter): Finder[] {
-  const { search, gatewayReferences, metadata, minHundredths, maxHundredths, paidFrom, paidTo } = filter
-  const finders: Finder[] = []
-  const add = (count: Statement<Matches>, statements: ListStatements<PaymentRow>, own: readonly unknown[]) =>
-    finders.push({ isFew: (db) => areFew(db, count, [merchantId, ...own]), statements, own })
-  if (gatewayReferences !== null) add(countByGatewayReference, BY_GATEWAY_REFERENCE, [gatewayReferences])
-  if (metadata !== null) add(countByMetadata, BY_METADATA, [JSON.stringify(metadata)])
-  if (search !== null && HAS_TRIGRAM.test(search))
-    add(countByText, BY_TEXT, [
-      substringPattern(search),
-      substringPattern(selectivePart(search)),
-      searchQueryOf(merchantId, search),
-      filter.providerReferences,
-      ...receiptValues(search),
-    ])
-  if (minHundredths !== null || maxHundredths !== null)
-    add(countByAmount, BY_AMOUNT, [minHundredths ?? 0n, maxHundredths ?? MAX_BIGINT])
-  if (paidFrom !== null || paidTo !== null)
-    add(countByPaymentTime, BY_PAYMENT_TIME, [paidFrom ?? '-infinity', paidTo ?? 'infinity'])
-  return finders
+type Add = (
+  count: Statement<Matches>,
+  statements: ListStatements<PaymentRow>,
+  own: readonly unknown[],
+) => void
+
+function finders(merchantId: string, fill: (add: Add) => void): Finder[] {
+  const all: Finder[] = []
+  fill((count, statements, own) =>
+    all.push({ isFew: (db) => areFew(db, count, [merchantId, ...own]), statements, own }),
+  )
+  return all
 }
 
-function receiptValues(search: string): (string | null)[] {
-  const { first = null, last = null, tail = null } = readReceiptCode(search) ?? {}
-  return [first, last, tail]
+/** More selective than a search. */
+export function exactFindersOf(merchantId: string, { gatewayReferences, metadata }: PaymentFilter): Finder[] {
+  return finders(merchantId, (add) => {
+    if (gatewayReferences !== null) add(countByGatewayReference, BY_GATEWAY_REFERENCE, [gatewayReferences])
+    if (metadata !== null) add(countByMetadata, BY_METADATA, [JSON.stringify(metadata)])
+  })
+}
+
+export function rangeFindersOf(merchantId: string, filter: PaymentFilter): Finder[] {
+  const { minHundredths, maxHundredths, paidFrom, paidTo } = filter
+  return finders(merchantId, (add) => {
+    if (minHundredths !== null || maxHundredths !== null)
+      add(countByAmount, BY_AMOUNT, [minHundredths ?? 0n, maxHundredths ?? MAX_BIGINT])
+    if (paidFrom !== null || paidTo !== null)
+      add(countByPaymentTime, BY_PAYMENT_TIME, [paidFrom ?? '-infinity', paidTo ?? 'infinity'])
+  })
 }
 
 const MAX_BIGINT = 2n ** 63n - 1n
@@ -120,55 +121,21 @@ async function areFew(db: Db, count: Statement<Matches>, values: readonly unknow
   return counted !== undefined && counted.matches <= MAX_FOUND
 }
 
-// Shorter texts have no trigram.
-const HAS_TRIGRAM = /[\p{L}\p{N}]{3}/u
-
-// References mostly have the same beginning, so their last characters have the rare trigrams. A longer end often has the
-// beginning of a word, and many words have the same beginning.
-const SELECTIVE_LENGTH = 6
-// A database with the C collation has trigrams of ASCII letters only.
-const SELECTIVE = /[a-z0-9]{3}/
-
-function selectivePart(search: string): string {
-  const end = Array.from(search).slice(-SELECTIVE_LENGTH).join('')
-  return SELECTIVE.test(end) ? end : search
-}
-
 /** The parameters of a finder: $2, $3, … where it counts, and from FIRST_OWN_VALUE on where it lists. */
 const counting = (index: number) => `$${index + 2}`
 const listing = (index: number) => `$${index + FIRST_OWN_VALUE}`
 type Parameter = typeof counting
 
-const hasReference = (value: Parameter) =>
-  `r.merchant_id = $1 and r.reference ilike ${value(1)} and (r.reference ilike ${value(0)}) is true`
-
-/** Forces the n-gram index over names and e-mails: another index would read all customers of the merchant. */
-const hasEmail = (value: Parameter) =>
-  `search_ngrams(c.merchant_id, c.search_text) @@ ${value(2)}::tsquery and (c.merchant_id = $1 and c.email_key like ${value(0)}) is true`
-
-const foundByReference = (value: Parameter) => `
-  select r.payment_id as id
-  from searched_references r
-  where ${hasReference(value)}`
-
-// Payments are joined by $1 and not by the customer's merchant. With row-level security the planner knows the merchant of
-// the payments; it would infer that of the customers and read all of them.
-const foundByEmail = (value: Parameter) => `
-  select p.id
-  from searched_customers c
-  join payments p on p.merchant_id = $1 and p.customer_id = c.id
-  where ${hasEmail(value)}`
-
 /** By the number on the payer's receipt, which is a part of the id. Null, if the search is none. */
-const foundByReceipt = (value: Parameter) => `
+export const foundByReceipt = ([first, last, tail]: readonly [string, string, string]) => `
   select p.id
   from payments p
   where p.merchant_id = $1
-    and p.id between ${value(4)}::uuid and ${value(5)}::uuid
-    and right(p.id::text, 3) = ${value(6)}::text`
+    and p.id between ${first}::uuid and ${last}::uuid
+    and right(p.id::text, 3) = ${tail}::text`
 
 // Each name of the provider has an index of its own.
-const foundByProvider = (references: string) =>
+export const foundByProvider = (references: string) =>
   PROVIDER_COLUMNS.map(
     (column) => `
   select a.payment_id as id
@@ -196,11 +163,6 @@ const foundByPaymentTime = (value: Parameter) => `
   where p.merchant_id = $1 and p.paid_at >= ${value(0)}::timestamptz and p.paid_at <= ${value(1)}::timestamptz`
 
 const counted = (found: string) => `(select count(*)::integer from (${found} limit ${LIMIT}) found)`
-
-const countByText = sql<Matches>`
-select
-  ${counted(foundByReference(counting))} + ${counted(foundByEmail(counting))} + ${counted(foundByProvider(counting(3)))}
-  + ${counted(foundByReceipt(counting))} as matches`
 
 const countByGatewayReference = sql<Matches>`
 select ${counted(foundByProvider(counting(0)))} as matches`
@@ -231,14 +193,13 @@ function found(ids: string, ownValues: number) {
 
 const IS_FOUND = 'p.id = any (array(select id from found))'
 
-// References, e-mails and the provider's names are searched each with an index; the union drops duplicates. The pattern is
-// not compared again: the customer's e-mail may have changed since the payment. It is named for its type alone.
-const BY_TEXT = listStatements<PaymentRow>({
-  ...found(
-    `${foundByReference(listing)}\n  union${foundByEmail(listing)}\n  union${foundByProvider(listing(3))}\n  union${foundByReceipt(listing)}`,
-    7,
-  ),
-  filter: `${IS_FOUND} and ${FITS} and ${HAS_SEARCH_VALUES}`,
+/** The payments with these ids. The text is not compared again. */
+export const BY_IDS = listStatements<PaymentRow>({
+  ...PAYMENTS,
+  columns: PAYMENT_COLUMNS,
+  findsByFilter: true,
+  filter: `p.id = any ($${FIRST_OWN_VALUE}::uuid[]) and ${FITS} and ${HAS_SEARCH_VALUES}`,
+  filterValues: FIRST_OWN_VALUE - 4 + 1,
 })
 
 const BY_GATEWAY_REFERENCE = listStatements<PaymentRow>({

@@ -24,36 +24,86 @@ const window = {
   createdFrom: null,
   createdTo: null,
 } as const
-const filter = toFilter({ kind: 'checkout' }, {})
 
-/** How many references ten searches for the text read. */
-async function rowsRead(merchantId: string, search: string): Promise<number> {
-  return db.transaction(async (tx) => {
-    const before = await readsOf(tx, 'payment_references')
-    // From its sixth execution on, PostgreSQL may use a generic plan for a prepared statement. A list only calls query.
-    for (let round = 0; round < 10; round += 1)
-      await listPaymentRows(tx as Db, merchantId, { ...filter, search }, window)
-    return (await readsOf(tx, 'payment_references')) - before
+/** Payments with references order-1 to order-15000, then sale-15001 to sale-20000, newest last. */
+const seedReferences = (merchantId: string, payments: number) => `
+set local session_replication_role = replica;
+create temp table numbered on commit drop as
+select
+  gen_random_uuid() as id, case when n <= 15000 then 'order-' else 'sale-' end || n as reference,
+  timestamptz '2026-01-01' + n * interval '1 minute' as at
+from generate_series(1, ${payments}) n;
+insert into payment_references (merchant_id, reference, fingerprint, payment_id, created_at)
+select '${merchantId}', reference, '\\x00', id, at
+from numbered;
+insert into payments (
+  merchant_id, id, kind, reference, status, version, amount_minor, currency, gateway, customer_id, customer_email,
+  customer_firstname, customer_lastname, created_at
+)
+select
+  '${merchantId}', id, 'checkout', reference, 'pending', 1, 100, 'KES', 'sandbox', gen_random_uuid(), 'a@b.example', 'A',
+  'B', at
+from numbered;`
+
+type Page = Parameters<typeof listPaymentRows>[3]
+
+/** As a request of the merchant does, under row-level security, and how many rows of both tables it read. */
+const search = (merchantId: string, text: string, page: Partial<Page> = {}) =>
+  db.forMerchant(merchantId).transaction(async (tx) => {
+    await tx.script('set local plan_cache_mode = force_generic_plan')
+    const reads = async () => (await readsOf(tx, 'payment_references')) + (await readsOf(tx, 'payments'))
+    const before = await reads()
+    const query = toFilter({ kind: 'checkout' }, { search: text })
+    const found = await listPaymentRows(tx as Db, merchantId, query, { ...window, ...page })
+    return { ...found, read: (await reads()) - before }
   })
-}
+
+const referencesOf = (rows: readonly { reference: string }[]) => rows.map(({ reference }) => reference)
 
 describe('a search for references', () => {
-  it('reads neither the references of other merchants nor all of its own merchant', async () => {
-    await db.script(`
-      insert into payment_references (merchant_id, reference, fingerprint, payment_id, created_at)
-      select m, 'order-' || n, '\\x00', gen_random_uuid(), now()
-      from (values ('${LARGE}'::uuid, 20000), ('${SMALL}', 20)) as merchants (m, count)
-      cross join lateral generate_series(1, count) as n`)
+  it('reads few rows, whatever the text and however many payments have it', async () => {
+    await db.transaction((tx) => tx.script(seedReferences(LARGE, 20_000)))
+    await db.transaction((tx) => tx.script(seedReferences(SMALL, 20)))
     await db.script('vacuum analyze payment_references')
-    const searches: [string, string][] = [
-      ...['order', 'rder-1', 'order-1', 'éàü', 'order-12345'].map((text): [string, string] => [SMALL, text]),
-      [LARGE, 'order-12345'],
-    ]
-    for (const [merchant, text] of searches) {
-      const read = await rowsRead(merchant, text)
-      // A single full read of the merchant's references would be 20,000 rows.
-      assert.ok(read < 5_000, `${read} were read for ${text}`)
+    await db.script('vacuum analyze payments')
+    const texts = ['order', 'sale', 'rder-1', 'order-1', 'éàü', 'order-12345', 'e', '-13', 'b.example']
+    for (const merchant of [LARGE, SMALL])
+      for (const text of texts) {
+        const { read } = await search(merchant, text)
+        // All payments of the large merchant would be 20,000 rows.
+        assert.ok(read < 7_500, `${read} were read for ${text}`)
+      }
+  })
+
+  it('finds the newest payments with a text that is rare, and counts them', async () => {
+    const one = await search(LARGE, 'order-12345')
+    assert.deepEqual([referencesOf(one.rows), one.counted, one.isPartial], [['order-12345'], 1, false])
+    const some = await search(LARGE, 'order-149')
+    assert.deepEqual([some.rows[0]?.reference, some.counted, some.isPartial], ['order-14999', 111, false])
+    const oldest = await search(LARGE, 'order-149', { order: 'asc' })
+    assert.equal(oldest.rows[0]?.reference, 'order-149')
+  })
+
+  it('finds the payment that has a frequent text as its whole reference', async () => {
+    const { rows, isPartial } = await search(LARGE, 'order-1')
+    assert.deepEqual([referencesOf(rows), isPartial], [['order-1'], true])
+  })
+
+  it('looks at the newest payments for a frequent text, and a cursor leads to all others', async () => {
+    const first = await search(LARGE, 'order-', { limit: 1_000 })
+    assert.deepEqual([first.rows.length, first.isPartial], [0, true])
+    const seen: string[] = []
+    for (let after: Page['after'] | undefined = null; after !== undefined; ) {
+      const { rows, lookedTo } = await search(LARGE, 'order-', { limit: 1_000, after, withoutTotal: true })
+      const shown = rows.slice(0, 1_000)
+      seen.push(...referencesOf(shown))
+      const last = rows.length > 1_000 ? shown.at(-1) : undefined
+      after = last ? { at: last.createdAt, id: last.id } : lookedTo
     }
+    assert.deepEqual(
+      seen,
+      Array.from({ length: 15_000 }, (_, n) => `order-${15_000 - n}`),
+    )
   })
 })
 

@@ -6,6 +6,8 @@
 // - the payments with certain values of a few columns (FILTERED), once for each combination of values;
 // - the payments that an index of its own finds (found-queries.ts), if these are few enough to sort.
 //
+// A search for a text is read in a way of its own (search-queries.ts).
+//
 // Every statement compares all filters, whichever of them found the rows.
 
 import { type Db, sql } from '../kit/db/db.ts'
@@ -18,18 +20,22 @@ import {
   substringPattern,
 } from '../kit/db/pagination.ts'
 import { PAYMENT_COLUMNS, type PaymentRow } from '../payments/payment.ts'
-import { PAYMENT_STATUSES } from '../payments/states.ts'
 import type { PaymentFilter } from './filters.ts'
 import {
+  BY_IDS,
+  exactFindersOf,
   FIRST_OWN_VALUE,
   FITS,
   FITS_DETAILS,
   FITS_SEARCH,
   FITS_TEXT,
-  FITS_TUPLE,
-  findersOf,
+  type Finder,
   PAYMENTS,
+  rangeFindersOf,
 } from './found-queries.ts'
+import { searchPayments } from './search.ts'
+import { lookForText, type Searched } from './search-queries.ts'
+import { FITTING_TUPLES, HAS_TUPLE } from './tuple-queries.ts'
 
 export async function listPaymentRows(
   db: Db,
@@ -38,7 +44,12 @@ export async function listPaymentRows(
   requested: ListWindow,
   cappedLists?: CappedLists,
 ): Promise<CountedRows<PaymentRow>> {
-  const { statements, values } = await sourceOf(db, merchantId, filter)
+  const source = await sourceOf(db, merchantId, filter, requested)
+  if ('searched' in source) {
+    const whole = await wholeSearch(db, merchantId, filter, requested, source.searched)
+    return searchedRows(db, merchantId, source.searched, whole, requested)
+  }
+  const { statements, values } = source
   const window =
     statements === FILTERED ? await boundedByPayment(db, merchantId, filter, requested) : requested
   const count = () => countRows(db, statements, merchantId, window, values)
@@ -50,7 +61,44 @@ export async function listPaymentRows(
       ? countUpToCap(cappedLists, `payments:${filter.kinds}:${merchantId}`, count)
       : countUpToCap(cappedLists, nameOf(merchantId, values, window), count, KEEP_CAPPED_MS),
   ])
-  return { rows, counted }
+  // There are more payments that have the text among others.
+  return { rows, counted, isPartial: statements === BY_IDS }
+}
+
+const selectByIds = sql<PaymentRow>`
+select ${PAYMENT_COLUMNS}
+from payments p
+where p.merchant_id = $1 and p.id = any ($2::uuid[])`
+
+/** The same search from its first page on, which has the total. */
+async function wholeSearch(
+  db: Db,
+  merchantId: string,
+  filter: PaymentFilter,
+  window: ListWindow,
+  searched: Searched,
+): Promise<Searched> {
+  if (window.after === null || window.withoutTotal) return searched
+  const first = await sourceOf(db, merchantId, filter, { ...window, after: null })
+  return 'searched' in first ? first.searched : searched
+}
+
+async function searchedRows(
+  db: Db,
+  merchantId: string,
+  { ids, lastAt, lastId }: Searched,
+  whole: Searched,
+  { offset }: ListWindow,
+): Promise<CountedRows<PaymentRow>> {
+  const wanted = ids.slice(offset)
+  const rows = wanted.length === 0 ? [] : await db.query(selectByIds, [merchantId, wanted])
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  return {
+    rows: wanted.flatMap((id) => byId.get(id) ?? []),
+    counted: whole.total,
+    isPartial: whole.lastId !== null,
+    ...(lastAt && lastId && { lookedTo: { at: lastAt, id: lastId } }),
+  }
 }
 
 // The status of payments changes, so a list that exceeds the cap may shrink.
@@ -101,20 +149,47 @@ async function boundedByPayment(
   }
 }
 
-interface Source {
-  statements: ListStatements<PaymentRow>
-  values: readonly unknown[]
-}
+type Source = { statements: ListStatements<PaymentRow>; values: readonly unknown[] } | { searched: Searched }
 
-async function sourceOf(db: Db, merchantId: string, filter: PaymentFilter): Promise<Source> {
+async function sourceOf(
+  db: Db,
+  merchantId: string,
+  filter: PaymentFilter,
+  window: ListWindow,
+): Promise<Source> {
   const { kinds, customerId, linkId } = filter
   const values = filterValues(filter)
   if (customerId !== null) return { statements: OF_CUSTOMER, values: [...values, customerId] }
   if (linkId !== null) return { statements: OF_LINK, values: [...values, linkId] }
-  for (const { isFew, statements, own } of findersOf(merchantId, filter))
-    if (await isFew(db)) return { statements, values: [...values, ...own] }
+  const few = await firstFew(db, exactFindersOf(merchantId, filter), values)
+  if (few) return few
+  if (filter.search !== null) return searchSource(db, merchantId, filter, window)
   const isPlain = values.slice(1).every((value) => value === null)
-  return isPlain ? { statements: ALL, values: [kinds] } : { statements: FILTERED, values }
+  if (isPlain) return { statements: ALL, values: [kinds] }
+  const inRange = await firstFew(db, rangeFindersOf(merchantId, filter), values)
+  return inRange ?? { statements: FILTERED, values }
+}
+
+async function firstFew(db: Db, finders: readonly Finder[], values: readonly unknown[]) {
+  for (const { isFew, statements, own } of finders)
+    if (await isFew(db)) return { statements, values: [...values, ...own] }
+  return undefined
+}
+
+/** Of a frequent text: the payments that have it as a whole, those of a narrow range, or the newest ones that have it. */
+async function searchSource(
+  db: Db,
+  merchantId: string,
+  filter: PaymentFilter,
+  requested: ListWindow,
+): Promise<Source> {
+  const values = filterValues(filter)
+  const window = await boundedByPayment(db, merchantId, filter, requested)
+  const found = await searchPayments(db, merchantId, filter, values, window)
+  if ('searched' in found) return found
+  if (found.exact.length > 0) return { statements: BY_IDS, values: [...values, found.exact] }
+  const inRange = await firstFew(db, rangeFindersOf(merchantId, filter), values)
+  return inRange ?? { searched: await lookForText(db, merchantId, window, values, []) }
 }
 
 /** In the order of the parameters in found-queries.ts, from $4 on. */
@@ -164,61 +239,12 @@ const OF_LINK = listStatements<PaymentRow>({
   filterValues: VALUES_BEFORE_OWN + 1,
 })
 
-const NULLABLE_COLUMNS = ['channel', 'failure_code', 'status_reason']
-const FURTHER_COLUMNS = ['currency', 'gateway', ...NULLABLE_COLUMNS]
-const TUPLE_COLUMNS = ['kind', 'status', ...FURTHER_COLUMNS]
-
-/**
- * A column as the index payments_by_filter has it. A row comparison with null would find nothing. With coalesce the index
- * would not be used under row-level security (migrations/0032_list_filters_under_row_level_security.sql).
- */
-const indexed = (column: string) =>
-  NULLABLE_COLUMNS.includes(column)
-    ? `(case when p.${column} is null then '' else p.${column} end)`
-    : `p.${column}`
-
-const FURTHER = FURTHER_COLUMNS.map(indexed).join(', ')
-
-const firstTuple = (condition: string) => `
-    select ${TUPLE_COLUMNS.map((column) => `${indexed(column)} as ${column}`).join(', ')}
-    from payments p
-    where p.merchant_id = $1 and p.kind = t.kind and p.status = t.status${condition}
-    order by ${FURTHER}
-    limit 1`
-
-/**
- * The combinations of these columns that the merchant has, found by a loose index scan for each kind and status, and of them
- * those that fit the filter. There are a few dozen, or hundreds with many gateways and reasons of failure.
- */
-const FITTING_TUPLES = `
-with recursive tuples as (
-  select earliest.*
-  from (
-    select distinct kind, status
-    from unnest($4::text[]) as kinds (kind)
-    cross join unnest(coalesce($5::text[], '{${PAYMENT_STATUSES.join(', ')}}')) as statuses (status)
-  ) t
-  cross join lateral (${firstTuple('')}
-  ) earliest
-  union all
-  select following.*
-  from tuples t
-  cross join lateral (${firstTuple(`
-      and (${FURTHER}) > (${FURTHER_COLUMNS.map((column) => `t.${column}`).join(', ')})`)}
-  ) following
-),
-fitting as (
-  select *
-  from tuples p
-  where ${FITS_TUPLE}
-)`
-
 const FILTERED = listStatements<PaymentRow>({
   ...PAYMENTS,
   columns: PAYMENT_COLUMNS,
   prelude: FITTING_TUPLES,
   perRowOf: 'fitting',
-  filter: `${TUPLE_COLUMNS.map((column) => `${indexed(column)} = f.${column}`).join('\n    and ')}
+  filter: `${HAS_TUPLE}
     and ${FITS_DETAILS}
     and ${FITS_TEXT}`,
   filterValues: VALUES_BEFORE_OWN,

@@ -7,6 +7,7 @@ import { SCREENS } from '../../src/dashboard/routes.ts'
 import { ROLES } from '../../src/people/roles.ts'
 import { initiateBody } from '../support/builders.ts'
 import { hiddenFields, newVisitor, PASSWORD, signInAs, type Visitor } from '../support/dashboard.ts'
+import { seedNumberedCustomers } from '../support/seed.ts'
 import { testService } from '../support/service.ts'
 
 const service = await testService({ after })
@@ -308,6 +309,20 @@ describe('tenant isolation of the dashboard', () => {
     const hidden = hiddenFields((await stranger.get('/app')).text, '/app/sign-out')
     const refund = await stranger.post(`/app/payments/${payment.uuid}/refund`, { ...hidden, amount: '1.00' })
     assert.equal(refund.http, 404)
+  })
+})
+
+describe('a search for a text that very many have', () => {
+  it('says that only the newest were searched, and finds an e-mail as a whole', async () => {
+    const { uuid } = await service.newMerchant()
+    const person = await signInAs(service, uuid)
+    await seedNumberedCustomers(service.db, uuid, 2_001)
+    const says = /only the newest were searched/
+    for (const path of ['/app/search?q=person', '/app/customers?search=person'])
+      assert.match((await person.get(path)).text, says, path)
+    const one = await person.get('/app/search?q=p7%40example.com')
+    assert.ok(one.text.includes('p7@example.com'))
+    assert.doesNotMatch(one.text, says)
   })
 })
 

@@ -369,14 +369,17 @@ describe('the filters of a payment list', () => {
 })
 
 describe('a long payment list', () => {
-  it('counts up to ten thousand and no further, with every filter', LARGER_FORM_ONLY, async () => {
+  it('counts up to ten thousand and no further', LARGER_FORM_ONLY, async () => {
     const { api } = await seeded(db, 13_000)
-    for (const query of ['', 'currency=KES&paymentGateway=sandbox', 'search=order-', 'search=example.com']) {
+    for (const query of ['', 'currency=KES&paymentGateway=sandbox']) {
       const { meta } = await list(api, `${PAYMENTS}?${query}`)
-      const isFewer = query.startsWith('currency')
-      assert.equal(meta.totalIsCapped, !isFewer, query)
-      assert.equal(meta.total, isFewer ? 8_104 : 10_000, query)
+      assert.equal(meta.totalIsCapped, query === '', query)
+      assert.equal(meta.total, query === '' ? 10_000 : 8_104, query)
       assert.equal(meta.hasNext, true)
+    }
+    for (const query of ['search=order-', 'search=example.com']) {
+      const { meta, data } = await list(api, `${PAYMENTS}?${query}`)
+      assert.deepEqual([meta.totalIsCapped, meta.hasNext, data.length], [true, true, 20], query)
     }
   })
 })

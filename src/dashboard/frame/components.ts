@@ -2,7 +2,7 @@
 
 import type { ApiError } from '../../core/errors.ts'
 import { FAILURES, type FailureCode } from '../../core/failures.ts'
-import type { PageMeta } from '../../core/page.ts'
+import { COUNT_CAP, type PageMeta } from '../../core/page.ts'
 import { withoutControls } from '../../core/text/direction.ts'
 import { type Html, type HtmlValue, html } from '../../kit/http/html.ts'
 import type { Texts } from './texts.ts'
@@ -159,6 +159,12 @@ export function pager(
   return html`<nav class="pager" aria-label="${t('pages')}"><span>${t(totalIsCapped ? 'totalCapped' : 'total', { total })}</span>
 <span class="push"></span>${isLater && html`<a class="button plain small" href="${addressWith(path, query, { cursor: undefined, page: undefined })}" rel="first">${t('firstPage')}</a>`}
 ${hasNext && html`<a class="button plain small" href="${addressWith(path, query, next)}" rel="next">${t('nextPage')}</a>`}</nav>`
+}
+
+/** That a search looked at the newest entries only: beyond the cap every list counts no further. */
+export function searchNotice({ t }: Texts, meta: PageMeta | undefined): Html | null {
+  if (!meta?.totalIsCapped || meta.total >= COUNT_CAP) return null
+  return notice('neutral', html`<p>${t('searchNewest')}</p>`)
 }
 
 export interface Choice {

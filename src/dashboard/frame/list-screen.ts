@@ -4,7 +4,16 @@ import { type Html, html } from '../../kit/http/html.ts'
 import type { OperationId } from '../../kit/http/route.ts'
 import { endOfDay, startOfDay } from '../../kit/time-zone.ts'
 import type { TextId } from '../locales/en.ts'
-import { addressWith, type Column, empty, pager, select, table, textFilter } from './components.ts'
+import {
+  addressWith,
+  type Column,
+  empty,
+  pager,
+  searchNotice,
+  select,
+  table,
+  textFilter,
+} from './components.ts'
 import type { AreaRequest, Screen, ScreenRequest } from './screen.ts'
 import type { Texts } from './texts.ts'
 
@@ -120,8 +129,9 @@ async function show<Row, Request extends AreaRequest>(screen: ListScreen<Row, Re
   }</div></div>
 ${intro}
 ${screen.filters.length > 0 && filterForm(screen, request)}
+${query.search !== undefined && searchNotice(texts, meta)}
 ${rows.length === 0 ? empty(t(screen.emptyTitle), t(screen.emptyText)) : table(t(screen.title), columns, rows)}
-${meta && rows.length > 0 && pager(texts, path, query, meta)}${outro}`
+${meta && (rows.length > 0 || meta.hasNext) && pager(texts, path, query, meta)}${outro}`
   return { title: t(screen.title), body }
 }
 

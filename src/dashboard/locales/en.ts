@@ -137,6 +137,8 @@ export const EN = {
   paidOf: 'Paid today',
   gatewaysTitle: 'Gateways',
   searchTitle: 'Search: {text}',
+  searchNewest:
+    'Very many entries have this text, and only the newest were searched. Enter more of it, or choose a period.',
   searchNone: 'Nothing found',
   searchNoneText: 'Try a reference, an e-mail address, an exact amount, or the code of the provider.',
 

@@ -60,7 +60,7 @@ export const SCHEMAS: JsonSchema = {
       total: {
         type: 'integer',
         minimum: 0,
-        description: 'The number of records of the list. Exact up to 10,000.',
+        description: 'The number of records of the list. Exact up to 10,000, of a search up to 500.',
       },
       totalIsCapped: { type: 'boolean', description: 'Whether there are more records than total.' },
       pageCount: { type: 'integer', minimum: 0, description: 'The number of pages that total makes.' },

@@ -34,6 +34,10 @@ export interface ListWindow {
 export interface CountedRows<Row> {
   rows: Row[]
   counted: number
+  /** There are more rows than were counted. */
+  isPartial?: boolean
+  /** The list has looked no further than this row, and there may be more: the next page begins after it. */
+  lookedTo?: { at: Date; id: string }
 }
 
 export interface Page<Row> {
@@ -88,24 +92,25 @@ export function pageOf<Row extends { id: string; createdAt: Date }>(
   signer: Signer,
   scope: string,
   window: ListWindow,
-  { rows, counted }: CountedRows<Row>,
+  { rows, counted, isPartial = false, lookedTo }: CountedRows<Row>,
 ): Page<Row> {
   const shown = rows.slice(0, window.limit)
   const last = shown.at(-1)
-  const hasNext = rows.length > window.limit
+  const isFull = rows.length > window.limit
   const total = Math.min(counted, COUNT_CAP)
-  const position = last && { at: last.createdAt, id: last.id, page: window.page + 1, order: window.order }
+  const end = isFull && last ? { at: last.createdAt, id: last.id } : lookedTo
+  const position = end && { ...end, page: window.page + 1, order: window.order }
   return {
     rows: shown,
     meta: {
       page: window.page,
       limit: window.limit,
       total,
-      totalIsCapped: counted > COUNT_CAP,
+      totalIsCapped: counted > COUNT_CAP || isPartial,
       pageCount: Math.ceil(total / window.limit),
-      hasNext,
+      hasNext: position !== undefined,
       hasPrevious: window.page > 1,
-      nextCursor: hasNext && position ? signCursor(signer, scope, position) : null,
+      nextCursor: position ? signCursor(signer, scope, position) : null,
     },
   }
 }

@@ -6,7 +6,7 @@ export interface PageMeta {
   page: number
   /** The number of records that a page may have. */
   limit: number
-  /** The number of records of the list. Exact up to 10,000. */
+  /** The number of records of the list. Exact up to 10,000, of a search up to 500. */
   total: number
   /** Whether there are more records than total. */
   totalIsCapped: boolean

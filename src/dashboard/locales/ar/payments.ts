@@ -13,6 +13,7 @@ export const AR_PAYMENTS = {
   paidOf: 'المدفوع اليوم',
   gatewaysTitle: 'بوابات الدفع',
   searchTitle: 'بحث: {text}',
+  searchNewest: 'إدخالات كثيرة جدًا تحتوي على هذا النص، ولم يُبحث إلا في أحدثها. اكتب المزيد منه أو اختر فترة.',
   searchNone: 'لم يُعثر على شيء',
   searchNoneText: 'جرّب مرجعًا أو عنوان بريد إلكتروني أو مبلغًا دقيقًا أو رمز مزوّد الخدمة.',
   paymentsTitle: 'المدفوعات',

@@ -13,6 +13,8 @@ export const FR_PAYMENTS = {
   paidOf: 'Payés aujourd’hui',
   gatewaysTitle: 'Passerelles',
   searchTitle: 'Recherche : {text}',
+  searchNewest:
+    'De très nombreuses entrées contiennent ce texte, et seules les plus récentes ont été examinées. Précisez le texte ou choisissez une période.',
   searchNone: 'Aucun résultat',
   searchNoneText: 'Essayez une référence, une adresse e-mail, un montant exact ou le code du prestataire.',
   paymentsTitle: 'Paiements',

@@ -13,6 +13,8 @@ export const PT_PAYMENTS = {
   paidOf: 'Pagos hoje',
   gatewaysTitle: 'Gateways de pagamento',
   searchTitle: 'Pesquisa: {text}',
+  searchNewest:
+    'Muitos registos têm este texto e só os mais recentes foram pesquisados. Escreva mais do texto ou escolha um período.',
   searchNone: 'Nada encontrado',
   searchNoneText: 'Tente uma referência, um endereço de e-mail, um valor exato ou o código do prestador.',
   paymentsTitle: 'Pagamentos',

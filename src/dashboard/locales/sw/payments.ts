@@ -12,6 +12,8 @@ export const SW_PAYMENTS = {
   paidOf: 'Yaliyolipwa leo',
   gatewaysTitle: 'Milango ya malipo',
   searchTitle: 'Utafutaji: {text}',
+  searchNewest:
+    'Maingizo mengi sana yana maandishi haya, na yaliyotafutwa ni mapya zaidi tu. Andika zaidi, au chagua kipindi.',
   searchNone: 'Hakuna kilichopatikana',
   searchNoneText: 'Jaribu kumbukumbu, anwani ya barua pepe, kiasi kamili, au msimbo wa mtoa huduma.',
   paymentsTitle: 'Malipo',

@@ -1,0 +1,251 @@
+// The search for a text in the payments of a merchant. Its work is bounded, whatever the text is:
+//
+// - A text that is not frequent is found by the indexes over references and e-mails, of which the newest matches are read.
+// - A frequent text, such as the beginning of all references, is compared with the newest payments. If it is itself a whole
+//   reference, receipt code or e-mail, the search finds the payments with exactly this.
+//
+// Where a search stops before the last payment, its page says so, and the cursor continues there.
+
+import { searchQueryOf } from '../core/search-text.ts'
+import { type Db, type Statement, sql } from '../kit/db/db.ts'
+import { periodValues } from '../kit/db/list-statements.ts'
+import { keysetPosition, type ListWindow } from '../kit/db/pagination.ts'
+import {
+  FIRST_OWN_VALUE,
+  FITS,
+  FITS_TEXT,
+  foundByProvider,
+  foundByReceipt,
+  HAS_SEARCH_VALUES,
+} from './found-queries.ts'
+import { FITTING_TUPLES, HAS_TUPLE } from './tuple-queries.ts'
+
+type Order = ListWindow['order']
+
+export interface Searched {
+  /** The payments of the page and one more, in order. */
+  ids: string[]
+  /** How many of those that were looked at fit. */
+  total: number
+  /** The last one that was looked at, if there may be more. */
+  lastAt: Date | null
+  lastId: string | null
+}
+
+const own = (index: number) => `$${FIRST_OWN_VALUE + index}`
+const directionOf = (order: Order) => (order === 'desc' ? ' desc' : '')
+const ordered = (order: Order, alias: string) =>
+  `order by ${alias}.created_at${directionOf(order)}, ${alias}.id${directionOf(order)}`
+
+/** In the period of the list and after its cursor. */
+function isInside(order: Order, alias: string, [time, id]: readonly [string, string]): string {
+  const operator = order === 'desc' ? '<' : '>'
+  return `${alias}.created_at >= $2::timestamptz
+      and ${alias}.created_at <= $3::timestamptz
+      and ${alias}.created_at ${operator}= ${time}::timestamptz
+      and (${alias}.created_at, ${alias}.id) ${operator} (${time}::timestamptz, ${id}::uuid)`
+}
+
+/** Of the payments that the relation `looked` names, those that fit. */
+const matched = (order: Order, condition: string, most: string, take: string) => `
+matched as materialized (
+  select p.created_at, p.id
+  from payments p
+  where p.merchant_id = $1 and p.id = any (array(select id from looked)) and ${condition}
+),
+stopped as (
+  select l.created_at, l.id
+  from looked l
+  ${ordered(order, 'l')}
+  offset ${most} - 1
+  limit 1
+)
+select
+  array(select m.id from matched m ${ordered(order, 'm')} limit ${take}::bigint) as ids,
+  (select count(*)::integer from matched) as total,
+  (select created_at from stopped) as "lastAt",
+  (select id from stopped) as "lastId"`
+
+// Looks at payments in order of time. Own values: those that fit in another way than by the text, the cursor, and the number
+// of ids.
+
+const MOST_LOOKED_AT = '2000'
+
+const looking = (fitting: string, hasValues: string) => (order: Order) => {
+  const inside = isInside(order, 'p', [own(1), own(2)])
+  return sql<Searched>`${fitting},
+looked as materialized (
+  select p.created_at, p.id
+  from fitting f
+  cross join lateral (
+    select p.created_at, p.id
+    from payments p
+    where p.merchant_id = $1
+      and ${hasValues}
+      and ${inside}
+    ${ordered(order, 'p')}
+    limit ${MOST_LOOKED_AT}
+  ) p
+  ${ordered(order, 'p')}
+  limit ${MOST_LOOKED_AT}
+),
+${matched(order, `${FITS} and (${FITS_TEXT} or p.id = any (${own(0)}::uuid[]))`, MOST_LOOKED_AT, own(3))}`
+}
+
+const bothOrders = (statementOf: (order: Order) => Statement<Searched>) => ({
+  desc: statementOf('desc'),
+  asc: statementOf('asc'),
+})
+
+const AMONG_ALL = bothOrders(
+  looking('with fitting as (select distinct unnest($4::text[]) as kind)', 'p.kind = f.kind'),
+)
+const AMONG_FILTERED = bothOrders(looking(FITTING_TUPLES, HAS_TUPLE))
+
+// Finds payments by the indexes. Own values: the part of the text with rare trigrams, the n-grams, the receipt code, the
+// cursor, and the number of ids.
+
+/** Of them a page is filtered and sorted. */
+const MOST_FOUND = '500'
+/** Each is an index entry and a comparison. A text with more matches counts as frequent. */
+const MOST_REFERENCES = '20000'
+const MOST_CUSTOMERS = '2000'
+const MOST_OF_CUSTOMERS = '10000'
+
+const hasReference = `r.merchant_id = $1 and r.reference ilike ${own(0)} and (r.reference ilike $11) is true`
+
+/** Forces the n-gram index over names and e-mails: another index would read all customers of the merchant. */
+const hasEmail = `search_ngrams(c.merchant_id, c.search_text) @@ ${own(1)}::tsquery and (c.merchant_id = $1 and c.email_key like $11) is true`
+
+/** Otherwise the search ends there. */
+const FEW_CUSTOMERS = `(select count(*) <= ${MOST_CUSTOMERS} from customers_found)`
+
+const finding = (order: Order) => {
+  const position = [own(5), own(6)] as const
+  const newestOf = (relation: string) =>
+    `(select n.id, n.created_at from ${relation} n where ${isInside(order, 'n', position)} ${ordered(order, 'n')} limit ${MOST_FOUND})`
+  return sql<Searched & { isTooMany: boolean }>`
+with customers_found as materialized (
+  select c.id
+  from searched_customers c
+  where ${hasEmail}
+  limit ${MOST_CUSTOMERS} + 1
+),
+by_reference as materialized (
+  select r.payment_id as id, r.created_at
+  from searched_references r
+  where ${FEW_CUSTOMERS} and ${hasReference}
+  limit ${MOST_REFERENCES} + 1
+),
+by_email as materialized (
+  select p.id, p.created_at
+  from customers_found c
+  cross join lateral (
+    select p.id, p.created_at
+    from payments p
+    where p.merchant_id = $1
+      and p.customer_id = c.id
+      and ${isInside(order, 'p', position)}
+    ${ordered(order, 'p')}
+    limit ${MOST_FOUND}
+  ) p
+  where ${FEW_CUSTOMERS}
+  limit ${MOST_OF_CUSTOMERS} + 1
+),
+names as (${foundByProvider('$18')}
+  union${foundByReceipt([own(2), own(3), own(4)])}
+),
+by_name as materialized (
+  select p.id, p.created_at
+  from payments p
+  where p.merchant_id = $1 and p.id = any (array(select id from names))
+),
+found as (
+  ${newestOf('by_reference')}
+  union
+  ${newestOf('by_email')}
+  union
+  ${newestOf('by_name')}
+),
+looked as materialized (${newestOf('found')}),
+${matched(order, `${FITS} and ${HAS_SEARCH_VALUES}`, MOST_FOUND, own(7))},
+  not ${FEW_CUSTOMERS}
+  or (select count(*) from by_reference) > ${MOST_REFERENCES}
+  or (select count(*) from by_email) > ${MOST_OF_CUSTOMERS} as "isTooMany"`
+}
+
+const FOUND = { desc: finding('desc'), asc: finding('asc') }
+
+// The payments that have the text as a whole reference, receipt code, e-mail or reference at the provider. $2 references,
+// $3 e-mail, $4 to $6 receipt code.
+const selectExact = sql<{ id: string }>`
+select r.payment_id as id
+from payment_references r
+where r.merchant_id = $1 and r.reference = any ($2::text[])
+union${foundByProvider('$2')}
+union${foundByReceipt(['$4', '$5', '$6'])}
+union
+select p.id
+from customers c
+cross join lateral (
+  select p.id
+  from payments p
+  where p.merchant_id = $1 and p.customer_id = c.id
+  order by p.created_at desc, p.id desc
+  limit ${MOST_FOUND}
+) p
+where c.merchant_id = $1 and c.email_key = $3
+limit ${MOST_FOUND}`
+
+/** A text in the forms that the statements compare. */
+export interface SearchText {
+  text: string
+  references: readonly string[]
+  /** The bounds and the end of the ids, or nulls. */
+  receipt: readonly (string | null)[]
+}
+
+export async function findExact(db: Db, merchantId: string, text: SearchText): Promise<string[]> {
+  const rows = await db.query(selectExact, [merchantId, text.references, text.text, ...text.receipt])
+  return rows.map(({ id }) => id)
+}
+
+const NONE: Searched = { ids: [], total: 0, lastAt: null, lastId: null }
+
+/** The values of a list's filter, from $4 on. */
+type FilterValues = readonly unknown[]
+
+const take = ({ limit, offset }: ListWindow) => limit + offset + 1
+
+/** Undefined: too many payments match. */
+export async function findText(
+  db: Db,
+  merchantId: string,
+  window: ListWindow,
+  values: FilterValues,
+  { selective, text, receipt }: SearchText & { selective: string },
+): Promise<Searched | undefined> {
+  const [found] = await db.query(FOUND[window.order], [
+    ...[...periodValues(merchantId, window), ...values],
+    ...[selective, searchQueryOf(merchantId, text), ...receipt],
+    ...[...keysetPosition(window), take(window)],
+  ])
+  return found?.isTooMany ? undefined : (found ?? NONE)
+}
+
+/** Compares the newest payments with the text; `exact` fit as well. */
+export async function lookForText(
+  db: Db,
+  merchantId: string,
+  window: ListWindow,
+  values: FilterValues,
+  exact: readonly string[],
+): Promise<Searched> {
+  // All but the kinds, the text and its form as references.
+  const isFiltered = values.some((value, index) => value !== null && ![0, 7, 14].includes(index))
+  const [looked] = await db.query((isFiltered ? AMONG_FILTERED : AMONG_ALL)[window.order], [
+    ...[...periodValues(merchantId, window), ...values, exact],
+    ...[...keysetPosition(window), take(window)],
+  ])
+  return looked ?? NONE
+}
