@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { after, describe, it } from 'node:test'
 import { ROLES, type Role } from '../../src/people/roles.ts'
 import { payWith } from '../support/builders.ts'
-import { saveOwnAccount, signInAs, type Visitor } from '../support/dashboard.ts'
+import { saveOwnAccount, signInAs, signInAsOperator, type Visitor } from '../support/dashboard.ts'
 import {
   addressOf,
   crawl,
@@ -13,6 +13,7 @@ import {
   force,
   SCREEN_NAMES,
   type ScreenName,
+  shownPages,
 } from '../support/dashboard-crawl.ts'
 import { makeOneOfEverything } from '../support/one-of-everything.ts'
 import { eventually } from '../support/process.ts'
@@ -70,7 +71,35 @@ const addressFor = (name: ScreenName) => {
   return address
 }
 
+/** What the text of a page shows that does nothing without JavaScript. */
+function deadControls(text: string): string[] {
+  const forms = [...text.matchAll(/<form\b[^>]*>(.*?)<\/form>/gs)]
+  const withoutSubmit = forms.filter(([, inside = '']) => !/<button(?![^>]*type="button")/.test(inside))
+  const outside = text.replaceAll(/<form\b[^>]*>.*?<\/form>/gs, '')
+  // The menu of phones is a checkbox, which its style reads.
+  const loose = [...outside.matchAll(/<(?:input(?! id="menu-open")|select|textarea|button)\b[^>]*>/g)]
+  const buttons = [...text.matchAll(/<button[^>]*type="button"[^>]*>/g)]
+  const handlers = [...text.matchAll(/<[^>]* (?:on\w+=|href="(?:#"|javascript:))[^>]*>/g)]
+  return [...withoutSubmit, ...loose, ...buttons, ...handlers]
+    .map(([tag]) => tag)
+    .filter((tag) => !/ hidden\b/.test(tag))
+}
+
 describe('screens of the dashboard', () => {
+  it('shows no control that does nothing without JavaScript', async () => {
+    const operator = await signInAsOperator(service)
+    const dead: string[] = []
+    for (const [person, pages] of [
+      [owner, shownPages(found)],
+      [operator, shownPages(await crawl(operator, '/ops'))],
+    ] as const)
+      for (const page of pages.flat()) {
+        const { text } = await person.get(page)
+        dead.push(...deadControls(text).map((tag) => `${page}: ${tag}`))
+      }
+    assert.deepEqual(dead, [])
+  })
+
   it('has a link to every screen', () => {
     const names = SCREEN_NAMES.filter((name) => name.startsWith('GET'))
     assert.deepEqual(

@@ -21,9 +21,6 @@ addEventListener('pageshow', () => {
   for (const button of all('form button')) button.disabled = false
 })
 
-for (const select of all('select[data-submit]'))
-  select.addEventListener('change', () => select.form.requestSubmit())
-
 for (const button of all('[data-copy]')) {
   if (!navigator.clipboard) break
   button.hidden = false
