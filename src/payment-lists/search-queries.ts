@@ -46,12 +46,12 @@ function isInside(order: Order, alias: string, [time, id]: readonly [string, str
       and (${alias}.created_at, ${alias}.id) ${operator} (${time}::timestamptz, ${id}::uuid)`
 }
 
-/** Of the payments that the relation `looked` names, those that fit. */
-const matched = (order: Order, condition: string, most: string, take: string) => `
+/** Of the payments that the relation `looked` has, those that fit. */
+const matched = (order: Order, ids: string, condition: string, most: string, take: string) => `
 matched as materialized (
   select p.created_at, p.id
   from payments p
-  where p.merchant_id = $1 and p.id = any (array(select id from looked)) and ${condition}
+  where p.merchant_id = $1 and p.id = any (array(${ids})) and ${condition}
 ),
 stopped as (
   select l.created_at, l.id
@@ -71,14 +71,17 @@ select
 
 const MOST_LOOKED_AT = '2000'
 
-const looking = (fitting: string, hasValues: string) => (order: Order) => {
+const HAS_TEXT = `(${FITS_TEXT} or p.id = any (${own(0)}::uuid[]))`
+
+/** Compares the text where it reads the rows, or only that of the newest ones of all combinations. */
+const looking = (fitting: string, hasValues: string, mayFit: string) => (order: Order) => {
   const inside = isInside(order, 'p', [own(1), own(2)])
   return sql<Searched>`${fitting},
 looked as materialized (
-  select p.created_at, p.id
+  select p.created_at, p.id, p.may_fit
   from fitting f
   cross join lateral (
-    select p.created_at, p.id
+    select p.created_at, p.id, ${mayFit} as may_fit
     from payments p
     where p.merchant_id = $1
       and ${hasValues}
@@ -89,7 +92,7 @@ looked as materialized (
   ${ordered(order, 'p')}
   limit ${MOST_LOOKED_AT}
 ),
-${matched(order, `${FITS} and (${FITS_TEXT} or p.id = any (${own(0)}::uuid[]))`, MOST_LOOKED_AT, own(3))}`
+${matched(order, 'select id from looked where may_fit', `${FITS} and ${HAS_TEXT}`, MOST_LOOKED_AT, own(3))}`
 }
 
 const bothOrders = (statementOf: (order: Order) => Statement<Searched>) => ({
@@ -97,10 +100,9 @@ const bothOrders = (statementOf: (order: Order) => Statement<Searched>) => ({
   asc: statementOf('asc'),
 })
 
-const AMONG_ALL = bothOrders(
-  looking('with fitting as (select distinct unnest($4::text[]) as kind)', 'p.kind = f.kind'),
-)
-const AMONG_FILTERED = bothOrders(looking(FITTING_TUPLES, HAS_TUPLE))
+const KINDS = 'with fitting as (select distinct unnest($4::text[]) as kind)'
+const AMONG_ALL = bothOrders(looking(KINDS, 'p.kind = f.kind', HAS_TEXT))
+const AMONG_FILTERED = bothOrders(looking(FITTING_TUPLES, HAS_TUPLE, 'true'))
 
 // Finds payments by the indexes. Own values: the part of the text with rare trigrams, the n-grams, the receipt code, the
 // cursor, and the number of ids.
@@ -109,8 +111,8 @@ const AMONG_FILTERED = bothOrders(looking(FITTING_TUPLES, HAS_TUPLE))
 const MOST_FOUND = '500'
 /** Each is an index entry and a comparison. A text with more matches counts as frequent. */
 const MOST_REFERENCES = '20000'
-const MOST_CUSTOMERS = '2000'
-const MOST_OF_CUSTOMERS = '10000'
+const MOST_CUSTOMERS = '1000'
+const MOST_OF_CUSTOMERS = '5000'
 
 const hasReference = `r.merchant_id = $1 and r.reference ilike ${own(0)} and (r.reference ilike $11) is true`
 
@@ -168,7 +170,7 @@ found as (
   ${newestOf('by_name')}
 ),
 looked as materialized (${newestOf('found')}),
-${matched(order, `${FITS} and ${HAS_SEARCH_VALUES}`, MOST_FOUND, own(7))},
+${matched(order, 'select id from looked', `${FITS} and ${HAS_SEARCH_VALUES}`, MOST_FOUND, own(7))},
   not ${FEW_CUSTOMERS}
   or (select count(*) from by_reference) > ${MOST_REFERENCES}
   or (select count(*) from by_email) > ${MOST_OF_CUSTOMERS} as "isTooMany"`
