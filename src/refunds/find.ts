@@ -75,7 +75,9 @@ export async function listRefunds(
     providerReference,
   }
   const scope = `refunds:${merchant.id}:${JSON.stringify(filter)}`
-  return paginate(app.cursors, scope, query, (window) => listRefundRows(app.db, merchant.id, filter, window))
+  return paginate(app.cursors, scope, query, (window) =>
+    listRefundRows(app.db, merchant.id, filter, window, app.cappedLists),
+  )
 }
 
 /** Finds the refunds with one of these keys or references, for reconciliation with a settlement file. */

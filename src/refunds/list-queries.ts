@@ -2,8 +2,8 @@
 // page and its offset, so a rare value is found as fast among a million refunds as among ten.
 
 import { sql, type Tx } from '../kit/db/db.ts'
-import { type ListStatements, listRows, listStatements } from '../kit/db/list-statements.ts'
-import type { CountedRows, ListWindow } from '../kit/db/pagination.ts'
+import { countRows, type ListStatements, listStatements, readPage } from '../kit/db/list-statements.ts'
+import { type CappedLists, type CountedRows, countUpToCap, type ListWindow } from '../kit/db/pagination.ts'
 import { REFUND, type RefundRow } from './refund.ts'
 
 export interface RefundFilter {
@@ -23,10 +23,24 @@ export async function listRefundRows(
   merchantId: string,
   filter: RefundFilter,
   window: ListWindow,
+  cappedLists?: CappedLists,
 ): Promise<CountedRows<RefundRow>> {
   const { statements, values } = await chooseStatements(db, merchantId, filter)
-  return listRows(db, statements, merchantId, window, values)
+  const name = `refunds:${JSON.stringify([merchantId, values, window.createdFrom, window.createdTo])}`
+  const [rows, counted] = await Promise.all([
+    readPage(db, statements, merchantId, window, values),
+    countUpToCap(
+      cappedLists,
+      name,
+      () => countRows(db, statements, merchantId, window, values),
+      KEEP_CAPPED_MS,
+    ),
+  ])
+  return { rows, counted }
 }
+
+// The status of refunds changes, so a list that exceeds the cap may shrink.
+const KEEP_CAPPED_MS = 60_000
 
 interface Choice {
   statements: ListStatements<RefundRow>
