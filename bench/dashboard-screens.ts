@@ -3,6 +3,7 @@
 
 import { OPS_SCREENS } from '../src/dashboard/ops/routes.ts'
 import { SCREENS } from '../src/dashboard/routes.ts'
+import { requestIdOf } from './dashboard-rows.ts'
 import { emailOf, FIRSTNAMES, LASTNAMES, nameOf, referenceOf } from './growth-rows.ts'
 
 /** Ids and names of one merchant, of which a round takes one after the other. */
@@ -46,6 +47,11 @@ const filtered = (screen: string, name: string, values: Query): MeasuredScreen =
   screen,
   area: 'app',
   path: (target, n) => `${screen}?${query(values(target, n))}`,
+})
+
+const ofOperators = (screen: string, name: string, values: Record<string, string>): MeasuredScreen => ({
+  ...filtered(screen, name, () => values),
+  area: 'ops',
 })
 
 const search = (name: string, text: (n: number, target: Target) => string): MeasuredScreen =>
@@ -117,6 +123,21 @@ const VARIANTS: readonly MeasuredScreen[] = [
   ),
   filtered('/app/developers/events', 'of a type', () => ({ type: 'charge.failed' })),
   record('/app/developers/events/{uuid}', 'events'),
+  filtered('/app/developers/requests', 'failed', () => ({ outcome: 'failed' })),
+  filtered('/app/developers/requests', 'of a reference', (target, n) => ({
+    reference: lateReference(n, target),
+  })),
+  filtered('/app/developers/requests', 'of a route without requests', () => ({ route: '/api/v1/wallet' })),
+  {
+    name: '/app/developers/requests/{requestId}',
+    screen: '/app/developers/requests/{requestId}',
+    area: 'app',
+    path: ({ payments }, n) =>
+      payments === 0 ? undefined : `/app/developers/requests/${requestIdOf(n % Math.min(payments, 1_000))}`,
+  },
+  ofOperators('/ops/cases', 'of operators, all', { owner: 'operator', state: 'all' }),
+  ofOperators('/ops/people', 'members', { kind: 'member' }),
+  ofOperators('/ops/merchants', 'page 2', { page: '2' }),
   {
     name: '/ops/merchants/{uuid}',
     screen: '/ops/merchants/{uuid}',

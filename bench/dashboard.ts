@@ -21,6 +21,7 @@ import {
   renderTable,
   verdictOf,
 } from './dashboard-report.ts'
+import { makeDashboardRows } from './dashboard-rows.ts'
 import { MEASURED_SCREENS, type MeasuredScreen, type Target, unmeasuredScreens } from './dashboard-screens.ts'
 import { measureAbort, measureExport } from './growth-export.ts'
 import { makeRows } from './growth-rows.ts'
@@ -125,8 +126,10 @@ async function makeSubject(adminUrl: string, payments: number): Promise<Subject>
     const from = new Date(Date.now() - HISTORY_DAYS * 86_400_000)
     const customers = Math.ceil(payments / 4)
     const size = { customers, payments, due: 0, from }
-    if (isNew && payments > 0)
+    if (isNew && payments > 0) {
       await makeRows(client, merchant, size, (step) => log(`${payments} payments: ${step}`))
+      await makeDashboardRows(client, merchant, payments)
+    }
     const cookieOf = ({ cookies }: Visitor) =>
       [...cookies].map(([cookie, value]) => `${cookie}=${value}`).join('; ')
     const cookies = {

@@ -63,7 +63,7 @@ left join (
 order by c."createdAt"${directionOf(order)}, c.id${directionOf(order)}`
 
 /** Each is compared. A text with more matches counts as frequent. */
-const MOST_FOUND = 2_000
+const MOST_FOUND = 1_000
 
 /**
  * The n-gram index finds every row that may match; the page is then fetched by its ids. `is true` hides the other

@@ -1,9 +1,10 @@
 // The request log: written in batches, read by merchant, deleted by age and number.
 
 import { type Db, sql } from '../kit/db/db.ts'
-import { type ListStatements, listRows, listStatements } from '../kit/db/list-statements.ts'
+import { listRows, listStatements } from '../kit/db/list-statements.ts'
 import type { CountedRows, ListWindow } from '../kit/db/pagination.ts'
 import { firstRow } from '../kit/db/rows.ts'
+import { type LookFilter, lookForRequests } from './look-queries.ts'
 import { REQUEST, type RequestRow } from './request.ts'
 
 const insertStatement = sql<unknown>`
@@ -15,33 +16,20 @@ export async function insertRequests(db: Db, rows: readonly RequestRow[]): Promi
   await db.query(insertStatement, [JSON.stringify(rows.map((row) => REQUEST.toRecord(row)))])
 }
 
-export interface RequestFilter {
-  failed: boolean
-  keyId: string | null
-  route: string | null
+export interface RequestFilter extends LookFilter {
   requestId: string | null
-  reference: string | null
 }
 
-const CONDITIONS = `($4::text is null or r.key_id = $4) and ($5::text is null or r.route = $5)
-  and ($6::text is null or r.request_id = $6) and ($7::text is null or r.reference = $7)`
-
-const source = (condition: string) => ({
-  columns: REQUEST.select('r'),
-  table: 'api_requests',
-  alias: 'r',
-  filter: `${condition}${CONDITIONS}`,
-  filterValues: 4,
+const source = { columns: REQUEST.select('r'), table: 'api_requests', alias: 'r' }
+const ALL = listStatements<RequestRow>(source)
+const FAILED = listStatements<RequestRow>({ ...source, filter: 'r.http >= 400' })
+const BY_REQUEST_ID = listStatements<RequestRow>({
+  ...source,
+  filter: `r.request_id = $4 and (not $5::boolean or r.http >= 400) and ($6::text is null or r.key_id = $6)
+  and ($7::text is null or r.route = $7) and ($8::text is null or r.reference = $8)`,
+  filterValues: 5,
+  findsByFilter: true,
 })
-
-const BY_TIME = listStatements<RequestRow>(source(''))
-const FAILED = listStatements<RequestRow>(source('r.http >= 400 and '))
-const BY_REQUEST_ID = listStatements<RequestRow>({ ...source('r.request_id = $6 and '), findsByFilter: true })
-
-function statementsFor({ failed, requestId }: RequestFilter): ListStatements<RequestRow> {
-  if (requestId !== null) return BY_REQUEST_ID
-  return failed ? FAILED : BY_TIME
-}
 
 export function listRequestRows(
   db: Db,
@@ -49,8 +37,13 @@ export function listRequestRows(
   filter: RequestFilter,
   window: ListWindow,
 ): Promise<CountedRows<RequestRow>> {
-  const { keyId, route, requestId, reference } = filter
-  return listRows(db, statementsFor(filter), merchantId, window, [keyId, route, requestId, reference])
+  const { failed, keyId, route, requestId, reference } = filter
+  if (requestId !== null) {
+    const values = [requestId, failed, keyId, route, reference]
+    return listRows(db, BY_REQUEST_ID, merchantId, window, values)
+  }
+  if (keyId ?? route ?? reference) return lookForRequests(db, merchantId, filter, window)
+  return listRows(db, failed ? FAILED : ALL, merchantId, window)
 }
 
 // The merchants are found by jumps in the index, as there may be millions of rows. $1 is the earliest time that is kept, $2

@@ -57,6 +57,32 @@ it('deletes requests by age, and the oldest beyond the number that each merchant
   assert.equal(await purgeRequests(db, before, 3), 0)
 })
 
+const insertNumbered = sql<unknown>`
+insert into api_requests (merchant_id, created_at, id, key_id, request_id, method, route, http, reference, duration_ms)
+select
+  $1, timestamptz '2026-01-01' + n * interval '1 second', gen_random_uuid(), 'k', 'r' || n, 'GET', '/api/v1/refunds',
+  case when n % 2 = 0 then 200 else 400 end, 'order-' || n, 1
+from generate_series(1, 10050) n`
+
+it('finds the requests of a reference among the newest ten thousand, and older ones by the cursor', async () => {
+  const merchantId = await newMerchant()
+  await db.query(insertNumbered, [merchantId])
+  const find = async (reference: string, window: Partial<ListWindow> = {}, failed = false) => {
+    const filter = { ...all, reference, failed }
+    const found = await listRequestRows(db, merchantId, filter, { ...WINDOW, ...window })
+    return { ...found, ids: found.rows.map(({ requestId }) => requestId) }
+  }
+  const recent = await find('order-9999')
+  assert.deepEqual([recent.ids, recent.counted, recent.isPartial], [['r9999'], 1, true])
+  assert.deepEqual((await find('order-9999', {}, true)).isPartial, false, 'there are 5,025 failed ones')
+  assert.deepEqual((await find('order-9998', {}, true)).ids, [])
+  const first = await find('order-7')
+  assert.deepEqual([first.ids, first.counted], [[], 0])
+  assert.ok(first.lookedTo)
+  assert.deepEqual((await find('order-7', { after: first.lookedTo })).ids, ['r7'])
+  assert.deepEqual((await find('order-7', { order: 'asc' })).ids, ['r7'])
+})
+
 it('keeps a bounded number of requests of a minute, and failed ones beside a flood of successful ones', async () => {
   const merchantId = await newMerchant()
   const requests = createRequestLog({ db, clock, random, log: createLog('silent') })

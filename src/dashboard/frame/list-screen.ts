@@ -129,7 +129,7 @@ async function show<Row, Request extends AreaRequest>(screen: ListScreen<Row, Re
   }</div></div>
 ${intro}
 ${screen.filters.length > 0 && filterForm(screen, request)}
-${query.search !== undefined && searchNotice(texts, meta)}
+${searchNotice(texts, meta)}
 ${rows.length === 0 ? empty(t(screen.emptyTitle), t(screen.emptyText)) : table(t(screen.title), columns, rows)}
 ${meta && (rows.length > 0 || meta.hasNext) && pager(texts, path, query, meta)}${outro}`
   return { title: t(screen.title), body }
