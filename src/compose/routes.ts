@@ -10,6 +10,7 @@ import { chargeRoutes } from '../charges/routes.ts'
 import { checkoutRoutes } from '../checkout/routes.ts'
 import { customerRoutes } from '../customers/routes.ts'
 import type { DeliveriesApp } from '../deliveries/app.ts'
+import { deliveryFailureRoutes } from '../deliveries/failures/routes.ts'
 import { deliveryRoutes } from '../deliveries/routes.ts'
 import { disputeRoutes } from '../disputes/routes.ts'
 import { gatewayCheckRoutes } from '../gateways/check-routes.ts'
@@ -122,6 +123,7 @@ export function personRoutes(app: App): PersonRoute[] {
     ...settingsRoutes(app),
     ...approvalRateRoutes(app),
     ...requestLogRoutes(app),
+    ...deliveryFailureRoutes(app),
     // Saving an account also writes records of the instance: when to look for its refunds, and its access tokens.
     ...ownGatewayRoutes({ ...app, publicUrl, db: app.instanceDb }),
     ...ownReconciliationRoutes({ ...app, findRefunds: (...wanted) => findGatewayRefunds(app.db, ...wanted) }),

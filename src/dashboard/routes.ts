@@ -17,6 +17,7 @@ import { customerScreens } from './screens/customers.ts'
 import { endpointSecretScreens } from './screens/developers/endpoint-secrets.ts'
 import { endpointScreens } from './screens/developers/endpoints.ts'
 import { eventScreens } from './screens/developers/events.ts'
+import { failedDeliveryScreens } from './screens/developers/failed-deliveries.ts'
 import { keyScreens } from './screens/developers/keys.ts'
 import { newKeyScreens } from './screens/developers/new-key.ts'
 import { replayScreens } from './screens/developers/replays.ts'
@@ -65,6 +66,7 @@ export const SCREENS: readonly Screen[] = [
   ...eventScreens,
   ...endpointScreens,
   ...endpointSecretScreens,
+  ...failedDeliveryScreens,
   ...keyScreens,
   ...newKeyScreens,
   ...replayScreens,

@@ -6,6 +6,7 @@ import { endOfDay, startOfDay } from '../../kit/time-zone.ts'
 import type { TextId } from '../locales/en.ts'
 import {
   addressWith,
+  type Choice,
   type Column,
   empty,
   pager,
@@ -24,6 +25,8 @@ interface Filter {
   /** The values and their texts: `${prefix}_${value}`, or the value itself. Absent: a field for text. */
   values?: readonly string[]
   prefix?: string
+  /** Values that depend on the merchant. */
+  choices?(request: AreaRequest): Promise<Choice[]>
   type?: 'search' | 'date'
   /** The value while the address has none. */
   initial?: string
@@ -114,10 +117,11 @@ async function show<Row, Request extends AreaRequest>(screen: ListScreen<Row, Re
     ? {}
     : { cursor: query.cursor, page: query.page, limit: String(screen.rows ?? ROWS) }
   const input = { ...queryOf(screen, request), ...page }
-  const [{ data, meta }, intro, outro] = await Promise.all([
+  const [{ data, meta }, intro, outro, form] = await Promise.all([
     call(screen.list, { query: input }),
     screen.intro?.(request),
     screen.outro?.(request),
+    screen.filters.length > 0 && filterForm(screen, request),
   ])
   // A boundary: the operation returns records of its schema, and the screen names their type.
   const rows = data as Row[]
@@ -128,7 +132,7 @@ async function show<Row, Request extends AreaRequest>(screen: ListScreen<Row, Re
     html`<a class="button plain" href="${addressWith(`${path}/export`, query, { cursor: undefined, page: undefined })}">${t('export')}</a>`
   }</div></div>
 ${intro}
-${screen.filters.length > 0 && filterForm(screen, request)}
+${form}
 ${searchNotice(texts, meta)}
 ${rows.length === 0 ? empty(t(screen.emptyTitle), t(screen.emptyText)) : table(t(screen.title), columns, rows)}
 ${meta && (rows.length > 0 || meta.hasNext) && pager(texts, path, query, meta)}${outro}`
@@ -138,28 +142,33 @@ ${meta && (rows.length > 0 || meta.hasNext) && pager(texts, path, query, meta)}$
 /** The filters that everybody uses are shown at once; on a phone the others would push the list off the screen. */
 const SHOWN_FILTERS = 2
 
-function filterForm(
+async function filterForm(
   { path, filters }: { path: string; filters: readonly Filter[] },
-  { base, query, texts }: AreaRequest,
-): Html {
+  request: AreaRequest,
+): Promise<Html> {
+  const { base, query, texts } = request
   const { t } = texts
   const [shown, more] = [filters.slice(0, SHOWN_FILTERS), filters.slice(SHOWN_FILTERS)]
   const isOpen = more.some(({ name }) => query[name])
   const isFiltered = filters.some(({ name }) => query[name])
-  const fields = (some: readonly Filter[]) => some.map((filter) => filterField(filter, query, texts))
-  return html`<form class="filters" method="get" action="${base}${path}">${fields(shown)}
+  const fields = (some: readonly Filter[]) => Promise.all(some.map((filter) => filterField(filter, request)))
+  return html`<form class="filters" method="get" action="${base}${path}">${await fields(shown)}
 <div class="go"><button>${t('filter')}</button>${isFiltered && html` <a class="button plain" href="${base}${path}">${t('clear')}</a>`}</div>
-${more.length > 0 && html`<details${isOpen && html` open`}><summary>${t('moreFilters')}</summary><div class="filters">${fields(more)}</div></details>`}</form>`
+${more.length > 0 && html`<details${isOpen && html` open`}><summary>${t('moreFilters')}</summary><div class="filters">${await fields(more)}</div></details>`}</form>`
 }
 
-function filterField(filter: Filter, query: AreaRequest['query'], texts: Texts): Html {
-  const { name, label, values, prefix, type, initial, isRequired } = filter
+async function filterField(filter: Filter, request: AreaRequest): Promise<Html> {
+  const { name, label, type, initial, isRequired } = filter
+  const { query, texts } = request
   const { t } = texts
-  if (!values) return textFilter(name, t(label), query[name], type ?? 'text')
-  const choices = values.map((value) => ({
-    value,
-    label: prefix === undefined ? value : texts.word(prefix, value),
-  }))
+  const choices = await choicesOf(filter, request)
+  if (!choices) return textFilter(name, t(label), query[name], type ?? 'text')
   const all = { value: initial === undefined ? '' : ALL, label: t('all') }
   return select(name, t(label), chosenOf(filter, query), isRequired ? choices : [all, ...choices])
+}
+
+async function choicesOf({ values, prefix, choices }: Filter, request: AreaRequest) {
+  if (choices) return choices(request)
+  const label = (value: string) => (prefix === undefined ? value : request.texts.word(prefix, value))
+  return values?.map((value) => ({ value, label: label(value) }))
 }

@@ -51,4 +51,15 @@ export const EN_DEVELOPERS = {
   replayDone: 'All events of the period were handed over for delivery.',
   replayEvents: 'Events',
   replayLook: 'Look again',
+  // Failed deliveries and the health of an endpoint
+  failedDeliveriesTitle: 'Failed deliveries',
+  failedDeliveriesText: 'Events that your endpoints have not accepted, with the last response.',
+  noFailedDeliveriesTitle: 'No failed deliveries',
+  noFailedDeliveriesText:
+    'Your endpoints have accepted every event at the first attempt, or the first attempt is still to come.',
+  lastAttempt: 'Last attempt',
+  endpointDisabled: 'Disabled since',
+  healthDay: 'In the last 24 hours',
+  healthLatest: 'Of your latest 1,000 deliveries',
+  healthCounts: '{delivered, number} delivered, {failing, number} failing, {dead, number} not delivered',
 } as const

@@ -170,4 +170,14 @@ export const AR_DEVELOPERS = {
   replayDone: 'سُلّمت كل أحداث الفترة إلى الإرسال.',
   replayEvents: 'الأحداث',
   replayLook: 'النظر من جديد',
+  failedDeliveriesTitle: 'عمليات التسليم الفاشلة',
+  failedDeliveriesText: 'الأحداث التي لم تقبلها نقاط الاستقبال لديك، مع آخر استجابة.',
+  noFailedDeliveriesTitle: 'لا توجد عمليات تسليم فاشلة',
+  noFailedDeliveriesText:
+    'قبلت نقاط الاستقبال لديك كل حدث من المحاولة الأولى، أو أن المحاولة الأولى لم تأتِ بعد.',
+  lastAttempt: 'آخر محاولة',
+  endpointDisabled: 'معطّلة منذ',
+  healthDay: 'خلال آخر 24 ساعة',
+  healthLatest: 'من آخر 1,000 عملية تسليم لديك',
+  healthCounts: 'تم تسليم {delivered, number}، وتفشل {failing, number}، ولم تُسلَّم {dead, number}',
 } as const

@@ -177,4 +177,15 @@ export const FR_DEVELOPERS = {
   replayDone: 'Tous les événements de la période ont été remis à l’envoi.',
   replayEvents: 'Événements',
   replayLook: 'Regarder de nouveau',
+  failedDeliveriesTitle: 'Envois échoués',
+  failedDeliveriesText:
+    'Les événements que vos points de réception n’ont pas acceptés, avec la dernière réponse.',
+  noFailedDeliveriesTitle: 'Aucun envoi échoué',
+  noFailedDeliveriesText:
+    'Vos points de réception ont accepté chaque événement à la première tentative, ou celle-ci est encore à venir.',
+  lastAttempt: 'Dernière tentative',
+  endpointDisabled: 'Désactivé depuis',
+  healthDay: 'Dans les dernières 24 heures',
+  healthLatest: 'Sur vos 1 000 derniers envois',
+  healthCounts: '{delivered, number} livrés, {failing, number} en échec, {dead, number} non livrés',
 } as const

@@ -174,4 +174,14 @@ export const PT_DEVELOPERS = {
   replayDone: 'Todos os eventos do período foram entregues para envio.',
   replayEvents: 'Eventos',
   replayLook: 'Ver novamente',
+  failedDeliveriesTitle: 'Entregas falhadas',
+  failedDeliveriesText: 'Os eventos que os seus pontos de receção não aceitaram, com a última resposta.',
+  noFailedDeliveriesTitle: 'Nenhuma entrega falhada',
+  noFailedDeliveriesText:
+    'Os seus pontos de receção aceitaram cada evento na primeira tentativa, ou esta ainda está por vir.',
+  lastAttempt: 'Última tentativa',
+  endpointDisabled: 'Desativado desde',
+  healthDay: 'Nas últimas 24 horas',
+  healthLatest: 'Das suas últimas 1.000 entregas',
+  healthCounts: '{delivered, number} entregues, {failing, number} a falhar, {dead, number} não entregues',
 } as const

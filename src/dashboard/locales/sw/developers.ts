@@ -171,4 +171,14 @@ export const SW_DEVELOPERS = {
   replayDone: 'Matukio yote ya kipindi yamekabidhiwa kwa utumaji.',
   replayEvents: 'Matukio',
   replayLook: 'Angalia tena',
+  failedDeliveriesTitle: 'Utumaji ulioshindikana',
+  failedDeliveriesText: 'Matukio ambayo anwani zako za kupokea hazijayakubali, pamoja na jibu la mwisho.',
+  noFailedDeliveriesTitle: 'Hakuna utumaji ulioshindikana',
+  noFailedDeliveriesText:
+    'Anwani zako za kupokea zimekubali kila tukio kwenye jaribio la kwanza, au jaribio la kwanza bado halijafanyika.',
+  lastAttempt: 'Jaribio la mwisho',
+  endpointDisabled: 'Imezimwa tangu',
+  healthDay: 'Katika saa 24 zilizopita',
+  healthLatest: 'Kati ya utumaji wako 1,000 wa mwisho',
+  healthCounts: '{delivered, number} yamefika, {failing, number} yanashindwa, {dead, number} hayakufika',
 } as const

@@ -28,7 +28,7 @@ function attemptTable(attempts: readonly Attempt[], texts: Texts): Html {
     t('attempts'),
     [
       { label: t('started'), isTitle: true, cell: ({ at }) => texts.time(at) },
-      { label: t('response'), cell: responseOf },
+      { label: t('response'), cell: (attempt) => responseBadge(attempt) },
       {
         label: t('duration'),
         isNumber: true,
@@ -41,7 +41,7 @@ function attemptTable(attempts: readonly Attempt[], texts: Texts): Html {
 }
 
 /** The status by word and shape: every status but a 2xx is a failed attempt. */
-function responseOf({ http, error }: Attempt): Html {
+export function responseBadge({ http, error }: Pick<Attempt, 'http' | 'error'>): Html {
   const isAccepted = http !== null && http >= 200 && http < 300
   return html`<span class="badge ${isAccepted ? 'good' : 'bad'}">${http === null ? written(error) : `HTTP ${http}`}</span>`
 }

@@ -10,6 +10,7 @@ import { listScreens } from '../../frame/list-screen.ts'
 import type { Screen, ScreenRequest } from '../../frame/screen.ts'
 import type { TextId } from '../../locales/en.ts'
 import { endpointFields, endpointInput } from './endpoint-form.ts'
+import { healthCard } from './endpoint-health.ts'
 import { developerTabs, ENDPOINTS_PATH, EVENTS_PATH } from './tabs.ts'
 
 export type Endpoint = Static<typeof EndpointRecord>
@@ -50,7 +51,7 @@ export const endpointScreens: Screen[] = [
   {
     method: 'GET',
     path: ONE,
-    needs: ['webhookEndpoints.get'],
+    needs: ['webhookEndpoints.get', 'webhookEndpoints.health'],
     handle: async (request) => show(request, await loadEndpoint(request)),
   },
   {
@@ -79,19 +80,17 @@ export async function loadEndpoint({ call, params }: ScreenRequest): Promise<End
 
 export function endpointFacts(endpoint: Endpoint, { texts }: ScreenRequest): Html {
   const { t } = texts
-  const { description, events, disabled, failingSince, previousSecretUntil, createdAt, uuid } = endpoint
+  const { description, events, previousSecretUntil, createdAt, uuid } = endpoint
   return facts([
     [t('endpointDescription'), written(description)],
     [t('endpointEvents'), eventNames(events)],
-    [t('reason'), disabled?.message],
-    [t('endpointFailing'), failingSince && texts.time(failingSince)],
     [t('endpointPreviousSecret'), previousSecretUntil && texts.time(previousSecretUntil)],
     [t('created'), texts.time(createdAt)],
     ['UUID', html`<code>${uuid}</code>`],
   ])
 }
 
-function show(request: ScreenRequest, endpoint: Endpoint, problem?: ApiError) {
+async function show(request: ScreenRequest, endpoint: Endpoint, problem?: ApiError) {
   const { texts, query, allows, form, postForm } = request
   const { t } = texts
   const path = `${ENDPOINTS_PATH}/${endpoint.uuid}`
@@ -100,7 +99,7 @@ function show(request: ScreenRequest, endpoint: Endpoint, problem?: ApiError) {
   const body = html`<div class="head"><h1>${written(endpoint.url)}</h1>${badge(texts, endpoint.status)}</div>
 ${developerTabs(request, ENDPOINTS_PATH)}${query.done && notice('good', html`<p>${t('done_saved')}</p>`)}${problemNotice(problem)}
 <div class="split"><div><section class="card">${endpointFacts(endpoint, request)}</section>${allows('webhookEndpoints.update') && edit}</div>
-<div>${actions(request, endpoint)}</div></div>`
+<div>${await healthCard(request, endpoint)}${actions(request, endpoint)}</div></div>`
   return { title: endpoint.url, body, http: problem ? 422 : 200 }
 }
 

@@ -8,6 +8,7 @@ import type { TextId } from '../../locales/en.ts'
 export const DEVELOPERS_PATH = '/app/developers'
 export const EVENTS_PATH = `${DEVELOPERS_PATH}/events`
 export const ENDPOINTS_PATH = `${DEVELOPERS_PATH}/endpoints`
+export const DELIVERIES_PATH = `${DEVELOPERS_PATH}/deliveries`
 export const KEYS_PATH = `${DEVELOPERS_PATH}/keys`
 export const REQUESTS_PATH = `${DEVELOPERS_PATH}/requests`
 export const TEST_PATH = `${DEVELOPERS_PATH}/test`
@@ -23,6 +24,10 @@ interface Tab {
 const TABS: readonly Tab[] = [
   { path: EVENTS_PATH, title: 'eventsTitle', text: 'eventsText', needs: 'events.list' },
   { path: ENDPOINTS_PATH, title: 'endpointsTitle', text: 'endpointsText', needs: 'webhookEndpoints.list' },
+  {
+    ...{ path: DELIVERIES_PATH, title: 'failedDeliveriesTitle', text: 'failedDeliveriesText' },
+    needs: 'deliveries.listFailed',
+  },
   { path: KEYS_PATH, title: 'keysTitle', text: 'keysText', needs: 'apiKeys.list' },
   { path: REQUESTS_PATH, title: 'apiRequestsTitle', text: 'apiRequestsText', needs: 'requests.list' },
   { path: TEST_PATH, title: 'testToolsTitle', text: 'testToolsText', needs: 'testClock.get' },
