@@ -34,6 +34,9 @@ export type Aftermath =
 /** A status that we do not know is decided by people within a few days, so only late payments still have one. */
 const UNDECIDED_MS = 6 * DAY_MS
 
+/** Since when money of another amount may wait for a decision. */
+const UNRESOLVED_MS = 30 * DAY_MS
+
 export function planAftermath(seeded: Seeded, channel: PayerChannel, agoMs: number): Aftermath {
   const isCard = channel === 'card'
   const isTransfer = channel === 'bank_transfer'
@@ -87,8 +90,9 @@ export async function startAftermath(
       step,
     )
   if (attempt.status === 'amount_mismatch') {
-    // A few are still open.
-    if (seeded.isTrue(0.85))
+    // Some of the last weeks are still open.
+    const isOld = history.nowMs - order.atMs > UNRESOLVED_MS
+    if (isOld || seeded.isTrue(0.4))
       after(4 * HOUR_MS, 4 * DAY_MS, () => resolveMismatch(history, order, payment, after))
     return
   }

@@ -42,7 +42,12 @@ export async function createDemoMerchant(app: DemoApp, number: number): Promise<
       branding: { supportEmail: 'help@savanna-home.example', accentColor: '#8a4b14' },
     },
   })
-  return { merchant, key: await createKey(app, merchant.id, { name: 'Demo', scopes: ['*'] }) }
+  const key = await createKey(app, merchant.id, { name: 'Online shop', scopes: ['*'] })
+  await createKey(app, merchant.id, {
+    name: 'Bookkeeping, reads only',
+    scopes: ['wallet:read', 'checkout:read'],
+  })
+  return { merchant, key }
 }
 
 const LINKS: readonly {

@@ -20,6 +20,8 @@ const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
 const HOUR_MS = 60 * MINUTE_MS
 
+export const chargeReferenceOf = ({ number, market }: Order) => `SUB-${market.country}-${10_000 + number}`
+
 /** Charges the card that was charged longest ago. Before the first card was saved, the customer checks out. */
 export async function chargeCard(history: History, order: Order): Promise<void> {
   const { app, merchant, schedule, nowMs } = history
@@ -28,7 +30,7 @@ export async function chargeCard(history: History, order: Order): Promise<void> 
   const card = cards?.shift()
   if (!cards || !card) return beginCheckout(history, order)
   cards.push(card)
-  const reference = `SUB-${market.country}-${10_000 + order.number}`
+  const reference = chargeReferenceOf(order)
   const isDeclined = seeded.isTrue(0.13)
   const decline = isDeclined
     ? seeded.choose(CHARGE_DECLINES.map((one) => [one, one.weight] as const))

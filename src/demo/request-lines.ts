@@ -6,6 +6,7 @@ import { createRequestLog } from '../request-log/write.ts'
 import type { History } from './app.ts'
 import { referenceOf } from './checkout-orders.ts'
 import type { Order } from './orders.ts'
+import { chargeReferenceOf } from './other-orders.ts'
 
 const ROUTES: Readonly<Record<Order['kind'], string | null>> = {
   checkout: '/api/v1/checkout/initiate-payment',
@@ -38,7 +39,9 @@ export async function writeRequests(history: History, orders: readonly Order[]):
     if (route === null) continue
     const refusal =
       order.number % REFUSED_OF === 0 ? REFUSALS[(order.number / REFUSED_OF) % REFUSALS.length] : undefined
-    if (refusal) log.record({ ...requestOf(history, order, route, -2_000), ...refusal })
+    // A reference is refused the second time; the other requests are corrected and sent again.
+    const laterMs = refusal?.http === 409 ? 1_400 : -2_000
+    if (refusal) log.record({ ...requestOf(history, order, route, laterMs), ...refusal })
     log.record(requestOf(history, order, route, 0))
   }
   await log.stop()
@@ -52,7 +55,12 @@ function requestOf(
 ): CompletedApiRequest {
   return {
     ...{ merchantId: merchant.id, keyId, requestId: app.random.uuid(), method: 'POST', route },
-    ...{ http: 201, errorCode: null, errorFields: null, reference: referenceOf(order) },
+    ...{
+      http: 201,
+      errorCode: null,
+      errorFields: null,
+      reference: order.kind === 'charge' ? chargeReferenceOf(order) : referenceOf(order),
+    },
     // Between 18 and 61 ms, by the number of the order.
     durationMs: 18 + ((order.number * 7) % 44),
     createdAt: new Date(order.atMs + laterMs),

@@ -5,20 +5,24 @@ import assert from 'node:assert/strict'
 import type { Browser } from 'playwright-core'
 import { runCommandLine } from '../../src/cli/program.ts'
 import { ENTRY_POINTS } from '../../src/entry-points.ts'
-import { signInAs, signInAsOperator, type Visitor } from '../support/dashboard.ts'
+import { newVisitor, type Visitor } from '../support/dashboard.ts'
 import type { Cleanup } from '../support/database.ts'
 import { type TestService, testService } from '../support/service.ts'
 import { fontScript, takaFontScript } from './fonts.ts'
 import { capture, DEVICES, type ScreenshotOptions } from './screenshots.ts'
 
-/** Screens by name: an address, or the first record of a list. */
+/** Screens by name: an address, or a record of a list. */
 const SCREENS = {
   home: '/app',
   payments: '/app/payments',
   payment: { list: '/app/payments?status=partially_refunded', records: '/app/payments/' },
   wallet: '/app/wallet?currency=KES',
   reports: '/app/reports',
-  event: { list: '/app/developers/events?type=refund.successful', records: '/app/developers/events/' },
+  // One of the last night, with several attempts.
+  event: {
+    ...{ list: '/app/developers/events?type=wallet.settled', records: '/app/developers/events/' },
+    index: 8,
+  },
   case: { list: '/ops/cases?owner=operator', records: '/ops/cases/' },
 } as const
 
@@ -37,11 +41,7 @@ export interface DashboardScreenshotter {
 
 export async function prepareDashboard(t: Cleanup, browser: Browser): Promise<DashboardScreenshotter> {
   const service = await testService(t, { isOwn: true })
-  const person = await signInAs(service, await fillDemo(service))
-  await signInAsOperator(service, person)
-  const profile = { name: 'Wanjiru Kamau', language: 'en' }
-  const named = await person.submit('/app/account', '/app/account/profile', profile)
-  assert.equal(named.http, 303, named.text)
+  const person = await enterDemo(service)
   const cookies = [...person.cookies].map(([name, value]) => ({ name, value, url: service.url }))
   const script = `${await fontScript('all')};${await takaFontScript()}`
   return {
@@ -64,22 +64,29 @@ export async function prepareDashboard(t: Cleanup, browser: Browser): Promise<Da
   }
 }
 
-async function fillDemo({ databaseUrl, dataDir }: TestService): Promise<string> {
+/** One browser of the owner and of an operator of the demo. */
+async function enterDemo(service: TestService): Promise<Visitor> {
   let out = ''
   const write = (text: string) => {
     out += text
   }
   const terminal = { out: write, err: () => undefined }
-  const env = { DATABASE_URL: databaseUrl, COWRY_DATA_DIR: dataDir }
+  const env = { DATABASE_URL: service.databaseUrl, COWRY_DATA_DIR: service.dataDir }
   await runCommandLine(['demo', '--json', '--payments', '1500'], { entryPoints: ENTRY_POINTS, terminal, env })
-  return JSON.parse(out).data.merchant.uuid
+  const person = newVisitor(service)
+  for (const wanted of ['owner', 'operator']) {
+    const found = JSON.parse(out).data.people.find(({ role }: { role: string }) => role === wanted)
+    assert.equal((await person.get(new URL(found.link).pathname)).http, 303)
+  }
+  return person
 }
 
 async function addressOf(person: Visitor, screen: DashboardScreen): Promise<string> {
   const place = SCREENS[screen]
   if (typeof place === 'string') return place
   const { text } = await person.get(place.list)
-  const found = new RegExp(`class="row" href="(${place.records}[\\da-f-]{36})"`).exec(text)?.[1]
+  const rows = [...text.matchAll(new RegExp(`class="row" href="(${place.records}[\\da-f-]{36})"`, 'g'))]
+  const found = rows.at('index' in place ? place.index : 0)?.[1]
   assert.ok(found, `${place.list} has a record`)
   return found
 }

@@ -21,7 +21,7 @@ export function addDemoCommand(program: Command, shell: Shell): void {
     .description('Fill staging with a merchant and months of its payments, refunds, disputes and cases.')
     .option('--seed <number>', 'another number makes another history', parseInteger, 1)
     .option('--months <count>', 'how far back the history goes', upTo(MAX_MONTHS), 3)
-    .option('--payments <count>', 'how many payments it has', upTo(MAX_PAYMENTS), 4_000)
+    .option('--payments <count>', 'how many payments it has', upTo(MAX_PAYMENTS), 3_000)
     .option('--again', 'fill another merchant, although there is one')
     .action((options: Options) => fill(shell, options))
 }

@@ -3,6 +3,7 @@
 import { isCurrency } from '../../core/currency.ts'
 import { type Direction, LANGUAGES, type Language, latinDigits } from '../../core/languages.ts'
 import { readDecimal } from '../../core/money.ts'
+import { isolated } from '../../core/text/direction.ts'
 import { displayAmount } from '../../core/text/display-amount.ts'
 import { type Html, html } from '../../kit/http/html.ts'
 import { createTranslate, type MessageValues } from '../../kit/http/messages.ts'
@@ -28,6 +29,8 @@ export interface Texts {
   amount(decimal: string | null, currency: string): string
   number(value: number): string
   percent(share: number): string
+  /** "4 / 5" */
+  ratio(part: number, whole: number): Html
   /** "14 Nov 2026, 13:32" */
   time(iso: string | null): Html | string
   /** "14 Nov 2026" of an ISO day or time. */
@@ -79,6 +82,7 @@ function makeTexts(language: DashboardLanguage, zone: string): Texts {
     amount: (decimal, currency) => amountText(decimal, currency, language),
     number: (value) => numbers.format(value),
     percent: (share) => percents.format(share),
+    ratio: (part, whole) => html`<bdi dir="ltr">${numbers.format(part)} / ${numbers.format(whole)}</bdi>`,
     time: (iso) => (iso === null ? '' : html`<time datetime="${iso}">${times.format(new Date(iso))}</time>`),
     day: (iso) => days.format(new Date(iso)),
     month: (iso) => months.format(new Date(`${iso}-01`)),
@@ -94,5 +98,9 @@ function amountText(decimal: string | null, currency: string, language: Language
   const isNegative = decimal.startsWith('-')
   const money = isCurrency(currency) ? readDecimal(decimal.replace('-', ''), currency) : undefined
   if (!money) return `${decimal} ${currency}`
-  return `${isNegative ? '−' : ''}${displayAmount(money, language)}`
+  const text = displayAmount(money, language)
+  if (!isNegative) return text
+  // The sign stays before the number, also where the text around it runs to the left.
+  const { direction } = LANGUAGES[language]
+  return direction === 'rtl' ? isolated(`−${text}`, direction) : `−${text}`
 }

@@ -94,27 +94,34 @@ async function load({ call, params: { uuid = '' } }: AreaRequest): Promise<Case>
   return (await call('cases.get', { params: { uuid } })).data as Case
 }
 
-function show(request: AreaRequest, one: Case, problem?: ApiError) {
+async function show(request: AreaRequest, one: Case, problem?: ApiError) {
   const { texts, query } = request
   const { t } = texts
   const title = texts.word('case', one.kind)
   const body = html`<div class="head"><h1>${title}</h1>${badge(texts, one.state)}</div>
 ${query.done === 'resolve' && notice('good', html`<p>${t(one.state === 'awaiting_approval' ? 'done_propose' : 'done_resolve')}</p>`)}
 ${problem && notice('bad', html`<p>${problem.message}</p>`)}
-<div class="split"><div><section class="card"><p>${texts.word('meaning', one.kind)}</p>${caseFacts(request, one)}</section></div>
+<div class="split"><div><section class="card"><p>${texts.word('meaning', one.kind)}</p>${caseFacts(request, one, await merchantLink(request, one))}</section></div>
 <div>${one.proposal && proposal(one.proposal, texts)}${resolveForm(request, one)}</div></div>`
   return { title, body, http: problem ? 422 : 200 }
 }
 
-function caseFacts({ base, texts }: AreaRequest, one: Case & { merchantUuid?: string }): Html {
+/** Only operators see whose case it is. */
+async function merchantLink(
+  { base, call }: AreaRequest,
+  { merchantUuid: uuid }: Case & { merchantUuid?: string },
+): Promise<Html | null> {
+  if (uuid === undefined) return null
+  // A boundary: the operation returns a record with a name.
+  const { name } = (await call('merchants.get', { params: { uuid } })).data as { name: string }
+  return html`<a href="${base}/merchants/${uuid}">${written(name)}</a>`
+}
+
+function caseFacts({ base, texts }: AreaRequest, one: Case, merchant: Html | null): Html {
   const { t } = texts
   return facts([
     [t('payment'), base === '/app' ? paymentLink(one) : written(one.paymentReference)],
-    // Only operators see whose case it is.
-    [
-      t('opsMerchant'),
-      one.merchantUuid && html`<a href="${base}/merchants/${one.merchantUuid}">${one.merchantUuid}</a>`,
-    ],
+    [t('opsMerchant'), merchant],
     [t('amount'), texts.amount(one.amount, one.currency)],
     [
       t('received'),

@@ -66,7 +66,7 @@ function webhookSentence(endpoints: readonly Endpoint[], { t }: Texts): Html {
 }
 
 function approvalTable(approvals: readonly Approval[], gateways: readonly Gateway[], texts: Texts): Html {
-  const { t, number, percent } = texts
+  const { t, ratio, percent } = texts
   const titleOf = (name: string) => gateways.find((gateway) => gateway.name === name)?.title ?? name
   return html`<h2>${t('approvalTitle')}</h2><p class="dim">${t('approvalText')}</p>${table(
     t('approvalTitle'),
@@ -77,7 +77,7 @@ function approvalTable(approvals: readonly Approval[], gateways: readonly Gatewa
         label: t('approvalRate'),
         isNumber: true,
         cell: ({ approved, decided }) =>
-          html`${percent(approved / decided)}<span class="sub">${number(approved)} / ${number(decided)}</span>`,
+          html`${percent(approved / decided)}<span class="sub">${ratio(approved, decided)}</span>`,
       },
     ],
     approvals,

@@ -24,7 +24,7 @@ export const AR_SETTINGS = {
   colourHint: 'يُجعل أغمق أو أفتح حيث تصعب قراءة النص.',
   supportEmail: 'بريد المساعدة الإلكتروني',
   supportPhone: 'هاتف المساعدة',
-  supportPhoneHint: 'مع رمز البلد، مثل +254700123456',
+  supportPhoneHint: 'مع رمز البلد، مثل \u2066+254700123456\u2069',
   supportUrl: 'موقع المساعدة',
   payerLanguage: 'لغة صفحات الدافع',
   payerLanguageAny: 'لغة متصفح الدافع',

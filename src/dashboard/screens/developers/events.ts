@@ -31,7 +31,7 @@ export const eventScreens: Screen[] = [
         label: t('event'),
         isTitle: true,
         cell: ({ id, type }) =>
-          html`<a class="row" href="${EVENTS_PATH}/${id}">${type}</a><span class="sub">${EVENT_TYPES[type]}</span>`,
+          html`<a class="row" href="${EVENTS_PATH}/${id}">${type}</a><span class="sub">${meaningOf(type)}</span>`,
       },
       { label: t('eventRecord'), cell: resourceLink },
       { label: t('created'), cell: ({ createdAt }) => time(createdAt) },
@@ -47,6 +47,9 @@ export const eventScreens: Screen[] = [
   },
   { method: 'POST', path: '/developers/events/{uuid}/resend', needs: ['events.replay'], handle: resend },
 ]
+
+/** As the documentation has it, which is in English. */
+const meaningOf = (type: Event['type']) => html`<bdi lang="en" dir="ltr">${EVENT_TYPES[type]}</bdi>`
 
 /** The screens of records that events are about. */
 const RESOURCE_PATHS: Partial<Record<Event['resource']['type'], string>> = {
@@ -79,7 +82,7 @@ async function show(request: ScreenRequest, problem?: ApiError) {
   const body = html`<div class="head"><h1>${event.type}</h1><div class="actions">${enabled.length > 0 && resendForm(request, event.id, 'resendAll')}</div></div>
 ${developerTabs(request, EVENTS_PATH)}${query.done === 'resend' && notice('good', html`<p>${t('done_resend')}</p>`)}${query.done === 'test' && notice('good', html`<p>${t('done_test')}</p>`)}
 ${problemNotice(problem)}
-<section class="card"><p>${EVENT_TYPES[event.type]}</p>${facts([
+<section class="card"><p>${meaningOf(event.type)}</p>${facts([
     [t('created'), texts.time(event.createdAt)],
     [t('eventRecord'), resourceLink(event)],
     [t('eventVersion'), texts.number(event.resource.version)],

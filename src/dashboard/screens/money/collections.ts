@@ -1,6 +1,6 @@
 // The sums of payments by group, as reports and home show them.
 
-import type { Html } from '../../../kit/http/html.ts'
+import { type Html, html } from '../../../kit/http/html.ts'
 import { dayIn, shiftDay } from '../../../kit/time-zone.ts'
 import { barChart } from '../../frame/chart.ts'
 import type { ScreenRequest } from '../../frame/screen.ts'
@@ -68,9 +68,9 @@ export function currenciesOf(rows: readonly Collection[]): string[] {
 }
 
 /** "98 / 120 (81.7%)" */
-export function paidText(row: Collection | undefined, { number, percent }: Texts): string {
-  if (!row || row.payments === 0) return ''
-  return `${number(row.paidPayments)} / ${number(row.payments)} (${percent(row.paidPayments / row.payments)})`
+export function paidText(row: Collection | undefined, { ratio, percent }: Texts): Html | null {
+  if (!row || row.payments === 0) return null
+  return html`${ratio(row.paidPayments, row.payments)} (${percent(row.paidPayments / row.payments)})`
 }
 
 /** What was collected on each day of the period in one currency, also on days without payments. */

@@ -86,8 +86,8 @@ function amountOf({ amount, minAmount, maxAmount, currency }: Link, texts: Texts
   return `${bound(minAmount)} – ${bound(maxAmount)}`
 }
 
-function countOf({ paymentsCount, maxPayments }: Link, { number }: Texts): string {
-  return maxPayments === null ? number(paymentsCount) : `${number(paymentsCount)} / ${number(maxPayments)}`
+function countOf({ paymentsCount, maxPayments }: Link, { number, ratio }: Texts): Html | string {
+  return maxPayments === null ? number(paymentsCount) : ratio(paymentsCount, maxPayments)
 }
 
 export async function loadLink({ call, params: { uuid = '' } }: ScreenRequest): Promise<Link> {

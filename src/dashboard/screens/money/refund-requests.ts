@@ -78,6 +78,7 @@ export async function requestColumns(request: ScreenRequest): Promise<Column<Ref
     {
       label: t('amount'),
       isNumber: true,
+      isBeside: true,
       cell: ({ amount, currency }) => texts.amount(amount, currency),
     },
     { label: t('requestedBy'), cell: ({ requestedBy }) => nameOf(requestedBy) },
