@@ -136,6 +136,10 @@ describe('approval of refunds', () => {
     const french = (await owner.get(page)).text
     owner.cookies.delete('cowry_app_language')
     assert.match(french, /Décision sur le remboursement de [^<]*Approuvé/)
+    const listed = (await owner.get('/app/refunds')).text
+    assert.match(listed, /badge good">Refunded</)
+    assert.doesNotMatch(listed, /badge good">Paid</)
+    assert.match((await owner.get('/app/audit')).text, /A support<\/bdi>/)
     const audited = await merchant.api.get(`/api/v1/audit?object=${request.split('/').at(-1)}`)
     assert.deepEqual(
       audited.body.data.map(({ operation, actor }: { operation: string; actor: { role: string } }) => [

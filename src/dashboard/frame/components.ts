@@ -55,8 +55,8 @@ const TONES: Readonly<Record<string, Tone>> = {
 }
 
 /** A status as a word with a shape, so that it does not depend on colour. */
-export function badge(texts: Texts, status: string): Html {
-  return html`<span class="badge ${TONES[status] ?? 'neutral'}">${texts.word('status', status)}</span>`
+export function badge(texts: Texts, status: string, prefix = 'status'): Html {
+  return html`<span class="badge ${TONES[status] ?? 'neutral'}">${texts.word(prefix, status)}</span>`
 }
 
 /** Why a payment or refund failed. What a person has decided is in the words of the API. */

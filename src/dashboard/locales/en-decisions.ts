@@ -62,6 +62,10 @@ export const EN_DECISIONS = {
   noViewsTitle: 'No saved views',
   noViewsText: 'Filter the list of payments, and then save the filters.',
   done_view: 'Saved.',
+  // A refund is not paid, but refunded.
+  refundStatus_pending: 'Pending',
+  refundStatus_successful: 'Refunded',
+  refundStatus_failed: 'Failed',
   happened_refund_approval_requested: 'A refund of {amount} was asked for; another person must approve it.',
   happened_refund_approval_decided: 'Decision about the refund of {amount}: {status}',
 } as const

@@ -6,6 +6,7 @@ import type { AuditRecord } from '../../audit/schema.ts'
 import { html } from '../../kit/http/html.ts'
 import { written } from '../frame/components.ts'
 import { listScreens } from '../frame/list-screen.ts'
+import { loadNames } from '../frame/names.ts'
 
 type Entry = Static<typeof AuditRecord>
 
@@ -24,26 +25,29 @@ export const auditScreens = listScreens<Entry>({
     { name: 'createdFrom', label: 'from', type: 'date' },
     { name: 'createdTo', label: 'to', type: 'date' },
   ],
-  columns: (texts) => [
-    {
-      label: texts.t('auditOperation'),
-      isTitle: true,
-      cell: ({ operation, changes }) =>
-        html`<code>${operation}</code><details><summary>${texts.t('auditChanges')}</summary><pre>${written(JSON.stringify(changes, null, 1))}</pre></details>`,
-    },
-    {
-      label: texts.t('auditActor'),
-      cell: ({ actor }) =>
-        html`${texts.word('actor', actor.type)}<span class="sub"><code>${actor.id}</code></span>`,
-    },
-    {
-      label: texts.t('auditObject'),
-      cell: ({ object }) =>
-        html`${object.type.replaceAll('_', ' ')}<span class="sub"><code>${object.id}</code></span>`,
-    },
-    { label: texts.t('auditAddress'), cell: ({ address }) => html`<bdi dir="ltr">${address}</bdi>` },
-    { label: texts.t('created'), cell: ({ createdAt }) => texts.time(createdAt) },
-  ],
+  columns: async (texts, request) => {
+    const nameOf = await loadNames(request)
+    return [
+      {
+        label: texts.t('auditOperation'),
+        isTitle: true,
+        cell: ({ operation, changes }) =>
+          html`<code>${operation}</code><details><summary>${texts.t('auditChanges')}</summary><pre>${written(JSON.stringify(changes, null, 1))}</pre></details>`,
+      },
+      {
+        label: texts.t('auditActor'),
+        cell: ({ actor }) =>
+          html`${actor.type === 'user' ? nameOf(actor.id) : texts.word('actor', actor.type)}<span class="sub"><code>${actor.id}</code></span>`,
+      },
+      {
+        label: texts.t('auditObject'),
+        cell: ({ object }) =>
+          html`${object.type.replaceAll('_', ' ')}<span class="sub"><code>${object.id}</code></span>`,
+      },
+      { label: texts.t('auditAddress'), cell: ({ address }) => html`<bdi dir="ltr">${address}</bdi>` },
+      { label: texts.t('created'), cell: ({ createdAt }) => texts.time(createdAt) },
+    ]
+  },
   emptyTitle: 'noAuditTitle',
   emptyText: 'noAuditText',
 })

@@ -155,7 +155,10 @@ function happened(
   const response = status ?? ''
   return texts.t(`happened_${type}`, {
     ...{ gateway: paymentGateway ?? '', amount: texts.amount(amount, currency), event: response, response },
-    ...{ status: texts.word('status', status), case: texts.word('case', status) },
+    ...{
+      status: texts.word(type === 'refund_ended' ? 'refundStatus' : 'status', status),
+      case: texts.word('case', status),
+    },
     resolution: texts.word('resolution', status),
   })
 }

@@ -19,7 +19,7 @@ export const refundScreens = listScreens<Refund>({
   exports: 'refunds.export',
   filters: [
     { name: 'search', label: 'reference', type: 'search' },
-    { name: 'status', label: 'status', values: ['pending', 'successful', 'failed'], prefix: 'status' },
+    { name: 'status', label: 'status', values: ['pending', 'successful', 'failed'], prefix: 'refundStatus' },
     { name: 'createdFrom', label: 'from', type: 'date' },
     { name: 'createdTo', label: 'to', type: 'date' },
   ],
@@ -48,7 +48,7 @@ export function refundColumns(texts: Texts): Column<Refund>[] {
       isBeside: true,
       cell: ({ amount, currency }) => texts.amount(amount, currency),
     },
-    { label: t('status'), isBeside: true, cell: ({ status }) => badge(texts, status) },
+    { label: t('status'), isBeside: true, cell: ({ status }) => badge(texts, status, 'refundStatus') },
     {
       label: t('reason'),
       cell: ({ reason, failure, isDuplicate }) =>

@@ -76,7 +76,7 @@ async function show(request: ScreenRequest, { problem, invited }: Outcome = {}):
 ${query.done && notice('good', html`<p>${t('done_saved')}</p>`)}
 ${problem && notice('bad', html`<p>${texts.word('people', problem.code)}</p>`)}
 ${invited && invitedNotice(request, invited)}
-${memberTable(request, members)}
+${memberTable(request, byRights(request, members))}
 ${mayWrite(request) && inviteForm(request, invited !== undefined)}
 <h2>${t('invitationsTitle')}</h2>${
     invitations.length === 0
@@ -94,6 +94,14 @@ ${mayWrite(request) && inviteForm(request, invited !== undefined)}
   }
 <h2>${t('rolesTitle')}</h2>${roleTable(request)}`
   return { title: t('teamTitle'), body, http: problem?.http ?? 200 }
+}
+
+/** Those with the most rights first, and by name. */
+function byRights(request: ScreenRequest, members: readonly Member[]): Member[] {
+  const roles = ownTeam(request).roles.map(({ role }) => role)
+  return members.toSorted(
+    (one, other) => roles.indexOf(one.role) - roles.indexOf(other.role) || one.name.localeCompare(other.name),
+  )
 }
 
 const mayWrite = (request: ScreenRequest) => ownTeam(request).mayChange

@@ -57,6 +57,9 @@ export const AR_DECISIONS = {
   noViewsTitle: 'لا توجد عروض محفوظة',
   noViewsText: 'صفِّ قائمة الدفعات ثم احفظ عوامل التصفية.',
   done_view: 'تم الحفظ.',
+  refundStatus_pending: 'معلّق',
+  refundStatus_successful: 'مسترد',
+  refundStatus_failed: 'فشل',
   happened_refund_approval_requested: 'طُلب رد {amount}، ويجب أن يوافق عليه شخص آخر.',
   happened_refund_approval_decided: 'القرار بشأن رد {amount}: {status}',
 } as const

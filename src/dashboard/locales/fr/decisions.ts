@@ -59,6 +59,9 @@ export const FR_DECISIONS = {
   noViewsTitle: 'Aucune vue enregistrée',
   noViewsText: 'Filtrez la liste des paiements, puis enregistrez les filtres.',
   done_view: 'Enregistré.',
+  refundStatus_pending: 'En attente',
+  refundStatus_successful: 'Remboursé',
+  refundStatus_failed: 'Échoué',
   happened_refund_approval_requested:
     'Un remboursement de {amount} a été demandé ; une autre personne doit l’approuver.',
   happened_refund_approval_decided: 'Décision sur le remboursement de {amount} : {status}',

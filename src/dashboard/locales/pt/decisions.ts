@@ -58,6 +58,9 @@ export const PT_DECISIONS = {
   noViewsTitle: 'Nenhuma vista guardada',
   noViewsText: 'Filtre a lista de pagamentos e depois guarde os filtros.',
   done_view: 'Guardado.',
+  refundStatus_pending: 'Pendente',
+  refundStatus_successful: 'Reembolsado',
+  refundStatus_failed: 'Falhado',
   happened_refund_approval_requested: 'Foi pedido um reembolso de {amount}; outra pessoa tem de o aprovar.',
   happened_refund_approval_decided: 'Decisão sobre o reembolso de {amount}: {status}',
 } as const

@@ -57,6 +57,9 @@ export const SW_DECISIONS = {
   noViewsTitle: 'Hakuna mwonekano uliohifadhiwa',
   noViewsText: 'Chuja orodha ya malipo, kisha uhifadhi vichujio.',
   done_view: 'Imehifadhiwa.',
+  refundStatus_pending: 'Inasubiri',
+  refundStatus_successful: 'Imerejeshwa',
+  refundStatus_failed: 'Imeshindikana',
   happened_refund_approval_requested: 'Marejesho ya {amount} yameombwa; mtu mwingine lazima ayaidhinishe.',
   happened_refund_approval_decided: 'Uamuzi kuhusu marejesho ya {amount}: {status}',
 } as const
